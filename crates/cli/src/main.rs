@@ -1,0 +1,3 @@
+//! The `deepsade` command.
+
+fn main() {}

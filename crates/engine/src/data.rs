@@ -1,0 +1,5 @@
+//! From data files to encoded rows.
+
+pub mod dataset;
+
+pub use dataset::Dataset;

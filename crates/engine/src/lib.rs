@@ -1,0 +1,3 @@
+//! How it is found: data, training and everything that searches. Nothing here is trusted.
+
+pub mod data;

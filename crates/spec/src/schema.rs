@@ -1,0 +1,189 @@
+//! The vocabulary of a problem: features with their domains, the task, and how features become network columns.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything a rule may mention, and the set D over which it must hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schema {
+    /// The input features, in the order of the network's columns.
+    pub features: Vec<Feature>,
+    /// What is predicted.
+    pub task: Task,
+    /// How categories become columns.
+    #[serde(default)]
+    pub one_hot: OneHot,
+}
+
+/// One input feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Feature {
+    /// The name that rules and data files use.
+    pub name: String,
+    /// The values it may take.
+    pub domain: Domain,
+}
+
+/// The values a feature may take.
+///
+/// Real bounds are float32 values, rounded outward from what was stated, so that rounding a value of the stated range to
+/// float32 never leaves the domain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Domain {
+    /// All float32 values from `lo` to `hi`.
+    Real {
+        /// Smallest value.
+        lo: f32,
+        /// Largest value.
+        hi: f32,
+    },
+    /// All whole numbers from `lo` to `hi`; both within ±2^24, where float32 is exact.
+    Integer {
+        /// Smallest value.
+        lo: i32,
+        /// Largest value.
+        hi: i32,
+    },
+    /// One of the named levels.
+    Category {
+        /// The levels, in the order of their one-hot columns.
+        levels: Vec<String>,
+    },
+}
+
+/// What is predicted. The network's outputs are raw scores; how they are read is part of the task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Task {
+    /// One real output a target.
+    Regression {
+        /// Target names, in output order.
+        targets: Vec<String>,
+    },
+    /// Two classes, one score each; the predicted class has the largest score, the class listed first wins a tie.
+    Binary {
+        /// The target's name.
+        target: String,
+        /// The two classes, in output order.
+        classes: Vec<String>,
+    },
+    /// Like [`Task::Binary`], with more classes.
+    Multiclass {
+        /// The target's name.
+        target: String,
+        /// The classes, in output order.
+        classes: Vec<String>,
+    },
+    /// One score a label; a label is predicted iff its score is above zero.
+    Multilabel {
+        /// Label names, in output order.
+        labels: Vec<String>,
+    },
+    /// n items on n places, n * n scores, item-major; item i is put on place p iff score `i * n + p` is above zero.
+    Ranking {
+        /// Item names; the places are numbered from 0 to n - 1.
+        items: Vec<String>,
+    },
+}
+
+/// How a category of n levels becomes columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OneHot {
+    /// n columns, exactly one of them 1.
+    #[default]
+    Full,
+    /// n - 1 columns, all 0 for the first level.
+    DropFirst,
+}
+
+/// One column of the network's input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// `income`, or `Property_Area=Urban` for a level.
+    pub name: String,
+    /// Index into [`Schema::features`].
+    pub feature: usize,
+    /// What the column holds.
+    pub kind: ColumnKind,
+}
+
+/// What an input column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// The feature's own value, in raw units.
+    Number,
+    /// 1 if the category has this level, else 0.
+    Level(usize),
+}
+
+impl Schema {
+    /// The network's input columns, feature by feature.
+    pub fn columns(&self) -> Vec<Column> {
+        let mut columns = Vec::new();
+        for (feature, f) in self.features.iter().enumerate() {
+            match &f.domain {
+                Domain::Real { .. } | Domain::Integer { .. } => {
+                    columns.push(Column { name: f.name.clone(), feature, kind: ColumnKind::Number })
+                }
+                Domain::Category { levels } => {
+                    let first = usize::from(self.one_hot == OneHot::DropFirst);
+                    columns.extend(levels.iter().enumerate().skip(first).map(|(l, level)| Column {
+                        name: format!("{}={level}", f.name),
+                        feature,
+                        kind: ColumnKind::Level(l),
+                    }));
+                }
+            }
+        }
+        columns
+    }
+
+    /// Index of a feature by name.
+    pub fn feature(&self, name: &str) -> Option<usize> {
+        self.features.iter().position(|f| f.name == name)
+    }
+}
+
+impl Domain {
+    /// The interval of a number; `None` for a category.
+    pub fn range(&self) -> Option<(f32, f32)> {
+        match self {
+            Domain::Real { lo, hi } => Some((*lo, *hi)),
+            Domain::Integer { lo, hi } => Some((*lo as f32, *hi as f32)),
+            Domain::Category { .. } => None,
+        }
+    }
+}
+
+impl Task {
+    /// The data columns that hold the truth: one a target, label or item; one in all for classes.
+    pub fn target_columns(&self) -> Vec<&str> {
+        match self {
+            Task::Regression { targets: names } | Task::Multilabel { labels: names } | Task::Ranking { items: names } => {
+                names.iter().map(String::as_str).collect()
+            }
+            Task::Binary { target, .. } | Task::Multiclass { target, .. } => vec![target],
+        }
+    }
+
+    /// How many outputs the network has.
+    pub fn outputs(&self) -> usize {
+        match self {
+            Task::Regression { targets } => targets.len(),
+            Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => classes.len(),
+            Task::Multilabel { labels } => labels.len(),
+            Task::Ranking { items } => items.len() * items.len(),
+        }
+    }
+
+    /// The classes of a classification; `None` for other tasks.
+    pub fn classes(&self) -> Option<&[String]> {
+        match self {
+            Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => Some(classes),
+            _ => None,
+        }
+    }
+}
