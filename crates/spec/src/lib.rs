@@ -1,9 +1,28 @@
 //! What is claimed: a rule file enters, a normal form of its rules over a typed schema leaves. No search.
+//!
+//! The stages are types: text, [`ast::Expr`], [`TypedSpec`], [`NormalSpec`].
 #![forbid(unsafe_code)]
 
+pub mod ast;
+mod compile;
+mod elaborate;
+pub mod error;
+pub mod formula;
+pub mod lex;
+pub mod linear;
+pub mod normalize;
+pub mod parse;
+pub mod print;
 pub mod schema;
+pub mod typed;
 
+pub use compile::{RuleText, check_types, compile, duplicate_name};
+pub use error::{RuleError, RuleErrorKind, Span, nearest};
+pub use formula::{Atom, Formula, Threshold};
+pub use linear::{Linear, Var};
+pub use normalize::{NormalRule, NormalSpec};
 pub use schema::{Column, ColumnKind, Domain, Feature, OneHot, Schema, Task};
+pub use typed::TypedSpec;
 
 /// Exact rational numbers: every coefficient of a rule is one.
 pub type Rational = dashu::rational::RBig;

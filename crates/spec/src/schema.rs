@@ -179,6 +179,27 @@ impl Task {
         }
     }
 
+    /// The word for this task in rule files and messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Task::Regression { .. } => "regression",
+            Task::Binary { .. } => "binary",
+            Task::Multiclass { .. } => "multiclass",
+            Task::Multilabel { .. } => "multilabel",
+            Task::Ranking { .. } => "ranking",
+        }
+    }
+
+    /// What output `j` is called in messages.
+    pub fn output_name(&self, j: usize) -> String {
+        match self {
+            Task::Regression { targets } => targets[j].clone(),
+            Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => format!("score('{}')", classes[j]),
+            Task::Multilabel { .. } => format!("score({j})"),
+            Task::Ranking { items } => format!("score({}, {})", j / items.len(), j % items.len()),
+        }
+    }
+
     /// The classes of a classification; `None` for other tasks.
     pub fn classes(&self) -> Option<&[String]> {
         match self {

@@ -1,0 +1,70 @@
+//! Rule texts and a schema enter, the normal form leaves, or every rule's error.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::elaborate::elaborate;
+use crate::error::{Fault, RuleError};
+use crate::normalize::{NormalSpec, normalize};
+use crate::parse::parse;
+use crate::schema::Schema;
+use crate::typed::{TypedRule, TypedSpec};
+
+/// One `[[rule]]` of a rule file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleText {
+    /// What messages, reports and certificates call it.
+    pub name: String,
+    /// The rule itself.
+    pub text: String,
+}
+
+/// Types every rule against the schema.
+pub fn check_types(rules: &[RuleText], schema: &Schema) -> Result<TypedSpec, Vec<RuleError>> {
+    let mut typed = Vec::new();
+    let mut errors = Vec::new();
+    for rule in rules {
+        match parse(&rule.text).and_then(|expr| elaborate(&expr, schema)) {
+            Ok((claim, reads_scores)) => {
+                typed.push(TypedRule { name: rule.name.clone(), text: rule.text.clone(), claim, reads_scores });
+            }
+            Err(fault) => errors.push(error(rule, fault)),
+        }
+    }
+    if errors.is_empty() { Ok(TypedSpec { schema: schema.clone(), rules: typed }) } else { Err(errors) }
+}
+
+/// All the way from rule texts to the normal form.
+///
+/// ```
+/// use deepsade_spec::{compile, Domain, Feature, OneHot, RuleText, Schema, Task, print};
+///
+/// let schema = Schema {
+///     features: vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } }],
+///     task: Task::Regression { targets: vec!["food".into(), "rent".into()] },
+///     one_hot: OneHot::Full,
+/// };
+/// let rule = RuleText { name: "budget".into(), text: "food + rent <= income".into() };
+/// let spec = compile(&[rule], &schema).unwrap();
+/// assert_eq!(print::formula(&spec.rules[0].claim, &schema), "food + rent <= income");
+/// assert_eq!(spec.gate, [0]);
+/// ```
+pub fn compile(rules: &[RuleText], schema: &Schema) -> Result<NormalSpec, Vec<RuleError>> {
+    let typed = check_types(rules, schema)?;
+    normalize(&typed).map_err(|(k, kind)| {
+        let hint = "min, max, abs, if and counts multiply when added together; compare them one by one".to_string();
+        vec![error(&rules[k], (kind, 0..rules[k].text.len(), Some(hint)))]
+    })
+}
+
+/// The first name that two rules share.
+pub fn duplicate_name(rules: &[RuleText]) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    rules.iter().map(|r| r.name.as_str()).find(|name| !seen.insert(*name))
+}
+
+fn error(rule: &RuleText, (kind, span, hint): Fault) -> RuleError {
+    RuleError { rule: rule.name.clone(), text: rule.text.clone(), span, kind, hint }
+}

@@ -1,0 +1,259 @@
+//! Syntax trees and a schema enter, typed rules leave: names are resolved, indices expanded, non-linear terms refused.
+
+mod call;
+mod compare;
+mod names;
+
+use crate::Rational;
+use crate::ast::{Expr, ExprKind, Generator, Operator, Quantifier};
+use crate::error::{Fault, RuleErrorKind, Span};
+use crate::schema::Schema;
+use crate::typed::{Bool, Num, Piece};
+
+/// Expanded parts a single rule may have: far above any rule a person means, far below what fills the memory.
+const MAX_PARTS: usize = 500_000;
+
+/// What an expression can be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Num(Num),
+    Bool(Bool),
+    /// A categorical feature.
+    Category(usize),
+    /// The target of a classification.
+    Class,
+    /// A level in quotes.
+    Text(String),
+}
+
+/// One rule being typed.
+pub(crate) struct Elaborator<'a> {
+    schema: &'a Schema,
+    /// Index variables in scope, innermost last.
+    indices: Vec<(String, Rational)>,
+    parts: usize,
+    reads_scores: bool,
+}
+
+/// Types one rule; the flag says whether it reads raw scores of a classifier.
+pub(crate) fn elaborate(expr: &Expr, schema: &Schema) -> Result<(Bool, bool), Fault> {
+    let mut elaborator = Elaborator { schema, indices: Vec::new(), parts: 0, reads_scores: false };
+    let claim = elaborator.condition(expr)?;
+    if !claim.mentions_output() {
+        let hint = format!("mention what is predicted: {}", schema.task.target_columns().join(", "));
+        return Err((RuleErrorKind::NoOutput, expr.span.clone(), Some(hint)));
+    }
+    Ok((claim, elaborator.reads_scores))
+}
+
+impl Elaborator<'_> {
+    fn value(&mut self, expr: &Expr) -> Result<Value, Fault> {
+        self.parts += 1;
+        if self.parts > MAX_PARTS {
+            let hint = "use smaller ranges in `for` and `forall`";
+            return Err((RuleErrorKind::TooLarge(MAX_PARTS), expr.span.clone(), Some(hint.into())));
+        }
+        match &expr.kind {
+            ExprKind::Number(value) => Ok(Value::Num(Num::constant(value.clone()))),
+            ExprKind::Text(text) => Ok(Value::Text(text.clone())),
+            ExprKind::Truth(truth) => Ok(Value::Bool(Bool::Const(*truth))),
+            ExprKind::Name(name) => self.name(name, &expr.span),
+            ExprKind::Index(name, indices) => self.index(name, indices, &expr.span),
+            ExprKind::Call { function, args, generators } => self.call(function, args, generators, &expr.span),
+            ExprKind::Negate(a) => Ok(Value::Num(self.number(a)?.scaled(&-Rational::ONE))),
+            ExprKind::Not(a) => Ok(Value::Bool(not(self.condition(a)?))),
+            ExprKind::Binary(operator, a, b) => self.binary(*operator, a, b),
+            ExprKind::Chain(operands, relations) => self.chain(operands, relations),
+            ExprKind::In { item, set, negated } => {
+                let member = self.membership(item, set)?;
+                Ok(Value::Bool(if *negated { not(member) } else { member }))
+            }
+            ExprKind::If(condition, yes, no) => self.choice(condition, yes, no),
+            ExprKind::Quantified(quantifier, generators, body) => {
+                let mut parts = Vec::new();
+                self.repeat(generators, &mut |this| {
+                    parts.push(this.condition(body)?);
+                    Ok(())
+                })?;
+                Ok(Value::Bool(match quantifier {
+                    Quantifier::ForAll => and(parts),
+                    Quantifier::Exists => or(parts),
+                }))
+            }
+        }
+    }
+
+    /// An expression that must be a condition.
+    fn condition(&mut self, expr: &Expr) -> Result<Bool, Fault> {
+        match self.value(expr)? {
+            Value::Bool(condition) => Ok(condition),
+            other => {
+                let hint = match (&expr.kind, &other) {
+                    (ExprKind::Name(name), Value::Num(_)) => Some(format!("compare it, as in `{name} > 0`")),
+                    (ExprKind::Name(name), Value::Category(_) | Value::Class) => {
+                        Some(format!("compare it, as in `{name} == '...'`"))
+                    }
+                    _ => None,
+                };
+                let expected = "a condition that is true or false";
+                Err((RuleErrorKind::Type { expected, found: self.describe(&other) }, expr.span.clone(), hint))
+            }
+        }
+    }
+
+    /// An expression that must be a number; a condition counts as 1 or 0.
+    fn number(&mut self, expr: &Expr) -> Result<Num, Fault> {
+        let value = self.value(expr)?;
+        self.to_number(value, &expr.span)
+    }
+
+    fn to_number(&self, value: Value, span: &Span) -> Result<Num, Fault> {
+        match value {
+            Value::Num(num) => Ok(num),
+            Value::Bool(Bool::Const(truth)) => Ok(Num::constant(Rational::from(u8::from(truth)))),
+            Value::Bool(condition) => Ok(Num::piece(Piece::Indicator(Box::new(condition)))),
+            other => Err((RuleErrorKind::Type { expected: "a number", found: self.describe(&other) }, span.clone(), None)),
+        }
+    }
+
+    fn describe(&self, value: &Value) -> String {
+        match value {
+            Value::Num(_) => "a number".into(),
+            Value::Bool(_) => "a condition".into(),
+            Value::Category(f) => format!("the category '{}'", self.schema.features[*f].name),
+            Value::Class => format!("the class '{}'", self.schema.task.target_columns()[0]),
+            Value::Text(text) => format!("the text '{text}'"),
+        }
+    }
+
+    fn binary(&mut self, operator: Operator, a: &Expr, b: &Expr) -> Result<Value, Fault> {
+        match operator {
+            Operator::Add | Operator::Subtract => {
+                let sign = if operator == Operator::Add { Rational::ONE } else { -Rational::ONE };
+                let mut sum = self.number(a)?;
+                sum.add_scaled(&sign, self.number(b)?);
+                Ok(Value::Num(sum))
+            }
+            Operator::Multiply => {
+                let (left, right) = (self.number(a)?, self.number(b)?);
+                if let Some(factor) = left.as_constant() {
+                    return Ok(Value::Num(right.scaled(factor)));
+                }
+                if let Some(factor) = right.as_constant() {
+                    return Ok(Value::Num(left.scaled(factor)));
+                }
+                let span = a.span.start..b.span.end;
+                let hint = "one side of `*` must be a constant; conditions such as `x == 'a' => ...` can stand for a switch";
+                Err((RuleErrorKind::NotLinear("both factors vary"), span, Some(hint.into())))
+            }
+            Operator::Divide => {
+                let (left, right) = (self.number(a)?, self.number(b)?);
+                let Some(divisor) = right.as_constant() else {
+                    let hint = "multiply out: write `y <= 2 * x` for `y / x <= 2` where x is positive";
+                    return Err((RuleErrorKind::NotLinear("the divisor varies"), b.span.clone(), Some(hint.into())));
+                };
+                if divisor.is_zero() {
+                    return Err((RuleErrorKind::DivisionByZero, b.span.clone(), None));
+                }
+                Ok(Value::Num(left.scaled(&(Rational::ONE / divisor))))
+            }
+            Operator::And => Ok(Value::Bool(and(vec![self.condition(a)?, self.condition(b)?]))),
+            Operator::Or => Ok(Value::Bool(or(vec![self.condition(a)?, self.condition(b)?]))),
+            Operator::Implies => Ok(Value::Bool(or(vec![not(self.condition(a)?), self.condition(b)?]))),
+            Operator::Iff => Ok(Value::Bool(iff(self.condition(a)?, self.condition(b)?))),
+        }
+    }
+
+    fn choice(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Value, Fault> {
+        let condition = self.condition(condition)?;
+        let (a, b) = (self.value(yes)?, self.value(no)?);
+        if let (Value::Bool(a), Value::Bool(b)) = (&a, &b) {
+            let first = or(vec![not(condition.clone()), a.clone()]);
+            return Ok(Value::Bool(and(vec![first, or(vec![condition, b.clone()])])));
+        }
+        let (a, b) = (self.to_number(a, &yes.span)?, self.to_number(b, &no.span)?);
+        Ok(Value::Num(match condition {
+            Bool::Const(true) => a,
+            Bool::Const(false) => b,
+            condition => Num::piece(Piece::If(Box::new(condition), Box::new(a), Box::new(b))),
+        }))
+    }
+
+    /// Runs `body` once for each combination of the generators' values, the first generator outermost.
+    fn repeat(&mut self, generators: &[Generator], body: &mut dyn FnMut(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        let Some((first, rest)) = generators.split_first() else { return body(self) };
+        let (low, high) = (self.whole(&first.low)?, self.whole(&first.high)?);
+        for i in low..high {
+            self.parts += 1;
+            self.indices.push((first.name.clone(), Rational::from(i)));
+            let result = self.repeat(rest, body);
+            self.indices.pop();
+            result?;
+        }
+        Ok(())
+    }
+
+    /// A constant whole number.
+    fn whole(&mut self, expr: &Expr) -> Result<i64, Fault> {
+        let num = self.number(expr)?;
+        let whole = num.as_constant().filter(|q| q.denominator().is_one()).and_then(|q| i64::try_from(q.numerator()).ok());
+        whole.ok_or_else(|| {
+            let found = if num.as_constant().is_some() { "a fraction or too large" } else { "a value that varies" };
+            let kind = RuleErrorKind::Type { expected: "a constant whole number", found: found.into() };
+            (kind, expr.span.clone(), None)
+        })
+    }
+}
+
+/// Conjunction, flat and without constants.
+pub(crate) fn and(parts: Vec<Bool>) -> Bool {
+    let mut all = Vec::new();
+    for part in parts {
+        match part {
+            Bool::Const(true) => {}
+            Bool::Const(false) => return Bool::Const(false),
+            Bool::And(inner) => all.extend(inner),
+            other => all.push(other),
+        }
+    }
+    match all.len() {
+        0 => Bool::Const(true),
+        1 => all.remove(0),
+        _ => Bool::And(all),
+    }
+}
+
+/// Disjunction, flat and without constants.
+pub(crate) fn or(parts: Vec<Bool>) -> Bool {
+    let mut any = Vec::new();
+    for part in parts {
+        match part {
+            Bool::Const(false) => {}
+            Bool::Const(true) => return Bool::Const(true),
+            Bool::Or(inner) => any.extend(inner),
+            other => any.push(other),
+        }
+    }
+    match any.len() {
+        0 => Bool::Const(false),
+        1 => any.remove(0),
+        _ => Bool::Or(any),
+    }
+}
+
+/// Negation, never doubled.
+pub(crate) fn not(a: Bool) -> Bool {
+    match a {
+        Bool::Const(truth) => Bool::Const(!truth),
+        Bool::Not(inner) => *inner,
+        other => Bool::Not(Box::new(other)),
+    }
+}
+
+fn iff(a: Bool, b: Bool) -> Bool {
+    match (a, b) {
+        (Bool::Const(true), other) | (other, Bool::Const(true)) => other,
+        (Bool::Const(false), other) | (other, Bool::Const(false)) => not(other),
+        (a, b) => Bool::Iff(Box::new(a), Box::new(b)),
+    }
+}

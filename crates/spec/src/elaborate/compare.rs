@@ -1,0 +1,118 @@
+//! Comparisons, chains of them, and membership in a set.
+
+use super::names::list;
+use super::{Elaborator, Value, and, iff, not, or};
+use crate::Rational;
+use crate::ast::{Expr, Relation};
+use crate::error::{Fault, RuleErrorKind, Span};
+use crate::schema::Domain;
+use crate::typed::{Bool, Num};
+
+impl Elaborator<'_> {
+    pub(super) fn chain(&mut self, operands: &[Expr], relations: &[Relation]) -> Result<Value, Fault> {
+        let values = operands.iter().map(|o| self.value(o)).collect::<Result<Vec<_>, _>>()?;
+        let mut parts = Vec::new();
+        for (k, relation) in relations.iter().enumerate() {
+            let spans = (&operands[k].span, &operands[k + 1].span);
+            parts.push(self.compare(values[k].clone(), *relation, values[k + 1].clone(), spans)?);
+        }
+        Ok(Value::Bool(and(parts)))
+    }
+
+    fn compare(&self, a: Value, relation: Relation, b: Value, spans: (&Span, &Span)) -> Result<Bool, Fault> {
+        let whole = spans.0.start..spans.1.end;
+        let equality = matches!(relation, Relation::Equal | Relation::NotEqual);
+        let signed = |member: Bool| if relation == Relation::Equal { member } else { not(member) };
+        match (a, b) {
+            (owner @ (Value::Category(_) | Value::Class), Value::Text(text)) if equality => {
+                Ok(signed(self.one_of(&owner, &[(text, spans.1.clone())])?))
+            }
+            (Value::Text(text), owner @ (Value::Category(_) | Value::Class)) if equality => {
+                Ok(signed(self.one_of(&owner, &[(text, spans.0.clone())])?))
+            }
+            (Value::Bool(a), Value::Bool(b)) if equality => Ok(signed(iff(a, b))),
+            (a @ (Value::Num(_) | Value::Bool(_)), b @ (Value::Num(_) | Value::Bool(_))) => {
+                let mut difference = self.to_number(a, spans.0)?;
+                difference.add_scaled(&-Rational::ONE, self.to_number(b, spans.1)?);
+                Ok(compare_with_zero(difference, relation))
+            }
+            (a, b) => {
+                let hint = self.hint_for_incomparable(&a, &b, equality);
+                Err((RuleErrorKind::Incomparable { left: self.describe(&a), right: self.describe(&b) }, whole, hint))
+            }
+        }
+    }
+
+    fn hint_for_incomparable(&self, a: &Value, b: &Value, equality: bool) -> Option<String> {
+        let levels = |value: &Value| self.levels(value).map(|(_, levels)| levels);
+        match (a, b) {
+            (Value::Num(_), Value::Text(text)) | (Value::Text(text), Value::Num(_)) => {
+                text.parse::<f64>().is_ok().then(|| format!("a number has no quotes: {text}"))
+            }
+            (owner, Value::Num(_)) | (Value::Num(_), owner) if levels(owner).is_some() => {
+                Some(format!("a level goes in quotes: {}", list(levels(owner).unwrap_or_default())))
+            }
+            _ if !equality => Some("levels have no order: use ==, != or in {...}".into()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn membership(&mut self, item: &Expr, set: &[Expr]) -> Result<Bool, Fault> {
+        let owner = self.value(item)?;
+        if matches!(owner, Value::Category(_) | Value::Class) {
+            let mut texts = Vec::new();
+            for member in set {
+                match self.value(member)? {
+                    Value::Text(text) => texts.push((text, member.span.clone())),
+                    other => {
+                        let hint = self.hint_for_incomparable(&owner, &other, true);
+                        let found = self.describe(&other);
+                        return Err((RuleErrorKind::Type { expected: "a level in quotes", found }, member.span.clone(), hint));
+                    }
+                }
+            }
+            return self.one_of(&owner, &texts);
+        }
+        let mut parts = Vec::new();
+        for member in set {
+            let value = self.value(member)?;
+            parts.push(self.compare(owner.clone(), Relation::Equal, value, (&item.span, &member.span))?);
+        }
+        Ok(or(parts))
+    }
+
+    /// The name and the levels of a category or of the class.
+    fn levels(&self, owner: &Value) -> Option<(&str, &[String])> {
+        match owner {
+            Value::Category(f) => match &self.schema.features[*f].domain {
+                Domain::Category { levels } => Some((&self.schema.features[*f].name, levels)),
+                _ => None,
+            },
+            Value::Class => Some((self.schema.task.target_columns()[0], self.schema.task.classes()?)),
+            _ => None,
+        }
+    }
+
+    fn one_of(&self, owner: &Value, texts: &[(String, Span)]) -> Result<Bool, Fault> {
+        let (name, levels) = self.levels(owner).expect("only categories and the class are looked up here");
+        let mut members = Vec::new();
+        for (text, span) in texts {
+            members.push(self.level(text, name, levels, span)?);
+        }
+        members.sort_unstable();
+        members.dedup();
+        Ok(match owner {
+            _ if members.len() == levels.len() => Bool::Const(true),
+            Value::Category(f) => Bool::LevelIn(*f, members),
+            _ => Bool::ClassIn(members, levels.len()),
+        })
+    }
+}
+
+/// `num relation 0`, decided where nothing varies.
+pub(super) fn compare_with_zero(num: Num, relation: Relation) -> Bool {
+    match num.as_constant() {
+        Some(value) => Bool::Const(relation.holds(value)),
+        None => Bool::Compare(num, relation),
+    }
+}

@@ -1,0 +1,143 @@
+//! Names, labels and levels, looked up in the schema.
+
+use super::{Elaborator, Value};
+use crate::ast::{Expr, ExprKind};
+use crate::error::{Fault, RuleErrorKind, Span, nearest};
+use crate::linear::Var;
+use crate::schema::{Domain, Task};
+use crate::typed::{Bool, Num};
+
+impl Elaborator<'_> {
+    pub(super) fn name(&self, name: &str, span: &Span) -> Result<Value, Fault> {
+        if let Some((_, value)) = self.indices.iter().rev().find(|(n, _)| n == name) {
+            return Ok(Value::Num(Num::constant(value.clone())));
+        }
+        if let Some(f) = self.schema.feature(name) {
+            return Ok(match self.schema.features[f].domain {
+                Domain::Category { .. } => Value::Category(f),
+                Domain::Real { .. } | Domain::Integer { .. } => Value::Num(Num::var(Var::Feature(f))),
+            });
+        }
+        let Some(j) = self.schema.task.target_columns().iter().position(|t| *t == name) else {
+            return Err((RuleErrorKind::UnknownName(name.into()), span.clone(), self.hint_for_unknown(name)));
+        };
+        match &self.schema.task {
+            Task::Regression { .. } => Ok(Value::Num(Num::var(Var::Output(j)))),
+            Task::Binary { .. } | Task::Multiclass { .. } => Ok(Value::Class),
+            Task::Multilabel { .. } => Ok(Value::Bool(Bool::Label(j))),
+            Task::Ranking { .. } => {
+                let kind = RuleErrorKind::Type { expected: "a number or a condition", found: format!("the item '{name}'") };
+                Err((kind, span.clone(), Some(format!("say where the item is: at['{name}', 0] is true if it comes first"))))
+            }
+        }
+    }
+
+    fn hint_for_unknown(&self, name: &str) -> Option<String> {
+        let levels = self.schema.features.iter().filter_map(|f| match &f.domain {
+            Domain::Category { levels } => Some((&f.name, levels.as_slice())),
+            _ => None,
+        });
+        let target = self.schema.task.target_columns()[0].to_string();
+        let classes = self.schema.task.classes().map(|classes| (&target, classes));
+        for (owner, levels) in levels.chain(classes) {
+            if levels.iter().any(|l| l == name) {
+                return Some(format!("'{name}' is a level of '{owner}'; a level goes in quotes: '{name}'"));
+            }
+        }
+        let known = self.schema.features.iter().map(|f| f.name.as_str()).chain(self.schema.task.target_columns());
+        nearest(name, known).map(|near| {
+            let plain = near.chars().all(|c| c.is_alphanumeric() || c == '_');
+            if plain { format!("did you mean `{near}`?") } else { format!("did you mean `{near}`, with its backticks?") }
+        })
+    }
+
+    pub(super) fn index(&mut self, name: &str, indices: &[Expr], span: &Span) -> Result<Value, Fault> {
+        let schema = self.schema;
+        let wrong =
+            |construct, needs| (RuleErrorKind::WrongTask { construct, needs, task: schema.task.kind() }, span.clone(), None);
+        match (name, &schema.task, indices) {
+            ("label", Task::Multilabel { labels }, [label]) => Ok(Value::Bool(Bool::Label(self.member(label, labels)?))),
+            ("at", Task::Ranking { items }, [item, place]) => {
+                let j = self.member(item, items)? * items.len() + self.place(place, items.len())?;
+                Ok(Value::Bool(Bool::Label(j)))
+            }
+            ("label", Task::Multilabel { .. }, _) => Err((
+                RuleErrorKind::WrongArguments { function: "label[...]", takes: "one index, as in label[3]" },
+                span.clone(),
+                None,
+            )),
+            ("at", Task::Ranking { .. }, _) => {
+                let takes = "an item and a place, as in at[0, 3]";
+                Err((RuleErrorKind::WrongArguments { function: "at[...]", takes }, span.clone(), None))
+            }
+            ("label", ..) => Err(wrong("label[...]", "multilabel")),
+            ("at", ..) => Err(wrong("at[...]", "ranking")),
+            _ => {
+                let hint = "only label[i] (multilabel) and at[item, place] (ranking) take an index";
+                Err((RuleErrorKind::UnknownName(format!("{name}[...]")), span.clone(), Some(hint.into())))
+            }
+        }
+    }
+
+    /// A raw output: `score('N')`, `score(3)`, `score(item, place)`, or the target's name for regression.
+    pub(super) fn score(&mut self, args: &[Expr], span: &Span) -> Result<Value, Fault> {
+        let schema = self.schema;
+        let j = match (&schema.task, args) {
+            (Task::Binary { target, classes } | Task::Multiclass { target, classes }, [class]) => match &class.kind {
+                ExprKind::Text(text) => self.level(text, target, classes, &class.span)?,
+                _ => self.member(class, classes)?,
+            },
+            (Task::Multilabel { labels }, [label]) => self.member(label, labels)?,
+            (Task::Ranking { items }, [item, place]) => {
+                self.member(item, items)? * items.len() + self.place(place, items.len())?
+            }
+            (Task::Regression { .. }, _) => {
+                let hint = "in a regression the target's name is the output itself";
+                let kind = RuleErrorKind::WrongTask { construct: "score(...)", needs: "classification", task: "regression" };
+                return Err((kind, span.clone(), Some(hint.into())));
+            }
+            (Task::Ranking { .. }, _) => {
+                let takes = "an item and a place, as in score(0, 3)";
+                return Err((RuleErrorKind::WrongArguments { function: "score", takes }, span.clone(), None));
+            }
+            _ => {
+                let takes = "one class or label, as in score('N') or score(3)";
+                return Err((RuleErrorKind::WrongArguments { function: "score", takes }, span.clone(), None));
+            }
+        };
+        self.reads_scores = true;
+        Ok(Value::Num(Num::var(Var::Output(j))))
+    }
+
+    /// The position of `text` among the levels of `owner`.
+    pub(super) fn level(&self, text: &str, owner: &str, levels: &[String], span: &Span) -> Result<usize, Fault> {
+        levels.iter().position(|l| l == text).ok_or_else(|| {
+            let near = nearest(text, levels.iter().map(String::as_str));
+            let hint = near.map_or_else(|| format!("its levels are {}", list(levels)), |near| format!("did you mean '{near}'?"));
+            (RuleErrorKind::UnknownLevel { owner: owner.into(), level: text.into() }, span.clone(), Some(hint))
+        })
+    }
+
+    /// A member of a list, by number or by name.
+    fn member(&mut self, expr: &Expr, names: &[String]) -> Result<usize, Fault> {
+        if let ExprKind::Text(text) = &expr.kind {
+            return self.level(text, "the target", names, &expr.span);
+        }
+        self.place(expr, names.len())
+    }
+
+    fn place(&mut self, expr: &Expr, len: usize) -> Result<usize, Fault> {
+        let index = self.whole(expr)?;
+        usize::try_from(index).ok().filter(|i| *i < len).ok_or_else(|| {
+            let kind = RuleErrorKind::IndexOutOfRange { index: index.to_string(), len };
+            (kind, expr.span.clone(), Some("indices start at 0, and a range a..b leaves b out".into()))
+        })
+    }
+}
+
+/// `'a', 'b', 'c'`, cut after eight.
+pub(super) fn list(levels: &[String]) -> String {
+    let shown: Vec<String> = levels.iter().take(8).map(|l| format!("'{l}'")).collect();
+    let more = if levels.len() > 8 { ", ..." } else { "" };
+    format!("{}{more}", shown.join(", "))
+}

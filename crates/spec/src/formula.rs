@@ -1,0 +1,182 @@
+//! The normal form: conditions without negation over linear atoms.
+
+use std::collections::BTreeSet;
+
+use crate::Rational;
+use crate::linear::{Linear, Var};
+
+/// A condition in negation normal form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Formula {
+    /// Always.
+    True,
+    /// Never.
+    False,
+    /// A linear atom.
+    Atom(Atom),
+    /// All of them; at least two, none of them a conjunction or a constant.
+    And(Vec<Formula>),
+    /// One of them at least; at least two, none of them a disjunction or a constant.
+    Or(Vec<Formula>),
+    /// A weighted count.
+    Threshold(Threshold),
+}
+
+/// `linear >= 0`, or `linear > 0` if strict; at least one variable occurs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Atom {
+    /// The linear form.
+    pub linear: Linear,
+    /// True for `>`.
+    pub strict: bool,
+}
+
+/// `sum of weight * [part holds] >= bound`, or `> bound` if strict. Weights are positive; the count is neither always nor
+/// never reached, and neither all nor just one of the parts would do (those are [`Formula::And`] and [`Formula::Or`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Threshold {
+    /// Weights and parts.
+    pub terms: Vec<(Rational, Formula)>,
+    /// What must be reached.
+    pub bound: Rational,
+    /// True for `>`.
+    pub strict: bool,
+}
+
+impl Threshold {
+    /// True if a count of this size is enough.
+    pub fn reached_by(&self, count: &Rational) -> bool {
+        if self.strict { *count > self.bound } else { *count >= self.bound }
+    }
+}
+
+impl Formula {
+    /// Conjunction, flat and without constants.
+    pub fn and(parts: impl IntoIterator<Item = Formula>) -> Self {
+        let mut all = Vec::new();
+        for part in parts {
+            match part {
+                Formula::True => {}
+                Formula::False => return Formula::False,
+                Formula::And(inner) => all.extend(inner),
+                other => all.push(other),
+            }
+        }
+        match all.len() {
+            0 => Formula::True,
+            1 => all.remove(0),
+            _ => Formula::And(all),
+        }
+    }
+
+    /// Disjunction, flat and without constants.
+    pub fn or(parts: impl IntoIterator<Item = Formula>) -> Self {
+        let mut any = Vec::new();
+        for part in parts {
+            match part {
+                Formula::False => {}
+                Formula::True => return Formula::True,
+                Formula::Or(inner) => any.extend(inner),
+                other => any.push(other),
+            }
+        }
+        match any.len() {
+            0 => Formula::False,
+            1 => any.remove(0),
+            _ => Formula::Or(any),
+        }
+    }
+
+    /// A weighted count in its simplest form; weights must not be negative.
+    pub fn threshold(terms: Vec<(Rational, Formula)>, bound: Rational, strict: bool) -> Self {
+        let mut kept = Threshold { terms: Vec::new(), bound, strict };
+        for (weight, part) in terms {
+            match part {
+                _ if weight.is_zero() => {}
+                Formula::False => {}
+                Formula::True => kept.bound -= weight,
+                part => kept.terms.push((weight, part)),
+            }
+        }
+        let total = kept.terms.iter().fold(Rational::ZERO, |sum, (w, _)| sum + w);
+        if kept.reached_by(&Rational::ZERO) {
+            return Formula::True;
+        }
+        if !kept.reached_by(&total) {
+            return Formula::False;
+        }
+        let least = kept.terms.iter().map(|(w, _)| w).min().expect("a count that can grow has terms");
+        if kept.reached_by(least) {
+            return Formula::or(kept.terms.into_iter().map(|(_, part)| part));
+        }
+        if !kept.reached_by(&(&total - least)) {
+            return Formula::and(kept.terms.into_iter().map(|(_, part)| part));
+        }
+        Formula::Threshold(kept)
+    }
+
+    /// The exact opposite, again without negation.
+    #[must_use]
+    pub fn negated(&self) -> Self {
+        match self {
+            Formula::True => Formula::False,
+            Formula::False => Formula::True,
+            Formula::Atom(Atom { linear, strict }) => {
+                Formula::Atom(Atom { linear: linear.scaled(&-Rational::ONE), strict: !strict })
+            }
+            Formula::And(parts) => Formula::or(parts.iter().map(Formula::negated)),
+            Formula::Or(parts) => Formula::and(parts.iter().map(Formula::negated)),
+            // sum w [f] < bound  <=>  sum w [not f] > total - bound
+            Formula::Threshold(Threshold { terms, bound, strict }) => {
+                let total = terms.iter().fold(Rational::ZERO, |sum, (w, _)| sum + w);
+                let terms = terms.iter().map(|(w, f)| (w.clone(), f.negated())).collect();
+                Formula::threshold(terms, total - bound, !strict)
+            }
+        }
+    }
+
+    /// The truth at a point, exactly.
+    pub fn at(&self, value: &impl Fn(Var) -> Rational) -> bool {
+        self.holds(&mut |atom| {
+            let v = atom.linear.at(value);
+            if atom.strict { v > Rational::ZERO } else { v >= Rational::ZERO }
+        })
+    }
+
+    /// The truth, given the truth of each atom.
+    pub fn holds(&self, atom: &mut impl FnMut(&Atom) -> bool) -> bool {
+        match self {
+            Formula::True => true,
+            Formula::False => false,
+            Formula::Atom(a) => atom(a),
+            Formula::And(parts) => parts.iter().all(|p| p.holds(atom)),
+            Formula::Or(parts) => parts.iter().any(|p| p.holds(atom)),
+            Formula::Threshold(t) => {
+                let mut count = Rational::ZERO;
+                for (weight, part) in &t.terms {
+                    if part.holds(atom) {
+                        count += weight;
+                    }
+                }
+                t.reached_by(&count)
+            }
+        }
+    }
+
+    /// Calls `visit` with every atom.
+    pub fn atoms(&self, visit: &mut impl FnMut(&Atom)) {
+        match self {
+            Formula::True | Formula::False => {}
+            Formula::Atom(a) => visit(a),
+            Formula::And(parts) | Formula::Or(parts) => parts.iter().for_each(|p| p.atoms(visit)),
+            Formula::Threshold(t) => t.terms.iter().for_each(|(_, p)| p.atoms(visit)),
+        }
+    }
+
+    /// The variables that occur.
+    pub fn variables(&self) -> BTreeSet<Var> {
+        let mut variables = BTreeSet::new();
+        self.atoms(&mut |a| variables.extend(a.linear.terms.keys().copied()));
+        variables
+    }
+}

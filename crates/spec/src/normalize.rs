@@ -1,0 +1,251 @@
+//! Typed rules enter, their normal form leaves: no negation, no piecewise terms, atoms decided by the domain folded away.
+
+use std::collections::BTreeSet;
+
+use crate::Rational;
+use crate::ast::Relation;
+use crate::error::RuleErrorKind;
+use crate::formula::{Atom, Formula};
+use crate::linear::{Linear, Var};
+use crate::schema::{Domain, Schema};
+use crate::typed::{Bool, Num, Piece, TypedRule, TypedSpec};
+
+/// The rules of a problem in normal form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NormalSpec {
+    /// The vocabulary and the domain.
+    pub schema: Schema,
+    /// The rules, in the order of the file.
+    pub rules: Vec<NormalRule>,
+    /// Features that some rule mentions, in order: they reach the last layer by skip connections.
+    pub skip: Vec<usize>,
+    /// Non-negative features with which some rule scales, such as income in `sum(y) <= income`: candidates for the gate.
+    pub gate: Vec<usize>,
+}
+
+/// One rule in normal form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NormalRule {
+    /// Its name.
+    pub name: String,
+    /// Its text as written.
+    pub text: String,
+    /// What must hold for every input of the domain.
+    pub claim: Formula,
+    /// True if the rule reads raw scores of a classifier, which labelled data does not have.
+    pub reads_scores: bool,
+}
+
+/// Parts a normal form may have; piecewise terms on both sides multiply.
+const MAX_PARTS: usize = 500_000;
+
+/// Brings every rule to normal form; a rule that grows too large is named by its index.
+pub fn normalize(typed: &TypedSpec) -> Result<NormalSpec, (usize, RuleErrorKind)> {
+    let mut rules = Vec::new();
+    for (k, TypedRule { name, text, claim, reads_scores }) in typed.rules.iter().enumerate() {
+        let mut normalizer = Normalizer { schema: &typed.schema, parts: 0 };
+        let claim = normalizer.condition(claim, true).map_err(|TooLarge| (k, RuleErrorKind::TooLarge(MAX_PARTS)))?;
+        rules.push(NormalRule { name: name.clone(), text: text.clone(), claim, reads_scores: *reads_scores });
+    }
+    let mentioned: BTreeSet<usize> = rules.iter().flat_map(|r| r.claim.variables()).filter_map(Var::feature).collect();
+    let gate = mentioned.iter().copied().filter(|f| is_gate(*f, &typed.schema, &rules)).collect();
+    Ok(NormalSpec { schema: typed.schema.clone(), rules, skip: mentioned.into_iter().collect(), gate })
+}
+
+/// A feature r >= 0 can gate if some atom is `a.y + c r >= 0`: with y = r u it becomes r (a.u + c) >= 0.
+fn is_gate(f: usize, schema: &Schema, rules: &[NormalRule]) -> bool {
+    let mut scales = false;
+    for rule in rules {
+        rule.claim.atoms(&mut |atom| {
+            let inputs: Vec<_> = atom.linear.terms.keys().filter(|v| !v.is_output()).collect();
+            scales |= atom.linear.mentions_output() && inputs == [&Var::Feature(f)] && atom.linear.constant.is_zero();
+        });
+    }
+    scales && schema.features[f].domain.range().is_some_and(|(lo, _)| lo >= 0.0)
+}
+
+struct TooLarge;
+
+struct Normalizer<'a> {
+    schema: &'a Schema,
+    parts: usize,
+}
+
+impl Normalizer<'_> {
+    fn count(&mut self) -> Result<(), TooLarge> {
+        self.parts += 1;
+        if self.parts > MAX_PARTS { Err(TooLarge) } else { Ok(()) }
+    }
+
+    /// The condition if `truth`, else its opposite.
+    fn condition(&mut self, condition: &Bool, truth: bool) -> Result<Formula, TooLarge> {
+        self.count()?;
+        Ok(match condition {
+            Bool::Const(value) => {
+                if *value == truth {
+                    Formula::True
+                } else {
+                    Formula::False
+                }
+            }
+            Bool::Compare(num, relation) => self.compare(num, if truth { *relation } else { relation.negated() })?,
+            Bool::LevelIn(f, levels) => {
+                let has = |l: &usize, yes: bool| {
+                    let mut linear = Linear::var(Var::Level(*f, *l));
+                    linear.constant = -Rational::ONE;
+                    let atom = Formula::Atom(Atom { linear, strict: false });
+                    if yes { atom } else { level_absent(*f, *l) }
+                };
+                if truth {
+                    Formula::or(levels.iter().map(|l| has(l, true)))
+                } else {
+                    Formula::and(levels.iter().map(|l| has(l, false)))
+                }
+            }
+            Bool::ClassIn(classes, of) => {
+                let (inside, outside): (Vec<_>, Vec<_>) = (0..*of).partition(|c| classes.contains(c) == truth);
+                // The winner is inside iff every outsider is beaten by some insider.
+                Formula::and(outside.iter().map(|d| Formula::or(inside.iter().map(|c| beats(*c, *d)))))
+            }
+            Bool::Label(j) => {
+                let positive = Formula::Atom(Atom { linear: Linear::var(Var::Output(*j)), strict: true });
+                if truth { positive } else { positive.negated() }
+            }
+            Bool::Not(a) => self.condition(a, !truth)?,
+            Bool::And(parts) | Bool::Or(parts) => {
+                let parts = parts.iter().map(|p| self.condition(p, truth)).collect::<Result<Vec<_>, _>>()?;
+                if matches!(condition, Bool::And(_)) == truth { Formula::and(parts) } else { Formula::or(parts) }
+            }
+            Bool::Iff(a, b) => {
+                let both = Formula::and([self.condition(a, true)?, self.condition(b, truth)?]);
+                let neither = Formula::and([self.condition(a, false)?, self.condition(b, !truth)?]);
+                Formula::or([both, neither])
+            }
+        })
+    }
+
+    fn compare(&mut self, num: &Num, relation: Relation) -> Result<Formula, TooLarge> {
+        let minus = || num.clone().scaled(&-Rational::ONE);
+        Ok(match relation {
+            Relation::GreaterEqual => self.positive(num, false)?,
+            Relation::Greater => self.positive(num, true)?,
+            Relation::LessEqual => self.positive(&minus(), false)?,
+            Relation::Less => self.positive(&minus(), true)?,
+            Relation::Equal => Formula::and([self.positive(num, false)?, self.positive(&minus(), false)?]),
+            Relation::NotEqual => Formula::or([self.positive(num, true)?, self.positive(&minus(), true)?]),
+        })
+    }
+
+    /// `num >= 0`, or `num > 0` if strict.
+    ///
+    /// c * max(a, b) + r >= 0 holds iff it holds for one of a, b where c > 0, and for both where c < 0; min the other way
+    /// round. So neither needs a case distinction; `if` does.
+    fn positive(&mut self, num: &Num, strict: bool) -> Result<Formula, TooLarge> {
+        self.count()?;
+        let Some(((factor, piece), rest)) = num.pieces.split_first() else {
+            return Ok(self.atom(Atom { linear: num.linear.clone(), strict }));
+        };
+        if num.linear.is_constant() && num.pieces.iter().all(|(_, p)| matches!(p, Piece::Indicator(_))) {
+            return self.weighted_count(num, strict);
+        }
+        let rest = Num { linear: num.linear.clone(), pieces: rest.to_vec() };
+        let with = |this: &mut Self, value: &Num| {
+            let mut sum = rest.clone();
+            sum.add_scaled(factor, value.clone());
+            this.positive(&sum, strict)
+        };
+        match piece {
+            Piece::Max(args) | Piece::Min(args) => {
+                let parts = args.iter().map(|a| with(self, a)).collect::<Result<Vec<_>, _>>()?;
+                let one_will_do = matches!(piece, Piece::Max(_)) == (*factor > Rational::ZERO);
+                Ok(if one_will_do { Formula::or(parts) } else { Formula::and(parts) })
+            }
+            Piece::If(condition, yes, no) => {
+                let yes = Formula::and([self.condition(condition, true)?, with(self, yes)?]);
+                let no = Formula::and([self.condition(condition, false)?, with(self, no)?]);
+                Ok(Formula::or([yes, no]))
+            }
+            Piece::Indicator(condition) => {
+                let one = with(self, &Num::constant(Rational::ONE))?;
+                let zero = with(self, &Num::default())?;
+                let yes = Formula::and([self.condition(condition, true)?, one]);
+                Ok(Formula::or([yes, Formula::and([self.condition(condition, false)?, zero])]))
+            }
+        }
+    }
+
+    /// `constant + sum factor [condition] >= 0`; a negative factor counts the opposite: -2 [f] = -2 + 2 [not f].
+    fn weighted_count(&mut self, num: &Num, strict: bool) -> Result<Formula, TooLarge> {
+        let mut bound = -num.linear.constant.clone();
+        let mut terms = Vec::new();
+        for (factor, piece) in &num.pieces {
+            let Piece::Indicator(condition) = piece else { unreachable!("only indicators are counted") };
+            let positive = *factor > Rational::ZERO;
+            if positive {
+                terms.push((factor.clone(), self.condition(condition, true)?));
+            } else {
+                bound -= factor;
+                terms.push((-factor.clone(), self.condition(condition, false)?));
+            }
+        }
+        Ok(Formula::threshold(terms, bound, strict))
+    }
+
+    /// The atom, or a constant where the domain decides it.
+    fn atom(&self, atom: Atom) -> Formula {
+        if atom.linear.mentions_output() {
+            return Formula::Atom(atom);
+        }
+        let (lo, hi) = range(&atom.linear, self.schema);
+        let holds = |value: &Rational| if atom.strict { *value > Rational::ZERO } else { *value >= Rational::ZERO };
+        if holds(&lo) {
+            Formula::True
+        } else if !holds(&hi) {
+            Formula::False
+        } else {
+            Formula::Atom(atom)
+        }
+    }
+}
+
+/// Class c is preferred to class d: a larger score, or an equal one and listed first.
+fn beats(c: usize, d: usize) -> Formula {
+    let mut linear = Linear::var(Var::Output(c));
+    linear.add_scaled(&-Rational::ONE, &Linear::var(Var::Output(d)));
+    Formula::Atom(Atom { linear, strict: c > d })
+}
+
+fn level_absent(f: usize, l: usize) -> Formula {
+    Formula::Atom(Atom { linear: Linear::var(Var::Level(f, l)).scaled(&-Rational::ONE), strict: false })
+}
+
+/// Smallest and largest value of an input-only linear form, each variable on its own.
+pub fn range(linear: &Linear, schema: &Schema) -> (Rational, Rational) {
+    let (mut lo, mut hi) = (linear.constant.clone(), linear.constant.clone());
+    for (var, c) in &linear.terms {
+        let (a, b) = var_range(*var, schema);
+        let (a, b) = (c * a, c * b);
+        if a <= b {
+            lo += a;
+            hi += b;
+        } else {
+            lo += b;
+            hi += a;
+        }
+    }
+    (lo, hi)
+}
+
+/// The exact range of an input variable.
+pub fn var_range(var: Var, schema: &Schema) -> (Rational, Rational) {
+    let exact = |v: f32| Rational::try_from(v).expect("domain bounds are finite");
+    match var {
+        Var::Output(_) => unreachable!("outputs have no range"),
+        Var::Level(..) => (Rational::ZERO, Rational::ONE),
+        Var::Feature(f) => match schema.features[f].domain {
+            Domain::Real { lo, hi } => (exact(lo), exact(hi)),
+            Domain::Integer { lo, hi } => (Rational::from(lo), Rational::from(hi)),
+            Domain::Category { .. } => unreachable!("a category has levels, not a value"),
+        },
+    }
+}

@@ -1,0 +1,171 @@
+//! The normal form as text that reads like a rule.
+
+use std::fmt::Write;
+
+use crate::Rational;
+use crate::formula::{Atom, Formula, Threshold};
+use crate::linear::{Linear, Var};
+use crate::schema::{Domain, Schema, Task};
+use dashu::integer::{IBig, UBig};
+
+/// The formula in the names of the schema.
+pub fn formula(f: &Formula, schema: &Schema) -> String {
+    match f {
+        Formula::True => "true".into(),
+        Formula::False => "false".into(),
+        Formula::Atom(a) => atom(a, schema),
+        Formula::And(parts) => join(parts, " and ", schema),
+        Formula::Or(parts) => join(parts, " or ", schema),
+        Formula::Threshold(t) => threshold(t, schema),
+    }
+}
+
+fn join(parts: &[Formula], word: &str, schema: &Schema) -> String {
+    let shown = parts.iter().map(|p| match p {
+        Formula::And(_) | Formula::Or(_) => format!("({})", formula(p, schema)),
+        _ => formula(p, schema),
+    });
+    shown.collect::<Vec<_>>().join(word)
+}
+
+fn threshold(t: &Threshold, schema: &Schema) -> String {
+    let parts = t.terms.iter().map(|(w, p)| {
+        let shown = formula(p, schema);
+        if w.is_one() { shown } else { format!("{} * [{shown}]", number(w)) }
+    });
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    format!("count({parts}) {} {}", if t.strict { ">" } else { ">=" }, number(&t.bound))
+}
+
+/// `-a - b + c x + d >= 0` as `a + b <= c x + d`: negative terms go to the other side, outputs to the left.
+fn atom(a: &Atom, schema: &Schema) -> String {
+    if let Some(shown) = simple(a, schema) {
+        return shown;
+    }
+    let flip = a.linear.terms.first_key_value().is_some_and(|(_, c)| *c < Rational::ZERO);
+    let sign = if flip { -Rational::ONE } else { Rational::ONE };
+    let mut left = Linear::default();
+    let mut right = Linear::constant(-&sign * &a.linear.constant);
+    for (var, c) in &a.linear.terms {
+        let c = &sign * c;
+        if c > Rational::ZERO && (var.is_output() || !a.linear.mentions_output()) {
+            left.terms.insert(*var, c);
+        } else {
+            right.terms.insert(*var, -c);
+        }
+    }
+    let relation = match (flip, a.strict) {
+        (false, false) => ">=",
+        (false, true) => ">",
+        (true, false) => "<=",
+        (true, true) => "<",
+    };
+    format!("{} {relation} {}", linear(&left, schema), linear(&right, schema))
+}
+
+/// Labels, places and levels have a shorter form than their inequality.
+fn simple(a: &Atom, schema: &Schema) -> Option<String> {
+    let mut terms = a.linear.terms.iter();
+    let (Some((var, c)), None) = (terms.next(), terms.next()) else { return None };
+    let one = &a.linear.constant;
+    match (*var, a.strict) {
+        (Var::Output(j), strict) if one.is_zero() && strict == (*c > Rational::ZERO) => {
+            let shown = match &schema.task {
+                Task::Multilabel { .. } => format!("label[{j}]"),
+                Task::Ranking { items } => format!("at[{}, {}]", j / items.len(), j % items.len()),
+                _ => return None,
+            };
+            Some(if strict { shown } else { format!("not {shown}") })
+        }
+        (Var::Level(f, l), false) => {
+            let Domain::Category { levels } = &schema.features[f].domain else { return None };
+            let name = quote(&schema.features[f].name);
+            if c.is_one() && *one == -Rational::ONE {
+                Some(format!("{name} == '{}'", levels[l]))
+            } else if *c == -Rational::ONE && one.is_zero() {
+                Some(format!("{name} != '{}'", levels[l]))
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}
+
+fn linear(form: &Linear, schema: &Schema) -> String {
+    let mut out = String::new();
+    for (var, c) in &form.terms {
+        let magnitude = if *c < Rational::ZERO { -c } else { c.clone() };
+        let sign = match (out.is_empty(), *c < Rational::ZERO) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        };
+        out.push_str(sign);
+        if !magnitude.is_one() {
+            let _ = write!(out, "{} * ", number(&magnitude));
+        }
+        out.push_str(&variable(*var, schema));
+    }
+    if out.is_empty() {
+        return number(&form.constant);
+    }
+    if form.constant > Rational::ZERO {
+        let _ = write!(out, " + {}", number(&form.constant));
+    } else if form.constant < Rational::ZERO {
+        let _ = write!(out, " - {}", number(&-&form.constant));
+    }
+    out
+}
+
+/// The variable in the names of the schema.
+pub fn variable(var: Var, schema: &Schema) -> String {
+    match var {
+        Var::Output(j) => match schema.task {
+            Task::Regression { .. } => quote(&schema.task.output_name(j)),
+            _ => schema.task.output_name(j),
+        },
+        Var::Feature(f) => quote(&schema.features[f].name),
+        Var::Level(f, l) => match &schema.features[f].domain {
+            Domain::Category { levels } => format!("[{} == '{}']", quote(&schema.features[f].name), levels[l]),
+            _ => quote(&schema.features[f].name),
+        },
+    }
+}
+
+/// The name as a rule would write it.
+pub fn quote(name: &str) -> String {
+    let plain =
+        name.chars().all(|c| c.is_alphanumeric() || c == '_') && name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    if plain { name.into() } else { format!("`{name}`") }
+}
+
+/// A rational as a decimal where it has a short one, else as a fraction.
+pub fn number(value: &Rational) -> String {
+    let (mut denominator, mut digits) = (value.denominator().clone(), 0usize);
+    let mut scale = UBig::ONE;
+    let ten = UBig::from(10u8);
+    // A denominator of twos and fives divides some power of ten.
+    while !denominator.is_one() && digits < 60 {
+        let shared = dashu::base::Gcd::gcd(&denominator, &ten);
+        if shared.is_one() {
+            return value.to_string();
+        }
+        denominator /= shared;
+        scale *= &ten;
+        digits += 1;
+    }
+    if !denominator.is_one() {
+        return value.to_string();
+    }
+    if digits == 0 {
+        return value.numerator().to_string();
+    }
+    let scaled: IBig = value.numerator() * IBig::from(scale) / IBig::from(value.denominator().clone());
+    let negative = scaled < IBig::ZERO;
+    let text = if negative { (-scaled).to_string() } else { scaled.to_string() };
+    let text = format!("{text:0>width$}", width = digits + 1);
+    let (whole, fraction) = text.split_at(text.len() - digits);
+    format!("{}{whole}.{}", if negative { "-" } else { "" }, fraction.trim_end_matches('0'))
+}
