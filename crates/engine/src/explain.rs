@@ -1,0 +1,9 @@
+//! What the rules mean before anything is trained: can they be obeyed, do they contradict each other, do they confine.
+
+pub mod audit;
+pub mod conflict;
+pub mod eliminate;
+pub mod satisfy;
+
+pub use audit::{Audit, audit};
+pub use conflict::{Conflict, Possible, possible, smallest_conflict};

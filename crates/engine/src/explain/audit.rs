@@ -1,0 +1,208 @@
+//! The degeneracy audit: label rules enter, the number of components of the valid label sets leaves.
+//!
+//! Under sign decoding label j is predicted where y_j > 0, an open set. Where a continuous network on a connected domain
+//! passes from label set S to T, one contains the other: at a boundary point scores are zero, and the set predicted there is
+//! contained in every set predicted nearby. So a network that obeys the rules everywhere stays in one component of the valid
+//! sets under the subset relation; where that component is a single set, it predicts a constant.
+
+use std::collections::BTreeMap;
+
+use deepsade_spec::{Domain, Formula, NormalSpec, Rational, Task, Var};
+
+/// Labels that may hang together through rules; their sets are listed one by one.
+const MAX_LABELS: usize = 20;
+/// Pairs of a smallest and a largest valid set to compare.
+const MAX_PAIRS: usize = 200_000_000;
+
+/// What the audit found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    /// How many components the valid label sets have; `None` where the audit does not apply or gave up.
+    pub components: Option<u128>,
+    /// True if every network that obeys the rules predicts the same label set for every input.
+    pub constant_only: bool,
+    /// What it means, in words.
+    pub words: String,
+}
+
+/// Audits the rules that mention labels alone.
+pub fn audit(spec: &NormalSpec) -> Audit {
+    let labels = match &spec.schema.task {
+        Task::Multilabel { .. } | Task::Ranking { .. } => spec.schema.task.outputs(),
+        Task::Binary { .. } | Task::Multiclass { .. } => {
+            let words = "The class with the largest score is predicted: the regions of any two classes can touch, so rules about \
+                         classes do not confine a network.";
+            return Audit { components: Some(1), constant_only: false, words: words.into() };
+        }
+        Task::Regression { .. } => {
+            let words = "The audit is about label sets; a regression has none.";
+            return Audit { components: None, constant_only: false, words: words.into() };
+        }
+    };
+    let audited: Vec<&Formula> = spec.rules.iter().map(|r| &r.claim).filter(|claim| is_about_labels(claim)).collect();
+    let left_out = spec.rules.len() - audited.len();
+    let mut components = Some(1u128);
+    let mut constant = true;
+    for group in groups(&audited, labels) {
+        match group_components(&group) {
+            Some((count, single)) => {
+                components = components.and_then(|c| c.checked_mul(count));
+                constant &= single;
+            }
+            None => components = None,
+        }
+    }
+    let connected = spec.schema.features.iter().all(|f| matches!(f.domain, Domain::Real { .. }));
+    describe(components, constant, connected, left_out)
+}
+
+fn describe(components: Option<u128>, constant: bool, connected: bool, left_out: usize) -> Audit {
+    let place = if connected { "" } else { " on each combination of the whole-number and category features" };
+    let mut words = match components {
+        None => "Too many labels hang together through the rules for the audit; nothing is claimed.".to_string(),
+        Some(0) => "No label set obeys the rules.".to_string(),
+        Some(1) if constant => "Only one label set obeys the rules: every prediction is that set.".to_string(),
+        Some(1) => "All valid label sets hang together by adding or removing labels: sign decoding does not confine a \
+                    network to some of them."
+            .to_string(),
+        Some(n) if constant => format!(
+            "The valid label sets fall into {n} components under the subset relation, each a single set: every continuous \
+             network that obeys the rules everywhere predicts one constant label set{place}. The way out is decoding: \
+             enforce = \"decode\" chooses the most likely valid set and is not bound by this."
+        ),
+        Some(n) => format!(
+            "The valid label sets fall into {n} components under the subset relation: every continuous network that obeys the \
+             rules everywhere is confined to one of them{place}. The way out is decoding: enforce = \"decode\" chooses the \
+             most likely valid set and is not bound by this."
+        ),
+    };
+    if left_out > 0 {
+        words.push_str(&format!(" ({left_out} rules that mention features or raw scores are left out of this audit.)"));
+    }
+    Audit { components, constant_only: constant && connected && components.is_some_and(|c| c > 0), words }
+}
+
+fn is_about_labels(claim: &Formula) -> bool {
+    let mut labels_only = true;
+    claim.atoms(&mut |atom| {
+        let label =
+            matches!(atom.linear.terms.first_key_value(), Some((Var::Output(_), c)) if (*c > Rational::ZERO) == atom.strict);
+        labels_only &= label && atom.linear.terms.len() == 1 && atom.linear.constant.is_zero();
+    });
+    labels_only
+}
+
+/// Labels that share a rule, with their rules; a label in no rule is a group of its own.
+struct Group<'a> {
+    labels: Vec<usize>,
+    rules: Vec<&'a Formula>,
+}
+
+fn groups<'a>(claims: &[&'a Formula], labels: usize) -> Vec<Group<'a>> {
+    let mut union = Union::new(labels);
+    let outputs = |claim: &Formula| -> Vec<usize> {
+        claim.variables().into_iter().filter_map(|v| if let Var::Output(j) = v { Some(j) } else { None }).collect()
+    };
+    // A conjunction is several rules.
+    let parts: Vec<&Formula> = claims
+        .iter()
+        .flat_map(|claim| if let Formula::And(parts) = claim { parts.iter().collect() } else { vec![*claim] })
+        .collect();
+    for part in &parts {
+        outputs(part).windows(2).for_each(|pair| union.join(pair[0], pair[1]));
+    }
+    let mut groups: BTreeMap<usize, Group> = BTreeMap::new();
+    for j in 0..labels {
+        groups.entry(union.root(j)).or_insert(Group { labels: Vec::new(), rules: Vec::new() }).labels.push(j);
+    }
+    let mut impossible = false;
+    for part in parts {
+        match outputs(part).first() {
+            Some(j) => groups.get_mut(&union.root(*j)).expect("every label has a group").rules.push(part),
+            None => impossible |= *part == Formula::False,
+        }
+    }
+    if impossible {
+        let first = groups.values_mut().next().expect("there is a label");
+        first.rules.push(&Formula::False);
+    }
+    groups.into_values().collect()
+}
+
+/// Components of the valid sets of one group, and whether each is a single set; `None` if there are too many labels.
+fn group_components(group: &Group) -> Option<(u128, bool)> {
+    if group.rules.is_empty() {
+        // Free labels: all sets hang together, and there are at least two.
+        return Some((1, false));
+    }
+    let k = group.labels.len();
+    if k > MAX_LABELS {
+        return None;
+    }
+    let valid: Vec<bool> = (0..1usize << k).map(|set| group.rules.iter().all(|rule| holds(rule, set, &group.labels))).collect();
+    let (below, above) = (has_valid_subset(&valid, k), has_valid_superset(&valid, k));
+    let all = || (0..1usize << k).filter(|set| valid[*set]);
+    let smallest: Vec<usize> = all().filter(|set| !below[*set]).collect();
+    let largest: Vec<usize> = all().filter(|set| !above[*set]).collect();
+    if smallest.len().saturating_mul(largest.len()) > MAX_PAIRS {
+        return None;
+    }
+    // Every valid set lies between a smallest and a largest one, so these pairs connect everything.
+    let mut union = Union::new(smallest.len() + largest.len());
+    for (i, s) in smallest.iter().enumerate() {
+        for (j, l) in largest.iter().enumerate() {
+            if s & l == *s {
+                union.join(i, smallest.len() + j);
+            }
+        }
+    }
+    let count = (0..smallest.len()).filter(|i| union.root(*i) == *i).count();
+    let single = all().all(|set| !below[set] && !above[set]);
+    Some((count as u128, single))
+}
+
+fn holds(rule: &Formula, set: usize, labels: &[usize]) -> bool {
+    rule.holds(&mut |atom| {
+        let Some((Var::Output(j), _)) = atom.linear.terms.first_key_value() else { unreachable!("label rules have label atoms") };
+        let at = labels.binary_search(j).expect("the group has all labels of its rules");
+        (set >> at & 1 == 1) == atom.strict
+    })
+}
+
+fn has_valid_subset(valid: &[bool], k: usize) -> Vec<bool> {
+    let mut has = vec![false; valid.len()];
+    for set in 0..valid.len() {
+        has[set] = (0..k).filter(|i| set >> i & 1 == 1).any(|i| valid[set ^ (1 << i)] || has[set ^ (1 << i)]);
+    }
+    has
+}
+
+fn has_valid_superset(valid: &[bool], k: usize) -> Vec<bool> {
+    let mut has = vec![false; valid.len()];
+    for set in (0..valid.len()).rev() {
+        has[set] = (0..k).filter(|i| set >> i & 1 == 0).any(|i| valid[set | (1 << i)] || has[set | (1 << i)]);
+    }
+    has
+}
+
+/// Disjoint sets; the root is the smallest member.
+struct Union(Vec<usize>);
+
+impl Union {
+    fn new(n: usize) -> Self {
+        Self((0..n).collect())
+    }
+
+    fn root(&mut self, mut i: usize) -> usize {
+        while self.0[i] != i {
+            self.0[i] = self.0[self.0[i]];
+            i = self.0[i];
+        }
+        i
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b)] = a.min(b);
+    }
+}

@@ -1,0 +1,138 @@
+//! Rules in normal form enter; leaves whether for every input of the domain some output obeys them all, or an input where
+//! none does.
+//!
+//! The inputs for which a conjunction of atoms has outputs are its shadow on the inputs. So: take an input outside the
+//! shadows so far, look for outputs that obey the rules there, add the shadow of the atoms that made them true; until no input
+//! is left (always possible) or one has no outputs (a conflict). Each round covers a new combination of atoms: it ends.
+
+use deepsade_spec::{Formula, NormalSpec, Schema};
+
+use super::eliminate::{Point, project};
+use super::satisfy::{Satisfiable, satisfy};
+
+/// Combinations of atoms to try before giving up.
+const MAX_ROUNDS: usize = 300;
+/// Sets of rules to try when looking for the smallest that conflicts.
+const MAX_SETS: usize = 2_000;
+
+/// Whether rules can be obeyed for every input.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Possible {
+    /// For every input of the domain.
+    Always,
+    /// Not for this input.
+    Not(Point),
+    /// Out of budget.
+    Unknown,
+}
+
+/// The smallest set of rules that can't be obeyed together, with an input that shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conflict {
+    /// Indices of the rules.
+    pub rules: Vec<usize>,
+    /// Values of the input variables that the rules mention.
+    pub witness: Point,
+}
+
+/// Decides whether every input of the domain has outputs that obey all of the claims.
+pub fn possible(claims: &[&Formula], schema: &Schema) -> Possible {
+    let inputs: Vec<_> = claims.iter().flat_map(|c| c.variables()).filter(|v| !v.is_output()).collect();
+    let mut outside: Vec<Formula> = Vec::new();
+    for _ in 0..MAX_ROUNDS {
+        let mut x = match satisfy(&outside.iter().collect::<Vec<_>>(), schema, &Point::new()) {
+            Satisfiable::Yes(x, _) => x,
+            Satisfiable::No => return Possible::Always,
+            Satisfiable::Unknown => return Possible::Unknown,
+        };
+        complete(&mut x, &inputs, schema);
+        let atoms = match satisfy(claims, schema, &x) {
+            Satisfiable::Yes(_, atoms) => atoms,
+            Satisfiable::No => return Possible::Not(x),
+            Satisfiable::Unknown => return Possible::Unknown,
+        };
+        let Some(shadow) = project(&atoms, deepsade_spec::Var::is_output) else { return Possible::Unknown };
+        outside.push(Formula::or(shadow.into_iter().map(|a| Formula::Atom(a).negated())));
+    }
+    Possible::Unknown
+}
+
+/// Gives a value to every input variable that the search left open.
+fn complete(x: &mut Point, inputs: &[deepsade_spec::Var], schema: &Schema) {
+    use deepsade_spec::{Domain, Rational, Var, normalize::var_range};
+    x.retain(|var, _| !var.is_output());
+    for var in inputs {
+        match *var {
+            Var::Level(f, _) => {
+                let Domain::Category { levels } = &schema.features[f].domain else { continue };
+                let allowed = |l: usize, x: &Point| x.get(&Var::Level(f, l)) != Some(&Rational::ZERO);
+                let chosen = (0..levels.len())
+                    .find(|l| x.get(&Var::Level(f, *l)) == Some(&Rational::ONE))
+                    .or_else(|| (0..levels.len()).find(|l| allowed(*l, x)))
+                    .unwrap_or(0);
+                for l in 0..levels.len() {
+                    x.insert(Var::Level(f, l), Rational::from(u8::from(l == chosen)));
+                }
+            }
+            Var::Feature(_) => {
+                x.entry(*var).or_insert_with(|| var_range(*var, schema).0);
+            }
+            Var::Output(_) => {}
+        }
+    }
+}
+
+/// The smallest conflicting set of rules, if it is known that there is one.
+pub fn smallest_conflict(spec: &NormalSpec) -> Option<Conflict> {
+    let n = spec.rules.len();
+    let test = |set: &[usize]| {
+        let claims: Vec<_> = set.iter().map(|k| &spec.rules[*k].claim).collect();
+        possible(&claims, &spec.schema)
+    };
+    let all: Vec<usize> = (0..n).collect();
+    let Possible::Not(mut witness) = test(&all) else { return None };
+    let mut tried = 0;
+    for size in 1..n {
+        let mut set: Vec<usize> = (0..size).collect();
+        loop {
+            tried += 1;
+            if tried > MAX_SETS {
+                return Some(irreducible(all, witness, test));
+            }
+            if let Possible::Not(x) = test(&set) {
+                return Some(Conflict { rules: set, witness: x });
+            }
+            if !next_subset(&mut set, n) {
+                break;
+            }
+        }
+    }
+    witness.retain(|v, _| !v.is_output());
+    Some(Conflict { rules: all, witness })
+}
+
+/// Leaves out one rule after the other for as long as a conflict remains: not the smallest, but none can be spared.
+fn irreducible(mut set: Vec<usize>, mut witness: Point, test: impl Fn(&[usize]) -> Possible) -> Conflict {
+    let mut k = 0;
+    while k < set.len() {
+        let mut fewer = set.clone();
+        fewer.remove(k);
+        if let Possible::Not(x) = test(&fewer) {
+            (set, witness) = (fewer, x);
+        } else {
+            k += 1;
+        }
+    }
+    Conflict { rules: set, witness }
+}
+
+/// The next subset of 0..n of the same size, in order; false after the last.
+fn next_subset(set: &mut [usize], n: usize) -> bool {
+    let size = set.len();
+    let Some(k) = (0..size).rev().find(|k| set[*k] < n - size + k) else { return false };
+    set[k] += 1;
+    for j in k + 1..size {
+        set[j] = set[j - 1] + 1;
+    }
+    true
+}

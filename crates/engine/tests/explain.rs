@@ -1,0 +1,170 @@
+//! What `explain` claims, against brute force and against answers known beforehand.
+
+use deepsade_engine::explain::{Possible, audit, possible, smallest_conflict};
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile};
+use proptest::prelude::*;
+
+fn spec(schema: &Schema, rules: &[&str]) -> NormalSpec {
+    let rules: Vec<RuleText> =
+        rules.iter().enumerate().map(|(k, text)| RuleText { name: format!("r{k}"), text: (*text).into() }).collect();
+    compile(&rules, schema).unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+fn numbers() -> Schema {
+    let real = |name: &str, lo, hi| Feature { name: name.into(), domain: Domain::Real { lo, hi } };
+    Schema {
+        features: vec![real("income", 1.0, 100.0), real("age", 18.0, 90.0)],
+        task: Task::Regression { targets: vec!["food".into(), "rent".into()] },
+        one_hot: OneHot::Full,
+    }
+}
+
+fn labels(n: usize, features: Vec<Feature>) -> Schema {
+    Schema { features, task: Task::Multilabel { labels: (0..n).map(|i| format!("l{i}")).collect() }, one_hot: OneHot::Full }
+}
+
+fn witness(spec: &NormalSpec, feature: usize) -> Rational {
+    smallest_conflict(spec).expect("a conflict").witness[&Var::Feature(feature)].clone()
+}
+
+#[test]
+fn rules_that_can_be_obeyed_everywhere() {
+    for rules in [
+        &["food + rent <= income", "food >= 0", "rent >= 0"][..],
+        &["income < 50 => food <= 3", "income >= 50 => food >= 4"],
+        &["food == rent", "food <= 0 or food >= income"],
+        &["abs(food - income) <= 1", "max(food, rent) <= income + 1"],
+    ] {
+        let spec = spec(&numbers(), rules);
+        let claims: Vec<_> = spec.rules.iter().map(|r| &r.claim).collect();
+        assert_eq!(possible(&claims, &spec.schema), Possible::Always, "{rules:?}");
+        assert_eq!(smallest_conflict(&spec), None);
+    }
+}
+
+#[test]
+fn the_smallest_conflict_is_found_with_an_input_that_shows_it() {
+    // Only where income < 10 do the second and the fourth rule contradict each other.
+    let spec = spec(&numbers(), &["rent >= 0", "food >= 10", "age > 30 => rent <= 5", "food <= income"]);
+    let conflict = smallest_conflict(&spec).unwrap();
+    assert_eq!(conflict.rules, [1, 3]);
+    assert!(witness(&spec, 0) < Rational::from(10));
+}
+
+#[test]
+fn a_conflict_at_one_point_of_the_domain_is_found() {
+    // food <= income and food >= 200 - income meet everywhere but below income 100.
+    let tight = spec(&numbers(), &["food <= income", "food >= 200 - income"]);
+    assert!(witness(&tight, 0) < Rational::from(100));
+    // food < income and food > 99: impossible at income 99, and possible just above it; whole domain above 99 is possible.
+    let mut schema = numbers();
+    schema.features[0].domain = Domain::Real { lo: 99.0, hi: 100.0 };
+    let edge = spec(&schema, &["food < income", "food > 99"]);
+    assert_eq!(witness(&edge, 0), Rational::from(99));
+    let closed = spec(&schema, &["food <= income", "food >= 99"]);
+    assert_eq!(smallest_conflict(&closed), None);
+}
+
+#[test]
+fn a_rule_that_contradicts_itself_is_a_conflict_of_one() {
+    let spec = spec(&numbers(), &["rent >= 0", "food < 1 and food > income"]);
+    assert_eq!(smallest_conflict(&spec).unwrap().rules, [1]);
+}
+
+#[test]
+fn classes_and_categories() {
+    let schema = Schema {
+        features: vec![Feature { name: "area".into(), domain: Domain::Category { levels: vec!["a".into(), "b".into()] } }],
+        task: Task::Multiclass { target: "g".into(), classes: vec!["x".into(), "y".into(), "z".into()] },
+        one_hot: OneHot::Full,
+    };
+    let fine = spec(&schema, &["area == 'a' => g in {'x', 'y'}", "g != 'y'", "score('z') > score('y') + 1"]);
+    assert_eq!(smallest_conflict(&fine), None);
+    let broken = spec(&schema, &["area == 'a' => g == 'x'", "g != 'z'", "g in {'y', 'z'}"]);
+    let conflict = smallest_conflict(&broken).unwrap();
+    assert_eq!(conflict.rules, [0, 2]);
+    assert_eq!(conflict.witness[&Var::Level(0, 0)], Rational::ONE);
+}
+
+#[test]
+fn the_audit_counts_what_the_paper_ran_into() {
+    // Four items in order: 24 orderings, none contained in another.
+    let ranking = Schema {
+        features: vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
+        task: Task::Ranking { items: ["a", "b", "c", "d"].map(String::from).to_vec() },
+        one_hot: OneHot::Full,
+    };
+    let orderings = spec(
+        &ranking,
+        &["forall i in 0..4: exactly(1, at[i, p] for p in 0..4)", "forall p in 0..4: exactly(1, at[i, p] for i in 0..4)"],
+    );
+    let found = audit(&orderings);
+    assert_eq!((found.components, found.constant_only), (Some(24), true));
+
+    // Digits whose sum is above 10: adding a digit keeps it so.
+    let digits = spec(&labels(10, ranking.features.clone()), &["sum(i * label[i] for i in 0..10) > 10"]);
+    let found = audit(&digits);
+    assert_eq!((found.components, found.constant_only), (Some(1), false));
+
+    // Two independent choices of one among two: 2 * 2 components.
+    let pairs = spec(&labels(5, ranking.features.clone()), &["exactly(1, label[0], label[1])", "exactly(1, label[2], label[3])"]);
+    let found = audit(&pairs);
+    assert_eq!((found.components, found.constant_only), (Some(4), false), "label 4 is free");
+
+    // On a category the argument does not reach from one level to the other.
+    let category = vec![Feature { name: "c".into(), domain: Domain::Category { levels: vec!["a".into(), "b".into()] } }];
+    let found = audit(&spec(&labels(2, category), &["exactly(1, label[0], label[1])"]));
+    assert_eq!((found.components, found.constant_only), (Some(2), false));
+}
+
+fn random_claim() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        (0usize..4).prop_map(|i| format!("label[{i}]")),
+        (0usize..4).prop_map(|i| format!("not label[{i}]")),
+        (0i32..4).prop_map(|i| format!("n < {i}")),
+        Just("c == 'b'".to_string()),
+        (1usize..4).prop_map(|k| format!("at_least({k}, label[i] for i in 0..4)")),
+        (-3i32..4).prop_map(|k| format!("sum((2 * i - 3) * label[i] for i in 0..4) >= {k} + n")),
+    ];
+    leaf.prop_recursive(3, 10, 2, |inner| {
+        prop_oneof![
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} and {b})")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} or {b})")),
+            (inner.clone(), inner).prop_map(|(a, b)| format!("(not {a} <=> {b})")),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn agrees_with_brute_force(texts in prop::collection::vec(random_claim(), 1..4)) {
+        let features = vec![
+            Feature { name: "n".into(), domain: Domain::Integer { lo: 0, hi: 3 } },
+            Feature { name: "c".into(), domain: Domain::Category { levels: vec!["a".into(), "b".into()] } },
+        ];
+        let schema = labels(4, features);
+        let rules: Vec<RuleText> =
+            texts.iter().enumerate().map(|(k, t)| RuleText { name: format!("r{k}"), text: t.clone() }).collect();
+        let Ok(spec) = compile(&rules, &schema) else { return Ok(()) };
+        let obeyed = |n: i32, c: usize, set: usize, chosen: &[usize]| chosen.iter().all(|k| spec.rules[*k].claim.at(&|var| match var {
+            Var::Output(j) => Rational::from(if set >> j & 1 == 1 { 1 } else { -1 }),
+            Var::Feature(_) => Rational::from(n),
+            Var::Level(_, l) => Rational::from(u8::from(l == c)),
+        }));
+        let impossible = |chosen: &[usize]| (0..4).any(|n| (0..2).any(|c| (0..16).all(|set| !obeyed(n, c, set, chosen))));
+        let all: Vec<usize> = (0..rules.len()).collect();
+        match smallest_conflict(&spec) {
+            None => prop_assert!(!impossible(&all)),
+            Some(conflict) => {
+                prop_assert!(impossible(&conflict.rules));
+                // No smaller set conflicts.
+                for mask in 0..1usize << rules.len() {
+                    let set: Vec<usize> = all.iter().copied().filter(|k| mask >> k & 1 == 1).collect();
+                    prop_assert!(set.len() >= conflict.rules.len() || !impossible(&set), "{set:?}");
+                }
+            }
+        }
+    }
+}
