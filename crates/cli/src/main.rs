@@ -1,3 +1,32 @@
-//! The `deepsade` command.
+//! The `deepsade` command: arguments enter, a report and an exit code leave.
 
-fn main() {}
+mod args;
+mod command;
+mod interrupt;
+mod outcome;
+mod progress;
+mod render;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+use crate::outcome::Outcome;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match &args.command {
+        Command::Demo(args) => command::demo::run(args),
+        Command::Explain(args) => command::explain::run(args),
+        Command::Train(args) => command::train::run(args),
+        Command::Predict(args) => command::predict::run(args),
+    };
+    match result {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            render::error(&error);
+            Outcome::InputError.into()
+        }
+    }
+}

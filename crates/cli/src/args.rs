@@ -1,0 +1,104 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Neural networks whose rules hold for every input, proved.
+#[derive(Debug, Parser)]
+#[command(name = "deepsade", version, about, after_help = EXIT_CODES)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 a finding (rules broken or contradictory), 2 usage or input error, \
+                          3 unknown or interrupted.\nStart with `deepsade demo`, then read docs/rules.md.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Train on data that comes with the program, and show what happens
+    Demo(DemoArgs),
+    /// Say what the rules of a file mean, before anything is trained
+    Explain(ExplainArgs),
+    /// Train a network on the data of a rule file
+    Train(TrainArgs),
+    /// Predict with a trained model
+    Predict(PredictArgs),
+}
+
+#[derive(Debug, Parser)]
+pub struct DemoArgs {
+    /// Folder for the demo's rule file, data, model and predictions
+    #[arg(long, value_name = "DIR", default_value = "deepsade-demo")]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, Parser)]
+pub struct ExplainArgs {
+    /// The rule file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// A further folder to look for data files in
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct TrainArgs {
+    /// The rule file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Folder for model.onnx and run.jsonl [default: runs/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// A further folder to look for data files in
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Seed of the split, the initial weights and the order of the rows [default: `seed` in the file's data table]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Go on from the last epoch that was saved in the output folder
+    #[arg(long)]
+    pub resume: bool,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct PredictArgs {
+    /// The model, as `deepsade train` writes it
+    #[arg(value_name = "MODEL.onnx")]
+    pub model: PathBuf,
+    /// The rows: CSV, .csv.gz or .parquet with the model's feature columns
+    #[arg(value_name = "DATA.csv")]
+    pub data: PathBuf,
+    /// Write the predictions here [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Refuse rows outside the domain, for which nothing is guaranteed
+    #[arg(long)]
+    pub strict: bool,
+    /// Add the raw scores of the network
+    #[arg(long)]
+    pub scores: bool,
+    /// What stands between two values of the data file [default: comma]
+    #[arg(long, value_name = "CHAR")]
+    pub separator: Option<char>,
+    /// Print one JSON object with counts on standard output (needs --out)
+    #[arg(long, requires = "out")]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}

@@ -1,0 +1,6 @@
+//! One file a command.
+
+pub mod demo;
+pub mod explain;
+pub mod predict;
+pub mod train;

@@ -1,0 +1,62 @@
+//! `deepsade demo`: trains on data that comes with the program and shows every step.
+
+use std::path::Path;
+
+use anyhow::Context;
+use deepsade_engine::artifact::write_whole;
+use deepsade_engine::problem::Problem;
+
+use super::{explain, predict, train};
+use crate::args::{DemoArgs, ExplainArgs, PredictArgs, TrainArgs};
+use crate::outcome::Outcome;
+
+/// The rule file of the demo; also examples/wine.toml.
+const RULES: &str = include_str!("../../../../examples/wine.toml");
+/// Red wines: P. Cortez et al., Wine Quality, UCI Machine Learning Repository, 2009 (CC BY 4.0).
+const WINES: &[u8] = include_bytes!("../../data/winequality-red.csv.gz");
+
+/// Runs the command.
+pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
+    let out = &args.out;
+    std::fs::create_dir_all(out).with_context(|| format!("can't make the folder {}", out.display()))?;
+    let file = out.join("wine.toml");
+    write_whole(&file, RULES.as_bytes())?;
+    write_whole(&out.join("winequality-red.csv.gz"), WINES)?;
+    println!("1599 red wines. From eight chemical measures predict free and total sulfur dioxide; the free part is a part of");
+    println!("the total, so `0 <= free <= total` must hold for every wine, not only for those measured.\n");
+
+    step(&format!("deepsade explain {}", file.display()));
+    let problem = Problem::read(&file)?;
+    explain::run(&ExplainArgs { file: file.clone(), data: None, json: false, quiet: true })?;
+
+    let folder = out.join("model");
+    step(&format!("deepsade train {} --out {}", file.display(), folder.display()));
+    let args = TrainArgs { file, out: Some(folder.clone()), data: None, seed: None, resume: false, json: false, quiet: false };
+    let Some(done) = train::train(&problem, &folder, &args)? else { return Ok(Outcome::Unknown) };
+    print!("{}", done.in_words());
+
+    let predictions = out.join("predictions.csv");
+    let data = out.join("winequality-red.csv.gz");
+    step(&format!("deepsade predict {} {} --out {}", done.model.display(), data.display(), predictions.display()));
+    predict::run(&PredictArgs {
+        model: done.model,
+        data,
+        out: Some(predictions.clone()),
+        strict: true,
+        scores: false,
+        separator: None,
+        json: false,
+        quiet: true,
+    })?;
+    print!("{}", first_lines(&predictions, 3)?);
+    Ok(Outcome::Success)
+}
+
+fn step(command: &str) {
+    println!("\n$ {command}");
+}
+
+fn first_lines(path: &Path, n: usize) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(text.lines().take(n).map(|l| format!("{l}\n")).collect())
+}

@@ -1,0 +1,218 @@
+//! `deepsade explain`: a rule file enters, what it means leaves, for people or as JSON.
+
+use std::collections::BTreeMap;
+
+use deepsade_engine::explain::{Audit, Conflict, Possible, audit, possible, smallest_conflict};
+use deepsade_engine::fit;
+use deepsade_engine::problem::Problem;
+use deepsade_spec::{Domain, NormalSpec, Var, print};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::args::ExplainArgs;
+use crate::outcome::Outcome;
+use crate::progress::ReadBar;
+
+/// What `explain` says; the JSON fields are a contract.
+#[derive(Debug, Serialize)]
+pub struct Explanation {
+    task: &'static str,
+    rows: Option<usize>,
+    rows_breaking: Option<usize>,
+    rows_breaking_injected: Option<usize>,
+    features: Vec<Value>,
+    rules: Vec<RuleExplanation>,
+    conflict: Option<ConflictExplanation>,
+    skip: Vec<String>,
+    gate: Vec<String>,
+    audit: AuditExplanation,
+}
+
+#[derive(Debug, Serialize)]
+struct RuleExplanation {
+    name: String,
+    text: String,
+    normal: String,
+    /// True if every input of the domain has outputs that obey it; null if that could not be decided.
+    satisfiable: Option<bool>,
+    rows_breaking: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct ConflictExplanation {
+    rules: Vec<String>,
+    witness: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct AuditExplanation {
+    components: Option<u64>,
+    constant_only: bool,
+    words: String,
+}
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
+    let problem = Problem::read(&args.file)?;
+    let mut bar = ReadBar::new(args.quiet);
+    let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
+    let rows = match (&loaded, &problem.data) {
+        (Some(loaded), Some(settings)) => Some(fit::rows(&spec, loaded, settings, settings.seed)?),
+        _ => None,
+    };
+    let explanation = explain(&spec, rows.as_ref());
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&explanation)?);
+    } else {
+        print!("{}", in_words(&explanation, &spec));
+    }
+    Ok(if explanation.conflict.is_some() {
+        Outcome::Finding
+    } else if explanation.rules.iter().any(|r| r.satisfiable.is_none()) {
+        Outcome::Unknown
+    } else {
+        Outcome::Success
+    })
+}
+
+/// Explains rules, and what the labels of the rows say about them.
+pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>) -> Explanation {
+    let name = |f: &usize| spec.schema.features[*f].name.clone();
+    let rule = |(k, r): (usize, &deepsade_spec::NormalRule)| RuleExplanation {
+        name: r.name.clone(),
+        text: r.text.clone(),
+        normal: print::formula(&r.claim, &spec.schema),
+        satisfiable: match possible(&[&r.claim], &spec.schema) {
+            Possible::Always => Some(true),
+            Possible::Not(_) => Some(false),
+            Possible::Unknown => None,
+        },
+        rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
+    };
+    let Audit { components, constant_only, words } = audit(spec);
+    let after = |rows: &fit::Rows| rows.breaking.iter().filter(|b| **b).count();
+    Explanation {
+        task: spec.schema.task.kind(),
+        rows: rows.map(|r| r.breaking.len()),
+        rows_breaking: rows.map(|r| r.any_breaking_shipped),
+        rows_breaking_injected: rows.filter(|r| after(r) != r.any_breaking_shipped).map(after),
+        features: spec.schema.features.iter().map(feature).collect(),
+        rules: spec.rules.iter().enumerate().map(rule).collect(),
+        conflict: smallest_conflict(spec).map(|c| conflict(spec, &c)),
+        skip: spec.skip.iter().map(name).collect(),
+        gate: spec.gate.iter().map(name).collect(),
+        audit: AuditExplanation { components: components.map(|c| u64::try_from(c).unwrap_or(u64::MAX)), constant_only, words },
+    }
+}
+
+fn feature(f: &deepsade_spec::Feature) -> Value {
+    match &f.domain {
+        Domain::Real { lo, hi } => json!({"name": f.name, "kind": "real", "lo": lo, "hi": hi}),
+        Domain::Integer { lo, hi } => json!({"name": f.name, "kind": "integer", "lo": lo, "hi": hi}),
+        Domain::Category { levels } => json!({"name": f.name, "kind": "category", "levels": levels}),
+    }
+}
+
+/// The conflict in the names of the problem.
+fn conflict(spec: &NormalSpec, conflict: &Conflict) -> ConflictExplanation {
+    let mut witness = BTreeMap::new();
+    for (var, value) in &conflict.witness {
+        match var {
+            Var::Feature(f) => {
+                witness.insert(spec.schema.features[*f].name.clone(), json!(value.to_f64().value()));
+            }
+            Var::Level(f, l) if value.is_one() => {
+                let Domain::Category { levels } = &spec.schema.features[*f].domain else { continue };
+                witness.insert(spec.schema.features[*f].name.clone(), json!(levels[*l]));
+            }
+            _ => {}
+        }
+    }
+    ConflictExplanation { rules: conflict.rules.iter().map(|k| spec.rules[*k].name.clone()).collect(), witness }
+}
+
+/// One sentence about contradictory rules.
+pub fn conflict_in_words(spec: &NormalSpec) -> Option<String> {
+    let found = conflict(spec, &smallest_conflict(spec)?);
+    let place = if found.witness.is_empty() {
+        "for any input".to_string()
+    } else {
+        let at: Vec<String> = found.witness.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        format!("where {}", at.join(", "))
+    };
+    Some(match found.rules.as_slice() {
+        [one] => format!("rule '{one}' can't be obeyed {place}"),
+        several => format!("rules '{}' can't be obeyed together {place}", several.join("', '")),
+    })
+}
+
+fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
+    let mut out = vec![format!("Task: {}, {} outputs", e.task, spec.schema.task.outputs())];
+    if let (Some(rows), Some(breaking)) = (e.rows, e.rows_breaking) {
+        let injected = e.rows_breaking_injected.map(|n| format!(" ({n} after inject_violations)")).unwrap_or_default();
+        out.push(format!("Data: {rows} rows, {breaking} of which break a rule{injected}"));
+    }
+    out.push(format!("\nDomain, {} features:", spec.schema.features.len()));
+    out.extend(domain_lines(spec));
+    out.push(format!("\nRules, {}:", e.rules.len()));
+    for r in &e.rules {
+        out.push(format!("  {}: {}", r.name, r.text));
+        out.push(format!("    normal form: {}", shortened(&r.normal)));
+        let can = match r.satisfiable {
+            Some(true) => "for every input of the domain some output obeys it",
+            Some(false) => "it CAN'T be obeyed for every input of the domain",
+            None => "whether it can be obeyed everywhere was not decided within the budget",
+        };
+        let rows = r.rows_breaking.map(|n| format!("; {n} data rows break it")).unwrap_or_default();
+        out.push(format!("    {can}{rows}"));
+    }
+    if e.rules.is_empty() {
+        out.push("  none".into());
+    }
+    out.push(String::new());
+    match conflict_in_words(spec) {
+        Some(words) => out.push(format!("Conflict: {words}.")),
+        None if e.rules.iter().any(|r| r.satisfiable.is_none()) => out.push("Conflicts: not decided within the budget.".into()),
+        None => out.push("Conflicts: none.".into()),
+    }
+    let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    out.push(format!("Features that reach the last layer: {}", list(&e.skip)));
+    out.push(format!("Gate candidates (rules scale with them): {}", list(&e.gate)));
+    let components = e.audit.components.map_or("not counted".to_string(), |n| n.to_string());
+    out.push(format!("Degeneracy audit: components {components}, constant only: {}", if e.audit.constant_only { "yes" } else { "no" }));
+    out.push(format!("  {}", e.audit.words));
+    out.join("\n") + "\n"
+}
+
+/// Neighbouring features with the same domain share a line once there are many.
+fn domain_lines(spec: &NormalSpec) -> Vec<String> {
+    let features = &spec.schema.features;
+    let domain = |d: &Domain| match d {
+        Domain::Real { lo, hi } => format!("real from {lo} to {hi}"),
+        Domain::Integer { lo, hi } => format!("whole from {lo} to {hi}"),
+        Domain::Category { levels } if levels.len() > 12 => format!("{} levels: {}, ...", levels.len(), levels[..12].join(", ")),
+        Domain::Category { levels } => format!("one of {}", levels.join(", ")),
+    };
+    let mut lines = Vec::new();
+    let mut at = 0;
+    while at < features.len() {
+        let same = features[at..].iter().take_while(|f| f.domain == features[at].domain).count();
+        let (name, shown) = (&features[at].name, domain(&features[at].domain));
+        if features.len() > 40 && same > 2 {
+            lines.push(format!("  {name} ... {} ({same} features): {shown}", features[at + same - 1].name));
+            at += same;
+        } else {
+            lines.push(format!("  {name}: {shown}"));
+            at += 1;
+        }
+    }
+    lines
+}
+
+fn shortened(text: &str) -> String {
+    const MOST: usize = 300;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{} ... (all of it: --json)", &text[..end]),
+        None => text.into(),
+    }
+}

@@ -1,0 +1,95 @@
+//! `deepsade predict`: a model and rows enter, a CSV of predictions leaves.
+
+use std::io::Write;
+
+use anyhow::bail;
+use deepsade_engine::artifact::{read_model, write_whole};
+use deepsade_engine::data::{Columns, ReadOptions, RowStatus, Table, encode_inputs, kinds_of_schema, read_table};
+use deepsade_engine::predict;
+use deepsade_net::Matrix;
+use deepsade_spec::Schema;
+use serde_json::json;
+
+use crate::args::PredictArgs;
+use crate::outcome::Outcome;
+use crate::progress::ReadBar;
+
+/// Runs the command.
+pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
+    let (model, schema) = read_model(&args.model)?;
+    let mut bar = ReadBar::new(args.quiet);
+    let options = ReadOptions {
+        columns: Columns::Only(schema.features.iter().map(|f| f.name.clone()).collect()),
+        expected: kinds_of_schema(&schema),
+        rows: None,
+        separator: args.separator,
+    };
+    let table = read_table(&args.data, &options, &mut |p| bar.update(p))?;
+    let inputs = encode_inputs(&table, &schema)?;
+    let outside = inputs.status.iter().filter(|s| **s != RowStatus::Inside).count();
+    if args.strict
+        && let Some(row) = inputs.status.iter().position(|s| *s != RowStatus::Inside)
+    {
+        bail!("{}: {}; {outside} rows in all are outside the domain", args.data.display(), why(&table, &schema, inputs.status[row], row));
+    }
+    let y = model.network.forward(&inputs.x);
+    let csv = predictions(&schema, &y, &inputs.status, args.scores)?;
+    match &args.out {
+        Some(path) => write_whole(path, &csv)?,
+        None => std::io::stdout().write_all(&csv)?,
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&json!({"rows": table.rows(), "outside_domain": outside, "out": args.out}))?);
+    }
+    if outside > 0 && !args.quiet {
+        let first = inputs.status.iter().position(|s| *s != RowStatus::Inside).expect("some row is outside");
+        eprintln!(
+            "{outside} of {} rows are outside the domain, where nothing is guaranteed (column in_domain); the first: {}",
+            table.rows(),
+            why(&table, &schema, inputs.status[first], first)
+        );
+    }
+    Ok(Outcome::Success)
+}
+
+fn feature(status: RowStatus) -> Option<usize> {
+    match status {
+        RowStatus::Inside => None,
+        RowStatus::Outside { feature } | RowStatus::Missing { feature } => Some(feature),
+    }
+}
+
+fn why(table: &Table, schema: &Schema, status: RowStatus, row: usize) -> String {
+    let Some(f) = feature(status) else { return "inside".into() };
+    let name = &schema.features[f].name;
+    let value = table.column(name).map(|c| c.value(row).to_string()).unwrap_or_default();
+    match status {
+        RowStatus::Missing { .. } => format!("row {}: '{name}' is missing", table.row_numbers[row]),
+        _ => format!("row {}: {name} = {value} is outside its domain", table.row_numbers[row]),
+    }
+}
+
+fn predictions(schema: &Schema, y: &Matrix, status: &[RowStatus], scores: bool) -> anyhow::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let outputs = schema.task.outputs();
+    let mut header = predict::columns(&schema.task);
+    header.extend(["in_domain".into(), "outside".into()]);
+    if scores {
+        header.extend((0..outputs).map(|j| schema.task.output_name(j)));
+    }
+    csv.write_record(&header)?;
+    for (row, status) in status.iter().enumerate() {
+        let mut record = match status {
+            // Without all its inputs a row has no prediction.
+            RowStatus::Missing { .. } => vec![String::new(); header.len() - 2 - if scores { outputs } else { 0 }],
+            _ => predict::in_words(&schema.task, y.row(row)),
+        };
+        record.push((*status == RowStatus::Inside).to_string());
+        record.push(feature(*status).map(|f| schema.features[f].name.clone()).unwrap_or_default());
+        if scores {
+            record.extend(y.row(row).iter().map(f32::to_string));
+        }
+        csv.write_record(&record)?;
+    }
+    Ok(csv.into_inner()?)
+}

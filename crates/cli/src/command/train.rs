@@ -1,0 +1,198 @@
+//! `deepsade train`: a rule file enters, model.onnx and run.jsonl leave.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use deepsade_engine::artifact::write_whole;
+use deepsade_engine::fit::{self, Fit, Fitted};
+use deepsade_engine::metrics::Metrics;
+use deepsade_engine::problem::Problem;
+use deepsade_engine::train::{EpochRecord, Observer, StopReason};
+use deepsade_spec::NormalSpec;
+use serde_json::json;
+
+use super::explain::conflict_in_words;
+use crate::args::TrainArgs;
+use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
+use crate::progress::{EpochBar, ReadBar};
+
+/// Runs the command.
+pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
+    let problem = Problem::read(&args.file)?;
+    let out = args.out.clone().unwrap_or_else(|| {
+        PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str()))
+    });
+    let done = train(&problem, &out, args)?;
+    let Some(done) = done else { return Ok(Outcome::Unknown) };
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&done.json())?);
+    } else {
+        print!("{}", done.in_words());
+    }
+    Ok(match done.fitted.trained.stop {
+        StopReason::Diverged { .. } => Outcome::Finding,
+        _ => Outcome::Success,
+    })
+}
+
+/// A finished training.
+pub struct Done {
+    pub spec: NormalSpec,
+    pub fitted: Fitted,
+    pub model: PathBuf,
+    pub seconds: f64,
+    pub seed: u64,
+}
+
+/// Trains and writes the files; `None` if interrupted.
+pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<Option<Done>> {
+    let Some(settings) = &problem.data else {
+        bail!("{} names no data to train on: add `file` to [data]", problem.path.display());
+    };
+    let mut settings = settings.clone();
+    if let Some(seed) = args.seed {
+        settings.seed = seed;
+    }
+    let seed = settings.seed;
+    std::fs::create_dir_all(out).with_context(|| format!("can't make the folder {}", out.display()))?;
+    let mut bar = ReadBar::new(args.quiet);
+    let problem = Problem { data: Some(settings.clone()), ..problem.clone() };
+    let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
+    if let Some(words) = conflict_in_words(&spec) {
+        bail!("{words}; `deepsade explain {}` says more", problem.path.display());
+    }
+    let loaded = loaded.expect("a problem with data has rows");
+    let rows = fit::rows(&spec, &loaded, &settings, seed)?;
+    drop(loaded);
+
+    let interrupt = Interrupt::listen();
+    let checkpoint = out.join("checkpoint.bin");
+    let log = Log::open(&out.join("run.jsonl"), args.resume)?;
+    let mut watch = Watch { log, bar: EpochBar::new(args.quiet, problem.train.epochs), interrupt };
+    let fit = Fit {
+        spec: &spec,
+        breaking_rows: settings.breaking_rows,
+        network: &problem.network,
+        settings: &problem.train,
+        seed,
+    };
+    let started = Instant::now();
+    let fitted = fit.run(&rows, Some((&checkpoint, args.resume)), &mut watch)?;
+    let seconds = started.elapsed().as_secs_f64();
+    watch.bar.finish();
+    watch.log.finish(&fitted.trained.records)?;
+    if fitted.trained.stop == StopReason::Interrupted {
+        eprintln!("interrupted; go on with: deepsade train {} --out {} --resume", problem.path.display(), out.display());
+        return Ok(None);
+    }
+    let model = out.join("model.onnx");
+    write_whole(&model, &fitted.model.to_bytes()?)?;
+    Ok(Some(Done { spec, fitted, model, seconds, seed }))
+}
+
+impl Done {
+    fn json(&self) -> serde_json::Value {
+        let Fitted { trained, train, validation, test, .. } = &self.fitted;
+        json!({
+            "model": self.model,
+            "seconds": self.seconds,
+            "epochs": trained.records.len(),
+            "best_epoch": trained.best_epoch,
+            "stopped": trained.stop,
+            "seed": self.seed,
+            "train": train,
+            "validation": validation,
+            "test": test,
+            "certified": false,
+        })
+    }
+
+    /// A few lines for people.
+    pub fn in_words(&self) -> String {
+        let Fitted { trained, test, train, validation, .. } = &self.fitted;
+        let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
+        let mut out = vec![format!("Trained {} epochs in {:.1} s{best} ({}).", trained.records.len(), self.seconds, trained.stop)];
+        out.push(format!("{:<12} {:>8}  scores on rows whose label obeys the rules", "", "rows"));
+        for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
+            out.push(format!("{name:<12} {:>8}  {}", metrics["rows_all"], scores(metrics)));
+        }
+        if !self.spec.rules.is_empty() {
+            out.push(format!(
+                "Rules are NOT enforced by this training: {} of {} test predictions break one.",
+                test["rows_breaking_all"], test["rows_all"]
+            ));
+        }
+        out.push(format!("Model: {}", self.model.display()));
+        out.join("\n") + "\n"
+    }
+}
+
+fn scores(metrics: &Metrics) -> String {
+    let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {v:.3}"));
+    ["mse", "accuracy", "coherent", "flattened", "jaccard"].iter().filter_map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// run.jsonl: one line an epoch, written as they come.
+struct Log {
+    path: PathBuf,
+    file: Option<File>,
+    resume: bool,
+}
+
+impl Log {
+    fn open(path: &Path, resume: bool) -> anyhow::Result<Self> {
+        if !resume {
+            let file = File::create(path).with_context(|| format!("can't write {}", path.display()))?;
+            return Ok(Self { path: path.into(), file: Some(file), resume });
+        }
+        Ok(Self { path: path.into(), file: None, resume })
+    }
+
+    fn line(record: &EpochRecord) -> String {
+        serde_json::to_string(record).expect("plain data becomes JSON") + "\n"
+    }
+
+    /// Appends a record. After a resume, lines of epochs that are run again go first.
+    fn append(&mut self, record: &EpochRecord) -> std::io::Result<()> {
+        if self.resume && self.file.is_none() {
+            let before = std::fs::read_to_string(&self.path).unwrap_or_default();
+            let earlier = |line: &&str| serde_json::from_str::<EpochRecord>(line).is_ok_and(|r| r.epoch < record.epoch);
+            let kept: String = before.lines().filter(earlier).map(|l| format!("{l}\n")).collect();
+            let mut file = File::create(&self.path)?;
+            file.write_all(kept.as_bytes())?;
+            self.file = Some(file);
+        }
+        match &mut self.file {
+            Some(file) => file.write_all(Self::line(record).as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// Replaces the file by the complete list.
+    fn finish(self, records: &[EpochRecord]) -> anyhow::Result<()> {
+        let text: String = records.iter().map(Self::line).collect();
+        Ok(write_whole(&self.path, text.as_bytes())?)
+    }
+}
+
+struct Watch {
+    log: Log,
+    bar: EpochBar,
+    interrupt: Interrupt,
+}
+
+impl Observer for Watch {
+    fn epoch(&mut self, record: &EpochRecord) {
+        // The complete list is written at the end, and an error is reported there.
+        let _ = self.log.append(record);
+        self.bar.epoch(record);
+    }
+
+    fn stop(&self) -> bool {
+        self.interrupt.pressed()
+    }
+}

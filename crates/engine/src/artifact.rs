@@ -1,0 +1,157 @@
+//! The files of a model: the ONNX file carries schema and rules in its metadata, and is written whole or not at all.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use deepsade_net::{ImportError, Model, Network, NetworkError};
+use deepsade_spec::{NormalSpec, Schema, print};
+use serde::Serialize;
+use thiserror::Error;
+
+/// Metadata key of the schema, as JSON.
+pub const SCHEMA_KEY: &str = "deepsade.schema";
+/// Metadata key of the rules, as a JSON list of name, text and normal form.
+pub const RULES_KEY: &str = "deepsade.rules";
+/// Metadata key of the program's version.
+pub const VERSION_KEY: &str = "deepsade.version";
+/// A file larger than this is no network of ours.
+const MAX_BYTES: u64 = 2 << 30;
+
+/// What is wrong with a model file.
+#[derive(Debug, Error)]
+pub enum ArtifactError {
+    /// It can't be read.
+    #[error("can't read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It can't be written; what was there before is still there.
+    #[error("can't write {}: {source}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is too large.
+    #[error("{}: {bytes} bytes is more than any network that this program reads", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// It is no ONNX network that can be read.
+    #[error("{}: {source}", path.display())]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ImportError,
+    },
+    /// The network is not sound enough to be written.
+    #[error("the trained network can't be exported: {0}")]
+    Export(#[from] NetworkError),
+    /// The file says nothing about its columns.
+    #[error("{}: no '{SCHEMA_KEY}' in its metadata; only models written by this program name their columns", path.display())]
+    NoSchema {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The schema can't be read.
+    #[error("{}: '{SCHEMA_KEY}' in its metadata can't be read: {source}", path.display())]
+    BadSchema {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// Schema and network disagree.
+    #[error("{}: the schema has {columns} columns and {outputs} outputs, the network {inputs} and {results}", path.display())]
+    Mismatch {
+        /// The file.
+        path: PathBuf,
+        /// Columns of the schema.
+        columns: usize,
+        /// Outputs of the schema.
+        outputs: usize,
+        /// Inputs of the network.
+        inputs: usize,
+        /// Outputs of the network.
+        results: usize,
+    },
+}
+
+#[derive(Serialize)]
+struct RuleEntry<'a> {
+    name: &'a str,
+    text: &'a str,
+    normal: String,
+}
+
+/// A network with the schema and the rules it was trained for.
+pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError> {
+    network.validate()?;
+    let rules: Vec<_> = spec
+        .rules
+        .iter()
+        .map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) })
+        .collect();
+    let mut model = Model::new(network);
+    let json = |value: Result<String, serde_json::Error>| value.expect("plain data becomes JSON");
+    model.metadata.insert(SCHEMA_KEY.into(), json(serde_json::to_string(&spec.schema)));
+    model.metadata.insert(RULES_KEY.into(), json(serde_json::to_string(&rules)));
+    model.metadata.insert(VERSION_KEY.into(), env!("CARGO_PKG_VERSION").into());
+    Ok(model)
+}
+
+/// Reads a model and the schema it carries.
+pub fn read_model(path: &Path) -> Result<(Model, Schema), ArtifactError> {
+    let unreadable = |source| ArtifactError::Unreadable { path: path.into(), source };
+    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+    if bytes > MAX_BYTES {
+        return Err(ArtifactError::TooLarge { path: path.into(), bytes });
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let model = Model::from_bytes(&bytes).map_err(|source| ArtifactError::Import { path: path.into(), source })?;
+    let text = model.metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
+    let schema: Schema =
+        serde_json::from_str(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })?;
+    let (columns, outputs) = (schema.columns().len(), schema.task.outputs());
+    let (inputs, results) = (model.network.inputs, model.network.outputs());
+    if (columns, outputs) != (inputs, results) {
+        return Err(ArtifactError::Mismatch { path: path.into(), columns, outputs, inputs, results });
+    }
+    Ok((model, schema))
+}
+
+/// Writes a file under a temporary name and renames it, so that it is there whole or as it was before.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
+    let unwritable = |source| ArtifactError::Unwritable { path: path.into(), source };
+    // A device or pipe is written to, never replaced; behind a link the file itself is replaced, not the link.
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+        return std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(bytes)).map_err(unwritable);
+    }
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".deepsade-").tempfile_in(parent).map_err(unwritable)?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(unwritable)?;
+    readable_by_others(file.as_file()).map_err(unwritable)?;
+    file.persist(path).map_err(|e| unwritable(e.error))?;
+    Ok(())
+}
+
+/// A temporary file is private; a result is as readable as other files are.
+#[cfg(unix)]
+fn readable_by_others(file: &std::fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_others(_: &std::fs::File) -> std::io::Result<()> {
+    Ok(())
+}

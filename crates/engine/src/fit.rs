@@ -1,0 +1,165 @@
+//! A problem with its data enters; a trained model with its scores leaves.
+
+use deepsade_net::Model;
+use deepsade_spec::{ColumnKind, NormalSpec, Schema, Task};
+use thiserror::Error;
+
+use crate::artifact;
+use crate::data::{self, BreakingRows, DataError, DataSettings, Dataset, Loaded, Split};
+use crate::inject::{InjectError, inject};
+use crate::judge::{Judge, Labelled};
+use crate::metrics::{Metrics, metrics};
+use crate::train::{self, CheckpointSettings, Loss, NetworkSettings, Observer, Run, Start, TrainError, TrainSettings, Trained};
+
+/// Encoded rows, dealt out, with what their labels say about the rules.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// All rows; labels after injection.
+    pub all: Dataset,
+    /// For each rule how many labels break it in the data as shipped; `None` for rules about scores.
+    pub breaking_shipped: Vec<Option<usize>>,
+    /// How many labels break some rule in the data as shipped.
+    pub any_breaking_shipped: usize,
+    /// For each row whether its label breaks some rule, after injection.
+    pub breaking: Vec<bool>,
+    /// Which rows train, validate and test.
+    pub split: Split,
+}
+
+/// Why rows can't be prepared or a model can't be trained.
+#[derive(Debug, Error)]
+pub enum FitError {
+    /// The data don't fit.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// Rows can't be relabelled.
+    #[error(transparent)]
+    Inject(#[from] InjectError),
+    /// Training can't start or can't be saved.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// The model can't be written down.
+    #[error(transparent)]
+    Artifact(#[from] artifact::ArtifactError),
+}
+
+/// Encodes the rows, judges their labels, injects violations and deals the rows out.
+pub fn rows(spec: &NormalSpec, loaded: &Loaded, settings: &DataSettings, seed: u64) -> Result<Rows, FitError> {
+    let mut all = data::encode(&loaded.table, &spec.schema)?;
+    let judge = Judge::new(spec);
+    let labelled = Labelled::new(spec, &loaded.table, &all);
+    let n = all.rows();
+    let breaking_shipped = (0..spec.rules.len())
+        .map(|rule| (0..n).map(|row| judge.label_breaks(rule, &labelled, row).map(usize::from)).sum())
+        .collect();
+    let mut breaking: Vec<bool> = (0..n).map(|row| judge.any_label_breaks(&labelled, row)).collect();
+    let any_breaking_shipped = breaking.iter().filter(|b| **b).count();
+    inject(spec, &mut all, &mut breaking, settings.inject_violations, seed)?;
+    let split = data::split(n, &settings.split, seed)?;
+    Ok(Rows { all, breaking_shipped, any_breaking_shipped, breaking, split })
+}
+
+impl Rows {
+    /// Rows to learn from, with `breaking_rows` applied.
+    fn weighted(&self, indices: &[usize], policy: BreakingRows) -> Dataset {
+        let kept: Vec<usize> = match policy {
+            BreakingRows::Drop => indices.iter().copied().filter(|r| !self.breaking[*r]).collect(),
+            BreakingRows::Keep | BreakingRows::Weight(_) => indices.to_vec(),
+        };
+        let mut rows = self.all.select(&kept);
+        if let BreakingRows::Weight(weight) = policy {
+            for (v, row) in rows.weight.iter_mut().zip(&kept) {
+                if self.breaking[*row] {
+                    *v = weight as f32;
+                }
+            }
+        }
+        rows
+    }
+
+    fn score(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Metrics {
+        let rows = self.all.select(indices);
+        let breaking: Vec<bool> = indices.iter().map(|r| self.breaking[*r]).collect();
+        metrics(spec, &rows, &model.network.forward(&rows.x), &breaking)
+    }
+}
+
+/// A trained model with its scores. Nothing is proved about it.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    /// The network, with schema and rules in its metadata.
+    pub model: Model,
+    /// How training went.
+    pub trained: Trained,
+    /// Scores on the training rows.
+    pub train: Metrics,
+    /// Scores on the validation rows.
+    pub validation: Metrics,
+    /// Scores on the test rows.
+    pub test: Metrics,
+}
+
+/// Settings of one training.
+#[derive(Debug, Clone, Copy)]
+pub struct Fit<'a> {
+    /// The rules.
+    pub spec: &'a NormalSpec,
+    /// What to do with rows that break them.
+    pub breaking_rows: BreakingRows,
+    /// The shape of the network.
+    pub network: &'a NetworkSettings,
+    /// How to train it.
+    pub settings: &'a TrainSettings,
+    /// Decides the initial weights and the order of the rows.
+    pub seed: u64,
+}
+
+impl Fit<'_> {
+    /// Trains on the rows; `checkpoint` is a file and whether to go on from it.
+    pub fn run(self, rows: &Rows, checkpoint: Option<(&std::path::Path, bool)>, observer: &mut dyn Observer) -> Result<Fitted, FitError> {
+        let schema = &self.spec.schema;
+        let (train_rows, validation_rows) =
+            (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, self.breaking_rows));
+        let skip = skip_columns(self.spec);
+        let mut run = Run {
+            network: train::initial_network(&column_ranges(schema), &skip, schema.task.outputs(), self.network, self.seed),
+            start: Start::Fresh,
+            loss: loss(&schema.task),
+            train: &train_rows,
+            validation: &validation_rows,
+            settings: self.settings.clone(),
+            seed: self.seed,
+            checkpoint: None,
+        };
+        run.checkpoint = checkpoint.map(|(path, resume)| CheckpointSettings { resume, ..CheckpointSettings::new(path, run.fingerprint()) });
+        let trained = train::train(&run, observer)?;
+        let model = artifact::model(self.spec, trained.network.clone())?;
+        let score = |indices: &[usize]| rows.score(self.spec, &model, indices);
+        let (train, validation, test) = (score(&rows.split.train), score(&rows.split.validation), score(&rows.split.test));
+        Ok(Fitted { model, trained, train, validation, test })
+    }
+}
+
+/// What training makes small for a task.
+pub fn loss(task: &Task) -> Loss {
+    match task {
+        Task::Regression { .. } => Loss::MeanSquares,
+        Task::Binary { .. } | Task::Multiclass { .. } => Loss::SoftmaxCrossEntropy,
+        Task::Multilabel { .. } | Task::Ranking { .. } => Loss::SigmoidCrossEntropy,
+    }
+}
+
+/// The range of each input column.
+pub fn column_ranges(schema: &Schema) -> Vec<(f32, f32)> {
+    let range = |column: &deepsade_spec::Column| match column.kind {
+        ColumnKind::Number => schema.features[column.feature].domain.range().unwrap_or((0.0, 1.0)),
+        ColumnKind::Level(_) => (0.0, 1.0),
+    };
+    schema.columns().iter().map(range).collect()
+}
+
+/// The columns of the features that rules mention.
+pub fn skip_columns(spec: &NormalSpec) -> Vec<usize> {
+    let columns = spec.schema.columns();
+    (0..columns.len()).filter(|k| spec.skip.contains(&columns[*k].feature)).collect()
+}

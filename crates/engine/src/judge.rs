@@ -1,0 +1,146 @@
+//! Which rules a row breaks, exactly: its label as written in the data, or the prediction of a network.
+
+use dashu::integer::{IBig, UBig};
+use deepsade_net::Matrix;
+use deepsade_spec::{Atom, NormalSpec, OneHot, Rational, Task, Var};
+
+use crate::data::{Column, Dataset, Table, Value};
+
+/// Evaluates the rules of a problem on rows.
+pub struct Judge<'a> {
+    spec: &'a NormalSpec,
+    /// For each feature its first column; the first level of a category may have none.
+    first: Vec<usize>,
+    /// 1 where the first level has no column.
+    dropped: usize,
+    /// How many columns each feature has.
+    width: Vec<usize>,
+}
+
+/// Data rows as written: decimals of the file for numbers, encoded columns for everything else.
+pub struct Labelled<'a> {
+    features: Vec<&'a Column>,
+    targets: Vec<&'a Column>,
+    rows: &'a Dataset,
+}
+
+impl<'a> Labelled<'a> {
+    /// Pairs a table with its encoding.
+    ///
+    /// # Panics
+    /// If `spec` is not about the columns of `table`.
+    pub fn new(spec: &NormalSpec, table: &'a Table, rows: &'a Dataset) -> Self {
+        let columns = |names: Vec<&str>| names.into_iter().map(|n| table.column(n).expect("the schema is the table's")).collect();
+        Self {
+            features: columns(spec.schema.features.iter().map(|f| f.name.as_str()).collect()),
+            targets: columns(spec.schema.task.target_columns()),
+            rows,
+        }
+    }
+}
+
+impl<'a> Judge<'a> {
+    /// Prepares the rules of `spec`.
+    pub fn new(spec: &'a NormalSpec) -> Self {
+        let columns = spec.schema.columns();
+        let mut first = vec![0; spec.schema.features.len()];
+        let mut width = vec![0; spec.schema.features.len()];
+        for (k, column) in columns.iter().enumerate() {
+            if width[column.feature] == 0 {
+                first[column.feature] = k;
+            }
+            width[column.feature] += 1;
+        }
+        let dropped = usize::from(spec.schema.one_hot == OneHot::DropFirst);
+        Self { spec, first, dropped, width }
+    }
+
+    /// Whether the label of a data row breaks a rule; `None` if the rule reads scores, which labels do not have.
+    pub fn label_breaks(&self, rule: usize, labelled: &Labelled, row: usize) -> Option<bool> {
+        if self.spec.rules[rule].reads_scores {
+            return None;
+        }
+        let x = labelled.rows.x.row(row);
+        let value = |var: Var| match var {
+            Var::Feature(f) => number(labelled.features[f], row),
+            Var::Level(f, l) => self.level(x, f, l),
+            Var::Output(j) => match self.spec.schema.task {
+                Task::Regression { .. } => number(labelled.targets[j], row),
+                _ => f64::from(labelled.rows.y.row(row)[j]) * 2.0 - 1.0,
+            },
+        };
+        Some(!self.spec.rules[rule].claim.holds(&mut |atom| holds(atom, &value, decimal)))
+    }
+
+    /// Whether some rule is broken by the label of a data row; rules about scores do not count.
+    pub fn any_label_breaks(&self, labelled: &Labelled, row: usize) -> bool {
+        (0..self.spec.rules.len()).any(|rule| self.label_breaks(rule, labelled, row) == Some(true))
+    }
+
+    /// Whether outputs `y` for encoded inputs `x` break a rule: K read over the reals, on the float32 values.
+    pub fn breaks(&self, rule: usize, x: &[f32], y: &[f32]) -> bool {
+        let value = |var: Var| match var {
+            Var::Feature(f) => f64::from(x[self.first[f]]),
+            Var::Level(f, l) => self.level(x, f, l),
+            Var::Output(j) => f64::from(y[j]),
+        };
+        // An output that is not a number obeys nothing.
+        y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| holds(atom, &value, binary))
+    }
+
+    /// How many rows of predictions break some rule, among those that `counted` marks.
+    pub fn count_breaking(&self, x: &Matrix, y: &Matrix, counted: impl Fn(usize) -> bool) -> usize {
+        let breaking = |row: usize| (0..self.spec.rules.len()).any(|rule| self.breaks(rule, x.row(row), y.row(row)));
+        (0..x.rows).filter(|row| counted(*row) && breaking(*row)).count()
+    }
+
+    /// 1 if the category has the level. With the first column dropped, its level is what is left of 1.
+    fn level(&self, x: &[f32], f: usize, l: usize) -> f64 {
+        let columns = &x[self.first[f]..self.first[f] + self.width[f]];
+        match l.checked_sub(self.dropped) {
+            Some(k) => f64::from(columns[k]),
+            None => 1.0 - columns.iter().map(|v| f64::from(*v)).sum::<f64>(),
+        }
+    }
+}
+
+fn number(column: &Column, row: usize) -> f64 {
+    match column.value(row) {
+        Value::Number(v) => v,
+        _ => f64::NAN,
+    }
+}
+
+/// The truth of an atom: in floats where they decide beyond rounding, else exactly.
+fn holds(atom: &Atom, value: &impl Fn(Var) -> f64, exact: fn(f64) -> Rational) -> bool {
+    let mut sum = atom.linear.constant.to_f64().value();
+    let mut size = sum.abs();
+    for (var, c) in &atom.linear.terms {
+        let term = c.to_f64().value() * value(*var);
+        sum += term;
+        size += term.abs();
+    }
+    // Each of the at most 2^20 operations is off by less than 2^-52 of the size.
+    if sum.abs() > size * 1e-9 {
+        return sum > 0.0;
+    }
+    let sum = atom.linear.at(&|var| exact(value(var)));
+    if atom.strict { sum > Rational::ZERO } else { sum >= Rational::ZERO }
+}
+
+fn binary(value: f64) -> Rational {
+    Rational::try_from(value).unwrap_or_default()
+}
+
+/// The shortest decimal that reads back as `value`: what the data file says, up to 15 digits.
+pub(crate) fn decimal(value: f64) -> Rational {
+    let text = format!("{value:e}");
+    let Some((mantissa, exponent)) = text.split_once('e') else { return binary(value) };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (Ok(digits), Ok(exponent)) = (format!("{whole}{fraction}").parse::<IBig>(), exponent.parse::<i64>()) else {
+        return binary(value);
+    };
+    let exponent = exponent - fraction.len() as i64;
+    let power = UBig::from(10u8).pow(exponent.unsigned_abs() as usize);
+    if exponent < 0 { Rational::from_parts(digits, power) } else { Rational::from(digits * IBig::from(power)) }
+}

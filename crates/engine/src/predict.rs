@@ -1,0 +1,59 @@
+//! Raw outputs of a network enter, what they mean in the words of the task leaves.
+
+use deepsade_spec::Task;
+
+/// The class with the largest score; the class listed first wins a tie.
+pub fn predicted_class(scores: &[f32]) -> usize {
+    let mut best = 0;
+    for (c, score) in scores.iter().enumerate() {
+        if *score > scores[best] {
+            best = c;
+        }
+    }
+    best
+}
+
+/// A label is predicted iff its score is above zero.
+pub fn predicted_label(score: f32) -> bool {
+    score > 0.0
+}
+
+/// The names of the columns that [`in_words`] fills.
+pub fn columns(task: &Task) -> Vec<String> {
+    match task {
+        Task::Ranking { items } => {
+            let places = 1..=items.len();
+            items.iter().flat_map(|item| places.clone().map(move |p| format!("{item}@{p}"))).collect()
+        }
+        _ => task.target_columns().into_iter().map(String::from).collect(),
+    }
+}
+
+/// One prediction: numbers, a class, or 0 and 1 for labels and places.
+pub fn in_words(task: &Task, y: &[f32]) -> Vec<String> {
+    match task {
+        Task::Regression { .. } => y.iter().map(f32::to_string).collect(),
+        Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => vec![classes[predicted_class(y)].clone()],
+        Task::Multilabel { .. } | Task::Ranking { .. } => {
+            y.iter().map(|v| u8::from(predicted_label(*v)).to_string()).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_go_to_the_class_listed_first() {
+        assert_eq!(predicted_class(&[1.0, 2.0, 2.0]), 1);
+        assert_eq!(predicted_class(&[0.0, 0.0]), 0);
+    }
+
+    #[test]
+    fn places_are_numbered_from_one() {
+        let task = Task::Ranking { items: vec!["ebi".into(), "ika".into()] };
+        assert_eq!(columns(&task), ["ebi@1", "ebi@2", "ika@1", "ika@2"]);
+        assert_eq!(in_words(&task, &[0.5, -0.5, 0.0, 1.0]), ["1", "0", "0", "1"]);
+    }
+}
