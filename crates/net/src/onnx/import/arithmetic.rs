@@ -3,7 +3,7 @@
 use super::builder::{Rows, Value};
 use super::node::Reader;
 use crate::onnx::error::ImportError;
-use crate::onnx::proto::TensorProto;
+use crate::onnx::proto::{TensorProto, element};
 use crate::onnx::tensor;
 use crate::{Activation, Op};
 
@@ -77,6 +77,26 @@ impl<'a> Reader<'_, 'a> {
         }
         let scale: Vec<f32> = divisor.iter().map(|d| d.recip()).collect();
         self.affine(x, scale, vec![0.0; divisor.len()], c)
+    }
+
+    /// scikit-learn's StandardScaler, `(x - offset) scale`: two nodes, because the difference is rounded before the product.
+    pub(super) fn scaler(&mut self) -> Result<Rows, ImportError> {
+        let (x, width) = self.vector(0)?;
+        let numbers = |name: &str| {
+            let floats = self.attribute(name).map_or(&[][..], |a| &a.floats);
+            TensorProto {
+                dims: vec![floats.len() as i64],
+                data_type: element::FLOAT,
+                float_data: floats.to_vec(),
+                name: name.into(),
+                ..TensorProto::default()
+            }
+        };
+        let (offset, scale) = (numbers("offset"), numbers("scale"));
+        let shift: Vec<f32> = self.spread(&offset, &[width])?.iter().map(|o| -o).collect();
+        let factors = self.spread(&scale, &[width])?;
+        let centred = self.affine(x, vec![1.0; width], shift, &offset)?;
+        self.affine(centred, factors, vec![0.0; width], &scale)
     }
 
     /// `x + sign c`, joined to the MatMul or Mul that computes x where nothing else reads x.

@@ -68,19 +68,19 @@ impl<'a> Reader<'_, 'a> {
         let (x, width) = self.vector(0)?;
         let in_operands = self.opset >= 10;
         let list = |k: usize, attribute: &str| self.integers(if in_operands { k } else { usize::MAX }, attribute);
-        let (starts, ends) = (list(1, "starts")?, list(2, "ends")?);
-        let (axes, steps) = (list(3, "axes")?, list(4, "steps")?);
-        let (Some([start]), Some([end]), Some([1 | -1])) = (starts.as_deref(), ends.as_deref(), axes.as_deref()) else {
-            return self.usage("it does not slice columns only", "it needs one start, one end and axis 1, all constant");
-        };
-        let step = match steps.as_deref() {
-            None => 1,
-            Some([step]) if *step != 0 && step.unsigned_abs() <= u64::from(u32::MAX) => *step,
-            Some(_) => return self.usage("its step is 0, too large or not one number", "it must be a number of columns"),
+        let starts = list(1, "starts")?.unwrap_or_default();
+        let ends = list(2, "ends")?.unwrap_or_default();
+        let axes = list(3, "axes")?.unwrap_or_else(|| (0..starts.len() as i64).collect());
+        let steps = list(4, "steps")?.unwrap_or_else(|| vec![1; starts.len()]);
+        let Some(Cut { start, end, step }) = column_cut(&starts, &ends, &axes, &steps) else {
+            return self.usage(
+                format!("it slices axes {axes:?} from {starts:?} to {ends:?} by {steps:?}"),
+                "it may take constant columns (axis 1) of all rows",
+            );
         };
         let place = self.place();
         self.builder.charge(&place, width)?;
-        let columns = sliced(*start, *end, step, width);
+        let columns = sliced(start, end, step, width);
         if columns.is_empty() {
             return self.usage("no column is left", "a slice must keep some");
         }
@@ -113,7 +113,7 @@ impl<'a> Reader<'_, 'a> {
             Some(shape) => Ok(Rows { shape, ..x }),
             None => self.usage(
                 format!("it gives rows of shape {:?} the shape {target:?}", x.shape),
-                "the batch must stay the first dimension",
+                "the batch must stay the first dimension; import the file up to the tensor that it reads",
             ),
         }
     }
@@ -122,6 +122,28 @@ impl<'a> Reader<'_, 'a> {
 /// An index that may count from the end.
 fn from_end(i: i64, n: usize) -> Option<i64> {
     if i < 0 { i.checked_add(n as i64) } else { Some(i) }
+}
+
+struct Cut {
+    start: i64,
+    end: i64,
+    step: i64,
+}
+
+/// What a Slice does to the columns. It may name the batch too, as Keras does, if it keeps all rows.
+fn column_cut(starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]) -> Option<Cut> {
+    if [ends.len(), axes.len(), steps.len()] != [starts.len(); 3] {
+        return None;
+    }
+    let mut cut = None;
+    for (((&start, &end), axis), &step) in starts.iter().zip(ends).zip(axes).zip(steps) {
+        match axis {
+            1 | -1 if cut.is_none() && step != 0 => cut = Some(Cut { start, end, step }),
+            0 if start == 0 && end >= i64::from(i32::MAX) && step == 1 => {}
+            _ => return None,
+        }
+    }
+    cut
 }
 
 /// The columns that ONNX's Slice keeps: ends beyond the row are cut off.

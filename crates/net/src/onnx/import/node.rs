@@ -23,6 +23,7 @@ impl<'a> Reader<'_, 'a> {
             ("" | "ai.onnx", "Gemm") => self.gemm()?,
             ("" | "ai.onnx", "MatMul") => self.matmul()?,
             ("" | "ai.onnx", "BatchNormalization") => self.batch_normalization()?,
+            ("ai.onnx.ml", "Scaler") => self.scaler()?,
             ("" | "ai.onnx", "Add") => self.add()?,
             ("" | "ai.onnx", "Sub") => self.sub()?,
             ("" | "ai.onnx", "Mul") => self.mul()?,
