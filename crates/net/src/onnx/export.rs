@@ -103,9 +103,12 @@ impl Graph {
 
     /// Mul is always written, even by 1: a Mul then marks where an Affine starts, and the Add behind it is its own.
     fn wide_affine(&mut self, name: &str, scale: &[f32], shift: &[f32], x: String, y: String) {
-        let uniform = scale.iter().all(|s| s.to_bits() == scale[0].to_bits());
-        let scale =
-            self.tensor(name, "scale", &[if uniform { 1 } else { scale.len() }], if uniform { &scale[..1] } else { scale });
+        // One number for all columns is written without dimensions: Marabou reads no other Mul.
+        let scale = if scale.iter().all(|s| s.to_bits() == scale[0].to_bits()) {
+            self.tensor(name, "scale", &[], &scale[..1])
+        } else {
+            self.tensor(name, "scale", &[scale.len()], scale)
+        };
         if is_zero(shift) {
             return self.node("Mul", name, vec![x, scale], y, vec![]);
         }
