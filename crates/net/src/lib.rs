@@ -1,8 +1,16 @@
-//! The network as plain data: nodes, forward pass, ONNX in and out.
+//! The network as plain data: nodes, forward pass, rounding error, ONNX in and out.
 #![forbid(unsafe_code)]
 
+pub mod enclose;
+pub mod forward;
 pub mod matrix;
 pub mod network;
+pub mod onnx;
+mod op;
+pub mod validate;
 
+pub use enclose::Ball;
 pub use matrix::Matrix;
 pub use network::{Activation, Network, Node, Op};
+pub use onnx::{ImportError, Model};
+pub use validate::NetworkError;

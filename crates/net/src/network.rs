@@ -57,3 +57,38 @@ pub enum Activation {
     /// tanh(x)
     Tanh,
 }
+
+impl Network {
+    /// Width of value `value`: 0 is the input, k + 1 the result of node k. `None` past the last value or where a node cannot be read.
+    pub fn width(&self, value: usize) -> Option<usize> {
+        self.widths().get(value).copied()
+    }
+
+    /// Width of the output.
+    pub fn outputs(&self) -> usize {
+        self.widths().last().copied().unwrap_or(self.inputs)
+    }
+
+    /// Widths of the input and of every node, as far as nodes read only values before their own.
+    pub fn widths(&self) -> Vec<usize> {
+        let mut widths = vec![self.inputs];
+        for node in &self.nodes {
+            let Some(width) = node.width(&widths) else { break };
+            widths.push(width);
+        }
+        widths
+    }
+}
+
+impl Node {
+    /// Width of the result, given the widths of the values before it; `None` where it reads none or a later one.
+    pub(crate) fn width(&self, before: &[usize]) -> Option<usize> {
+        let first = *before.get(*self.from.first()?)?;
+        Some(match &self.op {
+            Op::Affine { .. } | Op::Act(_) | Op::Gate => first,
+            Op::Dense { w, .. } => w.rows,
+            Op::Select(columns) => columns.len(),
+            Op::Concat => self.from.iter().try_fold(0usize, |sum, &v| Some(sum.saturating_add(*before.get(v)?)))?,
+        })
+    }
+}

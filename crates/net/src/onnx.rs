@@ -1,0 +1,60 @@
+//! A network with its metadata <-> the bytes of an ONNX file.
+
+mod error;
+mod export;
+mod import;
+mod proto;
+mod tensor;
+
+use std::collections::BTreeMap;
+
+use crate::{Network, NetworkError};
+pub use error::ImportError;
+
+/// What an ONNX file holds: the network, and a map of strings that travels with it.
+///
+/// ```
+/// use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
+///
+/// let w = Matrix { rows: 2, cols: 3, data: vec![0.5, -1.0, 2.0, 1.0, 0.0, 0.25] };
+/// let nodes = vec![
+///     Node { op: Op::Dense { w, b: vec![0.0, 1.0] }, from: vec![0] },
+///     Node { op: Op::Act(Activation::Relu), from: vec![1] },
+/// ];
+/// let model = Model::new(Network { inputs: 3, nodes });
+/// let bytes = model.to_bytes()?;
+/// assert_eq!(Model::from_bytes(&bytes)?, model);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// The network.
+    pub network: Network,
+    /// `metadata_props` of the file.
+    pub metadata: BTreeMap<String, String>,
+    /// Where import did not keep the file's operators one to one: `node 'name' (Op): reason`. Rounding in float32 may differ there
+    /// between the file and this network; the network written by [`Model::to_bytes`] has no such places. Never written to a file.
+    pub inexact: Vec<String>,
+}
+
+impl Model {
+    /// A network without metadata.
+    pub fn new(network: Network) -> Self {
+        Self { network, metadata: BTreeMap::new(), inexact: Vec::new() }
+    }
+
+    /// The ONNX file; equal models give equal bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, NetworkError> {
+        export::export(self)
+    }
+
+    /// Reads an ONNX file whose graph has one output that is a float tensor.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
+        import::import(bytes, None)
+    }
+
+    /// Reads an ONNX file up to the tensor called `output`, which may lie inside the graph: the scores before a Softmax, say.
+    pub fn from_bytes_until(bytes: &[u8], output: &str) -> Result<Self, ImportError> {
+        import::import(bytes, Some(output))
+    }
+}

@@ -1,0 +1,150 @@
+//! Why an ONNX file was refused: the place, what was expected, and what to do.
+
+use std::fmt;
+
+use crate::NetworkError;
+
+/// A node of the file, as messages name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The node's name, or the tensor it computes where it has none.
+    pub node: String,
+    /// The operator.
+    pub op: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node '{}' ({})", self.node, self.op)
+    }
+}
+
+/// Why a file cannot be imported.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The bytes are no protobuf message of the right kind.
+    #[error("this is not an ONNX file, or it is damaged: {0}")]
+    Damaged(#[from] prost::DecodeError),
+    /// The file has no graph.
+    #[error("the file holds no graph: it is empty, or not an ONNX model")]
+    NoGraph,
+    /// The operator set is missing, too old or too new.
+    #[error("the file uses operator set {found}, but {oldest} to {newest} are understood: export it with opset 13")]
+    Opset {
+        /// The file's version of the default operator set; 0 when it names none.
+        found: i64,
+        /// Oldest that is understood.
+        oldest: i64,
+        /// Newest that is understood.
+        newest: i64,
+    },
+    /// Two tensors share a name.
+    #[error("the name '{name}' is given to two tensors: the file is damaged")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// Two metadata entries share a key.
+    #[error("the metadata key '{key}' occurs twice")]
+    DuplicateMetadata {
+        /// The key.
+        key: String,
+    },
+    /// The graph does not have exactly one input.
+    #[error("the graph has {} inputs ({}), but a network reads exactly one: concatenate them before exporting", names.len(), names.join(", "))]
+    Inputs {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// The input is not a batch of float rows of known width.
+    #[error("the input '{name}' is {found}, but a float tensor [batch, features] with known features is needed")]
+    InputType {
+        /// Its name.
+        name: String,
+        /// What it is instead.
+        found: String,
+    },
+    /// It is unclear which output is meant, or the one asked for does not exist.
+    #[error("{problem}; the graph's outputs are: {}. Name the one to read", names.join(", "))]
+    Output {
+        /// What is wrong.
+        problem: String,
+        /// Names of the graph's outputs.
+        names: Vec<String>,
+    },
+    /// A node reads a tensor that no earlier node computes: missing, out of order, or part of a cycle.
+    #[error("{place} reads '{tensor}', which is neither a constant nor computed by an earlier node")]
+    Undefined {
+        /// The node.
+        place: Place,
+        /// The tensor.
+        tensor: String,
+    },
+    /// The operator is not one that a network of this kind can have.
+    #[error("{place}: this operator is not supported: {hint}")]
+    Operator {
+        /// The node.
+        place: Place,
+        /// What to do.
+        hint: String,
+    },
+    /// An operator is used in a way that is not supported.
+    #[error("{place}: {found}, but {expected}")]
+    Usage {
+        /// The node.
+        place: Place,
+        /// What the file has.
+        found: String,
+        /// What is needed.
+        expected: &'static str,
+    },
+    /// A tensor's data is not there, or not of the size that its dimensions claim.
+    #[error("tensor '{name}' has dimensions {dims:?}, but data for {found} elements")]
+    TensorSize {
+        /// The tensor.
+        name: String,
+        /// Its dimensions.
+        dims: Vec<i64>,
+        /// Elements that its data holds.
+        found: usize,
+    },
+    /// A tensor's elements have the wrong type.
+    #[error("tensor '{name}' holds {found} elements, but {expected} are needed: convert the model to float32 before exporting")]
+    ElementType {
+        /// The tensor.
+        name: String,
+        /// The type needed.
+        expected: &'static str,
+        /// The type found.
+        found: String,
+    },
+    /// A tensor's data lies in another file.
+    #[error("tensor '{name}' keeps its data in another file: save the model with all data inside (save_as_external_data=False)")]
+    ExternalData {
+        /// The tensor.
+        name: String,
+    },
+    /// The graph has sparse tensors.
+    #[error("the graph has sparse tensors, which are not supported: convert them to dense ones before exporting")]
+    Sparse,
+    /// A parameter is, or becomes, infinite or not a number.
+    #[error("{place}: a parameter is infinite or not a number (computed from '{tensor}')")]
+    NotFinite {
+        /// The node.
+        place: Place,
+        /// The tensor it comes from.
+        tensor: String,
+    },
+    /// The network would need far more memory than the file has bytes.
+    #[error("{place}: the network would take more than {limit} numbers, out of proportion to a file of this size")]
+    TooLarge {
+        /// The node.
+        place: Place,
+        /// The limit for this file.
+        limit: usize,
+    },
+    /// What was read is not a network; names our node, not the file's.
+    #[error("the imported network is not valid: {0}")]
+    Network(#[from] NetworkError),
+}

@@ -1,0 +1,161 @@
+//! A valid network -> ONNX bytes that onnxruntime runs and that verifiers (Marabou, `auto_LiRPA`) read.
+//!
+//! One ONNX node for each of ours, in order, so that import gives the same network back. Marabou shapes three choices: it refuses
+//! Gather, so Select is a product with a 0/1 matrix; it multiplies by single numbers only, so Affine is a Gemm with a diagonal
+//! matrix (transB = 0, where Dense has transB = 1); and its Add edits the equation of the value it reads, which is wrong where that
+//! value is read elsewhere too, so Affine does not use Add. The products with zero that a diagonal or 0/1 matrix adds are exact.
+
+use prost::Message;
+
+use super::Model;
+use super::proto::{
+    AttributeProto, Dimension, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
+    TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, element, kind,
+};
+use crate::{Activation, Matrix, NetworkError, Node, Op};
+
+const OPSET: i64 = 13;
+const IR_VERSION: i64 = 8;
+/// Above this width a diagonal matrix would outgrow the rest of the file (256 KB), and Affine is written as Mul and Add.
+pub(super) const DIAGONAL_LIMIT: usize = 256;
+
+pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
+    let network = &model.network;
+    network.validate()?;
+    let widths = network.widths();
+    let mut graph = Graph { last: network.nodes.len(), ..Graph::default() };
+    for (k, node) in network.nodes.iter().enumerate() {
+        graph.write(k, node, widths[node.from[0]]);
+    }
+    if network.nodes.is_empty() {
+        graph.node("Identity", "n0", vec!["x".into()], "y".into(), vec![]);
+    }
+    let graph = GraphProto {
+        node: graph.nodes,
+        name: "deepsade".into(),
+        initializer: graph.initializers,
+        input: vec![value_info("x", network.inputs)],
+        output: vec![value_info("y", network.outputs())],
+        sparse_initializer: vec![],
+    };
+    let metadata_props =
+        model.metadata.iter().map(|(key, value)| StringStringEntryProto { key: key.clone(), value: value.clone() }).collect();
+    let file = ModelProto {
+        ir_version: IR_VERSION,
+        producer_name: "deepsade".into(),
+        producer_version: env!("CARGO_PKG_VERSION").into(),
+        graph: Some(graph),
+        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
+        metadata_props,
+    };
+    Ok(file.encode_to_vec())
+}
+
+#[derive(Default)]
+struct Graph {
+    /// Index of the value that is the output.
+    last: usize,
+    nodes: Vec<NodeProto>,
+    initializers: Vec<TensorProto>,
+}
+
+impl Graph {
+    /// `width` is that of the first value read.
+    fn write(&mut self, k: usize, node: &Node, width: usize) {
+        let from: Vec<String> = node.from.iter().map(|&v| self.value(v)).collect();
+        let x = from[0].clone();
+        let name = format!("n{k}");
+        let y = self.value(k + 1);
+        match &node.op {
+            Op::Dense { w, b } => {
+                let w = self.tensor(&name, "w", &[w.rows, w.cols], &w.data);
+                let b = self.tensor(&name, "b", &[b.len()], b);
+                self.node("Gemm", &name, vec![x, w, b], y, vec![integer("transB", 1)]);
+            }
+            Op::Affine { scale, shift } if scale.len() <= DIAGONAL_LIMIT => {
+                let mut diagonal = Matrix::zeros(scale.len(), scale.len());
+                scale.iter().enumerate().for_each(|(i, s)| diagonal.row_mut(i)[i] = *s);
+                let mut reads = vec![x, self.tensor(&name, "scale", &[scale.len(), scale.len()], &diagonal.data)];
+                if !is_zero(shift) {
+                    reads.push(self.tensor(&name, "shift", &[shift.len()], shift));
+                }
+                self.node("Gemm", &name, reads, y, vec![]);
+            }
+            Op::Affine { scale, shift } => self.wide_affine(&name, scale, shift, x, y),
+            Op::Act(f) => {
+                let op = match f {
+                    Activation::Relu => "Relu",
+                    Activation::Sigmoid => "Sigmoid",
+                    Activation::Tanh => "Tanh",
+                };
+                self.node(op, &name, vec![x], y, vec![]);
+            }
+            Op::Select(columns) => {
+                let mut choice = Matrix::zeros(width, columns.len());
+                columns.iter().enumerate().for_each(|(k, &c)| choice.row_mut(c)[k] = 1.0);
+                let choice = self.tensor(&name, "choice", &[choice.rows, choice.cols], &choice.data);
+                self.node("MatMul", &name, vec![x, choice], y, vec![]);
+            }
+            Op::Concat => self.node("Concat", &name, from, y, vec![integer("axis", 1)]),
+            Op::Gate => self.node("Mul", &name, from, y, vec![]),
+        }
+    }
+
+    /// Mul is always written, even by 1: a Mul then marks where an Affine starts, and the Add behind it is its own.
+    fn wide_affine(&mut self, name: &str, scale: &[f32], shift: &[f32], x: String, y: String) {
+        // One number for all columns is written without dimensions: Marabou reads no other Mul.
+        let scale = if scale.iter().all(|s| s.to_bits() == scale[0].to_bits()) {
+            self.tensor(name, "scale", &[], &scale[..1])
+        } else {
+            self.tensor(name, "scale", &[scale.len()], scale)
+        };
+        if is_zero(shift) {
+            return self.node("Mul", name, vec![x, scale], y, vec![]);
+        }
+        let scaled = format!("{name}_scaled");
+        self.node("Mul", &scaled, vec![x, scale], scaled.clone(), vec![]);
+        let shift = self.tensor(name, "shift", &[shift.len()], shift);
+        self.node("Add", name, vec![scaled, shift], y, vec![]);
+    }
+
+    fn value(&self, v: usize) -> String {
+        match v {
+            0 => "x".into(),
+            v if v == self.last => "y".into(),
+            v => format!("v{v}"),
+        }
+    }
+
+    fn tensor(&mut self, node: &str, what: &str, dims: &[usize], data: &[f32]) -> String {
+        let name = format!("{node}_{what}");
+        self.initializers.push(TensorProto {
+            dims: dims.iter().map(|&d| d as i64).collect(),
+            data_type: element::FLOAT,
+            name: name.clone(),
+            raw_data: Some(data.iter().flat_map(|x| x.to_le_bytes()).collect()),
+            ..TensorProto::default()
+        });
+        name
+    }
+
+    fn node(&mut self, op: &str, name: &str, input: Vec<String>, output: String, attribute: Vec<AttributeProto>) {
+        let (op_type, name) = (op.into(), name.into());
+        self.nodes.push(NodeProto { input, output: vec![output], name, op_type, attribute, domain: String::new() });
+    }
+}
+
+/// Bit for bit: a shift of -0.0 is written, so that it comes back.
+fn is_zero(shift: &[f32]) -> bool {
+    shift.iter().all(|s| s.to_bits() == 0)
+}
+
+fn integer(name: &str, i: i64) -> AttributeProto {
+    AttributeProto { name: name.into(), i: Some(i), kind: Some(kind::INT), ..AttributeProto::default() }
+}
+
+fn value_info(name: &str, width: usize) -> ValueInfoProto {
+    let dim = |value| DimensionProto { value: Some(value) };
+    let shape = TensorShapeProto { dim: vec![dim(Dimension::Param("N".into())), dim(Dimension::Value(width as i64))] };
+    let tensor_type = Some(TensorTypeProto { elem_type: element::FLOAT, shape: Some(shape) });
+    ValueInfoProto { name: name.into(), r#type: Some(TypeProto { tensor_type }) }
+}

@@ -1,0 +1,77 @@
+//! ONNX bytes -> a model, or why not. Only the nodes that the output depends on are read, in the file's order.
+
+mod arithmetic;
+mod builder;
+mod layout;
+mod linear;
+mod names;
+mod node;
+
+use std::collections::BTreeMap;
+
+use prost::Message;
+
+use super::Model;
+use super::error::ImportError;
+use super::proto::{GraphProto, ModelProto};
+use crate::Network;
+use builder::Builder;
+use names::Names;
+use node::Reader;
+
+const OLDEST_OPSET: i64 = 7;
+const NEWEST_OPSET: i64 = 28;
+
+pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, ImportError> {
+    let file = ModelProto::decode(bytes)?;
+    let graph = file.graph.as_ref().ok_or(ImportError::NoGraph)?;
+    let opset = opset(&file)?;
+    let metadata = metadata(&file)?;
+    if !graph.sparse_initializer.is_empty() {
+        return Err(ImportError::Sparse);
+    }
+    let (network, inexact) = read_graph(graph, opset, output, bytes.len())?;
+    network.validate()?;
+    Ok(Model { network, metadata, inexact })
+}
+
+fn read_graph(
+    graph: &GraphProto,
+    opset: i64,
+    output: Option<&str>,
+    file_size: usize,
+) -> Result<(Network, Vec<String>), ImportError> {
+    let constants = names::constants(graph)?;
+    let names = Names::index(graph, &constants, output)?;
+    let mut builder = Builder::start(&names, &constants, file_size)?;
+    for node in names.live_nodes() {
+        let value = Reader { node, opset, builder: &mut builder }.read()?;
+        // Second outputs (the mask of a Dropout) exist in training only: whoever reads one finds it undefined.
+        if let Some(name) = node.output.first() {
+            builder.define(name, value);
+        }
+    }
+    builder.finish()
+}
+
+fn opset(file: &ModelProto) -> Result<i64, ImportError> {
+    let found = file.opset_import.iter().find(|o| o.domain.is_empty() || o.domain == "ai.onnx").map_or(0, |o| o.version);
+    if (OLDEST_OPSET..=NEWEST_OPSET).contains(&found) {
+        Ok(found)
+    } else {
+        Err(ImportError::Opset { found, oldest: OLDEST_OPSET, newest: NEWEST_OPSET })
+    }
+}
+
+fn metadata(file: &ModelProto) -> Result<BTreeMap<String, String>, ImportError> {
+    let mut metadata = BTreeMap::new();
+    for entry in &file.metadata_props {
+        if metadata.insert(entry.key.clone(), entry.value.clone()).is_some() {
+            return Err(ImportError::DuplicateMetadata { key: entry.key.clone() });
+        }
+    }
+    Ok(metadata)
+}
+
+#[cfg(test)]
+mod tests;

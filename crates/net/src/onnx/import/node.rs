@@ -1,0 +1,145 @@
+//! One node of the file -> a value: which operators are understood, and access to operands and attributes.
+
+use super::builder::{Builder, Rows, Value};
+use crate::onnx::error::{ImportError, Place};
+use crate::onnx::proto::{AttributeProto, NodeProto, TensorProto};
+use crate::onnx::tensor;
+use crate::{Activation, Op};
+
+pub(super) struct Reader<'r, 'a> {
+    pub node: &'a NodeProto,
+    pub opset: i64,
+    pub builder: &'r mut Builder<'a>,
+}
+
+impl<'a> Reader<'_, 'a> {
+    pub(super) fn read(&mut self) -> Result<Value<'a>, ImportError> {
+        let op = self.node.op_type.as_str();
+        let rows = match (self.node.domain.as_str(), op) {
+            // ZipMap only puts class names beside the scores.
+            ("" | "ai.onnx", "Identity") | ("ai.onnx.ml", "ZipMap") => return self.operand(0),
+            ("" | "ai.onnx", "Cast") => return self.cast(),
+            ("" | "ai.onnx", "Dropout") => self.dropout()?,
+            ("" | "ai.onnx", "Gemm") => self.gemm()?,
+            ("" | "ai.onnx", "MatMul") => self.matmul()?,
+            ("" | "ai.onnx", "BatchNormalization") => self.batch_normalization()?,
+            ("ai.onnx.ml", "Scaler") => self.scaler()?,
+            ("" | "ai.onnx", "Add") => self.add()?,
+            ("" | "ai.onnx", "Sub") => self.sub()?,
+            ("" | "ai.onnx", "Mul") => self.mul()?,
+            ("" | "ai.onnx", "Div") => self.div()?,
+            ("" | "ai.onnx", "Relu") => self.activation(Activation::Relu)?,
+            ("" | "ai.onnx", "Sigmoid") => self.activation(Activation::Sigmoid)?,
+            ("" | "ai.onnx", "Tanh") => self.activation(Activation::Tanh)?,
+            ("" | "ai.onnx", "Clip") => self.clip()?,
+            ("" | "ai.onnx", "Concat") => self.concat()?,
+            ("" | "ai.onnx", "Gather") => self.gather()?,
+            ("" | "ai.onnx", "Slice") => self.slice()?,
+            ("" | "ai.onnx", "Reshape") => self.reshape()?,
+            ("" | "ai.onnx", "Flatten") => self.flatten()?,
+            _ => return Err(ImportError::Operator { place: self.place(), hint: self.hint() }),
+        };
+        Ok(Value::Rows(rows))
+    }
+
+    fn hint(&self) -> String {
+        let before = self.node.input.first().map_or("", String::as_str);
+        match self.node.op_type.as_str() {
+            "Softmax" | "LogSoftmax" | "ArgMax" | "TopK" | "ArrayFeatureExtractor" | "Normalizer" | "Hardmax" => {
+                format!("to work with the scores that it reads, import the file up to the tensor '{before}'")
+            }
+            "Shape" | "ConstantOfShape" | "Range" => {
+                "the graph computes shapes while it runs: export with a fixed flattening, such as Flatten".into()
+            }
+            "LeakyRelu" | "PRelu" | "Elu" | "Selu" | "Gelu" | "Softplus" | "HardSigmoid" | "HardSwish" | "Max" | "Min" => {
+                "the activations are Relu, Sigmoid and Tanh".into()
+            }
+            _ if !matches!(self.node.domain.as_str(), "" | "ai.onnx") => {
+                format!("it belongs to the operator domain '{}'; only standard operators are read", self.node.domain)
+            }
+            _ => "only fully connected networks are read; docs/onnx.md lists the operators".into(),
+        }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        let name = if self.node.name.is_empty() { self.node.output.first() } else { Some(&self.node.name) };
+        Place { node: name.cloned().unwrap_or_default(), op: self.node.op_type.clone() }
+    }
+
+    pub(super) fn usage<T>(&self, found: impl Into<String>, expected: &'static str) -> Result<T, ImportError> {
+        Err(ImportError::Usage { place: self.place(), found: found.into(), expected })
+    }
+
+    /// Says that this node and what was made of it may round differently.
+    pub(super) fn inexact(&mut self, reason: &str) {
+        let note = format!("{}: {reason}", self.place());
+        self.builder.inexact.push(note);
+    }
+
+    /// Operand `k`, which must be there.
+    pub(super) fn operand(&self, k: usize) -> Result<Value<'a>, ImportError> {
+        match self.node.input.get(k) {
+            None => self.usage(format!("it has {} operands", self.node.input.len()), "it needs more"),
+            Some(name) => {
+                self.builder.value(name).ok_or_else(|| ImportError::Undefined { place: self.place(), tensor: name.clone() })
+            }
+        }
+    }
+
+    /// Operand `k` where it depends on the network's input.
+    pub(super) fn rows(&self, k: usize) -> Result<Rows, ImportError> {
+        match self.operand(k)? {
+            Value::Rows(rows) => Ok(rows),
+            Value::Constant(t) => self.usage(
+                format!("operand {k} is the constant '{}'", t.name),
+                "it must depend on the network's input; fold constants before exporting",
+            ),
+        }
+    }
+
+    /// Operand `k` where it is one vector a row, and its width.
+    pub(super) fn vector(&self, k: usize) -> Result<(Rows, usize), ImportError> {
+        let rows = self.rows(k)?;
+        match rows.shape[..] {
+            [width] => Ok((rows, width)),
+            _ => self.usage(format!("operand {k} has rows of shape {:?}", rows.shape), "it must be flattened first"),
+        }
+    }
+
+    /// Operand `k` where it is constant; `None` where it is left out.
+    pub(super) fn constant(&self, k: usize) -> Result<Option<&'a TensorProto>, ImportError> {
+        if self.node.input.get(k).is_none_or(String::is_empty) {
+            return Ok(None);
+        }
+        match self.operand(k)? {
+            Value::Constant(t) => Ok(Some(t)),
+            Value::Rows(_) => self.usage(format!("operand {k} is computed from the input"), "it must be constant"),
+        }
+    }
+
+    /// The integers of the constant operand `k`, or of the attribute of that name in older files.
+    pub(super) fn integers(&self, k: usize, attribute: &str) -> Result<Option<Vec<i64>>, ImportError> {
+        match self.constant(k)? {
+            Some(t) => tensor::integers(t).map(Some),
+            None => Ok(self.attribute(attribute).map(|a| a.ints.clone())),
+        }
+    }
+
+    pub(super) fn attribute(&self, name: &str) -> Option<&'a AttributeProto> {
+        self.node.attribute.iter().find(|a| a.name == name)
+    }
+
+    pub(super) fn int(&self, name: &str, default: i64) -> i64 {
+        self.attribute(name).and_then(|a| a.i).unwrap_or(default)
+    }
+
+    pub(super) fn float(&self, name: &str, default: f32) -> f32 {
+        self.attribute(name).and_then(|a| a.f).unwrap_or(default)
+    }
+
+    /// Adds a node whose result has the shape of the one value it reads.
+    pub(super) fn push_like(&mut self, op: Op, x: Rows) -> Result<Rows, ImportError> {
+        let place = self.place();
+        self.builder.push(&place, op, vec![x.index], x.shape)
+    }
+}
