@@ -31,7 +31,8 @@ impl ReadBar {
         }
         if std::io::stderr().is_terminal() {
             let bar = self.bar.get_or_insert_with(|| {
-                let style = ProgressStyle::with_template("reading {wide_bar} {bytes}/{total_bytes} {eta}").expect("a valid template");
+                let style =
+                    ProgressStyle::with_template("reading {wide_bar} {bytes}/{total_bytes} {eta}").expect("a valid template");
                 ProgressBar::new(progress.total).with_style(style)
             });
             bar.set_position(progress.bytes);

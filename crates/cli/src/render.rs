@@ -14,8 +14,8 @@ pub fn error(error: &anyhow::Error) {
 
 /// The error as text; colours only for a terminal.
 pub fn describe(error: &anyhow::Error, terminal: bool) -> String {
-    if let Some(ProblemError::Rules(errors)) = error.downcast_ref() {
-        return errors.iter().map(|e| rule_error(e, terminal)).collect();
+    if let Some(ProblemError::Rules { path, errors }) = error.downcast_ref() {
+        return errors.iter().map(|e| rule_error(&path.display().to_string(), e, terminal)).collect::<Vec<_>>().join("\n");
     }
     let mut text = format!("error: {error}\n");
     for cause in error.chain().skip(1) {
@@ -27,9 +27,9 @@ pub fn describe(error: &anyhow::Error, terminal: bool) -> String {
     text
 }
 
-fn rule_error(error: &RuleError, terminal: bool) -> String {
+fn rule_error(path: &str, error: &RuleError, terminal: bool) -> String {
     let theme = if terminal { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let report = RuleReport { error, source: NamedSource::new(format!("rule '{}'", error.rule), error.text.clone()) };
+    let report = RuleReport { error, source: NamedSource::new(format!("{path}, rule '{}'", error.rule), error.text.clone()) };
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
     if handler.render_report(&mut text, &report).is_err() {

@@ -118,8 +118,7 @@ pub fn read_model(path: &Path) -> Result<(Model, Schema), ArtifactError> {
     let bytes = std::fs::read(path).map_err(unreadable)?;
     let model = Model::from_bytes(&bytes).map_err(|source| ArtifactError::Import { path: path.into(), source })?;
     let text = model.metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
-    let schema: Schema =
-        serde_json::from_str(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })?;
+    let schema: Schema = serde_json::from_str(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })?;
     let (columns, outputs) = (schema.columns().len(), schema.task.outputs());
     let (inputs, results) = (model.network.inputs, model.network.outputs());
     if (columns, outputs) != (inputs, results) {

@@ -116,7 +116,12 @@ pub struct Fit<'a> {
 
 impl Fit<'_> {
     /// Trains on the rows; `checkpoint` is a file and whether to go on from it.
-    pub fn run(self, rows: &Rows, checkpoint: Option<(&std::path::Path, bool)>, observer: &mut dyn Observer) -> Result<Fitted, FitError> {
+    pub fn run(
+        self,
+        rows: &Rows,
+        checkpoint: Option<(&std::path::Path, bool)>,
+        observer: &mut dyn Observer,
+    ) -> Result<Fitted, FitError> {
         let schema = &self.spec.schema;
         let (train_rows, validation_rows) =
             (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, self.breaking_rows));
@@ -131,7 +136,8 @@ impl Fit<'_> {
             seed: self.seed,
             checkpoint: None,
         };
-        run.checkpoint = checkpoint.map(|(path, resume)| CheckpointSettings { resume, ..CheckpointSettings::new(path, run.fingerprint()) });
+        run.checkpoint =
+            checkpoint.map(|(path, resume)| CheckpointSettings { resume, ..CheckpointSettings::new(path, run.fingerprint()) });
         let trained = train::train(&run, observer)?;
         let model = artifact::model(self.spec, trained.network.clone())?;
         let score = |indices: &[usize]| rows.score(self.spec, &model, indices);

@@ -1,6 +1,6 @@
 //! Relabels rows so that they break a rule, as the paper's experiments do.
 
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_spec::NormalSpec;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -37,7 +37,7 @@ pub fn inject(spec: &NormalSpec, rows: &mut Dataset, breaking: &mut [bool], want
     if wanted == 0 {
         return Ok(());
     }
-    let Task::Binary { classes, .. } | Task::Multiclass { classes, .. } = &spec.schema.task else {
+    let Some(classes) = spec.schema.task.classes() else {
         return Err(InjectError::WrongTask { wanted, task: spec.schema.task.kind() });
     };
     let judge = Judge::new(spec);

@@ -34,9 +34,7 @@ pub fn in_words(task: &Task, y: &[f32]) -> Vec<String> {
     match task {
         Task::Regression { .. } => y.iter().map(f32::to_string).collect(),
         Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => vec![classes[predicted_class(y)].clone()],
-        Task::Multilabel { .. } | Task::Ranking { .. } => {
-            y.iter().map(|v| u8::from(predicted_label(*v)).to_string()).collect()
-        }
+        Task::Multilabel { .. } | Task::Ranking { .. } => y.iter().map(|v| u8::from(predicted_label(*v)).to_string()).collect(),
     }
 }
 

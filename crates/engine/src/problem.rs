@@ -66,8 +66,13 @@ pub enum ProblemError {
     #[error(transparent)]
     Data(#[from] DataError),
     /// Rules that can't be read.
-    #[error("{} of the rules can't be read", .0.len())]
-    Rules(Vec<RuleError>),
+    #[error("{}: {} of the rules can't be read", path.display(), errors.len())]
+    Rules {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with each.
+        errors: Vec<RuleError>,
+    },
 }
 
 const MAX_BYTES: u64 = 4 << 20;
@@ -117,7 +122,11 @@ impl Problem {
     }
 
     /// Reads the data, if there are any, and compiles the rules.
-    pub fn load(&self, data_dir: Option<&Path>, progress: &mut dyn FnMut(Progress)) -> Result<(NormalSpec, Option<Loaded>), ProblemError> {
+    pub fn load(
+        &self,
+        data_dir: Option<&Path>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(NormalSpec, Option<Loaded>), ProblemError> {
         let loaded = match &self.data {
             Some(data) => {
                 let rule_file_dir = self.path.parent().unwrap_or(Path::new("."));
@@ -134,6 +143,6 @@ impl Problem {
     }
 
     fn compile(&self, schema: &Schema) -> Result<NormalSpec, ProblemError> {
-        compile(&self.rules, schema).map_err(ProblemError::Rules)
+        compile(&self.rules, schema).map_err(|errors| ProblemError::Rules { path: self.path.clone(), errors })
     }
 }

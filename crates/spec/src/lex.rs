@@ -103,7 +103,10 @@ pub fn lex(text: &str) -> Result<Vec<Token>, Fault> {
         tokens.push(Token { kind, span: at..at + len });
         at += len;
     }
-    tokens.push(Token { kind: TokenKind::End, span: text.len()..text.len() });
+    // What is missing at the end is missed behind the last character.
+    let end = text.trim_end().len();
+    let start = text[..end].char_indices().next_back().map_or(0, |(i, _)| i);
+    tokens.push(Token { kind: TokenKind::End, span: start..end });
     Ok(tokens)
 }
 

@@ -179,7 +179,10 @@ fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
     out.push(format!("Features that reach the last layer: {}", list(&e.skip)));
     out.push(format!("Gate candidates (rules scale with them): {}", list(&e.gate)));
     let components = e.audit.components.map_or("not counted".to_string(), |n| n.to_string());
-    out.push(format!("Degeneracy audit: components {components}, constant only: {}", if e.audit.constant_only { "yes" } else { "no" }));
+    out.push(format!(
+        "Degeneracy audit: components {components}, constant only: {}",
+        if e.audit.constant_only { "yes" } else { "no" }
+    ));
     out.push(format!("  {}", e.audit.words));
     out.join("\n") + "\n"
 }
@@ -198,7 +201,7 @@ fn domain_lines(spec: &NormalSpec) -> Vec<String> {
     while at < features.len() {
         let same = features[at..].iter().take_while(|f| f.domain == features[at].domain).count();
         let (name, shown) = (&features[at].name, domain(&features[at].domain));
-        if features.len() > 40 && same > 2 {
+        if features.len() > 20 && same > 2 {
             lines.push(format!("  {name} ... {} ({same} features): {shown}", features[at + same - 1].name));
             at += same;
         } else {

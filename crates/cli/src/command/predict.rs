@@ -30,7 +30,11 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     if args.strict
         && let Some(row) = inputs.status.iter().position(|s| *s != RowStatus::Inside)
     {
-        bail!("{}: {}; {outside} rows in all are outside the domain", args.data.display(), why(&table, &schema, inputs.status[row], row));
+        bail!(
+            "{}: {}; {outside} rows in all are outside the domain",
+            args.data.display(),
+            why(&table, &schema, inputs.status[row], row)
+        );
     }
     let y = model.network.forward(&inputs.x);
     let csv = predictions(&schema, &y, &inputs.status, args.scores)?;

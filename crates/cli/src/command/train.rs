@@ -23,9 +23,8 @@ use crate::progress::{EpochBar, ReadBar};
 /// Runs the command.
 pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let problem = Problem::read(&args.file)?;
-    let out = args.out.clone().unwrap_or_else(|| {
-        PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str()))
-    });
+    let out =
+        args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str())));
     let done = train(&problem, &out, args)?;
     let Some(done) = done else { return Ok(Outcome::Unknown) };
     if args.json {
@@ -60,7 +59,8 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let seed = settings.seed;
     std::fs::create_dir_all(out).with_context(|| format!("can't make the folder {}", out.display()))?;
     let mut bar = ReadBar::new(args.quiet);
-    let problem = Problem { data: Some(settings.clone()), ..problem.clone() };
+    let mut problem = problem.clone();
+    problem.data = Some(settings.clone());
     let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
     if let Some(words) = conflict_in_words(&spec) {
         bail!("{words}; `deepsade explain {}` says more", problem.path.display());
@@ -71,17 +71,16 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
 
     let interrupt = Interrupt::listen();
     let checkpoint = out.join("checkpoint.bin");
-    let log = Log::open(&out.join("run.jsonl"), args.resume)?;
+    let resume = args.resume && checkpoint.exists();
+    if args.resume && !resume && !args.quiet {
+        eprintln!("nothing was saved in {} yet: starting from the beginning", out.display());
+    }
+    let log = Log::open(&out.join("run.jsonl"), resume)?;
     let mut watch = Watch { log, bar: EpochBar::new(args.quiet, problem.train.epochs), interrupt };
-    let fit = Fit {
-        spec: &spec,
-        breaking_rows: settings.breaking_rows,
-        network: &problem.network,
-        settings: &problem.train,
-        seed,
-    };
+    let fit =
+        Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &problem.train, seed };
     let started = Instant::now();
-    let fitted = fit.run(&rows, Some((&checkpoint, args.resume)), &mut watch)?;
+    let fitted = fit.run(&rows, Some((&checkpoint, resume)), &mut watch)?;
     let seconds = started.elapsed().as_secs_f64();
     watch.bar.finish();
     watch.log.finish(&fitted.trained.records)?;
@@ -91,6 +90,8 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     let model = out.join("model.onnx");
     write_whole(&model, &fitted.model.to_bytes()?)?;
+    // The model is there: what is left to resume is nothing.
+    let _ = std::fs::remove_file(&checkpoint);
     Ok(Some(Done { spec, fitted, model, seconds, seed }))
 }
 
@@ -115,7 +116,8 @@ impl Done {
     pub fn in_words(&self) -> String {
         let Fitted { trained, test, train, validation, .. } = &self.fitted;
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
-        let mut out = vec![format!("Trained {} epochs in {:.1} s{best} ({}).", trained.records.len(), self.seconds, trained.stop)];
+        let mut out =
+            vec![format!("Trained {} epochs in {:.1} s{best} ({}).", trained.records.len(), self.seconds, trained.stop)];
         out.push(format!("{:<12} {:>8}  scores on rows whose label obeys the rules", "", "rows"));
         for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
             out.push(format!("{name:<12} {:>8}  {}", metrics["rows_all"], scores(metrics)));

@@ -1,0 +1,187 @@
+//! The commands as a person uses them: what they write, what they print, how they end.
+
+mod support;
+
+use std::fs;
+use std::time::Duration;
+
+use support::{command, deepsade, expect, json, refusal, small_problem, stderr};
+
+#[test]
+fn the_demo_trains_predicts_and_fits_a_screen() {
+    let dir = tempfile::tempdir().unwrap();
+    let shown = expect(dir.path(), 0, &["demo", "--out", "demo"]);
+    assert!(shown.contains("0 <= `free sulfur dioxide` <= `total sulfur dioxide`"));
+    assert!(shown.lines().count() <= 50, "a screenful:\n{shown}");
+    for file in ["wine.toml", "model/model.onnx", "model/run.jsonl", "predictions.csv"] {
+        assert!(dir.path().join("demo").join(file).exists(), "{file}");
+    }
+    // The rule file it leaves behind works on its own.
+    expect(&dir.path().join("demo"), 0, &["explain", "wine.toml"]);
+}
+
+#[test]
+fn train_then_predict_with_the_onnx_file_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 40);
+    let report = json(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--json"]);
+    assert!(report["test"]["accuracy"].as_f64().unwrap() > 80.0, "{report}");
+    assert_eq!(report["epochs"], 40);
+    assert_eq!(report["certified"], false);
+    for split in ["train", "validation", "test"] {
+        for name in ["accuracy", "accuracy_all", "rows_breaking", "rows_breaking_all"] {
+            assert!(report[split][name].is_number(), "{split}.{name}");
+        }
+    }
+    assert_eq!(fs::read_to_string(dir.path().join("run/run.jsonl")).unwrap().lines().count(), 40);
+
+    // Another folder, other columns in another order, one row outside, one unknown level, one missing value.
+    let other = tempfile::tempdir().unwrap();
+    fs::copy(dir.path().join("run/model.onnx"), other.path().join("m.onnx")).unwrap();
+    let rows = "note,age,area,income\na,30,urban,90\nb,30,rural,5\nc,30,urban,1000\nd,30,moon,50\ne,,urban,50\n";
+    fs::write(other.path().join("new.csv"), rows).unwrap();
+    let printed = expect(other.path(), 0, &["predict", "m.onnx", "new.csv"]);
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines[0], "loan,in_domain,outside");
+    assert_eq!(lines[1], "yes,true,");
+    assert_eq!(lines[2], "no,true,");
+    assert!(lines[3].ends_with(",false,income"), "{printed}");
+    assert!(lines[4].ends_with(",false,area"), "{printed}");
+    assert_eq!(lines[5], ",false,age");
+    let error = refusal(other.path(), &["predict", "m.onnx", "new.csv", "--strict"]);
+    assert!(error.contains("row 3") && error.contains("income = 1000") && error.contains("3 rows"), "{error}");
+    let scored = expect(other.path(), 0, &["predict", "m.onnx", "new.csv", "--scores", "-q"]);
+    assert!(scored.starts_with("loan,in_domain,outside,score('no'),score('yes')\n"), "{scored}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 5);
+    let model = |out: &str, seed: &str| {
+        expect(dir.path(), 0, &["train", "loans.toml", "--out", out, "--seed", seed, "-q"]);
+        fs::read(dir.path().join(out).join("model.onnx")).unwrap()
+    };
+    let first = model("a", "7");
+    assert_eq!(first, model("b", "7"));
+    assert_ne!(first, model("c", "8"));
+}
+
+#[test]
+fn a_killed_training_resumes_to_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 25_000);
+    expect(dir.path(), 0, &["train", "loans.toml", "--out", "whole", "-q"]);
+    let mut child = command(dir.path(), &["train", "loans.toml", "--out", "cut", "-q"]).spawn().unwrap();
+    let checkpoint = dir.path().join("cut/checkpoint.bin");
+    let saved = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        checkpoint.exists()
+    });
+    let still_running = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(saved && still_running, "the run is long enough to be killed after a checkpoint");
+    assert!(!dir.path().join("cut/model.onnx").exists());
+    expect(dir.path(), 0, &["train", "loans.toml", "--out", "cut", "--resume", "-q"]);
+    let read = |out: &str| fs::read(dir.path().join(out).join("model.onnx")).unwrap();
+    assert_eq!(read("whole"), read("cut"));
+    let lines = fs::read_to_string(dir.path().join("cut/run.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), 25_000, "every epoch has its line, once");
+
+    // With nothing left to resume it starts over, and says so.
+    let output = deepsade(dir.path(), &["train", "loans.toml", "--out", "new", "--resume"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("starting from the beginning"));
+    assert_eq!(read("whole"), read("new"));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_saves_and_says_how_to_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 1_000_000);
+    let mut child =
+        command(dir.path(), &["train", "loans.toml", "--out", "run"]).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let status = child.wait().unwrap();
+    let mut error = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut error).unwrap();
+    assert_eq!(status.code(), Some(3), "{error}");
+    assert!(error.contains("--resume"), "{error}");
+    assert!(dir.path().join("run/checkpoint.bin").exists());
+}
+
+#[test]
+fn explain_as_json_has_the_promised_fields() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 1);
+    let e = json(dir.path(), 0, &["explain", "loans.toml", "--json"]);
+    let rule = &e["rules"][0];
+    assert_eq!(rule["name"], "poor");
+    assert_eq!(rule["normal"], "income >= 20 or area != 'rural' or score('no') >= score('yes')");
+    assert_eq!(rule["satisfiable"], true);
+    assert_eq!(rule["rows_breaking"], 0);
+    assert_eq!(e["conflict"], serde_json::Value::Null);
+    assert_eq!(e["skip"], serde_json::json!(["income", "area"]));
+    assert_eq!(e["gate"], serde_json::json!([]));
+    assert_eq!(e["audit"]["components"], 1);
+    assert_eq!(e["features"][0], serde_json::json!({"name": "income", "kind": "real", "lo": 0.0, "hi": 99.0}));
+}
+
+#[test]
+fn contradictory_rules_are_a_finding_with_a_witness() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 1);
+    let more = "\n[[rule]]\nname = \"old\"\ntext = \"age > 60 => loan == 'yes'\"\n";
+    let file = dir.path().join("loans.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text + more).unwrap();
+    let e = json(dir.path(), 1, &["explain", "loans.toml", "--json"]);
+    assert_eq!(e["conflict"]["rules"], serde_json::json!(["poor", "old"]));
+    let witness = &e["conflict"]["witness"];
+    assert!(witness["age"].as_f64().unwrap() > 60.0 && witness["income"].as_f64().unwrap() < 20.0, "{witness}");
+    assert_eq!(witness["area"], "rural");
+    let error = refusal(dir.path(), &["train", "loans.toml", "--out", "run"]);
+    assert!(error.contains("'poor', 'old' can't be obeyed together where"), "{error}");
+}
+
+#[test]
+fn bad_input_is_refused_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 2);
+    expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "-q"]);
+    let model = fs::read(dir.path().join("run/model.onnx")).unwrap();
+    fs::write(dir.path().join("cut.onnx"), &model[..model.len() / 2]).unwrap();
+    fs::write(dir.path().join("empty.csv"), "").unwrap();
+    fs::write(dir.path().join("narrow.csv"), "income,age\n1,20\n").unwrap();
+    fs::write(dir.path().join("words.csv"), "income,area,age\nmuch,urban,20\n").unwrap();
+
+    for (args, words) in [
+        (&["predict", "cut.onnx", "loans.csv"][..], "cut.onnx"),
+        (&["predict", "missing.onnx", "loans.csv"], "missing.onnx"),
+        (&["predict", "loans.csv", "loans.csv"], "loans.csv"),
+        (&["predict", "run/model.onnx", "empty.csv"], "empty.csv"),
+        (&["predict", "run/model.onnx", "narrow.csv"], "area"),
+        (&["predict", "run/model.onnx", "words.csv"], "much"),
+        (&["explain", "missing.toml"], "missing.toml"),
+        (&["explain", "run"], "run"),
+        (&["train", "loans.toml", "--out", "loans.csv"], "loans.csv"),
+    ] {
+        let error = refusal(dir.path(), args);
+        assert!(error.contains(words), "{args:?}: {error}");
+    }
+    if cfg!(target_os = "linux") {
+        let error = refusal(dir.path(), &["predict", "run/model.onnx", "loans.csv", "--out", "/dev/full"]);
+        assert!(error.contains("/dev/full"), "{error}");
+    }
+    let error = refusal(dir.path(), &["train", "loans.toml", "--out", "run", "--seed", "minus one"]);
+    assert!(error.contains("--seed"), "{error}");
+    // Rules that can't be enforced yet are not silently left out.
+    let text = fs::read_to_string(dir.path().join("loans.toml")).unwrap();
+    fs::write(dir.path().join("enforced.toml"), text.replace("[train]\n", "[train]\nenforce = \"weights\"\n")).unwrap();
+    let error = refusal(dir.path(), &["train", "enforced.toml", "--out", "run"]);
+    assert!(error.contains("enforce"), "{error}");
+    assert_eq!(fs::read(dir.path().join("run/model.onnx")).unwrap(), model, "the earlier model is still there");
+}
