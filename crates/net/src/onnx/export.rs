@@ -43,10 +43,10 @@ pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
     let file = ModelProto {
         ir_version: IR_VERSION,
         producer_name: "deepsade".into(),
-        producer_version: env!("CARGO_PKG_VERSION").into(),
         graph: Some(graph),
         opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
         metadata_props,
+        functions: vec![],
     };
     Ok(file.encode_to_vec())
 }

@@ -168,7 +168,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn limit(&self, k: usize, attribute: &str, default: f32) -> Result<f32, ImportError> {
-        let Some(t) = self.constant(k)? else { return Ok(self.float(attribute, default)) };
+        let Some(t) = self.constant(k)? else { return self.float(attribute, default) };
         match tensor::floats(t)?[..] {
             [limit] => Ok(limit),
             _ => self.usage(format!("its {attribute} has several numbers"), "it must be one number"),

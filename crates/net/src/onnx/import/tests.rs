@@ -4,7 +4,7 @@ use prost::Message;
 
 use crate::onnx::error::ImportError as E;
 use crate::onnx::proto::{
-    AttributeProto, Dimension, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+    AttributeProto, Dimension, DimensionProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, element,
 };
 use crate::{Activation, Matrix, Model, Node, Op};
@@ -285,6 +285,40 @@ fn the_file_as_a_whole_must_make_sense() {
     let tanh = Model::from_bytes_until(&both.encode_to_vec(), "z").unwrap();
     assert_eq!(tanh.network.nodes, one(Op::Act(Activation::Tanh)));
     assert!(matches!(Model::from_bytes_until(&both.encode_to_vec(), "nope"), Err(E::Output { .. })));
+}
+
+#[test]
+fn what_two_readers_could_read_differently_is_refused() {
+    let twice = with_int(with_int(node("Flatten", &["x"], "y"), "axis", 1), "axis", 0);
+    assert!(refusal(vec![twice], vec![]).contains("given twice"));
+    assert!(refusal(vec![with_float(node("Flatten", &["x"], "y"), "axis", 1.0)], vec![]).contains("not an integer"));
+    let both = TensorProto { raw_data: Some(2f32.to_le_bytes().to_vec()), ..floats("c", &[1], &[1.0]) };
+    assert!(refusal(vec![node("Add", &["x", "c"], "y")], vec![both]).contains("'c'"));
+    let mut own = file(&[0, 3], vec![node("Relu", &["x"], "y")], vec![]);
+    own.functions.push(FunctionProto { name: "Relu".into(), domain: String::new() });
+    assert!(matches!(read(&own), Err(E::Function { name }) if name == "Relu"));
+    let mut versions = file(&[0, 3], vec![node("Relu", &["x"], "y")], vec![]);
+    versions.opset_import.push(OperatorSetIdProto { domain: "ai.onnx".into(), version: 14 });
+    assert!(matches!(read(&versions), Err(E::Opset { .. })));
+}
+
+#[test]
+fn a_zero_that_the_writer_left_out_is_a_zero() {
+    let mut flatten = node("Flatten", &["x"], "y");
+    flatten.attribute.push(AttributeProto { name: "axis".into(), kind: Some(2), ..AttributeProto::default() });
+    assert!(refusal(vec![flatten], vec![]).contains("axis is 0"));
+}
+
+#[test]
+fn only_our_own_bytes_are_ours() {
+    let foreign = file(&[0, 3], vec![node("Relu", &["x"], "y")], vec![]).encode_to_vec();
+    let model = Model::from_bytes(&foreign).unwrap();
+    assert_eq!(Model::from_own_bytes(&foreign), Err(E::NotOurs));
+    let mut ours = model.to_bytes().unwrap();
+    assert_eq!(Model::from_own_bytes(&ours), Ok(model));
+    // An unknown field at the end changes no network, but the file is no longer the one that was written.
+    ours.extend([0xf8, 0x07, 0x01]);
+    assert_eq!(Model::from_own_bytes(&ours), Err(E::NotOurs));
 }
 
 #[test]
