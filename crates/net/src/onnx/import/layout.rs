@@ -175,8 +175,7 @@ fn reshaped(target: &[i64], x: &Rows, batch: Option<usize>) -> Option<Vec<usize>
     }
     let known = row.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|n| *n > 0)?;
     match (first, open) {
-        (-1, None) => {}
-        (0, _) => {}
+        (-1, None) | (0, _) => {}
         (b, _) if batch.is_some() && usize::try_from(b).ok() == batch => {}
         _ => return None,
     }

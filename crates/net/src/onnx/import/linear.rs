@@ -1,4 +1,4 @@
-//! Gemm, MatMul and `BatchNormalization` with constant parameters -> Dense, Select, Affine.
+//! Gemm, `MatMul` and `BatchNormalization` with constant parameters -> Dense, Select, Affine.
 
 use super::arithmetic::is_power_of_two;
 use super::builder::Rows;
