@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::fs;
+use std::path::Path;
+
 use deepsade_net::{ImportError, Model};
 use proptest::prelude::*;
 
@@ -102,6 +105,23 @@ proptest! {
     #[test]
     fn noise_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = Model::from_bytes(&bytes);
+    }
+}
+
+#[test]
+fn every_byte_of_every_fixture_may_be_damaged() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    for path in fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "onnx")) {
+        let mut bytes = fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            for damage in [0x01, 0x80, 0xff] {
+                bytes[at] ^= damage;
+                if let Ok(model) = Model::from_bytes(&bytes) {
+                    assert_eq!(model.network.validate(), Ok(()), "{}, byte {at}", path.display());
+                }
+                bytes[at] ^= damage;
+            }
+        }
     }
 }
 
