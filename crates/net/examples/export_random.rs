@@ -1,7 +1,7 @@
 //! A directory -> for each of a few deterministic random networks: name.onnx, inputs (name.x), our outputs (name.y), and the balls
 //! that any float32 evaluation must stay in (name.centre, name.radius). All numbers are raw little-endian float64.
 //!
-//! `cargo run -p deepsade-net --example export_random -- DIRECTORY`; tests/python/test_onnx.py runs it.
+//! `cargo run -p deepsade-net --example export_random -- DIRECTORY`; `tests/python/test_onnx.py` runs it.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

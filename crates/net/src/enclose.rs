@@ -62,7 +62,10 @@ pub(crate) fn dot(w: &[f32], x: &[Ball], b: f32) -> Ball {
 impl Network {
     /// The ball of every value for one input row: the input itself (radius 0), then each node.
     ///
-    /// The network must be valid and `x` as wide as its input.
+    /// The network must be valid.
+    ///
+    /// # Panics
+    /// If `x` is not as wide as the network's input.
     pub fn enclose_values(&self, x: &[f32]) -> Vec<Vec<Ball>> {
         assert_eq!(x.len(), self.inputs, "a row is as wide as the network's input");
         let mut values = vec![x.iter().map(|&x| Ball { centre: f64::from(x), radius: 0.0 }).collect::<Vec<_>>()];
@@ -74,7 +77,7 @@ impl Network {
         values
     }
 
-    /// The balls of the outputs for one input row.
+    /// The balls of the outputs for one input row, as [`Network::enclose_values`] gives them.
     ///
     /// ```
     /// use deepsade_net::{Matrix, Network, Node, Op};

@@ -6,7 +6,10 @@ use crate::{Matrix, Network};
 const BLOCK_FLOATS: usize = 1 << 20;
 
 impl Network {
-    /// The outputs, one row for each row of `x`. The network must be valid (see [`Network::validate`]) and `x` as wide as its input.
+    /// The outputs, one row for each row of `x`. The network must be valid (see [`Network::validate`]).
+    ///
+    /// # Panics
+    /// If `x` is not as wide as the network's input.
     pub fn forward(&self, x: &Matrix) -> Matrix {
         let block = self.block_rows();
         let mut y = Matrix { rows: x.rows, cols: self.outputs(), data: Vec::with_capacity(x.rows * self.outputs()) };
@@ -21,6 +24,9 @@ impl Network {
     }
 
     /// Every value for every row: the input, then what each node computes. Memory grows with rows times the sum of widths.
+    ///
+    /// # Panics
+    /// If `x` is not as wide as the network's input.
     pub fn values(&self, x: &Matrix) -> Vec<Matrix> {
         self.evaluate(x.clone())
     }

@@ -3,6 +3,9 @@
 use crate::Matrix;
 
 /// Value 0 is the input; value k + 1 is what node k computes; the last value is the output.
+///
+/// Any such struct can be written down; [`Network::validate`] says whether it is a network: widths agree, parameters are finite, and
+/// every node but the last is read by a later one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
     /// Width of the input.

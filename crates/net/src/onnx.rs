@@ -9,7 +9,7 @@ mod tensor;
 use std::collections::BTreeMap;
 
 use crate::{Network, NetworkError};
-pub use error::ImportError;
+pub use error::{ImportError, Place};
 
 /// What an ONNX file holds: the network, and a map of strings that travels with it.
 ///
@@ -51,6 +51,14 @@ impl Model {
     /// Reads an ONNX file whose graph has one output that is a float tensor.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
         import::import(bytes, None)
+    }
+
+    /// Reads a file that must be, byte for byte, what [`Model::to_bytes`] writes.
+    ///
+    /// For whoever certifies a file: no other reader can then see more in it, or something else, than this one did.
+    pub fn from_own_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
+        let model = Self::from_bytes(bytes)?;
+        if model.to_bytes()? == bytes { Ok(model) } else { Err(ImportError::NotOurs) }
     }
 
     /// Reads an ONNX file up to the tensor called `output`, which may lie inside the graph: the scores before a Softmax, say.

@@ -1,6 +1,6 @@
-//! Files written by PyTorch, scikit-learn and Keras give the outputs that onnxruntime gave, within the error of float32.
+//! Files written by `PyTorch`, scikit-learn and Keras give the outputs that onnxruntime gave, within the error of float32.
 //!
-//! tests/python/make_fixtures.py wrote the files.
+//! `tests/python/make_fixtures.py` wrote the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,9 @@ fn every_fixture_agrees_with_onnxruntime() {
         .collect();
     names.sort();
     assert!(names.len() >= 25, "fixtures are missing: {names:?}");
-    names.iter().for_each(|name| agrees(name));
+    for name in &names {
+        agrees(name);
+    }
 }
 
 fn kinds(name: &str) -> Vec<&'static str> {

@@ -45,6 +45,15 @@ pub enum ImportError {
         /// The name.
         name: String,
     },
+    /// The file gives an operator of the standard a meaning of its own.
+    #[error("the file defines its own operator '{name}': only standard operators are read, so export it with functions inlined")]
+    Function {
+        /// The operator.
+        name: String,
+    },
+    /// The file is a valid one, but not byte for byte what [`crate::Model::to_bytes`] writes.
+    #[error("the file was not written by deepsade, or was changed since: import it and export it again")]
+    NotOurs,
     /// Two metadata entries share a key.
     #[error("the metadata key '{key}' occurs twice")]
     DuplicateMetadata {
@@ -100,7 +109,7 @@ pub enum ImportError {
         expected: &'static str,
     },
     /// A tensor's data is not there, or not of the size that its dimensions claim.
-    #[error("tensor '{name}' has dimensions {dims:?}, but data for {found} elements")]
+    #[error("tensor '{name}' has dimensions {dims:?}, but data for {found} elements: the file is damaged")]
     TensorSize {
         /// The tensor.
         name: String,

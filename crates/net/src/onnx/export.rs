@@ -17,7 +17,7 @@ use crate::{Activation, Matrix, NetworkError, Node, Op};
 const OPSET: i64 = 13;
 const IR_VERSION: i64 = 8;
 /// Above this width a diagonal matrix would outgrow the rest of the file (256 KB), and Affine is written as Mul and Add.
-pub(super) const DIAGONAL_LIMIT: usize = 256;
+const DIAGONAL_LIMIT: usize = 256;
 
 pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
     let network = &model.network;
@@ -43,10 +43,10 @@ pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
     let file = ModelProto {
         ir_version: IR_VERSION,
         producer_name: "deepsade".into(),
-        producer_version: env!("CARGO_PKG_VERSION").into(),
         graph: Some(graph),
         opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
         metadata_props,
+        functions: vec![],
     };
     Ok(file.encode_to_vec())
 }

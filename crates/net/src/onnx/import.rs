@@ -27,6 +27,10 @@ pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, Import
     let graph = file.graph.as_ref().ok_or(ImportError::NoGraph)?;
     let opset = opset(&file)?;
     let metadata = metadata(&file)?;
+    // A runtime may prefer the file's own Gemm to the standard one; then we would certify what is not computed.
+    if let Some(own) = file.functions.iter().find(|f| matches!(f.domain.as_str(), "" | "ai.onnx" | "ai.onnx.ml")) {
+        return Err(ImportError::Function { name: own.name.clone() });
+    }
     if !graph.sparse_initializer.is_empty() {
         return Err(ImportError::Sparse);
     }
@@ -55,8 +59,10 @@ fn read_graph(
 }
 
 fn opset(file: &ModelProto) -> Result<i64, ImportError> {
-    let found = file.opset_import.iter().find(|o| o.domain.is_empty() || o.domain == "ai.onnx").map_or(0, |o| o.version);
-    if (OLDEST_OPSET..=NEWEST_OPSET).contains(&found) {
+    let mut versions = file.opset_import.iter().filter(|o| o.domain.is_empty() || o.domain == "ai.onnx").map(|o| o.version);
+    let found = versions.next().unwrap_or(0);
+    // Two versions that differ would leave it to each reader which one holds.
+    if (OLDEST_OPSET..=NEWEST_OPSET).contains(&found) && versions.all(|v| v == found) {
         Ok(found)
     } else {
         Err(ImportError::Opset { found, oldest: OLDEST_OPSET, newest: NEWEST_OPSET })

@@ -38,6 +38,7 @@ pub(crate) mod element {
 
 /// Kinds of attribute values, `AttributeProto.AttributeType`.
 pub(crate) mod kind {
+    pub(crate) const FLOAT: i32 = 1;
     pub(crate) const INT: i32 = 2;
 }
 
@@ -47,14 +48,23 @@ pub(crate) struct ModelProto {
     pub ir_version: i64,
     #[prost(string, tag = "2")]
     pub producer_name: String,
-    #[prost(string, tag = "3")]
-    pub producer_version: String,
     #[prost(message, optional, tag = "7")]
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
     #[prost(message, repeated, tag = "14")]
     pub metadata_props: Vec<StringStringEntryProto>,
+    #[prost(message, repeated, tag = "25")]
+    pub functions: Vec<FunctionProto>,
+}
+
+/// An operator that the file itself defines; its body is not read.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct FunctionProto {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(string, tag = "10")]
+    pub domain: String,
 }
 
 #[derive(Clone, PartialEq, Message)]

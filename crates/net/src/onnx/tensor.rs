@@ -8,11 +8,11 @@ pub(super) fn dims(t: &TensorProto) -> Result<Vec<usize>, ImportError> {
     if t.data_location == 1 {
         return Err(ImportError::ExternalData { name: t.name.clone() });
     }
-    let found = stored(t);
+    let found = stored(t).unwrap_or(0);
     let wrong = || ImportError::TensorSize { name: t.name.clone(), dims: t.dims.clone(), found };
     let dims: Vec<usize> = t.dims.iter().map(|&d| usize::try_from(d).map_err(|_| wrong())).collect::<Result<_, _>>()?;
     let count = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).ok_or_else(wrong)?;
-    if count == found { Ok(dims) } else { Err(wrong()) }
+    if stored(t) == Some(count) { Ok(dims) } else { Err(wrong()) }
 }
 
 /// The numbers of a float tensor.
@@ -49,17 +49,20 @@ fn raw(t: &TensorProto) -> Option<&[u8]> {
     t.raw_data.as_deref().filter(|raw| !raw.is_empty())
 }
 
-/// How many elements the stored data makes. A remainder of bytes counts as one more, so that it cannot match.
-fn stored(t: &TensorProto) -> usize {
+/// How many elements the stored data makes; `None` for bytes left over, or for data stored twice, of which readers take either.
+fn stored(t: &TensorProto) -> Option<usize> {
     let size = match t.data_type {
         element::INT64 => 8,
         element::BOOL => 1,
         _ => 4,
     };
-    match (raw(t), t.data_type) {
-        (Some(raw), _) => raw.len().div_ceil(size) + raw.len() % size,
-        (None, element::INT64) => t.int64_data.len(),
-        (None, element::INT32 | element::BOOL) => t.int32_data.len(),
-        (None, _) => t.float_data.len(),
+    let typed = match t.data_type {
+        element::INT64 => t.int64_data.len(),
+        element::INT32 | element::BOOL => t.int32_data.len(),
+        _ => t.float_data.len(),
+    };
+    match raw(t) {
+        Some(raw) => (typed == 0 && raw.len() % size == 0).then_some(raw.len() / size),
+        None => Some(typed),
     }
 }

@@ -1,4 +1,4 @@
-//! Affine: y_i = scale_i x_i + shift_i.
+//! Affine: `y_i = scale_i x_i + shift_i`.
 
 use crate::Matrix;
 use crate::enclose::{Ball, dot};

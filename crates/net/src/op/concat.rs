@@ -1,4 +1,4 @@
-//! Concat: y = [x_1 ; x_2 ; ...], column blocks side by side.
+//! Concat: `y = [x_1 ; x_2 ; ...]`, column blocks side by side.
 
 use crate::Matrix;
 

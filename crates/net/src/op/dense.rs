@@ -1,4 +1,4 @@
-//! Dense: y_o = sum_i W_oi x_i + b_o.
+//! Dense: `y_o = sum_i W_oi x_i + b_o`.
 
 use crate::Matrix;
 use crate::enclose::{self, Ball};

@@ -1,4 +1,4 @@
-//! Gate: y_i = x_i g, with g a single column.
+//! Gate: `y_i = x_i g`, with g a single column.
 
 use crate::Matrix;
 use crate::enclose::{Ball, SLACK, TINY, UNIT};
@@ -14,7 +14,7 @@ pub(crate) fn forward(x: &Matrix, gate: &Matrix) -> Matrix {
     y
 }
 
-/// |xg - x'g'| <= |x| dg + |g| dx + dx dg, then one rounding of a product no larger than (|x| + dx)(|g| + dg).
+/// `|xg - x'g'| <= |x| dg + |g| dx + dx dg`, then one rounding of a product no larger than `(|x| + dx) (|g| + dg)`.
 pub(crate) fn enclose(x: &[Ball], gate: &[Ball]) -> Vec<Ball> {
     let g = gate[0];
     x.iter()

@@ -1,4 +1,4 @@
-//! Select: y_k = x_{columns[k]}. Exact: in the exported graph all other products are zeros, and adding zeros is exact.
+//! Select: `y_k = x_columns[k]`. Exact: in the exported graph all other products are zeros, and adding zeros is exact.
 
 use crate::{Ball, Matrix};
 

@@ -79,7 +79,7 @@ impl<'a> Reader<'_, 'a> {
         self.affine(x, scale, vec![0.0; divisor.len()], c)
     }
 
-    /// scikit-learn's StandardScaler, `(x - offset) scale`: two nodes, because the difference is rounded before the product.
+    /// scikit-learn's `StandardScaler`, `(x - offset) scale`: two nodes, because the difference is rounded before the product.
     pub(super) fn scaler(&mut self) -> Result<Rows, ImportError> {
         let (x, width) = self.vector(0)?;
         let numbers = |name: &str| {
@@ -99,10 +99,12 @@ impl<'a> Reader<'_, 'a> {
         self.affine(centred, factors, vec![0.0; width], &scale)
     }
 
-    /// `x + sign c`, joined to the MatMul or Mul that computes x where nothing else reads x.
+    /// `x + sign c`, joined to the `MatMul` or Mul that computes x where nothing else reads x.
     fn shift(&mut self, x: Rows, c: &TensorProto, sign: f32) -> Result<Rows, ImportError> {
         let mut shift = self.spread(c, &x.shape)?;
-        shift.iter_mut().for_each(|s| *s *= sign);
+        for s in &mut shift {
+            *s *= sign;
+        }
         if let Some(node) = x.index.checked_sub(1).filter(|_| x.open) {
             match &mut self.builder.network.nodes[node].op {
                 Op::Dense { b: offset, .. } | Op::Affine { shift: offset, .. } => *offset = shift,
@@ -168,7 +170,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn limit(&self, k: usize, attribute: &str, default: f32) -> Result<f32, ImportError> {
-        let Some(t) = self.constant(k)? else { return Ok(self.float(attribute, default)) };
+        let Some(t) = self.constant(k)? else { return self.float(attribute, default) };
         match tensor::floats(t)?[..] {
             [limit] => Ok(limit),
             _ => self.usage(format!("its {attribute} has several numbers"), "it must be one number"),

@@ -28,7 +28,7 @@ pub(super) struct Rows {
     pub index: usize,
     /// Dimensions of one row; the network knows their product only.
     pub shape: Vec<usize>,
-    /// An Add of constants may still join the node that computes it (MatMul, Mul): nothing else reads it.
+    /// An Add of constants may still join the node that computes it (`MatMul`, Mul): nothing else reads it.
     pub open: bool,
 }
 

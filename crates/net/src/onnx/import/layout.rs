@@ -9,7 +9,7 @@ use crate::onnx::tensor;
 
 impl<'a> Reader<'_, 'a> {
     pub(super) fn cast(&mut self) -> Result<Value<'a>, ImportError> {
-        let to = i32::try_from(self.int("to", 0)).unwrap_or(0);
+        let to = i32::try_from(self.int("to", 0)?).unwrap_or(0);
         match self.operand(0)? {
             Value::Constant(t) if t.data_type != element::FLOAT => self
                 .usage(format!("it converts the constant '{}' of {}", t.name, element::name(t.data_type)), "only float is read"),
@@ -31,7 +31,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     pub(super) fn concat(&mut self) -> Result<Rows, ImportError> {
-        let axis = self.int("axis", i64::MIN);
+        let axis = self.int("axis", i64::MIN)?;
         if axis != 1 && axis != -1 {
             return self.usage(format!("its axis is {axis}"), "only columns (axis 1) can be joined");
         }
@@ -50,7 +50,7 @@ impl<'a> Reader<'_, 'a> {
 
     pub(super) fn gather(&mut self) -> Result<Rows, ImportError> {
         let (x, width) = self.vector(0)?;
-        let axis = self.int("axis", 0);
+        let axis = self.int("axis", 0)?;
         let Some(indices) = self.constant(1)? else { return self.usage("it has no indices", "they must be constant") };
         if (axis != 1 && axis != -1) || tensor::dims(indices)?.len() != 1 {
             return self.usage(format!("its axis is {axis}"), "only a list of columns (axis 1) can be taken");
@@ -95,7 +95,7 @@ impl<'a> Reader<'_, 'a> {
 
     pub(super) fn flatten(&mut self) -> Result<Rows, ImportError> {
         let x = self.rows(0)?;
-        let axis = self.int("axis", 1);
+        let axis = self.int("axis", 1)?;
         if from_end(axis, x.shape.len() + 1) != Some(1) {
             return self.usage(format!("its axis is {axis}"), "the batch must stay the first dimension (axis 1)");
         }
@@ -108,7 +108,7 @@ impl<'a> Reader<'_, 'a> {
         let x = self.rows(0)?;
         let target = self.integers(1, "shape")?.unwrap_or_default();
         let fits =
-            if self.int("allowzero", 0) != 0 && target.contains(&0) { None } else { reshaped(&target, &x, self.builder.batch) };
+            if self.int("allowzero", 0)? != 0 && target.contains(&0) { None } else { reshaped(&target, &x, self.builder.batch) };
         match fits {
             Some(shape) => Ok(Rows { shape, ..x }),
             None => self.usage(
@@ -175,8 +175,7 @@ fn reshaped(target: &[i64], x: &Rows, batch: Option<usize>) -> Option<Vec<usize>
     }
     let known = row.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|n| *n > 0)?;
     match (first, open) {
-        (-1, None) => {}
-        (0, _) => {}
+        (-1, None) | (0, _) => {}
         (b, _) if batch.is_some() && usize::try_from(b).ok() == batch => {}
         _ => return None,
     }

@@ -1,4 +1,4 @@
-//! Gemm, MatMul and `BatchNormalization` with constant parameters -> Dense, Select, Affine.
+//! Gemm, `MatMul` and `BatchNormalization` with constant parameters -> Dense, Select, Affine.
 
 use super::arithmetic::is_power_of_two;
 use super::builder::Rows;
@@ -11,11 +11,11 @@ use crate::{Matrix, Op};
 impl<'a> Reader<'_, 'a> {
     /// `alpha x B + beta C`. A diagonal B as the exporter writes it (transB = 0) is an Affine.
     pub(super) fn gemm(&mut self) -> Result<Rows, ImportError> {
-        if self.int("transA", 0) != 0 {
+        if self.int("transA", 0)? != 0 {
             return self.usage("transA is 1", "the rows of the batch must stay rows");
         }
         let (x, width) = self.vector(0)?;
-        let transposed = self.int("transB", 0) != 0;
+        let transposed = self.int("transB", 0)? != 0;
         let (b, name) = self.matrix(1)?;
         let mut w = if transposed { b } else { transpose(&b) };
         self.same_width(&w, width, name)?;
@@ -23,7 +23,7 @@ impl<'a> Reader<'_, 'a> {
             Some(c) => self.spread(c, &[w.rows])?,
             None => vec![0.0; w.rows],
         };
-        let (alpha, beta) = (self.float("alpha", 1.0), self.float("beta", 1.0));
+        let (alpha, beta) = (self.float("alpha", 1.0)?, self.float("beta", 1.0)?);
         let exact = [fold(alpha, &mut w.data), fold(beta, &mut bias)];
         if exact.contains(&false) {
             self.inexact("alpha or beta was multiplied into the parameters");
@@ -60,14 +60,14 @@ impl<'a> Reader<'_, 'a> {
 
     /// `(x - mean) / sqrt(var + epsilon) scale + B`, folded into one scale and shift a channel.
     pub(super) fn batch_normalization(&mut self) -> Result<Rows, ImportError> {
-        if self.int("training_mode", 0) != 0 || self.int("spatial", 1) != 1 {
+        if self.int("training_mode", 0)? != 0 || self.int("spatial", 1)? != 1 {
             return self.usage("it is in training mode, or not per channel", "export the model in inference mode");
         }
         let x = self.rows(0)?;
         let channels = x.shape.first().copied().unwrap_or(1);
         let [scale, offset, mean, var] =
             [self.channel(1, channels)?, self.channel(2, channels)?, self.channel(3, channels)?, self.channel(4, channels)?];
-        let epsilon = f64::from(self.float("epsilon", 1e-5));
+        let epsilon = f64::from(self.float("epsilon", 1e-5)?);
         let place = self.place();
         let width = self.builder.fits(&place, &x.shape)?;
         self.builder.charge(&place, width.saturating_mul(2))?;

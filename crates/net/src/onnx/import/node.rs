@@ -1,8 +1,10 @@
 //! One node of the file -> a value: which operators are understood, and access to operands and attributes.
 
+use std::collections::BTreeSet;
+
 use super::builder::{Builder, Rows, Value};
 use crate::onnx::error::{ImportError, Place};
-use crate::onnx::proto::{AttributeProto, NodeProto, TensorProto};
+use crate::onnx::proto::{AttributeProto, NodeProto, TensorProto, kind};
 use crate::onnx::tensor;
 use crate::{Activation, Op};
 
@@ -14,8 +16,8 @@ pub(super) struct Reader<'r, 'a> {
 
 impl<'a> Reader<'_, 'a> {
     pub(super) fn read(&mut self) -> Result<Value<'a>, ImportError> {
-        let op = self.node.op_type.as_str();
-        let rows = match (self.node.domain.as_str(), op) {
+        self.attributes_once()?;
+        let rows = match (self.node.domain.as_str(), self.node.op_type.as_str()) {
             // ZipMap only puts class names beside the scores.
             ("" | "ai.onnx", "Identity") | ("ai.onnx.ml", "ZipMap") => return self.operand(0),
             ("" | "ai.onnx", "Cast") => return self.cast(),
@@ -40,6 +42,15 @@ impl<'a> Reader<'_, 'a> {
             _ => return Err(ImportError::Operator { place: self.place(), hint: self.hint() }),
         };
         Ok(Value::Rows(rows))
+    }
+
+    /// Readers differ in which of two attributes of one name they take.
+    fn attributes_once(&self) -> Result<(), ImportError> {
+        let mut seen = BTreeSet::new();
+        match self.node.attribute.iter().find(|a| !seen.insert(a.name.as_str())) {
+            Some(twice) => self.usage(format!("its attribute '{}' is given twice", twice.name), "it must be given once"),
+            None => Ok(()),
+        }
     }
 
     fn hint(&self) -> String {
@@ -129,12 +140,24 @@ impl<'a> Reader<'_, 'a> {
         self.node.attribute.iter().find(|a| a.name == name)
     }
 
-    pub(super) fn int(&self, name: &str, default: i64) -> i64 {
-        self.attribute(name).and_then(|a| a.i).unwrap_or(default)
+    /// An integer attribute. Some writers leave a zero out and give the kind only.
+    pub(super) fn int(&self, name: &str, default: i64) -> Result<i64, ImportError> {
+        match self.attribute(name).map(|a| (a.i, a.kind)) {
+            None => Ok(default),
+            Some((Some(i), _)) => Ok(i),
+            Some((None, Some(kind::INT))) => Ok(0),
+            Some(_) => self.usage(format!("its {name} is not an integer"), "it must be one"),
+        }
     }
 
-    pub(super) fn float(&self, name: &str, default: f32) -> f32 {
-        self.attribute(name).and_then(|a| a.f).unwrap_or(default)
+    /// A float attribute, likewise.
+    pub(super) fn float(&self, name: &str, default: f32) -> Result<f32, ImportError> {
+        match self.attribute(name).map(|a| (a.f, a.kind)) {
+            None => Ok(default),
+            Some((Some(f), _)) => Ok(f),
+            Some((None, Some(kind::FLOAT))) => Ok(0.0),
+            Some(_) => self.usage(format!("its {name} is not a number"), "it must be one"),
+        }
     }
 
     /// Adds a node whose result has the shape of the one value it reads.
