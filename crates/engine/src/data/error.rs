@@ -62,7 +62,9 @@ pub enum DataError {
         source: parquet::errors::ParquetError,
     },
     /// A parquet column that is neither number, boolean nor string.
-    #[error("{file}: column '{column}' holds {found}; numbers, booleans and strings can be used: convert it, or list it under `ignore`")]
+    #[error(
+        "{file}: column '{column}' holds {found}; numbers, booleans and strings can be used: convert it, or list it under `ignore`"
+    )]
     ParquetType {
         /// The file.
         file: String,
@@ -100,7 +102,9 @@ pub enum DataError {
         name: String,
     },
     /// A row that is too short or too long.
-    #[error("{file}, row {row}: {found} values, but the header names {expected} columns (a separator or quote too many or too few?)")]
+    #[error(
+        "{file}, row {row}: {found} values, but the header names {expected} columns (a separator or quote too many or too few?)"
+    )]
     Ragged {
         /// The file.
         file: String,
@@ -183,7 +187,9 @@ pub enum DataError {
         column: String,
     },
     /// Every row was dropped.
-    #[error("no rows are left: each of the {rows} rows has a missing value; list sparse columns under `ignore` or use `missing = \"impute\"`")]
+    #[error(
+        "no rows are left: each of the {rows} rows has a missing value; list sparse columns under `ignore` or use `missing = \"impute\"`"
+    )]
     AllDropped {
         /// How many rows there were.
         rows: usize,
@@ -197,7 +203,7 @@ pub enum DataError {
         problem: OverrideProblem,
     },
     /// A column that holds something else than it must.
-    #[error("column '{column}' holds {found}, but {expected} are needed")]
+    #[error("column '{column}' holds {found}, but must hold {expected}")]
     WrongKind {
         /// The column.
         column: String,
@@ -219,8 +225,10 @@ pub enum DataError {
         domain: String,
     },
     /// A text column with implausibly many levels.
-    #[error("column '{column}' has {count} different values, more than the {most} a category may have unless its levels are stated; \
-        if it is an identifier, list it under `ignore`")]
+    #[error(
+        "column '{column}' has {count} different values, more than the {most} a category may have unless its levels are stated; \
+        if it is an identifier, list it under `ignore`"
+    )]
     TooManyLevels {
         /// The column.
         column: String,
@@ -266,7 +274,7 @@ pub enum DataError {
         /// What is wrong.
         problem: IdxProblem,
     },
-    /// A PrefLib file that is not what it should be.
+    /// A `PrefLib` file that is not what it should be.
     #[error("{file}, line {line}: expected {expected}")]
     PrefLib {
         /// The file.

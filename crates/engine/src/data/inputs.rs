@@ -75,9 +75,16 @@ pub(crate) struct Plan<'a> {
 }
 
 enum How {
-    Number { lo: f32, hi: f32, whole: bool },
+    Number {
+        lo: f32,
+        hi: f32,
+        whole: bool,
+    },
     /// For each level of the table its level in the domain, and how many the domain has.
-    Levels { to_domain: Vec<Option<usize>>, count: usize },
+    Levels {
+        to_domain: Vec<Option<usize>>,
+        count: usize,
+    },
 }
 
 #[derive(Clone, Copy)]

@@ -54,7 +54,8 @@ pub fn load(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Load
         }
     }
     let Source { mut table, file, overrides, targets } = read(request, progress)?;
-    let targets = task.resolve_targets(if data.targets.is_empty() && task.targets.is_none() { &targets } else { &data.targets })?;
+    let targets =
+        task.resolve_targets(if data.targets.is_empty() && task.targets.is_none() { &targets } else { &data.targets })?;
     known(&targets, &table.names, "`targets`")?;
     let missing = settle_missing(&mut table, &targets, data.missing)?;
     let schema = infer_schema(&table, &targets, &overrides, task, data.one_hot)?;

@@ -38,9 +38,7 @@ fn refuse(table: &Table) -> Result<(), DataError> {
     }
     match first {
         None => Ok(()),
-        Some((row, c)) => {
-            Err(DataError::Missing { row: table.row_numbers[row], column: table.names[c].clone(), count, rows })
-        }
+        Some((row, c)) => Err(DataError::Missing { row: table.row_numbers[row], column: table.names[c].clone(), count, rows }),
     }
 }
 
@@ -65,7 +63,6 @@ fn drop_rows(table: &mut Table, counts: impl Fn(&str) -> bool) -> Result<Missing
 fn impute(table: &mut Table) -> Result<usize, DataError> {
     let mut filled = 0;
     for (name, column) in table.names.iter().zip(&mut table.columns) {
-        let before = filled;
         let found = match column {
             Column::Number(values) => median(values).map(|m| {
                 for v in values.iter_mut().filter(|v| v.is_nan()) {
@@ -84,7 +81,6 @@ fn impute(table: &mut Table) -> Result<usize, DataError> {
         if found.is_none() {
             return Err(DataError::NothingToImpute { column: name.clone() });
         }
-        debug_assert!(filled >= before, "imputation only adds");
     }
     Ok(filled)
 }

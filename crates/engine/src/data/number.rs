@@ -21,9 +21,10 @@ pub(crate) fn is_number(field: &[u8]) -> bool {
 
 /// Sign, digits, at most one point.
 fn is_plain(field: &[u8]) -> bool {
-    let digits = field.strip_prefix(b"-").unwrap_or(field);
-    let points = digits.iter().filter(|b| **b == b'.').count();
-    digits.len() > points && points <= 1 && digits.iter().all(|b| b.is_ascii_digit() || *b == b'.')
+    let unsigned = field.strip_prefix(b"-").unwrap_or(field);
+    let point = unsigned.iter().position(|b| *b == b'.').unwrap_or(unsigned.len());
+    let (whole, fraction) = (&unsigned[..point], unsigned.get(point + 1..).unwrap_or_default());
+    whole.len() + fraction.len() > 0 && whole.iter().chain(fraction).all(u8::is_ascii_digit)
 }
 
 /// Whether float32 can hold (a rounding of) this number.

@@ -138,7 +138,8 @@ impl<'a> Target<'a> {
     ) -> Result<(), DataError> {
         let (mut levels, mut values) = (Vec::new(), Vec::new());
         while self.row < self.most {
-            (levels.clear(), values.clear());
+            levels.clear();
+            values.clear();
             let batch = BATCH.min(self.most - self.row);
             let (records, _, _) = reader
                 .read_records(batch, Some(&mut levels), None, &mut values)
@@ -185,13 +186,11 @@ impl<'a> Target<'a> {
             self.values.push_missing();
             return Ok(());
         }
-        match number::parse(text.trim()) {
-            Some(value) => self.push_number(value),
-            None => {
-                let (file, column) = (self.file.to_owned(), self.name.to_owned());
-                Err(DataError::NotANumber { file, row, column, value: text.to_owned() })
-            }
-        }
+        let Some(value) = number::parse(text.trim()) else {
+            let (file, column) = (self.file.to_owned(), self.name.to_owned());
+            return Err(DataError::NotANumber { file, row, column, value: text.to_owned() });
+        };
+        self.push_number(value)
     }
 
     fn too_large(&self, value: String) -> DataError {

@@ -49,11 +49,7 @@ pub fn folds(n: usize, k: usize, fold: usize, validation_share: f64, seed: u64) 
     let (from, to) = (fold * n / k, (fold + 1) * n / k);
     let rest: Vec<usize> = order[..from].iter().chain(&order[to..]).copied().collect();
     let validation = ((n as f64 * validation_share).round() as usize).min(rest.len() - 1);
-    Ok(Split {
-        train: sorted(&rest[validation..]),
-        validation: sorted(&rest[..validation]),
-        test: sorted(&order[from..to]),
-    })
+    Ok(Split { train: sorted(&rest[validation..]), validation: sorted(&rest[..validation]), test: sorted(&order[from..to]) })
 }
 
 fn permutation(n: usize, seed: u64) -> Vec<usize> {

@@ -148,8 +148,14 @@ impl TaskSettings {
         }
     }
 
-    fn classes(&self, targets: Vec<String>, table: Option<&Table>, kind: &'static str) -> Result<(String, Vec<String>), DataError> {
-        let [target]: [String; 1] = targets.try_into().map_err(|t: Vec<String>| TaskProblem::OneTarget { kind, found: t.len() })?;
+    fn classes(
+        &self,
+        targets: Vec<String>,
+        table: Option<&Table>,
+        kind: &'static str,
+    ) -> Result<(String, Vec<String>), DataError> {
+        let [target]: [String; 1] =
+            targets.try_into().map_err(|t: Vec<String>| TaskProblem::OneTarget { kind, found: t.len() })?;
         let classes = match (&self.classes, table.and_then(|t| t.column(&target))) {
             (Some(stated), _) => stated.clone(),
             (None, Some(column)) => values_of(&target, column)?,
@@ -191,3 +197,7 @@ fn first_few(names: &[String]) -> String {
     let more = if names.len() > 6 { ", ..." } else { "" };
     names.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(", ") + more
 }
+
+#[cfg(test)]
+#[path = "task/tests.rs"]
+mod tests;

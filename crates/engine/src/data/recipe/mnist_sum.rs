@@ -22,6 +22,9 @@ const PARTS: [(&str, &str); 2] =
 const PIXELS: usize = SIDE * SIDE;
 const DIGITS: usize = 4;
 
+/// The digits of a row from left to right, each with the image that shows it.
+type Drawn = [(usize, usize); DIGITS];
+
 /// Makes `rows` instances from the files beside `train_images`; `seed` chooses digits, their order and their images.
 pub fn read(train_images: &Path, rows: usize, seed: u64) -> Result<RecipeTable, DataError> {
     let folder = train_images.parent().unwrap_or(Path::new(""));
@@ -58,8 +61,7 @@ pub fn digit_sets() -> Vec<[usize; DIGITS]> {
     sets
 }
 
-/// For each row its digits and their images.
-fn draw(rows: usize, pools: &[Vec<usize>; 10], seed: u64) -> Vec<[(usize, usize); DIGITS]> {
+fn draw(rows: usize, pools: &[Vec<usize>; 10], seed: u64) -> Vec<Drawn> {
     let sets = digit_sets();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     (0..rows)
@@ -71,16 +73,12 @@ fn draw(rows: usize, pools: &[Vec<usize>; 10], seed: u64) -> Vec<[(usize, usize)
         .collect()
 }
 
-fn table(drawn: &[[(usize, usize); DIGITS]], images: &[u8]) -> RecipeTable {
-    let column = |value: &dyn Fn(&[(usize, usize); DIGITS]) -> u8, divisor| Column::Bytes {
-        values: drawn.iter().map(value).collect(),
-        divisor,
-    };
+fn table(drawn: &[Drawn], images: &[u8]) -> RecipeTable {
+    let column = |value: &dyn Fn(&Drawn) -> u8, divisor| Column::Bytes { values: drawn.iter().map(value).collect(), divisor };
     let pixels: Vec<String> = (0..DIGITS * PIXELS).map(|p| format!("p{p}")).collect();
     let labels: Vec<String> = (0..10).map(|d| format!("d{d}")).collect();
-    let mut columns: Vec<Column> = (0..DIGITS * PIXELS)
-        .map(|p| column(&|row| images[row[p / PIXELS].1 * PIXELS + p % PIXELS], 255.0))
-        .collect();
+    let mut columns: Vec<Column> =
+        (0..DIGITS * PIXELS).map(|p| column(&|row| images[row[p / PIXELS].1 * PIXELS + p % PIXELS], 255.0)).collect();
     columns.extend((0..10).map(|d| column(&|row| u8::from(row.iter().any(|(digit, _)| *digit == d)), 1.0)));
     RecipeTable {
         overrides: pixels.iter().map(|name| (name.clone(), FeatureOverride::real(0.0, 1.0))).collect(),

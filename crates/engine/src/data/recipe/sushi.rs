@@ -1,4 +1,4 @@
-//! A PrefLib file of complete orders over ten items enters; the places of six as 36 columns and of four as targets leave.
+//! A `PrefLib` file of complete orders over ten items enters; the places of six as 36 columns and of four as targets leave.
 
 use std::path::Path;
 
@@ -25,8 +25,14 @@ pub fn read(path: &Path, rows: Option<usize>) -> Result<RecipeTable, DataError> 
     Ok(table(&names, &orders))
 }
 
-/// Item names (their first word) and the orders; an error is a line and what should stand there.
-fn parse(text: &str) -> Result<(Vec<String>, Vec<Vec<usize>>), (usize, &'static str)> {
+/// A line, and what should stand there.
+type Misplaced = (usize, &'static str);
+
+/// All items from the most liked to the least.
+type Order = Vec<usize>;
+
+/// Item names (their first word) and the orders.
+fn parse(text: &str) -> Result<(Vec<String>, Vec<Order>), Misplaced> {
     let mut lines = text.lines().map(str::trim).enumerate().map(|(i, line)| (i + 1, line));
     let mut next = |expected| lines.next().ok_or((text.lines().count() + 1, expected));
     let (line, count) = next("the number of items, 10")?;
@@ -59,20 +65,20 @@ fn parse(text: &str) -> Result<(Vec<String>, Vec<Vec<usize>>), (usize, &'static 
     Ok((names, orders))
 }
 
-fn order(entry: &str) -> Option<Vec<usize>> {
+fn order(entry: &str) -> Option<Order> {
     let numbers: Vec<usize> = entry.split(',').map(|n| n.trim().parse().ok()).collect::<Option<_>>()?;
     let items = numbers.get(1..)?.to_vec();
     let complete = items.len() == ITEMS && (1..=ITEMS).all(|item| items.contains(&item));
     complete.then_some(items)
 }
 
-fn table(names: &[String], orders: &[Vec<usize>]) -> RecipeTable {
+fn table(names: &[String], orders: &[Order]) -> RecipeTable {
     // The place of `item` among `group`, from 1: how many of the group come no later.
     let place = |order: &[usize], group: &[usize], item: usize| {
         let upto = order.iter().position(|i| *i == item).map_or(0, |p| p + 1);
         order[..upto].iter().filter(|i| group.contains(i)).count() as u8
     };
-    let bytes = |value: &dyn Fn(&Vec<usize>) -> u8| Column::Bytes { values: orders.iter().map(value).collect(), divisor: 1.0 };
+    let bytes = |value: &dyn Fn(&Order) -> u8| Column::Bytes { values: orders.iter().map(value).collect(), divisor: 1.0 };
     let mut table = Table { row_numbers: (1..=orders.len() as u64).collect(), ..Table::default() };
     for item in INPUTS {
         for p in 1..=INPUTS.len() {
