@@ -39,7 +39,7 @@ fn columns_follow_the_schema() {
     assert_eq!(full.x.cols, schema(OneHot::Full).columns().len());
     let dropped = encode_inputs(&t, &schema(OneHot::DropFirst)).unwrap();
     assert_eq!(dropped.x.data, [0.0, 1.0, 0.0, 2.0, 0.05, 0.0, 0.0, -1.0]);
-    assert_eq!(dropped.status, [RowStatus::Inside; 2]);
+    assert_eq!(dropped.status, [Inside; 2]);
 }
 
 #[test]

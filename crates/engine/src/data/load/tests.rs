@@ -15,11 +15,12 @@ fn load_text(csv: &str, data: &str, task: &str, features: &str) -> Result<Loaded
 }
 
 const LOANS: &str = "id,income,history,area,approved\n1,10,1,Urban,Y\n2,,1,Rural,N\n3,30,0,Urban,Y\n4,40,0,,\n";
+const CLASSES: &str = "kind = 'binary'\nclasses = ['N', 'Y']";
 
 #[test]
 fn a_file_becomes_rows() {
     let data = "targets = ['approved']\nignore = ['id']\nmissing = 'drop'";
-    let loaded = load_text(LOANS, data, "kind = 'binary'\nclasses = ['N', 'Y']", "history = { kind = 'category' }").unwrap();
+    let loaded = load_text(LOANS, data, CLASSES, "history = { kind = 'category' }").unwrap();
     assert_eq!(loaded.table.row_numbers, [1, 3]);
     assert_eq!(loaded.missing.dropped_rows, 2);
     assert_eq!(loaded.schema.features[1].domain, Domain::Category { levels: vec!["0".into(), "1".into()] });
@@ -30,7 +31,7 @@ fn a_file_becomes_rows() {
 
 #[test]
 fn refusals_name_what_to_change() {
-    let refused = |data: &str, features: &str| load_text(LOANS, data, "kind = 'binary'", features).unwrap_err().to_string();
+    let refused = |data: &str, features: &str| load_text(LOANS, data, CLASSES, features).unwrap_err().to_string();
     let base = "targets = ['approved']\nignore = ['id']\nmissing = 'drop'";
     assert!(refused("targets = ['aproved']\nmissing = 'drop'", "").contains("did you mean 'approved'?"));
     assert!(refused("targets = ['approved']", "").contains("3 missing values in 2 rows, the first in row 2, column 'income'"));
