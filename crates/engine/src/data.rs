@@ -1,5 +1,44 @@
-//! From data files to encoded rows.
+//! From data files to encoded rows: a `[data]` table enters, a schema with its [`Dataset`] leaves.
+//!
+//! The steps, in order: [`settings`] say what is wanted, [`mod@locate`] finds the file, [`read`] (or a [`recipe`]) makes a [`Table`],
+//! [`missing`] settles the gaps, [`schema`] fixes the domains, [`encode`] makes float32 rows, [`mod@split`] deals them out.
+//! [`mod@load`] walks through all of them.
 
 pub mod dataset;
+pub mod encode;
+pub mod error;
+pub mod inputs;
+pub mod load;
+pub mod locate;
+pub mod missing;
+pub mod overrides;
+pub mod read;
+pub mod recipe;
+pub mod schema;
+pub mod settings;
+pub mod split;
+pub mod table;
+pub mod task;
+
+mod builder;
+mod levels;
+mod nearest;
+mod number;
+mod read_csv;
+mod read_parquet;
 
 pub use dataset::Dataset;
+pub use encode::encode;
+pub use error::DataError;
+pub use inputs::{Inputs, RowStatus, encode_inputs};
+pub use load::{Loaded, Request, load};
+pub use locate::locate;
+pub use missing::{MissingReport, settle_missing};
+pub use overrides::{FeatureKind, FeatureOverride, Overrides};
+pub use read::{Columns, Progress, ReadOptions, read_table};
+pub use recipe::{Recipe, RecipeTable};
+pub use schema::{infer_schema, kinds_of_overrides, kinds_of_schema, schema_without_data};
+pub use settings::{BreakingRows, DataSettings, MissingPolicy, SplitShares};
+pub use split::{Split, folds, split};
+pub use table::{Column, Kind, Table, Value};
+pub use task::{TaskKind, TaskSettings};

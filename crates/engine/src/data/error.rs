@@ -1,0 +1,310 @@
+//! Everything that can be wrong with data and its settings; each error names the place and says what would help.
+
+use std::path::PathBuf;
+
+use super::overrides::OverrideProblem;
+use super::recipe::idx::IdxProblem;
+use super::table::Kind;
+use super::task::TaskProblem;
+
+/// Why data could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// A setting is outside its range.
+    #[error("`{setting} = {value}` is not possible: {expected}")]
+    Setting {
+        /// The setting, as a rule file spells it.
+        setting: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// A rule file whose `[data]` names neither a file nor a recipe.
+    #[error("`[data]` names no file: set `file = \"...\"` (CSV, .csv.gz or .parquet) or a `recipe`")]
+    NoFile,
+    /// A column that is both a target and ignored, or twice in one list.
+    #[error("column '{name}' is named twice in `targets` and `ignore`; name it once")]
+    NamedTwice {
+        /// The column.
+        name: String,
+    },
+    /// The file is in none of the places.
+    #[error("data file '{file}' not found; looked for {}; docs/data.md says where the public files come from and how to name a folder",
+        list(.looked_in))]
+    NotFound {
+        /// The file, as the rule file names it.
+        file: String,
+        /// Every path tried, in order.
+        looked_in: Vec<PathBuf>,
+    },
+    /// Reading failed.
+    #[error("{file}: cannot be read: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A gzip stream that ends too early.
+    #[error("{file}: the compressed file is cut off: it ends before its data does (an interrupted download or copy?)")]
+    Truncated {
+        /// The file.
+        file: String,
+    },
+    /// The parquet reader gave up.
+    #[error("{file}: not a readable parquet file: {source} (uncompressed and snappy-compressed files are supported)")]
+    Parquet {
+        /// The file.
+        file: String,
+        /// What it said.
+        source: parquet::errors::ParquetError,
+    },
+    /// A parquet column that is neither number, boolean nor string.
+    #[error(
+        "{file}: column '{column}' holds {found}; numbers, booleans and strings can be used: convert it, or list it under `ignore`"
+    )]
+    ParquetType {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+        /// Its parquet type.
+        found: String,
+    },
+    /// Nothing in the file.
+    #[error("{file}: the file is empty; its first line must name the columns")]
+    EmptyFile {
+        /// The file.
+        file: String,
+    },
+    /// A first line of numbers.
+    #[error("{file}: the first line holds only numbers ({first_line}); it must name the columns")]
+    NoHeader {
+        /// The file.
+        file: String,
+        /// How it starts.
+        first_line: String,
+    },
+    /// A header and nothing else.
+    #[error("{file}: the file has a header but no data rows")]
+    NoRows {
+        /// The file.
+        file: String,
+    },
+    /// Two columns of one name.
+    #[error("{file}: two columns are named '{name}'; names must differ")]
+    DuplicateColumn {
+        /// The file.
+        file: String,
+        /// The name.
+        name: String,
+    },
+    /// A row that is too short or too long.
+    #[error(
+        "{file}, row {row}: {found} values, but the header names {expected} columns (a separator or quote too many or too few?)"
+    )]
+    Ragged {
+        /// The file.
+        file: String,
+        /// 1-based data row.
+        row: u64,
+        /// Values in the row.
+        found: usize,
+        /// Columns in the header.
+        expected: usize,
+    },
+    /// Bytes that are no UTF-8.
+    #[error("{file}, {}: not UTF-8 text; convert the file to UTF-8", at_row(*.row))]
+    NotUtf8 {
+        /// The file.
+        file: String,
+        /// 1-based data row; 0 for the header.
+        row: u64,
+    },
+    /// Text where a number is expected.
+    #[error("{file}, row {row}, column '{column}': '{value}' is not a number")]
+    NotANumber {
+        /// The file.
+        file: String,
+        /// 1-based data row.
+        row: u64,
+        /// The column.
+        column: String,
+        /// The text.
+        value: String,
+    },
+    /// An infinity, or a number beyond float32.
+    #[error("{file}, row {row}, column '{column}': {value} is beyond float32 (at most 3.4028235e38)")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// 1-based data row.
+        row: u64,
+        /// The column.
+        column: String,
+        /// The value as written.
+        value: String,
+    },
+    /// A name that no column has.
+    #[error("{place} names '{name}', but there is no such column{}", did_you_mean(.nearest.as_deref()))]
+    UnknownColumn {
+        /// The setting that names it.
+        place: &'static str,
+        /// The name.
+        name: String,
+        /// The closest column.
+        nearest: Option<String>,
+    },
+    /// `[features.NAME]` for a column that is no feature.
+    #[error("[features] names '{name}', which is {role}, not a feature")]
+    NotAFeature {
+        /// The column.
+        name: String,
+        /// What it is instead.
+        role: &'static str,
+    },
+    /// Missing values under `missing = "error"`.
+    #[error(
+        "{count} missing values in {rows} rows, the first in row {row}, column '{column}'; set `missing = \"drop\"` to leave such \
+         rows out, or `missing = \"impute\"` to fill them in"
+    )]
+    Missing {
+        /// 1-based data row of the first.
+        row: u64,
+        /// Its column.
+        column: String,
+        /// How many values are missing in used columns.
+        count: usize,
+        /// In how many rows.
+        rows: usize,
+    },
+    /// A column with nothing in it cannot be filled in.
+    #[error("column '{column}' has no values at all, so none can be imputed; list it under `ignore`")]
+    NothingToImpute {
+        /// The column.
+        column: String,
+    },
+    /// Every row was dropped.
+    #[error(
+        "no rows are left: each of the {rows} rows has a missing value; list sparse columns under `ignore` or use `missing = \"impute\"`"
+    )]
+    AllDropped {
+        /// How many rows there were.
+        rows: usize,
+    },
+    /// A `[features.NAME]` table that contradicts itself.
+    #[error("[features.{name}]: {problem}")]
+    Override {
+        /// The feature.
+        name: String,
+        /// What is wrong.
+        problem: OverrideProblem,
+    },
+    /// A column that holds something else than it must.
+    #[error("column '{column}' holds {found}, but must hold {expected}")]
+    WrongKind {
+        /// The column.
+        column: String,
+        /// What it holds.
+        found: Kind,
+        /// What is needed.
+        expected: Kind,
+    },
+    /// A value outside the domain of its feature.
+    #[error("row {row}, column '{column}': {value} is not in the stated domain: {domain}")]
+    OutsideDomain {
+        /// 1-based data row.
+        row: u64,
+        /// The column.
+        column: String,
+        /// The value.
+        value: String,
+        /// The domain.
+        domain: String,
+    },
+    /// A text column with implausibly many levels.
+    #[error(
+        "column '{column}' has {count} different values, more than the {most} a category may have unless its levels are stated; \
+        if it is an identifier, list it under `ignore`"
+    )]
+    TooManyLevels {
+        /// The column.
+        column: String,
+        /// How many.
+        count: usize,
+        /// How many are accepted.
+        most: usize,
+    },
+    /// Nothing left to learn from.
+    #[error("no feature columns are left besides the targets and the ignored columns")]
+    NoFeatures,
+    /// The `[task]` table does not fit, by itself or the data.
+    #[error("[task]: {problem}")]
+    Task {
+        /// What is wrong.
+        problem: TaskProblem,
+    },
+    /// A target value the task cannot use.
+    #[error("row {row}, target '{column}': {value} cannot be used: {expected}")]
+    BadTarget {
+        /// 1-based data row.
+        row: u64,
+        /// The target.
+        column: String,
+        /// The value.
+        value: String,
+        /// What is needed.
+        expected: String,
+    },
+    /// A missing value reached the encoder.
+    #[error("row {row}, column '{column}': the value is missing")]
+    MissingValue {
+        /// 1-based data row.
+        row: u64,
+        /// The column.
+        column: String,
+    },
+    /// A MNIST file that is not what it should be.
+    #[error("{file}: {problem}")]
+    Idx {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        problem: IdxProblem,
+    },
+    /// A `PrefLib` file that is not what it should be.
+    #[error("{file}, line {line}: expected {expected}")]
+    PrefLib {
+        /// The file.
+        file: String,
+        /// 1-based line.
+        line: usize,
+        /// What should stand there.
+        expected: &'static str,
+    },
+}
+
+impl DataError {
+    /// An I/O error of `file`; a stream that ends too early is told apart.
+    pub(crate) fn io(file: &str, source: std::io::Error) -> Self {
+        if source.kind() == std::io::ErrorKind::UnexpectedEof {
+            Self::Truncated { file: file.to_owned() }
+        } else {
+            Self::Io { file: file.to_owned(), source }
+        }
+    }
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", then ")
+}
+
+fn at_row(row: u64) -> String {
+    if row == 0 { "header".to_owned() } else { format!("row {row}") }
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
+}

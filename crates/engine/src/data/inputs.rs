@@ -1,0 +1,166 @@
+//! A table and a schema enter; the input matrix leaves, with a word on each row: inside the domain, outside, or incomplete.
+
+use deepsade_net::Matrix;
+use deepsade_spec::{Domain, OneHot, Schema};
+
+use super::error::DataError;
+use super::read::known;
+use super::table::{Column, Kind, Table, Value};
+
+/// Rows encoded together, so that a wide matrix is written cache line by cache line.
+const BLOCK: usize = 64;
+
+/// Encoded inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inputs {
+    /// rows x `Schema::columns().len()`: raw units, categories one-hot.
+    pub x: Matrix,
+    /// For each row whether the guarantee covers it.
+    pub status: Vec<RowStatus>,
+}
+
+/// Whether an input lies in the domain, after rounding to float32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowStatus {
+    /// Every feature is in its domain.
+    Inside,
+    /// A feature has a value outside its domain; an unknown level is encoded as zeros.
+    Outside {
+        /// Index of the first such feature.
+        feature: usize,
+    },
+    /// A feature has no value; it is encoded as NaN. Outranks [`RowStatus::Outside`].
+    Missing {
+        /// Index of the first such feature.
+        feature: usize,
+    },
+}
+
+/// Encodes the features of `schema`; other columns of the table play no part, so targets may be absent.
+pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError> {
+    let wanted: Vec<String> = schema.features.iter().map(|f| f.name.clone()).collect();
+    known(&wanted, &table.names, "the model")?;
+    let mut plans = Vec::with_capacity(schema.features.len());
+    for f in &schema.features {
+        let column = table.column(&f.name).unwrap_or_else(|| unreachable!("all names are known"));
+        plans.push(Plan::new(&f.name, column, &f.domain)?);
+    }
+
+    let skip = usize::from(schema.one_hot == OneHot::DropFirst);
+    let mut x = Matrix::zeros(table.rows(), plans.iter().map(|p| p.width(skip)).sum());
+    let mut status = vec![RowStatus::Inside; table.rows()];
+    for block in (0..table.rows()).step_by(BLOCK) {
+        let rows = block..(block + BLOCK).min(table.rows());
+        let mut at = 0;
+        for (feature, plan) in plans.iter().enumerate() {
+            let width = plan.width(skip);
+            for row in rows.clone() {
+                let place = plan.fill(row, skip, &mut x.row_mut(row)[at..at + width]);
+                status[row] = match (status[row], place) {
+                    (RowStatus::Inside, Place::Outside) => RowStatus::Outside { feature },
+                    (RowStatus::Inside | RowStatus::Outside { .. }, Place::Missing) => RowStatus::Missing { feature },
+                    (known, _) => known,
+                };
+            }
+            at += width;
+        }
+    }
+    Ok(Inputs { x, status })
+}
+
+/// How one table column becomes the columns of one feature.
+pub(crate) struct Plan<'a> {
+    column: &'a Column,
+    how: How,
+}
+
+enum How {
+    Number {
+        lo: f32,
+        hi: f32,
+        whole: bool,
+    },
+    /// For each level of the table its level in the domain, and how many the domain has.
+    Levels {
+        to_domain: Vec<Option<usize>>,
+        count: usize,
+    },
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Inside,
+    Outside,
+    Missing,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn new(name: &str, column: &'a Column, domain: &Domain) -> Result<Self, DataError> {
+        let how = match (domain, column) {
+            (Domain::Real { lo, hi }, Column::Number(_) | Column::Bytes { .. }) => How::Number { lo: *lo, hi: *hi, whole: false },
+            (Domain::Integer { lo, hi }, Column::Number(_) | Column::Bytes { .. }) => {
+                How::Number { lo: *lo as f32, hi: *hi as f32, whole: true }
+            }
+            (Domain::Category { levels }, Column::Text { levels: of_table, .. }) => {
+                let to_domain = of_table.iter().map(|level| levels.iter().position(|l| l == level)).collect();
+                How::Levels { to_domain, count: levels.len() }
+            }
+            _ => {
+                let expected = if domain.range().is_some() { Kind::Number } else { Kind::Text };
+                return Err(DataError::WrongKind { column: name.to_owned(), found: column.kind(), expected });
+            }
+        };
+        Ok(Self { column, how })
+    }
+
+    /// Whether the domain holds the value of `row`, rounded to float32.
+    pub(crate) fn holds(&self, row: usize) -> bool {
+        matches!(self.fill(row, 0, &mut []), Place::Inside)
+    }
+
+    fn width(&self, skip: usize) -> usize {
+        match &self.how {
+            How::Number { .. } => 1,
+            How::Levels { count, .. } => count.saturating_sub(skip),
+        }
+    }
+
+    /// Writes the feature's columns, which are zero so far; of an `out` too short only the place is found.
+    fn fill(&self, row: usize, skip: usize, out: &mut [f32]) -> Place {
+        if let (How::Levels { to_domain, .. }, Column::Text { codes, .. }) = (&self.how, self.column) {
+            let Some(level) = to_domain.get(codes[row] as usize) else {
+                // The code of a missing text is beyond every level.
+                out.fill(f32::NAN);
+                return Place::Missing;
+            };
+            if let Some(cell) = level.and_then(|l| l.checked_sub(skip)).and_then(|l| out.get_mut(l)) {
+                *cell = 1.0;
+            }
+            return if level.is_some() { Place::Inside } else { Place::Outside };
+        }
+        let (How::Number { lo, hi, whole }, Value::Number(v)) = (&self.how, self.column.value(row)) else {
+            out.fill(f32::NAN);
+            return Place::Missing;
+        };
+        // Adding zero turns -0 into 0.
+        let v = v as f32 + 0.0;
+        out.fill(v);
+        if *lo <= v && v <= *hi && (!whole || v.fract() == 0.0) { Place::Inside } else { Place::Outside }
+    }
+}
+
+/// A domain in words, for messages.
+pub(crate) fn describe(domain: &Domain) -> String {
+    match domain {
+        Domain::Real { lo, hi } => format!("numbers from {lo} to {hi}"),
+        Domain::Integer { lo, hi } => format!("whole numbers from {lo} to {hi}"),
+        Domain::Category { levels } => {
+            let more = if levels.len() > 10 { ", ..." } else { "" };
+            format!("one of {}{more}", levels.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "inputs/tests.rs"]
+mod tests;

@@ -1,0 +1,46 @@
+//! From the tables of a rule file to rows, on small files.
+
+use super::*;
+use crate::data::encode::encode;
+use deepsade_spec::Domain;
+
+fn load_text(csv: &str, data: &str, task: &str, features: &str) -> Result<Loaded, DataError> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.csv"), csv).unwrap();
+    let data: DataSettings = toml::from_str(&format!("file = 'a.csv'\n{data}")).unwrap();
+    let task: TaskSettings = toml::from_str(task).unwrap();
+    let overrides: Overrides = toml::from_str(features).unwrap();
+    let request = Request { data: &data, task: &task, overrides: &overrides, rule_file_dir: folder.path(), data_dir: None };
+    load(request, &mut |_| {})
+}
+
+const LOANS: &str = "id,income,history,area,approved\n1,10,1,Urban,Y\n2,,1,Rural,N\n3,30,0,Urban,Y\n4,40,0,,\n";
+const CLASSES: &str = "kind = 'binary'\nclasses = ['N', 'Y']";
+
+#[test]
+fn a_file_becomes_rows() {
+    let data = "targets = ['approved']\nignore = ['id']\nmissing = 'drop'";
+    let loaded = load_text(LOANS, data, CLASSES, "history = { kind = 'category' }").unwrap();
+    assert_eq!(loaded.table.row_numbers, [1, 3]);
+    assert_eq!(loaded.missing.dropped_rows, 2);
+    assert_eq!(loaded.schema.features[1].domain, Domain::Category { levels: vec!["0".into(), "1".into()] });
+    let set = encode(&loaded.table, &loaded.schema).unwrap();
+    assert_eq!(set.x.data, [10.0, 0.0, 1.0, 1.0, 30.0, 1.0, 0.0, 1.0]);
+    assert_eq!(set.y.data, [0.0, 1.0, 0.0, 1.0]);
+}
+
+#[test]
+fn refusals_name_what_to_change() {
+    let refused = |data: &str, features: &str| load_text(LOANS, data, CLASSES, features).unwrap_err().to_string();
+    let base = "targets = ['approved']\nignore = ['id']\nmissing = 'drop'";
+    assert!(refused("targets = ['aproved']\nmissing = 'drop'", "").contains("did you mean 'approved'?"));
+    assert!(refused("targets = ['approved']", "").contains("3 missing values in 2 rows, the first in row 2, column 'income'"));
+    assert!(refused("ignore = ['idd']\ntargets = ['approved']", "").contains("did you mean 'id'?"));
+    assert!(refused(base, "id = { range = [0, 9] }").contains("'id', which is ignored"));
+    assert!(refused(base, "incom = { range = [0, 9] }").contains("did you mean 'income'?"));
+    assert!(refused(base, "income = { range = [0, 20] }").contains("row 3, column 'income': 30"));
+    assert!(refused("ignore = ['id']\nmissing = 'drop'", "").contains("no targets"));
+    assert!(refused("targets = ['approved']\nrows = 0", "").contains("`rows = 0`"));
+    let message = load_text(LOANS, base, "kind = 'binary'\ntargets = ['area']", "").unwrap_err().to_string();
+    assert!(message.contains("differ between [data]"), "{message}");
+}

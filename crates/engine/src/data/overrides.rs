@@ -1,0 +1,181 @@
+//! The `[features.NAME]` tables of a rule file enter as TOML; stated kinds and domains, free of contradictions, leave.
+
+use deepsade_spec::Domain;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::error::DataError;
+use super::number::{fits_f32, round_down, round_up};
+use super::table::Kind;
+
+/// Up to here every whole number is a float32.
+pub(crate) const LARGEST_INTEGER: f64 = 16_777_216.0;
+
+/// The `[features]` table, in the order of the rule file.
+pub type Overrides = IndexMap<String, FeatureOverride>;
+
+/// What a rule file states about one feature; what it leaves open comes from the data.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FeatureOverride {
+    /// `"real"`, `"integer"` or `"category"`. Default: category if `levels` are stated or the column holds text, else real.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<FeatureKind>,
+    /// Smallest and largest value of a number, finite, in this order. Default: those of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
+    /// The levels of a category, in the order of their columns, at least one. Default: those of the data, sorted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Vec<String>>,
+}
+
+/// The kind of a feature's domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FeatureKind {
+    /// An interval of reals.
+    Real,
+    /// Whole numbers.
+    Integer,
+    /// Named levels.
+    Category,
+}
+
+/// What is wrong with a `[features.NAME]` table.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum OverrideProblem {
+    /// Ends that are not finite, out of order, or beyond float32.
+    #[error("`range = [{0}, {1}]` must be two finite numbers of float32's range, the smaller first")]
+    Range(f64, f64),
+    /// Ends of an integer range that are not whole or too large.
+    #[error("`range = [{0}, {1}]` of an integer must be whole numbers within ±16777216 (2^24, where float32 is exact)")]
+    IntegerRange(f64, f64),
+    /// Levels, but none.
+    #[error("`levels` is empty")]
+    NoLevels,
+    /// A level twice.
+    #[error("level '{0}' is listed twice")]
+    DuplicateLevel(String),
+    /// A range for a category.
+    #[error("a category has `levels`, not a `range`")]
+    RangeOfCategory,
+    /// Levels for a number.
+    #[error("a number has a `range`, not `levels`")]
+    LevelsOfNumber,
+    /// No data to take the domain from.
+    #[error("without [data] the domain must be stated: `range = [lo, hi]` for a number, `levels = [...]` for a category")]
+    NoDomain,
+}
+
+impl FeatureOverride {
+    /// A real feature with a stated range.
+    pub fn real(lo: f64, hi: f64) -> Self {
+        Self { kind: Some(FeatureKind::Real), range: Some([lo, hi]), levels: None }
+    }
+
+    /// Refuses contradictions; `name` is the feature's, for the message.
+    pub fn check(&self, name: &str) -> Result<(), DataError> {
+        match self.problem() {
+            None => Ok(()),
+            Some(problem) => Err(DataError::Override { name: name.to_owned(), problem }),
+        }
+    }
+
+    fn problem(&self) -> Option<OverrideProblem> {
+        let is_number = matches!(self.kind, Some(FeatureKind::Real | FeatureKind::Integer)) || self.range.is_some();
+        if self.range.is_some() && self.kind == Some(FeatureKind::Category) {
+            return Some(OverrideProblem::RangeOfCategory);
+        }
+        if self.levels.is_some() && is_number {
+            return Some(OverrideProblem::LevelsOfNumber);
+        }
+        if let Some([lo, hi]) = self.range {
+            // Written so that NaN fails too.
+            if !(fits_f32(lo) && fits_f32(hi) && lo <= hi) {
+                return Some(OverrideProblem::Range(lo, hi));
+            }
+            let exact = |v: f64| v.fract() == 0.0 && v.abs() <= LARGEST_INTEGER;
+            if self.kind == Some(FeatureKind::Integer) && !(exact(lo) && exact(hi)) {
+                return Some(OverrideProblem::IntegerRange(lo, hi));
+            }
+        }
+        let levels = self.levels.as_deref()?;
+        if levels.is_empty() {
+            return Some(OverrideProblem::NoLevels);
+        }
+        let (_, level) = levels.iter().enumerate().find(|(i, level)| levels[..*i].contains(level))?;
+        Some(OverrideProblem::DuplicateLevel(level.clone()))
+    }
+
+    /// How the data column must be read; `None` leaves it to the data.
+    pub fn expected_kind(&self) -> Option<Kind> {
+        match self.kind {
+            Some(FeatureKind::Category) => Some(Kind::Text),
+            Some(FeatureKind::Real | FeatureKind::Integer) => Some(Kind::Number),
+            None if self.levels.is_some() => Some(Kind::Text),
+            None => self.range.map(|_| Kind::Number),
+        }
+    }
+
+    /// The domain, if it is fully stated; for an override that passed [`FeatureOverride::check`].
+    pub fn stated_domain(&self) -> Option<Domain> {
+        if let Some(levels) = &self.levels {
+            return Some(Domain::Category { levels: levels.clone() });
+        }
+        let [lo, hi] = self.range?;
+        Some(match self.kind {
+            Some(FeatureKind::Integer) => Domain::Integer { lo: lo as i32, hi: hi as i32 },
+            _ => Domain::Real { lo: round_down(lo), hi: round_up(hi) },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Overrides {
+        toml::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"))
+    }
+
+    fn refused(text: &str) -> String {
+        match toml::from_str::<Overrides>(text) {
+            Err(e) => e.to_string(),
+            Ok(overrides) => overrides.iter().find_map(|(name, o)| o.check(name).err()).expect(text).to_string(),
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_file_is_kept() {
+        let o = parse("[z]\nrange = [0, 1]\n[a]\nkind = 'integer'\nrange = [-3, 5]\n[m]\nlevels = ['y', 'n']");
+        assert_eq!(o.keys().collect::<Vec<_>>(), ["z", "a", "m"]);
+        assert!(o.iter().all(|(name, f)| f.check(name).is_ok()));
+        assert_eq!(o["a"].stated_domain(), Some(Domain::Integer { lo: -3, hi: 5 }));
+        assert_eq!(o["m"].stated_domain(), Some(Domain::Category { levels: vec!["y".into(), "n".into()] }));
+        assert_eq!((o["z"].expected_kind(), o["m"].expected_kind()), (Some(Kind::Number), Some(Kind::Text)));
+    }
+
+    #[test]
+    fn stated_reals_are_rounded_outward() {
+        let Some(Domain::Real { lo, hi }) = FeatureOverride::real(0.1, 0.3).stated_domain() else { panic!("a real domain") };
+        assert!(f64::from(lo) <= 0.1 && f64::from(hi) >= 0.3);
+        assert!(f64::from(lo.next_up()) > 0.1 && f64::from(hi.next_down()) < 0.3);
+    }
+
+    #[test]
+    fn refusals() {
+        assert!(refused("[a]\nrange = [2, 1]").contains("[features.a]: `range = [2, 1]`"));
+        assert!(refused("[a]\nrange = [0, inf]").contains("finite"));
+        assert!(refused("[a]\nrange = [nan, 1]").contains("finite"));
+        assert!(refused("[a]\nrange = [0, 1e39]").contains("float32"));
+        assert!(refused("[a]\nkind = 'integer'\nrange = [0, 1.5]").contains("whole numbers"));
+        assert!(refused("[a]\nkind = 'integer'\nrange = [0, 16777217]").contains("2^24"));
+        assert!(refused("[a]\nlevels = []").contains("empty"));
+        assert!(refused("[a]\nlevels = ['x', 'x']").contains("'x' is listed twice"));
+        assert!(refused("[a]\nkind = 'category'\nrange = [0, 1]").contains("not a `range`"));
+        assert!(refused("[a]\nkind = 'real'\nlevels = ['x']").contains("not `levels`"));
+        assert!(refused("[a]\nrange = [0, 1]\nlevels = ['x']").contains("not `levels`"));
+        assert!(refused("[a]\nrnge = [0, 1]").contains("unknown field `rnge`"));
+        assert!(refused("[a]\nkind = 'text'").contains("unknown variant `text`"));
+    }
+}

@@ -1,0 +1,121 @@
+//! A located file enters, a [`Table`] of its used columns leaves; the reader is chosen by the file's name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::error::DataError;
+use super::nearest::nearest;
+use super::number;
+use super::table::{Kind, Table};
+use super::{read_csv, read_parquet};
+
+/// How to read a file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReadOptions {
+    /// The columns to read. Default: all.
+    pub columns: Columns,
+    /// What named columns must hold; the others are looked at. Default: none.
+    pub expected: BTreeMap<String, Kind>,
+    /// Read only the first so many rows. Default: all.
+    pub rows: Option<usize>,
+    /// What stands between two values of a CSV file. Default: a comma.
+    pub separator: Option<char>,
+}
+
+/// Which columns to read; the others cost no memory and may hold anything.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Columns {
+    /// Every column.
+    #[default]
+    All,
+    /// Every column but these.
+    Except(Vec<String>),
+    /// These, in the order of the file.
+    Only(Vec<String>),
+}
+
+/// How far a reader is: bytes of the file as stored, both passes of a CSV file counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Bytes to read in all.
+    pub total: u64,
+}
+
+/// Reads a `.parquet` file as such, a `.gz` file as compressed CSV, and any other as CSV.
+///
+/// `progress` is called a few times a second at most, and once at the end.
+pub fn read_table(path: &Path, options: &ReadOptions, progress: &mut dyn FnMut(Progress)) -> Result<Table, DataError> {
+    match path.extension().map(|e| e.to_string_lossy().to_lowercase()).as_deref() {
+        Some("parquet") => read_parquet::read(path, options, progress),
+        Some("gz") => read_csv::read(path, true, options, progress),
+        _ => read_csv::read(path, false, options, progress),
+    }
+}
+
+impl Columns {
+    /// Indices into `header` of the columns to read; an unknown name is an error.
+    pub(crate) fn choose(&self, header: &[String]) -> Result<Vec<usize>, DataError> {
+        let (named, place, wanted) = match self {
+            Columns::All => return Ok((0..header.len()).collect()),
+            Columns::Except(names) => (names, "`ignore`", false),
+            Columns::Only(names) => (names, "the model", true),
+        };
+        known(named, header, place)?;
+        Ok((0..header.len()).filter(|&i| named.contains(&header[i]) == wanted).collect())
+    }
+}
+
+/// Refuses the first name that is not in `columns`; `place` says who names it.
+pub(crate) fn known(names: &[String], columns: &[String], place: &'static str) -> Result<(), DataError> {
+    match names.iter().find(|name| !columns.contains(name)) {
+        None => Ok(()),
+        Some(name) => Err(DataError::UnknownColumn { place, name: name.clone(), nearest: nearest(name, columns) }),
+    }
+}
+
+/// Refuses a header without names, with numbers for names, or with a name twice.
+pub(crate) fn check_header(file: &str, header: &[String]) -> Result<(), DataError> {
+    let twice = header.iter().enumerate().find(|(i, name)| header[..*i].contains(name)).map(|(_, name)| name);
+    let numbers: Vec<f64> = header.iter().filter_map(|name| number::parse(name)).collect();
+    // Whole numbers, each once, may be names (programs number their columns); decimals and repetitions are data.
+    let is_data = numbers.len() == header.len() && (twice.is_some() || numbers.iter().any(|v| v.fract() != 0.0));
+    if is_data && !header.is_empty() {
+        let first_line = header.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
+        return Err(DataError::NoHeader { file: file.to_owned(), first_line });
+    }
+    match twice {
+        Some(name) => Err(DataError::DuplicateColumn { file: file.to_owned(), name: name.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// Passes progress on, a few times a second.
+pub(crate) struct Meter<'a> {
+    sink: &'a mut dyn FnMut(Progress),
+    total: u64,
+    last: Instant,
+}
+
+impl<'a> Meter<'a> {
+    pub(crate) fn new(sink: &'a mut dyn FnMut(Progress), total: u64) -> Self {
+        Self { sink, total, last: Instant::now() }
+    }
+
+    pub(crate) fn at(&mut self, bytes: u64) {
+        if self.last.elapsed() >= Duration::from_millis(250) {
+            self.last = Instant::now();
+            (self.sink)(Progress { bytes: bytes.min(self.total), total: self.total });
+        }
+    }
+
+    pub(crate) fn end(&mut self) {
+        (self.sink)(Progress { bytes: self.total, total: self.total });
+    }
+}
+
+#[cfg(test)]
+#[path = "read/tests.rs"]
+mod tests;

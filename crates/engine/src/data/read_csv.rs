@@ -1,0 +1,198 @@
+//! A CSV file, plain or gzipped, enters; a [`Table`] leaves, in two streaming passes: what do the columns hold, then their values.
+//!
+//! The text itself is never held: the first pass keeps one flag a column, the second the values.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::rc::Rc;
+
+use csv::ByteRecord;
+use flate2::read::MultiGzDecoder;
+
+use super::builder::ColumnBuilder;
+use super::error::DataError;
+use super::number;
+use super::read::{Meter, Progress, ReadOptions, check_header};
+use super::table::{Column, Kind, Table};
+
+/// How many rows pass between two looks at the clock.
+const ROWS_A_TICK: u64 = 1024;
+
+pub(crate) fn read(path: &Path, gzip: bool, options: &ReadOptions, sink: &mut dyn FnMut(Progress)) -> Result<Table, DataError> {
+    let file = path.display().to_string();
+    let size = std::fs::metadata(path).map_err(|e| DataError::io(&file, e))?.len();
+    let mut meter = Meter::new(sink, 2 * size);
+    let open = |bytes_before| Source::open(path, &file, gzip, options, bytes_before);
+
+    let mut source = open(0)?;
+    let header = source.header()?;
+    let chosen = options.columns.choose(&header)?;
+    let (kinds, rows) = find_kinds(&mut source, &header, &chosen, options, &mut meter)?;
+    if rows == 0 {
+        return Err(DataError::NoRows { file });
+    }
+
+    let mut source = open(size)?;
+    source.header()?;
+    let columns = read_values(&mut source, &header, &chosen, &kinds, rows, &mut meter)?;
+    meter.end();
+    let names = chosen.iter().map(|&i| header[i].clone()).collect();
+    Ok(Table { names, columns, row_numbers: (1..=rows).collect() })
+}
+
+/// First pass: a column holds numbers if every value that is not missing spells one. Also counts the rows.
+fn find_kinds(
+    source: &mut Source,
+    header: &[String],
+    chosen: &[usize],
+    options: &ReadOptions,
+    meter: &mut Meter,
+) -> Result<(Vec<Kind>, u64), DataError> {
+    let expected: Vec<Option<Kind>> = chosen.iter().map(|&i| options.expected.get(&header[i]).copied()).collect();
+    let mut kinds: Vec<Kind> = expected.iter().map(|e| e.unwrap_or(Kind::Number)).collect();
+    let most = options.rows.map_or(u64::MAX, |rows| rows as u64);
+    let mut record = ByteRecord::new();
+    let mut rows = 0;
+    while rows < most && source.next_row(&mut record, header.len(), meter)? {
+        rows += 1;
+        for (c, &i) in chosen.iter().enumerate() {
+            let field = record[i].trim_ascii();
+            if kinds[c] == Kind::Number && (number::is_number(field) || number::is_missing(field)) {
+                continue;
+            }
+            let text = source.utf8(field)?;
+            if expected[c] == Some(Kind::Number) {
+                return Err(source.not_a_number(&header[i], text));
+            }
+            kinds[c] = Kind::Text;
+        }
+    }
+    Ok((kinds, rows))
+}
+
+/// Second pass: the values of the chosen columns, `rows` of them.
+fn read_values(
+    source: &mut Source,
+    header: &[String],
+    chosen: &[usize],
+    kinds: &[Kind],
+    rows: u64,
+    meter: &mut Meter,
+) -> Result<Vec<Column>, DataError> {
+    let mut builders: Vec<ColumnBuilder> = kinds.iter().map(|kind| ColumnBuilder::new(*kind, rows as usize)).collect();
+    let mut record = ByteRecord::new();
+    for _ in 0..rows {
+        if !source.next_row(&mut record, header.len(), meter)? {
+            // The file shrank between the passes.
+            return Err(DataError::Truncated { file: source.file.to_owned() });
+        }
+        for (builder, &i) in builders.iter_mut().zip(chosen) {
+            let field = record[i].trim_ascii();
+            if number::is_missing(field) {
+                builder.push_missing();
+                continue;
+            }
+            let text = source.utf8(field)?;
+            match builder {
+                ColumnBuilder::Number(values) => {
+                    let value = number::parse(text).ok_or_else(|| source.not_a_number(&header[i], text))?;
+                    if !number::fits_f32(value) {
+                        let (file, column) = (source.file.to_owned(), header[i].clone());
+                        return Err(DataError::TooLarge { file, row: source.row, column, value: text.to_owned() });
+                    }
+                    values.push(value);
+                }
+                ColumnBuilder::Text(levels) => levels.push(text),
+            }
+        }
+    }
+    Ok(builders.into_iter().map(ColumnBuilder::finish).collect())
+}
+
+/// One pass over the file.
+struct Source<'a> {
+    file: &'a str,
+    reader: csv::Reader<Box<dyn Read>>,
+    bytes: Rc<Cell<u64>>,
+    /// The data row last read, from 1.
+    row: u64,
+}
+
+impl<'a> Source<'a> {
+    fn open(path: &Path, file: &'a str, gzip: bool, options: &ReadOptions, bytes_before: u64) -> Result<Self, DataError> {
+        let stored = File::open(path).map_err(|e| DataError::io(file, e))?;
+        let bytes = Rc::new(Cell::new(bytes_before));
+        let counted = Counted { inner: stored, bytes: Rc::clone(&bytes) };
+        let text: Box<dyn Read> = if gzip {
+            Box::new(MultiGzDecoder::new(std::io::BufReader::with_capacity(1 << 16, counted)))
+        } else {
+            Box::new(counted)
+        };
+        let reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            // Rows of the wrong length are reported here, by data row.
+            .flexible(true)
+            .delimiter(options.separator.and_then(|c| u8::try_from(c).ok()).unwrap_or(b','))
+            .buffer_capacity(1 << 18)
+            .from_reader(text);
+        Ok(Self { file, reader, bytes, row: 0 })
+    }
+
+    fn header(&mut self) -> Result<Vec<String>, DataError> {
+        let mut record = ByteRecord::new();
+        if !self.read_record(&mut record)? {
+            return Err(DataError::EmptyFile { file: self.file.to_owned() });
+        }
+        let names: Vec<String> =
+            record.iter().map(|field| self.utf8(field.trim_ascii()).map(str::to_owned)).collect::<Result<_, _>>()?;
+        check_header(self.file, &names)?;
+        Ok(names)
+    }
+
+    /// Reads the next data row, of the header's width; `false` at the end.
+    fn next_row(&mut self, record: &mut ByteRecord, width: usize, meter: &mut Meter) -> Result<bool, DataError> {
+        if !self.read_record(record)? {
+            return Ok(false);
+        }
+        self.row += 1;
+        if record.len() != width {
+            return Err(DataError::Ragged { file: self.file.to_owned(), row: self.row, found: record.len(), expected: width });
+        }
+        if self.row.is_multiple_of(ROWS_A_TICK) {
+            meter.at(self.bytes.get());
+        }
+        Ok(true)
+    }
+
+    fn read_record(&mut self, record: &mut ByteRecord) -> Result<bool, DataError> {
+        self.reader.read_byte_record(record).map_err(|e| match e.into_kind() {
+            csv::ErrorKind::Io(source) => DataError::io(self.file, source),
+            // Byte records of any length leave I/O as the only failure.
+            kind => DataError::io(self.file, std::io::Error::other(format!("{kind:?}"))),
+        })
+    }
+
+    fn utf8<'f>(&self, field: &'f [u8]) -> Result<&'f str, DataError> {
+        std::str::from_utf8(field).map_err(|_| DataError::NotUtf8 { file: self.file.to_owned(), row: self.row })
+    }
+
+    fn not_a_number(&self, column: &str, value: &str) -> DataError {
+        DataError::NotANumber { file: self.file.to_owned(), row: self.row, column: column.to_owned(), value: value.to_owned() }
+    }
+}
+
+/// Counts what is read from the file itself, below any decompression.
+struct Counted {
+    inner: File,
+    bytes: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.bytes.set(self.bytes.get() + n as u64);
+        Ok(n)
+    }
+}

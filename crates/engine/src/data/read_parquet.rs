@@ -1,0 +1,208 @@
+//! A parquet file enters, a [`Table`] leaves: numbers, booleans (as 0/1) and strings; nulls are missing.
+
+use std::fs::File;
+use std::path::Path;
+
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+
+use super::builder::ColumnBuilder;
+use super::error::DataError;
+use super::number;
+use super::read::{Meter, Progress, ReadOptions, check_header};
+use super::table::{Column, Kind, Table};
+
+/// Values decoded at a time.
+const BATCH: usize = 8192;
+
+pub(crate) fn read(path: &Path, options: &ReadOptions, sink: &mut dyn FnMut(Progress)) -> Result<Table, DataError> {
+    let file = path.display().to_string();
+    let stored = File::open(path).map_err(|e| DataError::io(&file, e))?;
+    let unreadable = |source: ParquetError| DataError::Parquet { file: file.clone(), source };
+    let reader = SerializedFileReader::new(stored).map_err(unreadable)?;
+    let metadata = reader.metadata();
+    let described = metadata.file_metadata().schema_descr();
+
+    let header: Vec<String> = described.columns().iter().map(|c| c.path().string()).collect();
+    check_header(&file, &header)?;
+    let chosen = options.columns.choose(&header)?;
+    let stored_rows = metadata.row_groups().iter().map(|g| g.num_rows().max(0) as usize).sum::<usize>();
+    let rows = stored_rows.min(options.rows.unwrap_or(usize::MAX));
+    if rows == 0 {
+        return Err(DataError::NoRows { file });
+    }
+
+    let chunk_bytes = |group: usize, i: usize| metadata.row_group(group).column(i).compressed_size().max(0) as u64;
+    let total = (0..reader.num_row_groups()).flat_map(|g| chosen.iter().map(move |&i| chunk_bytes(g, i))).sum();
+    let mut meter = Meter::new(sink, total);
+    let mut bytes = 0;
+    let mut columns = Vec::with_capacity(chosen.len());
+    for &i in &chosen {
+        let held = Held::of(&described.column(i)).map_err(|found| {
+            let column = header[i].clone();
+            DataError::ParquetType { file: file.clone(), column, found }
+        })?;
+        let kind = options.expected.get(&header[i]).copied().unwrap_or(held.kind());
+        let mut target = Target::new(&file, &header[i], held, kind, rows);
+        for group in 0..reader.num_row_groups() {
+            let chunk = reader.get_row_group(group).and_then(|g| g.get_column_reader(i)).map_err(unreadable)?;
+            target.read_chunk(chunk)?;
+            bytes += chunk_bytes(group, i);
+            meter.at(bytes);
+        }
+        columns.push(target.finish()?);
+    }
+    meter.end();
+    let names = chosen.iter().map(|&i| header[i].clone()).collect();
+    Ok(Table { names, columns, row_numbers: (1..=rows as u64).collect() })
+}
+
+/// What a parquet column holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Number,
+    Unsigned,
+    Text,
+}
+
+impl Held {
+    fn of(column: &ColumnDescriptor) -> Result<Self, String> {
+        if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
+            return Err("nested values".into());
+        }
+        let unsigned = match (column.logical_type_ref(), column.converted_type()) {
+            (Some(LogicalType::Integer(int)), _) => !int.is_signed,
+            (_, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64) => true,
+            (Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) | None, ConvertedType::NONE)
+            | (_, ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON)
+            | (None, ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32 | ConvertedType::INT_64) => false,
+            (Some(logical), _) => return Err(format!("{logical:?}")),
+            (None, converted) => return Err(converted.to_string()),
+        };
+        match column.physical_type() {
+            Physical::BYTE_ARRAY => Ok(Self::Text),
+            Physical::INT32 | Physical::INT64 if unsigned => Ok(Self::Unsigned),
+            Physical::INT32 | Physical::INT64 | Physical::FLOAT | Physical::DOUBLE | Physical::BOOLEAN => Ok(Self::Number),
+            other => Err(other.to_string()),
+        }
+    }
+
+    fn kind(self) -> Kind {
+        if self == Self::Text { Kind::Text } else { Kind::Number }
+    }
+}
+
+/// A column while it is being read.
+struct Target<'a> {
+    file: &'a str,
+    name: &'a str,
+    held: Held,
+    most: usize,
+    row: usize,
+    values: ColumnBuilder,
+}
+
+impl<'a> Target<'a> {
+    fn new(file: &'a str, name: &'a str, held: Held, kind: Kind, most: usize) -> Self {
+        Self { file, name, held, most, row: 0, values: ColumnBuilder::new(kind, most) }
+    }
+
+    fn read_chunk(&mut self, chunk: ColumnReader) -> Result<(), DataError> {
+        let unsigned = self.held == Held::Unsigned;
+        match chunk {
+            ColumnReader::BoolColumnReader(r) => self.read_all(r, |t, v| t.push_number(f64::from(u8::from(*v)))),
+            ColumnReader::Int32ColumnReader(r) if unsigned => self.read_all(r, |t, v| t.push_number(f64::from(*v as u32))),
+            ColumnReader::Int32ColumnReader(r) => self.read_all(r, |t, v| t.push_number(f64::from(*v))),
+            ColumnReader::Int64ColumnReader(r) if unsigned => self.read_all(r, |t, v| t.push_number(*v as u64 as f64)),
+            ColumnReader::Int64ColumnReader(r) => self.read_all(r, |t, v| t.push_number(*v as f64)),
+            // The shortest decimal that reads back as this float32 is what was meant: 0.1, not 0.10000000149.
+            ColumnReader::FloatColumnReader(r) => {
+                self.read_all(r, |t, v| t.push_number(v.to_string().parse().unwrap_or(f64::from(*v))))
+            }
+            ColumnReader::DoubleColumnReader(r) => self.read_all(r, |t, v| t.push_number(*v)),
+            ColumnReader::ByteArrayColumnReader(r) => self.read_all(r, Self::push_text),
+            ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+                unreachable!("Held::of refuses these types")
+            }
+        }
+    }
+
+    fn read_all<T: DataType>(
+        &mut self,
+        mut reader: ColumnReaderImpl<T>,
+        push: impl Fn(&mut Self, &T::T) -> Result<(), DataError>,
+    ) -> Result<(), DataError> {
+        let (mut levels, mut values) = (Vec::new(), Vec::new());
+        while self.row < self.most {
+            levels.clear();
+            values.clear();
+            let batch = BATCH.min(self.most - self.row);
+            let (records, _, _) = reader
+                .read_records(batch, Some(&mut levels), None, &mut values)
+                .map_err(|source| DataError::Parquet { file: self.file.to_owned(), source })?;
+            if records == 0 {
+                break;
+            }
+            let mut present = values.iter();
+            for record in 0..records {
+                // A column that cannot be null has no levels.
+                match if levels.get(record).is_none_or(|level| *level > 0) { present.next() } else { None } {
+                    Some(value) => push(self, value)?,
+                    None => self.values.push_missing(),
+                }
+                self.row += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn push_number(&mut self, value: f64) -> Result<(), DataError> {
+        if value.is_nan() {
+            self.values.push_missing();
+            return Ok(());
+        }
+        if !number::fits_f32(value) {
+            return Err(self.too_large(value.to_string()));
+        }
+        match &mut self.values {
+            ColumnBuilder::Number(values) => values.push(value),
+            ColumnBuilder::Text(levels) => levels.push(&number::as_text(value)),
+        }
+        Ok(())
+    }
+
+    fn push_text(&mut self, bytes: &ByteArray) -> Result<(), DataError> {
+        let row = self.row as u64 + 1;
+        let text = std::str::from_utf8(bytes.data()).map_err(|_| DataError::NotUtf8 { file: self.file.to_owned(), row })?;
+        if let ColumnBuilder::Text(levels) = &mut self.values {
+            levels.push(text);
+            return Ok(());
+        }
+        if number::is_missing(text.trim().as_bytes()) {
+            self.values.push_missing();
+            return Ok(());
+        }
+        let Some(value) = number::parse(text.trim()) else {
+            let (file, column) = (self.file.to_owned(), self.name.to_owned());
+            return Err(DataError::NotANumber { file, row, column, value: text.to_owned() });
+        };
+        self.push_number(value)
+    }
+
+    fn too_large(&self, value: String) -> DataError {
+        let (file, column) = (self.file.to_owned(), self.name.to_owned());
+        DataError::TooLarge { file, row: self.row as u64 + 1, column, value }
+    }
+
+    /// The column, if the chunks held as many rows as the file's summary says.
+    fn finish(self) -> Result<Column, DataError> {
+        if self.row != self.most {
+            return Err(DataError::Truncated { file: self.file.to_owned() });
+        }
+        Ok(self.values.finish())
+    }
+}

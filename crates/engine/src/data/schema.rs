@@ -1,0 +1,146 @@
+//! A table, the overrides and the task enter; a [`Schema`] leaves whose domains hold every row.
+
+use std::collections::BTreeMap;
+
+use deepsade_spec::{Domain, Feature, OneHot, Schema};
+
+use super::error::DataError;
+use super::inputs::{Plan, describe};
+use super::nearest::nearest;
+use super::number::{round_down, round_up};
+use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, OverrideProblem, Overrides};
+use super::table::{Column, Kind, Table, Value};
+use super::task::TaskSettings;
+
+/// More levels than this are taken for an identifier, unless they are stated.
+pub const MOST_LEVELS: usize = 1000;
+
+/// The schema of a table: every column that is no target becomes a feature.
+///
+/// Domains are the stated ones, else the data's range (rounded outward to float32) or levels.
+/// A value outside a stated domain is an error that names its row.
+pub fn infer_schema(
+    table: &Table,
+    targets: &[String],
+    overrides: &Overrides,
+    task: &TaskSettings,
+    one_hot: OneHot,
+) -> Result<Schema, DataError> {
+    check_overrides(overrides, table, targets)?;
+    let task = task.build(targets.to_vec(), Some(table))?;
+    let mut features = Vec::new();
+    for (name, column) in table.names.iter().zip(&table.columns).filter(|(name, _)| !targets.contains(name)) {
+        let stated = overrides.get(name).cloned().unwrap_or_default();
+        let domain = domain(table, name, column, &stated)?;
+        features.push(Feature { name: name.clone(), domain });
+    }
+    if features.is_empty() {
+        return Err(DataError::NoFeatures);
+    }
+    Ok(Schema { features, task, one_hot })
+}
+
+/// The schema of a rule file without `[data]`: the features in the order of the file, each with a stated domain.
+pub fn schema_without_data(overrides: &Overrides, task: &TaskSettings, one_hot: OneHot) -> Result<Schema, DataError> {
+    let targets = task.resolve_targets(&[])?;
+    let mut features = Vec::new();
+    for (name, stated) in overrides {
+        stated.check(name)?;
+        if targets.contains(name) {
+            return Err(DataError::NotAFeature { name: name.clone(), role: "a target" });
+        }
+        let Some(domain) = stated.stated_domain() else {
+            return Err(DataError::Override { name: name.clone(), problem: OverrideProblem::NoDomain });
+        };
+        features.push(Feature { name: name.clone(), domain });
+    }
+    if features.is_empty() {
+        return Err(DataError::NoFeatures);
+    }
+    Ok(Schema { features, task: task.build(targets, None)?, one_hot })
+}
+
+/// How overrides want columns to be read.
+pub fn kinds_of_overrides(overrides: &Overrides) -> BTreeMap<String, Kind> {
+    overrides.iter().filter_map(|(name, o)| Some((name.clone(), o.expected_kind()?))).collect()
+}
+
+/// How a known schema wants the columns of its features to be read, for prediction.
+pub fn kinds_of_schema(schema: &Schema) -> BTreeMap<String, Kind> {
+    let kind = |domain: &Domain| if domain.range().is_some() { Kind::Number } else { Kind::Text };
+    schema.features.iter().map(|f| (f.name.clone(), kind(&f.domain))).collect()
+}
+
+fn check_overrides(overrides: &Overrides, table: &Table, targets: &[String]) -> Result<(), DataError> {
+    for (name, stated) in overrides {
+        stated.check(name)?;
+        if targets.contains(name) {
+            return Err(DataError::NotAFeature { name: name.clone(), role: "a target" });
+        }
+        if !table.names.contains(name) {
+            let nearest = nearest(name, table.names.iter().filter(|n| !targets.contains(n)));
+            return Err(DataError::UnknownColumn { place: "[features]", name: name.clone(), nearest });
+        }
+    }
+    Ok(())
+}
+
+fn domain(table: &Table, name: &str, column: &Column, stated: &FeatureOverride) -> Result<Domain, DataError> {
+    if let Some(expected) = stated.expected_kind().filter(|kind| *kind != column.kind()) {
+        return Err(DataError::WrongKind { column: name.to_owned(), found: column.kind(), expected });
+    }
+    if let Some(domain) = stated.stated_domain() {
+        refuse_outside(table, name, column, &domain)?;
+        return Ok(domain);
+    }
+    match (column, stated.kind) {
+        (Column::Text { levels, .. }, _) if levels.len() > MOST_LEVELS => {
+            Err(DataError::TooManyLevels { column: name.to_owned(), count: levels.len(), most: MOST_LEVELS })
+        }
+        (Column::Text { levels, .. }, _) if levels.is_empty() => Err(DataError::NothingToImpute { column: name.to_owned() }),
+        (Column::Text { levels, .. }, _) => Ok(Domain::Category { levels: levels.clone() }),
+        (_, kind) => {
+            let (lo, hi) = range(column).ok_or_else(|| DataError::NothingToImpute { column: name.to_owned() })?;
+            if kind != Some(FeatureKind::Integer) {
+                return Ok(Domain::Real { lo: round_down(lo), hi: round_up(hi) });
+            }
+            let widest = LARGEST_INTEGER as i32;
+            refuse_outside(table, name, column, &Domain::Integer { lo: -widest, hi: widest })?;
+            Ok(Domain::Integer { lo: lo as i32, hi: hi as i32 })
+        }
+    }
+}
+
+/// Smallest and largest value of a number column; `None` if all are missing.
+fn range(column: &Column) -> Option<(f64, f64)> {
+    let mut range: Option<(f64, f64)> = None;
+    for row in 0..column.len() {
+        if let Value::Number(v) = column.value(row) {
+            let (lo, hi) = range.unwrap_or((v, v));
+            range = Some((lo.min(v), hi.max(v)));
+        }
+    }
+    range
+}
+
+fn refuse_outside(table: &Table, name: &str, column: &Column, domain: &Domain) -> Result<(), DataError> {
+    let plan = Plan::new(name, column, domain)?;
+    // Rounding must not turn a fraction into the whole number that an integer column claims to hold.
+    let fraction = |row| match (domain, column.value(row)) {
+        (Domain::Integer { .. }, Value::Number(v)) => v.fract() != 0.0,
+        _ => false,
+    };
+    match (0..column.len()).find(|&row| !column.is_missing(row) && (!plan.holds(row) || fraction(row))) {
+        None => Ok(()),
+        Some(row) => Err(DataError::OutsideDomain {
+            row: table.row_numbers[row],
+            column: name.to_owned(),
+            value: column.value(row).to_string(),
+            domain: describe(domain),
+        }),
+    }
+}
+
+#[cfg(test)]
+#[path = "schema/tests.rs"]
+mod tests;

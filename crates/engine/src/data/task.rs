@@ -1,0 +1,203 @@
+//! The `[task]` table and the target columns enter; a [`Task`] whose targets the data can serve leaves.
+
+use deepsade_spec::Task;
+use serde::{Deserialize, Serialize};
+
+use super::error::DataError;
+use super::levels::sort_by_level;
+use super::number;
+use super::read::known;
+use super::schema::MOST_LEVELS;
+use super::table::{Column, Table, Value};
+
+/// What is predicted: the `[task]` table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskSettings {
+    /// `"regression"`, `"binary"`, `"multiclass"`, `"multilabel"` or `"ranking"`. No default.
+    pub kind: TaskKind,
+    /// The columns to predict. Default: those of `[data]`; stated twice they must agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<Vec<String>>,
+    /// The classes of a classification, in output order. Default: those of the data, sorted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Vec<String>>,
+}
+
+/// The kind of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskKind {
+    /// Numbers.
+    Regression,
+    /// One of two classes.
+    Binary,
+    /// One of several classes.
+    Multiclass,
+    /// A set of labels, a 0/1 column each.
+    Multilabel,
+    /// An ordering of items: a column each, holding its place from 1 to n.
+    Ranking,
+}
+
+/// What is wrong with a `[task]` table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TaskProblem {
+    /// Nothing to predict.
+    #[error("no targets: name the columns to predict, `targets = [...]` in [data] or [task]")]
+    NoTargets,
+    /// Two different lists.
+    #[error("`targets` differ between [data] ({}) and [task] ({}); state them once", .data.join(", "), .task.join(", "))]
+    TargetsDiffer {
+        /// Those of `[data]`.
+        data: Vec<String>,
+        /// Those of `[task]`.
+        task: Vec<String>,
+    },
+    /// A target named twice.
+    #[error("target '{0}' is named twice")]
+    DuplicateTarget(String),
+    /// Classification has one target.
+    #[error("a {kind} task has exactly one target column, not {found}")]
+    OneTarget {
+        /// The task.
+        kind: &'static str,
+        /// How many were named.
+        found: usize,
+    },
+    /// A ranking of fewer than two items.
+    #[error("a ranking needs at least two target columns, one an item")]
+    TwoItems,
+    /// Classes for a task that has none.
+    #[error("`classes` belong to binary and multiclass tasks")]
+    NoClassesHere,
+    /// A class twice.
+    #[error("class '{0}' is listed twice")]
+    DuplicateClass(String),
+    /// The number of classes is wrong.
+    #[error("a {kind} task needs {needed} classes; there are {}: {}", .found.len(), first_few(.found))]
+    ClassCount {
+        /// The task.
+        kind: &'static str,
+        /// How many it needs.
+        needed: &'static str,
+        /// The classes stated or found.
+        found: Vec<String>,
+    },
+    /// No data to take the classes from.
+    #[error("without [data] the classes must be stated: `classes = [...]`")]
+    ClassesNotStated,
+}
+
+impl From<TaskProblem> for DataError {
+    fn from(problem: TaskProblem) -> Self {
+        Self::Task { problem }
+    }
+}
+
+impl TaskSettings {
+    /// The target columns, from here or from `[data]`.
+    pub fn resolve_targets(&self, of_data: &[String]) -> Result<Vec<String>, DataError> {
+        let targets = match &self.targets {
+            Some(own) if !of_data.is_empty() && own != of_data => {
+                return Err(TaskProblem::TargetsDiffer { data: of_data.to_vec(), task: own.clone() }.into());
+            }
+            Some(own) => own.clone(),
+            None => of_data.to_vec(),
+        };
+        if targets.is_empty() {
+            return Err(TaskProblem::NoTargets.into());
+        }
+        match repeated(&targets) {
+            Some(target) => Err(TaskProblem::DuplicateTarget(target.clone()).into()),
+            None => Ok(targets),
+        }
+    }
+
+    /// The task for these targets; classes that are not stated come from the table, if there is one.
+    pub fn build(&self, targets: Vec<String>, table: Option<&Table>) -> Result<Task, DataError> {
+        if let Some(table) = table {
+            known(&targets, &table.names, "`targets`")?;
+        }
+        if let Some(class) = self.classes.as_deref().and_then(repeated) {
+            return Err(TaskProblem::DuplicateClass(class.clone()).into());
+        }
+        let classification = matches!(self.kind, TaskKind::Binary | TaskKind::Multiclass);
+        if self.classes.is_some() && !classification {
+            return Err(TaskProblem::NoClassesHere.into());
+        }
+        match self.kind {
+            TaskKind::Regression => Ok(Task::Regression { targets }),
+            TaskKind::Multilabel => Ok(Task::Multilabel { labels: targets }),
+            TaskKind::Ranking if targets.len() < 2 => Err(TaskProblem::TwoItems.into()),
+            TaskKind::Ranking => Ok(Task::Ranking { items: targets }),
+            TaskKind::Binary => {
+                let (target, classes) = self.classes(targets, table, "binary")?;
+                if classes.len() != 2 {
+                    return Err(TaskProblem::ClassCount { kind: "binary", needed: "exactly two", found: classes }.into());
+                }
+                Ok(Task::Binary { target, classes })
+            }
+            TaskKind::Multiclass => {
+                let (target, classes) = self.classes(targets, table, "multiclass")?;
+                if classes.len() < 2 {
+                    return Err(TaskProblem::ClassCount { kind: "multiclass", needed: "two or more", found: classes }.into());
+                }
+                Ok(Task::Multiclass { target, classes })
+            }
+        }
+    }
+
+    fn classes(
+        &self,
+        targets: Vec<String>,
+        table: Option<&Table>,
+        kind: &'static str,
+    ) -> Result<(String, Vec<String>), DataError> {
+        let [target]: [String; 1] =
+            targets.try_into().map_err(|t: Vec<String>| TaskProblem::OneTarget { kind, found: t.len() })?;
+        let classes = match (&self.classes, table.and_then(|t| t.column(&target))) {
+            (Some(stated), _) => stated.clone(),
+            (None, Some(column)) => values_of(&target, column)?,
+            (None, None) => return Err(TaskProblem::ClassesNotStated.into()),
+        };
+        Ok((target, classes))
+    }
+}
+
+/// The different values of a column as texts, sorted; numbers without needless decimals.
+fn values_of(name: &str, column: &Column) -> Result<Vec<String>, DataError> {
+    let mut values = match column {
+        Column::Text { levels, .. } => levels.clone(),
+        Column::Number(_) | Column::Bytes { .. } => {
+            let mut bits: Vec<u64> = (0..column.len())
+                .filter_map(|row| match column.value(row) {
+                    Value::Number(v) => Some((v + 0.0).to_bits()),
+                    _ => None,
+                })
+                .collect();
+            bits.sort_unstable();
+            bits.dedup();
+            bits.into_iter().map(|b| number::as_text(f64::from_bits(b))).collect()
+        }
+    };
+    if values.len() > MOST_LEVELS {
+        return Err(DataError::TooManyLevels { column: name.to_owned(), count: values.len(), most: MOST_LEVELS });
+    }
+    sort_by_level(&mut values, |v| v);
+    Ok(values)
+}
+
+fn repeated(names: &[String]) -> Option<&String> {
+    names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)).map(|(_, name)| name)
+}
+
+/// The first few names, so that a message stays readable.
+fn first_few(names: &[String]) -> String {
+    let more = if names.len() > 6 { ", ..." } else { "" };
+    names.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(", ") + more
+}
+
+#[cfg(test)]
+#[path = "task/tests.rs"]
+mod tests;
