@@ -1,0 +1,46 @@
+"""The commands, judged from outside: onnxruntime on the exported file gives what `deepsade predict` prints."""
+
+import csv
+import gzip
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    subprocess.run(["cargo", "run", "--quiet", "--", "demo", "--out", folder], cwd=ROOT, check=True)
+    return folder
+
+
+def test_demo_model_gives_the_same_predictions_in_onnxruntime(demo):
+    path = demo / "model" / "model.onnx"
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    rows = list(csv.DictReader(gzip.open(demo / "winequality-red.csv.gz", "rt")))
+    targets = ["free sulfur dioxide", "total sulfur dioxide"]
+    features = [name for name in rows[0] if name not in [*targets, "quality"]]
+    x = np.array([[row[name] for name in features] for row in rows], dtype=np.float32)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    y = session.run(["y"], {"x": x})[0]
+    printed = list(csv.DictReader(open(demo / "predictions.csv")))
+    ours = np.array([[row[name] for name in targets] for row in printed], dtype=np.float32)
+    assert len(printed) == len(rows) == 1599
+    assert all(row["in_domain"] == "true" for row in printed)
+    np.testing.assert_allclose(ours, y, rtol=1e-4, atol=1e-4)
+
+
+def test_metadata_names_every_column(demo):
+    import json
+
+    model = onnx.load(demo / "model" / "model.onnx")
+    metadata = {p.key: p.value for p in model.metadata_props}
+    schema = json.loads(metadata["deepsade.schema"])
+    assert len(schema["features"]) == 9
+    assert json.loads(metadata["deepsade.rules"])[0]["name"] == "free is part of total"
