@@ -115,7 +115,9 @@ fn read_file(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Sou
         expected.extend(targets.iter().map(|target| (target.clone(), Kind::Number)));
     }
     let columns = Columns::Except(data.ignore.clone());
-    let options = ReadOptions { columns, expected, rows: data.rows, separator: data.separator };
+    // Settings that passed their check have an ASCII separator.
+    let separator = data.separator.map(|c| c as u8);
+    let options = ReadOptions { columns, expected, rows: data.rows, separator };
     let table = read_table(&file, &options, progress)?;
     Ok(Source { table, file, overrides: overrides.clone(), targets })
 }

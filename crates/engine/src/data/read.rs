@@ -19,8 +19,8 @@ pub struct ReadOptions {
     pub expected: BTreeMap<String, Kind>,
     /// Read only the first so many rows. Default: all.
     pub rows: Option<usize>,
-    /// What stands between two values of a CSV file. Default: a comma.
-    pub separator: Option<char>,
+    /// The byte between two values of a CSV file. Default: a comma.
+    pub separator: Option<u8>,
 }
 
 /// Which columns to read; the others cost no memory and may hold anything.

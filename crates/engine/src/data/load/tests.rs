@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::data::encode::encode;
+use crate::data::inputs::{RowStatus, encode_inputs};
 use deepsade_spec::Domain;
 
 fn load_text(csv: &str, data: &str, task: &str, features: &str) -> Result<Loaded, DataError> {
@@ -70,4 +71,23 @@ fn a_recipe_keeps_to_ignore_and_targets() {
     assert_eq!(loaded.schema.task.target_columns(), ["d", "f", "i", "j"]);
     assert!(load_with("ignore = ['a@9']", "").unwrap_err().to_string().contains("`ignore` names 'a@9'"));
     assert!(load_with("file = 'tempura.soc'", "").unwrap_err().to_string().contains("'tempura.soc' not found"));
+}
+
+#[test]
+fn prediction_reads_only_the_features_as_the_schema_wants_them() {
+    let data = "targets = ['approved']\nignore = ['id']\nmissing = 'drop'";
+    let schema = load_text(LOANS, data, CLASSES, "history = { kind = 'category' }").unwrap().schema;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new.csv");
+    let options = ReadOptions::for_schema(&schema);
+    std::fs::write(&path, "note,area,history,income\nhello,Urban,1,20\n,Rural,1,20\n,Urban,0,\n,Urban,0,31\n").unwrap();
+    let table = read_table(&path, &options, &mut |_| {}).unwrap();
+    let inputs = encode_inputs(&table, &schema).unwrap();
+    let (outside, missing) = (|feature| RowStatus::Outside { feature }, |feature| RowStatus::Missing { feature });
+    // Rural was dropped with its row; 31 is above every income seen.
+    assert_eq!(inputs.status, [RowStatus::Inside, outside(2), missing(0), outside(0)]);
+    assert_eq!(inputs.x.row(0), [20.0, 0.0, 1.0, 1.0]);
+    std::fs::write(&path, "area,history,Income\nUrban,1,20\n").unwrap();
+    let message = read_table(&path, &options, &mut |_| {}).unwrap_err().to_string();
+    assert!(message.contains("the model names 'income'") && message.contains("did you mean 'Income'?"), "{message}");
 }
