@@ -1,7 +1,7 @@
 //! From data files to encoded rows: a `[data]` table enters, a schema with its [`Dataset`] leaves.
 //!
 //! The steps, in order: [`settings`] say what is wanted, [`mod@locate`] finds the file, [`read`] (or a [`recipe`]) makes a [`Table`],
-//! [`missing`] settles the gaps, [`schema`] fixes the domains, [`encode`] makes float32 rows, [`mod@split`] deals them out.
+//! [`missing`] settles the gaps, [`schema`] fixes the domains, [`mod@encode`] makes float32 rows, [`mod@split`] deals them out.
 //! [`mod@load`] walks through all of them.
 
 pub mod dataset;

@@ -53,3 +53,19 @@ fn a_million_rows_of_fifty_columns() {
     println!("encode: {:.1} s; peak {:?} MB", start.elapsed().as_secs_f64(), peak_megabytes());
     assert_eq!((set.rows(), set.x.cols), (ROWS as usize, 44 + 5 * 8));
 }
+
+#[test]
+#[ignore = "needs the MNIST files in DEEPSADE_DATA; run by hand to measure"]
+fn twenty_thousand_digit_sums() {
+    let data: DataSettings = toml::from_str("recipe = 'mnist-sum'").unwrap();
+    let task: TaskSettings = toml::from_str("kind = 'multilabel'").unwrap();
+    let (overrides, here) = (Overrides::new(), std::path::Path::new("."));
+    let request = Request { data: &data, task: &task, overrides: &overrides, rule_file_dir: here, data_dir: None };
+    let start = Instant::now();
+    let loaded = load(request, &mut |_| {}).unwrap();
+    println!("load: {:.1} s; peak {:?} MB", start.elapsed().as_secs_f64(), peak_megabytes());
+    let start = Instant::now();
+    let set = encode(&loaded.table, &loaded.schema).unwrap();
+    println!("encode: {:.1} s; peak {:?} MB", start.elapsed().as_secs_f64(), peak_megabytes());
+    assert_eq!((set.rows(), set.x.cols), (20_000, 3136));
+}

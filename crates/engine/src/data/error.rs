@@ -53,6 +53,16 @@ pub enum DataError {
         /// The file.
         file: String,
     },
+    /// Fewer rows than the first pass, or the file's own summary, counted.
+    #[error("{file}: {found} rows where {announced} were announced; the file is cut off, or changed while it was read")]
+    RowCount {
+        /// The file.
+        file: String,
+        /// Rows found.
+        found: usize,
+        /// Rows expected.
+        announced: usize,
+    },
     /// The parquet reader gave up.
     #[error("{file}: not a readable parquet file: {source} (uncompressed and snappy-compressed files are supported)")]
     Parquet {

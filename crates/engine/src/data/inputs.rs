@@ -4,7 +4,8 @@ use deepsade_net::Matrix;
 use deepsade_spec::{Domain, OneHot, Schema};
 
 use super::error::DataError;
-use super::read::known;
+use super::read::{Columns, ReadOptions, known};
+use super::schema::kinds_of_schema;
 use super::table::{Column, Kind, Table, Value};
 
 /// Rows encoded together, so that a wide matrix is written cache line by cache line.
@@ -34,6 +35,14 @@ pub enum RowStatus {
         /// Index of the first such feature.
         feature: usize,
     },
+}
+
+impl ReadOptions {
+    /// For prediction with a known schema: its features and nothing else, each as the schema wants it.
+    pub fn for_schema(schema: &Schema) -> Self {
+        let names = schema.features.iter().map(|f| f.name.clone()).collect();
+        Self { columns: Columns::Only(names), expected: kinds_of_schema(schema), ..Self::default() }
+    }
 }
 
 /// Encodes the features of `schema`; other columns of the table play no part, so targets may be absent.

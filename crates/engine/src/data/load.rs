@@ -9,11 +9,11 @@ use super::locate::locate;
 use super::missing::{MissingReport, settle_missing};
 use super::overrides::Overrides;
 use super::read::{Columns, Progress, ReadOptions, known, read_table};
-use super::recipe::RecipeTable;
+use super::recipe::{Recipe, RecipeTable};
 use super::schema::{infer_schema, kinds_of_overrides};
 use super::settings::DataSettings;
-use super::table::Table;
-use super::task::TaskSettings;
+use super::table::{Kind, Table};
+use super::task::{TaskKind, TaskSettings};
 
 /// What a rule file says about its data, and where to look for it.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,23 @@ pub struct Loaded {
 }
 
 /// Locates, reads, settles missing values and fixes the schema.
+///
+/// ```
+/// use deepsade_engine::data::{DataSettings, Overrides, Request, TaskSettings, encode, load};
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("homes.csv"), "rooms,area,price\n3,Urban,250\n5,Rural,310\n")?;
+/// let data: DataSettings = toml::from_str("file = 'homes.csv'\ntargets = ['price']")?;
+/// let task: TaskSettings = toml::from_str("kind = 'regression'")?;
+/// let overrides: Overrides = toml::from_str("rooms = { kind = 'integer', range = [1, 20] }")?;
+/// let request =
+///     Request { data: &data, task: &task, overrides: &overrides, rule_file_dir: folder.path(), data_dir: None };
+/// let loaded = load(request, &mut |progress| println!("{} of {}", progress.bytes, progress.total))?;
+/// let rows = encode(&loaded.table, &loaded.schema)?;
+/// assert_eq!(rows.x.row(1), [5.0, 1.0, 0.0]); // rooms, area=Rural, area=Urban
+/// assert_eq!(rows.y.row(1), [310.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn load(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Loaded, DataError> {
     let Request { data, task, overrides, .. } = request;
     data.check()?;
@@ -54,8 +71,6 @@ pub fn load(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Load
         }
     }
     let Source { mut table, file, overrides, targets } = read(request, progress)?;
-    let targets =
-        task.resolve_targets(if data.targets.is_empty() && task.targets.is_none() { &targets } else { &data.targets })?;
     known(&targets, &table.names, "`targets`")?;
     let missing = settle_missing(&mut table, &targets, data.missing)?;
     let schema = infer_schema(&table, &targets, &overrides, task, data.one_hot)?;
@@ -66,32 +81,45 @@ struct Source {
     table: Table,
     file: PathBuf,
     overrides: Overrides,
-    /// Those of a recipe; a plain file has none of its own.
     targets: Vec<String>,
 }
 
 fn read(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Source, DataError> {
-    let Request { data, overrides, rule_file_dir, data_dir, .. } = request;
-    if let Some(recipe) = data.recipe {
-        let file = locate(&recipe.file(data.file.as_deref()), rule_file_dir, data_dir)?;
-        let RecipeTable { mut table, overrides: mut stated, targets } = recipe.read(&file, data.rows, data.seed)?;
-        known(&data.ignore, &table.names, "`ignore`")?;
-        table.drop_columns(&data.ignore);
-        stated.retain(|name, _| table.names.contains(name));
-        stated.extend(overrides.clone());
-        let targets = targets.into_iter().filter(|t| table.names.contains(t)).collect();
-        return Ok(Source { table, file, overrides: stated, targets });
+    match request.data.recipe {
+        Some(recipe) => read_recipe(recipe, request),
+        None => read_file(request, progress),
     }
-    let name = data.file.as_deref().ok_or(DataError::NoFile)?;
-    let file = locate(name, rule_file_dir, data_dir)?;
-    let options = ReadOptions {
-        columns: Columns::Except(data.ignore.clone()),
-        expected: kinds_of_overrides(overrides),
-        rows: data.rows,
-        separator: data.separator,
-    };
+}
+
+fn read_recipe(recipe: Recipe, request: Request) -> Result<Source, DataError> {
+    let Request { data, task, overrides, rule_file_dir, data_dir } = request;
+    let file = locate(&recipe.file(data.file.as_deref()), rule_file_dir, data_dir)?;
+    let RecipeTable { mut table, overrides: mut stated, targets: own } = recipe.read(&file, data.rows, data.seed)?;
+    known(&data.ignore, &table.names, "`ignore`")?;
+    table.drop_columns(&data.ignore);
+    stated.retain(|name, _| !data.ignore.contains(name));
+    stated.extend(overrides.clone());
+    let own: Vec<String> = own.into_iter().filter(|target| !data.ignore.contains(target)).collect();
+    let unstated = data.targets.is_empty() && task.targets.is_none();
+    let targets = task.resolve_targets(if unstated { &own } else { &data.targets })?;
+    Ok(Source { table, file, overrides: stated, targets })
+}
+
+fn read_file(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Source, DataError> {
+    let Request { data, task, overrides, rule_file_dir, data_dir } = request;
+    let targets = task.resolve_targets(&data.targets)?;
+    let file = locate(data.file.as_deref().ok_or(DataError::NoFile)?, rule_file_dir, data_dir)?;
+    let mut expected = kinds_of_overrides(overrides);
+    if !matches!(task.kind, TaskKind::Binary | TaskKind::Multiclass) {
+        // A stray word among the numbers is then refused where it stands.
+        expected.extend(targets.iter().map(|target| (target.clone(), Kind::Number)));
+    }
+    let columns = Columns::Except(data.ignore.clone());
+    // Settings that passed their check have an ASCII separator.
+    let separator = data.separator.map(|c| c as u8);
+    let options = ReadOptions { columns, expected, rows: data.rows, separator };
     let table = read_table(&file, &options, progress)?;
-    Ok(Source { table, file, overrides: overrides.clone(), targets: Vec::new() })
+    Ok(Source { table, file, overrides: overrides.clone(), targets })
 }
 
 #[cfg(test)]

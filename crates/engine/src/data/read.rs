@@ -1,6 +1,6 @@
 //! A located file enters, a [`Table`] of its used columns leaves; the reader is chosen by the file's name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,8 @@ pub struct ReadOptions {
     pub expected: BTreeMap<String, Kind>,
     /// Read only the first so many rows. Default: all.
     pub rows: Option<usize>,
-    /// What stands between two values of a CSV file. Default: a comma.
-    pub separator: Option<char>,
+    /// The byte between two values of a CSV file. Default: a comma.
+    pub separator: Option<u8>,
 }
 
 /// Which columns to read; the others cost no memory and may hold anything.
@@ -78,7 +78,8 @@ pub(crate) fn known(names: &[String], columns: &[String], place: &'static str) -
 
 /// Refuses a header without names, with numbers for names, or with a name twice.
 pub(crate) fn check_header(file: &str, header: &[String]) -> Result<(), DataError> {
-    let twice = header.iter().enumerate().find(|(i, name)| header[..*i].contains(name)).map(|(_, name)| name);
+    let mut seen = HashSet::new();
+    let twice = header.iter().find(|name| !seen.insert(*name));
     let numbers: Vec<f64> = header.iter().filter_map(|name| number::parse(name)).collect();
     // Whole numbers, each once, may be names (programs number their columns); decimals and repetitions are data.
     let is_data = numbers.len() == header.len() && (twice.is_some() || numbers.iter().any(|v| v.fract() != 0.0));

@@ -83,10 +83,9 @@ fn read_values(
 ) -> Result<Vec<Column>, DataError> {
     let mut builders: Vec<ColumnBuilder> = kinds.iter().map(|kind| ColumnBuilder::new(*kind, rows as usize)).collect();
     let mut record = ByteRecord::new();
-    for _ in 0..rows {
+    for row in 0..rows {
         if !source.next_row(&mut record, header.len(), meter)? {
-            // The file shrank between the passes.
-            return Err(DataError::Truncated { file: source.file.to_owned() });
+            return Err(DataError::RowCount { file: source.file.to_owned(), found: row as usize, announced: rows as usize });
         }
         for (builder, &i) in builders.iter_mut().zip(chosen) {
             let field = record[i].trim_ascii();
@@ -134,7 +133,7 @@ impl<'a> Source<'a> {
             .has_headers(false)
             // Rows of the wrong length are reported here, by data row.
             .flexible(true)
-            .delimiter(options.separator.and_then(|c| u8::try_from(c).ok()).unwrap_or(b','))
+            .delimiter(options.separator.unwrap_or(b','))
             .buffer_capacity(1 << 18)
             .from_reader(text);
         Ok(Self { file, reader, bytes, row: 0 })

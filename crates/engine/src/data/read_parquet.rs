@@ -201,7 +201,7 @@ impl<'a> Target<'a> {
     /// The column, if the chunks held as many rows as the file's summary says.
     fn finish(self) -> Result<Column, DataError> {
         if self.row != self.most {
-            return Err(DataError::Truncated { file: self.file.to_owned() });
+            return Err(DataError::RowCount { file: self.file.to_owned(), found: self.row, announced: self.most });
         }
         Ok(self.values.finish())
     }

@@ -63,7 +63,7 @@ fn columns_rows_and_separator_are_chosen() {
     let options = ReadOptions {
         columns: Columns::Except(vec![String::new(), "junk".into()]),
         rows: Some(2),
-        separator: Some(';'),
+        separator: Some(b';'),
         ..ReadOptions::default()
     };
     // What is ignored may hold anything, and so may rows beyond the last one.
