@@ -101,9 +101,8 @@ pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError
         .map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) })
         .collect();
     let mut model = Model::new(network);
-    let json = |value: Result<String, serde_json::Error>| value.expect("plain data becomes JSON");
-    model.metadata.insert(SCHEMA_KEY.into(), json(serde_json::to_string(&spec.schema)));
-    model.metadata.insert(RULES_KEY.into(), json(serde_json::to_string(&rules)));
+    model.metadata.insert(SCHEMA_KEY.into(), spec.schema.to_json());
+    model.metadata.insert(RULES_KEY.into(), serde_json::to_string(&rules).expect("plain data becomes JSON"));
     model.metadata.insert(VERSION_KEY.into(), env!("CARGO_PKG_VERSION").into());
     Ok(model)
 }

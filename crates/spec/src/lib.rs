@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod canonical;
+pub mod cells;
 mod compile;
 mod elaborate;
 pub mod error;

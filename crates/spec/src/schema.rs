@@ -141,6 +141,19 @@ impl Schema {
         columns
     }
 
+    /// Reads what [`Schema::to_json`] wrote.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The schema as it stands in a model's metadata.
+    ///
+    /// # Panics
+    /// Never: plain data becomes JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain data becomes JSON")
+    }
+
     /// Index of a feature by name.
     pub fn feature(&self, name: &str) -> Option<usize> {
         self.features.iter().position(|f| f.name == name)

@@ -166,8 +166,8 @@ fn numbers_are_exact() {
 fn gates_are_the_features_that_a_rule_scales_with() {
     let gate =
         |text: &str| compile(&[RuleText { name: "r".into(), text: text.into() }], &schema(tasks()[0].clone())).unwrap().gate;
-    assert_eq!(gate("a + b <= income"), [0]);
-    assert_eq!(gate("a + b <= income + 1"), []);
-    assert_eq!(gate("a + b <= income + n"), []);
-    assert_eq!(gate("income < 5 => a <= 1"), []);
+    assert_eq!(gate("a + b <= income"), vec![0]);
+    assert_eq!(gate("a + b <= income + 1"), Vec::<usize>::new());
+    assert_eq!(gate("a + b <= income + n"), Vec::<usize>::new());
+    assert_eq!(gate("income < 5 => a <= 1"), Vec::<usize>::new());
 }

@@ -1,5 +1,5 @@
-//! A million rows of fifty columns: time and peak memory of reading and encoding. Run by hand, in an optimised build:
-//! `cargo test --release -p deepsade-engine --test data_scale -- --ignored --nocapture`
+//! A million rows of fifty columns: time and peak memory of reading and encoding. Writes half a
+//! gigabyte: `cargo bench -p deepsade-engine --bench data_scale`
 
 use std::io::{BufWriter, Write};
 use std::time::Instant;
@@ -16,8 +16,6 @@ fn peak_megabytes() -> Option<u64> {
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kb| kb / 1024)
 }
 
-#[test]
-#[ignore = "writes half a gigabyte; run by hand to measure"]
 fn a_million_rows_of_fifty_columns() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("big.csv");
@@ -54,8 +52,6 @@ fn a_million_rows_of_fifty_columns() {
     assert_eq!((set.rows(), set.x.cols), (ROWS as usize, 44 + 5 * 8));
 }
 
-#[test]
-#[ignore = "needs the MNIST files in DEEPSADE_DATA; run by hand to measure"]
 fn twenty_thousand_digit_sums() {
     let data: DataSettings = toml::from_str("recipe = 'mnist-sum'").unwrap();
     let task: TaskSettings = toml::from_str("kind = 'multilabel'").unwrap();
@@ -68,4 +64,9 @@ fn twenty_thousand_digit_sums() {
     let set = encode(&loaded.table, &loaded.schema).unwrap();
     println!("encode: {:.1} s; peak {:?} MB", start.elapsed().as_secs_f64(), peak_megabytes());
     assert_eq!((set.rows(), set.x.cols), (20_000, 3136));
+}
+
+fn main() {
+    a_million_rows_of_fifty_columns();
+    twenty_thousand_digit_sums();
 }

@@ -1,0 +1,56 @@
+//! The normal form as a text that is the same for the same claim and differs otherwise: what certificates are tied to.
+
+use std::fmt::Write;
+
+use crate::formula::Formula;
+use crate::linear::Var;
+use crate::normalize::NormalSpec;
+
+/// Schema and rules, one to one: names as JSON strings, coefficients as exact fractions, variables by index.
+pub fn canonical(spec: &NormalSpec) -> String {
+    let mut out = format!("deepsade-rules 1\n{}\n", spec.schema.to_json());
+    for rule in &spec.rules {
+        let name = serde_json::to_string(&rule.name).expect("a string becomes JSON");
+        let _ = write!(out, "{name} ");
+        formula(&rule.claim, &mut out);
+        out.push('\n');
+    }
+    out
+}
+
+fn formula(f: &Formula, out: &mut String) {
+    match f {
+        Formula::True => out.push_str("true"),
+        Formula::False => out.push_str("false"),
+        Formula::Atom(atom) => {
+            let _ = write!(out, "({} {}", if atom.strict { ">" } else { ">=" }, atom.linear.constant);
+            for (var, c) in &atom.linear.terms {
+                let _ = match var {
+                    Var::Output(j) => write!(out, " {c}*y{j}"),
+                    Var::Feature(k) => write!(out, " {c}*x{k}"),
+                    Var::Level(k, l) => write!(out, " {c}*x{k}={l}"),
+                };
+            }
+            out.push(')');
+        }
+        Formula::And(parts) => list("and", parts, out),
+        Formula::Or(parts) => list("or", parts, out),
+        Formula::Threshold(t) => {
+            let _ = write!(out, "(count{} {}", if t.strict { ">" } else { ">=" }, t.bound);
+            for (weight, part) in &t.terms {
+                let _ = write!(out, " {weight}*");
+                formula(part, out);
+            }
+            out.push(')');
+        }
+    }
+}
+
+fn list(word: &str, parts: &[Formula], out: &mut String) {
+    let _ = write!(out, "({word}");
+    for part in parts {
+        out.push(' ');
+        formula(part, out);
+    }
+    out.push(')');
+}

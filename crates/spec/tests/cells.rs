@@ -1,0 +1,71 @@
+//! Cells cover a condition exactly, and those of a count are its minimal sets.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use deepsade_spec::cells::cells;
+use deepsade_spec::{Atom, Formula, Linear, Rational, Var};
+use proptest::prelude::*;
+
+fn label(j: usize, present: bool) -> Formula {
+    let positive = Formula::Atom(Atom { linear: Linear::var(Var::Output(j)), strict: true });
+    if present { positive } else { positive.negated() }
+}
+
+fn all_cells(f: &Formula) -> Vec<Vec<Atom>> {
+    let mut found = Vec::new();
+    let end: ControlFlow<()> = cells(f, &mut |cell| {
+        found.push(cell.to_vec());
+        ControlFlow::Continue(())
+    });
+    assert!(end.is_continue());
+    found
+}
+
+fn random_formula() -> impl Strategy<Value = Formula> {
+    let leaf = (0usize..5, any::<bool>()).prop_map(|(j, present)| label(j, present));
+    leaf.prop_recursive(3, 20, 4, |inner| {
+        let parts = prop::collection::vec(inner.clone(), 1..4);
+        let weighted = prop::collection::vec((1i32..5, inner), 1..5);
+        prop_oneof![
+            parts.clone().prop_map(Formula::and),
+            parts.prop_map(Formula::or),
+            (weighted, 0i32..10, any::<bool>()).prop_map(|(terms, bound, strict)| {
+                let terms = terms.into_iter().map(|(w, f)| (Rational::from(w), f)).collect();
+                Formula::threshold(terms, Rational::from(bound), strict)
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_point_is_in_a_cell_iff_the_condition_holds(f in random_formula()) {
+        let cells = all_cells(&f);
+        for set in 0..32u32 {
+            let value = |var: Var| match var {
+                Var::Output(j) => Rational::from(if set >> j & 1 == 1 { 1 } else { -1 }),
+                _ => unreachable!(),
+            };
+            let inside = cells.iter().any(|cell| cell.iter().all(|a| Formula::Atom(a.clone()).at(&value)));
+            prop_assert_eq!(inside, f.at(&value));
+        }
+    }
+
+    #[test]
+    fn a_count_has_its_minimal_sets_as_cells(weights in prop::collection::vec(1i32..6, 1..7), bound in 1i32..12) {
+        let terms = weights.iter().enumerate().map(|(j, w)| (Rational::from(*w), label(j, true))).collect();
+        let f = Formula::threshold(terms, Rational::from(bound), false);
+        let sum = |set: u32| (0..weights.len()).filter(|j| set >> j & 1 == 1).map(|j| weights[j]).sum::<i32>();
+        let minimal: BTreeSet<u32> = (0..1u32 << weights.len())
+            .filter(|set| sum(*set) >= bound)
+            .filter(|set| (0..weights.len()).all(|j| set >> j & 1 == 0 || sum(set ^ (1 << j)) < bound))
+            .collect();
+        let found: Vec<u32> = all_cells(&f).iter().map(|cell| cell.iter().map(|a| match a.linear.terms.first_key_value() {
+            Some((Var::Output(j), _)) => 1u32 << j,
+            _ => unreachable!(),
+        }).sum()).collect();
+        prop_assert_eq!(found.len(), minimal.len(), "each once");
+        prop_assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), minimal);
+    }
+}
