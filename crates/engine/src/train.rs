@@ -3,9 +3,13 @@
 //! [`initial_network`] builds a network, [`train`] runs Algorithm 1 on it, and [`Stepper`] is its engine: one step is
 //! [`load`](Stepper::load), [`gradient`](Stepper::gradient), [`apply`](Stepper::apply). See docs/training.md.
 
+// Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
+#![allow(clippy::inline_always)]
+
 mod build;
 mod checkpoint;
 mod error;
+mod exp;
 mod kernel;
 mod loss;
 mod observe;

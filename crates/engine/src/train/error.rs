@@ -20,7 +20,7 @@ pub enum TrainError {
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     /// Rules are to be enforced, which plain training does not do.
-    #[error("train.enforce = {enforce:?}: this training does not enforce rules yet; use \"none\"")]
+    #[error("train.enforce = \"{}\": this training does not enforce rules yet; use \"none\"", format!("{enforce:?}").to_lowercase())]
     EnforceUnavailable {
         /// What was asked for.
         enforce: Enforce,

@@ -6,6 +6,12 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
+/// Runs an element-wise loop compiled for this machine's widest vectors: a fifth of a whole step where the loss has many outputs.
+#[inline(always)]
+pub fn vector<R>(f: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(f)
+}
+
 /// Rows of a batch, inputs and outputs of a dense layer.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
@@ -19,9 +25,7 @@ pub struct Shape {
 
 /// `y = x W' + b`; x: rows x inputs, W: outputs x inputs.
 pub fn dense(y: &mut [f32], x: &[f32], w: &[f32], b: &[f32], s: Shape) {
-    for row in y.chunks_exact_mut(s.outputs) {
-        row.copy_from_slice(b);
-    }
+    y.chunks_exact_mut(s.outputs.max(1)).for_each(|row| row.copy_from_slice(b));
     let y = MatMut::from_row_major_slice_mut(y, s.rows, s.outputs);
     let x = MatRef::from_row_major_slice(x, s.rows, s.inputs);
     let w = MatRef::from_row_major_slice(w, s.outputs, s.inputs);
@@ -31,11 +35,14 @@ pub fn dense(y: &mut [f32], x: &[f32], w: &[f32], b: &[f32], s: Shape) {
 /// `dW = dy' x` and `db` = the sum of the rows of dy.
 pub fn dense_weights(dw: &mut [f32], db: &mut [f32], dy: &[f32], x: &[f32], s: Shape) {
     db.fill(0.0);
-    for row in dy.chunks_exact(s.outputs) {
-        for (sum, d) in db.iter_mut().zip(row) {
-            *sum += d;
-        }
-    }
+    vector(
+        #[inline(always)]
+        || {
+            for row in dy.chunks_exact(s.outputs.max(1)) {
+                db.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
+            }
+        },
+    );
     let dw = MatMut::from_row_major_slice_mut(dw, s.outputs, s.inputs);
     let dy = MatRef::from_row_major_slice(dy, s.rows, s.outputs);
     let x = MatRef::from_row_major_slice(x, s.rows, s.inputs);

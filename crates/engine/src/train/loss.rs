@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pass::sigmoid;
+use super::exp::exp;
+use super::kernel::vector;
 
 /// What training makes small: `L = sum_r v_r l(s_r, y_r) / sum_r v_r`, with a weight v, scores s and truth y for each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,63 +43,61 @@ impl std::ops::AddAssign for Sum {
 }
 
 impl Loss {
-    /// Loss of a batch of rows `width` wide.
-    pub fn sum(self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize) -> Sum {
-        let mut sum = Sum::default();
-        for ((s, y), &v) in scores.chunks_exact(width).zip(truth.chunks_exact(width)).zip(weight) {
-            // A row without weight is absent, even if its loss is infinite.
-            if v > 0.0 {
-                sum += Sum { loss: f64::from(v) * self.row(s, y), weight: f64::from(v) };
-            }
-        }
-        sum
+    /// The loss of a batch of rows `width` wide; its gradient `dL/ds` goes into `delta`.
+    pub fn gradient(self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+        vector(
+            #[inline(always)]
+            || {
+                let total: f32 = weight.iter().sum();
+                let mut sum = Sum::default();
+                let rows = scores.chunks_exact(width).zip(truth.chunks_exact(width)).zip(weight);
+                for (((s, y), &v), d) in rows.zip(delta.chunks_exact_mut(width)) {
+                    // A row without weight is absent, even if its loss is infinite.
+                    if v > 0.0 {
+                        sum += Sum { loss: f64::from(v) * self.row(s, y, v / total, d), weight: f64::from(v) };
+                    } else {
+                        d.fill(0.0);
+                    }
+                }
+                sum
+            },
+        )
     }
 
-    /// `dL/ds` of a batch of rows `width` wide into `delta`.
-    pub fn gradient(self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) {
-        let total: f32 = weight.iter().sum();
-        let rows = scores.chunks_exact(width).zip(truth.chunks_exact(width)).zip(weight);
-        for (((s, y), &v), d) in rows.zip(delta.chunks_exact_mut(width)) {
-            if v > 0.0 { self.row_gradient(s, y, v / total, d) } else { d.fill(0.0) }
-        }
-    }
-
-    fn row(self, s: &[f32], y: &[f32]) -> f64 {
-        let n = s.len() as f64;
-        match self {
-            Loss::MeanSquares => s.iter().zip(y).map(|(s, y)| f64::from(s - y).powi(2)).sum::<f64>() / n,
-            Loss::SoftmaxCrossEntropy => {
-                let top = top(s);
-                let rest = f64::from(s.iter().map(|s| (s - top).exp()).sum::<f32>()).ln();
-                s.iter().zip(y).map(|(s, y)| f64::from(*y) * (rest - f64::from(s - top))).sum()
-            }
-            // -log sigmoid(s) = max(-s, 0) + log(1 + exp(-|s|)), and y = 0 mirrors s.
-            Loss::SigmoidCrossEntropy => {
-                s.iter().zip(y).map(|(&s, &y)| f64::from(s.max(0.0) - s * y + (-s.abs()).exp().ln_1p())).sum::<f64>() / n
-            }
-        }
-    }
-
-    fn row_gradient(self, s: &[f32], y: &[f32], v: f32, d: &mut [f32]) {
+    /// l of one row; `v dl/ds` goes into d.
+    #[inline(always)]
+    fn row(self, s: &[f32], y: &[f32], v: f32, d: &mut [f32]) -> f64 {
         let n = s.len() as f32;
         match self {
-            Loss::MeanSquares => d.iter_mut().zip(s.iter().zip(y)).for_each(|(d, (s, y))| *d = v * 2.0 / n * (s - y)),
+            Loss::MeanSquares => {
+                d.iter_mut().zip(s.iter().zip(y)).for_each(|(d, (s, y))| *d = v * 2.0 / n * (s - y));
+                s.iter().zip(y).map(|(s, y)| f64::from(s - y).powi(2)).sum::<f64>() / f64::from(n)
+            }
             Loss::SoftmaxCrossEntropy => {
-                let top = top(s);
-                d.iter_mut().zip(s).for_each(|(d, s)| *d = (s - top).exp());
+                // The largest score is subtracted: no exponential overflows.
+                let top = s.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                d.iter_mut().zip(s).for_each(|(d, s)| *d = exp(s - top));
                 let sum: f32 = d.iter().sum();
-                d.iter_mut().zip(y).for_each(|(d, y)| *d = v * (*d / sum - y));
+                let factor = v / sum;
+                d.iter_mut().zip(y).for_each(|(d, y)| *d = factor * *d - v * y);
+                let rest = f64::from(sum).ln();
+                s.iter().zip(y).map(|(s, y)| f64::from(*y) * (rest - f64::from(s - top))).sum()
             }
             Loss::SigmoidCrossEntropy => {
-                d.iter_mut().zip(s.iter().zip(y)).for_each(|(d, (s, y))| *d = v / n * (sigmoid(*s) - y));
+                // -log sigmoid(s) = max(-s, 0) + log(1 + e^-|s|), and y = 0 mirrors s.
+                d.iter_mut().zip(s).for_each(|(d, s)| *d = exp(-s.abs()));
+                // The logarithm of a product is cheaper than many; 2^512 does not overflow.
+                let logs = d.chunks(512).map(|d| d.iter().map(|&e| 1.0 + f64::from(e)).product::<f64>().ln());
+                let loss = logs.sum::<f64>() + s.iter().zip(y).map(|(s, y)| f64::from(s.max(0.0) - s * y)).sum::<f64>();
+                let factor = v / n;
+                for (d, (s, y)) in d.iter_mut().zip(s.iter().zip(y)) {
+                    let p = (if *s < 0.0 { *d } else { 1.0 }) / (1.0 + *d);
+                    *d = factor * (p - y);
+                }
+                loss / f64::from(n)
             }
         }
     }
-}
-
-/// The largest score: subtracted, no exponential overflows.
-fn top(s: &[f32]) -> f32 {
-    s.iter().copied().fold(f32::NEG_INFINITY, f32::max)
 }
 
 #[cfg(test)]
@@ -120,7 +119,7 @@ mod tests {
                 let at = |h: f32| {
                     let mut moved = scores;
                     moved[i] += h;
-                    loss.sum(&moved, &truth, &weight, 3).mean()
+                    loss.gradient(&moved, &truth, &weight, 3, &mut [0.0; 6]).mean()
                 };
                 let h = 1.0 / 128.0;
                 let slope = (at(h) - at(-h)) / f64::from(2.0 * h);
@@ -131,7 +130,7 @@ mod tests {
 
     #[test]
     fn closed_forms() {
-        let value = |loss: Loss, s: &[f32], y: &[f32]| loss.sum(s, y, &[1.0], s.len()).mean();
+        let value = |loss: Loss, s: &[f32], y: &[f32]| loss.gradient(s, y, &[1.0], s.len(), &mut vec![0.0; s.len()]).mean();
         assert_eq!(value(Loss::MeanSquares, &[3.0, 1.0], &[1.0, 1.0]), 2.0);
         assert!((value(Loss::SoftmaxCrossEntropy, &[1.0; 4], &[0.0, 1.0, 0.0, 0.0]) - 4f64.ln()).abs() < 1e-6);
         assert!((value(Loss::SigmoidCrossEntropy, &[0.0, 0.0], &[1.0, 0.0]) - 2f64.ln()).abs() < 1e-6);
@@ -142,8 +141,7 @@ mod tests {
         let (s, y) = ([3e4, -3e4], [0.0, 1.0]);
         let mut d = [0.0; 2];
         for (loss, expected) in [(Loss::SoftmaxCrossEntropy, 6e4), (Loss::SigmoidCrossEntropy, 3e4)] {
-            assert_eq!(loss.sum(&s, &y, &[1.0], 2).mean(), expected);
-            loss.gradient(&s, &y, &[1.0], 2, &mut d);
+            assert_eq!(loss.gradient(&s, &y, &[1.0], 2, &mut d).mean(), expected);
             assert!(d.iter().all(|d| d.is_finite()));
         }
     }
@@ -152,11 +150,11 @@ mod tests {
     fn a_row_without_weight_is_absent() {
         for loss in LOSSES {
             let (mut both, mut alone) = ([9.0; 4], [9.0; 2]);
-            loss.gradient(&[0.5, 1.0, f32::INFINITY, 3.0], &[0.0, 1.0, 1.0, 0.0], &[2.0, 0.0], 2, &mut both);
-            loss.gradient(&[0.5, 1.0], &[0.0, 1.0], &[1.0], 2, &mut alone);
+            let scores = [0.5, 1.0, f32::INFINITY, 3.0];
+            let first = loss.gradient(&scores, &[0.0, 1.0, 1.0, 0.0], &[2.0, 0.0], 2, &mut both);
+            let second = loss.gradient(&[0.5, 1.0], &[0.0, 1.0], &[1.0], 2, &mut alone);
+            assert_eq!(first.mean(), second.mean());
             assert_eq!(both, [alone[0], alone[1], 0.0, 0.0]);
-            let sum = loss.sum(&[0.5, 1.0, f32::INFINITY, 3.0], &[0.0, 1.0, 1.0, 0.0], &[2.0, 0.0], 2);
-            assert_eq!(sum.mean(), loss.sum(&[0.5, 1.0], &[0.0, 1.0], &[1.0], 2).mean());
         }
     }
 }

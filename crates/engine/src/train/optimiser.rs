@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::kernel::vector;
 use super::{OptimiserName, TrainSettings};
 
 const BETA1: f32 = 0.9;
@@ -50,6 +51,14 @@ impl Optimiser {
 
     /// Moves the parameters of `range`.
     pub fn apply(&mut self, range: Range<usize>, parameters: &mut [f32], gradient: &[f32]) {
+        vector(
+            #[inline(always)]
+            || self.move_along(range, parameters, gradient),
+        );
+    }
+
+    #[inline(always)]
+    fn move_along(&mut self, range: Range<usize>, parameters: &mut [f32], gradient: &[f32]) {
         let (rate, decay) = (self.learning_rate, self.weight_decay);
         let moved = parameters[range.clone()].iter_mut().zip(&gradient[range.clone()]);
         match self.name {

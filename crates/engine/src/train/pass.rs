@@ -2,7 +2,8 @@
 
 use deepsade_net::Activation;
 
-use super::kernel::{self, Shape};
+use super::exp::{sigmoid, tanh};
+use super::kernel::{self, Shape, vector};
 use super::plan::{Flow, Layer, Source, Step, Work};
 
 /// Runs one step on the first `rows` rows of its buffers.
@@ -86,8 +87,7 @@ impl Backward<'_> {
         let width = widths[step.to];
         let value = |slot: usize| &self.values[slot][..rows * widths[slot]];
         if let (Work::Act(activation), true) = (&step.work, step.from[0].slot == step.to) {
-            let d = self.deltas[step.to][..rows * width].iter_mut();
-            return d.zip(value(step.to)).for_each(|(d, &y)| *d *= slope(*activation, y));
+            return fall(*activation, &mut self.deltas[step.to][..rows * width], value(step.to));
         }
         let (before, after) = self.deltas.split_at_mut(step.to);
         let dy = &after[0][..rows * width];
@@ -162,21 +162,27 @@ fn put(flow: Flow, to: &mut [f32], gradients: impl Iterator<Item = f32>) {
 }
 
 fn activate(activation: Activation, values: &mut [f32]) {
-    match activation {
-        // Written so that NaN stays NaN, and divergence is seen in the loss.
-        Activation::Relu => values.iter_mut().for_each(|x| *x = if *x < 0.0 { 0.0 } else { *x }),
-        Activation::Sigmoid => values.iter_mut().for_each(|x| *x = sigmoid(*x)),
-        Activation::Tanh => values.iter_mut().for_each(|x| *x = x.tanh()),
-    }
+    vector(
+        #[inline(always)]
+        || match activation {
+            // Written so that NaN stays NaN, and divergence is seen in the loss.
+            Activation::Relu => values.iter_mut().for_each(|x| *x = if *x < 0.0 { 0.0 } else { *x }),
+            Activation::Sigmoid => values.iter_mut().for_each(|x| *x = sigmoid(*x)),
+            Activation::Tanh => values.iter_mut().for_each(|x| *x = tanh(*x)),
+        },
+    );
 }
 
-/// 1 / (1 + exp(-x)) without overflow: the exponent is never positive.
-pub fn sigmoid(x: f32) -> f32 {
-    let e = (-x.abs()).exp();
-    if x >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
+/// d times the activation's derivative, by its result y.
+fn fall(activation: Activation, d: &mut [f32], y: &[f32]) {
+    vector(
+        #[inline(always)]
+        || d.iter_mut().zip(y).for_each(|(d, &y)| *d *= slope(activation, y)),
+    );
 }
 
 /// The activation's derivative, by its result y: [y > 0], y (1 - y), 1 - y^2.
+#[inline(always)]
 fn slope(activation: Activation, y: f32) -> f32 {
     match activation {
         Activation::Relu => {

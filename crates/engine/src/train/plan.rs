@@ -66,7 +66,7 @@ pub enum PlanError {
         /// The width of the value.
         width: usize,
     },
-    /// No dense layer leads to the output.
+    /// No dense layer leads to the output, or the output has no columns.
     #[error("no dense layer leads to the network's output, so there is nothing to train")]
     NothingToTrain,
 }
@@ -216,7 +216,7 @@ impl Plan {
             if depends { plan.steps.push(step) } else { plan.prelude.push(step) }
         }
         plan.output = slots[network.nodes.len()];
-        if plan.layers.is_empty() || !trained[network.nodes.len()] {
+        if !trained[network.nodes.len()] || plan.widths[plan.output] == 0 {
             return Err(PlanError::NothingToTrain);
         }
         plan.units = units(network, &readers);

@@ -128,12 +128,7 @@ impl Stepper {
 
     /// The gradient of the loss of the batch; returns that loss.
     pub fn gradient(&mut self, loss: Loss) -> Sum {
-        self.forward();
-        let (rows, output, width) = (self.rows, self.plan.output, self.outputs());
-        let scores = &self.values[output][..rows * width];
-        let (truth, weight) = (&self.truth[..rows * width], &self.weight[..rows]);
-        let sum = loss.sum(scores, truth, weight, width);
-        loss.gradient(scores, truth, weight, width, &mut self.deltas[output][..rows * width]);
+        let sum = self.loss(loss);
         let mut backward = Backward {
             layers: &self.plan.layers,
             parameters: &self.parameters,
@@ -141,12 +136,21 @@ impl Stepper {
             values: &self.values,
             deltas: &mut self.deltas,
             widths: &self.plan.widths,
-            rows,
+            rows: self.rows,
         };
         for step in self.plan.steps.iter().rev() {
             backward.step(step);
         }
         sum
+    }
+
+    /// Forward, to the loss and its gradient with respect to the outputs.
+    fn loss(&mut self, loss: Loss) -> Sum {
+        self.forward();
+        let (output, width) = (self.plan.output, self.outputs());
+        let size = self.rows * width;
+        let (scores, delta) = (&self.values[output][..size], &mut self.deltas[output][..size]);
+        loss.gradient(scores, &self.truth[..size], &self.weight[..self.rows], width, delta)
     }
 
     /// The outputs for the batch, row by row.
@@ -162,10 +166,7 @@ impl Stepper {
         let mut sum = Sum::default();
         for start in (0..data.rows()).step_by(self.capacity.max(1)) {
             self.load(data, start..data.rows().min(start + self.capacity));
-            self.forward();
-            let width = self.outputs();
-            let scores = &self.values[self.plan.output][..self.rows * width];
-            sum += loss.sum(scores, &self.truth[..self.rows * width], &self.weight[..self.rows], width);
+            sum += self.loss(loss);
         }
         sum
     }
