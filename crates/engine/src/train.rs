@@ -1,0 +1,34 @@
+//! From settings and rows to a trained network.
+//!
+//! [`initial_network`] builds a network, [`train`] runs Algorithm 1 on it, and [`Stepper`] is its engine: one step is
+//! [`load`](Stepper::load), [`gradient`](Stepper::gradient), [`apply`](Stepper::apply). See docs/training.md.
+
+// Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
+#![allow(clippy::inline_always)]
+
+mod build;
+mod checkpoint;
+mod error;
+mod exp;
+mod kernel;
+mod loss;
+mod observe;
+mod optimiser;
+mod pass;
+mod plan;
+mod run;
+mod settings;
+mod standard;
+mod stepper;
+
+pub use build::initial_network;
+pub use checkpoint::{CheckpointError, CheckpointSettings};
+pub use error::TrainError;
+pub use loss::{Loss, Sum};
+pub use observe::{EpochRecord, Observer, Silent, StopReason};
+pub use optimiser::Optimiser;
+pub use plan::PlanError;
+pub use run::{Run, Start, Trained, train};
+pub use settings::{ActivationName, Enforce, NetworkSettings, OptimiserName, SettingsError, TrainSettings, Update};
+pub use standard::Standard;
+pub use stepper::{LastLayer, Prepared, Stepper};

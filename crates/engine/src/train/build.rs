@@ -1,0 +1,108 @@
+//! Column ranges and `[network]` enter; a network with random weights leaves.
+
+use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::NetworkSettings;
+
+/// A network for columns with these ranges: scaling to [0, 1], the hidden layers, and a dense last layer that also reads the
+/// scaled columns `skip`.
+///
+/// Weights are uniform with the variance of He et al. (2015): 2 / inputs before a relu, 1 / inputs elsewhere; biases are 0. A
+/// range without width is shifted only. Without hidden layers the last layer reads every column already, and `skip` adds none.
+///
+/// # Panics
+/// If `skip` names a column that `ranges` does not have.
+pub fn initial_network(ranges: &[(f32, f32)], skip: &[usize], outputs: usize, settings: &NetworkSettings, seed: u64) -> Network {
+    assert!(skip.iter().all(|&column| column < ranges.len()), "skip columns are input columns");
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let activation = Activation::from(settings.activation);
+    let mut network = Network { inputs: ranges.len(), nodes: Vec::new() };
+    let scaled = push(&mut network, scaling(ranges), vec![0]);
+
+    let (mut value, mut width) = (scaled, ranges.len());
+    for &units in &settings.hidden {
+        let gain = if activation == Activation::Relu { 2.0 } else { 1.0 };
+        value = push(&mut network, dense(&mut rng, units, width, gain), vec![value]);
+        value = push(&mut network, Op::Act(activation), vec![value]);
+        width = units;
+    }
+    if !skip.is_empty() && !settings.hidden.is_empty() {
+        let skipped = push(&mut network, Op::Select(skip.to_vec()), vec![scaled]);
+        value = push(&mut network, Op::Concat, vec![value, skipped]);
+        width += skip.len();
+    }
+    push(&mut network, dense(&mut rng, outputs, width, 1.0), vec![value]);
+    network
+}
+
+/// Adds a node and returns the index of its value.
+fn push(network: &mut Network, op: Op, from: Vec<usize>) -> usize {
+    network.nodes.push(Node { op, from });
+    network.nodes.len()
+}
+
+/// `(x - lo) / (hi - lo)` as `x * scale + shift`.
+fn scaling(ranges: &[(f32, f32)]) -> Op {
+    let (scale, shift) = ranges
+        .iter()
+        .map(|&(lo, hi)| {
+            let width = f64::from(hi) - f64::from(lo);
+            let factor = (1.0 / width) as f32;
+            if width > 0.0 && factor.is_finite() { (factor, (-f64::from(lo) / width) as f32) } else { (1.0, -lo) }
+        })
+        .unzip();
+    Op::Affine { scale, shift }
+}
+
+fn dense(rng: &mut ChaCha8Rng, outputs: usize, inputs: usize, gain: f32) -> Op {
+    // A uniform value in [-b, b] has variance b^2 / 3.
+    let bound = (3.0 * gain / inputs.max(1) as f32).sqrt();
+    let data = (0..outputs * inputs).map(|_| (rng.random::<f32>() * 2.0 - 1.0) * bound).collect();
+    Op::Dense { w: Matrix { rows: outputs, cols: inputs, data }, b: vec![0.0; outputs] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_stand_in_the_promised_order() {
+        let settings = NetworkSettings { hidden: vec![4, 3], ..NetworkSettings::default() };
+        let network = initial_network(&[(0.0, 10.0), (5.0, 5.0), (-1.0, 1.0)], &[2, 0], 2, &settings, 1);
+        let names: Vec<_> = network
+            .nodes
+            .iter()
+            .map(|node| match &node.op {
+                Op::Affine { .. } => "affine".to_string(),
+                Op::Dense { w, .. } => format!("dense {}x{}", w.rows, w.cols),
+                Op::Act(_) => "act".into(),
+                Op::Select(columns) => format!("select {columns:?}"),
+                Op::Concat => format!("concat {:?}", node.from),
+                Op::Gate => "gate".into(),
+            })
+            .collect();
+        assert_eq!(names, ["affine", "dense 4x3", "act", "dense 3x4", "act", "select [2, 0]", "concat [5, 6]", "dense 2x5"]);
+        let Op::Affine { scale, shift } = &network.nodes[0].op else { panic!("the first node scales") };
+        assert_eq!((scale.as_slice(), shift.as_slice()), (&[0.1, 1.0, 0.5][..], &[0.0, -5.0, 0.5][..]));
+    }
+
+    #[test]
+    fn a_seed_decides_the_weights_and_their_spread_is_he() {
+        let settings = NetworkSettings { hidden: vec![200], ..NetworkSettings::default() };
+        let ranges = vec![(0.0, 1.0); 100];
+        let network = initial_network(&ranges, &[], 1, &settings, 7);
+        assert_eq!(network, initial_network(&ranges, &[], 1, &settings, 7));
+        assert_ne!(network, initial_network(&ranges, &[], 1, &settings, 8));
+        let Op::Dense { w, .. } = &network.nodes[1].op else { panic!("the second node is dense") };
+        let variance = w.data.iter().map(|x| x * x).sum::<f32>() / w.data.len() as f32;
+        assert!((variance - 2.0 / 100.0).abs() < 0.001, "{variance}");
+    }
+
+    #[test]
+    fn a_linear_model_has_no_concat() {
+        let settings = NetworkSettings { hidden: vec![], ..NetworkSettings::default() };
+        assert_eq!(initial_network(&[(0.0, 1.0); 3], &[1], 2, &settings, 0).nodes.len(), 2);
+    }
+}

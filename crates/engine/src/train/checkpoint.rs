@@ -1,0 +1,251 @@
+//! The state of a run at an epoch's end enters a file, whole or not at all, and leaves it again.
+//!
+//! The file: `DSADECKP`, version (u32), fingerprint (32 bytes), the state, and the SHA-256 of all that; little-endian, lists with
+//! their length (u64) before them.
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::EpochRecord;
+
+const MAGIC: &[u8; 8] = b"DSADECKP";
+const VERSION: u32 = 1;
+
+/// Where and how often to save a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckpointSettings {
+    /// The file.
+    pub path: PathBuf,
+    /// Save at the end of an epoch if this long has passed since the last save. Default 1 s.
+    pub every: Duration,
+    /// Go on from the file instead of starting anew.
+    pub resume: bool,
+    /// What the run is about ([`Run::fingerprint`](super::Run::fingerprint)): a file with another one is refused.
+    pub fingerprint: [u8; 32],
+}
+
+impl CheckpointSettings {
+    /// Saves to `path` every second, starting anew.
+    pub fn new(path: impl Into<PathBuf>, fingerprint: [u8; 32]) -> Self {
+        Self { path: path.into(), every: Duration::from_secs(1), resume: false, fingerprint }
+    }
+}
+
+/// Why a checkpoint could not be written or read.
+#[derive(Debug, Error)]
+pub enum CheckpointError {
+    /// It could not be written; an earlier one is left as it was.
+    #[error("cannot write the checkpoint {}: {source}; an earlier one, if any, is intact", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// There is none.
+    #[error("there is no checkpoint {}: start without --resume", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It could not be read.
+    #[error("cannot read the checkpoint {}: {source}; or start without --resume", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It is some other file.
+    #[error("{} is not a checkpoint: start without --resume", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is of another version.
+    #[error("the checkpoint {} has version {found}, this program reads version {VERSION}: start without --resume", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// It is cut off or altered.
+    #[error("the checkpoint {} is damaged: start without --resume", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is of another run.
+    #[error("the checkpoint {} is of a run with other settings, data or network: start without --resume", path.display())]
+    OtherRun {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// A run at the end of an epoch; all that the rest of the run depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// Epochs done.
+    pub epoch: usize,
+    /// Steps of the optimiser.
+    pub steps: u64,
+    /// The parameters.
+    pub parameters: Vec<f32>,
+    /// The optimiser's first memory.
+    pub first: Vec<f32>,
+    /// The optimiser's second memory.
+    pub second: Vec<f32>,
+    /// The parameters of the best epoch; the initial ones before there is one.
+    pub best: Vec<f32>,
+    /// What each epoch told.
+    pub records: Vec<EpochRecord>,
+}
+
+/// Saves states when it is time.
+#[derive(Debug)]
+pub struct Keeper<'a> {
+    settings: Option<&'a CheckpointSettings>,
+    saved: Instant,
+}
+
+impl<'a> Keeper<'a> {
+    /// A keeper that has just saved.
+    pub fn new(settings: Option<&'a CheckpointSettings>) -> Self {
+        Self { settings, saved: Instant::now() }
+    }
+
+    /// The state to go on from, if that is asked for; it must be as large as `fresh`.
+    pub fn resume(&self, fresh: State) -> Result<State, CheckpointError> {
+        let Some(settings) = self.settings.filter(|settings| settings.resume) else { return Ok(fresh) };
+        let path = &settings.path;
+        let bytes = std::fs::read(path).map_err(|source| match source.kind() {
+            ErrorKind::NotFound => CheckpointError::Missing { path: path.clone() },
+            _ => CheckpointError::Read { path: path.clone(), source },
+        })?;
+        let state = decode(&bytes, &settings.fingerprint, path)?;
+        let sizes = |s: &State| [s.parameters.len(), s.first.len(), s.second.len(), s.best.len()];
+        if sizes(&state) == sizes(&fresh) { Ok(state) } else { Err(CheckpointError::OtherRun { path: path.clone() }) }
+    }
+
+    /// Saves if the interval has passed.
+    pub fn epoch_ended(&mut self, state: &State) -> Result<(), CheckpointError> {
+        let due = self.settings.is_some_and(|settings| self.saved.elapsed() >= settings.every);
+        if due { self.save(state) } else { Ok(()) }
+    }
+
+    /// Saves now.
+    pub fn save(&mut self, state: &State) -> Result<(), CheckpointError> {
+        let Some(CheckpointSettings { path, fingerprint, .. }) = self.settings else { return Ok(()) };
+        replace(path, &encode(state, fingerprint)).map_err(|source| CheckpointError::Write { path: path.clone(), source })?;
+        self.saved = Instant::now();
+        Ok(())
+    }
+}
+
+/// Writes beside `path` and renames, so that `path` always holds a whole file.
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn encode(state: &State, fingerprint: &[u8; 32]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.extend(MAGIC);
+    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend(fingerprint);
+    bytes.extend((state.epoch as u64).to_le_bytes());
+    bytes.extend(state.steps.to_le_bytes());
+    for list in [&state.parameters, &state.first, &state.second, &state.best] {
+        bytes.extend((list.len() as u64).to_le_bytes());
+        bytes.extend(list.iter().flat_map(|x| x.to_le_bytes()));
+    }
+    bytes.extend((state.records.len() as u64).to_le_bytes());
+    for record in &state.records {
+        bytes.extend((record.epoch as u64).to_le_bytes());
+        bytes.push(u8::from(record.best) | u8::from(record.validation_loss.is_some()) << 1);
+        for number in [record.train_loss, record.validation_loss.unwrap_or(0.0), record.seconds] {
+            bytes.extend(number.to_le_bytes());
+        }
+    }
+    let sum = Sha256::digest(&bytes);
+    bytes.extend(sum);
+    bytes
+}
+
+fn decode(bytes: &[u8], fingerprint: &[u8; 32], path: &Path) -> Result<State, CheckpointError> {
+    let path = || path.to_path_buf();
+    let damaged = || CheckpointError::Damaged { path: path() };
+    let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| CheckpointError::Foreign { path: path() })?;
+    let (version, _) = rest.split_first_chunk().ok_or_else(damaged)?;
+    let found = u32::from_le_bytes(*version);
+    if found != VERSION {
+        return Err(CheckpointError::Version { path: path(), found });
+    }
+    let (content, sum) = bytes.split_last_chunk::<32>().ok_or_else(damaged)?;
+    if Sha256::digest(content).as_slice() != sum {
+        return Err(damaged());
+    }
+    let mut reader = Reader(content.get(12..).ok_or_else(damaged)?);
+    if reader.take::<32>().ok_or_else(damaged)? != *fingerprint {
+        return Err(CheckpointError::OtherRun { path: path() });
+    }
+    reader.state().filter(|_| reader.0.is_empty()).ok_or_else(damaged)
+}
+
+/// What is still to be read.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, tail) = self.0.split_first_chunk()?;
+        self.0 = tail;
+        Some(*head)
+    }
+
+    fn count(&mut self) -> Option<usize> {
+        usize::try_from(u64::from_le_bytes(self.take()?)).ok()
+    }
+
+    fn float(&mut self) -> Option<f64> {
+        self.take().map(f64::from_le_bytes)
+    }
+
+    fn list(&mut self) -> Option<Vec<f32>> {
+        let (head, tail) = self.0.split_at_checked(8)?.1.split_at_checked(Reader(self.0).count()?.checked_mul(4)?)?;
+        self.0 = tail;
+        Some(head.as_chunks().0.iter().map(|&x| f32::from_le_bytes(x)).collect())
+    }
+
+    fn record(&mut self) -> Option<EpochRecord> {
+        let epoch = self.count()?;
+        let [flags] = self.take()?;
+        let (train_loss, validation_loss, seconds) = (self.float()?, self.float()?, self.float()?);
+        let validation_loss = (flags & 2 != 0).then_some(validation_loss);
+        Some(EpochRecord { epoch, train_loss, validation_loss, best: flags & 1 != 0, seconds })
+    }
+
+    fn state(&mut self) -> Option<State> {
+        Some(State {
+            epoch: self.count()?,
+            steps: u64::from_le_bytes(self.take()?),
+            parameters: self.list()?,
+            first: self.list()?,
+            second: self.list()?,
+            best: self.list()?,
+            records: (0..self.count()?).map(|_| self.record()).collect::<Option<_>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

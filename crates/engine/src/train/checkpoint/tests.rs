@@ -1,0 +1,90 @@
+use super::*;
+
+fn state() -> State {
+    State {
+        epoch: 2,
+        steps: 17,
+        parameters: vec![1.0, -2.5, f32::MIN_POSITIVE],
+        first: vec![0.5; 3],
+        second: vec![],
+        best: vec![3.0; 3],
+        records: vec![
+            EpochRecord { epoch: 1, train_loss: 0.5, validation_loss: None, best: true, seconds: 0.1 },
+            EpochRecord { epoch: 2, train_loss: 0.25, validation_loss: Some(0.75), best: false, seconds: 0.2 },
+        ],
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<State, CheckpointError> {
+    decode(bytes, &[7; 32], Path::new("run.ckpt"))
+}
+
+#[test]
+fn what_was_written_is_read() {
+    assert_eq!(read(&encode(&state(), &[7; 32])).unwrap(), state());
+}
+
+#[test]
+fn every_cut_and_every_changed_byte_is_refused() {
+    let bytes = encode(&state(), &[7; 32]);
+    for end in 0..bytes.len() {
+        assert!(read(&bytes[..end]).is_err(), "cut at {end}");
+        let mut changed = bytes.clone();
+        changed[end] ^= 1;
+        assert!(read(&changed).is_err(), "changed at {end}");
+    }
+}
+
+#[test]
+fn refusals_say_what_is_wrong_and_what_to_do() {
+    let bytes = encode(&state(), &[7; 32]);
+    let mut newer = bytes.clone();
+    newer[8] = 9;
+    let other = encode(&state(), &[8; 32]);
+    for (bytes, message) in [
+        (&b"id,income\n1,2\n"[..], "run.ckpt is not a checkpoint: start without --resume"),
+        (&bytes[..60], "the checkpoint run.ckpt is damaged: start without --resume"),
+        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 1: start without --resume"),
+        (&other, "the checkpoint run.ckpt is of a run with other settings, data or network: start without --resume"),
+    ] {
+        assert_eq!(read(bytes).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn a_list_longer_than_the_file_is_refused_without_allocating_it() {
+    let mut bytes = encode(&state(), &[7; 32]);
+    bytes.truncate(bytes.len() - 32);
+    bytes[60..68].copy_from_slice(&u64::MAX.to_le_bytes());
+    let sum = Sha256::digest(&bytes);
+    bytes.extend(sum);
+    assert!(matches!(read(&bytes), Err(CheckpointError::Damaged { .. })));
+}
+
+#[test]
+fn a_failed_write_leaves_the_earlier_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.ckpt");
+    let settings = CheckpointSettings { resume: true, ..CheckpointSettings::new(&path, [7; 32]) };
+    Keeper::new(Some(&settings)).save(&state()).unwrap();
+    // One fails before the first byte, one at the rename.
+    std::fs::create_dir(directory.path().join("taken")).unwrap();
+    for name in ["missing/run.ckpt", "taken"] {
+        let blocked = CheckpointSettings::new(directory.path().join(name), [7; 32]);
+        assert!(matches!(Keeper::new(Some(&blocked)).save(&state()), Err(CheckpointError::Write { .. })));
+    }
+    assert_eq!(Keeper::new(Some(&settings)).resume(state()).unwrap(), state());
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "no temporary file is left");
+}
+
+#[test]
+fn a_missing_file_and_another_size_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.ckpt");
+    let settings = CheckpointSettings { resume: true, ..CheckpointSettings::new(&path, [7; 32]) };
+    let mut keeper = Keeper::new(Some(&settings));
+    assert!(matches!(keeper.resume(state()), Err(CheckpointError::Missing { .. })));
+    keeper.save(&state()).unwrap();
+    let larger = State { parameters: vec![0.0; 4], ..state() };
+    assert!(matches!(keeper.resume(larger), Err(CheckpointError::OtherRun { .. })));
+}

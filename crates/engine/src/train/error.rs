@@ -1,0 +1,105 @@
+//! What a training run refuses before it starts.
+
+use deepsade_net::Matrix;
+use thiserror::Error;
+
+use super::plan::PlanError;
+use super::{CheckpointError, Enforce, Run, SettingsError, Stepper};
+use crate::data::Dataset;
+
+/// A run that cannot start, or cannot be saved.
+#[derive(Debug, Error)]
+pub enum TrainError {
+    /// A setting outside its range.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A network that cannot be trained.
+    #[error(transparent)]
+    Network(#[from] PlanError),
+    /// A checkpoint that cannot be written or read.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// Rules are to be enforced, which plain training does not do.
+    #[error("train.enforce = \"{}\": this training does not enforce rules yet; use \"none\"", format!("{enforce:?}").to_lowercase())]
+    EnforceUnavailable {
+        /// What was asked for.
+        enforce: Enforce,
+    },
+    /// Nothing to learn from.
+    #[error("the training data have no row with a weight above 0")]
+    NoRows,
+    /// Data that do not fit the network, or each other.
+    #[error("the {set} data have {what} {found}, expected {expected}")]
+    Shape {
+        /// `training` or `validation`.
+        set: &'static str,
+        /// What is counted.
+        what: &'static str,
+        /// By the network, or by the rest of the data.
+        expected: usize,
+        /// In the data.
+        found: usize,
+    },
+    /// A value that is not a number, or infinite.
+    #[error("the {set} data have {value} as {what} of row {row}, column {column}; counted from 0")]
+    NotFinite {
+        /// `training` or `validation`.
+        set: &'static str,
+        /// `input` or `target`.
+        what: &'static str,
+        /// The row.
+        row: usize,
+        /// The column.
+        column: usize,
+        /// The value.
+        value: f32,
+    },
+    /// A weight that is negative or not finite.
+    #[error("the {set} data have weight {value} in row {row}, counted from 0: must be 0 or above and finite")]
+    Weight {
+        /// `training` or `validation`.
+        set: &'static str,
+        /// The row.
+        row: usize,
+        /// The weight.
+        value: f32,
+    },
+}
+
+/// Refuses data that do not fit the network, or hold values that are not finite.
+pub(super) fn check_data(run: &Run, stepper: &Stepper) -> Result<(), TrainError> {
+    check_set("training", run.train, run.network.inputs, stepper.outputs())?;
+    if !run.train.weight.iter().any(|&v| v > 0.0) {
+        return Err(TrainError::NoRows);
+    }
+    // An empty set need not have columns.
+    if run.validation.weight.is_empty() && run.validation.x.rows == 0 {
+        return Ok(());
+    }
+    check_set("validation", run.validation, run.network.inputs, stepper.outputs())
+}
+
+fn check_set(set: &'static str, data: &Dataset, inputs: usize, outputs: usize) -> Result<(), TrainError> {
+    let rows = data.weight.len();
+    for (what, expected, found) in [
+        ("input columns:", inputs, data.x.cols),
+        ("target columns:", outputs, data.y.cols),
+        ("rows of inputs:", rows, data.x.rows),
+        ("rows of targets:", rows, data.y.rows),
+        ("input values:", rows * inputs, data.x.data.len()),
+        ("target values:", rows * outputs, data.y.data.len()),
+    ] {
+        if found != expected {
+            return Err(TrainError::Shape { set, what, expected, found });
+        }
+    }
+    for (what, Matrix { cols, data, .. }) in [("input", &data.x), ("target", &data.y)] {
+        if let Some(i) = data.iter().position(|x| !x.is_finite()) {
+            return Err(TrainError::NotFinite { set, what, row: i / cols, column: i % cols, value: data[i] });
+        }
+    }
+    match data.weight.iter().position(|v| !(v.is_finite() && *v >= 0.0)) {
+        Some(row) => Err(TrainError::Weight { set, row, value: data.weight[row] }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,77 @@
+//! What a training run tells while it goes on, and how it ends.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One pass over the training rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EpochRecord {
+    /// Which pass, from 1.
+    pub epoch: usize,
+    /// Mean loss of its batches, each before its own step.
+    pub train_loss: f64,
+    /// Loss of the validation rows after it; `None` if there are none.
+    pub validation_loss: Option<f64>,
+    /// Whether it is the best so far: by validation loss, or by training loss if there are no validation rows.
+    pub best: bool,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl EpochRecord {
+    /// The loss by which epochs are compared.
+    pub fn score(&self) -> f64 {
+        self.validation_loss.unwrap_or(self.train_loss)
+    }
+}
+
+/// Who watches a run, and may stop it.
+pub trait Observer {
+    /// An epoch has ended.
+    fn epoch(&mut self, _record: &EpochRecord) {}
+
+    /// This many rows of the present epoch are done. Called after each batch: be quick.
+    fn progress(&mut self, _done_rows: usize, _total_rows: usize) {}
+
+    /// Whether to stop now. Asked before each batch.
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// Watches nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// All epochs were run.
+    Finished,
+    /// No better loss for as many epochs as `patience` says.
+    EarlyStopped,
+    /// The observer asked for it.
+    Interrupted,
+    /// A loss or a parameter was not finite any more.
+    Diverged {
+        /// In which epoch.
+        epoch: usize,
+    },
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StopReason::Finished => write!(f, "all epochs were run"),
+            StopReason::EarlyStopped => write!(f, "stopped early: the loss got no better"),
+            StopReason::Interrupted => write!(f, "interrupted"),
+            StopReason::Diverged { epoch } => {
+                write!(f, "diverged in epoch {epoch}: the loss is not finite; try a smaller train.learning_rate")
+            }
+        }
+    }
+}

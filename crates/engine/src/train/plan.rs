@@ -1,0 +1,366 @@
+//! A network enters; a plan of steps leaves: shapes checked, buffers assigned, and for each step where its gradient goes.
+
+use std::ops::Range;
+
+use deepsade_net::{Activation, Network, Op};
+use thiserror::Error;
+
+/// A network that cannot be trained; nodes count from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// A node reads a value that is not before its own.
+    #[error("node {node} ({op}) reads value {value}, but only values 0 to {node} are before it")]
+    Reference {
+        /// The node.
+        node: usize,
+        /// Its operation.
+        op: &'static str,
+        /// The value it asks for.
+        value: usize,
+    },
+    /// A node reads too many or too few values.
+    #[error("node {node} ({op}) reads {found} values, expected {expected}")]
+    Arity {
+        /// The node.
+        node: usize,
+        /// Its operation.
+        op: &'static str,
+        /// How many it should read.
+        expected: &'static str,
+        /// How many it reads.
+        found: usize,
+    },
+    /// A node's constants do not fit what it reads.
+    #[error("node {node} ({op}) expects a value {expected} wide and reads one {found} wide")]
+    Width {
+        /// The node.
+        node: usize,
+        /// Its operation.
+        op: &'static str,
+        /// The width it is made for.
+        expected: usize,
+        /// The width it reads.
+        found: usize,
+    },
+    /// Weights, bias, scale or shift disagree in length.
+    #[error("node {node} ({op}): {what} has {found} values, expected {expected}")]
+    Constants {
+        /// The node.
+        node: usize,
+        /// Its operation.
+        op: &'static str,
+        /// Which constant.
+        what: &'static str,
+        /// Its length by the node's other constants.
+        expected: usize,
+        /// Its length.
+        found: usize,
+    },
+    /// A column that is not there.
+    #[error("node {node} (select) takes column {column} of a value {width} wide")]
+    Column {
+        /// The node.
+        node: usize,
+        /// The column.
+        column: usize,
+        /// The width of the value.
+        width: usize,
+    },
+    /// No dense layer leads to the output, or the output has no columns.
+    #[error("no dense layer leads to the network's output, so there is nothing to train")]
+    NothingToTrain,
+}
+
+/// What a step computes.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// `x * scale + shift`
+    Affine { scale: Vec<f32>, shift: Vec<f32> },
+    /// `W x + b`, with the parameters of layer `layer`.
+    Dense { layer: usize },
+    /// The activation; in place if it reads the slot it writes.
+    Act(Activation),
+    /// Some columns.
+    Select(Vec<usize>),
+    /// Side by side.
+    Concat,
+    /// The first times the single column of the second.
+    Gate,
+}
+
+/// Where the gradient with respect to a value goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// Nowhere: the value does not depend on a parameter.
+    Stop,
+    /// It is the first to arrive in the buffer.
+    Write,
+    /// It adds to what arrived before.
+    Add,
+}
+
+/// A value that a step reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Source {
+    /// Its buffer.
+    pub slot: usize,
+    /// Its gradient.
+    pub flow: Flow,
+}
+
+/// One step, in the order of the network's nodes.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// What is computed.
+    pub work: Work,
+    /// The values read.
+    pub from: Vec<Source>,
+    /// The buffer written; after all it reads, or the one it reads.
+    pub to: usize,
+}
+
+/// A dense layer's place in the flat parameters: the weights, row by row, then the bias.
+#[derive(Debug, Clone, Copy)]
+pub struct Layer {
+    /// The network's node.
+    pub node: usize,
+    /// Where its weights start.
+    pub start: usize,
+    /// Width of what it computes.
+    pub outputs: usize,
+    /// Width of what it reads.
+    pub inputs: usize,
+}
+
+impl Layer {
+    /// Its weights.
+    pub fn w(&self) -> Range<usize> {
+        self.start..self.start + self.outputs * self.inputs
+    }
+
+    /// Its bias.
+    pub fn b(&self) -> Range<usize> {
+        self.w().end..self.w().end + self.outputs
+    }
+}
+
+/// How a change of units of the outputs can be moved into the last dense layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Units {
+    /// The layer computes the outputs: factor and offset.
+    Affine,
+    /// A gate follows it: a factor only, an offset would be gated too.
+    Factor,
+    /// Something else follows it.
+    Fixed,
+}
+
+/// The steps of a network. Slot 0 is its input.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Steps that depend on no parameter: run once for a whole dataset.
+    pub prelude: Vec<Step>,
+    /// All other steps.
+    pub steps: Vec<Step>,
+    /// Width of each slot.
+    pub widths: Vec<usize>,
+    /// The slots that `steps` read and do not write.
+    pub tables: Vec<usize>,
+    /// The dense layers among `steps`, in order.
+    pub layers: Vec<Layer>,
+    /// How many parameters they have.
+    pub parameters: usize,
+    /// The slot of the network's output.
+    pub output: usize,
+    /// What the last layer can take over.
+    pub units: Units,
+}
+
+impl Plan {
+    /// Checks the network and lays it out.
+    pub fn new(network: &Network) -> Result<Self, PlanError> {
+        let value_widths = widths(network)?;
+        let used = used(network);
+        let readers = readers(network, &used);
+        let mut plan = Self {
+            prelude: Vec::new(),
+            steps: Vec::new(),
+            widths: vec![network.inputs],
+            tables: Vec::new(),
+            layers: Vec::new(),
+            parameters: 0,
+            output: 0,
+            units: Units::Fixed,
+        };
+        // Slot of each value, and whether the value depends on a parameter.
+        let mut slots = vec![0];
+        let mut trained = vec![false];
+        for (k, node) in network.nodes.iter().enumerate() {
+            let depends = matches!(node.op, Op::Dense { .. }) || node.from.iter().any(|&v| trained[v]);
+            let from: Vec<_> = node.from.iter().map(|&v| Source { slot: slots[v], flow: Flow::Stop }).collect();
+            trained.push(depends && used[k + 1]);
+            if !used[k + 1] {
+                slots.push(0);
+                continue;
+            }
+            // An activation needs only its own result to be differentiated, so it may overwrite what it alone reads,
+            // unless that is the result of another activation.
+            let in_place = matches!(node.op, Op::Act(_))
+                && node.from.iter().all(|&v| trained[v] && readers[v] == 1 && !matches!(network.nodes[v - 1].op, Op::Act(_)));
+            let to = if in_place { from[0].slot } else { plan.widths.len() };
+            if !in_place {
+                plan.widths.push(value_widths[k + 1]);
+            }
+            slots.push(to);
+            let step = Step { work: plan.work(k, &node.op), from, to };
+            if depends { plan.steps.push(step) } else { plan.prelude.push(step) }
+        }
+        plan.output = slots[network.nodes.len()];
+        if !trained[network.nodes.len()] || plan.widths[plan.output] == 0 {
+            return Err(PlanError::NothingToTrain);
+        }
+        plan.units = units(network, &readers);
+        plan.direct_gradients();
+        Ok(plan)
+    }
+
+    /// The last dense layer.
+    pub fn last(&self) -> Layer {
+        self.layers[self.layers.len() - 1]
+    }
+
+    fn work(&mut self, node: usize, op: &Op) -> Work {
+        match op {
+            Op::Affine { scale, shift } => Work::Affine { scale: scale.clone(), shift: shift.clone() },
+            Op::Dense { w, .. } => {
+                let layer = Layer { node, start: self.parameters, outputs: w.rows, inputs: w.cols };
+                self.parameters = layer.b().end;
+                self.layers.push(layer);
+                Work::Dense { layer: self.layers.len() - 1 }
+            }
+            Op::Act(activation) => Work::Act(*activation),
+            Op::Select(columns) => Work::Select(columns.clone()),
+            Op::Concat => Work::Concat,
+            Op::Gate => Work::Gate,
+        }
+    }
+
+    /// Decides every [`Flow`]: gradients arrive from the last step to the first.
+    fn direct_gradients(&mut self) {
+        let mut written = vec![false; self.widths.len()];
+        let mut moving = vec![false; self.widths.len()];
+        for step in &self.steps {
+            moving[step.to] = true;
+        }
+        for step in self.steps.iter_mut().rev() {
+            for source in step.from.iter_mut().filter(|source| source.slot != step.to) {
+                if moving[source.slot] {
+                    source.flow = if written[source.slot] { Flow::Add } else { Flow::Write };
+                    written[source.slot] = true;
+                } else if !self.tables.contains(&source.slot) {
+                    self.tables.push(source.slot);
+                }
+            }
+        }
+        self.tables.sort_unstable();
+    }
+}
+
+fn name(op: &Op) -> &'static str {
+    match op {
+        Op::Affine { .. } => "affine",
+        Op::Dense { .. } => "dense",
+        Op::Act(_) => "activation",
+        Op::Select(_) => "select",
+        Op::Concat => "concat",
+        Op::Gate => "gate",
+    }
+}
+
+/// Width of every value; refuses nodes that do not fit.
+fn widths(network: &Network) -> Result<Vec<usize>, PlanError> {
+    let mut widths = vec![network.inputs];
+    for (k, node) in network.nodes.iter().enumerate() {
+        let op = name(&node.op);
+        if let Some(&value) = node.from.iter().find(|&&value| value > k) {
+            return Err(PlanError::Reference { node: k, op, value });
+        }
+        let (fits, expected) = match node.op {
+            Op::Concat => (!node.from.is_empty(), "at least 1"),
+            Op::Gate => (node.from.len() == 2, "2"),
+            _ => (node.from.len() == 1, "1"),
+        };
+        if !fits {
+            return Err(PlanError::Arity { node: k, op, expected, found: node.from.len() });
+        }
+        let read: Vec<usize> = node.from.iter().map(|&v| widths[v]).collect();
+        let reads = |expected: usize, found: usize| {
+            if found == expected { Ok(()) } else { Err(PlanError::Width { node: k, op, expected, found }) }
+        };
+        let has = |what, expected: usize, found: usize| {
+            if found == expected { Ok(()) } else { Err(PlanError::Constants { node: k, op, what, expected, found }) }
+        };
+        widths.push(match &node.op {
+            Op::Affine { scale, shift } => {
+                has("shift", scale.len(), shift.len())?;
+                reads(scale.len(), read[0])?;
+                read[0]
+            }
+            Op::Dense { w, b } => {
+                has("the weights", w.rows * w.cols, w.data.len())?;
+                has("the bias", w.rows, b.len())?;
+                reads(w.cols, read[0])?;
+                w.rows
+            }
+            Op::Act(_) => read[0],
+            Op::Select(columns) => {
+                if let Some(&column) = columns.iter().find(|&&column| column >= read[0]) {
+                    return Err(PlanError::Column { node: k, column, width: read[0] });
+                }
+                columns.len()
+            }
+            Op::Concat => read.iter().sum(),
+            Op::Gate => {
+                reads(1, read[1])?;
+                read[0]
+            }
+        });
+    }
+    Ok(widths)
+}
+
+/// Which values lead to the output.
+fn used(network: &Network) -> Vec<bool> {
+    let mut used = vec![false; network.nodes.len() + 1];
+    used[network.nodes.len()] = true;
+    for (k, node) in network.nodes.iter().enumerate().rev() {
+        if used[k + 1] {
+            node.from.iter().for_each(|&v| used[v] = true);
+        }
+    }
+    used
+}
+
+/// How often each value is read on the way to the output.
+fn readers(network: &Network, used: &[bool]) -> Vec<usize> {
+    let mut readers = vec![0; network.nodes.len() + 1];
+    for (k, node) in network.nodes.iter().enumerate() {
+        if used[k + 1] {
+            node.from.iter().for_each(|&v| readers[v] += 1);
+        }
+    }
+    readers
+}
+
+fn units(network: &Network, readers: &[usize]) -> Units {
+    let is_dense = |value: usize| value > 0 && matches!(network.nodes[value - 1].op, Op::Dense { .. });
+    match network.nodes.last() {
+        Some(node) if matches!(node.op, Op::Dense { .. }) => Units::Affine,
+        // The gate's factor must not itself come out of the layer that is rescaled, nor the layer be read elsewhere.
+        Some(node) if matches!(node.op, Op::Gate) && is_dense(node.from[0]) && readers[node.from[0]] == 1 => {
+            let later_dense = (node.from[0] + 1..=network.nodes.len()).any(is_dense);
+            if later_dense { Units::Fixed } else { Units::Factor }
+        }
+        _ => Units::Fixed,
+    }
+}

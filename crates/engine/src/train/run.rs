@@ -1,0 +1,241 @@
+//! A network, data and settings enter; the trained network leaves. Algorithm 1 of the paper, top to bottom.
+
+use std::time::Instant;
+
+use deepsade_net::{Matrix, Network};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::checkpoint::{Keeper, State};
+use super::error::{TrainError, check_data};
+use super::loss::Sum;
+use super::standard::Standard;
+use super::{CheckpointSettings, Enforce, EpochRecord, Loss, Observer, Optimiser, Stepper, StopReason, TrainSettings};
+use crate::data::Dataset;
+
+/// Rows evaluated at a time, at least.
+const EVALUATION_ROWS: usize = 256;
+
+/// All that decides a training run.
+#[derive(Debug, Clone)]
+pub struct Run<'a> {
+    /// Where to start.
+    pub network: Network,
+    /// How the last layer of `network` is meant.
+    pub start: Start,
+    /// What to make small.
+    pub loss: Loss,
+    /// The rows to learn from.
+    pub train: &'a Dataset,
+    /// The rows that choose the best epoch; may be empty, then the training loss does.
+    pub validation: &'a Dataset,
+    /// How.
+    pub settings: TrainSettings,
+    /// Decides the order of the rows.
+    pub seed: u64,
+    /// Whether and where to save the run.
+    pub checkpoint: Option<CheckpointSettings>,
+}
+
+/// How the last layer of the first network is meant. Only regression tells them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// Freshly initialised: taken to predict standardised targets, as random weights of size 1 do.
+    Fresh,
+    /// Already trained: it predicts raw units.
+    Warm,
+}
+
+/// The end of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trained {
+    /// The network of the best epoch, in raw units; the one that was given if no epoch ended.
+    pub network: Network,
+    /// Every epoch that ended.
+    pub records: Vec<EpochRecord>,
+    /// Which epoch the network is of.
+    pub best_epoch: Option<usize>,
+    /// Why the run ended.
+    pub stop: StopReason,
+}
+
+impl Run<'_> {
+    /// Identifies everything that decides the result: for [`CheckpointSettings::fingerprint`].
+    pub fn fingerprint(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        // The derived text is complete, and floats print with all the digits that tell them apart.
+        hash.update(format!("{:?}", (&self.network, self.start, self.loss, &self.settings, self.seed)));
+        for data in [self.train, self.validation] {
+            for Matrix { rows, cols, data } in [&data.x, &data.y] {
+                hash.update(format!("{rows} {cols}"));
+                hash_floats(&mut hash, data);
+            }
+            hash_floats(&mut hash, &data.weight);
+        }
+        hash.finalize().into()
+    }
+}
+
+fn hash_floats(hash: &mut Sha256, values: &[f32]) {
+    for x in values {
+        hash.update(x.to_le_bytes());
+    }
+}
+
+/// Trains until the epochs are done, patience ends, the observer stops it, or the loss is not finite any more.
+///
+/// ```
+/// use deepsade_engine::data::Dataset;
+/// use deepsade_engine::train::{self, Loss, NetworkSettings, Run, Silent, Start, StopReason, TrainSettings};
+/// use deepsade_net::Matrix;
+///
+/// let x = Matrix { rows: 4, cols: 1, data: vec![0.0, 1.0, 2.0, 3.0] };
+/// let y = Matrix { rows: 4, cols: 1, data: vec![1.0, 3.0, 5.0, 7.0] };
+/// let data = Dataset { x, y, weight: vec![1.0; 4] };
+/// let linear = NetworkSettings { hidden: vec![], ..NetworkSettings::default() };
+/// let run = Run {
+///     network: train::initial_network(&[(0.0, 3.0)], &[], 1, &linear, 1),
+///     start: Start::Fresh,
+///     loss: Loss::MeanSquares,
+///     train: &data,
+///     validation: &Dataset::default(),
+///     settings: TrainSettings { learning_rate: 0.05, batch: 4, epochs: 1000, ..TrainSettings::default() },
+///     seed: 1,
+///     checkpoint: None,
+/// };
+/// let trained = train::train(&run, &mut Silent)?;
+/// assert_eq!(trained.stop, StopReason::Finished);
+/// assert!(trained.records[999].train_loss < 1e-6);
+/// # Ok::<(), train::TrainError>(())
+/// ```
+pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainError> {
+    let Run { settings, loss, .. } = run;
+    settings.check()?;
+    if settings.enforce != Enforce::None {
+        return Err(TrainError::EnforceUnavailable { enforce: settings.enforce });
+    }
+    let rows = run.train.weight.len();
+    let batch = settings.batch.min(rows).max(1);
+    // f_W: the model as initialised (line 1), for standardised targets.
+    let mut stepper = Stepper::new(&run.network, batch.max(EVALUATION_ROWS))?;
+    check_data(run, &stepper)?;
+    let standard = Standard::new(run.train, *loss, &stepper);
+    if run.start == Start::Warm {
+        standard.to_standard(&mut stepper);
+    }
+    let prepared = stepper.prepare(&run.train.x, &standard.standardise(&run.train.y), &run.train.weight);
+    let validation = (!run.validation.weight.is_empty())
+        .then(|| stepper.prepare(&run.validation.x, &standard.standardise(&run.validation.y), &run.validation.weight));
+    let mut optimiser = Optimiser::new(settings, stepper.parameters().len());
+    let mut keeper = Keeper::new(run.checkpoint.as_ref());
+    let mut state = keeper.resume(initial_state(&stepper, &optimiser))?;
+    restore(&state, &mut stepper, &mut optimiser);
+    let mut order = vec![0; rows];
+
+    let stop = 'training: loop {
+        if stale(&state.records, settings.patience) {
+            break StopReason::EarlyStopped;
+        }
+        if state.epoch == settings.epochs {
+            break StopReason::Finished;
+        }
+        let epoch = state.epoch + 1;
+        let started = Instant::now();
+        shuffle(&mut order, run.seed, epoch);
+        let mut train_sum = Sum::default();
+        let mut done = 0;
+        for batch in order.chunks(batch) {
+            if observer.stop() {
+                break 'training StopReason::Interrupted;
+            }
+            // G = gradient of L at W (line 7).
+            stepper.load(&prepared, batch.iter().copied());
+            let sum = stepper.gradient(*loss);
+            if !sum.loss.is_finite() {
+                break 'training StopReason::Diverged { epoch };
+            }
+            // The last layer moves first (lines 8 to 23), then the layers before it (lines 27 to 29).
+            optimiser.begin();
+            stepper.apply(&mut optimiser, stepper.last_range());
+            stepper.apply(&mut optimiser, stepper.hidden_range());
+            train_sum += sum;
+            done += batch.len();
+            observer.progress(done, rows);
+        }
+        // Remember the best solution found (lines 24 to 26), once an epoch.
+        let validation_loss = validation.as_ref().map(|data| stepper.evaluate(*loss, data).mean());
+        let mut record = EpochRecord { epoch, train_loss: train_sum.mean(), validation_loss, best: false, seconds: 0.0 };
+        if !record.score().is_finite() || stepper.parameters().iter().any(|w| !w.is_finite()) {
+            break StopReason::Diverged { epoch };
+        }
+        record.best = best(&state.records).is_none_or(|best| record.score() < best.score());
+        record.seconds = started.elapsed().as_secs_f64();
+        save(&mut state, record, &stepper, &optimiser);
+        observer.epoch(&record);
+        keeper.epoch_ended(&state)?;
+    };
+    if stop == StopReason::Interrupted {
+        keeper.save(&state)?;
+    }
+    let best_epoch = best(&state.records).map(|record| record.epoch);
+    let network = if best_epoch.is_none() && run.start == Start::Warm {
+        run.network.clone()
+    } else {
+        stepper.parameters_mut().copy_from_slice(&state.best);
+        standard.to_raw(&mut stepper);
+        stepper.network()
+    };
+    Ok(Trained { network, records: state.records, best_epoch, stop })
+}
+
+fn initial_state(stepper: &Stepper, optimiser: &Optimiser) -> State {
+    State {
+        epoch: 0,
+        steps: 0,
+        parameters: stepper.parameters().to_vec(),
+        first: optimiser.first.clone(),
+        second: optimiser.second.clone(),
+        best: stepper.parameters().to_vec(),
+        records: Vec::new(),
+    }
+}
+
+fn restore(state: &State, stepper: &mut Stepper, optimiser: &mut Optimiser) {
+    stepper.parameters_mut().copy_from_slice(&state.parameters);
+    optimiser.first.copy_from_slice(&state.first);
+    optimiser.second.copy_from_slice(&state.second);
+    optimiser.steps = state.steps;
+}
+
+fn save(state: &mut State, record: EpochRecord, stepper: &Stepper, optimiser: &Optimiser) {
+    state.epoch = record.epoch;
+    state.steps = optimiser.steps;
+    state.parameters.copy_from_slice(stepper.parameters());
+    state.first.copy_from_slice(&optimiser.first);
+    state.second.copy_from_slice(&optimiser.second);
+    if record.best {
+        state.best.copy_from_slice(stepper.parameters());
+    }
+    state.records.push(record);
+}
+
+/// The order of the rows in an epoch: a function of seed and epoch alone, so that a resumed run needs no generator's state.
+fn shuffle(order: &mut [usize], seed: u64, epoch: usize) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(epoch as u64);
+    order.iter_mut().enumerate().for_each(|(i, row)| *row = i);
+    order.shuffle(&mut rng);
+}
+
+fn best(records: &[EpochRecord]) -> Option<&EpochRecord> {
+    records.iter().rev().find(|record| record.best)
+}
+
+/// Whether the last `patience` epochs brought nothing better.
+fn stale(records: &[EpochRecord], patience: Option<usize>) -> bool {
+    patience.is_some_and(|patience| records.iter().rev().take_while(|record| !record.best).count() >= patience)
+}

@@ -1,0 +1,229 @@
+//! `[network]` and `[train]` of a settings file enter; values known to be in range leave.
+
+use deepsade_net::Activation;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The most weights that two neighbouring hidden layers may have between them.
+const MOST_WEIGHTS: usize = 1 << 28;
+
+/// The shape of the network, `[network]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetworkSettings {
+    /// Units of each hidden layer, from the input on. Default `[50, 30, 10]`; each 1 to 65536; `[]` is a linear model.
+    pub hidden: Vec<usize>,
+    /// What follows each hidden layer: `"relu"` (default), `"sigmoid"` or `"tanh"`.
+    pub activation: ActivationName,
+}
+
+/// How an activation is written in settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ActivationName {
+    /// max(0, x)
+    #[default]
+    Relu,
+    /// 1 / (1 + exp(-x))
+    Sigmoid,
+    /// tanh(x)
+    Tanh,
+}
+
+/// How the network is trained, `[train]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrainSettings {
+    /// `"adam"` (default) or `"sgd"`.
+    pub optimiser: OptimiserName,
+    /// Step size. Default 0.001; above 0, finite.
+    pub learning_rate: f32,
+    /// Momentum of `"sgd"`; Adam does not read it. Default 0; from 0 to below 1.
+    pub momentum: f32,
+    /// L2 penalty: this times the weight is added to its gradient. Default 0; 0 or above, finite.
+    pub weight_decay: f32,
+    /// Rows a step. Default 32; 1 or above.
+    pub batch: usize,
+    /// Passes over the training rows. Default 100; 1 or above.
+    pub epochs: usize,
+    /// Stop after this many epochs without a better validation loss. Default: never; 1 or above.
+    pub patience: Option<usize>,
+    /// How the last layer moves when rules are enforced by weights: `"project"` (default) or `"paper"`.
+    pub update: Update,
+    /// Where the rules are enforced: `"none"` (default), `"weights"`, `"decode"` or `"auto"`.
+    pub enforce: Enforce,
+}
+
+/// The optimisers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OptimiserName {
+    /// Gradient descent, with momentum if that is set.
+    Sgd,
+    /// Adam.
+    #[default]
+    Adam,
+}
+
+/// How a last layer that must satisfy rules moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Update {
+    /// The gradient step, then the nearest last layer that satisfies the rules.
+    #[default]
+    Project,
+    /// Line search, then `MaxSMT`, as in the paper.
+    Paper,
+}
+
+/// Where the rules are enforced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Enforce {
+    /// Nowhere: plain training.
+    #[default]
+    None,
+    /// In the weights of the last layer.
+    Weights,
+    /// In the output step.
+    Decode,
+    /// Wherever `explain` says it costs least.
+    Auto,
+}
+
+/// A setting outside its range.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SettingsError {
+    /// A number outside its range.
+    #[error("{field} = {value}: must be {range}")]
+    OutOfRange {
+        /// The setting, with its table: `train.batch`.
+        field: String,
+        /// What was given.
+        value: String,
+        /// What is allowed, in words.
+        range: &'static str,
+    },
+}
+
+impl Default for NetworkSettings {
+    fn default() -> Self {
+        Self { hidden: vec![50, 30, 10], activation: ActivationName::Relu }
+    }
+}
+
+impl Default for TrainSettings {
+    fn default() -> Self {
+        Self {
+            optimiser: OptimiserName::Adam,
+            learning_rate: 0.001,
+            momentum: 0.0,
+            weight_decay: 0.0,
+            batch: 32,
+            epochs: 100,
+            patience: None,
+            update: Update::Project,
+            enforce: Enforce::None,
+        }
+    }
+}
+
+impl From<ActivationName> for Activation {
+    fn from(name: ActivationName) -> Self {
+        match name {
+            ActivationName::Relu => Self::Relu,
+            ActivationName::Sigmoid => Self::Sigmoid,
+            ActivationName::Tanh => Self::Tanh,
+        }
+    }
+}
+
+impl NetworkSettings {
+    /// Refuses the first setting outside its range.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        for (layer, &units) in self.hidden.iter().enumerate() {
+            within((1..=65536).contains(&units), || format!("network.hidden[{layer}]"), units, "from 1 to 65536")?;
+        }
+        let weights = self.hidden.windows(2).map(|pair| pair[0] * pair[1]).max().unwrap_or(0);
+        within(
+            weights <= MOST_WEIGHTS,
+            || "network.hidden".into(),
+            format!("{:?}", self.hidden),
+            "small enough that two neighbours have at most 2^28 weights between them",
+        )
+    }
+}
+
+impl TrainSettings {
+    /// Refuses the first setting outside its range.
+    ///
+    /// ```
+    /// # use deepsade_engine::train::TrainSettings;
+    /// let settings = TrainSettings { batch: 0, ..TrainSettings::default() };
+    /// assert_eq!(settings.check().unwrap_err().to_string(), "train.batch = 0: must be 1 or above");
+    /// ```
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let rate = self.learning_rate;
+        within(rate > 0.0 && rate.is_finite(), || "train.learning_rate".into(), rate, "above 0 and finite")?;
+        within((0.0..1.0).contains(&self.momentum), || "train.momentum".into(), self.momentum, "from 0 to below 1")?;
+        let decay = self.weight_decay;
+        within(decay >= 0.0 && decay.is_finite(), || "train.weight_decay".into(), decay, "0 or above and finite")?;
+        within(self.batch >= 1, || "train.batch".into(), self.batch, "1 or above")?;
+        within(self.epochs >= 1, || "train.epochs".into(), self.epochs, "1 or above")?;
+        within(self.patience != Some(0), || "train.patience".into(), 0, "1 or above; leave it out to never stop early")
+    }
+}
+
+fn within(
+    ok: bool,
+    field: impl FnOnce() -> String,
+    value: impl std::fmt::Display,
+    range: &'static str,
+) -> Result<(), SettingsError> {
+    if ok { Ok(()) } else { Err(SettingsError::OutOfRange { field: field(), value: value.to_string(), range }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_table_gives_the_documented_defaults() {
+        let train: TrainSettings = toml::from_str("").unwrap();
+        assert_eq!(train, TrainSettings::default());
+        let network: NetworkSettings = toml::from_str("").unwrap();
+        assert_eq!((network.hidden, network.activation), (vec![50, 30, 10], ActivationName::Relu));
+    }
+
+    #[test]
+    fn names_are_read_and_unknown_ones_refused() {
+        let text = "optimiser = 'sgd'\nupdate = 'paper'\nenforce = 'weights'\npatience = 3";
+        let train: TrainSettings = toml::from_str(text).unwrap();
+        assert_eq!((train.optimiser, train.update, train.enforce), (OptimiserName::Sgd, Update::Paper, Enforce::Weights));
+        assert!(toml::from_str::<TrainSettings>("optimizer = 'sgd'").is_err());
+        assert!(toml::from_str::<NetworkSettings>("activation = 'gelu'").is_err());
+    }
+
+    #[test]
+    fn each_refusal_names_field_value_and_range() {
+        let ok = TrainSettings::default;
+        for (settings, message) in [
+            (TrainSettings { learning_rate: 0.0, ..ok() }, "train.learning_rate = 0: must be above 0 and finite"),
+            (TrainSettings { learning_rate: f32::NAN, ..ok() }, "train.learning_rate = NaN: must be above 0 and finite"),
+            (TrainSettings { momentum: 1.0, ..ok() }, "train.momentum = 1: must be from 0 to below 1"),
+            (TrainSettings { weight_decay: -1.0, ..ok() }, "train.weight_decay = -1: must be 0 or above and finite"),
+            (TrainSettings { epochs: 0, ..ok() }, "train.epochs = 0: must be 1 or above"),
+            (
+                TrainSettings { patience: Some(0), ..ok() },
+                "train.patience = 0: must be 1 or above; leave it out to never stop early",
+            ),
+        ] {
+            assert_eq!(settings.check().unwrap_err().to_string(), message);
+        }
+        assert_eq!(ok().check(), Ok(()));
+        let wide = NetworkSettings { hidden: vec![3, 0], ..NetworkSettings::default() };
+        assert_eq!(wide.check().unwrap_err().to_string(), "network.hidden[1] = 0: must be from 1 to 65536");
+        assert!(NetworkSettings { hidden: vec![65536, 65536], ..NetworkSettings::default() }.check().is_err());
+        assert_eq!(NetworkSettings { hidden: vec![], ..NetworkSettings::default() }.check(), Ok(()));
+    }
+}

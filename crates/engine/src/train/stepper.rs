@@ -1,0 +1,249 @@
+//! A network and batches of rows enter; the loss, its gradient and the moved parameters leave, without allocation.
+
+use std::ops::Range;
+
+use deepsade_net::{Matrix, Network, Op};
+
+use super::loss::Sum;
+use super::pass::{Backward, forward};
+use super::plan::{Plan, PlanError, Units};
+use super::{Loss, Optimiser};
+
+/// A network laid out for training: all parameters in one buffer, one buffer a value for batches up to a fixed size.
+#[derive(Debug, Clone)]
+pub struct Stepper {
+    network: Network,
+    plan: Plan,
+    parameters: Vec<f32>,
+    gradient: Vec<f32>,
+    values: Vec<Vec<f32>>,
+    deltas: Vec<Vec<f32>>,
+    truth: Vec<f32>,
+    weight: Vec<f32>,
+    capacity: usize,
+    /// Rows of the batch that is loaded.
+    rows: usize,
+}
+
+/// Rows with everything computed that no parameter changes, such as the scaling of the inputs.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// One matrix for each value that the trained steps start from.
+    tables: Vec<Matrix>,
+    truth: Matrix,
+    weight: Vec<f32>,
+}
+
+impl Prepared {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.weight.len()
+    }
+}
+
+/// The last dense layer, `y = W z + b`, and its gradient for the batch that is loaded.
+#[derive(Debug, Clone, Copy)]
+pub struct LastLayer<'a> {
+    /// W, one row an output.
+    pub w: &'a [f32],
+    /// b, one value an output.
+    pub b: &'a [f32],
+    /// The gradient with respect to W.
+    pub w_gradient: &'a [f32],
+    /// The gradient with respect to b.
+    pub b_gradient: &'a [f32],
+    /// What it reads: one row z a row of the batch.
+    pub z: &'a [f32],
+    /// Width of z.
+    pub inputs: usize,
+    /// Width of y.
+    pub outputs: usize,
+}
+
+impl Stepper {
+    /// Lays out `network` for batches of up to `capacity` rows.
+    pub fn new(network: &Network, capacity: usize) -> Result<Self, PlanError> {
+        let plan = Plan::new(network)?;
+        let buffer = |&width: &usize| vec![0.0; capacity * width];
+        let mut parameters = vec![0.0; plan.parameters];
+        for layer in &plan.layers {
+            if let Op::Dense { w, b } = &network.nodes[layer.node].op {
+                parameters[layer.w()].copy_from_slice(&w.data);
+                parameters[layer.b()].copy_from_slice(b);
+            }
+        }
+        Ok(Self {
+            network: network.clone(),
+            gradient: vec![0.0; parameters.len()],
+            parameters,
+            values: plan.widths.iter().map(buffer).collect(),
+            deltas: plan.widths.iter().map(buffer).collect(),
+            truth: vec![0.0; capacity * plan.widths[plan.output]],
+            weight: vec![0.0; capacity],
+            capacity,
+            rows: 0,
+            plan,
+        })
+    }
+
+    /// Computes once for all rows what no parameter changes.
+    ///
+    /// # Panics
+    /// If the rows are not as wide as the network's input and output, or x, y and weight differ in length.
+    pub fn prepare(&mut self, x: &Matrix, y: &Matrix, weight: &[f32]) -> Prepared {
+        assert!(x.cols == self.plan.widths[0] && y.cols == self.outputs(), "rows as wide as the network");
+        assert!(x.rows == y.rows && x.rows == weight.len(), "x, y and weight have the same rows");
+        let width = |slot: usize| self.plan.widths[slot];
+        let mut tables: Vec<_> = self.plan.tables.iter().map(|&slot| Matrix::zeros(x.rows, width(slot))).collect();
+        for start in (0..x.rows).step_by(self.capacity.max(1)) {
+            let rows = self.capacity.min(x.rows - start);
+            self.values[0][..rows * x.cols].copy_from_slice(&x.data[start * x.cols..(start + rows) * x.cols]);
+            for step in &self.plan.prelude {
+                forward(step, &self.plan.layers, &self.parameters, &mut self.values, &self.plan.widths, rows);
+            }
+            for (table, &slot) in tables.iter_mut().zip(&self.plan.tables) {
+                let cols = table.cols;
+                table.data[start * cols..(start + rows) * cols].copy_from_slice(&self.values[slot][..rows * cols]);
+            }
+        }
+        Prepared { tables, truth: y.clone(), weight: weight.to_vec() }
+    }
+
+    /// Makes these rows the batch.
+    ///
+    /// # Panics
+    /// If they are more than the capacity, or not all in `data`.
+    pub fn load(&mut self, data: &Prepared, rows: impl ExactSizeIterator<Item = usize>) {
+        self.rows = rows.len();
+        assert!(self.rows <= self.capacity, "a batch fits the buffers");
+        let outputs = self.outputs();
+        for (r, row) in rows.enumerate() {
+            for (table, &slot) in data.tables.iter().zip(&self.plan.tables) {
+                self.values[slot][r * table.cols..(r + 1) * table.cols].copy_from_slice(table.row(row));
+            }
+            self.truth[r * outputs..(r + 1) * outputs].copy_from_slice(data.truth.row(row));
+            self.weight[r] = data.weight[row];
+        }
+    }
+
+    /// The gradient of the loss of the batch; returns that loss.
+    pub fn gradient(&mut self, loss: Loss) -> Sum {
+        let sum = self.loss(loss);
+        let mut backward = Backward {
+            layers: &self.plan.layers,
+            parameters: &self.parameters,
+            gradient: &mut self.gradient,
+            values: &self.values,
+            deltas: &mut self.deltas,
+            widths: &self.plan.widths,
+            rows: self.rows,
+        };
+        for step in self.plan.steps.iter().rev() {
+            backward.step(step);
+        }
+        sum
+    }
+
+    /// Forward, to the loss and its gradient with respect to the outputs.
+    fn loss(&mut self, loss: Loss) -> Sum {
+        self.forward();
+        let (output, width) = (self.plan.output, self.outputs());
+        let size = self.rows * width;
+        let (scores, delta) = (&self.values[output][..size], &mut self.deltas[output][..size]);
+        loss.gradient(scores, &self.truth[..size], &self.weight[..self.rows], width, delta)
+    }
+
+    /// The outputs for the batch, row by row.
+    pub fn forward(&mut self) -> &[f32] {
+        for step in &self.plan.steps {
+            forward(step, &self.plan.layers, &self.parameters, &mut self.values, &self.plan.widths, self.rows);
+        }
+        &self.values[self.plan.output][..self.rows * self.outputs()]
+    }
+
+    /// The loss of all rows of `data`.
+    pub fn evaluate(&mut self, loss: Loss, data: &Prepared) -> Sum {
+        let mut sum = Sum::default();
+        for start in (0..data.rows()).step_by(self.capacity.max(1)) {
+            self.load(data, start..data.rows().min(start + self.capacity));
+            sum += self.loss(loss);
+        }
+        sum
+    }
+
+    /// Moves the parameters of `range` against their gradient.
+    pub fn apply(&mut self, optimiser: &mut Optimiser, range: Range<usize>) {
+        optimiser.apply(range, &mut self.parameters, &self.gradient);
+    }
+
+    /// All parameters: layer by layer, weights row by row, then the bias.
+    pub fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    /// All parameters, to be written.
+    pub fn parameters_mut(&mut self) -> &mut [f32] {
+        &mut self.parameters
+    }
+
+    /// The gradient of all parameters, laid out like them.
+    pub fn parameter_gradient(&self) -> &[f32] {
+        &self.gradient
+    }
+
+    /// The last dense layer.
+    pub fn last_layer(&self) -> LastLayer<'_> {
+        let last = self.plan.last();
+        let z = self.plan.steps.iter().rev().find(|step| matches!(step.work, super::plan::Work::Dense { .. }));
+        LastLayer {
+            w: &self.parameters[last.w()],
+            b: &self.parameters[last.b()],
+            w_gradient: &self.gradient[last.w()],
+            b_gradient: &self.gradient[last.b()],
+            z: z.map_or(&[], |step| &self.values[step.from[0].slot][..self.rows * last.inputs]),
+            inputs: last.inputs,
+            outputs: last.outputs,
+        }
+    }
+
+    /// W and b of the last dense layer, to be written.
+    pub fn last_layer_mut(&mut self) -> (&mut [f32], &mut [f32]) {
+        let last = self.plan.last();
+        self.parameters[last.w().start..last.b().end].split_at_mut(last.w().len())
+    }
+
+    /// Where the last dense layer's parameters are: at the end.
+    pub fn last_range(&self) -> Range<usize> {
+        self.plan.last().w().start..self.parameters.len()
+    }
+
+    /// Where all other layers' parameters are.
+    pub fn hidden_range(&self) -> Range<usize> {
+        0..self.plan.last().w().start
+    }
+
+    /// Width of the network's output.
+    pub fn outputs(&self) -> usize {
+        self.plan.widths[self.plan.output]
+    }
+
+    /// How the outputs' units can be moved into the last dense layer.
+    pub(super) fn units(&self) -> Units {
+        self.plan.units
+    }
+
+    /// The network with its present parameters.
+    pub fn network(&self) -> Network {
+        let mut network = self.network.clone();
+        for layer in &self.plan.layers {
+            if let Op::Dense { w, b } = &mut network.nodes[layer.node].op {
+                w.data.copy_from_slice(&self.parameters[layer.w()]);
+                b.copy_from_slice(&self.parameters[layer.b()]);
+            }
+        }
+        network
+    }
+}
+
+#[cfg(test)]
+mod tests;
