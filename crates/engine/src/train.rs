@@ -18,6 +18,7 @@ mod pass;
 mod plan;
 mod run;
 mod settings;
+mod shape;
 mod standard;
 mod stepper;
 
@@ -27,8 +28,8 @@ pub use error::TrainError;
 pub use loss::{Loss, Sum};
 pub use observe::{EpochRecord, Observer, Silent, StopReason};
 pub use optimiser::Optimiser;
-pub use plan::PlanError;
 pub use run::{Run, Start, Trained, train};
 pub use settings::{ActivationName, Enforce, NetworkSettings, OptimiserName, SettingsError, TrainSettings, Update};
+pub use shape::PlanError;
 pub use standard::Standard;
 pub use stepper::{LastLayer, Prepared, Stepper};

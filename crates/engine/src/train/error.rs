@@ -3,8 +3,7 @@
 use deepsade_net::Matrix;
 use thiserror::Error;
 
-use super::plan::PlanError;
-use super::{CheckpointError, Enforce, Run, SettingsError, Stepper};
+use super::{CheckpointError, Enforce, PlanError, Run, SettingsError, Stepper};
 use crate::data::Dataset;
 
 /// A run that cannot start, or cannot be saved.

@@ -128,7 +128,12 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         standard.to_standard(&mut stepper);
     }
     let prepared = stepper.prepare(&run.train.x, &standard.standardise(&run.train.y), &run.train.weight);
-    let validation = (!run.validation.weight.is_empty())
+    // Rows without weight say nothing: all of them together are no validation set.
+    let validation = run
+        .validation
+        .weight
+        .iter()
+        .any(|&v| v > 0.0)
         .then(|| stepper.prepare(&run.validation.x, &standard.standardise(&run.validation.y), &run.validation.weight));
     let mut optimiser = Optimiser::new(settings, stepper.parameters().len());
     let mut keeper = Keeper::new(run.checkpoint.as_ref());

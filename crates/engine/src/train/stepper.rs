@@ -6,8 +6,8 @@ use deepsade_net::{Matrix, Network, Op};
 
 use super::loss::Sum;
 use super::pass::{Backward, forward};
-use super::plan::{Plan, PlanError, Units};
-use super::{Loss, Optimiser};
+use super::plan::{Plan, Units, Work};
+use super::{Loss, Optimiser, PlanError};
 
 /// A network laid out for training: all parameters in one buffer, one buffer a value for batches up to a fixed size.
 #[derive(Debug, Clone)]
@@ -194,7 +194,7 @@ impl Stepper {
     /// The last dense layer.
     pub fn last_layer(&self) -> LastLayer<'_> {
         let last = self.plan.last();
-        let z = self.plan.steps.iter().rev().find(|step| matches!(step.work, super::plan::Work::Dense { .. }));
+        let z = self.plan.steps.iter().rev().find(|step| matches!(step.work, Work::Dense { .. }));
         LastLayer {
             w: &self.parameters[last.w()],
             b: &self.parameters[last.b()],
