@@ -14,11 +14,7 @@ pub fn cells<B>(formula: &Formula, visit: &mut impl FnMut(&[Atom]) -> ControlFlo
 }
 
 /// `todo` is a conjunction still to be taken apart; `atoms` is what was taken apart already. Both are left as they were.
-fn walk<'f, B>(
-    todo: &mut Vec<&'f Formula>,
-    atoms: &mut Vec<Atom>,
-    visit: &mut impl FnMut(&[Atom]) -> ControlFlow<B>,
-) -> ControlFlow<B> {
+fn walk<B>(todo: &mut Vec<&Formula>, atoms: &mut Vec<Atom>, visit: &mut impl FnMut(&[Atom]) -> ControlFlow<B>) -> ControlFlow<B> {
     let Some(next) = todo.pop() else { return visit(atoms) };
     let depth = todo.len();
     let result = match next {

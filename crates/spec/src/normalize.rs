@@ -237,6 +237,9 @@ pub fn range(linear: &Linear, schema: &Schema) -> (Rational, Rational) {
 }
 
 /// The exact range of an input variable.
+///
+/// # Panics
+/// If `var` is an output, or the schema has a bound that is not finite.
 pub fn var_range(var: Var, schema: &Schema) -> (Rational, Rational) {
     let exact = |v: f32| Rational::try_from(v).expect("domain bounds are finite");
     match var {

@@ -126,7 +126,7 @@ impl Schema {
         for (feature, f) in self.features.iter().enumerate() {
             match &f.domain {
                 Domain::Real { .. } | Domain::Integer { .. } => {
-                    columns.push(Column { name: f.name.clone(), feature, kind: ColumnKind::Number })
+                    columns.push(Column { name: f.name.clone(), feature, kind: ColumnKind::Number });
                 }
                 Domain::Category { levels } => {
                     let first = usize::from(self.one_hot == OneHot::DropFirst);
@@ -147,9 +147,6 @@ impl Schema {
     }
 
     /// The schema as it stands in a model's metadata.
-    ///
-    /// # Panics
-    /// Never: plain data becomes JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("plain data becomes JSON")
     }

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use deepsade_engine::artifact::{read_model, write_whole};
-use deepsade_engine::data::{Columns, ReadOptions, RowStatus, Table, encode_inputs, kinds_of_schema, read_table};
+use deepsade_engine::data::{ReadOptions, RowStatus, Table, encode_inputs, read_table};
 use deepsade_engine::predict;
 use deepsade_net::Matrix;
 use deepsade_spec::Schema;
@@ -18,12 +18,13 @@ use crate::progress::ReadBar;
 pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     let (model, schema) = read_model(&args.model)?;
     let mut bar = ReadBar::new(args.quiet);
-    let options = ReadOptions {
-        columns: Columns::Only(schema.features.iter().map(|f| f.name.clone()).collect()),
-        expected: kinds_of_schema(&schema),
-        rows: None,
-        separator: args.separator,
+    let separator = match args.separator {
+        Some(c) => Some(
+            u8::try_from(c).ok().filter(u8::is_ascii).with_context(|| format!("--separator '{c}' is not an ASCII character"))?,
+        ),
+        None => None,
     };
+    let options = ReadOptions { separator, ..ReadOptions::for_schema(&schema) };
     let table = read_table(&args.data, &options, &mut |p| bar.update(p))?;
     let inputs = encode_inputs(&table, &schema)?;
     let outside = inputs.status.iter().filter(|s| **s != RowStatus::Inside).count();

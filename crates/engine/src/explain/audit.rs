@@ -1,6 +1,6 @@
 //! The degeneracy audit: label rules enter, the number of components of the valid label sets leaves.
 //!
-//! Under sign decoding label j is predicted where y_j > 0, an open set. Where a continuous network on a connected domain
+//! Under sign decoding label j is predicted where `y_j` > 0, an open set. Where a continuous network on a connected domain
 //! passes from label set S to T, one contains the other: at a boundary point scores are zero, and the set predicted there is
 //! contained in every set predicted nearby. So a network that obeys the rules everywhere stays in one component of the valid
 //! sets under the subset relation; where that component is a single set, it predicts a constant.

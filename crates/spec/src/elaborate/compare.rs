@@ -97,7 +97,7 @@ impl Elaborator<'_> {
         let (name, levels) = self.levels(owner).expect("only categories and the class are looked up here");
         let mut members = Vec::new();
         for (text, span) in texts {
-            members.push(self.level(text, name, levels, span)?);
+            members.push(Self::level(text, name, levels, span)?);
         }
         members.sort_unstable();
         members.dedup();

@@ -84,7 +84,7 @@ impl Elaborator<'_> {
         let schema = self.schema;
         let j = match (&schema.task, args) {
             (Task::Binary { target, classes } | Task::Multiclass { target, classes }, [class]) => match &class.kind {
-                ExprKind::Text(text) => self.level(text, target, classes, &class.span)?,
+                ExprKind::Text(text) => Self::level(text, target, classes, &class.span)?,
                 _ => self.member(class, classes)?,
             },
             (Task::Multilabel { labels }, [label]) => self.member(label, labels)?,
@@ -110,7 +110,7 @@ impl Elaborator<'_> {
     }
 
     /// The position of `text` among the levels of `owner`.
-    pub(super) fn level(&self, text: &str, owner: &str, levels: &[String], span: &Span) -> Result<usize, Fault> {
+    pub(super) fn level(text: &str, owner: &str, levels: &[String], span: &Span) -> Result<usize, Fault> {
         levels.iter().position(|l| l == text).ok_or_else(|| {
             let near = nearest(text, levels.iter().map(String::as_str));
             let hint = near.map_or_else(|| format!("its levels are {}", list(levels)), |near| format!("did you mean '{near}'?"));
@@ -121,7 +121,7 @@ impl Elaborator<'_> {
     /// A member of a list, by number or by name.
     fn member(&mut self, expr: &Expr, names: &[String]) -> Result<usize, Fault> {
         if let ExprKind::Text(text) = &expr.kind {
-            return self.level(text, "the target", names, &expr.span);
+            return Self::level(text, "the target", names, &expr.span);
         }
         self.place(expr, names.len())
     }
