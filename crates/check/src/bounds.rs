@@ -1,0 +1,204 @@
+//! A region enters; for every value of the network an interval leaves that holds whatever the runtime computes there.
+//!
+//! Throughout, `v` is the *computed* value: a node's result is its exact operation on computed values, plus an error of its own of
+//! at most `error`. So bounds of computed values, and linear forms in them, carry over from node to node without further loss.
+
+use deepsade_net::enclose::ACTIVATION_ERROR;
+use deepsade_net::{Activation, Network, Op};
+
+use crate::certificate::{Arithmetic, Bounds};
+use crate::dyadic::Dyadic;
+use crate::linear::Form;
+use crate::region::{Layout, Region};
+
+/// The numbers from `lo` to `hi`.
+#[derive(Debug, Clone)]
+pub(crate) struct Interval {
+    pub(crate) lo: Dyadic,
+    pub(crate) hi: Dyadic,
+}
+
+/// A network over the columns of a schema, in one arithmetic.
+pub(crate) struct Machine<'n> {
+    pub(crate) network: &'n Network,
+    pub(crate) layout: &'n Layout,
+    pub(crate) arithmetic: Arithmetic,
+}
+
+/// What is known of the network on a region: per value and column the interval, and the error of the node's own operation.
+#[derive(Default)]
+pub(crate) struct Known {
+    pub(crate) values: Vec<Vec<Interval>>,
+    pub(crate) errors: Vec<Vec<Dyadic>>,
+}
+
+/// Magnitudes reach at most this power of two, so that no partial sum leaves float32.
+const RANGE: i64 = 127;
+/// 2^-40: covers float64's exp and tanh of the platform and the roundings around them, whose results are at most 1.
+const LIBRARY_ERROR: i64 = -40;
+
+impl Interval {
+    /// The largest absolute value.
+    pub(crate) fn size(&self) -> Dyadic {
+        self.lo.abs().max(self.hi.abs())
+    }
+
+    /// The largest `a v`.
+    pub(crate) fn most(&self, a: &Dyadic) -> Dyadic {
+        a * if a.is_negative() { &self.lo } else { &self.hi }
+    }
+
+    fn widened(&self, by: &Dyadic) -> Self {
+        Self { lo: &self.lo - by, hi: &self.hi + by }
+    }
+
+    /// The same, with results near zero possibly flushed to it: only a bound on zero's far side has to move.
+    fn flushed(&self, tiny: &Dyadic) -> Self {
+        let [mut lo, mut hi] = [self.lo.clone(), self.hi.clone()];
+        if lo.is_positive() && lo < *tiny {
+            lo = Dyadic::default();
+        }
+        if hi.is_negative() && -&hi < *tiny {
+            hi = Dyadic::default();
+        }
+        Self { lo, hi }
+    }
+
+    fn rounded(self) -> Self {
+        Self { lo: self.lo.down(), hi: self.hi.up() }
+    }
+}
+
+impl Machine<'_> {
+    /// 2^-126, the most that flushing a denormal can cost; 0 in real arithmetic.
+    pub(crate) fn tiny(&self) -> Dyadic {
+        if self.arithmetic == Arithmetic::Real { Dyadic::default() } else { Dyadic::power(-126) }
+    }
+
+    /// 2^-24, the relative error of one rounding; 0 in real arithmetic.
+    pub(crate) fn unit(&self) -> Dyadic {
+        if self.arithmetic == Arithmetic::Real { Dyadic::default() } else { Dyadic::power(-24) }
+    }
+
+    /// Bounds of all values on a region that is not empty; an error where float32 may overflow.
+    pub(crate) fn known(&self, region: &Region, bounds: Bounds) -> Result<Known, String> {
+        let mut known = Known { values: vec![region.columns(self.layout)], errors: vec![Vec::new()] };
+        for (k, node) in self.network.nodes.iter().enumerate() {
+            let (value, errors) = self.node(k, &known, region, bounds);
+            // Dense and affine nodes are judged by the sum of their magnitudes, which no partial sum exceeds.
+            let limit = Dyadic::power(RANGE);
+            if errors.iter().any(|e| e.1 >= limit) || value.iter().any(|v| v.size() >= limit) {
+                return Err(format!("node {k} ({}) may leave the range of float32", node.op.name()));
+            }
+            known.values.push(value);
+            known.errors.push(errors.into_iter().map(|e| e.0).collect());
+        }
+        Ok(known)
+    }
+
+    /// Intervals of node k, and for each column the error and the magnitude behind it.
+    fn node(&self, k: usize, known: &Known, region: &Region, bounds: Bounds) -> (Vec<Interval>, Vec<(Dyadic, Dyadic)>) {
+        let node = &self.network.nodes[k];
+        let x = &known.values[node.from[0]];
+        let tiny = self.tiny();
+        let copied = |x: &[Interval]| -> (Vec<Interval>, Vec<(Dyadic, Dyadic)>) {
+            x.iter().map(|x| (x.flushed(&tiny), (tiny.clone(), Dyadic::default()))).unzip()
+        };
+        match &node.op {
+            Op::Dense { w, b } => (0..w.rows)
+                .map(|o| {
+                    let error = self.dot_error(w.row(o).iter().copied().zip(x), b[o]);
+                    (self.row(w.row(o), b[o], node.from[0], known, region, bounds).widened(&error.0).rounded(), error)
+                })
+                .unzip(),
+            Op::Affine { scale, shift } => (x.iter().zip(scale).zip(shift))
+                .map(|((x, s), t)| {
+                    let error = self.dot_error([(*s, x)].into_iter(), *t);
+                    let (s, t) = (Dyadic::from(*s), Dyadic::from(*t));
+                    let exact = Interval { lo: &-&x.most(&-&s) + &t, hi: &x.most(&s) + &t };
+                    (exact.widened(&error.0).rounded(), error)
+                })
+                .unzip(),
+            Op::Select(columns) => copied(&columns.iter().map(|c| x[*c].clone()).collect::<Vec<_>>()),
+            Op::Concat => copied(&node.from.iter().flat_map(|v| known.values[*v].iter().cloned()).collect::<Vec<_>>()),
+            Op::Act(Activation::Relu) => {
+                let zero = Dyadic::default();
+                let relu = |x: &Interval| Interval { lo: x.lo.clone().max(zero.clone()), hi: x.hi.clone().max(zero.clone()) };
+                copied(&x.iter().map(relu).collect::<Vec<_>>())
+            }
+            Op::Act(f) => x.iter().map(|x| (self.smooth(*f, x), (Dyadic::default(), Dyadic::default()))).unzip(),
+            Op::Gate => x.iter().map(|x| self.product(x, &known.values[node.from[1]][0])).unzip(),
+        }
+    }
+
+    /// How far `w . x + b`, computed in any order, with or without fusing and flushing, may be from its exact value; and the sum of
+    /// all magnitudes, which bounds every partial sum.
+    ///
+    /// Products with a zero weight are exact zeros and adding them is exact. Each of the k other terms (b included, if not 0) passes
+    /// at most k roundings (one product, k - 1 sums), hence gamma(k) = t / (1 - t) <= t (1 + 2 t), t = k 2^-24 <= 1/2. Flushing
+    /// costs at most `tiny` for each product, sum and b, and `tiny` times the other factor for each operand; later roundings
+    /// multiply that by less than 2.
+    fn dot_error<'i>(&self, terms: impl Iterator<Item = (f32, &'i Interval)>, b: f32) -> (Dyadic, Dyadic) {
+        let (mut n, mut size, mut operands) = (0, Dyadic::from(b.abs()), Dyadic::default());
+        for (w, x) in terms.filter(|(w, _)| *w != 0.0) {
+            let (w, x) = (Dyadic::from(w.abs()), x.size());
+            size.add_product(&w, &x);
+            operands += &w;
+            operands += &x;
+            n += 1;
+        }
+        let with_b = i64::from(b != 0.0);
+        let t = &Dyadic::int(if n > 0 { n + with_b } else { 0 }) * &self.unit();
+        let gamma = &t + &(&(&t * &t) * &Dyadic::int(2));
+        let flushes = &Dyadic::int(2) * &(&Dyadic::int(2 * n + with_b) + &operands);
+        let error = &(&gamma * &size) + &(&flushes * &self.tiny());
+        size += &error;
+        (error.up(), size)
+    }
+
+    /// The exact `w . v + b` for all computed values v of the node read, by linear forms down to the input (or to the activations
+    /// before it): so one-hot groups and skipped features count once. Several bounds hold together: the best of them.
+    fn row(&self, w: &[f32], b: f32, from: usize, known: &Known, region: &Region, bounds: Bounds) -> Interval {
+        let form = |sign: f32| {
+            let mut form = Form::new(self.layout.width(), from);
+            form.constant = Dyadic::from(sign * b);
+            form.add(from, w.len(), w.iter().enumerate().map(|(i, w)| (i, Dyadic::from(sign * w))));
+            form
+        };
+        let most = |sign: f32| {
+            let interval = self.upper(form(sign), known, region, Bounds::Interval, None);
+            match bounds {
+                Bounds::Interval => interval,
+                Bounds::Relational => interval.min(self.upper(form(sign), known, region, bounds, None)),
+            }
+        };
+        Interval { lo: -&most(-1.0), hi: most(1.0) }
+    }
+
+    /// Sigmoid or tanh, both non-decreasing. The runtime's function is assumed to be within `ACTIVATION_ERROR` of the true one (it
+    /// may leave [0, 1] or [-1, 1]); float64 here to be within `LIBRARY_ERROR`. The true one stays in its range.
+    fn smooth(&self, f: Activation, x: &Interval) -> Interval {
+        let f = |x: f64| if f == Activation::Tanh { x.tanh() } else { 1.0 / (1.0 + (-x).exp()) };
+        let exact = Interval { lo: Dyadic::float(f(x.lo.f64_down())), hi: Dyadic::float(f(x.hi.f64_up())) };
+        let assumed = if self.arithmetic == Arithmetic::Real { 0.0 } else { ACTIVATION_ERROR };
+        exact.widened(&(&Dyadic::power(LIBRARY_ERROR) + &Dyadic::float(assumed)))
+    }
+
+    /// `x g`: extremes of a product are at corners; one rounding and the flushes around it. A product has the sign of its exact
+    /// value or is 0, so no bound crosses zero.
+    fn product(&self, x: &Interval, g: &Interval) -> (Interval, (Dyadic, Dyadic)) {
+        let corners = [&x.lo * &g.lo, &x.lo * &g.hi, &x.hi * &g.lo, &x.hi * &g.hi];
+        let zero = Dyadic::default();
+        let (lo, hi) = corners.iter().fold((&corners[0], &corners[0]), |(lo, hi), c| (lo.min(c), hi.max(c)));
+        let (error, size) = self.dot_error([(1.0, &Interval { lo: zero.clone(), hi: &x.size() * &g.size() })].into_iter(), 0.0);
+        let error = &error + &(&(&(&x.size() + &g.size()) * &Dyadic::int(2)) * &self.tiny());
+        let mut value = Interval { lo: lo - &error, hi: hi + &error };
+        if !lo.is_negative() {
+            value.lo = value.lo.max(zero.clone());
+        }
+        if !hi.is_positive() {
+            value.hi = value.hi.min(zero);
+        }
+        (value.rounded(), (error.up(), size))
+    }
+}

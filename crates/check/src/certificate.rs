@@ -1,0 +1,246 @@
+//! The certificate as plain data, and its JSON text (docs/certificate-format.md).
+
+use std::fmt::Write;
+
+use crate::json::{self, Value};
+
+/// What is claimed proved, and how: a tree of regions a rule, and multipliers that refute each cell on each leaf.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Certificate {
+    /// SHA-256 of the ONNX file, in lower case hexadecimal.
+    pub model_sha256: String,
+    /// SHA-256 of `deepsade_spec::canonical::canonical` of the compiled rules.
+    pub rules_sha256: String,
+    /// The arithmetic of the network that is spoken about.
+    pub arithmetic: Arithmetic,
+    /// One proof a rule, in the order of the rules.
+    pub rules: Vec<RuleProof>,
+}
+
+/// How the network is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// IEEE float32, in any summation order, with or without fused multiply-add and flushing of denormals.
+    Float32,
+    /// Exact real numbers.
+    Real,
+}
+
+/// The proof of one rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleProof {
+    /// The rule's name.
+    pub name: String,
+    /// How the domain is taken apart.
+    pub tree: Tree,
+}
+
+/// Regions that cover the domain: both sides of every split are proved.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tree {
+    /// Two parts of the region, by one feature.
+    Split {
+        /// Index into the schema's features.
+        feature: usize,
+        /// Where.
+        cut: Cut,
+        /// The part at or below the cut, or with the listed levels.
+        below: Box<Tree>,
+        /// All the rest of the region.
+        above: Box<Tree>,
+    },
+    /// A region on which every cell of the rule's negation is refuted.
+    Leaf {
+        /// How the network is bounded.
+        bounds: Bounds,
+        /// Multipliers: one list a cell that its own single-variable conditions on the input leave non-empty on this region,
+        /// in the order of `deepsade_spec::cells::cells`; in it one number an atom.
+        cells: Vec<Vec<u64>>,
+    },
+}
+
+/// Where a region is split.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cut {
+    /// Below: values at most this one. Above: the others.
+    At(f32),
+    /// Below: these levels of a category, in ascending order. Above: the others.
+    Levels(Vec<usize>),
+}
+
+/// How the network is bounded on a region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bounds {
+    /// An interval for each hidden unit.
+    Interval,
+    /// Linear bounds of the hidden units in terms of the input.
+    Relational,
+}
+
+/// Splits inside splits that a reader accepts.
+pub const MAX_DEPTH: usize = 200;
+
+const FORMAT: &str = "deepsade-certificate";
+const VERSION: &str = "1";
+
+impl Arithmetic {
+    /// The word in certificates and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Float32 => "float32",
+            Self::Real => "real",
+        }
+    }
+}
+
+impl Bounds {
+    /// The word in certificates and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Interval => "interval",
+            Self::Relational => "relational",
+        }
+    }
+}
+
+impl Certificate {
+    /// The certificate's text; equal certificates give equal texts.
+    pub fn to_json(&self) -> String {
+        let mut out = format!(
+            "{{\"format\":\"{FORMAT}\",\"version\":{VERSION},\"model_sha256\":{},\"rules_sha256\":{},\"arithmetic\":\"{}\",\"rules\":[",
+            json::quoted(&self.model_sha256),
+            json::quoted(&self.rules_sha256),
+            self.arithmetic.name(),
+        );
+        for (k, rule) in self.rules.iter().enumerate() {
+            let comma = if k > 0 { "," } else { "" };
+            let _ = write!(out, "{comma}\n{{\"name\":{},\"tree\":", json::quoted(&rule.name));
+            rule.tree.write(&mut out);
+            out.push('}');
+        }
+        out.push_str("]}\n");
+        out
+    }
+
+    /// Reads a certificate; every field must be there, once, and no other.
+    ///
+    /// ```
+    /// use deepsade_check::{Arithmetic, Bounds, Certificate, RuleProof, Tree};
+    /// let tree = Tree::Leaf { bounds: Bounds::Interval, cells: vec![vec![1, 0], vec![2, 3]] };
+    /// let rules = vec![RuleProof { name: "budget".into(), tree }];
+    /// let hash = "0".repeat(64);
+    /// let certificate = Certificate { model_sha256: hash.clone(), rules_sha256: hash, arithmetic: Arithmetic::Float32, rules };
+    /// assert_eq!(Certificate::from_json(&certificate.to_json()), Ok(certificate));
+    /// ```
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let keys = ["format", "version", "model_sha256", "rules_sha256", "arithmetic", "rules"];
+        let [format, version, model, rules_hash, arithmetic, rules] = fields(json::parse(text)?, keys, "the certificate")?;
+        if string(format, "format")? != FORMAT {
+            return Err(format!("`format` is not \"{FORMAT}\""));
+        }
+        if version != Value::Number(VERSION.into()) {
+            return Err(format!("`version` is not {VERSION}"));
+        }
+        let arithmetic = match string(arithmetic, "arithmetic")?.as_str() {
+            "float32" => Arithmetic::Float32,
+            "real" => Arithmetic::Real,
+            other => return Err(format!("arithmetic {other:?} is neither \"float32\" nor \"real\"")),
+        };
+        let rules = array(rules, "rules")?.into_iter().map(rule).collect::<Result<_, _>>()?;
+        let (model_sha256, rules_sha256) = (string(model, "model_sha256")?, string(rules_hash, "rules_sha256")?);
+        Ok(Self { model_sha256, rules_sha256, arithmetic, rules })
+    }
+}
+
+impl Tree {
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Split { feature, cut, below, above } => {
+                let _ = match cut {
+                    Cut::At(at) => write!(out, "{{\"feature\":{feature},\"at\":{at:?},\n\"below\":"),
+                    Cut::Levels(levels) => write!(out, "{{\"feature\":{feature},\"levels\":{},\n\"below\":", list(levels)),
+                };
+                below.write(out);
+                out.push_str(",\n\"above\":");
+                above.write(out);
+                out.push('}');
+            }
+            Self::Leaf { bounds, cells } => {
+                let cells: Vec<String> = cells.iter().map(|l| list(l)).collect();
+                let _ = write!(out, "{{\"bounds\":\"{}\",\"cells\":[{}]}}", bounds.name(), cells.join(","));
+            }
+        }
+    }
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    format!("[{}]", items.iter().map(T::to_string).collect::<Vec<_>>().join(","))
+}
+
+fn rule(value: Value) -> Result<RuleProof, String> {
+    let [name, proof] = fields(value, ["name", "tree"], "a rule")?;
+    Ok(RuleProof { name: string(name, "name")?, tree: tree(proof, 0)? })
+}
+
+fn tree(value: Value, depth: usize) -> Result<Tree, String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("a tree is deeper than {MAX_DEPTH}"));
+    }
+    let has = |key| matches!(&value, Value::Object(fields) if fields.iter().any(|(k, _)| k == key));
+    if has("bounds") {
+        let [bounds, cells] = fields(value, ["bounds", "cells"], "a leaf")?;
+        let bounds = match string(bounds, "bounds")?.as_str() {
+            "interval" => Bounds::Interval,
+            "relational" => Bounds::Relational,
+            other => return Err(format!("bounds {other:?} are neither \"interval\" nor \"relational\"")),
+        };
+        let list = |v| array(v, "a cell")?.into_iter().map(|v| whole(v, "a multiplier")).collect::<Result<_, _>>();
+        let cells = array(cells, "cells")?.into_iter().map(list).collect::<Result<_, _>>()?;
+        return Ok(Tree::Leaf { bounds, cells });
+    }
+    let by_level = has("levels");
+    let [feature, cut, below, above] =
+        fields(value, ["feature", if by_level { "levels" } else { "at" }, "below", "above"], "a split")?;
+    let cut = if by_level {
+        Cut::Levels(array(cut, "levels")?.into_iter().map(|v| whole(v, "a level")).collect::<Result<_, _>>()?)
+    } else {
+        match cut {
+            // The nearest float32, as Rust reads decimals; an infinite one is refused here.
+            Value::Number(text) => Cut::At(text.parse().ok().filter(|at: &f32| at.is_finite()).ok_or("`at` is out of range")?),
+            _ => return Err("`at` is no number".into()),
+        }
+    };
+    let [below, above] = [tree(below, depth + 1)?, tree(above, depth + 1)?].map(Box::new);
+    Ok(Tree::Split { feature: whole(feature, "feature")?, cut, below, above })
+}
+
+/// The values of exactly these keys.
+fn fields<const N: usize>(value: Value, keys: [&str; N], what: &str) -> Result<[Value; N], String> {
+    let Value::Object(mut fields) = value else { return Err(format!("{what} is no object")) };
+    let mut values = [const { Value::Null }; N];
+    for (slot, key) in values.iter_mut().zip(keys) {
+        let at = fields.iter().position(|(k, _)| k == key).ok_or_else(|| format!("{what} has no `{key}`"))?;
+        *slot = fields.swap_remove(at).1;
+    }
+    match fields.first() {
+        Some((key, _)) => Err(format!("{what} has an unknown key {key:?}")),
+        None => Ok(values),
+    }
+}
+
+fn string(value: Value, what: &str) -> Result<String, String> {
+    if let Value::Text(text) = value { Ok(text) } else { Err(format!("`{what}` is no string")) }
+}
+
+fn array(value: Value, what: &str) -> Result<Vec<Value>, String> {
+    if let Value::Array(items) = value { Ok(items) } else { Err(format!("`{what}` is no list")) }
+}
+
+/// A whole number without sign, point or exponent.
+fn whole<T: std::str::FromStr>(value: Value, what: &str) -> Result<T, String> {
+    match value {
+        Value::Number(text) if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
+        _ => None,
+    }
+    .ok_or_else(|| format!("{what} is no whole number in range"))
+}

@@ -1,0 +1,305 @@
+//! A model, rules and a certificate enter; a verdict leaves.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use dashu::integer::IBig;
+use deepsade_net::Model;
+use deepsade_spec::canonical::canonical;
+use deepsade_spec::cells::cells;
+use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, RuleText, Schema, Var, compile};
+
+use crate::bounds::{Known, Machine};
+use crate::certificate::{Arithmetic, Bounds, Certificate, MAX_DEPTH, RuleProof, Tree};
+use crate::dyadic::Dyadic;
+use crate::linear::Form;
+use crate::region::{Layout, Region};
+use crate::sha256::sha256_hex;
+
+/// What the checker says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// Every rule holds for every input of the domain.
+    Accepted(Accepted),
+    /// The certificate proves nothing; the rules may still hold.
+    Rejected {
+        /// Where: a part of the input, or rule, region and cell.
+        step: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What was proved, of which file. Only [`check`] makes one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accepted {
+    model_sha256: String,
+    rules_sha256: String,
+    arithmetic: Arithmetic,
+    rules: Vec<ProvedRule>,
+    spec: NormalSpec,
+}
+
+/// One rule that was proved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProvedRule {
+    /// Its name.
+    pub name: String,
+    /// Leaves of its tree.
+    pub regions: usize,
+    /// Cells that were refuted by multipliers, over all leaves.
+    pub cells: usize,
+    /// The smallest distance to a violation: by how much the weighted mean of a cell's atoms stays below zero, rounded down;
+    /// infinite where no cell was left to refute.
+    pub margin: f64,
+}
+
+impl Accepted {
+    /// SHA-256 of the ONNX file.
+    pub fn model_sha256(&self) -> &str {
+        &self.model_sha256
+    }
+
+    /// SHA-256 of the canonical rules, schema included.
+    pub fn rules_sha256(&self) -> &str {
+        &self.rules_sha256
+    }
+
+    /// The arithmetic in which the rules hold.
+    pub fn arithmetic(&self) -> Arithmetic {
+        self.arithmetic
+    }
+
+    /// The rules, in order.
+    pub fn rules(&self) -> &[ProvedRule] {
+        &self.rules
+    }
+
+    /// The rules in normal form, with the schema from the model's file.
+    pub fn spec(&self) -> &NormalSpec {
+        &self.spec
+    }
+}
+
+/// Step and reason of a rejection.
+type Failure = (String, String);
+
+/// Atoms in one cell, nodes and columns of a network: far above what is used, far below what exhausts a stack or gamma(k).
+const MAX_ATOMS: usize = 4096;
+const MAX_NODES: usize = 4096;
+const MAX_WIDTH: usize = 1 << 20;
+/// Regions whose bounds are kept for the next cells and rules.
+const KEPT_REGIONS: usize = 64;
+
+/// Judges a certificate: `Accepted` means that for every input whose features are float32 values of the domain, the ONNX file,
+/// evaluated as docs/soundness.md says, gives finite outputs that satisfy every rule. It never panics, whatever it is given.
+pub fn check(model: &[u8], rules: &[RuleText], certificate: &str) -> Verdict {
+    match judge(model, rules, certificate) {
+        Ok(accepted) => Verdict::Accepted(accepted),
+        Err((step, reason)) => Verdict::Rejected { step, reason },
+    }
+}
+
+fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted, Failure> {
+    fn at<E: ToString>(step: &str) -> impl Fn(E) -> Failure + '_ {
+        move |e| (step.to_string(), e.to_string())
+    }
+    let certificate = Certificate::from_json(certificate).map_err(at("certificate"))?;
+    let model_sha256 = sha256_hex(bytes);
+    same("model hash", &certificate.model_sha256, &model_sha256)?;
+
+    let model = Model::from_own_bytes(bytes).map_err(at("model"))?;
+    model.network.validate().map_err(at("model"))?;
+    let widths = model.network.widths();
+    if model.network.nodes.len() > MAX_NODES || widths.iter().any(|w| *w > MAX_WIDTH) {
+        return Err(at("model")(format!("more than {MAX_NODES} nodes, or more than {MAX_WIDTH} columns")));
+    }
+
+    let text = model.metadata.get("deepsade.schema").ok_or("no `deepsade.schema` in the model").map_err(at("schema"))?;
+    let schema = Schema::from_json(text).map_err(at("schema"))?;
+    let domain = Region::whole(&schema).map_err(at("schema"))?;
+    let layout = Layout::new(&schema);
+    let (inputs, outputs) = (layout.width(), schema.task.outputs());
+    if inputs != model.network.inputs || outputs != model.network.outputs() {
+        let found = format!("{} inputs and {} outputs", model.network.inputs, model.network.outputs());
+        return Err(at("schema")(format!("{inputs} inputs and {outputs} outputs, but the network has {found}")));
+    }
+
+    let spec = compile(rules, &schema).map_err(|errors| ("rules".to_string(), format!("{errors:?}")))?;
+    let rules_sha256 = sha256_hex(canonical(&spec).as_bytes());
+    same("rules hash", &certificate.rules_sha256, &rules_sha256)?;
+    same("rules", &certificate.rules.len().to_string(), &spec.rules.len().to_string())?;
+
+    let arithmetic = certificate.arithmetic;
+    let machine = Machine { network: &model.network, layout: &layout, arithmetic };
+    // Finite outputs everywhere, also where no rule asks for anything.
+    machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
+    let mut checker = Checker { machine, kept: BTreeMap::new() };
+    let mut proved = Vec::new();
+    for (rule, proof) in spec.rules.iter().zip(&certificate.rules) {
+        same("rules", &proof.name, &rule.name)?;
+        proved.push(checker.rule(&rule.claim.negated(), proof, &domain)?);
+    }
+    Ok(Accepted { model_sha256, rules_sha256, arithmetic, rules: proved, spec })
+}
+
+fn same(step: &str, stated: &str, found: &str) -> Result<(), Failure> {
+    if stated == found { Ok(()) } else { Err((step.into(), format!("the certificate says {stated:?}, but it is {found:?}"))) }
+}
+
+struct Checker<'n> {
+    machine: Machine<'n>,
+    kept: BTreeMap<(Region, Bounds), Known>,
+}
+
+impl Checker<'_> {
+    /// Refutes every cell of a rule's negation on every leaf. The leaves cover the domain, and the cells cover the negation.
+    fn rule(&mut self, negation: &Formula, proof: &RuleProof, domain: &Region) -> Result<ProvedRule, Failure> {
+        let mut proved = ProvedRule { name: proof.name.clone(), regions: 0, cells: 0, margin: f64::INFINITY };
+        let place = format!("rule {:?}, region root", proof.name);
+        if longest(negation) > MAX_ATOMS {
+            return Err((place, format!("a cell has more than {MAX_ATOMS} atoms")));
+        }
+        self.tree(negation, &proof.tree, domain, &place, 0, &mut proved)?;
+        Ok(proved)
+    }
+
+    fn tree(
+        &mut self,
+        negation: &Formula,
+        tree: &Tree,
+        region: &Region,
+        place: &str,
+        depth: usize,
+        proved: &mut ProvedRule,
+    ) -> Result<(), Failure> {
+        match tree {
+            Tree::Split { feature, cut, below, above } if depth < MAX_DEPTH => {
+                let [low, high] = region.split(*feature, cut).map_err(|reason| (place.to_string(), reason))?;
+                self.tree(negation, below, &low, &format!("{place}/below"), depth + 1, proved)?;
+                self.tree(negation, above, &high, &format!("{place}/above"), depth + 1, proved)
+            }
+            Tree::Split { .. } => Err((place.to_string(), format!("the tree is deeper than {MAX_DEPTH}"))),
+            Tree::Leaf { bounds, cells } => self.leaf(negation, *bounds, cells, region, place, proved),
+        }
+    }
+
+    fn leaf(
+        &mut self,
+        negation: &Formula,
+        bounds: Bounds,
+        lists: &[Vec<u64>],
+        region: &Region,
+        place: &str,
+        proved: &mut ProvedRule,
+    ) -> Result<(), Failure> {
+        proved.regions += 1;
+        let mut lists = lists.iter();
+        let mut index = 0;
+        let result = cells(negation, &mut |atoms: &[Atom]| {
+            let step = || format!("{place}, cell {index}");
+            let mut part = region.clone();
+            atoms.iter().for_each(|atom| part.cut(atom));
+            if !part.is_empty() {
+                let Some(list) = lists.next() else {
+                    return ControlFlow::Break((step(), "no multipliers for this cell".to_string()));
+                };
+                match self.cell(atoms, list, part, bounds) {
+                    Ok(margin) => proved.margin = proved.margin.min(margin),
+                    Err(reason) => return ControlFlow::Break((step(), reason)),
+                }
+                proved.cells += 1;
+            }
+            index += 1;
+            ControlFlow::Continue(())
+        });
+        match (result, lists.len()) {
+            (ControlFlow::Break(failure), _) => Err(failure),
+            (_, 0) => Ok(()),
+            (_, extra) => Err((place.to_string(), format!("{extra} lists of multipliers too many"))),
+        }
+    }
+
+    /// The margin by which multipliers refute a cell. Were there a point where every atom holds (each >= 0, strict ones > 0), the
+    /// weighted sum would be >= 0, and > 0 if a strict atom has weight; but it is at most `most`.
+    fn cell(&mut self, atoms: &[Atom], multipliers: &[u64], region: Region, bounds: Bounds) -> Result<f64, String> {
+        if multipliers.len() != atoms.len() {
+            return Err(format!("{} multipliers for {} atoms", multipliers.len(), atoms.len()));
+        }
+        let (mut sum, mut weight, mut strict) = (Linear::default(), IBig::ZERO, false);
+        for (atom, l) in atoms.iter().zip(multipliers) {
+            sum.add_scaled(&Rational::from(*l), &atom.linear);
+            weight += *l;
+            strict |= atom.strict && *l > 0;
+        }
+        if weight.is_zero() {
+            return Err("all multipliers are zero".into());
+        }
+        let (form, denominator) = self.form(&sum)?;
+        let key = (region, bounds);
+        if !self.kept.contains_key(&key) {
+            if self.kept.len() == KEPT_REGIONS {
+                self.kept.clear();
+            }
+            let known = self.machine.known(&key.0, bounds)?;
+            self.kept.insert(key.clone(), known);
+        }
+        let known = self.kept.get(&key).ok_or("bounds were lost")?;
+        let most = self.most(form, known, &key.0, bounds);
+        let margin = (-&most).over_down(&(&denominator * &weight));
+        if most.is_negative() || strict && most.is_zero() {
+            return Ok(margin);
+        }
+        Err(format!("the weighted sum of the atoms can reach {:.9e}: not refuted", -margin))
+    }
+
+    /// A linear form of a rule times its common denominator, over outputs and input columns; and the denominator.
+    fn form(&self, sum: &Linear) -> Result<(Form, IBig), String> {
+        let last = self.machine.network.nodes.len();
+        let mut denominator = IBig::ONE;
+        for c in sum.terms.values().chain([&sum.constant]) {
+            let d = IBig::from(c.denominator().clone());
+            denominator = (&denominator / IBig::from(dashu::base::Gcd::gcd(&denominator, &d))) * d;
+        }
+        let scaled = |c: &Rational| Dyadic::int(c.numerator() * (&denominator / IBig::from(c.denominator().clone())));
+        let mut form = Form::new(self.machine.layout.width(), last);
+        form.constant = scaled(&sum.constant);
+        let outputs = self.machine.network.outputs();
+        for (var, c) in &sum.terms {
+            match var {
+                Var::Output(j) if *j < outputs => form.add(last, outputs, [(*j, scaled(c))].into_iter()),
+                Var::Output(j) => return Err(format!("there is no output {j}")),
+                input => self.machine.layout.add(*input, &scaled(c), &mut form.coefficients[0], &mut form.constant),
+            }
+        }
+        Ok((form, denominator))
+    }
+
+    /// The best of two bounds: back through the network (at both ends of a gate), and the outputs' intervals as they stand.
+    fn most(&self, form: Form, known: &Known, region: &Region, bounds: Bounds) -> Dyadic {
+        let machine = &self.machine;
+        let through = match machine.gate_ends(region) {
+            Some(ends) => {
+                ends.each_ref().map(|end| machine.upper(form.clone(), known, region, bounds, Some(end))).into_iter().max()
+            }
+            None => Some(machine.upper(form.clone(), known, region, bounds, None)),
+        };
+        let mut direct = &form.constant + &region.max(machine.layout, &form.coefficients[0]);
+        let last = form.coefficients.len() - 1;
+        if last > 0 {
+            form.coefficients[last].iter().zip(&known.values[last]).for_each(|(a, y)| direct += &y.most(a));
+        }
+        through.map_or(direct.clone(), |through| through.min(direct))
+    }
+}
+
+/// Atoms in the longest cell of a formula.
+fn longest(formula: &Formula) -> usize {
+    match formula {
+        Formula::True | Formula::False => 0,
+        Formula::Atom(_) => 1,
+        Formula::And(parts) => parts.iter().map(longest).sum(),
+        Formula::Or(parts) => parts.iter().map(longest).max().unwrap_or(0),
+        Formula::Threshold(t) => t.terms.iter().map(|(_, part)| longest(part)).sum(),
+    }
+}

@@ -1,0 +1,236 @@
+//! Exact numbers `m * 2^e`: sums and products never round; where a mantissa grows long, [`Dyadic::up`] and [`Dyadic::down`] round
+//! in a stated direction.
+
+use std::cmp::Ordering;
+use std::ops::{Add, AddAssign, Mul, Neg, Sub};
+
+use dashu::base::{BitTest, DivEuclid, Signed};
+use dashu::integer::IBig;
+
+/// `m * 2^e`. Several pairs may stand for the same number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Dyadic {
+    m: IBig,
+    e: i64,
+}
+
+/// A mantissa longer than this is rounded, to `KEPT` bits.
+const LONG: usize = 256;
+const KEPT: i64 = 192;
+/// No bit below this one is kept either.
+const LOWEST: i64 = -2048;
+
+impl Dyadic {
+    pub(crate) fn int(m: impl Into<IBig>) -> Self {
+        Self { m: m.into(), e: 0 }
+    }
+
+    /// 2^e
+    pub(crate) fn power(e: i64) -> Self {
+        Self { m: IBig::ONE, e }
+    }
+
+    /// The number itself; what is not finite becomes 0, and no caller has such a thing.
+    pub(crate) fn float(x: f64) -> Self {
+        let bits = x.to_bits();
+        let (field, fraction) = ((bits >> 52 & 0x7ff) as i64, (bits & ((1 << 52) - 1)) as i64);
+        let (m, e) = match field {
+            0x7ff => (0, 0),
+            0 => (fraction, -1074),
+            _ => (fraction | 1 << 52, field - 1075),
+        };
+        let zeros = if m == 0 { 0 } else { m.trailing_zeros() };
+        let m = m >> zeros;
+        Self { m: IBig::from(if x.is_sign_negative() { -m } else { m }), e: e + i64::from(zeros) }
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        self.m.is_zero()
+    }
+
+    pub(crate) fn is_positive(&self) -> bool {
+        self.m.is_positive() && !self.is_zero()
+    }
+
+    pub(crate) fn is_negative(&self) -> bool {
+        self.m.is_negative()
+    }
+
+    pub(crate) fn abs(&self) -> Self {
+        if self.is_negative() { -self } else { self.clone() }
+    }
+
+    /// Adds `a * b`.
+    pub(crate) fn add_product(&mut self, a: &Self, b: &Self) {
+        self.accumulate(&a.m * &b.m, a.e + b.e);
+    }
+
+    fn accumulate(&mut self, m: IBig, e: i64) {
+        if m.is_zero() {
+            return;
+        }
+        if self.is_zero() {
+            (self.m, self.e) = (m, e);
+        } else if e >= self.e {
+            self.m += if e > self.e { m << (e - self.e) as usize } else { m };
+        } else {
+            self.m <<= (self.e - e) as usize;
+            self.m += m;
+            self.e = e;
+        }
+    }
+
+    /// The number, or a short one just below it.
+    pub(crate) fn down(self) -> Self {
+        let bits = self.m.bit_len();
+        let long = if bits > LONG { bits as i64 - KEPT } else { 0 };
+        let drop = long.max(LOWEST - self.e);
+        // A shift of a negative integer to the right rounds down, too.
+        if drop <= 0 { self } else { Self { m: self.m >> drop as usize, e: self.e + drop } }
+    }
+
+    /// The number, or a short one just above it.
+    pub(crate) fn up(self) -> Self {
+        -&(-&self).down()
+    }
+
+    /// A float64 at most this number.
+    pub(crate) fn f64_down(&self) -> f64 {
+        let drop = (self.m.bit_len() as i64 - 53).max(0);
+        let Ok(m) = i64::try_from(&self.m >> drop as usize) else { return f64::NEG_INFINITY };
+        match self.e + drop {
+            _ if m == 0 => 0.0,
+            // Here m 2^e is a normal float64 or zero, hence exact.
+            e @ -1022..=960 => m as f64 * f64::from_bits(((e + 1023) as u64) << 52),
+            ..-1022 => [0.0, -f64::MIN_POSITIVE * 2f64.powi(53)][usize::from(m < 0)],
+            _ => [2f64.powi(960), f64::NEG_INFINITY][usize::from(m < 0)],
+        }
+    }
+
+    /// A float64 at least this number.
+    pub(crate) fn f64_up(&self) -> f64 {
+        -(-self).f64_down()
+    }
+
+    /// A float64 at most `self / divisor`; the divisor is positive.
+    pub(crate) fn over_down(&self, divisor: &IBig) -> f64 {
+        let scale = divisor.bit_len() + 64;
+        Self { m: (&self.m << scale).div_euclid(divisor), e: self.e - scale as i64 }.f64_down()
+    }
+}
+
+impl Add for &Dyadic {
+    type Output = Dyadic;
+    fn add(self, other: Self) -> Dyadic {
+        let mut sum = self.clone();
+        sum += other;
+        sum
+    }
+}
+
+impl AddAssign<&Dyadic> for Dyadic {
+    fn add_assign(&mut self, other: &Dyadic) {
+        self.accumulate(other.m.clone(), other.e);
+    }
+}
+
+impl Neg for &Dyadic {
+    type Output = Dyadic;
+    fn neg(self) -> Dyadic {
+        Dyadic { m: -&self.m, e: self.e }
+    }
+}
+
+impl Sub for &Dyadic {
+    type Output = Dyadic;
+    fn sub(self, other: Self) -> Dyadic {
+        self + &-other
+    }
+}
+
+impl Mul for &Dyadic {
+    type Output = Dyadic;
+    fn mul(self, other: Self) -> Dyadic {
+        Dyadic { m: &self.m * &other.m, e: self.e + other.e }
+    }
+}
+
+impl From<f32> for Dyadic {
+    fn from(x: f32) -> Self {
+        Self::float(f64::from(x))
+    }
+}
+
+impl Ord for Dyadic {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let difference = self - other;
+        if difference.is_zero() {
+            Ordering::Equal
+        } else if difference.is_negative() {
+            Ordering::Less
+        } else {
+            Ordering::Greater
+        }
+    }
+}
+
+impl PartialOrd for Dyadic {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Dyadic {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Dyadic {}
+
+#[cfg(test)]
+mod tests {
+    use super::Dyadic;
+    use dashu::integer::IBig;
+
+    #[test]
+    fn floats_are_taken_exactly_and_given_back() {
+        for x in [0.0, -0.0, 1.0, -1.5, 0.1, 1e-310, -f64::MIN_POSITIVE, 5e-324, f64::from(f32::MAX), 3e-45, -1e300] {
+            let d = Dyadic::float(x);
+            if x == 0.0 || x.abs() >= 1e-300 && x.abs() < 1e280 {
+                assert_eq!((d.f64_down(), d.f64_up()), (x, x));
+            }
+            assert!(d.f64_down() <= x && d.f64_up() >= x, "{x}: {} to {}", d.f64_down(), d.f64_up());
+        }
+    }
+
+    #[test]
+    fn rounding_goes_in_the_stated_direction() {
+        let fine = Dyadic::power(-400);
+        for whole in [5, -5] {
+            for sign in [1, -1] {
+                let x = &Dyadic::int(whole) + &(&fine * &Dyadic::int(sign));
+                let (down, up) = (x.clone().down(), x.clone().up());
+                assert!(down < x && x < up && &up - &down < Dyadic::power(-150));
+                assert!(Dyadic::float(x.f64_down()) < x && Dyadic::float(x.f64_up()) > x);
+            }
+        }
+        let deep = Dyadic::power(-100_000);
+        assert!(deep.clone().down().is_zero() && deep.clone().up() == Dyadic::power(-2048));
+        assert!(Dyadic::power(5000).f64_down() >= 1e280 && (-&Dyadic::power(5000)).f64_down() == f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn arithmetic_aligns_exponents() {
+        let (a, b) = (Dyadic::from(0.75f32), Dyadic::from(-3e-40f32));
+        let sum = &a + &b;
+        assert!(sum < a && &sum - &a == b && &sum - &b == a);
+        assert_eq!(&Dyadic::int(3) * &Dyadic::power(-2), a);
+        let mut acc = Dyadic::int(1);
+        acc.add_product(&a, &Dyadic::int(4));
+        assert_eq!(acc, Dyadic::int(4));
+        assert_eq!(Dyadic::int(1).over_down(&IBig::from(4)), 0.25);
+        let third = Dyadic::int(1).over_down(&IBig::from(3));
+        assert!(third <= 1.0 / 3.0 && third > 0.333_333);
+    }
+}

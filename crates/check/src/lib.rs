@@ -1,0 +1,18 @@
+//! The judge: an ONNX file, rules and a certificate enter; [`Accepted`] or the step that fails leaves.
+//!
+//! The whole argument is in docs/soundness.md; each step of it stands above the code that takes it. Nothing here searches, and
+//! nothing here trusts what did: the certificate only says where to split the domain and how to weigh the atoms of a cell.
+#![forbid(unsafe_code)]
+
+mod bounds;
+pub mod certificate;
+mod check;
+mod dyadic;
+mod json;
+mod linear;
+mod region;
+mod sha256;
+
+pub use certificate::{Arithmetic, Bounds, Certificate, Cut, RuleProof, Tree};
+pub use check::{Accepted, ProvedRule, Verdict, check};
+pub use sha256::sha256_hex;
