@@ -15,4 +15,5 @@ mod sha256;
 
 pub use certificate::{Arithmetic, Bounds, Certificate, Cut, RuleProof, Tree};
 pub use check::{Accepted, ProvedRule, Verdict, check};
+pub use region::Region;
 pub use sha256::sha256_hex;

@@ -10,7 +10,7 @@ use crate::dyadic::Dyadic;
 
 /// A product of one set a feature. Empty as soon as one of them is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Region(Vec<Set>);
+pub struct Region(Vec<Set>);
 
 /// Numbers are counted: a float32 by its place among all float32 values (0 and -0 share place 0), a whole number by itself. So a
 /// bound that the next number satisfies is one step away, and a split at k leaves `..=k` and `k + 1..`.
@@ -74,7 +74,7 @@ fn number(real: bool, k: i64) -> f64 {
 
 impl Region {
     /// The domain D, or why the schema does not describe one.
-    pub(crate) fn whole(schema: &Schema) -> Result<Self, String> {
+    pub fn whole(schema: &Schema) -> Result<Self, String> {
         let mut names = BTreeSet::new();
         let mut sets = Vec::new();
         for f in &schema.features {
@@ -101,7 +101,8 @@ impl Region {
         Ok(Self(sets))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether no input is left.
+    pub fn is_empty(&self) -> bool {
         self.0.iter().any(|set| match set {
             Set::Number { lo, hi, .. } => lo > hi,
             Set::Levels(allowed) => !allowed.contains(&true),
@@ -109,7 +110,7 @@ impl Region {
     }
 
     /// Both parts of a split. Every point is in one of them: numbers up to the cut and from the next one on, levels listed and not.
-    pub(crate) fn split(&self, feature: usize, cut: &Cut) -> Result<[Self; 2], String> {
+    pub fn split(&self, feature: usize, cut: &Cut) -> Result<[Self; 2], String> {
         let (mut below, mut above) = (self.clone(), self.clone());
         match (below.0.get_mut(feature), above.0.get_mut(feature), cut) {
             (Some(Set::Number { real, hi, .. }), Some(Set::Number { lo, .. }), Cut::At(at)) if at.is_finite() => {
@@ -137,7 +138,7 @@ impl Region {
     /// The points that satisfy an atom, if it has one variable, an input; else all of them.
     ///
     /// `c v + d >= 0` is monotone in v, so bisection over the places finds the first (last) number that satisfies it, exactly.
-    pub(crate) fn cut(&mut self, atom: &Atom) {
+    pub fn cut(&mut self, atom: &Atom) {
         let mut terms = atom.linear.terms.iter();
         let (Some((var, c)), None) = (terms.next(), terms.next()) else { return };
         let holds = |v: f64| {
@@ -165,6 +166,22 @@ impl Region {
                 if rising { *lo = a } else { *hi = a }
             }
             _ => {}
+        }
+    }
+
+    /// Smallest and largest number of a numeric feature; `None` for a category.
+    pub fn range(&self, feature: usize) -> Option<(f64, f64)> {
+        match self.0.get(feature)? {
+            Set::Number { real, lo, hi } => Some((number(*real, *lo), number(*real, *hi))),
+            Set::Levels(_) => None,
+        }
+    }
+
+    /// Which levels of a category are left; `None` for a number.
+    pub fn levels(&self, feature: usize) -> Option<&[bool]> {
+        match self.0.get(feature)? {
+            Set::Number { .. } => None,
+            Set::Levels(allowed) => Some(allowed),
         }
     }
 

@@ -12,7 +12,7 @@ pub struct Args {
     pub command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 success, 1 a finding (rules broken or contradictory), 2 usage or input error, \
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 a finding (rules contradictory, not certified, certificate rejected), 2 usage or input error, \
                           3 unknown or interrupted.\nStart with `deepsade demo`, then read docs/rules.md.";
 
 #[derive(Debug, Subcommand)]
@@ -23,6 +23,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Train a network on the data of a rule file
     Train(TrainArgs),
+    /// Check that a certificate proves the rules of a model for every input of its domain
+    Check(CheckArgs),
     /// Predict with a trained model
     Predict(PredictArgs),
 }
@@ -55,7 +57,7 @@ pub struct TrainArgs {
     /// The rule file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Folder for model.onnx and run.jsonl [default: runs/NAME]
+    /// Folder for model.onnx, certificate.json, rules.toml and run.jsonl [default: runs/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// A further folder to look for data files in
@@ -73,6 +75,25 @@ pub struct TrainArgs {
     /// Say nothing but results and errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct CheckArgs {
+    /// A folder with model.onnx, rules.toml and certificate.json, as `deepsade train` writes it
+    #[arg(value_name = "DIR", required_unless_present_all = ["model", "rules", "certificate"])]
+    pub dir: Option<PathBuf>,
+    /// The model [default: DIR/model.onnx]
+    #[arg(long, value_name = "FILE")]
+    pub model: Option<PathBuf>,
+    /// The rule file [default: DIR/rules.toml]
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+    /// The certificate [default: DIR/certificate.json]
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Parser)]

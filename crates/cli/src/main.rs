@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => command::demo::run(args),
         Command::Explain(args) => command::explain::run(args),
         Command::Train(args) => command::train::run(args),
+        Command::Check(args) => command::check::run(args),
         Command::Predict(args) => command::predict::run(args),
     };
     match result {

@@ -36,7 +36,7 @@ impl Case {
     fn new(sizes: &[usize], batch: usize) -> Self {
         let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
         let hidden = NetworkSettings { hidden: sizes[1..sizes.len() - 1].to_vec(), ..NetworkSettings::default() };
-        let network = initial_network(&vec![(0.0, 1.0); inputs], &[], outputs, &hidden, 1);
+        let network = initial_network(&vec![(0.0, 1.0); inputs], &[], None, outputs, &hidden, 1);
         let mut stepper = Stepper::new(&network, batch).expect("the benchmark's networks can be trained");
         let x = (0..batch * inputs).map(|i| (i * 7919 % 1013) as f32 / 1013.0).collect();
         let mut y = Matrix::zeros(batch, outputs);

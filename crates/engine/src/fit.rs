@@ -1,15 +1,19 @@
 //! A problem with its data enters; a trained model with its scores leaves.
 
-use deepsade_net::Model;
+use deepsade_net::{Model, Network};
 use deepsade_spec::{ColumnKind, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
+use crate::certify::{Proof, certify};
 use crate::data::{self, BreakingRows, DataError, DataSettings, Dataset, Loaded, Split};
+use crate::guard::{Guard, Units};
 use crate::inject::{InjectError, inject};
 use crate::judge::{Judge, Labelled};
 use crate::metrics::{Metrics, metrics};
-use crate::train::{self, CheckpointSettings, Loss, NetworkSettings, Observer, Run, Start, TrainError, TrainSettings, Trained};
+use crate::train::{
+    self, CheckpointSettings, Enforce, Gate, Loss, NetworkSettings, Observer, Run, Start, TrainError, TrainSettings, Trained,
+};
 
 /// Encoded rows, dealt out, with what their labels say about the rules.
 #[derive(Debug, Clone)]
@@ -38,6 +42,17 @@ pub enum FitError {
     /// Training can't start or can't be saved.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// The way of enforcing is not there.
+    #[error("train.enforce = \"decode\" is not available yet; use \"weights\", \"auto\" or \"none\"")]
+    NoDecode,
+    /// A gate that can't be one.
+    #[error("network.gate = \"{name}\": {why}")]
+    Gate {
+        /// What was asked for.
+        name: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] artifact::ArtifactError),
@@ -84,11 +99,15 @@ impl Rows {
     }
 }
 
-/// A trained model with its scores. Nothing is proved about it.
+/// A trained model with its scores.
 #[derive(Debug, Clone)]
 pub struct Fitted {
     /// The network, with schema and rules in its metadata.
     pub model: Model,
+    /// What there is of a proof: `None` if no rules were enforced.
+    pub proof: Option<Proof>,
+    /// The feature that gates the outputs.
+    pub gate: Option<String>,
     /// How training went.
     pub trained: Trained,
     /// Scores on the training rows.
@@ -125,24 +144,75 @@ impl Fit<'_> {
         let schema = &self.spec.schema;
         let (train_rows, validation_rows) =
             (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, self.breaking_rows));
-        let skip = skip_columns(self.spec);
+        let rules = match self.settings.enforce {
+            _ if self.spec.rules.is_empty() => None,
+            Enforce::None => None,
+            Enforce::Weights | Enforce::Auto => Some(self.spec),
+            Enforce::Decode => return Err(FitError::NoDecode),
+        };
+        let gate = self.gate(rules.is_some(), &train_rows)?;
         let mut run = Run {
-            network: train::initial_network(&column_ranges(schema), &skip, schema.task.outputs(), self.network, self.seed),
+            network: self.initial_network(gate),
             start: Start::Fresh,
             loss: loss(&schema.task),
             train: &train_rows,
             validation: &validation_rows,
             settings: self.settings.clone(),
             seed: self.seed,
+            rules,
             checkpoint: None,
         };
         run.checkpoint =
             checkpoint.map(|(path, resume)| CheckpointSettings { resume, ..CheckpointSettings::new(path, run.fingerprint()) });
         let trained = train::train(&run, observer)?;
-        let model = artifact::model(self.spec, trained.network.clone())?;
+        let network = train::fold_gate(trained.network.clone());
+        let (model, proof) = match &trained.guard {
+            Some((guard, units, _)) => {
+                let (model, proof) = certify(self.spec, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
+                (model, Some(proof))
+            }
+            None => (artifact::model(self.spec, network)?, None),
+        };
         let score = |indices: &[usize]| rows.score(self.spec, &model, indices);
         let (train, validation, test) = (score(&rows.split.train), score(&rows.split.validation), score(&rows.split.test));
-        Ok(Fitted { model, trained, train, validation, test })
+        let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
+        Ok(Fitted { model, proof, gate, trained, train, validation, test })
+    }
+
+    fn initial_network(self, gate: Option<Gate>) -> Network {
+        let schema = &self.spec.schema;
+        // A gate's own feature stays out of what it multiplies, or the product would be quadratic in it.
+        let skip: Vec<usize> = skip_columns(self.spec).into_iter().filter(|c| gate.is_none_or(|g| g.column != *c)).collect();
+        train::initial_network(&column_ranges(schema), &skip, gate, schema.task.outputs(), self.network, self.seed)
+    }
+
+    /// The gate that the settings ask for; with "auto" the first candidate of the rules for which a last layer exists.
+    fn gate(self, enforced: bool, rows: &Dataset) -> Result<Option<Gate>, FitError> {
+        let schema = &self.spec.schema;
+        let column = |f: usize| schema.columns().iter().position(|c| c.feature == f && c.kind == ColumnKind::Number);
+        let gate = |column: usize| {
+            let n = rows.x.rows.max(1) as f64;
+            let mean = (0..rows.x.rows).map(|r| f64::from(rows.x.row(r)[column])).sum::<f64>() / n;
+            Gate { column, scale: (-mean.max(1e-6).log2().round()).exp2() as f32 }
+        };
+        let refuse = |why| Err(FitError::Gate { name: self.network.gate.clone(), why });
+        match self.network.gate.as_str() {
+            "none" => Ok(None),
+            "auto" => {
+                let works = |g: &Gate| {
+                    let units = Units::raw(schema.task.outputs());
+                    enforced && Guard::new(self.spec, &self.initial_network(Some(*g)), &units, 1.0).is_ok()
+                };
+                Ok(self.spec.gate.iter().filter_map(|f| column(*f)).map(gate).find(works))
+            }
+            name => match schema.feature(name) {
+                None => refuse("no feature has this name"),
+                Some(f) => match (schema.features[f].domain.range(), column(f)) {
+                    (Some((lo, _)), Some(column)) if lo >= 0.0 => Ok(Some(gate(column))),
+                    _ => refuse("a gate must be a numeric feature that is never negative on its domain"),
+                },
+            },
+        }
     }
 }
 

@@ -4,9 +4,12 @@
 //! the rules mean, [`train`] and [`fit`] make a network, [`metrics`] and [`predict`] read its outputs, [`artifact`] its files.
 
 pub mod artifact;
+pub mod bounds;
+pub mod certify;
 pub mod data;
 pub mod explain;
 pub mod fit;
+pub mod guard;
 pub mod inject;
 pub mod judge;
 pub mod metrics;

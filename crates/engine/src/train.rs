@@ -22,9 +22,10 @@ mod shape;
 mod standard;
 mod stepper;
 
-pub use build::initial_network;
+pub use build::{Gate, fold_gate, initial_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings};
 pub use error::TrainError;
+pub(crate) use kernel::vector;
 pub use loss::{Loss, Sum};
 pub use observe::{EpochRecord, Observer, Silent, StopReason};
 pub use optimiser::Optimiser;

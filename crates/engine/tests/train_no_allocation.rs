@@ -40,7 +40,7 @@ fn the_counter_counts() {
 fn steps_do_not_allocate() {
     for (inputs, batch) in [(13, 5), (36, 64), (3136, 256)] {
         let settings = NetworkSettings { hidden: vec![50, 30], ..NetworkSettings::default() };
-        let network = initial_network(&vec![(0.0, 1.0); inputs], &[0, 3], 4, &settings, 1);
+        let network = initial_network(&vec![(0.0, 1.0); inputs], &[0, 3], None, 4, &settings, 1);
         let mut stepper = Stepper::new(&network, batch).unwrap();
         let x = Matrix { rows: 300, cols: inputs, data: (0..300 * inputs).map(|i| (i % 97) as f32 / 97.0).collect() };
         let y = Matrix { rows: 300, cols: 4, data: (0..1200).map(|i| f32::from(u8::from(i % 4 == 1))).collect() };

@@ -33,8 +33,18 @@ fn planted(rows: usize, salt: usize) -> Dataset {
 
 fn planted_run<'a>(train: &'a Dataset, validation: &'a Dataset, hidden: &[usize], settings: TrainSettings) -> Run<'a> {
     let shape = NetworkSettings { hidden: hidden.to_vec(), activation: ActivationName::Relu };
-    let network = initial_network(&[(0.0, 10.0), (-1.0, 1.0)], &[0], 2, &shape, 3);
-    Run { network, start: Start::Fresh, loss: Loss::MeanSquares, train, validation, settings, seed: 5, checkpoint: None }
+    let network = initial_network(&[(0.0, 10.0), (-1.0, 1.0)], &[0], None, 2, &shape, 3);
+    Run {
+        network,
+        start: Start::Fresh,
+        loss: Loss::MeanSquares,
+        train,
+        validation,
+        settings,
+        seed: 5,
+        rules: None,
+        checkpoint: None,
+    }
 }
 
 fn predict(network: &Network, data: &Dataset) -> Matrix {
@@ -103,7 +113,7 @@ fn xor_is_learnt_with_every_loss() {
         let data = dataset(&[(&[0.0, 0.0], no), (&[0.0, 1.0], yes), (&[1.0, 0.0], yes), (&[1.0, 1.0], no)]);
         let shape = NetworkSettings { hidden: vec![16], activation: ActivationName::Tanh };
         let settings = TrainSettings { learning_rate: 0.02, batch: 4, epochs: 500, ..TrainSettings::default() };
-        let network = initial_network(&[(0.0, 1.0); 2], &[], 2, &shape, 2);
+        let network = initial_network(&[(0.0, 1.0); 2], &[], None, 2, &shape, 2);
         let run = Run { network, loss, ..planted_run(&data, &data, &[], settings) };
         let trained = train(&run, &mut Silent).unwrap();
         let scores = predict(&trained.network, &data);

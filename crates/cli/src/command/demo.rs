@@ -34,6 +34,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let args = TrainArgs { file, out: Some(folder.clone()), data: None, seed: None, resume: false, json: false, quiet: false };
     let Some(done) = train::train(&problem, &folder, &args)? else { return Ok(Outcome::Unknown) };
     print!("{}", done.in_words());
+    let outcome = done.outcome();
 
     let predictions = out.join("predictions.csv");
     let data = out.join("winequality-red.csv.gz");
@@ -49,7 +50,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         quiet: true,
     })?;
     print!("{}", first_lines(&predictions, 3)?);
-    Ok(Outcome::Success)
+    Ok(outcome)
 }
 
 fn step(command: &str) {

@@ -1,11 +1,13 @@
 //! `deepsade train`: a rule file enters, model.onnx and run.jsonl leave.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use deepsade_check::Verdict;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::fit::{self, Fit, Fitted};
 use deepsade_engine::metrics::Metrics;
@@ -14,6 +16,7 @@ use deepsade_engine::train::{EpochRecord, Observer, StopReason};
 use deepsade_spec::NormalSpec;
 use serde_json::json;
 
+use super::check;
 use super::explain::conflict_in_words;
 use crate::args::TrainArgs;
 use crate::interrupt::Interrupt;
@@ -32,15 +35,14 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     } else {
         print!("{}", done.in_words());
     }
-    Ok(match done.fitted.trained.stop {
-        StopReason::Diverged { .. } => Outcome::Finding,
-        _ => Outcome::Success,
-    })
+    Ok(done.outcome())
 }
 
 /// A finished training.
 pub struct Done {
     pub spec: NormalSpec,
+    /// The checker's word on the files as written; `None` if no rules were enforced.
+    pub verdict: Option<Verdict>,
     pub fitted: Fitted,
     pub model: PathBuf,
     pub seconds: f64,
@@ -69,6 +71,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let rows = fit::rows(&spec, &loaded, &settings, seed)?;
     drop(loaded);
 
+    let text = std::fs::read_to_string(&problem.path)?;
     let interrupt = Interrupt::listen();
     let checkpoint = out.join("checkpoint.bin");
     let resume = args.resume && checkpoint.exists();
@@ -90,14 +93,36 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     let model = out.join("model.onnx");
     write_whole(&model, &fitted.model.to_bytes()?)?;
+    let (rules, certificate) = (out.join("rules.toml"), out.join("certificate.json"));
+    let verdict = match &fitted.proof {
+        Some(proof) => {
+            write_whole(&rules, text.as_bytes())?;
+            write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
+            Some(check::files(&model, &rules, &certificate)?)
+        }
+        None => {
+            // What an earlier run proved is not true of this model.
+            let _ = std::fs::remove_file(&certificate);
+            None
+        }
+    };
     // The model is there: what is left to resume is nothing.
     let _ = std::fs::remove_file(&checkpoint);
-    Ok(Some(Done { spec, fitted, model, seconds, seed }))
+    Ok(Some(Done { spec, verdict, fitted, model, seconds, seed }))
 }
 
 impl Done {
+    /// What the exit code says: rules that were to be enforced must be certified.
+    pub fn outcome(&self) -> Outcome {
+        let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
+        let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
+        if rejected || diverged { Outcome::Finding } else { Outcome::Success }
+    }
+
     fn json(&self) -> serde_json::Value {
-        let Fitted { trained, train, validation, test, .. } = &self.fitted;
+        let Fitted { trained, train, validation, test, gate, .. } = &self.fitted;
+        let accepted = self.verdict.as_ref().and_then(check::accepted);
+        let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| a.rules()).map(|r| (r.name.as_str(), r.margin)).collect();
         json!({
             "model": self.model,
             "seconds": self.seconds,
@@ -108,7 +133,12 @@ impl Done {
             "train": train,
             "validation": validation,
             "test": test,
-            "certified": false,
+            "certified": accepted.is_some(),
+            "arithmetic": accepted.map(|a| a.arithmetic().name()),
+            "margins": margins,
+            "gate": gate,
+            "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
+            "verdict": self.verdict.as_ref().map(check::in_words),
         })
     }
 
@@ -122,11 +152,17 @@ impl Done {
         for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
             out.push(format!("{name:<12} {:>8}  {}", metrics["rows_all"], scores(metrics)));
         }
-        if !self.spec.rules.is_empty() {
-            out.push(format!(
-                "Rules are NOT enforced by this training: {} of {} test predictions break one.",
-                test["rows_breaking_all"], test["rows_all"]
-            ));
+        let breaking = format!("{} of {} test predictions break a rule", test["rows_breaking_all"], test["rows_all"]);
+        match &self.verdict {
+            Some(verdict) => {
+                if let Some(gate) = &self.fitted.gate {
+                    out.push(format!("The outputs are gated by {gate}, with which the rules scale."));
+                }
+                out.push(format!("Rules enforced for every input: {breaking}."));
+                out.push(check::in_words(verdict));
+            }
+            None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
+            None => {}
         }
         out.push(format!("Model: {}", self.model.display()));
         out.join("\n") + "\n"

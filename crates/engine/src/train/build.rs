@@ -14,7 +14,14 @@ use super::NetworkSettings;
 ///
 /// # Panics
 /// If `skip` names a column that `ranges` does not have.
-pub fn initial_network(ranges: &[(f32, f32)], skip: &[usize], outputs: usize, settings: &NetworkSettings, seed: u64) -> Network {
+pub fn initial_network(
+    ranges: &[(f32, f32)],
+    skip: &[usize],
+    gate: Option<Gate>,
+    outputs: usize,
+    settings: &NetworkSettings,
+    seed: u64,
+) -> Network {
     assert!(skip.iter().all(|&column| column < ranges.len()), "skip columns are input columns");
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let activation = Activation::from(settings.activation);
@@ -33,7 +40,40 @@ pub fn initial_network(ranges: &[(f32, f32)], skip: &[usize], outputs: usize, se
         value = push(&mut network, Op::Concat, vec![value, skipped]);
         width += skip.len();
     }
-    push(&mut network, dense(&mut rng, outputs, width, 1.0), vec![value]);
+    let last = push(&mut network, dense(&mut rng, outputs, width, 1.0), vec![value]);
+    if let Some(Gate { column, scale }) = gate {
+        let feature = push(&mut network, Op::Select(vec![column]), vec![0]);
+        let scaled = push(&mut network, Op::Affine { scale: vec![scale], shift: vec![0.0] }, vec![feature]);
+        push(&mut network, Op::Gate, vec![last, scaled]);
+    }
+    network
+}
+
+/// A gate after the last layer: the outputs are multiplied by a raw input column, scaled to about 1 while training.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gate {
+    /// The input column, never negative.
+    pub column: usize,
+    /// A power of two, so that [`fold_gate`] is exact.
+    pub scale: f32,
+}
+
+/// Moves the scale of a gate into the last dense layer: the gate then reads the raw column.
+pub fn fold_gate(mut network: Network) -> Network {
+    let Some(Node { op: Op::Gate, from }) = network.nodes.last().cloned() else { return network };
+    let at = from[1] - 1;
+    let Node { op: Op::Affine { scale, .. }, from: before } = network.nodes[at].clone() else { return network };
+    if let Op::Dense { w, b } = &mut network.nodes[from[0] - 1].op {
+        w.data.iter_mut().chain(b).for_each(|v| *v *= scale[0]);
+    }
+    network.nodes.remove(at);
+    for v in network.nodes.iter_mut().flat_map(|node| &mut node.from) {
+        if *v == at + 1 {
+            *v = before[0];
+        } else if *v > at + 1 {
+            *v -= 1;
+        }
+    }
     network
 }
 
@@ -70,7 +110,7 @@ mod tests {
     #[test]
     fn nodes_stand_in_the_promised_order() {
         let settings = NetworkSettings { hidden: vec![4, 3], ..NetworkSettings::default() };
-        let network = initial_network(&[(0.0, 10.0), (5.0, 5.0), (-1.0, 1.0)], &[2, 0], 2, &settings, 1);
+        let network = initial_network(&[(0.0, 10.0), (5.0, 5.0), (-1.0, 1.0)], &[2, 0], None, 2, &settings, 1);
         let names: Vec<_> = network
             .nodes
             .iter()
@@ -92,9 +132,9 @@ mod tests {
     fn a_seed_decides_the_weights_and_their_spread_is_he() {
         let settings = NetworkSettings { hidden: vec![200], ..NetworkSettings::default() };
         let ranges = vec![(0.0, 1.0); 100];
-        let network = initial_network(&ranges, &[], 1, &settings, 7);
-        assert_eq!(network, initial_network(&ranges, &[], 1, &settings, 7));
-        assert_ne!(network, initial_network(&ranges, &[], 1, &settings, 8));
+        let network = initial_network(&ranges, &[], None, 1, &settings, 7);
+        assert_eq!(network, initial_network(&ranges, &[], None, 1, &settings, 7));
+        assert_ne!(network, initial_network(&ranges, &[], None, 1, &settings, 8));
         let Op::Dense { w, .. } = &network.nodes[1].op else { panic!("the second node is dense") };
         let variance = w.data.iter().map(|x| x * x).sum::<f32>() / w.data.len() as f32;
         assert!((variance - 2.0 / 100.0).abs() < 0.001, "{variance}");
@@ -103,6 +143,6 @@ mod tests {
     #[test]
     fn a_linear_model_has_no_concat() {
         let settings = NetworkSettings { hidden: vec![], ..NetworkSettings::default() };
-        assert_eq!(initial_network(&[(0.0, 1.0); 3], &[1], 2, &settings, 0).nodes.len(), 2);
+        assert_eq!(initial_network(&[(0.0, 1.0); 3], &[1], None, 2, &settings, 0).nodes.len(), 2);
     }
 }

@@ -3,7 +3,7 @@
 use deepsade_net::Matrix;
 use thiserror::Error;
 
-use super::{CheckpointError, Enforce, PlanError, Run, SettingsError, Stepper};
+use super::{CheckpointError, PlanError, Run, SettingsError, Stepper};
 use crate::data::Dataset;
 
 /// A run that cannot start, or cannot be saved.
@@ -18,12 +18,9 @@ pub enum TrainError {
     /// A checkpoint that cannot be written or read.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// Rules are to be enforced, which plain training does not do.
-    #[error("train.enforce = \"{}\": this training does not enforce rules yet; use \"none\"", format!("{enforce:?}").to_lowercase())]
-    EnforceUnavailable {
-        /// What was asked for.
-        enforce: Enforce,
-    },
+    /// The rules can't be kept.
+    #[error(transparent)]
+    Guard(#[from] crate::guard::GuardError),
     /// Nothing to learn from.
     #[error("the training data have no row with a weight above 0")]
     NoRows,

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use deepsade_net::{Matrix, Network};
+use deepsade_spec::NormalSpec;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -13,8 +14,9 @@ use super::checkpoint::{Keeper, State};
 use super::error::{TrainError, check_data};
 use super::loss::Sum;
 use super::standard::Standard;
-use super::{CheckpointSettings, Enforce, EpochRecord, Loss, Observer, Optimiser, Stepper, StopReason, TrainSettings};
+use super::{CheckpointSettings, EpochRecord, Loss, Observer, Optimiser, Stepper, StopReason, TrainSettings};
 use crate::data::Dataset;
+use crate::guard::{Guard, Solved, Units};
 
 /// Rows evaluated at a time, at least.
 const EVALUATION_ROWS: usize = 256;
@@ -36,6 +38,8 @@ pub struct Run<'a> {
     pub settings: TrainSettings,
     /// Decides the order of the rows.
     pub seed: u64,
+    /// The rules that the last layer must satisfy after every step; `None` for plain training.
+    pub rules: Option<&'a NormalSpec>,
     /// Whether and where to save the run.
     pub checkpoint: Option<CheckpointSettings>,
 }
@@ -51,7 +55,7 @@ pub enum Start {
 }
 
 /// The end of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Trained {
     /// The network of the best epoch, in raw units; the one that was given if no epoch ended.
     pub network: Network,
@@ -61,6 +65,27 @@ pub struct Trained {
     pub best_epoch: Option<usize>,
     /// Why the run ended.
     pub stop: StopReason,
+    /// What kept the rules, the units it worked in, and how often it had to act.
+    pub guard: Option<(Guard, Units, Enforced)>,
+}
+
+/// How often the last layer had to be moved so that the rules hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Enforced {
+    /// Steps after which the rules were looked at.
+    pub steps: usize,
+    /// Steps after which the last layer was moved.
+    pub moved: usize,
+    /// Steps after which it was pulled back towards the safe last layer.
+    pub pulled_back: usize,
+}
+
+impl Enforced {
+    fn add(&mut self, solved: Solved) {
+        self.steps += 1;
+        self.moved += usize::from(solved.moves > 0);
+        self.pulled_back += usize::from(solved.pulled_back);
+    }
 }
 
 impl Run<'_> {
@@ -69,6 +94,7 @@ impl Run<'_> {
         let mut hash = Sha256::new();
         // The derived text is complete, and floats print with all the digits that tell them apart.
         hash.update(format!("{:?}", (&self.network, self.start, self.loss, &self.settings, self.seed)));
+        hash.update(self.rules.map(deepsade_spec::canonical::canonical).unwrap_or_default());
         for data in [self.train, self.validation] {
             for Matrix { rows, cols, data } in [&data.x, &data.y] {
                 hash.update(format!("{rows} {cols}"));
@@ -98,13 +124,14 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 /// let data = Dataset { x, y, weight: vec![1.0; 4] };
 /// let linear = NetworkSettings { hidden: vec![], ..NetworkSettings::default() };
 /// let run = Run {
-///     network: train::initial_network(&[(0.0, 3.0)], &[], 1, &linear, 1),
+///     network: train::initial_network(&[(0.0, 3.0)], &[], None, 1, &linear, 1),
 ///     start: Start::Fresh,
 ///     loss: Loss::MeanSquares,
 ///     train: &data,
 ///     validation: &Dataset::default(),
 ///     settings: TrainSettings { learning_rate: 0.05, batch: 4, epochs: 1000, ..TrainSettings::default() },
 ///     seed: 1,
+///     rules: None,
 ///     checkpoint: None,
 /// };
 /// let trained = train::train(&run, &mut Silent)?;
@@ -115,9 +142,6 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainError> {
     let Run { settings, loss, .. } = run;
     settings.check()?;
-    if settings.enforce != Enforce::None {
-        return Err(TrainError::EnforceUnavailable { enforce: settings.enforce });
-    }
     let rows = run.train.weight.len();
     let batch = settings.batch.min(rows).max(1);
     // f_W: the model as initialised (line 1), for standardised targets.
@@ -135,6 +159,15 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         .iter()
         .any(|&v| v > 0.0)
         .then(|| stepper.prepare(&run.validation.x, &standard.standardise(&run.validation.y), &run.validation.weight));
+    // K' from K and the layers before the last (lines 2 and 3): a last layer that satisfies it, or the rules that can't be met.
+    let mut guard = match run.rules {
+        Some(rules) => Some(Guard::new(rules, &run.network, &standard.units(), 1.0)?),
+        None => None,
+    };
+    let mut enforced = Enforced::default();
+    if let Some(guard) = &mut guard {
+        enforced.add(guard.solve(stepper.parameters_mut()));
+    }
     let mut optimiser = Optimiser::new(settings, stepper.parameters().len());
     let mut keeper = Keeper::new(run.checkpoint.as_ref());
     let mut state = keeper.resume(initial_state(&stepper, &optimiser))?;
@@ -151,6 +184,9 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         let epoch = state.epoch + 1;
         let started = Instant::now();
         shuffle(&mut order, run.seed, epoch);
+        if let Some(guard) = &mut guard {
+            guard.begin_epoch();
+        }
         let mut train_sum = Sum::default();
         let mut done = 0;
         for batch in order.chunks(batch) {
@@ -167,6 +203,10 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
             optimiser.begin();
             stepper.apply(&mut optimiser, stepper.last_range());
             stepper.apply(&mut optimiser, stepper.hidden_range());
+            // K' for the layers as they are now, and the nearest last layer that satisfies it.
+            if let Some(guard) = &mut guard {
+                enforced.add(guard.solve(stepper.parameters_mut()));
+            }
             train_sum += sum;
             done += batch.len();
             observer.progress(done, rows);
@@ -194,7 +234,8 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         standard.to_raw(&mut stepper);
         stepper.network()
     };
-    Ok(Trained { network, records: state.records, best_epoch, stop })
+    let guard = guard.map(|guard| (guard, standard.units(), enforced));
+    Ok(Trained { network, records: state.records, best_epoch, stop, guard })
 }
 
 fn initial_state(stepper: &Stepper, optimiser: &Optimiser) -> State {

@@ -15,6 +15,9 @@ pub struct NetworkSettings {
     pub hidden: Vec<usize>,
     /// What follows each hidden layer: `"relu"` (default), `"sigmoid"` or `"tanh"`.
     pub activation: ActivationName,
+    /// A feature that multiplies the outputs, for rules that scale with it: `"auto"` (default: where rules are enforced and scale
+    /// with a feature), `"none"`, or the name of a numeric feature that is never negative.
+    pub gate: String,
 }
 
 /// How an activation is written in settings.
@@ -50,7 +53,7 @@ pub struct TrainSettings {
     pub patience: Option<usize>,
     /// How the last layer moves when rules are enforced by weights: `"project"` (default) or `"paper"`.
     pub update: Update,
-    /// Where the rules are enforced: `"none"` (default), `"weights"`, `"decode"` or `"auto"`.
+    /// Where the rules are enforced: `"auto"` (default), `"weights"`, `"decode"` or `"none"`.
     pub enforce: Enforce,
 }
 
@@ -81,13 +84,13 @@ pub enum Update {
 #[serde(rename_all = "lowercase")]
 pub enum Enforce {
     /// Nowhere: plain training.
-    #[default]
     None,
     /// In the weights of the last layer.
     Weights,
     /// In the output step.
     Decode,
-    /// Wherever `explain` says it costs least.
+    /// Wherever it can be done: in the weights.
+    #[default]
     Auto,
 }
 
@@ -108,7 +111,7 @@ pub enum SettingsError {
 
 impl Default for NetworkSettings {
     fn default() -> Self {
-        Self { hidden: vec![50, 30, 10], activation: ActivationName::Relu }
+        Self { hidden: vec![50, 30, 10], activation: ActivationName::Relu, gate: "auto".into() }
     }
 }
 
@@ -123,7 +126,7 @@ impl Default for TrainSettings {
             epochs: 100,
             patience: None,
             update: Update::Project,
-            enforce: Enforce::None,
+            enforce: Enforce::Auto,
         }
     }
 }

@@ -41,6 +41,11 @@ impl Standard {
         Self { shift, scale }
     }
 
+    /// The units as the guard of the rules needs them.
+    pub fn units(&self) -> crate::guard::Units {
+        crate::guard::Units { shift: self.shift.clone(), scale: self.scale.clone() }
+    }
+
     /// Raw targets in standard units.
     pub fn standardise(&self, raw: &Matrix) -> Matrix {
         let mut y = raw.clone();

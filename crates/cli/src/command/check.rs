@@ -1,0 +1,71 @@
+//! `deepsade check`: a model, rules and a certificate enter, the checker's verdict leaves.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use deepsade_check::{Accepted, Verdict, check};
+use deepsade_engine::problem::Problem;
+use serde_json::json;
+
+use crate::args::CheckArgs;
+use crate::outcome::Outcome;
+
+/// Runs the command.
+pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
+    let file =
+        |given: &Option<PathBuf>, name: &str| given.clone().unwrap_or_else(|| args.dir.clone().unwrap_or_default().join(name));
+    let (model, rules) = (file(&args.model, "model.onnx"), file(&args.rules, "rules.toml"));
+    let verdict = files(&model, &rules, &file(&args.certificate, "certificate.json"))?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&as_json(&verdict))?);
+    } else {
+        println!("{}", in_words(&verdict));
+        for rule in accepted(&verdict).iter().flat_map(|a| a.rules()) {
+            println!("  {}: {} regions, {} cells, margin {:e}", rule.name, rule.regions, rule.cells, rule.margin);
+        }
+    }
+    Ok(if accepted(&verdict).is_some() { Outcome::Success } else { Outcome::Finding })
+}
+
+/// Checks files as they stand on the disk.
+pub fn files(model: &Path, rules: &Path, certificate: &Path) -> anyhow::Result<Verdict> {
+    let bytes = std::fs::read(model).with_context(|| format!("can't read {}", model.display()))?;
+    let text = std::fs::read_to_string(certificate).with_context(|| format!("can't read {}", certificate.display()))?;
+    Ok(check(&bytes, &Problem::read(rules)?.rules, &text))
+}
+
+/// What was proved, if it was.
+pub fn accepted(verdict: &Verdict) -> Option<&Accepted> {
+    match verdict {
+        Verdict::Accepted(accepted) => Some(accepted),
+        Verdict::Rejected { .. } => None,
+    }
+}
+
+/// The verdict in a line.
+pub fn in_words(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Accepted(a) => format!(
+            "certificate accepted: {} rules hold for every input of the domain in {} (model {}...)",
+            a.rules().len(),
+            a.arithmetic().name(),
+            &a.model_sha256()[..12]
+        ),
+        Verdict::Rejected { step, reason } => format!("certificate REJECTED at {step}: {reason}"),
+    }
+}
+
+fn as_json(verdict: &Verdict) -> serde_json::Value {
+    match verdict {
+        Verdict::Accepted(a) => json!({
+            "verdict": "accepted",
+            "model_sha256": a.model_sha256(),
+            "rules_sha256": a.rules_sha256(),
+            "arithmetic": a.arithmetic().name(),
+            "rules": a.rules().iter().map(|r| json!({
+                "name": r.name, "regions": r.regions, "cells": r.cells, "margin": r.margin,
+            })).collect::<Vec<_>>(),
+        }),
+        Verdict::Rejected { step, reason } => json!({"verdict": "rejected", "step": step, "reason": reason}),
+    }
+}

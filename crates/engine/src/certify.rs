@@ -1,0 +1,73 @@
+//! A trained network and the guard that kept its rules enter; the exported model and its certificate leave, with the checker's word.
+//!
+//! Weights are rounded to float32 first and checked afterwards. Folding units into the last layer rounds it once more, so the
+//! guard looks at the folded network again, and with a wider margin if the checker is not content.
+
+use deepsade_check::{Accepted, Certificate, Verdict, check};
+use deepsade_net::{Model, Network};
+use deepsade_spec::{NormalSpec, RuleText};
+
+use crate::artifact::{self, ArtifactError};
+use crate::guard::{Guard, Units};
+use crate::train::{Stepper, TrainError};
+
+/// Margins to try, as multiples of the error bound.
+const STRICTNESS: [f64; 5] = [1.0, 4.0, 16.0, 64.0, 256.0];
+
+/// A certificate, and what the checker said to it.
+#[derive(Debug, Clone)]
+pub struct Proof {
+    /// The certificate.
+    pub certificate: Certificate,
+    /// The checker's word.
+    pub verdict: Verdict,
+}
+
+impl Proof {
+    /// What was proved, if it was.
+    pub fn accepted(&self) -> Option<&Accepted> {
+        match &self.verdict {
+            Verdict::Accepted(accepted) => Some(accepted),
+            Verdict::Rejected { .. } => None,
+        }
+    }
+}
+
+/// Makes the model, in raw units, and its proof; `gate` is the factor that was folded into the last layer.
+pub fn certify(
+    spec: &NormalSpec,
+    network: Network,
+    guard: &Guard,
+    units: &Units,
+    gate: f64,
+) -> Result<(Model, Proof), crate::fit::FitError> {
+    let safe = raw_layer(&guard.safe(), units, gate);
+    let rules: Vec<RuleText> = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
+    let mut stepper = Stepper::new(&network, 1).map_err(TrainError::from)?;
+    let mut last = None;
+    for strictness in STRICTNESS {
+        let mut guard =
+            guard.transfer(spec, &network, &Units::raw(units.scale.len()), &safe, strictness).map_err(TrainError::from)?;
+        guard.solve(stepper.parameters_mut());
+        let model = artifact::model(spec, stepper.network())?;
+        let bytes = model.to_bytes().map_err(ArtifactError::from)?;
+        let certificate = guard.certificate(&bytes, spec);
+        let verdict = check(&bytes, &rules, &certificate.to_json());
+        let accepted = matches!(verdict, Verdict::Accepted(_));
+        last = Some((model, Proof { certificate, verdict }));
+        if accepted {
+            break;
+        }
+    }
+    Ok(last.expect("there is a margin to try"))
+}
+
+/// A last layer in training units as one in raw units.
+fn raw_layer(layer: &[f32], units: &Units, gate: f64) -> Vec<f32> {
+    let outputs = units.scale.len();
+    let (w, b) = layer.split_at(layer.len() - outputs);
+    let inputs = w.len() / outputs.max(1);
+    let weights = w.iter().enumerate().map(|(k, w)| (f64::from(*w) * units.scale[k / inputs.max(1)] * gate) as f32);
+    let bias = b.iter().enumerate().map(|(j, b)| (f64::from(*b) * units.scale[j] * gate + units.shift[j]) as f32);
+    weights.chain(bias).collect()
+}

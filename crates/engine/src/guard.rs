@@ -1,0 +1,247 @@
+//! Rules in normal form and a network enter; a last layer for which they hold on the whole domain leaves, after every step.
+//!
+//! [`Guard::new`] takes the rules apart into cells, finds a last layer that satisfies them through the skipped features alone, and
+//! so knows before training that the rules can be met. [`Guard::solve`] moves a last layer to the nearest one that satisfies
+//! them, given the boxes of the hidden layers.
+
+mod build;
+pub mod cell;
+mod multiplier;
+mod start;
+
+use deepsade_check::{Bounds as BoundsKind, Certificate, Cut, Tree};
+use deepsade_net::Network;
+use deepsade_spec::NormalSpec;
+use thiserror::Error;
+
+use crate::bounds::Bounds;
+use cell::{Cell, Layer, Margin, Scratch};
+
+pub use build::Units;
+
+/// Sweeps over all cells before the last layer is pulled back towards the safe one.
+const SWEEPS: usize = 40;
+
+/// Why no guard can be set up.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GuardError {
+    /// A rule falls into too many cells.
+    #[error(
+        "rule '{rule}' falls into more than {most} cells, too many to enforce through the weights; split it into simpler rules"
+    )]
+    TooManyCells {
+        /// The rule.
+        rule: String,
+        /// The limit.
+        most: usize,
+    },
+    /// No last layer was found.
+    #[error(
+        "no last layer satisfies {} for every input: {}", names(.rules),
+        "the rule must leave a margin that an affine function of the features it mentions can keep \
+         (an equality leaves none: write abs(a - b) <= 0.001)"
+    )]
+    Infeasible {
+        /// The smallest set of rules for which none was found.
+        rules: Vec<String>,
+    },
+    /// The domain can't be used.
+    #[error("{0}")]
+    Domain(String),
+}
+
+fn names(rules: &[String]) -> String {
+    let quoted: Vec<String> = rules.iter().map(|r| format!("'{r}'")).collect();
+    quoted.join(" and ")
+}
+
+/// Keeps a last layer inside what the rules allow.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    cells: Vec<Cell>,
+    bounds: Bounds,
+    /// For each rule where its regions are cut.
+    cuts: Vec<build::Cuts>,
+    /// For each rule how its regions lie, and which cells they have.
+    trees: Vec<Regions>,
+    rules: Vec<String>,
+    /// A last layer that satisfies the rules whatever the hidden layers do, with its multipliers.
+    safe: Safe,
+    margin: Margin,
+    scratch: Scratch,
+    outputs: usize,
+    inputs: usize,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Safe {
+    w: Vec<f32>,
+    b: Vec<f32>,
+    lambda: Vec<Vec<f64>>,
+}
+
+/// A tree of regions with the cells of each leaf.
+#[derive(Debug, Clone)]
+enum Regions {
+    Split { feature: usize, cut: Cut, below: Box<Regions>, above: Box<Regions> },
+    Leaf(Vec<usize>),
+}
+
+/// How a call of [`Guard::solve`] went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Solved {
+    /// Cells that had to be emptied by moving the last layer.
+    pub moves: usize,
+    /// Whether the last layer had to be pulled back towards the safe one.
+    pub pulled_back: bool,
+}
+
+impl Guard {
+    /// Prepares the rules of `spec` for a network whose outputs are in `units`; `strictness` multiplies the margins for rounding.
+    pub fn new(spec: &NormalSpec, network: &Network, units: &Units, strictness: f64) -> Result<Self, GuardError> {
+        build::guard(spec, network, units, strictness)
+    }
+
+    /// The same guard, regions and multipliers included, for a network of the same rules with other layers or units. The safe
+    /// last layer is given in its units.
+    pub fn transfer(
+        &self,
+        spec: &NormalSpec,
+        network: &Network,
+        units: &Units,
+        safe: &[f32],
+        strictness: f64,
+    ) -> Result<Self, GuardError> {
+        let mut guard = build::attach(spec, network, units, &self.cuts, strictness)?;
+        let (w, b) = safe.split_at(safe.len() - guard.outputs);
+        guard.safe = Safe { w: w.to_vec(), b: b.to_vec(), lambda: self.safe.lambda.clone() };
+        guard.begin_epoch();
+        Ok(guard)
+    }
+
+    /// The safe last layer: weights row by row, then the bias.
+    pub fn safe(&self) -> Vec<f32> {
+        self.safe.w.iter().chain(&self.safe.b).copied().collect()
+    }
+
+    /// Forgets multipliers that the last epoch found, so that a resumed run goes the same way.
+    pub fn begin_epoch(&mut self) {
+        for (cell, lambda) in self.cells.iter_mut().zip(&self.safe.lambda) {
+            cell.lambda.clone_from(lambda);
+        }
+    }
+
+    /// Moves the last layer, at the end of the flat parameters, to a near one for which every cell is empty.
+    pub fn solve(&mut self, parameters: &mut [f32]) -> Solved {
+        self.bounds.update(parameters);
+        let mut solved = Solved::default();
+        for _ in 0..SWEEPS {
+            let moves = self.sweep(parameters);
+            if moves == 0 {
+                return solved;
+            }
+            solved.moves += moves;
+        }
+        if !self.holds(parameters) {
+            self.pull_back(parameters);
+            solved.pulled_back = true;
+        }
+        solved
+    }
+
+    fn layer<'a>(parameters: &'a mut [f32], inputs: usize, outputs: usize) -> Layer<'a> {
+        let start = parameters.len() - (inputs + 1) * outputs;
+        let (w, b) = parameters[start..].split_at_mut(inputs * outputs);
+        Layer { w, b }
+    }
+
+    /// Empties one cell after the other; returns how many were not empty.
+    fn sweep(&mut self, parameters: &mut [f32]) -> usize {
+        let mut layer = Self::layer(parameters, self.inputs, self.outputs);
+        let mut moves = 0;
+        for cell in &mut self.cells {
+            moves += usize::from(!empty_cell(cell, &self.bounds, self.margin, &mut layer, &mut self.scratch));
+        }
+        moves
+    }
+
+    /// Whether every cell is empty with the multipliers at hand.
+    fn holds(&mut self, parameters: &mut [f32]) -> bool {
+        let layer = Self::layer(parameters, self.inputs, self.outputs);
+        self.cells.iter().all(|cell| {
+            let v = self.bounds.last_input(cell.region);
+            cell.read(&layer, v, &mut self.scratch);
+            cell.slack(&cell.lambda, v, self.margin, &mut self.scratch).excess <= 0.0
+        })
+    }
+
+    /// Goes from the safe last layer towards the present one for as long as every cell stays empty. With the multipliers of the
+    /// safe one K' is convex, so all of the way up to there is feasible.
+    fn pull_back(&mut self, parameters: &mut [f32]) {
+        self.begin_epoch();
+        let start = parameters.len() - (self.inputs + 1) * self.outputs;
+        let goal = parameters[start..].to_vec();
+        let safe = self.safe();
+        let (mut reached, mut beyond) = (0.0f64, 1.0f64);
+        for _ in 0..30 {
+            let t = f64::midpoint(reached, beyond);
+            blend(&mut parameters[start..], &safe, &goal, t);
+            if self.holds(parameters) { reached = t } else { beyond = t }
+        }
+        blend(&mut parameters[start..], &safe, &goal, reached);
+    }
+
+    /// The multipliers as a proof: each cell's scaled to whole numbers.
+    pub fn certificate(&self, model: &[u8], spec: &NormalSpec) -> Certificate {
+        let proof = |(name, tree): (&String, &Regions)| deepsade_check::RuleProof { name: name.clone(), tree: self.tree(tree) };
+        Certificate {
+            model_sha256: deepsade_check::sha256_hex(model),
+            rules_sha256: deepsade_check::sha256_hex(deepsade_spec::canonical::canonical(spec).as_bytes()),
+            arithmetic: deepsade_check::Arithmetic::Float32,
+            rules: self.rules.iter().zip(&self.trees).map(proof).collect(),
+        }
+    }
+
+    fn tree(&self, regions: &Regions) -> Tree {
+        match regions {
+            Regions::Split { feature, cut, below, above } => Tree::Split {
+                feature: *feature,
+                cut: cut.clone(),
+                below: Box::new(self.tree(below)),
+                above: Box::new(self.tree(above)),
+            },
+            Regions::Leaf(cells) => {
+                let whole = |k: &usize| {
+                    let lambda = &self.cells[*k].lambda;
+                    let largest = lambda.iter().copied().fold(0.0, f64::max);
+                    lambda.iter().map(|l| (l / largest * f64::from(1 << 20)).round() as u64).collect()
+                };
+                Tree::Leaf { bounds: BoundsKind::Interval, cells: cells.iter().map(whole).collect() }
+            }
+        }
+    }
+}
+
+/// Empties a cell; true if it was empty, with its own multipliers or better ones.
+fn empty_cell(cell: &mut Cell, bounds: &Bounds, margin: Margin, layer: &mut Layer, scratch: &mut Scratch) -> bool {
+    let v = bounds.last_input(cell.region);
+    cell.read(layer, v, scratch);
+    let mut slack = cell.slack(&cell.lambda, v, margin, scratch);
+    if slack.excess <= 0.0 {
+        return true;
+    }
+    if cell.atoms.iter().filter(|a| a.free).count() > 1 {
+        slack = multiplier::improve(cell, v, margin, scratch);
+        if slack.excess <= 0.0 {
+            return true;
+        }
+    }
+    cell.project(slack, layer, v, scratch);
+    false
+}
+
+fn blend(out: &mut [f32], from: &[f32], to: &[f32], t: f64) {
+    for (out, (a, b)) in out.iter_mut().zip(from.iter().zip(to)) {
+        *out = (f64::from(*a) + t * (f64::from(*b) - f64::from(*a))) as f32;
+    }
+}

@@ -1,0 +1,338 @@
+//! Rules, a network and the units of its outputs enter; the cells on their regions leave, and a guard if they can be emptied.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use deepsade_check::{Cut, Region};
+use deepsade_net::{Network, Op};
+use deepsade_spec::cells::cells;
+use deepsade_spec::{Atom, ColumnKind, NormalSpec, Schema, Var};
+
+use super::cell::{Cell, Margin, Scratch, Term};
+use super::{Guard, GuardError, Regions, start};
+use crate::bounds::{Bounds, Origin};
+
+/// Cells a rule may fall into on all its regions.
+const MAX_CELLS: usize = 20_000;
+/// Times that regions may be split to find a first solution.
+const MAX_SPLITS: usize = 24;
+
+/// Units of the outputs: `raw = shift + scale * output`, one pair an output.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Units {
+    /// Offsets.
+    pub shift: Vec<f64>,
+    /// Factors.
+    pub scale: Vec<f64>,
+}
+
+impl Units {
+    /// Outputs in raw units.
+    pub fn raw(outputs: usize) -> Self {
+        Self { shift: vec![0.0; outputs], scale: vec![1.0; outputs] }
+    }
+}
+
+/// Everything that does not move during training.
+pub(super) struct Frame<'a> {
+    pub spec: &'a NormalSpec,
+    pub network: &'a Network,
+    pub units: &'a Units,
+    /// Columns of what the last layer reads that come straight from the input.
+    pub origins: Vec<Option<Origin>>,
+    /// The gate's feature column and factor.
+    pub gate: Option<Origin>,
+    pub margin: Margin,
+}
+
+/// A rule's regions before cells are attached: where they are cut.
+#[derive(Debug, Clone)]
+pub(super) enum Cuts {
+    Whole,
+    Split(usize, Cut, Box<Cuts>, Box<Cuts>),
+}
+
+pub(super) fn guard(spec: &NormalSpec, network: &Network, units: &Units, strictness: f64) -> Result<Guard, GuardError> {
+    let frame = frame(spec, network, units, strictness)?;
+    let mut cuts: Vec<Cuts> = spec.rules.iter().map(|_| Cuts::Whole).collect();
+    for _ in 0..=MAX_SPLITS {
+        let all: Vec<usize> = (0..spec.rules.len()).collect();
+        let mut guard = frame.attach(&cuts, &all)?;
+        match start::safe(&mut guard, &frame) {
+            Ok(()) => return Ok(guard),
+            Err(stuck) => {
+                let cell = &guard.cells[stuck];
+                if !frame.split(&mut cuts[cell.rule], cell) {
+                    break;
+                }
+            }
+        }
+    }
+    Err(GuardError::Infeasible { rules: frame.smallest_infeasible() })
+}
+
+/// A guard on given regions, without a safe last layer.
+pub(super) fn attach(
+    spec: &NormalSpec,
+    network: &Network,
+    units: &Units,
+    cuts: &[Cuts],
+    strictness: f64,
+) -> Result<Guard, GuardError> {
+    let all: Vec<usize> = (0..spec.rules.len()).collect();
+    frame(spec, network, units, strictness)?.attach(cuts, &all)
+}
+
+fn frame<'a>(spec: &'a NormalSpec, network: &'a Network, units: &'a Units, strictness: f64) -> Result<Frame<'a>, GuardError> {
+    let whole = Region::whole(&spec.schema).map_err(GuardError::Domain)?;
+    let shape = Bounds::new(network, &spec.schema, std::slice::from_ref(&whole));
+    let gate = match network.nodes.last() {
+        Some(node) if matches!(node.op, Op::Gate) => shape.origins_of(node.from[1]).first().copied().flatten(),
+        _ => None,
+    };
+    let origins = shape.origins();
+    let relative = strictness * 4.0 * (origins.len() as f64 + 8.0) / f64::from(1 << 24);
+    Ok(Frame { spec, network, units, origins, gate, margin: Margin { relative, absolute: 1e-30 } })
+}
+
+impl Frame<'_> {
+    /// Cells of the chosen rules on their regions.
+    fn attach(&self, cuts: &[Cuts], chosen: &[usize]) -> Result<Guard, GuardError> {
+        let schema = &self.spec.schema;
+        let mut attached = Attached { regions: BTreeMap::new(), cells: Vec::new() };
+        let mut trees = Vec::new();
+        for &rule in chosen {
+            let whole = Region::whole(schema).map_err(GuardError::Domain)?;
+            let before = attached.cells.len();
+            trees.push(self.leaves(rule, &cuts[rule], whole, &mut attached, before)?);
+        }
+        let Attached { regions, cells } = attached;
+        let mut list: Vec<(Region, usize)> = regions.into_iter().collect();
+        list.sort_by_key(|(_, index)| *index);
+        let list: Vec<Region> = list.into_iter().map(|(region, _)| region).collect();
+        let outputs = schema.task.outputs();
+        Ok(Guard {
+            bounds: Bounds::new(self.network, schema, &list),
+            cells,
+            cuts: chosen.iter().map(|r| cuts[*r].clone()).collect(),
+            trees,
+            rules: chosen.iter().map(|r| self.spec.rules[*r].name.clone()).collect(),
+            safe: super::Safe::default(),
+            margin: self.margin,
+            scratch: Scratch::default(),
+            outputs,
+            inputs: self.origins.len(),
+        })
+    }
+
+    fn leaves(
+        &self,
+        rule: usize,
+        cuts: &Cuts,
+        region: Region,
+        attached: &mut Attached,
+        before: usize,
+    ) -> Result<Regions, GuardError> {
+        if let Cuts::Split(feature, cut, below, above) = cuts {
+            let [low, high] = region.split(*feature, cut).map_err(GuardError::Domain)?;
+            return Ok(Regions::Split {
+                feature: *feature,
+                cut: cut.clone(),
+                below: Box::new(self.leaves(rule, below, low, attached, before)?),
+                above: Box::new(self.leaves(rule, above, high, attached, before)?),
+            });
+        }
+        let mut leaf = Vec::new();
+        let negated = self.spec.rules[rule].claim.negated();
+        let end = cells(&negated, &mut |atoms| {
+            let mut part = region.clone();
+            atoms.iter().for_each(|atom| part.cut(atom));
+            if part.is_empty() {
+                return ControlFlow::Continue(());
+            }
+            if attached.cells.len() - before == MAX_CELLS {
+                return ControlFlow::Break(());
+            }
+            leaf.push(attached.cells.len());
+            let next = attached.regions.len();
+            let index = *attached.regions.entry(part.clone()).or_insert(next);
+            attached.cells.push(self.cell(rule, index, &part, atoms));
+            ControlFlow::Continue(())
+        });
+        match end {
+            ControlFlow::Continue(()) => Ok(Regions::Leaf(leaf)),
+            ControlFlow::Break(()) => Err(GuardError::TooManyCells { rule: self.spec.rules[rule].name.clone(), most: MAX_CELLS }),
+        }
+    }
+
+    fn cell(&self, rule: usize, region: usize, part: &Region, atoms: &[Atom]) -> Cell {
+        let atoms: Vec<Term> = atoms.iter().map(|atom| self.term(atom, part)).collect();
+        let first = atoms.iter().position(|a| a.free).unwrap_or(0);
+        let lambda = (0..atoms.len()).map(|i| f64::from(u8::from(i == first))).collect();
+        let scales = atoms.iter().filter(|a| a.free).all(|a| a.c.is_empty() && a.d == 0.0);
+        let rho = match self.gate {
+            Some(gate) if !scales => {
+                let feature = self.spec.schema.columns()[gate.column].feature;
+                let (lo, hi) = part.range(feature).unwrap_or((0.0, 1.0));
+                vec![lo * gate.scale, hi * gate.scale]
+            }
+            _ => vec![1.0],
+        };
+        Cell { rule, region, atoms, lambda, rho }
+    }
+
+    /// An atom in training units. A feature that does not reach the last layer takes its worst value.
+    fn term(&self, atom: &Atom, part: &Region) -> Term {
+        let inputs = atom.linear.terms.keys().filter(|v| !v.is_output()).count();
+        let mut term = Term {
+            d: atom.linear.constant.to_f64().value(),
+            free: atom.linear.mentions_output() || inputs > 1,
+            ..Term::default()
+        };
+        for (var, c) in &atom.linear.terms {
+            let c = c.to_f64().value();
+            match *var {
+                Var::Output(j) => {
+                    term.a.push((j, c * self.units.scale[j]));
+                    term.d += c * self.units.shift[j];
+                }
+                Var::Feature(f) => match column(&self.spec.schema, f, ColumnKind::Number) {
+                    Some(column) if self.gate.is_some_and(|g| g.column == column) => {
+                        term.gate += c / self.gate.map_or(1.0, |g| g.scale);
+                    }
+                    Some(column) if self.add(&mut term, column, c) => {}
+                    _ => {
+                        let (lo, hi) = part.range(f).unwrap_or((0.0, 0.0));
+                        term.d += (c * lo).max(c * hi);
+                    }
+                },
+                Var::Level(f, l) => self.level(&mut term, f, l, c),
+            }
+        }
+        term
+    }
+
+    /// Adds `c * [feature f has level l]`; the level without a column is 1 minus the others.
+    fn level(&self, term: &mut Term, f: usize, l: usize, c: f64) {
+        if let Some(column) = column(&self.spec.schema, f, ColumnKind::Level(l)) {
+            if !self.add(term, column, c) {
+                term.d += c.max(0.0);
+            }
+            return;
+        }
+        term.d += c;
+        for (k, other) in self.spec.schema.columns().iter().enumerate() {
+            if other.feature == f && !self.add(term, k, -c) {
+                term.d += (-c).max(0.0);
+            }
+        }
+    }
+
+    /// Adds `c * x[column]` where the last layer reads that column.
+    fn add(&self, term: &mut Term, column: usize, c: f64) -> bool {
+        let found = self.origins.iter().enumerate().find_map(|(k, o)| o.filter(|o| o.column == column).map(|o| (k, o)));
+        let Some((k, origin)) = found else { return false };
+        term.c.push((k, c / origin.scale));
+        term.d -= c * origin.shift / origin.scale;
+        true
+    }
+
+    /// Splits a rule's regions by the feature of a stuck cell that promises most: the widest one of which its atoms speak.
+    fn split(&self, cuts: &mut Cuts, cell: &Cell) -> bool {
+        let free = cell.atoms.iter().filter(|a| a.free).count();
+        if free < 2 {
+            // One atom needs no case distinction: splitting would ask the same question twice.
+            return false;
+        }
+        let columns = self.spec.schema.columns();
+        let mentioned = cell.atoms.iter().filter(|a| a.free).flat_map(|a| a.c.iter().map(|(k, _)| *k));
+        let features: std::collections::BTreeSet<usize> =
+            mentioned.filter_map(|k| self.origins[k]).map(|o| columns[o.column].feature).collect();
+        let Ok(whole) = Region::whole(&self.spec.schema) else { return false };
+        let mut best: Option<(f64, &mut Cuts, usize, Cut)> = None;
+        widest(cuts, whole, &features, &self.spec.schema, &mut best);
+        let Some((_, leaf, feature, cut)) = best else { return false };
+        *leaf = Cuts::Split(feature, cut, Box::new(Cuts::Whole), Box::new(Cuts::Whole));
+        true
+    }
+
+    /// The smallest set of rules for which no last layer is found.
+    fn smallest_infeasible(&self) -> Vec<String> {
+        let n = self.spec.rules.len();
+        let cuts: Vec<Cuts> = self.spec.rules.iter().map(|_| Cuts::Whole).collect();
+        let infeasible = |set: &[usize]| self.attach(&cuts, set).is_ok_and(|mut guard| start::safe(&mut guard, self).is_err());
+        let names = |set: &[usize]| set.iter().map(|r| self.spec.rules[*r].name.clone()).collect();
+        for a in 0..n {
+            if infeasible(&[a]) {
+                return names(&[a]);
+            }
+        }
+        for a in 0..n.min(40) {
+            for b in a + 1..n.min(40) {
+                if infeasible(&[a, b]) {
+                    return names(&[a, b]);
+                }
+            }
+        }
+        let mut set: Vec<usize> = (0..n).collect();
+        let mut k = 0;
+        while k < set.len() {
+            let mut fewer = set.clone();
+            fewer.remove(k);
+            if infeasible(&fewer) { set = fewer } else { k += 1 }
+        }
+        names(&set)
+    }
+}
+
+struct Attached {
+    regions: BTreeMap<Region, usize>,
+    cells: Vec<Cell>,
+}
+
+fn column(schema: &Schema, f: usize, kind: ColumnKind) -> Option<usize> {
+    schema.columns().iter().position(|c| c.feature == f && c.kind == kind)
+}
+
+/// The leaf and feature with the widest range, as a share of the feature's own.
+fn widest<'c>(
+    cuts: &'c mut Cuts,
+    region: Region,
+    features: &std::collections::BTreeSet<usize>,
+    schema: &Schema,
+    best: &mut Option<(f64, &'c mut Cuts, usize, Cut)>,
+) {
+    match cuts {
+        Cuts::Split(feature, cut, below, above) => {
+            if let Ok([low, high]) = region.split(*feature, cut) {
+                widest(below, low, features, schema, best);
+                widest(above, high, features, schema, best);
+            }
+        }
+        Cuts::Whole => {
+            let mut here: Option<(f64, usize, Cut)> = None;
+            for &f in features {
+                let (share, cut) = match (region.range(f), schema.features[f].domain.range()) {
+                    (Some((lo, hi)), Some((a, b))) if hi > lo => {
+                        ((hi - lo) / f64::from(b - a).max(1e-30), Cut::At(f64::midpoint(lo, hi) as f32))
+                    }
+                    _ => match region.levels(f) {
+                        Some(allowed) if allowed.iter().filter(|a| **a).count() > 1 => {
+                            let first = allowed.iter().position(|a| *a).unwrap_or(0);
+                            (1.0, Cut::Levels(vec![first]))
+                        }
+                        _ => continue,
+                    },
+                };
+                if here.as_ref().is_none_or(|(s, ..)| share > *s) {
+                    here = Some((share, f, cut));
+                }
+            }
+            if let Some((share, f, cut)) = here
+                && best.as_ref().is_none_or(|(s, ..)| share > *s)
+            {
+                *best = Some((share, cuts, f, cut));
+            }
+        }
+    }
+}

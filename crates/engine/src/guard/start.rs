@@ -1,0 +1,109 @@
+//! The first last layer: an affine function of the skipped features that satisfies the rules whatever the hidden layers do.
+//!
+//! With independent boxes for the hidden units nothing is lost: if some last layer satisfies K', so does the one that has the
+//! middle of the hidden boxes in its bias and no weights on them. So rules that can't be met are known before training.
+
+use deepsade_spec::{Domain, Formula, Rational, Var, normalize::var_range};
+
+use super::build::Frame;
+use super::cell::Margin;
+use super::{Guard, Safe, empty_cell};
+use crate::explain::eliminate::Point;
+use crate::explain::satisfy::{Satisfiable, satisfy};
+
+/// Distances from the border, in units of the outputs, to try for.
+const SLACKS: [f64; 6] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
+const SWEEPS: usize = 3_000;
+
+/// Finds the safe last layer of a guard, or names a cell that stays in the way.
+pub(super) fn safe(guard: &mut Guard, frame: &Frame) -> Result<(), usize> {
+    let size = guard.inputs * guard.outputs;
+    let guess = guess(guard, frame);
+    let mut stuck = 0;
+    for slack in SLACKS {
+        for start in [Some(vec![0.0; guard.outputs]), guess.clone()].into_iter().flatten() {
+            let mut layer = vec![0.0f32; size];
+            layer.extend(start.iter().map(|v| *v as f32));
+            choose_atoms(guard, &layer[size..]);
+            let margin = Margin { absolute: slack, ..guard.margin };
+            match settle(guard, &mut layer, margin) {
+                Ok(()) => {
+                    let b = layer.split_off(size);
+                    let lambda = guard.cells.iter().map(|c| c.lambda.clone()).collect();
+                    guard.safe = Safe { w: layer, b, lambda };
+                    return Ok(());
+                }
+                Err(cell) => stuck = cell,
+            }
+        }
+    }
+    Err(stuck)
+}
+
+/// Empties all cells, the hidden units at zero; the boxes have not been updated yet, so they are.
+fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Result<(), usize> {
+    let mut stuck = 0;
+    for _ in 0..SWEEPS {
+        let mut writable = Guard::layer(layer, guard.inputs, guard.outputs);
+        let mut clean = true;
+        for (k, cell) in guard.cells.iter_mut().enumerate() {
+            if !empty_cell(cell, &guard.bounds, margin, &mut writable, &mut guard.scratch) {
+                (clean, stuck) = (false, k);
+            }
+        }
+        if clean {
+            return Ok(());
+        }
+    }
+    Err(stuck)
+}
+
+/// For each cell the atom that these outputs break most, in the middle of the cell's region.
+fn choose_atoms(guard: &mut Guard, b: &[f32]) {
+    for cell in &mut guard.cells {
+        let v = guard.bounds.last_input(cell.region);
+        let rho = cell.rho.iter().sum::<f64>() / cell.rho.len() as f64;
+        let value = |atom: &super::cell::Term| {
+            let outputs: f64 = atom.a.iter().map(|(j, a)| a * f64::from(b[*j])).sum();
+            let inputs: f64 = atom.c.iter().map(|(k, c)| c * f64::from(v.m[*k])).sum();
+            rho * (outputs + atom.gate) + inputs + atom.d
+        };
+        let free = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free);
+        if let Some(chosen) = free.min_by(|i, k| value(&cell.atoms[*i]).total_cmp(&value(&cell.atoms[*k]))) {
+            cell.lambda = (0..cell.atoms.len()).map(|i| f64::from(u8::from(i == chosen))).collect();
+        }
+    }
+}
+
+/// Outputs that obey every rule in the middle of the domain, in training units.
+fn guess(guard: &Guard, frame: &Frame) -> Option<Vec<f64>> {
+    let chosen = frame.spec.rules.iter().filter(|r| guard.rules.contains(&r.name));
+    let claims: Vec<&Formula> = chosen.map(|r| &r.claim).collect();
+    let schema = &frame.spec.schema;
+    let mut middle = Point::new();
+    for (f, feature) in schema.features.iter().enumerate() {
+        match &feature.domain {
+            Domain::Category { levels } => {
+                for l in 0..levels.len() {
+                    middle.insert(Var::Level(f, l), Rational::from(u8::from(l == 0)));
+                }
+            }
+            Domain::Real { .. } | Domain::Integer { .. } => {
+                let (lo, hi) = var_range(Var::Feature(f), schema);
+                let mid = (lo + hi) / Rational::from(2);
+                let whole = matches!(feature.domain, Domain::Integer { .. });
+                middle.insert(Var::Feature(f), if whole { Rational::from(mid.floor()) } else { mid });
+            }
+        }
+    }
+    let Satisfiable::Yes(point, _) = satisfy(&claims, schema, &middle) else { return None };
+    let gate = frame.gate.map_or(1.0, |gate| {
+        let f = schema.columns()[gate.column].feature;
+        middle.get(&Var::Feature(f)).map_or(1.0, |v| v.to_f64().value()) * gate.scale
+    });
+    let output = |j: usize| {
+        let y = point.get(&Var::Output(j)).map_or(0.0, |v| v.to_f64().value());
+        (y - frame.units.shift[j]) / frame.units.scale[j] / gate.max(1e-6)
+    };
+    Some((0..guard.outputs).map(output).collect())
+}
