@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Neural networks whose rules hold for every input, proved.
 #[derive(Debug, Parser)]
@@ -66,6 +66,12 @@ pub struct TrainArgs {
     /// Seed of the split, the initial weights and the order of the rows [default: `seed` in the file's data table]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Test on fold K of N (counted from 0) instead of the file's split; a tenth of the rows validates
+    #[arg(long, value_name = "K/N", value_parser = fold)]
+    pub fold: Option<(usize, usize)>,
+    /// Where the rules are enforced, instead of what the file says
+    #[arg(long, value_enum)]
+    pub enforce: Option<EnforceArg>,
     /// Go on from the last epoch that was saved in the output folder
     #[arg(long)]
     pub resume: bool,
@@ -75,6 +81,24 @@ pub struct TrainArgs {
     /// Say nothing but results and errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// `enforce` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EnforceArg {
+    /// Wherever it can be done
+    Auto,
+    /// In the weights of the last layer
+    Weights,
+    /// In the output step
+    Decode,
+    /// Nowhere
+    None,
+}
+
+fn fold(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+    parts.filter(|(k, n): &(usize, usize)| k < n).ok_or_else(|| "expected K/N with K below N, such as 0/5".into())
 }
 
 #[derive(Debug, Parser)]

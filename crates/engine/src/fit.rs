@@ -142,14 +142,16 @@ impl Fit<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Fitted, FitError> {
         let schema = &self.spec.schema;
-        let (train_rows, validation_rows) =
-            (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, self.breaking_rows));
         let rules = match self.settings.enforce {
             _ if self.spec.rules.is_empty() => None,
             Enforce::None => None,
             Enforce::Weights | Enforce::Auto => Some(self.spec),
             Enforce::Decode => return Err(FitError::NoDecode),
         };
+        // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
+        let validation_policy = if rules.is_some() { BreakingRows::Drop } else { self.breaking_rows };
+        let (train_rows, validation_rows) =
+            (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, validation_policy));
         let gate = self.gate(rules.is_some(), &train_rows)?;
         let mut run = Run {
             network: self.initial_network(gate),

@@ -6,6 +6,7 @@
 
 mod build;
 pub mod cell;
+mod metric;
 mod multiplier;
 mod start;
 
@@ -18,9 +19,14 @@ use crate::bounds::Bounds;
 use cell::{Cell, Layer, Margin, Scratch};
 
 pub use build::Units;
+pub use metric::Metric;
 
-/// Sweeps over all cells before the last layer is pulled back towards the safe one.
+/// Sweeps over all cells by the metric before the nearest last layer in plain distance is taken.
+const CUTS: usize = 12;
+/// Sweeps in plain distance before the last layer is pulled back towards the safe one.
 const SWEEPS: usize = 40;
+/// A cell that is not empty gets new multipliers once in so many visits.
+const PATIENCE: u32 = 32;
 
 /// Why no guard can be set up.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -67,6 +73,8 @@ pub struct Guard {
     rules: Vec<String>,
     /// A last layer that satisfies the rules whatever the hidden layers do, with its multipliers.
     safe: Safe,
+    /// What a change of the last layer costs; `None`: plain distance.
+    metric: Option<Metric>,
     margin: Margin,
     scratch: Scratch,
     outputs: usize,
@@ -115,7 +123,7 @@ impl Guard {
         let mut guard = build::attach(spec, network, units, &self.cuts, strictness)?;
         let (w, b) = safe.split_at(safe.len() - guard.outputs);
         guard.safe = Safe { w: w.to_vec(), b: b.to_vec(), lambda: self.safe.lambda.clone() };
-        guard.begin_epoch();
+        guard.begin_epoch(None);
         Ok(guard)
     }
 
@@ -124,19 +132,27 @@ impl Guard {
         self.safe.w.iter().chain(&self.safe.b).copied().collect()
     }
 
-    /// Forgets multipliers that the last epoch found, so that a resumed run goes the same way.
-    pub fn begin_epoch(&mut self) {
+    /// Forgets multipliers that the last epoch found, so that a resumed run goes the same way, and takes a new metric.
+    pub fn begin_epoch(&mut self, metric: Option<Metric>) {
+        self.metric = metric;
         for (cell, lambda) in self.cells.iter_mut().zip(&self.safe.lambda) {
             cell.lambda.clone_from(lambda);
+            cell.visits = 0;
         }
+    }
+
+    /// The columns of what the last layer reads that come straight from the input.
+    pub fn straight_columns(&self) -> Vec<usize> {
+        let origins = self.bounds.origins();
+        (0..origins.len()).filter(|k| origins[*k].is_some()).collect()
     }
 
     /// Moves the last layer, at the end of the flat parameters, to a near one for which every cell is empty.
     pub fn solve(&mut self, parameters: &mut [f32]) -> Solved {
         self.bounds.update(parameters);
         let mut solved = Solved::default();
-        for _ in 0..SWEEPS {
-            let moves = self.sweep(parameters);
+        for round in 0..CUTS + SWEEPS {
+            let moves = self.sweep(parameters, round < CUTS);
             if moves == 0 {
                 return solved;
             }
@@ -156,11 +172,12 @@ impl Guard {
     }
 
     /// Empties one cell after the other; returns how many were not empty.
-    fn sweep(&mut self, parameters: &mut [f32]) -> usize {
+    fn sweep(&mut self, parameters: &mut [f32], by_metric: bool) -> usize {
+        let metric = self.metric.as_ref().filter(|_| by_metric);
         let mut layer = Self::layer(parameters, self.inputs, self.outputs);
         let mut moves = 0;
         for cell in &mut self.cells {
-            moves += usize::from(!empty_cell(cell, &self.bounds, self.margin, &mut layer, &mut self.scratch));
+            moves += usize::from(!empty_cell(cell, &self.bounds, self.margin, metric, &mut layer, &mut self.scratch));
         }
         moves
     }
@@ -178,7 +195,7 @@ impl Guard {
     /// Goes from the safe last layer towards the present one for as long as every cell stays empty. With the multipliers of the
     /// safe one K' is convex, so all of the way up to there is feasible.
     fn pull_back(&mut self, parameters: &mut [f32]) {
-        self.begin_epoch();
+        self.begin_epoch(self.metric.clone());
         let start = parameters.len() - (self.inputs + 1) * self.outputs;
         let goal = parameters[start..].to_vec();
         let safe = self.safe();
@@ -223,20 +240,31 @@ impl Guard {
 }
 
 /// Empties a cell; true if it was empty, with its own multipliers or better ones.
-fn empty_cell(cell: &mut Cell, bounds: &Bounds, margin: Margin, layer: &mut Layer, scratch: &mut Scratch) -> bool {
+fn empty_cell(
+    cell: &mut Cell,
+    bounds: &Bounds,
+    margin: Margin,
+    metric: Option<&Metric>,
+    layer: &mut Layer,
+    scratch: &mut Scratch,
+) -> bool {
     let v = bounds.last_input(cell.region);
     cell.read(layer, v, scratch);
     let mut slack = cell.slack(&cell.lambda, v, margin, scratch);
     if slack.excess <= 0.0 {
         return true;
     }
-    if cell.atoms.iter().filter(|a| a.free).count() > 1 {
+    cell.visits += 1;
+    let fresh = metric.is_none() || cell.visits % PATIENCE == 1;
+    if fresh && cell.atoms.iter().filter(|a| a.free).count() > 1 {
         slack = multiplier::improve(cell, v, margin, scratch);
         if slack.excess <= 0.0 {
             return true;
         }
     }
-    cell.project(slack, layer, v, scratch);
+    if !metric.is_some_and(|metric| cell.cut(slack, layer, v, metric, scratch)) {
+        cell.project(slack, layer, v, scratch);
+    }
     false
 }
 

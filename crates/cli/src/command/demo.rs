@@ -31,7 +31,17 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
 
     let folder = out.join("model");
     step(&format!("deepsade train {} --out {}", file.display(), folder.display()));
-    let args = TrainArgs { file, out: Some(folder.clone()), data: None, seed: None, resume: false, json: false, quiet: false };
+    let args = TrainArgs {
+        file,
+        out: Some(folder.clone()),
+        data: None,
+        seed: None,
+        fold: None,
+        enforce: None,
+        resume: false,
+        json: false,
+        quiet: false,
+    };
     let Some(done) = train::train(&problem, &folder, &args)? else { return Ok(Outcome::Unknown) };
     print!("{}", done.in_words());
     let outcome = done.outcome();

@@ -9,16 +9,17 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use deepsade_check::Verdict;
 use deepsade_engine::artifact::write_whole;
+use deepsade_engine::data;
 use deepsade_engine::fit::{self, Fit, Fitted};
 use deepsade_engine::metrics::Metrics;
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::{EpochRecord, Observer, StopReason};
+use deepsade_engine::train::{Enforce, EpochRecord, Observer, StopReason};
 use deepsade_spec::NormalSpec;
 use serde_json::json;
 
 use super::check;
 use super::explain::conflict_in_words;
-use crate::args::TrainArgs;
+use crate::args::{EnforceArg, TrainArgs};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::progress::{EpochBar, ReadBar};
@@ -63,12 +64,23 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let mut bar = ReadBar::new(args.quiet);
     let mut problem = problem.clone();
     problem.data = Some(settings.clone());
+    if let Some(enforce) = args.enforce {
+        problem.train.enforce = match enforce {
+            EnforceArg::Auto => Enforce::Auto,
+            EnforceArg::Weights => Enforce::Weights,
+            EnforceArg::Decode => Enforce::Decode,
+            EnforceArg::None => Enforce::None,
+        };
+    }
     let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
     if let Some(words) = conflict_in_words(&spec) {
         bail!("{words}; `deepsade explain {}` says more", problem.path.display());
     }
     let loaded = loaded.expect("a problem with data has rows");
-    let rows = fit::rows(&spec, &loaded, &settings, seed)?;
+    let mut rows = fit::rows(&spec, &loaded, &settings, seed)?;
+    if let Some((fold, of)) = args.fold {
+        rows.split = data::folds(rows.all.rows(), of, fold, 0.1, seed)?;
+    }
     drop(loaded);
 
     let text = std::fs::read_to_string(&problem.path)?;

@@ -118,6 +118,7 @@ impl Frame<'_> {
             trees,
             rules: chosen.iter().map(|r| self.spec.rules[*r].name.clone()).collect(),
             safe: super::Safe::default(),
+            metric: None,
             margin: self.margin,
             scratch: Scratch::default(),
             outputs,
@@ -178,7 +179,7 @@ impl Frame<'_> {
             }
             _ => vec![1.0],
         };
-        Cell { rule, region, atoms, lambda, rho }
+        Cell { rule, region, atoms, lambda, visits: 0, rho }
     }
 
     /// An atom in training units. A feature that does not reach the last layer takes its worst value.

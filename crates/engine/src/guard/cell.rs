@@ -3,6 +3,7 @@
 //! With y = W v + b (times the gate, if there is one) the sum of multiplier * atom is linear in v; its largest value over the
 //! box m +- r of v is `q.m + |q|.r + constant`, with q the coefficients of v. That is the condition K' on W and b.
 
+use super::metric::Metric;
 use crate::bounds::Boxed;
 
 /// One atom: `a.y + c.v + gate * rho + d >= 0`, with y the outputs before the gate.
@@ -31,6 +32,8 @@ pub struct Cell {
     pub atoms: Vec<Term>,
     /// One non-negative multiplier an atom, of sum 1.
     pub lambda: Vec<f64>,
+    /// How often it was found not to be empty in this epoch.
+    pub visits: u32,
     /// The values of the gate to check: both ends of its range, or 1 where everything scales with it.
     pub rho: Vec<f64>,
 }
@@ -136,6 +139,40 @@ impl Cell {
         (constant, size)
     }
 
+    /// Moves W and b so that the weighted sum falls below zero at its present maximiser v, with the least change of the
+    /// predictions that `metric` measures; false if it can't. Where another v is the maximiser then, the next sweep finds it.
+    pub fn cut(&self, slack: Slack, layer: &mut Layer, v: &Boxed, metric: &Metric, scratch: &mut Scratch) -> bool {
+        self.combine(&self.lambda, slack.rho, v, scratch);
+        let norm = self.alpha(slack.rho, layer.b.len(), scratch);
+        if norm <= 0.0 || !norm.is_finite() {
+            return false;
+        }
+        let corner = |(q, (m, r)): (&f64, (&f32, &f32))| f64::from(*m) + if *q == 0.0 { 0.0 } else { q.signum() * f64::from(*r) };
+        let corner: Vec<f64> = scratch.q.iter().zip(v.m.iter().zip(&v.r)).map(corner).collect();
+        let bias = metric.apply(&corner, &mut scratch.moved);
+        let gain = bias + corner.iter().zip(&scratch.moved).map(|(v, d)| v * d).sum::<f64>();
+        // Half a margin further, so that rounding W to float32 does not undo it.
+        let t = (slack.excess + 0.5 * slack.margin) / gain;
+        if !(t.is_finite() && t > 0.0) {
+            return false;
+        }
+        scratch.moved.iter_mut().for_each(|d| *d *= -t);
+        move_layer(layer, &scratch.alpha, norm, &scratch.moved, -t * bias);
+        true
+    }
+
+    /// The weights of the outputs in the weighted sum, into the scratch; their squared norm.
+    fn alpha(&self, rho: f64, outputs: usize, scratch: &mut Scratch) -> f64 {
+        scratch.alpha.clear();
+        scratch.alpha.resize(outputs, 0.0);
+        for (atom, l) in self.atoms.iter().zip(&self.lambda) {
+            for (j, a) in &atom.a {
+                scratch.alpha[*j] += l * rho * a;
+            }
+        }
+        scratch.alpha.iter().map(|a| a * a).sum()
+    }
+
     /// Moves W and b as little as possible so that the excess at `slack.rho` becomes at most 0; false if it can't.
     ///
     /// The sum depends on W and b through g = W'alpha and beta = alpha.b alone, and the smallest change that moves these by dg
@@ -143,14 +180,7 @@ impl Cell {
     /// become soft(q - mu m, mu r), and the excess falls with mu.
     pub fn project(&self, slack: Slack, layer: &mut Layer, v: &Boxed, scratch: &mut Scratch) -> bool {
         let (constant, _) = self.combine(&self.lambda, slack.rho, v, scratch);
-        scratch.alpha.clear();
-        scratch.alpha.resize(layer.b.len(), 0.0);
-        for (atom, l) in self.atoms.iter().zip(&self.lambda) {
-            for (j, a) in &atom.a {
-                scratch.alpha[*j] += l * slack.rho * a;
-            }
-        }
-        let norm: f64 = scratch.alpha.iter().map(|a| a * a).sum();
+        let norm = self.alpha(slack.rho, layer.b.len(), scratch);
         if norm <= 0.0 || !norm.is_finite() {
             return false;
         }
@@ -159,15 +189,20 @@ impl Cell {
         scratch
             .moved
             .extend(scratch.q.iter().zip(v.m.iter().zip(&v.r)).map(|(q, (m, r))| step(*q, f64::from(*m), f64::from(*r), mu) - q));
-        let n = v.m.len();
-        for (j, alpha) in scratch.alpha.iter().enumerate().filter(|(_, a)| **a != 0.0) {
-            let factor = alpha / norm;
-            layer.b[j] = (f64::from(layer.b[j]) - factor * mu) as f32;
-            for (w, moved) in layer.w[j * n..(j + 1) * n].iter_mut().zip(&scratch.moved) {
-                *w = (f64::from(*w) + factor * moved) as f32;
-            }
-        }
+        move_layer(layer, &scratch.alpha, norm, &scratch.moved, -mu);
         true
+    }
+}
+
+/// The smallest change of W and b that moves W'alpha by `moved` and alpha.b by `bias`.
+fn move_layer(layer: &mut Layer, alpha: &[f64], norm: f64, moved: &[f64], bias: f64) {
+    let n = moved.len();
+    for (j, alpha) in alpha.iter().enumerate().filter(|(_, a)| **a != 0.0) {
+        let factor = alpha / norm;
+        layer.b[j] = (f64::from(layer.b[j]) + factor * bias) as f32;
+        for (w, moved) in layer.w[j * n..(j + 1) * n].iter_mut().zip(moved) {
+            *w = (f64::from(*w) + factor * moved) as f32;
+        }
     }
 }
 

@@ -47,7 +47,7 @@ fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Result<(), us
         let mut writable = Guard::layer(layer, guard.inputs, guard.outputs);
         let mut clean = true;
         for (k, cell) in guard.cells.iter_mut().enumerate() {
-            if !empty_cell(cell, &guard.bounds, margin, &mut writable, &mut guard.scratch) {
+            if !empty_cell(cell, &guard.bounds, margin, None, &mut writable, &mut guard.scratch) {
                 (clean, stuck) = (false, k);
             }
         }

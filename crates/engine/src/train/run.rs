@@ -16,7 +16,7 @@ use super::loss::Sum;
 use super::standard::Standard;
 use super::{CheckpointSettings, EpochRecord, Loss, Observer, Optimiser, Stepper, StopReason, TrainSettings};
 use crate::data::Dataset;
-use crate::guard::{Guard, Solved, Units};
+use crate::guard::{Guard, Metric, Solved, Units};
 
 /// Rows evaluated at a time, at least.
 const EVALUATION_ROWS: usize = 256;
@@ -185,7 +185,10 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         let started = Instant::now();
         shuffle(&mut order, run.seed, epoch);
         if let Some(guard) = &mut guard {
-            guard.begin_epoch();
+            // What a change of the last layer costs, from rows that the epoch begins with.
+            stepper.load(&prepared, order[..rows.min(EVALUATION_ROWS)].iter().copied());
+            stepper.forward();
+            guard.begin_epoch(Some(Metric::new(&stepper, &guard.straight_columns())));
         }
         let mut train_sum = Sum::default();
         let mut done = 0;
