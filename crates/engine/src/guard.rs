@@ -127,6 +127,13 @@ impl Guard {
         Ok(guard)
     }
 
+    /// Moves the last layer towards the safe one, so that `share` of the difference is left.
+    pub fn approach_safe(&self, parameters: &mut [f32], share: f64) {
+        let start = parameters.len() - (self.inputs + 1) * self.outputs;
+        let present = parameters[start..].to_vec();
+        blend(&mut parameters[start..], &self.safe(), &present, share);
+    }
+
     /// The safe last layer: weights row by row, then the bias.
     pub fn safe(&self) -> Vec<f32> {
         self.safe.w.iter().chain(&self.safe.b).copied().collect()

@@ -14,12 +14,16 @@ use super::checkpoint::{Keeper, State};
 use super::error::{TrainError, check_data};
 use super::loss::Sum;
 use super::standard::Standard;
-use super::{CheckpointSettings, EpochRecord, Loss, Observer, Optimiser, Stepper, StopReason, TrainSettings};
+use super::{CheckpointSettings, EpochRecord, Loss, Observer, Optimiser, Prepared, Stepper, StopReason, TrainSettings};
 use crate::data::Dataset;
 use crate::guard::{Guard, Metric, Solved, Units};
 
 /// Rows evaluated at a time, at least.
 const EVALUATION_ROWS: usize = 256;
+
+/// How much of a fresh last layer stays when it is brought near the safe one: random weights on hidden units with wide boxes would
+/// have to be paid for by a large offset.
+const FRESH_SHARE: f64 = 0.25;
 
 /// All that decides a training run.
 #[derive(Debug, Clone)]
@@ -166,6 +170,10 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     };
     let mut enforced = Enforced::default();
     if let Some(guard) = &mut guard {
+        weigh(guard, &mut stepper, &prepared, 0..rows.min(EVALUATION_ROWS));
+        if run.start == Start::Fresh {
+            guard.approach_safe(stepper.parameters_mut(), FRESH_SHARE);
+        }
         enforced.add(guard.solve(stepper.parameters_mut()));
     }
     let mut optimiser = Optimiser::new(settings, stepper.parameters().len());
@@ -185,10 +193,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         let started = Instant::now();
         shuffle(&mut order, run.seed, epoch);
         if let Some(guard) = &mut guard {
-            // What a change of the last layer costs, from rows that the epoch begins with.
-            stepper.load(&prepared, order[..rows.min(EVALUATION_ROWS)].iter().copied());
-            stepper.forward();
-            guard.begin_epoch(Some(Metric::new(&stepper, &guard.straight_columns())));
+            weigh(guard, &mut stepper, &prepared, order[..rows.min(EVALUATION_ROWS)].iter().copied());
         }
         let mut train_sum = Sum::default();
         let mut done = 0;
@@ -239,6 +244,13 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     };
     let guard = guard.map(|guard| (guard, standard.units(), enforced));
     Ok(Trained { network, records: state.records, best_epoch, stop, guard })
+}
+
+/// Tells the guard what a change of the last layer costs, from some of the rows.
+fn weigh(guard: &mut Guard, stepper: &mut Stepper, data: &Prepared, rows: impl ExactSizeIterator<Item = usize>) {
+    stepper.load(data, rows);
+    stepper.forward();
+    guard.begin_epoch(Some(Metric::new(stepper, &guard.straight_columns())));
 }
 
 fn initial_state(stepper: &Stepper, optimiser: &Optimiser) -> State {
