@@ -199,7 +199,9 @@ impl Checker<'_> {
         let result = cells(negation, &mut |atoms: &[Atom]| {
             let step = || format!("{place}, cell {index}");
             let mut part = region.clone();
-            atoms.iter().for_each(|atom| part.cut(atom));
+            for atom in atoms {
+                part.cut(atom);
+            }
             if !part.is_empty() {
                 let Some(list) = lists.next() else {
                     return ControlFlow::Break((step(), "no multipliers for this cell".to_string()));
@@ -245,7 +247,7 @@ impl Checker<'_> {
             self.kept.insert(key.clone(), known);
         }
         let known = self.kept.get(&key).ok_or("bounds were lost")?;
-        let most = self.most(form, known, &key.0, bounds);
+        let most = self.most(&form, known, &key.0, bounds);
         let margin = (-&most).over_down(&(&denominator * &weight));
         if most.is_negative() || strict && most.is_zero() {
             return Ok(margin);
@@ -276,7 +278,7 @@ impl Checker<'_> {
     }
 
     /// The best of two bounds: back through the network (at both ends of a gate), and the outputs' intervals as they stand.
-    fn most(&self, form: Form, known: &Known, region: &Region, bounds: Bounds) -> Dyadic {
+    fn most(&self, form: &Form, known: &Known, region: &Region, bounds: Bounds) -> Dyadic {
         let machine = &self.machine;
         let through = match machine.gate_ends(region) {
             Some(ends) => {

@@ -146,8 +146,8 @@ impl Machine<'_> {
             return (a.clone(), Dyadic::default());
         }
         let (l, u) = (v.lo.f64_down(), v.hi.f64_up());
-        // Any slope is sound, this one is good; `max` and `min` also turn a NaN into a number.
-        let s = Dyadic::from((u / (u - l)).max(0.0).min(1.0) as f32);
+        // Any slope is sound, this one is good; a NaN becomes 0.
+        let s = Dyadic::from((u / (u - l)).clamp(0.0, 1.0) as f32);
         let c = (&-&s * &v.lo).max(&(&Dyadic::int(1) - &s) * &v.hi);
         (a * &s, a * &c)
     }
