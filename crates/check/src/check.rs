@@ -286,7 +286,7 @@ impl Checker<'_> {
             }
             None => Some(machine.upper(form.clone(), known, region, bounds, None)),
         };
-        let mut direct = &form.constant + &region.max(machine.layout, &form.coefficients[0]);
+        let mut direct = &form.constant + &region.most(machine.layout, &form.coefficients[0]);
         let last = form.coefficients.len() - 1;
         if last > 0 {
             form.coefficients[last].iter().zip(&known.values[last]).for_each(|(a, y)| direct += &y.most(a));

@@ -14,9 +14,10 @@ pub(crate) struct Dyadic {
     e: i64,
 }
 
-/// A mantissa longer than this is rounded, to `KEPT` bits.
-const LONG: usize = 256;
-const KEPT: i64 = 192;
+/// Bits kept of sums that decide: enough that no rounding is seen.
+pub(crate) const LONG: usize = 256;
+/// Bits kept of bounds and coefficients, of which there are many; float32 itself has 24.
+pub(crate) const SHORT: usize = 96;
 /// No bit below this one is kept either.
 const LOWEST: i64 = -2048;
 
@@ -80,18 +81,16 @@ impl Dyadic {
         }
     }
 
-    /// The number, or a short one just below it.
-    pub(crate) fn down(self) -> Self {
-        let bits = self.m.bit_len();
-        let long = if bits > LONG { bits as i64 - KEPT } else { 0 };
-        let drop = long.max(LOWEST - self.e);
+    /// The number, or one just below it with so many bits.
+    pub(crate) fn down(self, bits: usize) -> Self {
+        let drop = (self.m.bit_len() as i64 - bits as i64).max(LOWEST - self.e);
         // A shift of a negative integer to the right rounds down, too.
         if drop <= 0 { self } else { Self { m: self.m >> drop as usize, e: self.e + drop } }
     }
 
-    /// The number, or a short one just above it.
-    pub(crate) fn up(self) -> Self {
-        -&(-&self).down()
+    /// The number, or one just above it with so many bits.
+    pub(crate) fn up(self, bits: usize) -> Self {
+        -&(-&self).down(bits)
     }
 
     /// A float64 at most this number.

@@ -7,7 +7,7 @@ use deepsade_net::{Activation, Op};
 
 use crate::bounds::{Interval, Known, Machine};
 use crate::certificate::{Arithmetic, Bounds};
-use crate::dyadic::Dyadic;
+use crate::dyadic::{Dyadic, LONG, SHORT};
 use crate::region::Region;
 
 /// `sum of coefficient * value + constant`; an empty list stands for zeros. Value 0, the input, always has its list.
@@ -58,14 +58,14 @@ impl Machine<'_> {
             }
             // A long coefficient is rounded down to a': a v <= a' v + (a - a') |v|.
             for (a, v) in a.iter_mut().zip(&known.values[k]) {
-                let short = a.clone().down();
+                let short = a.clone().down(SHORT);
                 form.constant.add_product(&(&*a - &short), &v.size());
                 *a = short;
             }
             self.step_back(k, &a, &mut form, known, bounds, gate);
-            form.constant = form.constant.up();
+            form.constant = form.constant.up(LONG);
         }
-        &form.constant + &region.max(self.layout, &form.coefficients[0])
+        &form.constant + &region.most(self.layout, &form.coefficients[0])
     }
 
     /// Replaces `a . value k` by terms of earlier values that are at least as large.

@@ -194,7 +194,7 @@ impl Region {
 
     /// The largest value of a linear form over the columns: features vary independently, and a category has exactly one level, so
     /// its columns contribute the largest coefficient of an allowed level (0 for the level without a column).
-    pub(crate) fn max(&self, layout: &Layout, coefficients: &[Dyadic]) -> Dyadic {
+    pub(crate) fn most(&self, layout: &Layout, coefficients: &[Dyadic]) -> Dyadic {
         let mut sum = Dyadic::default();
         for (set, first) in self.0.iter().zip(&layout.first) {
             match set {

@@ -60,3 +60,6 @@ fn absorb(state: &mut [u32; 8], block: &[u8; 64]) {
         *state = state.wrapping_add(add);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-use super::Dyadic;
+use super::{Dyadic, LONG};
 use dashu::integer::IBig;
 
 #[test]
@@ -18,13 +18,13 @@ fn rounding_goes_in_the_stated_direction() {
     for whole in [5, -5] {
         for sign in [1, -1] {
             let x = &Dyadic::int(whole) + &(&fine * &Dyadic::int(sign));
-            let (down, up) = (x.clone().down(), x.clone().up());
+            let (down, up) = (x.clone().down(LONG), x.clone().up(LONG));
             assert!(down < x && x < up && &up - &down < Dyadic::power(-150));
             assert!(Dyadic::float(x.f64_down()) < x && Dyadic::float(x.f64_up()) > x);
         }
     }
     let deep = Dyadic::power(-100_000);
-    assert!(deep.clone().down().is_zero() && deep.clone().up() == Dyadic::power(-2048));
+    assert!(deep.clone().down(LONG).is_zero() && deep.clone().up(LONG) == Dyadic::power(-2048));
     assert!(Dyadic::power(5000).f64_down() >= 1e280 && (-&Dyadic::power(5000)).f64_down() == f64::NEG_INFINITY);
 }
 
