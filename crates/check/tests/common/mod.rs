@@ -217,13 +217,13 @@ pub fn prove(bytes: &[u8], text: &RuleText, schema: &Schema, arithmetic: Arithme
         let options = candidates(atoms[cell.parse::<usize>().expect("a number")]);
         let mut all = Vec::new();
         leaves(&mut tree, "root", &mut all);
-        let lists = &mut all.iter_mut().find(|(p, _)| p == place).expect("a leaf of the tree").1;
+        let lists = &mut *all.iter_mut().find(|(p, _)| p == place).expect("a leaf of the tree").1;
         if reason.starts_with("no multipliers") {
             lists.push(options[0].clone());
             tried = 0;
         } else {
             tried += 1;
-            *lists.last_mut()? = options.get(tried)?.clone();
+            lists.last_mut()?.clone_from(options.get(tried)?);
         }
     }
 }
