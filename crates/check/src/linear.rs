@@ -134,7 +134,7 @@ impl Machine<'_> {
     ///
     /// a > 0: computed <= max(0, v) <= s v + max(-s l, (1 - s) u) for any s in [0, 1]: convex, so true at l, 0 and u suffices.
     /// a < 0: computed >= 0, and computed >= v - tiny.
-    fn relu(&self, a: &Dyadic, v: &Interval) -> (Dyadic, Dyadic) {
+    pub(crate) fn relu(&self, a: &Dyadic, v: &Interval) -> (Dyadic, Dyadic) {
         if !v.hi.is_positive() {
             return (Dyadic::default(), Dyadic::default());
         }

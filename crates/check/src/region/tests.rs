@@ -110,3 +110,22 @@ fn the_largest_value_is_reached_and_not_passed() {
         }
     }
 }
+
+#[test]
+fn a_level_without_a_column_is_one_minus_the_others() {
+    let mut schema = schema();
+    for one_hot in [OneHot::Full, OneHot::DropFirst] {
+        schema.one_hot = one_hot;
+        let layout = Layout::new(&schema);
+        for level in 0..3 {
+            let (mut columns, mut constant) = (vec![Dyadic::default(); layout.width()], Dyadic::default());
+            layout.add(Var::Level(2, level), &Dyadic::int(7), &mut columns, &mut constant);
+            layout.add(Var::Feature(1), &Dyadic::int(3), &mut columns, &mut constant);
+            for here in 0..3 {
+                let row = crate::common::row(&schema, &[0.5, 2.0, here as f32]);
+                let sum = columns.iter().zip(row).fold(constant.clone(), |sum, (c, x)| &sum + &(c * &Dyadic::from(x)));
+                assert_eq!(sum, Dyadic::int(6 + 7 * i32::from(here == level)));
+            }
+        }
+    }
+}
