@@ -132,8 +132,8 @@ impl Machine<'_> {
         }
     }
 
-    /// How far `w . x + b` with |x| up to the given sizes, computed in any order, with or without fusing and flushing, may be from its exact value; and the sum of
-    /// all magnitudes, which bounds every partial sum.
+    /// How far `w . x + b` with |x| up to the given sizes, computed in any order, with or without fusing and flushing, may be from
+    /// its exact value; and the sum of all magnitudes, which bounds every partial sum.
     ///
     /// Products with a zero weight are exact zeros and adding them is exact. Each of the k other terms (b included, if not 0) passes
     /// at most k roundings (one product, k - 1 sums), hence gamma(k) = t / (1 - t) <= t (1 + 2 t), t = k 2^-24 <= 1/2. Flushing
@@ -177,7 +177,7 @@ impl Machine<'_> {
     }
 
     /// Sigmoid or tanh, both non-decreasing. The runtime's function is assumed to be within `ACTIVATION_ERROR` of the true one (it
-    /// may leave [0, 1] or [-1, 1]); float64 here to be within `LIBRARY_ERROR`. The true one stays in its range.
+    /// may leave [0, 1] or [-1, 1]); float64 here to be within `LIBRARY_ERROR`.
     fn smooth(&self, f: Activation, x: &Interval) -> Interval {
         let f = |x: f64| if f == Activation::Tanh { x.tanh() } else { 1.0 / (1.0 + (-x).exp()) };
         let exact = Interval { lo: Dyadic::float(f(x.lo.f64_down())), hi: Dyadic::float(f(x.hi.f64_up())) };

@@ -85,7 +85,7 @@ impl Accepted {
 type Failure = (String, String);
 
 /// Atoms in one cell, nodes and columns of a network: far above what is used, far below what exhausts a stack or gamma(k).
-const MAX_ATOMS: usize = 4096;
+const MAX_ATOMS: usize = 1024;
 const MAX_NODES: usize = 4096;
 const MAX_WIDTH: usize = 1 << 20;
 /// Regions whose bounds are kept for the next cells and rules.

@@ -242,3 +242,17 @@ fn schemas_that_describe_no_domain_are_rejected() {
         assert_eq!(step, "schema", "{to}");
     }
 }
+
+#[test]
+fn long_cells_neither_overflow_the_stack_nor_pass_unseen() {
+    let (net, schema) = (Network { inputs: 1, nodes: vec![] }, schema(&[("x", real(0.0, 1.0))], &["a"]));
+    let cell = |n: usize, end: &str| {
+        let mut list = vec![0; n];
+        list[0] = 1;
+        judge(&net, &schema, &format!("exists i in 0..{n}: a <= {end} + i"), Float32, leaf(Interval, vec![list]))
+    };
+    assert!(accepted(&cell(1024, "1")));
+    assert!(!accepted(&cell(1024, "0")));
+    let Verdict::Rejected { reason, .. } = cell(20_000, "1") else { panic!("too long") };
+    assert!(reason.contains("more than 1024 atoms"));
+}
