@@ -7,7 +7,7 @@ use deepsade_net::enclose::ACTIVATION_ERROR;
 use deepsade_net::{Activation, Network, Op};
 
 use crate::certificate::{Arithmetic, Bounds};
-use crate::dyadic::Dyadic;
+use crate::dyadic::{Dyadic, LONG, SHORT};
 use crate::linear::Form;
 use crate::region::{Layout, Region};
 
@@ -65,7 +65,7 @@ impl Interval {
     }
 
     fn rounded(self) -> Self {
-        Self { lo: self.lo.down(), hi: self.hi.up() }
+        Self { lo: self.lo.down(SHORT), hi: self.hi.up(SHORT) }
     }
 }
 
@@ -100,6 +100,7 @@ impl Machine<'_> {
     fn node(&self, k: usize, known: &Known, region: &Region, bounds: Bounds) -> (Vec<Interval>, Vec<(Dyadic, Dyadic)>) {
         let node = &self.network.nodes[k];
         let x = &known.values[node.from[0]];
+        let sizes: Vec<Dyadic> = x.iter().map(Interval::size).collect();
         let tiny = self.tiny();
         let copied = |x: &[Interval]| -> (Vec<Interval>, Vec<(Dyadic, Dyadic)>) {
             x.iter().map(|x| (x.flushed(&tiny), (tiny.clone(), Dyadic::default()))).unzip()
@@ -107,13 +108,13 @@ impl Machine<'_> {
         match &node.op {
             Op::Dense { w, b } => (0..w.rows)
                 .map(|o| {
-                    let error = self.dot_error(w.row(o).iter().copied().zip(x), b[o]);
+                    let error = self.dot_error(w.row(o).iter().copied().zip(&sizes), b[o]);
                     (self.row(w.row(o), b[o], node.from[0], known, region, bounds).widened(&error.0).rounded(), error)
                 })
                 .unzip(),
-            Op::Affine { scale, shift } => (x.iter().zip(scale).zip(shift))
-                .map(|((x, s), t)| {
-                    let error = self.dot_error([(*s, x)].into_iter(), *t);
+            Op::Affine { scale, shift } => (x.iter().zip(&sizes).zip(scale).zip(shift))
+                .map(|(((x, size), s), t)| {
+                    let error = self.dot_error([(*s, size)].into_iter(), *t);
                     let (s, t) = (Dyadic::from(*s), Dyadic::from(*t));
                     let exact = Interval { lo: &-&x.most(&-&s) + &t, hi: &x.most(&s) + &t };
                     (exact.widened(&error.0).rounded(), error)
@@ -131,20 +132,20 @@ impl Machine<'_> {
         }
     }
 
-    /// How far `w . x + b`, computed in any order, with or without fusing and flushing, may be from its exact value; and the sum of
-    /// all magnitudes, which bounds every partial sum.
+    /// How far `w . x + b` with |x| up to the given sizes, computed in any order, with or without fusing and flushing, may be from
+    /// its exact value; and the sum of all magnitudes, which bounds every partial sum.
     ///
     /// Products with a zero weight are exact zeros and adding them is exact. Each of the k other terms (b included, if not 0) passes
     /// at most k roundings (one product, k - 1 sums), hence gamma(k) = t / (1 - t) <= t (1 + 2 t), t = k 2^-24 <= 1/2. Flushing
     /// costs at most `tiny` for each product, sum and b, and `tiny` times the other factor for each operand; later roundings
     /// multiply that by less than 2.
-    fn dot_error<'i>(&self, terms: impl Iterator<Item = (f32, &'i Interval)>, b: f32) -> (Dyadic, Dyadic) {
+    fn dot_error<'i>(&self, terms: impl Iterator<Item = (f32, &'i Dyadic)>, b: f32) -> (Dyadic, Dyadic) {
         let (mut n, mut size, mut operands) = (0, Dyadic::from(b.abs()), Dyadic::default());
         for (w, x) in terms.filter(|(w, _)| *w != 0.0) {
-            let (w, x) = (Dyadic::from(w.abs()), x.size());
-            size.add_product(&w, &x);
+            let w = Dyadic::from(w.abs());
+            size.add_product(&w, x);
             operands += &w;
-            operands += &x;
+            operands += x;
             n += 1;
         }
         let with_b = i64::from(b != 0.0);
@@ -153,7 +154,7 @@ impl Machine<'_> {
         let flushes = &Dyadic::int(2) * &(&Dyadic::int(2 * n + with_b) + &operands);
         let error = &(&gamma * &size) + &(&flushes * &self.tiny());
         size += &error;
-        (error.up(), size)
+        (error.up(LONG), size)
     }
 
     /// The exact `w . v + b` for all computed values v of the node read, by linear forms down to the input (or to the activations
@@ -176,7 +177,7 @@ impl Machine<'_> {
     }
 
     /// Sigmoid or tanh, both non-decreasing. The runtime's function is assumed to be within `ACTIVATION_ERROR` of the true one (it
-    /// may leave [0, 1] or [-1, 1]); float64 here to be within `LIBRARY_ERROR`. The true one stays in its range.
+    /// may leave [0, 1] or [-1, 1]); float64 here to be within `LIBRARY_ERROR`.
     fn smooth(&self, f: Activation, x: &Interval) -> Interval {
         let f = |x: f64| if f == Activation::Tanh { x.tanh() } else { 1.0 / (1.0 + (-x).exp()) };
         let exact = Interval { lo: Dyadic::float(f(x.lo.f64_down())), hi: Dyadic::float(f(x.hi.f64_up())) };
@@ -190,7 +191,7 @@ impl Machine<'_> {
         let corners = [&x.lo * &g.lo, &x.lo * &g.hi, &x.hi * &g.lo, &x.hi * &g.hi];
         let zero = Dyadic::default();
         let (lo, hi) = corners.iter().fold((&corners[0], &corners[0]), |(lo, hi), c| (lo.min(c), hi.max(c)));
-        let (error, size) = self.dot_error([(1.0, &Interval { lo: zero.clone(), hi: &x.size() * &g.size() })].into_iter(), 0.0);
+        let (error, size) = self.dot_error([(1.0, &(&x.size() * &g.size()))].into_iter(), 0.0);
         let error = &error + &(&(&(&x.size() + &g.size()) * &Dyadic::int(2)) * &self.tiny());
         let mut value = Interval { lo: lo - &error, hi: hi + &error };
         if !lo.is_negative() {
@@ -199,6 +200,9 @@ impl Machine<'_> {
         if !hi.is_positive() {
             value.hi = value.hi.min(zero);
         }
-        (value.rounded(), (error.up(), size))
+        (value.rounded(), (error.up(LONG), size))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -217,15 +217,13 @@ fn tree(value: Value, depth: usize) -> Result<Tree, String> {
 /// The values of exactly these keys.
 fn fields<const N: usize>(value: Value, keys: [&str; N], what: &str) -> Result<[Value; N], String> {
     let Value::Object(mut fields) = value else { return Err(format!("{what} is no object")) };
-    let mut values = [const { Value::Null }; N];
-    for (slot, key) in values.iter_mut().zip(keys) {
+    let mut values = Vec::new();
+    for key in keys {
         let at = fields.iter().position(|(k, _)| k == key).ok_or_else(|| format!("{what} has no `{key}`"))?;
-        *slot = fields.swap_remove(at).1;
+        values.push(fields.swap_remove(at).1);
     }
-    match fields.first() {
-        Some((key, _)) => Err(format!("{what} has an unknown key {key:?}")),
-        None => Ok(values),
-    }
+    let unknown = || format!("{what} has unknown keys");
+    if fields.is_empty() { values.try_into().map_err(|_| unknown()) } else { Err(unknown()) }
 }
 
 fn string(value: Value, what: &str) -> Result<String, String> {

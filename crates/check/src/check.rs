@@ -1,6 +1,6 @@
 //! A model, rules and a certificate enter; a verdict leaves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use dashu::integer::IBig;
@@ -10,9 +10,9 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, RuleText, Schema, Var, compile};
 
 use crate::bounds::{Known, Machine};
-use crate::certificate::{Arithmetic, Bounds, Certificate, MAX_DEPTH, RuleProof, Tree};
+use crate::certificate::{Arithmetic, Bounds, Certificate, Tree};
 use crate::dyadic::Dyadic;
-use crate::linear::Form;
+use crate::linear::{Form, GateEnd};
 use crate::region::{Layout, Region};
 use crate::sha256::sha256_hex;
 
@@ -85,7 +85,7 @@ impl Accepted {
 type Failure = (String, String);
 
 /// Atoms in one cell, nodes and columns of a network: far above what is used, far below what exhausts a stack or gamma(k).
-const MAX_ATOMS: usize = 4096;
+const MAX_ATOMS: usize = 1024;
 const MAX_NODES: usize = 4096;
 const MAX_WIDTH: usize = 1 << 20;
 /// Regions whose bounds are kept for the next cells and rules.
@@ -117,6 +117,11 @@ fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted
 
     let text = model.metadata.get("deepsade.schema").ok_or("no `deepsade.schema` in the model").map_err(at("schema"))?;
     let schema = Schema::from_json(text).map_err(at("schema"))?;
+    let classes = schema.task.classes().unwrap_or_default().iter().map(String::as_str).collect::<Vec<_>>();
+    let names = schema.features.iter().map(|f| f.name.as_str()).chain(schema.task.target_columns()).collect::<Vec<_>>();
+    if [&classes, &names].iter().any(|names| names.iter().collect::<BTreeSet<_>>().len() < names.len()) {
+        return Err(at("schema")("two features, targets or classes share a name"));
+    }
     let domain = Region::whole(&schema).map_err(at("schema"))?;
     let layout = Layout::new(&schema);
     let (inputs, outputs) = (layout.width(), schema.task.outputs());
@@ -138,7 +143,13 @@ fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted
     let mut proved = Vec::new();
     for (rule, proof) in spec.rules.iter().zip(&certificate.rules) {
         same("rules", &proof.name, &rule.name)?;
-        proved.push(checker.rule(&rule.claim.negated(), proof, &domain)?);
+        let (negation, place) = (rule.claim.negated(), format!("rule {:?}, region root", rule.name));
+        if longest(&negation) > MAX_ATOMS {
+            return Err((place, format!("a cell has more than {MAX_ATOMS} atoms")));
+        }
+        let mut done = ProvedRule { name: rule.name.clone(), regions: 0, cells: 0, margin: f64::INFINITY };
+        checker.tree(&negation, &proof.tree, &domain, &place, &mut done)?;
+        proved.push(done);
     }
     Ok(Accepted { model_sha256, rules_sha256, arithmetic, rules: proved, spec })
 }
@@ -153,70 +164,46 @@ struct Checker<'n> {
 }
 
 impl Checker<'_> {
-    /// Refutes every cell of a rule's negation on every leaf. The leaves cover the domain, and the cells cover the negation.
-    fn rule(&mut self, negation: &Formula, proof: &RuleProof, domain: &Region) -> Result<ProvedRule, Failure> {
-        let mut proved = ProvedRule { name: proof.name.clone(), regions: 0, cells: 0, margin: f64::INFINITY };
-        let place = format!("rule {:?}, region root", proof.name);
-        if longest(negation) > MAX_ATOMS {
-            return Err((place, format!("a cell has more than {MAX_ATOMS} atoms")));
-        }
-        self.tree(negation, &proof.tree, domain, &place, 0, &mut proved)?;
-        Ok(proved)
-    }
-
+    /// Refutes every cell of the rule's negation on every leaf: the leaves cover the region, and the cells cover the negation.
     fn tree(
         &mut self,
         negation: &Formula,
         tree: &Tree,
         region: &Region,
         place: &str,
-        depth: usize,
-        proved: &mut ProvedRule,
+        done: &mut ProvedRule,
     ) -> Result<(), Failure> {
         match tree {
-            Tree::Split { feature, cut, below, above } if depth < MAX_DEPTH => {
+            Tree::Split { feature, cut, below, above } => {
                 let [low, high] = region.split(*feature, cut).map_err(|reason| (place.to_string(), reason))?;
-                self.tree(negation, below, &low, &format!("{place}/below"), depth + 1, proved)?;
-                self.tree(negation, above, &high, &format!("{place}/above"), depth + 1, proved)
+                self.tree(negation, below, &low, &format!("{place}/below"), done)?;
+                self.tree(negation, above, &high, &format!("{place}/above"), done)
             }
-            Tree::Split { .. } => Err((place.to_string(), format!("the tree is deeper than {MAX_DEPTH}"))),
-            Tree::Leaf { bounds, cells } => self.leaf(negation, *bounds, cells, region, place, proved),
-        }
-    }
-
-    fn leaf(
-        &mut self,
-        negation: &Formula,
-        bounds: Bounds,
-        lists: &[Vec<u64>],
-        region: &Region,
-        place: &str,
-        proved: &mut ProvedRule,
-    ) -> Result<(), Failure> {
-        proved.regions += 1;
-        let mut lists = lists.iter();
-        let mut index = 0;
-        let result = cells(negation, &mut |atoms: &[Atom]| {
-            let step = || format!("{place}, cell {index}");
-            let mut part = region.clone();
-            atoms.iter().for_each(|atom| part.cut(atom));
-            if !part.is_empty() {
-                let Some(list) = lists.next() else {
-                    return ControlFlow::Break((step(), "no multipliers for this cell".to_string()));
-                };
-                match self.cell(atoms, list, part, bounds) {
-                    Ok(margin) => proved.margin = proved.margin.min(margin),
-                    Err(reason) => return ControlFlow::Break((step(), reason)),
+            Tree::Leaf { bounds, cells: lists } => {
+                done.regions += 1;
+                let (mut lists, mut index) = (lists.iter(), 0);
+                let result = cells(negation, &mut |atoms| {
+                    let mut part = region.clone();
+                    for atom in atoms {
+                        part.cut(atom);
+                    }
+                    if !part.is_empty() {
+                        let list = lists.next().ok_or_else(|| "no multipliers for this cell".to_string());
+                        match list.and_then(|list| self.cell(atoms, list, part, *bounds)) {
+                            Ok(margin) => done.margin = done.margin.min(margin),
+                            Err(reason) => return ControlFlow::Break((format!("{place}, cell {index}"), reason)),
+                        }
+                        done.cells += 1;
+                    }
+                    index += 1;
+                    ControlFlow::Continue(())
+                });
+                match (result, lists.len()) {
+                    (ControlFlow::Break(failure), _) => Err(failure),
+                    (_, 0) => Ok(()),
+                    (_, extra) => Err((place.to_string(), format!("{extra} lists of multipliers too many"))),
                 }
-                proved.cells += 1;
             }
-            index += 1;
-            ControlFlow::Continue(())
-        });
-        match (result, lists.len()) {
-            (ControlFlow::Break(failure), _) => Err(failure),
-            (_, 0) => Ok(()),
-            (_, extra) => Err((place.to_string(), format!("{extra} lists of multipliers too many"))),
         }
     }
 
@@ -245,7 +232,7 @@ impl Checker<'_> {
             self.kept.insert(key.clone(), known);
         }
         let known = self.kept.get(&key).ok_or("bounds were lost")?;
-        let most = self.most(form, known, &key.0, bounds);
+        let most = self.most(&form, known, &key.0, bounds);
         let margin = (-&most).over_down(&(&denominator * &weight));
         if most.is_negative() || strict && most.is_zero() {
             return Ok(margin);
@@ -258,10 +245,10 @@ impl Checker<'_> {
         let last = self.machine.network.nodes.len();
         let mut denominator = IBig::ONE;
         for c in sum.terms.values().chain([&sum.constant]) {
-            let d = IBig::from(c.denominator().clone());
-            denominator = (&denominator / IBig::from(dashu::base::Gcd::gcd(&denominator, &d))) * d;
+            // Multiplied by what c still has in its denominator, c times the product is whole: the least common multiple.
+            denominator *= (c * Rational::from(denominator.clone())).denominator();
         }
-        let scaled = |c: &Rational| Dyadic::int(c.numerator() * (&denominator / IBig::from(c.denominator().clone())));
+        let scaled = |c: &Rational| Dyadic::int((c * Rational::from(denominator.clone())).numerator().clone());
         let mut form = Form::new(self.machine.layout.width(), last);
         form.constant = scaled(&sum.constant);
         let outputs = self.machine.network.outputs();
@@ -276,20 +263,15 @@ impl Checker<'_> {
     }
 
     /// The best of two bounds: back through the network (at both ends of a gate), and the outputs' intervals as they stand.
-    fn most(&self, form: Form, known: &Known, region: &Region, bounds: Bounds) -> Dyadic {
+    fn most(&self, form: &Form, known: &Known, region: &Region, bounds: Bounds) -> Dyadic {
         let machine = &self.machine;
-        let through = match machine.gate_ends(region) {
-            Some(ends) => {
-                ends.each_ref().map(|end| machine.upper(form.clone(), known, region, bounds, Some(end))).into_iter().max()
-            }
-            None => Some(machine.upper(form.clone(), known, region, bounds, None)),
-        };
-        let mut direct = &form.constant + &region.max(machine.layout, &form.coefficients[0]);
-        let last = form.coefficients.len() - 1;
-        if last > 0 {
-            form.coefficients[last].iter().zip(&known.values[last]).for_each(|(a, y)| direct += &y.most(a));
+        let back = |end: Option<&GateEnd>| machine.upper(form.clone(), known, region, bounds, end);
+        let through = machine.gate_ends(region).map_or_else(|| back(None), |[lo, hi]| back(Some(&lo)).max(back(Some(&hi))));
+        let mut direct = &form.constant + &region.most(machine.layout, &form.coefficients[0]);
+        for (coefficients, values) in form.coefficients.iter().zip(&known.values).skip(1) {
+            coefficients.iter().zip(values).for_each(|(a, y)| direct += &y.most(a));
         }
-        through.map_or(direct.clone(), |through| through.min(direct))
+        through.min(direct)
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Stricter than the standard where two readers could differ: a key occurs once, numbers keep their text, nesting is limited.
 
-/// A JSON value; numbers stay text, so that each reader decides what it takes.
+use std::collections::BTreeSet;
+
+/// A JSON value, as far as certificates need them; numbers stay text, so that each reader decides what it takes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
-    Null,
-    Bool(bool),
     Number(String),
     Text(String),
     Array(Vec<Value>),
@@ -59,61 +59,38 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, String> {
-        if depth > MAX_DEPTH {
-            return Err(format!("byte {}: nested deeper than {MAX_DEPTH}", self.at));
-        }
         match self.peek() {
-            Some(b'{') => self.object(depth),
-            Some(b'[') => self.array(depth),
+            Some(b'{' | b'[') if depth == MAX_DEPTH => Err(format!("byte {}: nested deeper than {MAX_DEPTH}", self.at)),
+            Some(b'{') => {
+                let fields = self.items(b'}', |this| {
+                    let key = if this.peek() == Some(b'"') { this.string()? } else { return Err(this.expected("a key")) };
+                    this.need(b':')?;
+                    Ok((key, this.value(depth + 1)?))
+                })?;
+                let keys: BTreeSet<_> = fields.iter().map(|(key, _)| key).collect();
+                if keys.len() < fields.len() {
+                    return Err(format!("byte {}: a key of this object occurs twice", self.at));
+                }
+                Ok(Value::Object(fields))
+            }
+            Some(b'[') => Ok(Value::Array(self.items(b']', |this| this.value(depth + 1))?)),
             Some(b'"') => Ok(Value::Text(self.string()?)),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => {
-                for (word, value) in [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))] {
-                    if self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
-                        self.at += word.len();
-                        return Ok(value);
-                    }
-                }
-                Err(self.expected("a value"))
-            }
+            _ => Err(self.expected("a value")),
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Value, String> {
-        self.need(b'[')?;
+    /// What stands between brackets, with commas between.
+    fn items<T>(&mut self, close: u8, item: impl Fn(&mut Self) -> Result<T, String>) -> Result<Vec<T>, String> {
+        self.at += 1;
         let mut items = Vec::new();
-        if self.take(b']') {
-            return Ok(Value::Array(items));
+        if self.take(close) {
+            return Ok(items);
         }
         loop {
-            items.push(self.value(depth + 1)?);
-            if self.take(b']') {
-                return Ok(Value::Array(items));
-            }
-            self.need(b',')?;
-        }
-    }
-
-    fn object(&mut self, depth: usize) -> Result<Value, String> {
-        self.need(b'{')?;
-        let mut fields: Vec<(String, Value)> = Vec::new();
-        if self.take(b'}') {
-            return Ok(Value::Object(fields));
-        }
-        loop {
-            if self.peek() != Some(b'"') {
-                return Err(self.expected("a key in quotes"));
-            }
-            let key = self.string()?;
-            // No object that this crate reads has many keys; a limit keeps the search for duplicates cheap.
-            if fields.len() == 64 || fields.iter().any(|(k, _)| *k == key) {
-                return Err(format!("byte {}: key {key:?} occurs twice, or there are too many keys", self.at));
-            }
-            self.need(b':')?;
-            let value = self.value(depth + 1)?;
-            fields.push((key, value));
-            if self.take(b'}') {
-                return Ok(Value::Object(fields));
+            items.push(item(self)?);
+            if self.take(close) {
+                return Ok(items);
             }
             self.need(b',')?;
         }
@@ -173,34 +150,31 @@ impl Reader<'_> {
     fn escape(&mut self) -> Result<char, String> {
         let byte = self.byte();
         self.at += 1;
-        Ok(match byte {
-            Some(plain @ (b'"' | b'\\' | b'/')) => char::from(plain),
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
+        let found = match byte {
+            Some(b'b') => Some('\u{8}'),
+            Some(b'f') => Some('\u{c}'),
+            Some(b'n') => Some('\n'),
+            Some(b'r') => Some('\r'),
+            Some(b't') => Some('\t'),
             Some(b'u') => {
-                let high = self.hex()?;
-                let code = if (0xd800..0xdc00).contains(&high) && self.text.as_bytes()[self.at..].starts_with(b"\\u") {
-                    self.at += 2;
-                    let low = self.hex()?;
-                    0x1_0000 + ((high - 0xd800) << 10) + low.checked_sub(0xdc00).filter(|l| *l < 0x400).unwrap_or(0x11_0000)
-                } else {
-                    high
-                };
-                char::from_u32(code).ok_or_else(|| self.expected("a character, not half of one"))?
+                let mut code = self.hex();
+                if let Some(high @ 0xd800..0xdc00) = code {
+                    // Two halves of one character.
+                    self.at += 2 * usize::from(self.text.as_bytes()[self.at..].starts_with(b"\\u"));
+                    code = self.hex().filter(|low| (0xdc00..0xe000).contains(low));
+                    code = code.map(|low| 0x1_0000 + ((high - 0xd800) << 10) + low - 0xdc00);
+                }
+                code.and_then(char::from_u32)
             }
-            _ => return Err(self.expected("an escape")),
-        })
+            plain => plain.filter(|b| b"\"\\/".contains(b)).map(char::from),
+        };
+        found.ok_or_else(|| self.expected("an escape"))
     }
 
-    fn hex(&mut self) -> Result<u32, String> {
-        let digits = self.text.as_bytes().get(self.at..self.at + 4).filter(|d| d.iter().all(u8::is_ascii_hexdigit));
-        let digits = digits.ok_or_else(|| self.expected("four hexadecimal digits"))?;
-        let code = digits.iter().fold(0, |sum, d| sum * 16 + char::from(*d).to_digit(16).unwrap_or(0));
+    fn hex(&mut self) -> Option<u32> {
+        let digits = self.text.get(self.at..self.at + 4)?;
         self.at += 4;
-        Ok(code)
+        digits.chars().try_fold(0, |sum, d| Some(sum * 16 + d.to_digit(16)?))
     }
 }
 
@@ -211,7 +185,7 @@ pub(crate) fn quoted(text: &str) -> String {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if c < ' ' => out.extend(format!("\\u{:04x}", u32::from(c)).chars()),
             c => out.push(c),
         }
     }

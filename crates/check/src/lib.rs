@@ -17,3 +17,9 @@ pub use certificate::{Arithmetic, Bounds, Certificate, Cut, RuleProof, Tree};
 pub use check::{Accepted, ProvedRule, Verdict, check};
 pub use region::Region;
 pub use sha256::sha256_hex;
+
+#[cfg(test)]
+extern crate self as deepsade_check;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;

@@ -7,7 +7,7 @@ use deepsade_net::{Activation, Op};
 
 use crate::bounds::{Interval, Known, Machine};
 use crate::certificate::{Arithmetic, Bounds};
-use crate::dyadic::Dyadic;
+use crate::dyadic::{Dyadic, LONG, SHORT};
 use crate::region::Region;
 
 /// `sum of coefficient * value + constant`; an empty list stands for zeros. Value 0, the input, always has its list.
@@ -58,14 +58,14 @@ impl Machine<'_> {
             }
             // A long coefficient is rounded down to a': a v <= a' v + (a - a') |v|.
             for (a, v) in a.iter_mut().zip(&known.values[k]) {
-                let short = a.clone().down();
+                let short = a.clone().down(SHORT);
                 form.constant.add_product(&(&*a - &short), &v.size());
                 *a = short;
             }
             self.step_back(k, &a, &mut form, known, bounds, gate);
-            form.constant = form.constant.up();
+            form.constant = form.constant.up(LONG);
         }
-        &form.constant + &region.max(self.layout, &form.coefficients[0])
+        &form.constant + &region.most(self.layout, &form.coefficients[0])
     }
 
     /// Replaces `a . value k` by terms of earlier values that are at least as large.
@@ -134,7 +134,7 @@ impl Machine<'_> {
     ///
     /// a > 0: computed <= max(0, v) <= s v + max(-s l, (1 - s) u) for any s in [0, 1]: convex, so true at l, 0 and u suffices.
     /// a < 0: computed >= 0, and computed >= v - tiny.
-    fn relu(&self, a: &Dyadic, v: &Interval) -> (Dyadic, Dyadic) {
+    pub(crate) fn relu(&self, a: &Dyadic, v: &Interval) -> (Dyadic, Dyadic) {
         if !v.hi.is_positive() {
             return (Dyadic::default(), Dyadic::default());
         }
@@ -146,8 +146,8 @@ impl Machine<'_> {
             return (a.clone(), Dyadic::default());
         }
         let (l, u) = (v.lo.f64_down(), v.hi.f64_up());
-        // Any slope is sound, this one is good; `max` and `min` also turn a NaN into a number.
-        let s = Dyadic::from((u / (u - l)).max(0.0).min(1.0) as f32);
+        // Any slope is sound, this one is good; a NaN becomes 0.
+        let s = Dyadic::from((u / (u - l)).clamp(0.0, 1.0) as f32);
         let c = (&-&s * &v.lo).max(&(&Dyadic::int(1) - &s) * &v.hi);
         (a * &s, a * &c)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deepsade_spec::{Atom, ColumnKind, Domain, Rational, Schema, Var};
+use deepsade_spec::{Atom, ColumnKind, Domain, Feature, Rational, Schema, Var};
 
 use crate::bounds::Interval;
 use crate::certificate::Cut;
@@ -75,30 +75,20 @@ fn number(real: bool, k: i64) -> f64 {
 impl Region {
     /// The domain D, or why the schema does not describe one.
     pub fn whole(schema: &Schema) -> Result<Self, String> {
-        let mut names = BTreeSet::new();
-        let mut sets = Vec::new();
-        for f in &schema.features {
-            let empty = || Err(format!("the domain of feature {:?} is empty, not finite or too wide", f.name));
-            sets.push(match &f.domain {
+        let distinct = |names: &[String]| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+        let set = |f: &Feature| {
+            Ok(match &f.domain {
                 Domain::Real { lo, hi } if lo.is_finite() && hi.is_finite() && lo <= hi => {
                     Set::Number { real: true, lo: place(*lo), hi: place(*hi) }
                 }
                 Domain::Integer { lo, hi } if lo <= hi && *lo >= -(1 << 24) && *hi <= 1 << 24 => {
                     Set::Number { real: false, lo: i64::from(*lo), hi: i64::from(*hi) }
                 }
-                Domain::Category { levels } if !levels.is_empty() => {
-                    if levels.iter().collect::<BTreeSet<_>>().len() < levels.len() {
-                        return Err(format!("two levels of feature {:?} have the same name", f.name));
-                    }
-                    Set::Levels(vec![true; levels.len()])
-                }
-                _ => return empty(),
-            });
-            if !names.insert(&f.name) {
-                return Err(format!("two features are called {:?}", f.name));
-            }
-        }
-        Ok(Self(sets))
+                Domain::Category { levels } if !levels.is_empty() && distinct(levels) => Set::Levels(vec![true; levels.len()]),
+                _ => return Err(format!("the domain of feature {:?} is empty, not finite, too wide or repeats a level", f.name)),
+            })
+        };
+        schema.features.iter().map(set).collect::<Result<_, _>>().map(Self)
     }
 
     /// Whether no input is left.
@@ -195,23 +185,21 @@ impl Region {
 
     /// The interval of every column of the input; the region is not empty.
     pub(crate) fn columns(&self, layout: &Layout) -> Vec<Interval> {
-        let column = |&(f, kind): &(usize, ColumnKind)| match (&self.0[f], kind) {
-            (Set::Number { real, lo, hi }, _) => {
-                let [lo, hi] = [*lo, *hi].map(|k| Dyadic::float(number(*real, k)));
-                Interval { lo, hi }
-            }
-            (Set::Levels(allowed), ColumnKind::Level(l)) => {
-                let only = allowed[l] && allowed.iter().filter(|a| **a).count() == 1;
-                Interval { lo: Dyadic::int(u8::from(only)), hi: Dyadic::int(u8::from(allowed[l])) }
-            }
-            (Set::Levels(_), ColumnKind::Number) => Interval { lo: Dyadic::default(), hi: Dyadic::int(1) },
+        let column = |&(f, kind): &(usize, ColumnKind)| {
+            let [lo, hi] = match (&self.0[f], kind) {
+                (Set::Number { real, lo, hi }, _) => [number(*real, *lo), number(*real, *hi)],
+                (Set::Levels(allowed), ColumnKind::Level(l)) if !allowed[l] => [0.0, 0.0],
+                (Set::Levels(allowed), _) if allowed.iter().filter(|a| **a).count() == 1 => [1.0, 1.0],
+                (Set::Levels(_), _) => [0.0, 1.0],
+            };
+            Interval { lo: Dyadic::float(lo), hi: Dyadic::float(hi) }
         };
         layout.columns.iter().map(column).collect()
     }
 
     /// The largest value of a linear form over the columns: features vary independently, and a category has exactly one level, so
     /// its columns contribute the largest coefficient of an allowed level (0 for the level without a column).
-    pub(crate) fn max(&self, layout: &Layout, coefficients: &[Dyadic]) -> Dyadic {
+    pub(crate) fn most(&self, layout: &Layout, coefficients: &[Dyadic]) -> Dyadic {
         let mut sum = Dyadic::default();
         for (set, first) in self.0.iter().zip(&layout.first) {
             match set {

@@ -23,14 +23,18 @@ const START: [u32; 8] = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x5
 pub fn sha256_hex(bytes: &[u8]) -> String {
     let mut state = START;
     let (blocks, rest) = bytes.as_chunks::<64>();
-    blocks.iter().for_each(|block| absorb(&mut state, block));
+    for block in blocks {
+        absorb(&mut state, block);
+    }
     // One bit 1, zeros, and the length in bits, so that the whole is a multiple of 64 bytes.
     let mut last = rest.to_vec();
     last.push(0x80);
     last.resize(if last.len() <= 56 { 56 } else { 120 }, 0);
     last.extend((bytes.len() as u64).wrapping_mul(8).to_be_bytes());
-    last.as_chunks::<64>().0.iter().for_each(|block| absorb(&mut state, block));
-    state.iter().map(|word| format!("{word:08x}")).collect()
+    for block in last.as_chunks::<64>().0 {
+        absorb(&mut state, block);
+    }
+    state.map(|word| format!("{word:08x}")).concat()
 }
 
 fn absorb(state: &mut [u32; 8], block: &[u8; 64]) {
@@ -56,3 +60,6 @@ fn absorb(state: &mut [u32; 8], block: &[u8; 64]) {
         *state = state.wrapping_add(add);
     }
 }
+
+#[cfg(test)]
+mod tests;

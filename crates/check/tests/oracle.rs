@@ -1,0 +1,136 @@
+//! Random networks and rules: what the checker accepts, no float32 evaluation breaks.
+
+mod common;
+
+use common::{Rng, Runtime, act, dense, holds, leaf, model, point, prove, row, rule};
+use deepsade_check::{Arithmetic, Bounds, Cut, Tree};
+use deepsade_net::{Activation, Network, Node, Op};
+use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+
+fn schema(rng: &mut Rng) -> Schema {
+    let real = [(-1.0, 2.0), (0.0, 1.0), (0.5, 0.5), (-3e-39, 1.0)][rng.below(4)];
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    Schema {
+        features: vec![
+            feature("x", Domain::Real { lo: real.0, hi: real.1 }),
+            feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
+            feature("n", Domain::Integer { lo: [-2, 0, 1][rng.below(3)], hi: 3 }),
+        ],
+        task: Task::Regression { targets: vec!["a".into(), "b".into()] },
+        one_hot: [OneHot::Full, OneHot::DropFirst][rng.below(2)],
+    }
+}
+
+/// Dense layers with an activation, optionally a scaled input, a skip connection to the last layer, and a gate.
+fn network(inputs: usize, rng: &mut Rng) -> Network {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut width = inputs;
+    if rng.below(3) == 0 {
+        let list = |rng: &mut Rng| (0..inputs).map(|_| rng.weight()).collect::<Vec<_>>();
+        nodes.push(Node { op: Op::Affine { scale: list(rng), shift: list(rng) }, from: vec![0] });
+    }
+    let f = [Activation::Relu, Activation::Relu, Activation::Relu, Activation::Sigmoid, Activation::Tanh][rng.below(5)];
+    let layer = |width: &mut usize, out: usize, nodes: &mut Vec<Node>, rng: &mut Rng| {
+        let w = (0..out * *width).map(|_| rng.weight()).collect();
+        let b = (0..out).map(|_| rng.weight()).collect();
+        nodes.push(dense(out, *width, w, b, nodes.len()));
+        *width = out;
+    };
+    for _ in 0..rng.below(3) {
+        layer(&mut width, 3, &mut nodes, rng);
+        nodes.push(act(f, nodes.len()));
+    }
+    if !nodes.is_empty() && rng.below(2) == 0 {
+        let z = nodes.len();
+        let columns = if rng.below(2) == 0 { vec![0] } else { (0..inputs).collect() };
+        width += columns.len();
+        nodes.push(Node { op: Op::Select(columns), from: vec![0] });
+        nodes.push(Node { op: Op::Concat, from: vec![z, z + 1] });
+    }
+    layer(&mut width, 2, &mut nodes, rng);
+    if rng.below(4) == 0 {
+        nodes.push(act(Activation::Relu, nodes.len()));
+    }
+    if rng.below(3) == 0 {
+        let u = nodes.len();
+        // The first or the last column: x or n.
+        nodes.push(Node { op: Op::Select(vec![[0, inputs - 1][rng.below(2)]]), from: vec![0] });
+        nodes.push(Node { op: Op::Gate, from: vec![u, u + 1] });
+    }
+    Network { inputs, nodes }
+}
+
+/// A rule with a bound near the edge of what the network does.
+fn random_rule(samples: &[(Vec<f32>, Vec<f32>)], rng: &mut Rng) -> RuleText {
+    let most = |f: &dyn Fn(&[f32], &[f32]) -> f64| samples.iter().map(|(x, y)| f(x, y)).fold(f64::MIN, f64::max);
+    let slack = [0.0, 1e-9, 3e-7, 1e-6, 1e-4, 0.01, 0.3, 1.0][rng.below(8)] * [1.0, -1.0][usize::from(rng.below(6) == 0)];
+    let d = f64::from;
+    let (text, least): (&str, f64) = match rng.below(9) {
+        0 => ("a <= C", most(&|_, y| d(y[0]))),
+        1 => ("a - 2 * b < x + C", most(&|x, y| d(y[0]) - 2.0 * d(y[1]) - d(x[0]))),
+        2 => ("x > 0.5 => a + b / 3 <= C", most(&|x, y| if x[0] > 0.5 { d(y[0]) + d(y[1]) / 3.0 } else { -1e3 })),
+        3 => ("k == 'p' => a <= n + C", most(&|x, y| if x[1] == 0.0 { d(y[0]) - d(x[2]) } else { -1e3 })),
+        4 => ("a <= C or b < C", most(&|_, y| d(y[0].min(y[1])))),
+        5 => ("max(a, b) <= C and n + a < 3 + C", most(&|x, y| d(y[0].max(y[1])).max(d(x[2]) + d(y[0]) - 3.0))),
+        6 => (
+            "k in {'q', 'r'} and n >= 1 => abs(a) <= C",
+            most(&|x, y| if x[1] > 0.0 && x[2] >= 1.0 { d(y[0].abs()) } else { -1e3 }),
+        ),
+        7 => ("a + b <= C * n", most(&|x, y| if x[2] > 0.0 { (d(y[0]) + d(y[1])) / d(x[2]) } else { -1e3 })),
+        _ => ("x + n > 1 => a >= 0 - C", most(&|x, y| if x[0] + x[2] > 1.0 { -d(y[0]) } else { -1e3 })),
+    };
+    rule(&text.replace('C', &format!("({:.12})", least + slack)))
+}
+
+fn random_tree(bounds: Bounds, depth: usize, rng: &mut Rng) -> Tree {
+    if depth == 0 || rng.below(2) == 0 {
+        return leaf(bounds, vec![]);
+    }
+    let (feature, cut) = match rng.below(4) {
+        0 => (1, Cut::Levels((0..3).filter(|_| rng.below(2) == 0).collect())),
+        1 => (2, Cut::At((rng.unit() * 6.0 - 2.0) as f32)),
+        _ => (0, Cut::At([0.0, -0.0, 0.5, 7.0, (rng.unit() * 2.0 - 0.5) as f32][rng.below(5)])),
+    };
+    let [below, above] = [0, 1].map(|_| Box::new(random_tree(bounds, depth - 1, rng)));
+    Tree::Split { feature, cut, below, above }
+}
+
+#[test]
+fn nothing_accepted_is_broken_by_any_evaluation() {
+    let rng = &mut Rng(1);
+    let (mut proved, mut close, mut broken) = ([0, 0], 0, 0);
+    for case in 0..2500 {
+        let schema = schema(rng);
+        let network = network(schema.columns().len(), rng);
+        let bytes = model(&network, &schema);
+        let samples: Vec<_> = (0..60)
+            .map(|k| {
+                let x = point(&schema, rng);
+                let y = Runtime { rng, flush: k % 2 == 0 }.values(&network, &row(&schema, &x)).pop().unwrap();
+                (x, y)
+            })
+            .collect();
+        let text = random_rule(&samples, rng);
+        let claim = compile(std::slice::from_ref(&text), &schema).expect("a rule").rules.remove(0).claim;
+        let bounds = [Bounds::Interval, Bounds::Relational][case % 2];
+        let tree = random_tree(bounds, 2, rng);
+        let certificate = prove(&bytes, &text, &schema, Arithmetic::Float32, tree);
+        let mut violated = samples.iter().any(|(x, y)| !holds(&claim, x, y));
+        broken += usize::from(violated);
+        if certificate.is_some() {
+            for k in 0..400 {
+                let x = point(&schema, rng);
+                let y = Runtime { rng, flush: k % 2 == 0 }.values(&network, &row(&schema, &x)).pop().unwrap();
+                violated |= !holds(&claim, &x, &y);
+            }
+            assert!(!violated, "case {case}: {} accepted but broken, {network:?}", text.text);
+            proved[case % 2] += 1;
+            let edge = samples
+                .iter()
+                .any(|(x, y)| !holds(&claim, x, &[y[0] + 2e-6, y[1] + 2e-6]) || !holds(&claim, x, &[y[0] - 2e-6, y[1]]));
+            close += usize::from(edge);
+        }
+    }
+    println!("proved {proved:?}, of them close {close}; broken {broken}");
+    assert!(proved[0] > 200 && proved[1] > 200 && close > 50 && broken > 100, "{proved:?} {close} {broken}");
+}
