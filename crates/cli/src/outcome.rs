@@ -1,6 +1,18 @@
-//! Exit codes, which are a contract.
+//! Exit codes, which are a contract, and standard output, which may be closed or full.
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+
+use anyhow::Context;
+
+/// Prints on standard output. A reader that has gone, such as `head`, ends the program in peace.
+pub fn emit(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        other => other.context("can't write to standard output"),
+    }
+}
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

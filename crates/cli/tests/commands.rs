@@ -27,7 +27,9 @@ fn train_then_predict_with_the_onnx_file_alone() {
     let report = json(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--json"]);
     assert!(report["test"]["accuracy"].as_f64().unwrap() > 80.0, "{report}");
     assert_eq!(report["epochs"], 40);
-    assert_eq!(report["certified"], false);
+    assert_eq!((&report["certified"], &report["arithmetic"]), (&true.into(), &"float32".into()));
+    assert!(report["margins"]["poor"].as_f64().unwrap() > 0.0, "{report}");
+    assert_eq!(report["test"]["rows_breaking_all"], 0);
     for split in ["train", "validation", "test"] {
         for name in ["accuracy", "accuracy_all", "rows_breaking", "rows_breaking_all"] {
             assert!(report[split][name].is_number(), "{split}.{name}");
@@ -143,7 +145,9 @@ fn contradictory_rules_are_a_finding_with_a_witness() {
     let witness = &e["conflict"]["witness"];
     assert!(witness["age"].as_f64().unwrap() > 60.0 && witness["income"].as_f64().unwrap() < 20.0, "{witness}");
     assert_eq!(witness["area"], "rural");
-    let error = refusal(dir.path(), &["train", "loans.toml", "--out", "run"]);
+    let output = deepsade(dir.path(), &["train", "loans.toml", "--out", "run"]);
+    assert_eq!(output.status.code(), Some(1), "a finding");
+    let error = stderr(&output);
     assert!(error.contains("'poor', 'old' can't be obeyed together where"), "{error}");
 }
 
@@ -178,9 +182,11 @@ fn bad_input_is_refused_and_loses_nothing() {
     }
     let error = refusal(dir.path(), &["train", "loans.toml", "--out", "run", "--seed", "minus one"]);
     assert!(error.contains("--seed"), "{error}");
-    // Rules that can't be enforced yet are not silently left out.
+    let error = refusal(dir.path(), &["predict", "run/model.onnx", "loans.csv", "--out", "./loans.csv"]);
+    assert!(error.contains("overwrite an input"), "{error}");
+    // A way to enforce rules that is not there is not silently left out.
     let text = fs::read_to_string(dir.path().join("loans.toml")).unwrap();
-    fs::write(dir.path().join("enforced.toml"), text.replace("[train]\n", "[train]\nenforce = \"weights\"\n")).unwrap();
+    fs::write(dir.path().join("enforced.toml"), text.replace("[train]\n", "[train]\nenforce = \"decode\"\n")).unwrap();
     let error = refusal(dir.path(), &["train", "enforced.toml", "--out", "run"]);
     assert!(error.contains("enforce"), "{error}");
     assert_eq!(fs::read(dir.path().join("run/model.onnx")).unwrap(), model, "the earlier model is still there");
@@ -195,4 +201,49 @@ fn the_rule_file_of_the_readme_is_the_demo_in_short() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
     let e = json(dir.path(), 0, &["explain", "readme.toml", "--data", data, "--json"]);
     assert_eq!((&e["rows"], &e["rules"][0]["satisfiable"]), (&1599.into(), &true.into()));
+}
+
+#[test]
+fn check_accepts_what_train_wrote_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 10);
+    let shown = expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "-q"]);
+    assert!(shown.contains("certificate accepted: 1 rules hold for every input"), "{shown}");
+    let verdict = json(dir.path(), 0, &["check", "run", "--json"]);
+    assert_eq!((&verdict["verdict"], &verdict["rules"][0]["name"]), (&"accepted".into(), &"poor".into()));
+
+    // One multiplier less: the step is named.
+    let path = dir.path().join("run/certificate.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let cells = text.find("\"cells\":[[").unwrap() + 10;
+    let comma = cells + text[cells..].find(',').unwrap();
+    let cut = dir.path().join("cut.json");
+    fs::write(&cut, format!("{}{}", &text[..cells], &text[comma + 1..])).unwrap();
+    let model = ["--model", "run/model.onnx", "--rules", "run/rules.toml"];
+    let shown = expect(dir.path(), 1, &[&["check"], &model[..], &["--certificate", "cut.json"]].concat());
+    assert!(shown.contains("REJECTED at rule \"poor\", region root, cell"), "{shown}");
+
+    // Another rule file, another model: the hashes do not fit.
+    let rules = fs::read_to_string(dir.path().join("run/rules.toml")).unwrap().replace("income < 20", "income < 21");
+    fs::write(dir.path().join("run/rules.toml"), rules).unwrap();
+    let verdict = json(dir.path(), 1, &["check", "run", "--json"]);
+    assert_eq!(verdict["step"], "rules hash");
+    refusal(dir.path(), &["check", "nowhere"]);
+    refusal(dir.path(), &["check"]);
+}
+
+#[test]
+fn rules_that_no_last_layer_can_meet_are_named_before_training() {
+    let dir = tempfile::tempdir().unwrap();
+    let data: String = (0..50).map(|i| format!("{i},{}\n", 2 * i)).collect();
+    fs::write(dir.path().join("d.csv"), format!("x,y\n{data}")).unwrap();
+    let rule = |name: &str, text: &str| format!("[[rule]]\nname = \"{name}\"\ntext = \"{text}\"\n");
+    let head = "[data]\nfile = \"d.csv\"\ntargets = [\"y\"]\n[task]\nkind = \"regression\"\n[train]\nepochs = 2\n";
+    // An equality leaves no margin; the rule beside it is not to blame.
+    fs::write(dir.path().join("r.toml"), format!("{head}{}{}", rule("loose", "y <= 200"), rule("exact", "y == 2 * x"))).unwrap();
+    let error = refusal(dir.path(), &["train", "r.toml", "--out", "run"]);
+    assert!(error.contains("no last layer satisfies 'exact'") && error.contains("abs(a - b)"), "{error}");
+    fs::write(dir.path().join("t.toml"), format!("{head}{}", rule("near", "abs(y - 2 * x) <= 0.5"))).unwrap();
+    let report = json(dir.path(), 0, &["train", "t.toml", "--out", "run", "--json", "-q"]);
+    assert_eq!(report["certified"], true);
 }

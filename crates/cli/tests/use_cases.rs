@@ -18,10 +18,22 @@ fn explain(name: &str) -> Option<Value> {
 }
 
 fn train(name: &str) -> Option<Value> {
+    train_with(name, &[])
+}
+
+fn train_with(name: &str, more: &[&str]) -> Option<Value> {
     let data = data_folder()?;
     let (file, out) = (example(name), tempfile::tempdir().unwrap());
     let args = ["train", file.to_str()?, "--data", data.to_str()?, "--out", out.path().to_str()?, "--json", "-q"];
-    Some(json(Path::new("."), 0, &args))
+    Some(json(Path::new("."), 0, &[&args, more].concat()))
+}
+
+/// The checker accepted the files, and no prediction breaks a rule.
+fn certified(t: &Value) {
+    assert_eq!(t["certified"], true, "{t}");
+    for split in ["train", "validation", "test"] {
+        assert_eq!(t[split]["rows_breaking_all"], 0, "{t}");
+    }
 }
 
 #[test]
@@ -33,7 +45,12 @@ fn uc1_expenses() {
     assert_eq!(e["skip"], serde_json::json!(["Total Household Income"]));
     assert_eq!(e["gate"], e["skip"]);
     let t = train("uc1.toml").unwrap();
+    certified(&t);
+    assert_eq!(t["gate"], "Total Household Income");
     assert!(t["test"]["mse"].as_f64().unwrap() < 19.0, "{t}");
+    let t = train_with("uc1.toml", &["--enforce", "none"]).unwrap();
+    assert!(t["test"]["mse"].as_f64().unwrap() < 19.0, "without rules: {t}");
+    assert!(t["test"]["rows_breaking_all"].as_u64().unwrap() > 1000, "{t}");
 }
 
 #[test]
@@ -43,6 +60,7 @@ fn uc2_loans() {
     assert_eq!(e["rows_breaking_injected"], 40);
     assert_eq!(e["skip"], serde_json::json!(["ApplicantIncome", "Credit_History"]));
     let t = train("uc2.toml").unwrap();
+    certified(&t);
     assert!(t["test"]["accuracy"].as_f64().unwrap() > 72.0, "{t}");
 }
 
@@ -52,7 +70,9 @@ fn uc3_music() {
     assert_eq!((&e["rows"], &e["rows_breaking"], &e["rows_breaking_injected"]), (&793.into(), &0.into(), &40.into()));
     assert_eq!(e["skip"], serde_json::json!(["the_beatles"]));
     // Better than the majority class, 27 %.
-    assert!(train("uc3.toml").unwrap()["test"]["accuracy"].as_f64().unwrap() > 50.0);
+    let t = train("uc3.toml").unwrap();
+    certified(&t);
+    assert!(t["test"]["accuracy"].as_f64().unwrap() > 50.0, "{t}");
 }
 
 #[test]
@@ -70,7 +90,7 @@ fn uc5_sushi() {
     assert_eq!((&e["audit"]["components"], &e["audit"]["constant_only"]), (&24.into(), &true.into()));
     assert!(e["audit"]["words"].as_str().unwrap().contains("decode"));
     // Unconstrained: most labels right, hardly ever an ordering.
-    let t = train("uc5.toml").unwrap();
+    let t = train_with("uc5.toml", &["--enforce", "none"]).unwrap();
     assert!(t["test"]["flattened"].as_f64().unwrap() > 70.0, "{t}");
     assert!(t["test"]["rows_breaking"].as_f64().unwrap() > 100.0, "{t}");
 }

@@ -36,18 +36,18 @@ impl Proof {
 /// Makes the model, in raw units, and its proof; `gate` is the factor that was folded into the last layer.
 pub fn certify(
     spec: &NormalSpec,
-    network: Network,
+    network: &Network,
     guard: &Guard,
     units: &Units,
     gate: f64,
 ) -> Result<(Model, Proof), crate::fit::FitError> {
     let safe = raw_layer(&guard.safe(), units, gate);
     let rules: Vec<RuleText> = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
-    let mut stepper = Stepper::new(&network, 1).map_err(TrainError::from)?;
+    let mut stepper = Stepper::new(network, 1).map_err(TrainError::from)?;
     let mut last = None;
     for strictness in STRICTNESS {
         let mut guard =
-            guard.transfer(spec, &network, &Units::raw(units.scale.len()), &safe, strictness).map_err(TrainError::from)?;
+            guard.transfer(spec, network, &Units::raw(units.scale.len()), &safe, strictness).map_err(TrainError::from)?;
         guard.solve(stepper.parameters_mut());
         let model = artifact::model(spec, stepper.network())?;
         let bytes = model.to_bytes().map_err(ArtifactError::from)?;

@@ -6,4 +6,4 @@ pub mod eliminate;
 pub mod satisfy;
 
 pub use audit::{Audit, audit};
-pub use conflict::{Conflict, Possible, possible, smallest_conflict};
+pub use conflict::{Conflict, Conflicts, Possible, possible, smallest_conflict};

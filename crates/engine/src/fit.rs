@@ -1,7 +1,7 @@
 //! A problem with its data enters; a trained model with its scores leaves.
 
 use deepsade_net::{Model, Network};
-use deepsade_spec::{ColumnKind, NormalSpec, Schema, Task};
+use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
@@ -170,7 +170,7 @@ impl Fit<'_> {
         let network = train::fold_gate(trained.network.clone());
         let (model, proof) = match &trained.guard {
             Some((guard, units, _)) => {
-                let (model, proof) = certify(self.spec, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
+                let (model, proof) = certify(self.spec, &network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
                 (model, Some(proof))
             }
             None => (artifact::model(self.spec, network)?, None),
@@ -201,11 +201,17 @@ impl Fit<'_> {
         match self.network.gate.as_str() {
             "none" => Ok(None),
             "auto" => {
+                // In float32 a product with a denormal gate may round up to the gate itself: a real gate must stay clear of 0.
+                let clear = |f: &usize| match schema.features[*f].domain {
+                    Domain::Real { lo, .. } => lo > 1e-20,
+                    Domain::Integer { .. } => true,
+                    Domain::Category { .. } => false,
+                };
                 let works = |g: &Gate| {
                     let units = Units::raw(schema.task.outputs());
                     enforced && Guard::new(self.spec, &self.initial_network(Some(*g)), &units, 1.0).is_ok()
                 };
-                Ok(self.spec.gate.iter().filter_map(|f| column(*f)).map(gate).find(works))
+                Ok(self.spec.gate.iter().filter(|f| clear(f)).filter_map(|f| column(*f)).map(gate).find(works))
             }
             name => match schema.feature(name) {
                 None => refuse("no feature has this name"),

@@ -172,7 +172,7 @@ impl Guard {
         solved
     }
 
-    fn layer<'a>(parameters: &'a mut [f32], inputs: usize, outputs: usize) -> Layer<'a> {
+    fn layer(parameters: &mut [f32], inputs: usize, outputs: usize) -> Layer<'_> {
         let start = parameters.len() - (inputs + 1) * outputs;
         let (w, b) = parameters[start..].split_at_mut(inputs * outputs);
         Layer { w, b }

@@ -1,6 +1,6 @@
 //! What `explain` claims, against brute force and against answers known beforehand.
 
-use deepsade_engine::explain::{Possible, audit, possible, smallest_conflict};
+use deepsade_engine::explain::{Conflict, Conflicts, Possible, audit, possible, smallest_conflict};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile};
 use proptest::prelude::*;
 
@@ -23,8 +23,15 @@ fn labels(n: usize, features: Vec<Feature>) -> Schema {
     Schema { features, task: Task::Multilabel { labels: (0..n).map(|i| format!("l{i}")).collect() }, one_hot: OneHot::Full }
 }
 
+fn found(spec: &NormalSpec) -> Conflict {
+    match smallest_conflict(spec) {
+        Conflicts::Found(conflict) => conflict,
+        other => panic!("expected a conflict, got {other:?}"),
+    }
+}
+
 fn witness(spec: &NormalSpec, feature: usize) -> Rational {
-    smallest_conflict(spec).expect("a conflict").witness[&Var::Feature(feature)].clone()
+    found(spec).witness[&Var::Feature(feature)].clone()
 }
 
 #[test]
@@ -38,7 +45,7 @@ fn rules_that_can_be_obeyed_everywhere() {
         let spec = spec(&numbers(), rules);
         let claims: Vec<_> = spec.rules.iter().map(|r| &r.claim).collect();
         assert_eq!(possible(&claims, &spec.schema), Possible::Always, "{rules:?}");
-        assert_eq!(smallest_conflict(&spec), None);
+        assert_eq!(smallest_conflict(&spec), Conflicts::None);
     }
 }
 
@@ -46,7 +53,7 @@ fn rules_that_can_be_obeyed_everywhere() {
 fn the_smallest_conflict_is_found_with_an_input_that_shows_it() {
     // Only where income < 10 do the second and the fourth rule contradict each other.
     let spec = spec(&numbers(), &["rent >= 0", "food >= 10", "age > 30 => rent <= 5", "food <= income"]);
-    let conflict = smallest_conflict(&spec).unwrap();
+    let conflict = found(&spec);
     assert_eq!(conflict.rules, [1, 3]);
     assert!(witness(&spec, 0) < Rational::from(10));
 }
@@ -62,13 +69,43 @@ fn a_conflict_at_one_point_of_the_domain_is_found() {
     let edge = spec(&schema, &["food < income", "food > 99"]);
     assert_eq!(witness(&edge, 0), Rational::from(99));
     let closed = spec(&schema, &["food <= income", "food >= 99"]);
-    assert_eq!(smallest_conflict(&closed), None);
+    assert_eq!(smallest_conflict(&closed), Conflicts::None);
 }
 
 #[test]
 fn a_rule_that_contradicts_itself_is_a_conflict_of_one() {
     let spec = spec(&numbers(), &["rent >= 0", "food < 1 and food > income"]);
-    assert_eq!(smallest_conflict(&spec).unwrap().rules, [1]);
+    assert_eq!(found(&spec).rules, [1]);
+}
+
+#[test]
+fn inputs_are_float32_values() {
+    let mut schema = numbers();
+    schema.features[0].domain = Domain::Real { lo: 0.0, hi: 1.0 };
+    // Only at 0.1 do both apply, and no float32 input is 0.1.
+    let decimal = spec(&schema, &["income <= 0.1 => food <= 1", "income >= 0.1 => food >= 2"]);
+    assert_eq!(smallest_conflict(&decimal), Conflicts::None);
+    let binary = spec(&schema, &["income <= 0.125 => food <= 1", "income >= 0.125 => food >= 2"]);
+    assert_eq!(witness(&binary, 0), Rational::try_from(0.125f32).unwrap());
+    // A witness is an input that can be given to the network.
+    let slanted = spec(&schema, &["3 * income + age <= 20 => food <= 1", "3 * income + age >= 19 => food >= 2"]);
+    let x = found(&slanted).witness;
+    for (_, value) in x {
+        assert_eq!(Rational::try_from(value.to_f32().value()).unwrap(), value);
+    }
+}
+
+#[test]
+fn what_is_too_hard_is_said_to_be_unknown() {
+    // Nine pigeons, eight holes: contradictory, and hard for any search.
+    let pigeons = spec(
+        &labels(72, numbers().features),
+        &[
+            "forall p in 0..9: at_least(1, label[p * 8 + h] for h in 0..8)",
+            "forall h in 0..8: at_most(1, label[p * 8 + h] for p in 0..9)",
+        ],
+    );
+    assert_eq!(smallest_conflict(&pigeons), Conflicts::Unknown);
 }
 
 #[test]
@@ -79,9 +116,9 @@ fn classes_and_categories() {
         one_hot: OneHot::Full,
     };
     let fine = spec(&schema, &["area == 'a' => g in {'x', 'y'}", "g != 'y'", "score('z') > score('y') + 1"]);
-    assert_eq!(smallest_conflict(&fine), None);
+    assert_eq!(smallest_conflict(&fine), Conflicts::None);
     let broken = spec(&schema, &["area == 'a' => g == 'x'", "g != 'z'", "g in {'y', 'z'}"]);
-    let conflict = smallest_conflict(&broken).unwrap();
+    let conflict = found(&broken);
     assert_eq!(conflict.rules, [0, 2]);
     assert_eq!(conflict.witness[&Var::Level(0, 0)], Rational::ONE);
 }
@@ -110,6 +147,16 @@ fn the_audit_counts_what_the_paper_ran_into() {
     let pairs = spec(&labels(5, ranking.features.clone()), &["exactly(1, label[0], label[1])", "exactly(1, label[2], label[3])"]);
     let found = audit(&pairs);
     assert_eq!((found.components, found.constant_only), (Some(4), false), "label 4 is free");
+
+    // A rule with a condition may confine a network, and is not looked into: nothing is claimed.
+    let conditional = spec(&labels(2, ranking.features.clone()), &["x > 0.5 => exactly(1, label[0], label[1])"]);
+    assert_eq!((audit(&conditional).components, audit(&conditional).constant_only), (None, false));
+
+    // Classes: only one is left.
+    let mut classes = ranking.clone();
+    classes.task = Task::Multiclass { target: "g".into(), classes: vec!["x".into(), "y".into(), "z".into()] };
+    let found = audit(&spec(&classes, &["g != 'x'", "g in {'x', 'y'}"]));
+    assert_eq!((found.components, found.constant_only), (Some(1), true));
 
     // On a category the argument does not reach from one level to the other.
     let category = vec![Feature { name: "c".into(), domain: Domain::Category { levels: vec!["a".into(), "b".into()] } }];
@@ -156,8 +203,9 @@ proptest! {
         let impossible = |chosen: &[usize]| (0..4).any(|n| (0..2).any(|c| (0..16).all(|set| !obeyed(n, c, set, chosen))));
         let all: Vec<usize> = (0..rules.len()).collect();
         match smallest_conflict(&spec) {
-            None => prop_assert!(!impossible(&all)),
-            Some(conflict) => {
+            Conflicts::None => prop_assert!(!impossible(&all)),
+            Conflicts::Unknown => prop_assert!(false, "so few labels are always decided"),
+            Conflicts::Found(conflict) => {
                 prop_assert!(impossible(&conflict.rules));
                 // No smaller set conflicts.
                 for mask in 0..1usize << rules.len() {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use deepsade_engine::data::Dataset;
 use deepsade_engine::train::{
-    ActivationName, CheckpointSettings, Enforce, EpochRecord, Loss, NetworkSettings, Observer, OptimiserName, Run, Silent, Start,
-    Stepper, StopReason, TrainError, TrainSettings, Trained, initial_network, train,
+    ActivationName, CheckpointSettings, EpochRecord, Loss, NetworkSettings, Observer, OptimiserName, Run, Silent, Start, Stepper,
+    StopReason, TrainError, TrainSettings, Trained, initial_network, train,
 };
 use deepsade_net::{Matrix, Network, Node, Op};
 
@@ -32,7 +32,7 @@ fn planted(rows: usize, salt: usize) -> Dataset {
 }
 
 fn planted_run<'a>(train: &'a Dataset, validation: &'a Dataset, hidden: &[usize], settings: TrainSettings) -> Run<'a> {
-    let shape = NetworkSettings { hidden: hidden.to_vec(), activation: ActivationName::Relu };
+    let shape = NetworkSettings { hidden: hidden.to_vec(), activation: ActivationName::Relu, ..NetworkSettings::default() };
     let network = initial_network(&[(0.0, 10.0), (-1.0, 1.0)], &[0], None, 2, &shape, 3);
     Run {
         network,
@@ -111,7 +111,7 @@ fn xor_is_learnt_with_every_loss() {
     for loss in [Loss::MeanSquares, Loss::SoftmaxCrossEntropy, Loss::SigmoidCrossEntropy] {
         let (no, yes) = (&[1.0, 0.0][..], &[0.0, 1.0][..]);
         let data = dataset(&[(&[0.0, 0.0], no), (&[0.0, 1.0], yes), (&[1.0, 0.0], yes), (&[1.0, 1.0], no)]);
-        let shape = NetworkSettings { hidden: vec![16], activation: ActivationName::Tanh };
+        let shape = NetworkSettings { hidden: vec![16], activation: ActivationName::Tanh, ..NetworkSettings::default() };
         let settings = TrainSettings { learning_rate: 0.02, batch: 4, epochs: 500, ..TrainSettings::default() };
         let network = initial_network(&[(0.0, 1.0); 2], &[], None, 2, &shape, 2);
         let run = Run { network, loss, ..planted_run(&data, &data, &[], settings) };
@@ -247,6 +247,4 @@ fn what_cannot_be_trained_is_refused_with_its_place() {
     assert!(matches!(refusal(&weightless, &settings), TrainError::NoRows));
     weightless.weight[1] = -1.0;
     assert!(matches!(refusal(&weightless, &settings), TrainError::Weight { row: 1, .. }));
-    let enforced = TrainSettings { enforce: Enforce::Weights, ..settings };
-    assert!(matches!(refusal(&data, &enforced), TrainError::EnforceUnavailable { .. }));
 }

@@ -143,7 +143,16 @@ impl Schema {
 
     /// Reads what [`Schema::to_json`] wrote.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
+        let schema: Self = serde_json::from_str(text)?;
+        // JSON has numbers beyond float32, which are read as infinite.
+        match schema
+            .features
+            .iter()
+            .find(|f| f.domain.range().is_some_and(|(lo, hi)| !(lo.is_finite() && hi.is_finite() && lo <= hi)))
+        {
+            Some(f) => Err(serde::de::Error::custom(format!("the range of feature '{}' is not finite or empty", f.name))),
+            None => Ok(schema),
+        }
     }
 
     /// The schema as it stands in a model's metadata.

@@ -86,51 +86,6 @@ fn a_row_without_weights_is_its_bias() {
     assert!(known.values[1][0].lo.is_zero() && known.values[1][0].hi.is_zero());
 }
 
-/// The size the checker is made for: 13 inputs, hidden layers of 50, 50 and 14 with a skip connection, 5 outputs.
-/// `cargo test -p deepsade-check time_per_region -- --ignored --nocapture`
-#[test]
-#[ignore = "a measurement"]
-fn time_per_region() {
-    let rng = &mut Rng(12);
-    let feature = |k: usize| Feature { name: format!("x{k}"), domain: Domain::Real { lo: -1.0, hi: 1.0 } };
-    let schema = Schema {
-        features: (0..13).map(feature).collect(),
-        task: Task::Regression { targets: vec!["a".into()] },
-        one_hot: OneHot::Full,
-    };
-    let layout = Layout::new(&schema);
-    let mut nodes = Vec::new();
-    let mut layer = |out: usize, width: usize| {
-        let mut list = |n: usize| (0..n).map(|_| rng.weight() / (width as f32).sqrt()).collect::<Vec<_>>();
-        nodes.push(dense(out, width, list(out * width), list(out), nodes.len()));
-        if out > 5 {
-            nodes.push(act(Activation::Relu, nodes.len()));
-        }
-    };
-    for (out, width) in [(50, 13), (50, 50), (14, 50), (5, 14)] {
-        layer(out, width);
-    }
-    let network = Network { inputs: 13, nodes };
-    let machine = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Float32 };
-    let region = Region::whole(&schema).unwrap();
-    for bounds in [Bounds::Interval, Bounds::Relational] {
-        let start = std::time::Instant::now();
-        let rounds = 10;
-        let mut known = machine.known(&region, bounds).unwrap();
-        for _ in 1..rounds {
-            known = machine.known(&region, bounds).unwrap();
-        }
-        println!("{bounds:?}: {:?} a region", start.elapsed() / rounds);
-        let start = std::time::Instant::now();
-        for _ in 0..100 {
-            let mut form = crate::linear::Form::new(13, network.nodes.len());
-            form.add(network.nodes.len(), 5, (0..5).map(|j| (j, Dyadic::int(1))));
-            machine.upper(form, &known, &region, bounds, None);
-        }
-        println!("{bounds:?}: {:?} a cell", start.elapsed() / 100);
-    }
-}
-
 #[test]
 fn a_denormal_may_be_flushed_on_its_way() {
     let mut schema = schema(1.0, 3);

@@ -8,7 +8,7 @@ use deepsade_engine::problem::Problem;
 use serde_json::json;
 
 use crate::args::CheckArgs;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, emit};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
@@ -17,12 +17,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let (model, rules) = (file(&args.model, "model.onnx"), file(&args.rules, "rules.toml"));
     let verdict = files(&model, &rules, &file(&args.certificate, "certificate.json"))?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&as_json(&verdict))?);
+        emit(&(serde_json::to_string_pretty(&as_json(&verdict))? + "\n"))?;
     } else {
-        println!("{}", in_words(&verdict));
+        let mut out = in_words(&verdict) + "\n";
         for rule in accepted(&verdict).iter().flat_map(|a| a.rules()) {
-            println!("  {}: {} regions, {} cells, margin {:e}", rule.name, rule.regions, rule.cells, rule.margin);
+            out += &format!("  {}: {} regions, {} cells, margin {:e}\n", rule.name, rule.regions, rule.cells, rule.margin);
         }
+        emit(&out)?;
     }
     Ok(if accepted(&verdict).is_some() { Outcome::Success } else { Outcome::Finding })
 }

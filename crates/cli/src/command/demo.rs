@@ -6,9 +6,10 @@ use anyhow::Context;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::problem::Problem;
 
+use super::train::Ended;
 use super::{explain, predict, train};
 use crate::args::{DemoArgs, ExplainArgs, PredictArgs, TrainArgs};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, emit};
 
 /// The rule file of the demo; also examples/wine.toml.
 const RULES: &str = include_str!("../../../../examples/wine.toml");
@@ -20,17 +21,23 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let out = &args.out;
     std::fs::create_dir_all(out).with_context(|| format!("can't make the folder {}", out.display()))?;
     let file = out.join("wine.toml");
-    write_whole(&file, RULES.as_bytes())?;
+    if std::fs::read_to_string(&file).is_ok_and(|text| text != RULES) {
+        emit(&format!("Using {} as it is there.\n", file.display()))?;
+    } else {
+        write_whole(&file, RULES.as_bytes())?;
+    }
     write_whole(&out.join("winequality-red.csv.gz"), WINES)?;
-    println!("1599 red wines. From eight chemical measures predict free and total sulfur dioxide; the free part is a part of");
-    println!("the total, so `0 <= free <= total` must hold for every wine, not only for those measured.\n");
+    emit(
+        "1599 red wines. From nine chemical measures predict free and total sulfur dioxide; the free part is a part of\n\
+         the total, so `0 <= free <= total` must hold for every wine, not only for those measured.\n",
+    )?;
 
-    step(&format!("deepsade explain {}", file.display()));
+    step(&format!("deepsade explain {}", file.display()))?;
     let problem = Problem::read(&file)?;
     explain::run(&ExplainArgs { file: file.clone(), data: None, json: false, quiet: true })?;
 
     let folder = out.join("model");
-    step(&format!("deepsade train {} --out {}", file.display(), folder.display()));
+    step(&format!("deepsade train {} --out {}", file.display(), folder.display()))?;
     let args = TrainArgs {
         file,
         out: Some(folder.clone()),
@@ -42,13 +49,13 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         json: false,
         quiet: false,
     };
-    let Some(done) = train::train(&problem, &folder, &args)? else { return Ok(Outcome::Unknown) };
-    print!("{}", done.in_words());
+    let Ended::Done(done) = train::train(&problem, &folder, &args)? else { return Ok(Outcome::Unknown) };
+    emit(&done.in_words())?;
     let outcome = done.outcome();
 
     let predictions = out.join("predictions.csv");
     let data = out.join("winequality-red.csv.gz");
-    step(&format!("deepsade predict {} {} --out {}", done.model.display(), data.display(), predictions.display()));
+    step(&format!("deepsade predict {} {} --out {}", done.model.display(), data.display(), predictions.display()))?;
     predict::run(&PredictArgs {
         model: done.model,
         data,
@@ -59,12 +66,12 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         json: false,
         quiet: true,
     })?;
-    print!("{}", first_lines(&predictions, 3)?);
+    emit(&first_lines(&predictions, 3)?)?;
     Ok(outcome)
 }
 
-fn step(command: &str) {
-    println!("\n$ {command}");
+fn step(command: &str) -> anyhow::Result<()> {
+    emit(&format!("\n$ {command}\n"))
 }
 
 fn first_lines(path: &Path, n: usize) -> anyhow::Result<String> {

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_engine::explain::{Audit, Conflict, Possible, audit, possible, smallest_conflict};
+use deepsade_engine::explain::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict};
 use deepsade_engine::fit;
 use deepsade_engine::problem::Problem;
-use deepsade_spec::{Domain, NormalSpec, Var, print};
+use deepsade_spec::{Domain, Formula, NormalSpec, Rational, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::ExplainArgs;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, emit};
 use crate::progress::ReadBar;
 
 /// What `explain` says; the JSON fields are a contract.
@@ -23,6 +23,10 @@ pub struct Explanation {
     features: Vec<Value>,
     rules: Vec<RuleExplanation>,
     conflict: Option<ConflictExplanation>,
+    /// True if it could not be decided whether the rules contradict each other.
+    undecided: bool,
+    /// What to look at twice.
+    notes: Vec<String>,
     skip: Vec<String>,
     gate: Vec<String>,
     audit: AuditExplanation,
@@ -35,6 +39,8 @@ struct RuleExplanation {
     normal: String,
     /// True if every input of the domain has outputs that obey it; null if that could not be decided.
     satisfiable: Option<bool>,
+    /// True if the domain alone makes it true, whatever is predicted.
+    vacuous: bool,
     rows_breaking: Option<usize>,
 }
 
@@ -62,13 +68,13 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
     };
     let explanation = explain(&spec, rows.as_ref());
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&explanation)?);
+        emit(&(serde_json::to_string_pretty(&explanation)? + "\n"))?;
     } else {
-        print!("{}", in_words(&explanation, &spec));
+        emit(&in_words(&explanation, &spec))?;
     }
     Ok(if explanation.conflict.is_some() {
         Outcome::Finding
-    } else if explanation.rules.iter().any(|r| r.satisfiable.is_none()) {
+    } else if explanation.undecided || explanation.rules.iter().any(|r| r.satisfiable.is_none()) {
         Outcome::Unknown
     } else {
         Outcome::Success
@@ -87,8 +93,10 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>) -> Explanation {
             Possible::Not(_) => Some(false),
             Possible::Unknown => None,
         },
+        vacuous: r.claim == Formula::True,
         rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
     };
+    let conflicts = smallest_conflict(spec);
     let Audit { components, constant_only, words } = audit(spec);
     let after = |rows: &fit::Rows| rows.breaking.iter().filter(|b| **b).count();
     Explanation {
@@ -98,7 +106,9 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>) -> Explanation {
         rows_breaking_injected: rows.filter(|r| after(r) != r.any_breaking_shipped).map(after),
         features: spec.schema.features.iter().map(feature).collect(),
         rules: spec.rules.iter().enumerate().map(rule).collect(),
-        conflict: smallest_conflict(spec).map(|c| conflict(spec, &c)),
+        conflict: if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None },
+        undecided: conflicts == Conflicts::Unknown,
+        notes: notes(spec),
         skip: spec.skip.iter().map(name).collect(),
         gate: spec.gate.iter().map(name).collect(),
         audit: AuditExplanation { components: components.map(|c| u64::try_from(c).unwrap_or(u64::MAX)), constant_only, words },
@@ -111,6 +121,31 @@ fn feature(f: &deepsade_spec::Feature) -> Value {
         Domain::Integer { lo, hi } => json!({"name": f.name, "kind": "integer", "lo": lo, "hi": hi}),
         Domain::Category { levels } => json!({"name": f.name, "kind": "category", "levels": levels}),
     }
+}
+
+/// Thresholds on inputs that float32 does not have: what a person reads there and what the network sees differ.
+fn notes(spec: &NormalSpec) -> Vec<String> {
+    let mut notes = Vec::new();
+    for rule in &spec.rules {
+        rule.claim.atoms(&mut |atom| {
+            let mut terms = atom.linear.terms.iter();
+            if let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) {
+                let bound = -&atom.linear.constant / c;
+                let near = bound.to_f32().value();
+                if Rational::try_from(near).is_ok_and(|v| v != bound) {
+                    notes.push(format!(
+                        "rule '{}': {} is not a float32 value; an input {} = {} enters the network as {near:.10}",
+                        rule.name,
+                        print::number(&bound),
+                        spec.schema.features[*f].name,
+                        print::number(&bound)
+                    ));
+                }
+            }
+        });
+    }
+    notes.dedup();
+    notes
 }
 
 /// The conflict in the names of the problem.
@@ -133,17 +168,21 @@ fn conflict(spec: &NormalSpec, conflict: &Conflict) -> ConflictExplanation {
 
 /// One sentence about contradictory rules.
 pub fn conflict_in_words(spec: &NormalSpec) -> Option<String> {
-    let found = conflict(spec, &smallest_conflict(spec)?);
+    let Conflicts::Found(found) = smallest_conflict(spec) else { return None };
+    Some(words(&conflict(spec, &found)))
+}
+
+fn words(found: &ConflictExplanation) -> String {
     let place = if found.witness.is_empty() {
         "for any input".to_string()
     } else {
         let at: Vec<String> = found.witness.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         format!("where {}", at.join(", "))
     };
-    Some(match found.rules.as_slice() {
+    match found.rules.as_slice() {
         [one] => format!("rule '{one}' can't be obeyed {place}"),
         several => format!("rules '{}' can't be obeyed together {place}", several.join("', '")),
-    })
+    }
 }
 
 fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
@@ -159,6 +198,7 @@ fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
         out.push(format!("  {}: {}", r.name, r.text));
         out.push(format!("    normal form: {}", shortened(&r.normal)));
         let can = match r.satisfiable {
+            Some(true) if r.vacuous => "it holds on this domain whatever is predicted: are its numbers in the units of the data?",
             Some(true) => "for every input of the domain some output obeys it",
             Some(false) => "it CAN'T be obeyed for every input of the domain",
             None => "whether it can be obeyed everywhere was not decided within the budget",
@@ -170,11 +210,12 @@ fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
         out.push("  none".into());
     }
     out.push(String::new());
-    match conflict_in_words(spec) {
-        Some(words) => out.push(format!("Conflict: {words}.")),
-        None if e.rules.iter().any(|r| r.satisfiable.is_none()) => out.push("Conflicts: not decided within the budget.".into()),
+    match &e.conflict {
+        Some(found) => out.push(format!("Conflict: {}.", words(found))),
+        None if e.undecided => out.push("Conflicts: not decided within the budget.".into()),
         None => out.push("Conflicts: none.".into()),
     }
+    out.extend(e.notes.iter().map(|note| format!("Note: {note}.")));
     let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };
     out.push(format!("Features that reach the last layer: {}", list(&e.skip)));
     out.push(format!("Gate candidates (rules scale with them): {}", list(&e.gate)));

@@ -1,21 +1,28 @@
 //! `deepsade predict`: a model and rows enter, a CSV of predictions leaves.
 
-use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use deepsade_engine::artifact::{read_model, write_whole};
 use deepsade_engine::data::{ReadOptions, RowStatus, Table, encode_inputs, read_table};
 use deepsade_engine::predict;
 use deepsade_net::Matrix;
-use deepsade_spec::Schema;
+use deepsade_spec::{Schema, Task};
 use serde_json::json;
 
 use crate::args::PredictArgs;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, emit};
 use crate::progress::ReadBar;
 
 /// Runs the command.
 pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
+    if let Some(out) = &args.out {
+        for input in [&args.model, &args.data] {
+            if same_file(out, input) {
+                bail!("--out {} would overwrite an input; name another file", out.display());
+            }
+        }
+    }
     let (model, schema) = read_model(&args.model)?;
     let mut bar = ReadBar::new(args.quiet);
     let separator = match args.separator {
@@ -41,10 +48,11 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     let csv = predictions(&schema, &y, &inputs.status, args.scores)?;
     match &args.out {
         Some(path) => write_whole(path, &csv)?,
-        None => std::io::stdout().write_all(&csv)?,
+        None => emit(&String::from_utf8(csv)?)?,
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&json!({"rows": table.rows(), "outside_domain": outside, "out": args.out}))?);
+        let counts = json!({"rows": table.rows(), "outside_domain": outside, "out": args.out});
+        emit(&(serde_json::to_string_pretty(&counts)? + "\n"))?;
     }
     if outside > 0 && !args.quiet {
         let first = inputs.status.iter().position(|s| *s != RowStatus::Inside).expect("some row is outside");
@@ -55,6 +63,10 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         );
     }
     Ok(Outcome::Success)
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 fn feature(status: RowStatus) -> Option<usize> {
@@ -76,6 +88,8 @@ fn why(table: &Table, schema: &Schema, status: RowStatus, row: usize) -> String 
 
 fn predictions(schema: &Schema, y: &Matrix, status: &[RowStatus], scores: bool) -> anyhow::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
+    // The outputs of a regression are its predictions.
+    let scores = scores && !matches!(schema.task, Task::Regression { .. });
     let outputs = schema.task.outputs();
     let mut header = predict::columns(&schema.task);
     header.extend(["in_domain".into(), "outside".into()]);

@@ -21,7 +21,7 @@ use super::check;
 use super::explain::conflict_in_words;
 use crate::args::{EnforceArg, TrainArgs};
 use crate::interrupt::Interrupt;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, emit};
 use crate::progress::{EpochBar, ReadBar};
 
 /// Runs the command.
@@ -29,12 +29,18 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let problem = Problem::read(&args.file)?;
     let out =
         args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str())));
-    let done = train(&problem, &out, args)?;
-    let Some(done) = done else { return Ok(Outcome::Unknown) };
+    let done = match train(&problem, &out, args)? {
+        Ended::Done(done) => *done,
+        Ended::Interrupted => return Ok(Outcome::Unknown),
+        Ended::Contradictory(words) => {
+            eprintln!("error: {words}; `deepsade explain {}` says more", args.file.display());
+            return Ok(Outcome::Finding);
+        }
+    };
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&done.json())?);
+        emit(&(serde_json::to_string_pretty(&done.json())? + "\n"))?;
     } else {
-        print!("{}", done.in_words());
+        emit(&done.in_words())?;
     }
     Ok(done.outcome())
 }
@@ -50,8 +56,18 @@ pub struct Done {
     pub seed: u64,
 }
 
-/// Trains and writes the files; `None` if interrupted.
-pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<Option<Done>> {
+/// How a training ended.
+pub enum Ended {
+    /// With a model.
+    Done(Box<Done>),
+    /// By Ctrl-C.
+    Interrupted,
+    /// Before it began: what the rules contradict each other in.
+    Contradictory(String),
+}
+
+/// Trains and writes the files.
+pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<Ended> {
     let Some(settings) = &problem.data else {
         bail!("{} names no data to train on: add `file` to [data]", problem.path.display());
     };
@@ -74,7 +90,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
     if let Some(words) = conflict_in_words(&spec) {
-        bail!("{words}; `deepsade explain {}` says more", problem.path.display());
+        return Ok(Ended::Contradictory(words));
     }
     let loaded = loaded.expect("a problem with data has rows");
     let mut rows = fit::rows(&spec, &loaded, &settings, seed)?;
@@ -88,7 +104,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let checkpoint = out.join("checkpoint.bin");
     let resume = args.resume && checkpoint.exists();
     if args.resume && !resume && !args.quiet {
-        eprintln!("nothing was saved in {} yet: starting from the beginning", out.display());
+        eprintln!("no unfinished run in {}: starting from the beginning", out.display());
     }
     let log = Log::open(&out.join("run.jsonl"), resume)?;
     let mut watch = Watch { log, bar: EpochBar::new(args.quiet, problem.train.epochs), interrupt };
@@ -101,26 +117,26 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     watch.log.finish(&fitted.trained.records)?;
     if fitted.trained.stop == StopReason::Interrupted {
         eprintln!("interrupted; go on with: deepsade train {} --out {} --resume", problem.path.display(), out.display());
-        return Ok(None);
+        return Ok(Ended::Interrupted);
+    }
+    if let (StopReason::Diverged { .. }, None) = (fitted.trained.stop, fitted.trained.best_epoch) {
+        bail!("{}; no model was written", fitted.trained.stop);
     }
     let model = out.join("model.onnx");
     write_whole(&model, &fitted.model.to_bytes()?)?;
     let (rules, certificate) = (out.join("rules.toml"), out.join("certificate.json"));
-    let verdict = match &fitted.proof {
-        Some(proof) => {
-            write_whole(&rules, text.as_bytes())?;
-            write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
-            Some(check::files(&model, &rules, &certificate)?)
-        }
-        None => {
-            // What an earlier run proved is not true of this model.
-            let _ = std::fs::remove_file(&certificate);
-            None
-        }
+    let verdict = if let Some(proof) = &fitted.proof {
+        write_whole(&rules, text.as_bytes())?;
+        write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
+        Some(check::files(&model, &rules, &certificate)?)
+    } else {
+        // What an earlier run proved is not true of this model.
+        let _ = std::fs::remove_file(&certificate);
+        None
     };
     // The model is there: what is left to resume is nothing.
     let _ = std::fs::remove_file(&checkpoint);
-    Ok(Some(Done { spec, verdict, fitted, model, seconds, seed }))
+    Ok(Ended::Done(Box::new(Done { spec, verdict, fitted, model, seconds, seed })))
 }
 
 impl Done {
@@ -140,11 +156,11 @@ impl Done {
             "seconds": self.seconds,
             "epochs": trained.records.len(),
             "best_epoch": trained.best_epoch,
-            "stopped": trained.stop,
+            "stopped": trained.stop.to_string(),
             "seed": self.seed,
-            "train": train,
-            "validation": validation,
-            "test": test,
+            "train": numbers(train),
+            "validation": numbers(validation),
+            "test": numbers(test),
             "certified": accepted.is_some(),
             "arithmetic": accepted.map(|a| a.arithmetic().name()),
             "margins": margins,
@@ -160,9 +176,10 @@ impl Done {
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
         let mut out =
             vec![format!("Trained {} epochs in {:.1} s{best} ({}).", trained.records.len(), self.seconds, trained.stop)];
-        out.push(format!("{:<12} {:>8}  scores on rows whose label obeys the rules", "", "rows"));
+        out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules", "", "rows", "obeying"));
         for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
-            out.push(format!("{name:<12} {:>8}  {}", metrics["rows_all"], scores(metrics)));
+            let shown = if metrics["rows"] > 0.0 { scores(metrics) } else { "no row to score".into() };
+            out.push(format!("{name:<12} {:>8} {:>8}  {shown}", metrics["rows_all"], metrics["rows"]));
         }
         let breaking = format!("{} of {} test predictions break a rule", test["rows_breaking_all"], test["rows_all"]);
         match &self.verdict {
@@ -179,6 +196,12 @@ impl Done {
         out.push(format!("Model: {}", self.model.display()));
         out.join("\n") + "\n"
     }
+}
+
+/// Counts as whole numbers, scores as they are.
+fn numbers(metrics: &Metrics) -> serde_json::Value {
+    let number = |(name, v): (&String, &f64)| (name.clone(), if name.starts_with("rows") { json!(*v as u64) } else { json!(v) });
+    serde_json::Value::Object(metrics.iter().map(number).collect())
 }
 
 fn scores(metrics: &Metrics) -> String {

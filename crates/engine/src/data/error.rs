@@ -158,7 +158,7 @@ pub enum DataError {
         value: String,
     },
     /// A name that no column has.
-    #[error("{place} names '{name}', but there is no such column{}", did_you_mean(.nearest.as_deref()))]
+    #[error("{place} names '{name}', but there is no such column{}{}", did_you_mean(.nearest.as_deref()), columns_found(.columns))]
     UnknownColumn {
         /// The setting that names it.
         place: &'static str,
@@ -166,6 +166,8 @@ pub enum DataError {
         name: String,
         /// The closest column.
         nearest: Option<String>,
+        /// The columns there are.
+        columns: Vec<String>,
     },
     /// `[features.NAME]` for a column that is no feature.
     #[error("[features] names '{name}', which is {role}, not a feature")]
@@ -317,4 +319,17 @@ fn at_row(row: u64) -> String {
 
 fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
+}
+
+/// The columns, or the advice that goes with a single one that looks like several.
+fn columns_found(columns: &[String]) -> String {
+    if let [only] = columns
+        && let Some(separator) = [';', '\t', '|'].into_iter().find(|c| only.contains(*c))
+    {
+        return format!(
+            "; the file seems to be separated by {separator:?}: say `separator = {separator:?}` in [data], or --separator"
+        );
+    }
+    let shown: Vec<String> = columns.iter().take(12).map(|c| format!("'{c}'")).collect();
+    format!("; the columns are {}{}", shown.join(", "), if columns.len() > 12 { ", ..." } else { "" })
 }

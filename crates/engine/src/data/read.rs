@@ -72,7 +72,12 @@ impl Columns {
 pub(crate) fn known(names: &[String], columns: &[String], place: &'static str) -> Result<(), DataError> {
     match names.iter().find(|name| !columns.contains(name)) {
         None => Ok(()),
-        Some(name) => Err(DataError::UnknownColumn { place, name: name.clone(), nearest: nearest(name, columns) }),
+        Some(name) => Err(DataError::UnknownColumn {
+            place,
+            name: name.clone(),
+            nearest: nearest(name, columns),
+            columns: columns.to_vec(),
+        }),
     }
 }
 

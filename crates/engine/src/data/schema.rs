@@ -79,7 +79,12 @@ fn check_overrides(overrides: &Overrides, table: &Table, targets: &[String]) -> 
         }
         if !table.names.contains(name) {
             let nearest = nearest(name, table.names.iter().filter(|n| !targets.contains(n)));
-            return Err(DataError::UnknownColumn { place: "[features]", name: name.clone(), nearest });
+            return Err(DataError::UnknownColumn {
+                place: "[features]",
+                name: name.clone(),
+                nearest,
+                columns: table.names.clone(),
+            });
         }
     }
     Ok(())

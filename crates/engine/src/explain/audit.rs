@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_spec::{Domain, Formula, NormalSpec, Rational, Task, Var};
+use deepsade_spec::{Domain, Formula, NormalRule, NormalSpec, Rational, Task, Var};
 
 /// Labels that may hang together through rules; their sets are listed one by one.
 const MAX_LABELS: usize = 20;
@@ -29,11 +29,7 @@ pub struct Audit {
 pub fn audit(spec: &NormalSpec) -> Audit {
     let labels = match &spec.schema.task {
         Task::Multilabel { .. } | Task::Ranking { .. } => spec.schema.task.outputs(),
-        Task::Binary { .. } | Task::Multiclass { .. } => {
-            let words = "The class with the largest score is predicted: the regions of any two classes can touch, so rules about \
-                         classes do not confine a network.";
-            return Audit { components: Some(1), constant_only: false, words: words.into() };
-        }
+        Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => return audit_classes(spec, classes.len()),
         Task::Regression { .. } => {
             let words = "The audit is about label sets; a regression has none.";
             return Audit { components: None, constant_only: false, words: words.into() };
@@ -53,12 +49,38 @@ pub fn audit(spec: &NormalSpec) -> Audit {
         }
     }
     let connected = spec.schema.features.iter().all(|f| matches!(f.domain, Domain::Real { .. }));
-    describe(components, constant, connected, left_out)
+    // Rules left out can only confine more: several components stay several, but one may fall apart.
+    if left_out > 0 && components == Some(1) {
+        components = None;
+    }
+    describe(components, constant && left_out == 0, connected, left_out)
+}
+
+/// Classes: which of them do the rules that speak of nothing else allow?
+fn audit_classes(spec: &NormalSpec, classes: usize) -> Audit {
+    let about_classes = |r: &&NormalRule| !r.reads_scores && r.claim.variables().iter().all(|v| v.is_output());
+    let predicts = |c: usize| move |var: Var| Rational::from(u8::from(var == Var::Output(c)));
+    let allowed: Vec<usize> =
+        (0..classes).filter(|c| spec.rules.iter().filter(about_classes).all(|r| r.claim.at(&predicts(*c)))).collect();
+    let (components, constant_only, words) = match allowed.len() {
+        0 => (0, false, "No class obeys the rules."),
+        1 => (1, true, "Only one class obeys the rules: every prediction is that class."),
+        _ => (
+            1,
+            false,
+            "The class with the largest score is predicted: the regions of any two classes can touch, so rules about classes do \
+             not confine a network to some of those they allow.",
+        ),
+    };
+    Audit { components: Some(components), constant_only, words: words.into() }
 }
 
 fn describe(components: Option<u128>, constant: bool, connected: bool, left_out: usize) -> Audit {
     let place = if connected { "" } else { " on each combination of the whole-number and category features" };
     let mut words = match components {
+        None if left_out > 0 => {
+            "Not decided: rules that mention features or raw scores may confine a network, and are left out.".into()
+        }
         None => "Too many labels hang together through the rules for the audit; nothing is claimed.".to_string(),
         Some(0) => "No label set obeys the rules.".to_string(),
         Some(1) if constant => "Only one label set obeys the rules: every prediction is that set.".to_string(),
@@ -67,19 +89,25 @@ fn describe(components: Option<u128>, constant: bool, connected: bool, left_out:
             .to_string(),
         Some(n) if constant => format!(
             "The valid label sets fall into {n} components under the subset relation, each a single set: every continuous \
-             network that obeys the rules everywhere predicts one constant label set{place}. The way out is decoding: \
-             enforce = \"decode\" chooses the most likely valid set and is not bound by this."
+             network that obeys the rules everywhere predicts one constant label set{place}. The way out is decoding (planned: enforce = \"decode\"): \
+             choosing the most likely valid set in the output step is not bound by this."
         ),
         Some(n) => format!(
             "The valid label sets fall into {n} components under the subset relation: every continuous network that obeys the \
-             rules everywhere is confined to one of them{place}. The way out is decoding: enforce = \"decode\" chooses the \
-             most likely valid set and is not bound by this."
+             rules everywhere is confined to one of them{place}. The way out is decoding (planned: enforce = \"decode\"): \
+             choosing the most likely valid set in the output step is not bound by this."
         ),
     };
-    if left_out > 0 {
+    if left_out > 0 && components.is_some() {
         words.push_str(&format!(" ({left_out} rules that mention features or raw scores are left out of this audit.)"));
     }
-    Audit { components, constant_only: constant && connected && components.is_some_and(|c| c > 0), words }
+    let constant_only = match components {
+        None | Some(0) => false,
+        // A single valid set needs no continuity.
+        Some(1) => constant,
+        Some(_) => constant && connected,
+    };
+    Audit { components, constant_only, words }
 }
 
 fn is_about_labels(claim: &Formula) -> bool {

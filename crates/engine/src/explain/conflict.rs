@@ -8,12 +8,15 @@
 use deepsade_spec::{Formula, NormalSpec, Schema};
 
 use super::eliminate::{Point, project};
+use super::satisfy::float32_around;
 use super::satisfy::{Satisfiable, satisfy};
 
 /// Combinations of atoms to try before giving up.
 const MAX_ROUNDS: usize = 300;
 /// Sets of rules to try when looking for the smallest that conflicts.
 const MAX_SETS: usize = 2_000;
+/// The same where all rules together are too hard: each set may be, too.
+const MAX_SETS_UNDECIDED: usize = 20;
 
 /// Whether rules can be obeyed for every input.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,13 +51,46 @@ pub fn possible(claims: &[&Formula], schema: &Schema) -> Possible {
         complete(&mut x, &inputs, schema);
         let atoms = match satisfy(claims, schema, &x) {
             Satisfiable::Yes(_, atoms) => atoms,
-            Satisfiable::No => return Possible::Not(x),
+            Satisfiable::No => {
+                return float32_points(&x, schema)
+                    .find(|x| satisfy(claims, schema, x) == Satisfiable::No)
+                    .map_or(Possible::Unknown, Possible::Not);
+            }
             Satisfiable::Unknown => return Possible::Unknown,
         };
         let Some(shadow) = project(&atoms, deepsade_spec::Var::is_output) else { return Possible::Unknown };
         outside.push(Formula::or(shadow.into_iter().map(|a| Formula::Atom(a).negated())));
     }
     Possible::Unknown
+}
+
+/// The point itself if its reals are float32 values, as inputs are, else the float32 points around it.
+fn float32_points(x: &Point, schema: &Schema) -> impl Iterator<Item = Point> {
+    use deepsade_spec::{Domain, Rational, Var};
+    let real = |var: &Var| matches!(var, Var::Feature(f) if matches!(schema.features[*f].domain, Domain::Real { .. }));
+    let mut choices: Vec<(Var, Vec<Rational>)> = Vec::new();
+    for (var, value) in x.iter().filter(|(var, _)| real(var)) {
+        let (below, above) = float32_around(value);
+        let mut values = vec![below, above];
+        values.dedup();
+        choices.push((*var, values));
+    }
+    let loose = choices.iter().filter(|(_, v)| v.len() > 1).count().min(10) as u32;
+    let x = x.clone();
+    (0..1usize << loose).map(move |bits| {
+        let mut point = x.clone();
+        let mut at = 0;
+        for (var, values) in &choices {
+            let chosen = if values.len() > 1 {
+                at += 1;
+                bits >> (at - 1) & 1
+            } else {
+                0
+            };
+            point.insert(*var, values[chosen].clone());
+        }
+        point
+    })
 }
 
 /// Gives a value to every input variable that the search left open.
@@ -82,33 +118,49 @@ fn complete(x: &mut Point, inputs: &[deepsade_spec::Var], schema: &Schema) {
     }
 }
 
-/// The smallest conflicting set of rules, if it is known that there is one.
-pub fn smallest_conflict(spec: &NormalSpec) -> Option<Conflict> {
+/// Whether rules contradict each other.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Conflicts {
+    /// They don't, anywhere on the domain.
+    None,
+    /// They do.
+    Found(Conflict),
+    /// Out of budget.
+    Unknown,
+}
+
+/// The smallest conflicting set of rules.
+pub fn smallest_conflict(spec: &NormalSpec) -> Conflicts {
     let n = spec.rules.len();
     let test = |set: &[usize]| {
         let claims: Vec<_> = set.iter().map(|k| &spec.rules[*k].claim).collect();
         possible(&claims, &spec.schema)
     };
     let all: Vec<usize> = (0..n).collect();
-    let Possible::Not(mut witness) = test(&all) else { return None };
+    let witness = match test(&all) {
+        Possible::Always => return Conflicts::None,
+        // Few rules may be decided where all of them together are not.
+        Possible::Unknown => None,
+        Possible::Not(x) => Some(x),
+    };
+    let most = if witness.is_some() { MAX_SETS } else { MAX_SETS_UNDECIDED };
     let mut tried = 0;
     for size in 1..n {
         let mut set: Vec<usize> = (0..size).collect();
         loop {
             tried += 1;
-            if tried > MAX_SETS {
-                return Some(irreducible(all, witness, test));
+            if tried > most {
+                return witness.map_or(Conflicts::Unknown, |x| Conflicts::Found(irreducible(all, x, test)));
             }
             if let Possible::Not(x) = test(&set) {
-                return Some(Conflict { rules: set, witness: x });
+                return Conflicts::Found(Conflict { rules: set, witness: x });
             }
             if !next_subset(&mut set, n) {
                 break;
             }
         }
     }
-    witness.retain(|v, _| !v.is_output());
-    Some(Conflict { rules: all, witness })
+    witness.map_or(Conflicts::Unknown, |witness| Conflicts::Found(Conflict { rules: all, witness }))
 }
 
 /// Leaves out one rule after the other for as long as a conflict remains: not the smallest, but none can be spared.

@@ -117,7 +117,7 @@ impl Search<'_> {
         if let (Some((var, c)), None) = (terms.next(), terms.next()) {
             let bound = (-&local.linear.constant / c, local.strict);
             let range = self.range(*var, state);
-            let range = narrow(range, bound, *c > Rational::ZERO, self.is_whole(*var));
+            let range = narrow(range, bound, *c > Rational::ZERO, self.grid(*var));
             let open = !empty(&range);
             state.ranges.insert(*var, range);
             return open && self.one_level_left(*var, state);
@@ -158,6 +158,14 @@ impl Search<'_> {
             Var::Output(_) => false,
             Var::Level(..) => true,
             Var::Feature(f) => matches!(self.schema.features[f].domain, Domain::Integer { .. }),
+        }
+    }
+
+    fn grid(&self, var: Var) -> Grid {
+        match var {
+            Var::Output(_) => Grid::Reals,
+            _ if self.is_whole(var) => Grid::Whole,
+            _ => Grid::Float32,
         }
     }
 
@@ -272,8 +280,36 @@ fn at_least(var: Var, value: Rational) -> deepsade_spec::Linear {
     at_most(var, value).scaled(&-Rational::ONE)
 }
 
-fn narrow(mut range: Range, (mut value, mut strict): (Rational, bool), below: bool, whole: bool) -> Range {
-    if whole {
+/// The values that a variable can take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grid {
+    /// Outputs: whatever the network says.
+    Reals,
+    /// Inputs are float32 values.
+    Float32,
+    Whole,
+}
+
+/// The float32 values at or next to a number, below and above.
+pub(super) fn float32_around(value: &Rational) -> (Rational, Rational) {
+    let near = value.to_f32().value();
+    let exact = |v: f32| Rational::try_from(v).ok();
+    let Some(found) = exact(near) else { return (value.clone(), value.clone()) };
+    match found.cmp(value) {
+        std::cmp::Ordering::Equal => (found.clone(), found),
+        std::cmp::Ordering::Less => (found.clone(), exact(near.next_up()).unwrap_or(found)),
+        std::cmp::Ordering::Greater => (exact(near.next_down()).unwrap_or_else(|| found.clone()), found),
+    }
+}
+
+fn narrow(mut range: Range, (mut value, mut strict): (Rational, bool), below: bool, grid: Grid) -> Range {
+    if grid == Grid::Float32 {
+        let (low, high) = float32_around(&value);
+        if low != high {
+            (value, strict) = (if below { high } else { low }, false);
+        }
+    }
+    if grid == Grid::Whole {
         value = match (below, strict) {
             (true, false) => Rational::from(value.ceil()),
             (true, true) => Rational::from(value.floor()) + Rational::ONE,

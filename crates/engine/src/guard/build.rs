@@ -104,7 +104,7 @@ impl Frame<'_> {
         for &rule in chosen {
             let whole = Region::whole(schema).map_err(GuardError::Domain)?;
             let before = attached.cells.len();
-            trees.push(self.leaves(rule, &cuts[rule], whole, &mut attached, before)?);
+            trees.push(self.leaves(rule, &cuts[rule], &whole, &mut attached, before)?);
         }
         let Attached { regions, cells } = attached;
         let mut list: Vec<(Region, usize)> = regions.into_iter().collect();
@@ -130,7 +130,7 @@ impl Frame<'_> {
         &self,
         rule: usize,
         cuts: &Cuts,
-        region: Region,
+        region: &Region,
         attached: &mut Attached,
         before: usize,
     ) -> Result<Regions, GuardError> {
@@ -139,8 +139,8 @@ impl Frame<'_> {
             return Ok(Regions::Split {
                 feature: *feature,
                 cut: cut.clone(),
-                below: Box::new(self.leaves(rule, below, low, attached, before)?),
-                above: Box::new(self.leaves(rule, above, high, attached, before)?),
+                below: Box::new(self.leaves(rule, below, &low, attached, before)?),
+                above: Box::new(self.leaves(rule, above, &high, attached, before)?),
             });
         }
         let mut leaf = Vec::new();
@@ -251,7 +251,7 @@ impl Frame<'_> {
             mentioned.filter_map(|k| self.origins[k]).map(|o| columns[o.column].feature).collect();
         let Ok(whole) = Region::whole(&self.spec.schema) else { return false };
         let mut best: Option<(f64, &mut Cuts, usize, Cut)> = None;
-        widest(cuts, whole, &features, &self.spec.schema, &mut best);
+        widest(cuts, &whole, &features, &self.spec.schema, &mut best);
         let Some((_, leaf, feature, cut)) = best else { return false };
         *leaf = Cuts::Split(feature, cut, Box::new(Cuts::Whole), Box::new(Cuts::Whole));
         true
@@ -298,7 +298,7 @@ fn column(schema: &Schema, f: usize, kind: ColumnKind) -> Option<usize> {
 /// The leaf and feature with the widest range, as a share of the feature's own.
 fn widest<'c>(
     cuts: &'c mut Cuts,
-    region: Region,
+    region: &Region,
     features: &std::collections::BTreeSet<usize>,
     schema: &Schema,
     best: &mut Option<(f64, &'c mut Cuts, usize, Cut)>,
@@ -306,8 +306,8 @@ fn widest<'c>(
     match cuts {
         Cuts::Split(feature, cut, below, above) => {
             if let Ok([low, high]) = region.split(*feature, cut) {
-                widest(below, low, features, schema, best);
-                widest(above, high, features, schema, best);
+                widest(below, &low, features, schema, best);
+                widest(above, &high, features, schema, best);
             }
         }
         Cuts::Whole => {
