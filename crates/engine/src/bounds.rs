@@ -4,11 +4,15 @@
 //! the any-order float32 error of DESIGN section 3, twice over to cover this computation's own rounding. They steer the search;
 //! the checker computes its own.
 
+mod relation;
+
 use deepsade_check::Region;
 use deepsade_net::{Activation, Network, Op};
 use deepsade_spec::{ColumnKind, OneHot, Schema};
 
 use crate::train::vector;
+
+pub use relation::Relation;
 
 /// Half a unit in the last place of float32.
 const UNIT: f32 = 1.0 / 16_777_216.0;
@@ -57,6 +61,8 @@ pub struct Bounds {
 #[derive(Debug, Clone)]
 struct RegionBoxes {
     values: Vec<Boxed>,
+    /// The allowed columns of each category in the input (`None` for the level without a column).
+    groups: Vec<Vec<Option<usize>>>,
     /// For dense nodes that read one-hot columns: the boxes with those columns at zero, and each group's allowed columns
     /// (`None` for the level without a column).
     masked: Vec<Option<Masked>>,
@@ -89,7 +95,8 @@ impl Bounds {
         let mut bounds = Self { network: network.clone(), starts, moving, last_input, regions: Vec::new() };
         for region in regions {
             let values = widths.iter().map(|w| Boxed::new(*w)).collect();
-            let mut boxes = RegionBoxes { values, masked: vec![None; network.nodes.len()], inflated: Vec::new() };
+            let masked = vec![None; network.nodes.len()];
+            let mut boxes = RegionBoxes { values, groups: Vec::new(), masked, inflated: Vec::new() };
             fill_input(&mut boxes.values[0], schema, region);
             for k in 0..network.nodes.len() {
                 if !bounds.moving[k + 1] {
@@ -101,6 +108,7 @@ impl Bounds {
                     boxes.masked[k] = bounds.mask(node.from[0], &boxes, schema, region);
                 }
             }
+            boxes.groups = bounds.mask(0, &boxes, schema, region).map(|m| m.groups).unwrap_or_default();
             bounds.regions.push(boxes);
         }
         bounds

@@ -15,7 +15,7 @@ use deepsade_net::Network;
 use deepsade_spec::NormalSpec;
 use thiserror::Error;
 
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, Relation};
 use cell::{Cell, Layer, Margin, Scratch};
 
 pub use build::Units;
@@ -76,7 +76,9 @@ pub struct Guard {
     /// What a change of the last layer costs; `None`: plain distance.
     metric: Option<Metric>,
     margin: Margin,
+    kind: BoundsKind,
     scratch: Scratch,
+    relation: Relation,
     outputs: usize,
     inputs: usize,
 }
@@ -106,8 +108,14 @@ pub struct Solved {
 
 impl Guard {
     /// Prepares the rules of `spec` for a network whose outputs are in `units`; `strictness` multiplies the margins for rounding.
-    pub fn new(spec: &NormalSpec, network: &Network, units: &Units, strictness: f64) -> Result<Self, GuardError> {
-        build::guard(spec, network, units, strictness)
+    pub fn new(
+        spec: &NormalSpec,
+        network: &Network,
+        units: &Units,
+        kind: BoundsKind,
+        strictness: f64,
+    ) -> Result<Self, GuardError> {
+        build::guard(spec, network, units, kind, strictness)
     }
 
     /// The same guard, regions and multipliers included, for a network of the same rules with other layers or units. The safe
@@ -120,7 +128,7 @@ impl Guard {
         safe: &[f32],
         strictness: f64,
     ) -> Result<Self, GuardError> {
-        let mut guard = build::attach(spec, network, units, &self.cuts, strictness)?;
+        let mut guard = build::attach(spec, network, units, self.kind, &self.cuts, strictness)?;
         let (w, b) = safe.split_at(safe.len() - guard.outputs);
         guard.safe = Safe { w: w.to_vec(), b: b.to_vec(), lambda: self.safe.lambda.clone() };
         guard.begin_epoch(None);
@@ -181,6 +189,9 @@ impl Guard {
     /// Empties one cell after the other; returns how many were not empty.
     fn sweep(&mut self, parameters: &mut [f32], by_metric: bool) -> usize {
         let metric = self.metric.as_ref().filter(|_| by_metric);
+        if self.kind == BoundsKind::Relational {
+            return self.sweep_related(parameters);
+        }
         let mut layer = Self::layer(parameters, self.inputs, self.outputs);
         let mut moves = 0;
         for cell in &mut self.cells {
@@ -189,8 +200,54 @@ impl Guard {
         moves
     }
 
+    /// The same with the hidden units tied to the input. Multipliers are still found with independent boxes.
+    fn sweep_related(&mut self, parameters: &mut [f32]) -> usize {
+        let start = parameters.len() - (self.inputs + 1) * self.outputs;
+        let plain = Metric::plain(self.inputs);
+        let mut moves = 0;
+        for cell in &mut self.cells {
+            let v = self.bounds.last_input(cell.region);
+            let (hidden, last) = parameters.split_at_mut(start);
+            let mut layer = Self::layer(last, self.inputs, self.outputs);
+            cell.read(&layer, v, &mut self.scratch);
+            let (bounds, relation, region) = (&self.bounds, &mut self.relation, cell.region);
+            let mut relate = |q: &[f64], point: &mut Vec<f64>| {
+                point.clear();
+                point.extend_from_slice(bounds.relate(region, hidden, q, relation));
+            };
+            let mut slack = cell.related(v, self.margin, &mut relate, &mut self.scratch);
+            if slack.excess <= 0.0 {
+                continue;
+            }
+            cell.visits += 1;
+            if cell.visits % PATIENCE == 1 && cell.atoms.iter().filter(|a| a.free).count() > 1 {
+                multiplier::improve(cell, v, self.margin, &mut self.scratch);
+                slack = cell.related(v, self.margin, &mut relate, &mut self.scratch);
+            }
+            if slack.excess > 0.0 {
+                cell.cut_at_corner(slack, &mut layer, self.metric.as_ref().unwrap_or(&plain), &mut self.scratch);
+                moves += 1;
+            }
+        }
+        moves
+    }
+
     /// Whether every cell is empty with the multipliers at hand.
     fn holds(&mut self, parameters: &mut [f32]) -> bool {
+        if self.kind == BoundsKind::Relational {
+            let start = parameters.len() - (self.inputs + 1) * self.outputs;
+            let (hidden, last) = parameters.split_at_mut(start);
+            let layer = Self::layer(last, self.inputs, self.outputs);
+            return self.cells.iter().all(|cell| {
+                let v = self.bounds.last_input(cell.region);
+                cell.read(&layer, v, &mut self.scratch);
+                let mut relate = |q: &[f64], point: &mut Vec<f64>| {
+                    point.clear();
+                    point.extend_from_slice(self.bounds.relate(cell.region, hidden, q, &mut self.relation));
+                };
+                cell.related(v, self.margin, &mut relate, &mut self.scratch).excess <= 0.0
+            });
+        }
         let layer = Self::layer(parameters, self.inputs, self.outputs);
         self.cells.iter().all(|cell| {
             let v = self.bounds.last_input(cell.region);
@@ -240,7 +297,7 @@ impl Guard {
                     let largest = lambda.iter().copied().fold(0.0, f64::max);
                     lambda.iter().map(|l| (l / largest * f64::from(1 << 20)).round() as u64).collect()
                 };
-                Tree::Leaf { bounds: BoundsKind::Interval, cells: cells.iter().map(whole).collect() }
+                Tree::Leaf { bounds: self.kind, cells: cells.iter().map(whole).collect() }
             }
         }
     }

@@ -30,7 +30,7 @@ pub use loss::{Loss, Sum};
 pub use observe::{EpochRecord, Observer, Silent, StopReason};
 pub use optimiser::Optimiser;
 pub use run::{Run, Start, Trained, train};
-pub use settings::{ActivationName, Enforce, NetworkSettings, OptimiserName, SettingsError, TrainSettings, Update};
+pub use settings::{ActivationName, BoundsName, Enforce, NetworkSettings, OptimiserName, SettingsError, TrainSettings, Update};
 pub use shape::PlanError;
 pub use standard::Standard;
 pub use stepper::{LastLayer, Prepared, Stepper};

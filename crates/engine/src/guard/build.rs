@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use deepsade_check::{Cut, Region};
+use deepsade_check::{Bounds as BoundsKind, Cut, Region};
 use deepsade_net::{Network, Op};
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, ColumnKind, NormalSpec, Schema, Var};
 
 use super::cell::{Cell, Margin, Scratch, Term};
 use super::{Guard, GuardError, Regions, start};
-use crate::bounds::{Bounds, Origin};
+use crate::bounds::{Bounds, Origin, Relation};
 
 /// Cells a rule may fall into on all its regions.
 const MAX_CELLS: usize = 20_000;
@@ -38,6 +38,7 @@ pub(super) struct Frame<'a> {
     pub spec: &'a NormalSpec,
     pub network: &'a Network,
     pub units: &'a Units,
+    pub kind: BoundsKind,
     /// Columns of what the last layer reads that come straight from the input.
     pub origins: Vec<Option<Origin>>,
     /// The gate's feature column and factor.
@@ -52,8 +53,14 @@ pub(super) enum Cuts {
     Split(usize, Cut, Box<Cuts>, Box<Cuts>),
 }
 
-pub(super) fn guard(spec: &NormalSpec, network: &Network, units: &Units, strictness: f64) -> Result<Guard, GuardError> {
-    let frame = frame(spec, network, units, strictness)?;
+pub(super) fn guard(
+    spec: &NormalSpec,
+    network: &Network,
+    units: &Units,
+    kind: BoundsKind,
+    strictness: f64,
+) -> Result<Guard, GuardError> {
+    let frame = frame(spec, network, units, kind, strictness)?;
     let mut cuts: Vec<Cuts> = spec.rules.iter().map(|_| Cuts::Whole).collect();
     for _ in 0..=MAX_SPLITS {
         let all: Vec<usize> = (0..spec.rules.len()).collect();
@@ -76,14 +83,21 @@ pub(super) fn attach(
     spec: &NormalSpec,
     network: &Network,
     units: &Units,
+    kind: BoundsKind,
     cuts: &[Cuts],
     strictness: f64,
 ) -> Result<Guard, GuardError> {
     let all: Vec<usize> = (0..spec.rules.len()).collect();
-    frame(spec, network, units, strictness)?.attach(cuts, &all)
+    frame(spec, network, units, kind, strictness)?.attach(cuts, &all)
 }
 
-fn frame<'a>(spec: &'a NormalSpec, network: &'a Network, units: &'a Units, strictness: f64) -> Result<Frame<'a>, GuardError> {
+fn frame<'a>(
+    spec: &'a NormalSpec,
+    network: &'a Network,
+    units: &'a Units,
+    kind: BoundsKind,
+    strictness: f64,
+) -> Result<Frame<'a>, GuardError> {
     let whole = Region::whole(&spec.schema).map_err(GuardError::Domain)?;
     let shape = Bounds::new(network, &spec.schema, std::slice::from_ref(&whole));
     let gate = match network.nodes.last() {
@@ -91,8 +105,10 @@ fn frame<'a>(spec: &'a NormalSpec, network: &'a Network, units: &'a Units, stric
         _ => None,
     };
     let origins = shape.origins();
-    let relative = strictness * 4.0 * (origins.len() as f64 + 8.0) / f64::from(1 << 24);
-    Ok(Frame { spec, network, units, origins, gate, margin: Margin { relative, absolute: 1e-30 } })
+    // Tied to the input, the hidden units' own rounding is not in the boxes.
+    let own = if kind == BoundsKind::Relational { 16.0 } else { 4.0 };
+    let relative = strictness * own * (origins.len() as f64 + 8.0) / f64::from(1 << 24);
+    Ok(Frame { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 1e-30 } })
 }
 
 impl Frame<'_> {
@@ -120,7 +136,9 @@ impl Frame<'_> {
             safe: super::Safe::default(),
             metric: None,
             margin: self.margin,
+            kind: self.kind,
             scratch: Scratch::default(),
+            relation: Relation::default(),
             outputs,
             inputs: self.origins.len(),
         })

@@ -54,6 +54,8 @@ pub struct Scratch {
     /// For each atom: its constant through b, and the size of all that was summed.
     p0: Vec<(f64, f64)>,
     q: Vec<f64>,
+    /// Where the weighted sum is largest.
+    corner: Vec<f64>,
     moved: Vec<f64>,
     alpha: Vec<f64>,
 }
@@ -139,18 +141,49 @@ impl Cell {
         (constant, size)
     }
 
+    /// The excess with the hidden units tied to the input: at `slack.rho` of each value of the gate, the form at the point that
+    /// `relate` gives for its coefficients. Leaves the worst one's coefficients and point in the scratch.
+    pub fn related(
+        &self,
+        v: &Boxed,
+        margin: Margin,
+        relate: &mut impl FnMut(&[f64], &mut Vec<f64>),
+        scratch: &mut Scratch,
+    ) -> Slack {
+        let mut worst = Slack { excess: f64::NEG_INFINITY, rho: 1.0, margin: 0.0 };
+        let mut point = Vec::new();
+        for &rho in &self.rho {
+            let (constant, size) = self.combine(&self.lambda, rho, v, scratch);
+            relate(&scratch.q, &mut point);
+            let most: f64 = scratch.q.iter().zip(&point).map(|(q, p)| q * p).sum();
+            let margin = margin.relative * size + margin.absolute;
+            let excess = most + constant + margin;
+            if excess > worst.excess || excess.is_nan() {
+                worst = Slack { excess, rho, margin };
+                std::mem::swap(&mut scratch.corner, &mut point);
+            }
+        }
+        worst
+    }
+
     /// Moves W and b so that the weighted sum falls below zero at its present maximiser v, with the least change of the
     /// predictions that `metric` measures; false if it can't. Where another v is the maximiser then, the next sweep finds it.
     pub fn cut(&self, slack: Slack, layer: &mut Layer, v: &Boxed, metric: &Metric, scratch: &mut Scratch) -> bool {
         self.combine(&self.lambda, slack.rho, v, scratch);
+        let corner = |(q, (m, r)): (&f64, (&f32, &f32))| f64::from(*m) + if *q == 0.0 { 0.0 } else { q.signum() * f64::from(*r) };
+        scratch.corner.clear();
+        scratch.corner.extend(scratch.q.iter().zip(v.m.iter().zip(&v.r)).map(corner));
+        self.cut_at_corner(slack, layer, metric, scratch)
+    }
+
+    /// The same at the maximiser that the scratch holds.
+    pub fn cut_at_corner(&self, slack: Slack, layer: &mut Layer, metric: &Metric, scratch: &mut Scratch) -> bool {
         let norm = self.alpha(slack.rho, layer.b.len(), scratch);
         if norm <= 0.0 || !norm.is_finite() {
             return false;
         }
-        let corner = |(q, (m, r)): (&f64, (&f32, &f32))| f64::from(*m) + if *q == 0.0 { 0.0 } else { q.signum() * f64::from(*r) };
-        let corner: Vec<f64> = scratch.q.iter().zip(v.m.iter().zip(&v.r)).map(corner).collect();
-        let bias = metric.apply(&corner, &mut scratch.moved);
-        let gain = bias + corner.iter().zip(&scratch.moved).map(|(v, d)| v * d).sum::<f64>();
+        let bias = metric.apply(&scratch.corner, &mut scratch.moved);
+        let gain = bias + scratch.corner.iter().zip(&scratch.moved).map(|(v, d)| v * d).sum::<f64>();
         // Half a margin further, so that rounding W to float32 does not undo it.
         let t = (slack.excess + 0.5 * slack.margin) / gain;
         if !(t.is_finite() && t > 0.0) {

@@ -46,6 +46,11 @@ impl Metric {
         Self { full: full.to_vec(), block: inverse(block, size), diagonal }
     }
 
+    /// Plain distance between last layers.
+    pub fn plain(inputs: usize) -> Self {
+        Self { full: Vec::new(), block: vec![1.0], diagonal: vec![1.0; inputs] }
+    }
+
     /// `M^-1 [v; 1]`: the columns into `out`, the bias returned.
     pub fn apply(&self, v: &[f64], out: &mut Vec<f64>) -> f64 {
         out.clear();

@@ -53,6 +53,9 @@ pub struct TrainSettings {
     pub patience: Option<usize>,
     /// How the last layer moves when rules are enforced by weights: `"project"` (default) or `"paper"`.
     pub update: Update,
+    /// How the hidden units are bounded when rules are enforced by weights: `"interval"` (default), each on its own, or
+    /// `"relational"`, tied to the input by linear bounds.
+    pub bounds: BoundsName,
     /// Where the rules are enforced: `"auto"` (default), `"weights"`, `"decode"` or `"none"`.
     pub enforce: Enforce,
 }
@@ -77,6 +80,26 @@ pub enum Update {
     Project,
     /// Line search, then `MaxSMT`, as in the paper.
     Paper,
+}
+
+/// How hidden units are bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BoundsName {
+    /// Each by an interval of its own.
+    #[default]
+    Interval,
+    /// By linear bounds in terms of the input.
+    Relational,
+}
+
+impl From<BoundsName> for deepsade_check::Bounds {
+    fn from(name: BoundsName) -> Self {
+        match name {
+            BoundsName::Interval => Self::Interval,
+            BoundsName::Relational => Self::Relational,
+        }
+    }
 }
 
 /// Where the rules are enforced.
@@ -126,6 +149,7 @@ impl Default for TrainSettings {
             epochs: 100,
             patience: None,
             update: Update::Project,
+            bounds: BoundsName::Interval,
             enforce: Enforce::Auto,
         }
     }
