@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use deepsade_check::Verdict;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
+use deepsade_engine::explain::audit;
 use deepsade_engine::fit::{self, Fit, Fitted};
 use deepsade_engine::metrics::Metrics;
 use deepsade_engine::problem::Problem;
@@ -99,6 +100,10 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     drop(loaded);
 
+    let audit = audit(&spec);
+    if audit.constant_only && problem.train.enforce != Enforce::None && !args.quiet {
+        eprintln!("note: {}", audit.words);
+    }
     let text = std::fs::read_to_string(&problem.path)?;
     let interrupt = Interrupt::listen();
     let checkpoint = out.join("checkpoint.bin");
