@@ -214,9 +214,7 @@ impl Fit<'_> {
                 };
                 let works = |g: &Gate| {
                     let units = Units::raw(schema.task.outputs());
-                    enforced
-                        && Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.bounds.into(), 1.0)
-                            .is_ok()
+                    enforced && Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
                 };
                 Ok(self.spec.gate.iter().filter(|f| clear(f)).filter_map(|f| column(*f)).map(gate).find(works))
             }

@@ -9,6 +9,7 @@ pub mod cell;
 mod metric;
 mod multiplier;
 mod start;
+mod tighten;
 
 use deepsade_check::{Bounds as BoundsKind, Certificate, Cut, Tree};
 use deepsade_net::Network;
@@ -27,6 +28,15 @@ const CUTS: usize = 12;
 const SWEEPS: usize = 40;
 /// A cell that is not empty gets new multipliers once in so many visits.
 const PATIENCE: u32 = 32;
+
+/// How the rules are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct How {
+    /// How hidden units are bounded.
+    pub bounds: BoundsKind,
+    /// Regions that each rule's domain is cut into, to bound the hidden units more tightly.
+    pub regions: usize,
+}
 
 /// Why no guard can be set up.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -107,15 +117,9 @@ pub struct Solved {
 }
 
 impl Guard {
-    /// Prepares the rules of `spec` for a network whose outputs are in `units`; `strictness` multiplies the margins for rounding.
-    pub fn new(
-        spec: &NormalSpec,
-        network: &Network,
-        units: &Units,
-        kind: BoundsKind,
-        strictness: f64,
-    ) -> Result<Self, GuardError> {
-        build::guard(spec, network, units, kind, strictness)
+    /// Prepares the rules of `spec` for a network whose outputs are in `units`.
+    pub fn new(spec: &NormalSpec, network: &Network, units: &Units, how: How) -> Result<Self, GuardError> {
+        build::guard(spec, network, units, how)
     }
 
     /// The same guard, regions and multipliers included, for a network of the same rules with other layers or units. The safe

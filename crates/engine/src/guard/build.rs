@@ -9,7 +9,7 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, ColumnKind, NormalSpec, Schema, Var};
 
 use super::cell::{Cell, Margin, Scratch, Term};
-use super::{Guard, GuardError, Regions, start};
+use super::{Guard, GuardError, How, Regions, start};
 use crate::bounds::{Bounds, Origin, Relation};
 
 /// Cells a rule may fall into on all its regions.
@@ -53,15 +53,12 @@ pub(super) enum Cuts {
     Split(usize, Cut, Box<Cuts>, Box<Cuts>),
 }
 
-pub(super) fn guard(
-    spec: &NormalSpec,
-    network: &Network,
-    units: &Units,
-    kind: BoundsKind,
-    strictness: f64,
-) -> Result<Guard, GuardError> {
-    let frame = frame(spec, network, units, kind, strictness)?;
+pub(super) fn guard(spec: &NormalSpec, network: &Network, units: &Units, how: How) -> Result<Guard, GuardError> {
+    let frame = frame(spec, network, units, how.bounds, 1.0)?;
     let mut cuts: Vec<Cuts> = spec.rules.iter().map(|_| Cuts::Whole).collect();
+    for (rule, cuts) in cuts.iter_mut().enumerate() {
+        frame.tighten(rule, cuts, how.regions);
+    }
     for _ in 0..=MAX_SPLITS {
         let all: Vec<usize> = (0..spec.rules.len()).collect();
         let mut guard = frame.attach(&cuts, &all)?;

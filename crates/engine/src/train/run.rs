@@ -165,7 +165,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         .then(|| stepper.prepare(&run.validation.x, &standard.standardise(&run.validation.y), &run.validation.weight));
     // K' from K and the layers before the last (lines 2 and 3): a last layer that satisfies it, or the rules that can't be met.
     let mut guard = match run.rules {
-        Some(rules) => Some(Guard::new(rules, &run.network, &standard.units(), settings.bounds.into(), 1.0)?),
+        Some(rules) => Some(Guard::new(rules, &run.network, &standard.units(), settings.how())?),
         None => None,
     };
     let mut enforced = Enforced::default();

@@ -56,6 +56,8 @@ pub struct TrainSettings {
     /// How the hidden units are bounded when rules are enforced by weights: `"interval"` (default), each on its own, or
     /// `"relational"`, tied to the input by linear bounds.
     pub bounds: BoundsName,
+    /// Regions that the domain of each rule is cut into, so that the hidden units are bounded more tightly. Default 1; 1 to 256.
+    pub regions: usize,
     /// Where the rules are enforced: `"auto"` (default), `"weights"`, `"decode"` or `"none"`.
     pub enforce: Enforce,
 }
@@ -150,6 +152,7 @@ impl Default for TrainSettings {
             patience: None,
             update: Update::Project,
             bounds: BoundsName::Interval,
+            regions: 1,
             enforce: Enforce::Auto,
         }
     }
@@ -182,6 +185,11 @@ impl NetworkSettings {
 }
 
 impl TrainSettings {
+    /// How the rules are kept.
+    pub fn how(&self) -> crate::guard::How {
+        crate::guard::How { bounds: self.bounds.into(), regions: self.regions }
+    }
+
     /// Refuses the first setting outside its range.
     ///
     /// ```
@@ -197,6 +205,7 @@ impl TrainSettings {
         within(decay >= 0.0 && decay.is_finite(), || "train.weight_decay".into(), decay, "0 or above and finite")?;
         within(self.batch >= 1, || "train.batch".into(), self.batch, "1 or above")?;
         within(self.epochs >= 1, || "train.epochs".into(), self.epochs, "1 or above")?;
+        within((1..=256).contains(&self.regions), || "train.regions".into(), self.regions, "from 1 to 256")?;
         within(self.patience != Some(0), || "train.patience".into(), 0, "1 or above; leave it out to never stop early")
     }
 }

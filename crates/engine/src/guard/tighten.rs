@@ -1,0 +1,102 @@
+//! Rules' regions enter with a budget; regions that bound the hidden units more tightly leave.
+//!
+//! Of all features that a region leaves open, the one is cut whose two halves have the smallest boxes: what counts is the larger
+//! of the two sums of radii, with the network as it is initialised.
+
+use deepsade_check::{Cut, Region};
+use deepsade_net::Op;
+use deepsade_spec::cells::cells;
+use std::ops::ControlFlow;
+
+use super::build::{Cuts, Frame};
+use crate::bounds::Bounds;
+
+/// Features looked at for each cut: enough for tables, and an end for images.
+const MAX_FEATURES: usize = 64;
+
+impl Frame<'_> {
+    /// Cuts the regions of a rule until there are `leaves` of them, or none can be cut.
+    pub(super) fn tighten(&self, rule: usize, cuts: &mut Cuts, leaves: usize) {
+        let parameters = self.parameters();
+        for _ in 1..leaves {
+            let Ok(whole) = Region::whole(&self.spec.schema) else { return };
+            let mut widest = None;
+            self.loosest(rule, cuts, &whole, &parameters, &mut widest);
+            let Some((_, leaf, region)) = widest else { return };
+            let Some((feature, cut)) = self.best_cut(&region, &parameters) else { return };
+            *leaf = Cuts::Split(feature, cut, Box::new(Cuts::Whole), Box::new(Cuts::Whole));
+        }
+    }
+
+    /// The leaf with the widest boxes, and what the rule's own conditions leave of it.
+    fn loosest<'c>(
+        &self,
+        rule: usize,
+        cuts: &'c mut Cuts,
+        region: &Region,
+        parameters: &[f32],
+        widest: &mut Option<(f64, &'c mut Cuts, Region)>,
+    ) {
+        match cuts {
+            Cuts::Split(feature, cut, below, above) => {
+                if let Ok([low, high]) = region.split(*feature, cut) {
+                    self.loosest(rule, below, &low, parameters, widest);
+                    self.loosest(rule, above, &high, parameters, widest);
+                }
+            }
+            Cuts::Whole => {
+                let Some(part) = self.first_part(rule, region) else { return };
+                let spread = self.spread(&part, parameters);
+                if widest.as_ref().is_none_or(|(s, ..)| spread > *s) {
+                    *widest = Some((spread, cuts, part));
+                }
+            }
+        }
+    }
+
+    /// What the first cell that is not void leaves of a region.
+    fn first_part(&self, rule: usize, region: &Region) -> Option<Region> {
+        let negated = self.spec.rules[rule].claim.negated();
+        let end = cells(&negated, &mut |atoms| {
+            let mut part = region.clone();
+            atoms.iter().for_each(|atom| part.cut(atom));
+            if part.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(part) }
+        });
+        end.break_value()
+    }
+
+    fn best_cut(&self, region: &Region, parameters: &[f32]) -> Option<(usize, Cut)> {
+        let mut best: Option<(f64, usize, Cut)> = None;
+        for f in 0..self.spec.schema.features.len().min(MAX_FEATURES) {
+            let cut = match (region.range(f), region.levels(f)) {
+                (Some((lo, hi)), _) if hi > lo => Cut::At(f64::midpoint(lo, hi) as f32),
+                (_, Some(allowed)) if allowed.iter().filter(|a| **a).count() > 1 => {
+                    let open: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
+                    Cut::Levels(open[..open.len() / 2].to_vec())
+                }
+                _ => continue,
+            };
+            let Ok(halves) = region.split(f, &cut) else { continue };
+            if halves.iter().any(Region::is_empty) {
+                continue;
+            }
+            let spread = halves.iter().map(|half| self.spread(half, parameters)).fold(0.0, f64::max);
+            if best.as_ref().is_none_or(|(s, ..)| spread < *s) {
+                best = Some((spread, f, cut));
+            }
+        }
+        best.map(|(_, f, cut)| (f, cut))
+    }
+
+    /// The sum of the radii of what the last layer reads.
+    fn spread(&self, region: &Region, parameters: &[f32]) -> f64 {
+        let mut bounds = Bounds::new(self.network, &self.spec.schema, std::slice::from_ref(region));
+        bounds.update(parameters);
+        bounds.last_input(0).r.iter().map(|r| f64::from(*r)).sum()
+    }
+
+    fn parameters(&self) -> Vec<f32> {
+        let dense = |op: &Op| if let Op::Dense { w, b } = op { w.data.iter().chain(b).copied().collect() } else { Vec::new() };
+        self.network.nodes.iter().flat_map(|node| dense(&node.op)).collect()
+    }
+}
