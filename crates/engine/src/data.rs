@@ -22,7 +22,6 @@ pub mod task;
 
 mod builder;
 mod levels;
-mod nearest;
 mod number;
 mod read_csv;
 mod read_parquet;

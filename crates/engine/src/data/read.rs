@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::error::DataError;
-use super::nearest::nearest;
 use super::number;
 use super::table::{Kind, Table};
 use super::{read_csv, read_parquet};
@@ -75,7 +74,7 @@ pub(crate) fn known(names: &[String], columns: &[String], place: &'static str) -
         Some(name) => Err(DataError::UnknownColumn {
             place,
             name: name.clone(),
-            nearest: nearest(name, columns),
+            nearest: deepsade_spec::nearest(name, columns.iter().map(String::as_str)).map(String::from),
             columns: columns.to_vec(),
         }),
     }

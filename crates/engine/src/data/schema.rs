@@ -6,7 +6,6 @@ use deepsade_spec::{Domain, Feature, OneHot, Schema};
 
 use super::error::DataError;
 use super::inputs::{Plan, describe};
-use super::nearest::nearest;
 use super::number::{round_down, round_up};
 use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, OverrideProblem, Overrides};
 use super::table::{Column, Kind, Table, Value};
@@ -78,7 +77,8 @@ fn check_overrides(overrides: &Overrides, table: &Table, targets: &[String]) -> 
             return Err(DataError::NotAFeature { name: name.clone(), role: "a target" });
         }
         if !table.names.contains(name) {
-            let nearest = nearest(name, table.names.iter().filter(|n| !targets.contains(n)));
+            let features = table.names.iter().filter(|n| !targets.contains(n)).map(String::as_str);
+            let nearest = deepsade_spec::nearest(name, features).map(String::from);
             return Err(DataError::UnknownColumn {
                 place: "[features]",
                 name: name.clone(),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use deepsade_net::{Activation, Network, Op};
 
-use super::shape::{PlanError, widths};
+use super::PlanError;
 
 /// What a step computes.
 #[derive(Debug, Clone)]
@@ -114,9 +114,9 @@ pub struct Plan {
 impl Plan {
     /// Checks the network and lays it out.
     pub fn new(network: &Network) -> Result<Self, PlanError> {
-        let value_widths = widths(network)?;
-        let used = used(network);
-        let readers = readers(network, &used);
+        network.validate()?;
+        let value_widths = network.widths();
+        let readers = readers(network);
         let mut plan = Self {
             prelude: Vec::new(),
             steps: Vec::new(),
@@ -133,11 +133,7 @@ impl Plan {
         for (k, node) in network.nodes.iter().enumerate() {
             let depends = matches!(node.op, Op::Dense { .. }) || node.from.iter().any(|&v| trained[v]);
             let from: Vec<_> = node.from.iter().map(|&v| Source { slot: slots[v], flow: Flow::Stop }).collect();
-            trained.push(depends && used[k + 1]);
-            if !used[k + 1] {
-                slots.push(0);
-                continue;
-            }
+            trained.push(depends);
             // An activation needs only its own result to be differentiated, so it may overwrite what it alone reads,
             // unless that is the result of another activation.
             let in_place = matches!(node.op, Op::Act(_))
@@ -201,26 +197,10 @@ impl Plan {
     }
 }
 
-/// Which values lead to the output.
-fn used(network: &Network) -> Vec<bool> {
-    let mut used = vec![false; network.nodes.len() + 1];
-    used[network.nodes.len()] = true;
-    for (k, node) in network.nodes.iter().enumerate().rev() {
-        if used[k + 1] {
-            node.from.iter().for_each(|&v| used[v] = true);
-        }
-    }
-    used
-}
-
-/// How often each value is read on the way to the output.
-fn readers(network: &Network, used: &[bool]) -> Vec<usize> {
+/// How often each value is read.
+fn readers(network: &Network) -> Vec<usize> {
     let mut readers = vec![0; network.nodes.len() + 1];
-    for (k, node) in network.nodes.iter().enumerate() {
-        if used[k + 1] {
-            node.from.iter().for_each(|&v| readers[v] += 1);
-        }
-    }
+    network.nodes.iter().flat_map(|node| &node.from).for_each(|v| readers[*v] += 1);
     readers
 }
 
