@@ -247,3 +247,24 @@ fn rules_that_no_last_layer_can_meet_are_named_before_training() {
     let report = json(dir.path(), 0, &["train", "t.toml", "--out", "run", "--json", "-q"]);
     assert_eq!(report["certified"], true);
 }
+
+#[test]
+fn every_way_to_bound_the_hidden_units_ends_certified() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 10);
+    let text = fs::read_to_string(dir.path().join("loans.toml")).unwrap();
+    for (name, setting, leaves) in [
+        ("relational", "bounds = \"relational\"", 1),
+        ("regions", "regions = 4", 4),
+        ("both", "bounds = \"relational\"\nregions = 3", 3),
+    ] {
+        let file = format!("{name}.toml");
+        fs::write(dir.path().join(&file), text.replace("[train]\n", &format!("[train]\n{setting}\n"))).unwrap();
+        let report = json(dir.path(), 0, &["train", &file, "--out", name, "--json", "-q"]);
+        assert_eq!(report["certified"], true, "{name}: {report}");
+        let verdict = json(dir.path(), 0, &["check", name, "--json"]);
+        assert_eq!(verdict["rules"][0]["regions"], leaves, "{name}");
+        let certificate = fs::read_to_string(dir.path().join(name).join("certificate.json")).unwrap();
+        assert_eq!(certificate.contains("relational"), setting.contains("relational"), "{name}");
+    }
+}

@@ -289,3 +289,49 @@ fn root(q: &[f64], v: &Boxed, constant: f64) -> Option<f64> {
     }
     long.is_finite().then_some(long)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Boxed, root, step};
+
+    fn excess(q: &[f64], v: &Boxed, constant: f64) -> f64 {
+        q.iter().zip(v.m.iter().zip(&v.r)).map(|(q, (m, r))| q * f64::from(*m) + q.abs() * f64::from(*r)).sum::<f64>() + constant
+    }
+
+    #[test]
+    fn without_radii_it_is_the_projection_on_a_half_space() {
+        // q.m + c = 2 - 1 + 3 = 4 above the plane; |(m, 1)|^2 = 1 + 1 + 1: a step of 4/3.
+        let v = Boxed { m: vec![1.0, -1.0], r: vec![0.0, 0.0] };
+        let mu = root(&[2.0, 1.0], &v, 3.0).unwrap();
+        assert!((mu - 4.0 / 3.0).abs() < 1e-9, "{mu}");
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_feasible_and_nothing_feasible_is_nearer(
+            parts in prop::collection::vec((-3.0f64..3.0, -2.0f32..2.0, 0.0f32..2.0), 1..6),
+            offset in 0.01f64..5.0,
+            others in prop::collection::vec(prop::collection::vec(-1.0f64..1.0, 7), 50),
+        ) {
+            let q: Vec<f64> = parts.iter().map(|p| p.0).collect();
+            let v = Boxed { m: parts.iter().map(|p| p.1).collect(), r: parts.iter().map(|p| p.2).collect() };
+            // Such that the present coefficients are infeasible by `offset`.
+            let constant = offset - excess(&q, &v, 0.0);
+            let mu = root(&q, &v, constant).unwrap();
+            let near: Vec<f64> = (0..q.len()).map(|k| step(q[k], f64::from(v.m[k]), f64::from(v.r[k]), mu)).collect();
+            let left = excess(&near, &v, constant - mu);
+            prop_assert!((-1e-6..=1e-9).contains(&left), "on the border, inside: {left}");
+            let squared = |q2: &[f64], shift: f64| q.iter().zip(q2).map(|(a, b)| (a - b).powi(2)).sum::<f64>() + shift * shift;
+            let distance = squared(&near, mu);
+            for other in others {
+                let trial: Vec<f64> = near.iter().zip(&other).map(|(q, d)| q + 0.3 * d).collect();
+                let shift = -mu + 0.3 * other[6];
+                if excess(&trial, &v, constant + shift) <= 0.0 {
+                    prop_assert!(squared(&trial, shift) >= distance - 1e-5 * distance);
+                }
+            }
+        }
+    }
+}
