@@ -198,7 +198,7 @@ fn the_rule_file_of_the_readme_is_the_demo_in_short() {
     let toml = readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("README.md has a rule file");
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("readme.toml"), toml).unwrap();
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     let e = json(dir.path(), 0, &["explain", "readme.toml", "--data", data, "--json"]);
     assert_eq!((&e["rows"], &e["rules"][0]["satisfiable"]), (&1599.into(), &true.into()));
 }

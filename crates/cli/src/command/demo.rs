@@ -14,7 +14,7 @@ use crate::outcome::{Outcome, emit};
 /// The rule file of the demo; also examples/wine.toml.
 const RULES: &str = include_str!("../../../../examples/wine.toml");
 /// Red wines: P. Cortez et al., Wine Quality, UCI Machine Learning Repository, 2009 (CC BY 4.0).
-const WINES: &[u8] = include_bytes!("../../data/winequality-red.csv.gz");
+const WINES: &[u8] = include_bytes!("../../../../examples/winequality-red.csv.gz");
 
 /// Runs the command.
 pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
