@@ -1,4 +1,4 @@
-//! Every kind of rule, trained on small made-up data: the checker accepts, and no prediction breaks a rule. Or the refusal says why.
+//! Every kind of rule, trained on small made-up data: the checker accepts and no prediction breaks it, or a refusal says why.
 
 mod support;
 
@@ -63,7 +63,8 @@ impl Case<'_> {
         fs::write(folder.join("data.csv"), data(self.units.0, self.units.1)).unwrap();
         let ignore: Vec<&str> = TARGETS.into_iter().filter(|t| !self.targets.contains(t)).collect();
         let mut toml = format!(
-            "[data]\nfile = \"data.csv\"\ntargets = {:?}\nignore = {ignore:?}\n{}\n{}[task]\nkind = \"{}\"\n[network]\n{}\n[train]\n{train}\n",
+            "[data]\nfile = \"data.csv\"\ntargets = {:?}\nignore = {ignore:?}\n{}\n{}\
+             [task]\nkind = \"{}\"\n[network]\n{}\n[train]\n{train}\n",
             self.targets, self.data, self.features, self.task, self.network
         );
         for (k, text) in self.rules.iter().enumerate() {
@@ -174,7 +175,7 @@ fn rules_on_classes_hold() {
         "k in {0, 1} => genre == 'pop'",
     ];
     for features in ["", WHOLE_K] {
-        Case::each_holds(&rules, |rules| drop(Case { rules, features, ..CLASSES }.holds()));
+        Case::each_holds(&rules, |rules| drop(Case { features, rules, ..CLASSES }.holds()));
     }
     Case { rules: &["c == 'a' => genre != 'rock'", "k >= 4 => genre != 'jazz'"], ..CLASSES }.holds();
     Case::each_holds(&["x < 3 and c == 'a' => loan == 'no'", "x < 3 => loan == 'yes'"], |rules| {
