@@ -1,0 +1,201 @@
+//! Whatever a network computes in float32, in any order of summation, lies in the boxes by which its last layer is guarded; and a
+//! last layer that the guard has moved obeys the rules.
+
+use deepsade_check::{Cut, Region};
+use deepsade_engine::bounds::Bounds;
+use deepsade_engine::fit::{column_ranges, skip_columns};
+use deepsade_engine::guard::{Guard, Units};
+use deepsade_engine::judge::Judge;
+use deepsade_engine::train::{ActivationName, NetworkSettings, initial_network};
+use deepsade_net::{Activation, Network, Op};
+use deepsade_spec::{ColumnKind, Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn schema(one_hot: OneHot) -> Schema {
+    let real = |lo, hi| Domain::Real { lo, hi };
+    let levels = |n: usize| Domain::Category { levels: (0..n).map(|l| format!("l{l}")).collect() };
+    let domains = [
+        ("unit", real(0.0, 1.0)),
+        ("far", real(1e6, 1_000_001.0)),
+        ("wide", real(-3e7, 2e7)),
+        ("tiny", real(1e-38, 3e-38)),
+        ("point", real(0.1, 0.1)),
+        ("whole", Domain::Integer { lo: -3, hi: 16_777_216 }),
+        ("two", levels(2)),
+        ("five", levels(5)),
+        ("single", levels(if one_hot == OneHot::Full { 1 } else { 3 })),
+    ];
+    let features = domains.map(|(name, domain)| Feature { name: name.into(), domain }).into();
+    Schema { features, task: Task::Regression { targets: vec!["a".into(), "b".into()] }, one_hot }
+}
+
+/// An input of the region: at an end of each number, at the next one inside, or in between.
+fn sample(rng: &mut ChaCha8Rng, schema: &Schema, region: &Region) -> Vec<f32> {
+    let corner = rng.random::<bool>();
+    let mut value = Vec::new();
+    for (f, feature) in schema.features.iter().enumerate() {
+        value.push(match (region.range(f), region.levels(f)) {
+            (Some((lo, hi)), _) => {
+                let whole = matches!(feature.domain, Domain::Integer { .. });
+                let between = lo + (hi - lo) * rng.random::<f64>();
+                let inside = if whole { (lo + 1.0).min(hi) as f32 } else { (lo as f32).next_up().min(hi as f32) };
+                match rng.random_range(0..if corner { 3 } else { 5 }) {
+                    0 => lo as f32,
+                    1 => hi as f32,
+                    2 => inside,
+                    _ if whole => between.round() as f32,
+                    _ => (between as f32).clamp(lo as f32, hi as f32),
+                }
+            }
+            (_, Some(allowed)) => {
+                let there: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
+                there[rng.random_range(0..there.len())] as f32
+            }
+            (None, None) => unreachable!("a feature is a number or a category"),
+        });
+    }
+    let column = |c: &deepsade_spec::Column| match c.kind {
+        ColumnKind::Number => value[c.feature],
+        ColumnKind::Level(l) => f32::from(value[c.feature] == l as f32),
+    };
+    schema.columns().iter().map(column).collect()
+}
+
+/// Every value of the network in float32, each sum in a random order, multiplications fused at random.
+fn evaluate(rng: &mut ChaCha8Rng, network: &Network, x: &[f32]) -> Vec<Vec<f32>> {
+    let mut values = vec![x.to_vec()];
+    for node in &network.nodes {
+        let x = &values[node.from[0]];
+        let value = match &node.op {
+            Op::Affine { scale, shift } => x.iter().zip(scale).zip(shift).map(|((x, s), t)| x * s + t).collect(),
+            Op::Dense { w, b } => (0..w.rows)
+                .map(|o| {
+                    let mut terms: Vec<(f32, f32)> =
+                        w.row(o).iter().copied().zip(x.iter().copied()).chain([(b[o], 1.0)]).collect();
+                    terms.shuffle(rng);
+                    let fused = rng.random::<bool>();
+                    terms.iter().fold(0.0f32, |sum, (w, x)| if fused { w.mul_add(*x, sum) } else { sum + w * x })
+                })
+                .collect(),
+            Op::Act(Activation::Relu) => x.iter().map(|v| v.max(0.0)).collect(),
+            Op::Act(Activation::Sigmoid) => x.iter().map(|v| 1.0 / (1.0 + (-v).exp())).collect(),
+            Op::Act(Activation::Tanh) => x.iter().map(|v| v.tanh()).collect(),
+            Op::Select(columns) => columns.iter().map(|c| x[*c]).collect(),
+            Op::Concat => node.from.iter().flat_map(|v| values[*v].clone()).collect(),
+            Op::Gate => x.iter().map(|v| v * values[node.from[1]][0]).collect(),
+        };
+        values.push(value);
+    }
+    values
+}
+
+fn parameters(network: &Network) -> Vec<f32> {
+    let dense = network.nodes.iter().filter_map(|n| if let Op::Dense { w, b } = &n.op { Some((w, b)) } else { None });
+    dense.flat_map(|(w, b)| w.data.iter().chain(b).copied()).collect()
+}
+
+/// Random biases, and some weights of very different sizes.
+fn disturb(rng: &mut ChaCha8Rng, network: &mut Network) {
+    for node in &mut network.nodes {
+        if let Op::Dense { w, b } = &mut node.op {
+            b.iter_mut().for_each(|b| *b = rng.random_range(-1.0..1.0));
+            for w in &mut w.data {
+                match rng.random_range(0..12) {
+                    0 => *w *= 1000.0,
+                    1 => *w *= 1e-20,
+                    2 => *w = 0.0,
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_computed_value_lies_in_its_box() {
+    for seed in 0..24u64 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let schema = schema(if seed % 2 == 0 { OneHot::Full } else { OneHot::DropFirst });
+        let activation = [ActivationName::Relu, ActivationName::Sigmoid, ActivationName::Tanh][(seed % 3) as usize];
+        // The last layer of a network of depth d reads the layers up to d: so each depth is looked at.
+        for hidden in [vec![], vec![7], vec![7, 40], vec![7, 40, 1]] {
+            let settings = NetworkSettings { hidden, activation, ..NetworkSettings::default() };
+            let ranges = column_ranges(&schema);
+            let skip: Vec<usize> = (0..ranges.len()).filter(|c| c % 2 == 0).collect();
+            let mut network = initial_network(&ranges, &skip, None, 2, &settings, seed);
+            disturb(&mut rng, &mut network);
+            let whole = Region::whole(&schema).unwrap();
+            let [low, high] = whole.split(2, &Cut::At(5.5)).unwrap();
+            let [few, rest] = high.split(7, &Cut::Levels(vec![0, 3])).unwrap();
+            let [none, _] = low.split(5, &Cut::At(7.5)).unwrap();
+            let regions = [whole, low, few, rest, none];
+            let mut bounds = Bounds::new(&network, &schema, &regions);
+            bounds.update(&parameters(&network));
+            let last = network.nodes.last().unwrap().from[0];
+            for (r, region) in regions.iter().enumerate() {
+                let boxed = bounds.last_input(r);
+                for _ in 0..40 {
+                    let x = sample(&mut rng, &schema, region);
+                    let values = evaluate(&mut rng, &network, &x);
+                    for (i, v) in values[last].iter().enumerate() {
+                        let off = (f64::from(*v) - f64::from(boxed.m[i])).abs();
+                        assert!(
+                            off <= f64::from(boxed.r[i]),
+                            "seed {seed}, {:?}, region {r}, unit {i}: {off} of {}",
+                            settings.hidden,
+                            boxed.r[i]
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_last_layer_that_was_moved_obeys_the_rules() {
+    let rules = [
+        "0 <= a <= b",
+        "a <= 5 or a >= 6",
+        "five == 'l0' => a + b <= 20 * unit + 40",
+        "max(a, b) <= 100 and whole >= 0 => a >= -1",
+    ];
+    for seed in 0..12u64 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let schema = schema(if seed % 2 == 0 { OneHot::Full } else { OneHot::DropFirst });
+        let texts: Vec<RuleText> =
+            rules.iter().enumerate().map(|(k, text)| RuleText { name: format!("rule {k}"), text: (*text).into() }).collect();
+        let spec = compile(&texts, &schema).unwrap();
+        let settings = NetworkSettings { hidden: vec![9, 5], ..NetworkSettings::default() };
+        let network = initial_network(&column_ranges(&schema), &skip_columns(&spec), None, 2, &settings, seed);
+        let mut guard = Guard::new(&spec, &network, &Units::raw(2), 1.0).unwrap();
+        let mut moved = parameters(&network);
+        for _ in 0..20 {
+            // As after a step of training, a large one.
+            moved.iter_mut().for_each(|p| *p += rng.random_range(-1.0..1.0));
+            guard.solve(&mut moved);
+            let mut present = network.clone();
+            let mut rest = &moved[..];
+            for node in &mut present.nodes {
+                if let Op::Dense { w, b } = &mut node.op {
+                    let (weights, after) = rest.split_at(w.data.len());
+                    let (bias, after) = after.split_at(b.len());
+                    w.data.copy_from_slice(weights);
+                    b.copy_from_slice(bias);
+                    rest = after;
+                }
+            }
+            let whole = Region::whole(&schema).unwrap();
+            let judge = Judge::new(&spec);
+            for _ in 0..200 {
+                let x = sample(&mut rng, &schema, &whole);
+                let values = evaluate(&mut rng, &present, &x);
+                let y = &values[values.len() - 1];
+                let broken: Vec<&str> = (0..rules.len()).filter(|r| judge.breaks(*r, &x, y)).map(|r| rules[r]).collect();
+                assert!(broken.is_empty(), "seed {seed}: {broken:?} at {x:?}, {y:?}");
+            }
+        }
+    }
+}
