@@ -233,7 +233,9 @@ fn a_rule_that_scales_with_a_feature_gets_a_gate_unless_told_otherwise() {
 
 #[test]
 fn a_gate_that_can_not_be_one_is_refused() {
-    for (gate, why) in [("z", "never negative"), ("c", "numeric feature"), ("zz", "no feature has this name")] {
+    for (gate, why) in
+        [("z", "never negative"), ("c", "numeric feature"), ("zz", "no feature has this name"), ("k", "must stay above 1e-20")]
+    {
         let network = format!("gate = \"{gate}\"");
         let error = Case { network: &network, rules: &["v <= s"], ..GATED }.refused();
         assert!(error.contains(why) && error.contains(gate), "{error}");
@@ -276,6 +278,51 @@ fn no_learning_rate_breaks_a_rule() {
         .write(dir.path(), "epochs = 20\nbatch = 4\nlearning_rate = 10");
     let report = json(dir.path(), 0, &["train", "rules.toml", "--out", "run", "--json", "-q"]);
     assert_eq!((&report["certified"], &report["train"]["rows_breaking_all"]), (&true.into(), &0.into()));
+}
+
+#[test]
+fn opposite_demands_on_opposite_inputs_hold_beside_hidden_layers() {
+    // Only a weight on the skipped feature itself can do it.
+    Case { rules: &["x <= 2 => y <= 0", "x >= 8 => y >= 1"], ..REGRESSION }.holds();
+    Case { rules: &["c == 'a' => y <= 0", "c == 'b' => y >= 1"], ..REGRESSION }.holds();
+    Case { rules: &["y <= x - 5 or y >= x + 1"], ..REGRESSION }.holds();
+    Case { rules: &["x < 3 => genre == 'pop'", "x > 7 => genre == 'rock'"], ..CLASSES }.holds();
+    Case { rules: &["x > 8 => label[0]", "x < 2 => not label[0]"], ..LABELS }.holds();
+    let sigmoid = "hidden = [6, 4]\nactivation = \"sigmoid\"";
+    Case { network: sigmoid, rules: &["x <= 2 => y <= 0", "x >= 8 => y >= 1"], ..REGRESSION }.holds();
+}
+
+#[test]
+fn a_condition_and_an_output_can_be_tied_both_ways() {
+    Case { rules: &["c == 'a' <=> y > 5"], ..REGRESSION }.holds();
+    Case { rules: &["c == 'a' <=> label[1]"], ..LABELS }.holds();
+    Case { rules: &["y <= (if c == 'a' then 1 else 5)"], ..REGRESSION }.holds();
+}
+
+#[test]
+fn a_category_takes_exactly_one_level_in_the_last_layer_too() {
+    for one_hot in ["full", "drop-first"] {
+        let data = format!("one_hot = \"{one_hot}\"");
+        Case { data: &data, rules: &["c == 'a' => y <= 0", "c != 'a' => y >= 1"], ..REGRESSION }.holds();
+    }
+}
+
+#[test]
+fn a_category_of_one_level_and_small_targets_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows: String = (0..60).map(|i| format!("{i},only,{}e-6\n", i % 50)).collect();
+    fs::write(dir.path().join("d.csv"), format!("x,u,y\n{rows}")).unwrap();
+    for one_hot in ["full", "drop-first"] {
+        let toml = format!(
+            "[data]\nfile = \"d.csv\"\ntargets = [\"y\"]\none_hot = \"{one_hot}\"\n[task]\nkind = \"regression\"\n\
+             [network]\nhidden = [6, 4]\n[train]\nepochs = 3\n[[rule]]\nname = \"small\"\ntext = \"0 <= y <= 0.0001\"\n"
+        );
+        fs::write(dir.path().join("r.toml"), toml).unwrap();
+        let report = json(dir.path(), 0, &["train", "r.toml", "--out", "run", "--json", "-q"]);
+        assert_eq!(report["certified"], true, "{report}");
+        // Targets are at most 5e-5: predictions are of that size, not of the size of a slack in other units.
+        assert!(report["test"]["mse"].as_f64().unwrap() < 1e-8, "{report}");
+    }
 }
 
 #[test]

@@ -104,14 +104,28 @@ impl Bounds {
                 }
             }
             for (k, node) in network.nodes.iter().enumerate() {
-                if matches!(node.op, Op::Dense { .. }) {
+                if matches!(node.op, Op::Dense { .. }) && !bounds.moving[node.from[0]] {
                     boxes.masked[k] = bounds.mask(node.from[0], &boxes, schema, region);
                 }
             }
             boxes.groups = bounds.mask(0, &boxes, schema, region).map(|m| m.groups).unwrap_or_default();
             bounds.regions.push(boxes);
         }
+        bounds.update(&vec![0.0; next]);
+        bounds.forget_hidden();
         bounds
+    }
+
+    /// Puts what the last layer reads of the hidden units at zero: nothing is known of them before the first update.
+    fn forget_hidden(&mut self) {
+        for (k, origin) in self.origins().iter().enumerate() {
+            if origin.is_none() {
+                for boxes in &mut self.regions {
+                    let value = &mut boxes.values[self.last_input];
+                    (value.m[k], value.r[k]) = (0.0, 0.0);
+                }
+            }
+        }
     }
 
     /// Recomputes the boxes for these parameters.
@@ -176,7 +190,9 @@ impl Bounds {
             let places: Vec<Option<Option<usize>>> = (0..allowed.len()).map(place).collect();
             // A level has no column only if the first is dropped; any other absence means this value is not the whole group.
             let dropped = schema.one_hot == OneHot::DropFirst;
-            let whole = places.iter().enumerate().all(|(l, p)| matches!(p, Some(Some(_))) || (p.is_none() && dropped && l == 0));
+            let some = places.iter().flatten().flatten().next().is_some();
+            let whole =
+                some && places.iter().enumerate().all(|(l, p)| matches!(p, Some(Some(_))) || (p.is_none() && dropped && l == 0));
             if !whole {
                 continue;
             }

@@ -202,16 +202,16 @@ impl Fit<'_> {
             let mean = (0..rows.x.rows).map(|r| f64::from(rows.x.row(r)[column])).sum::<f64>() / n;
             Gate { column, scale: (-mean.max(1e-6).log2().round()).exp2() as f32 }
         };
+        // In float32 a product with a denormal gate may round up to the gate itself: a real gate must stay clear of 0.
+        let clear = |f: &usize| match schema.features[*f].domain {
+            Domain::Real { lo, .. } => lo > 1e-20,
+            Domain::Integer { .. } => true,
+            Domain::Category { .. } => false,
+        };
         let refuse = |why| Err(FitError::Gate { name: self.network.gate.clone(), why });
         match self.network.gate.as_str() {
             "none" => Ok(None),
             "auto" => {
-                // In float32 a product with a denormal gate may round up to the gate itself: a real gate must stay clear of 0.
-                let clear = |f: &usize| match schema.features[*f].domain {
-                    Domain::Real { lo, .. } => lo > 1e-20,
-                    Domain::Integer { .. } => true,
-                    Domain::Category { .. } => false,
-                };
                 let works = |g: &Gate| {
                     let units = Units::raw(schema.task.outputs());
                     enforced && Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
@@ -221,7 +221,10 @@ impl Fit<'_> {
             name => match schema.feature(name) {
                 None => refuse("no feature has this name"),
                 Some(f) => match (schema.features[f].domain.range(), column(f)) {
-                    (Some((lo, _)), Some(column)) if lo >= 0.0 => Ok(Some(gate(column))),
+                    (Some((lo, _)), Some(column)) if lo >= 0.0 && clear(&f) => Ok(Some(gate(column))),
+                    (Some((lo, _)), _) if lo >= 0.0 => {
+                        refuse("a real gate must stay above 1e-20 on its domain; state a range for it, or kind = \"integer\"")
+                    }
                     _ => refuse("a gate must be a numeric feature that is never negative on its domain"),
                 },
             },

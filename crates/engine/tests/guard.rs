@@ -4,7 +4,7 @@
 use deepsade_check::{Cut, Region};
 use deepsade_engine::bounds::Bounds;
 use deepsade_engine::fit::{column_ranges, skip_columns};
-use deepsade_engine::guard::{Guard, Units};
+use deepsade_engine::guard::{Guard, How, Units};
 use deepsade_engine::judge::Judge;
 use deepsade_engine::train::{ActivationName, NetworkSettings, initial_network};
 use deepsade_net::{Activation, Network, Op};
@@ -25,7 +25,7 @@ fn schema(one_hot: OneHot) -> Schema {
         ("whole", Domain::Integer { lo: -3, hi: 16_777_216 }),
         ("two", levels(2)),
         ("five", levels(5)),
-        ("single", levels(if one_hot == OneHot::Full { 1 } else { 3 })),
+        ("single", levels(1)),
     ];
     let features = domains.map(|(name, domain)| Feature { name: name.into(), domain }).into();
     Schema { features, task: Task::Regression { targets: vec!["a".into(), "b".into()] }, one_hot }
@@ -170,7 +170,8 @@ fn a_last_layer_that_was_moved_obeys_the_rules() {
         let spec = compile(&texts, &schema).unwrap();
         let settings = NetworkSettings { hidden: vec![9, 5], ..NetworkSettings::default() };
         let network = initial_network(&column_ranges(&schema), &skip_columns(&spec), None, 2, &settings, seed);
-        let mut guard = Guard::new(&spec, &network, &Units::raw(2), 1.0).unwrap();
+        let mut guard =
+            Guard::new(&spec, &network, &Units::raw(2), How { bounds: deepsade_check::Bounds::Interval, regions: 1 }).unwrap();
         let mut moved = parameters(&network);
         for _ in 0..20 {
             // As after a step of training, a large one.

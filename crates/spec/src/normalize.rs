@@ -116,10 +116,11 @@ impl Normalizer<'_> {
                 let parts = parts.iter().map(|p| self.condition(p, truth)).collect::<Result<Vec<_>, _>>()?;
                 if matches!(condition, Bool::And(_)) == truth { Formula::and(parts) } else { Formula::or(parts) }
             }
+            // As two implications: negated, they give a cell each, and none that contradicts itself.
             Bool::Iff(a, b) => {
-                let both = Formula::and([self.condition(a, true)?, self.condition(b, truth)?]);
-                let neither = Formula::and([self.condition(a, false)?, self.condition(b, !truth)?]);
-                Formula::or([both, neither])
+                let there = Formula::or([self.condition(a, false)?, self.condition(b, truth)?]);
+                let back = Formula::or([self.condition(a, true)?, self.condition(b, !truth)?]);
+                Formula::and([there, back])
             }
         })
     }
@@ -160,16 +161,16 @@ impl Normalizer<'_> {
                 let one_will_do = matches!(piece, Piece::Max(_)) == (*factor > Rational::ZERO);
                 Ok(if one_will_do { Formula::or(parts) } else { Formula::and(parts) })
             }
+            // If the condition holds, so does the first; if not, the second.
             Piece::If(condition, yes, no) => {
-                let yes = Formula::and([self.condition(condition, true)?, with(self, yes)?]);
-                let no = Formula::and([self.condition(condition, false)?, with(self, no)?]);
-                Ok(Formula::or([yes, no]))
+                let first = Formula::or([self.condition(condition, false)?, with(self, yes)?]);
+                let second = Formula::or([self.condition(condition, true)?, with(self, no)?]);
+                Ok(Formula::and([first, second]))
             }
             Piece::Indicator(condition) => {
-                let one = with(self, &Num::constant(Rational::ONE))?;
-                let zero = with(self, &Num::default())?;
-                let yes = Formula::and([self.condition(condition, true)?, one]);
-                Ok(Formula::or([yes, Formula::and([self.condition(condition, false)?, zero])]))
+                let first = Formula::or([self.condition(condition, false)?, with(self, &Num::constant(Rational::ONE))?]);
+                let second = Formula::or([self.condition(condition, true)?, with(self, &Num::default())?]);
+                Ok(Formula::and([first, second]))
             }
         }
     }

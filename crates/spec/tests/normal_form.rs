@@ -144,7 +144,7 @@ fn prints_like_a_rule() {
         "(label[0] or label[1] or label[2]) and count(not label[0], not label[1], not label[2]) >= 2"
     );
     assert_eq!(normal(2, "label[0] => label[1]"), "not label[0] or label[1]");
-    assert_eq!(normal(3, "at['y', 0] <=> at[0, 1]"), "(at[1, 0] and at[0, 1]) or (not at[1, 0] and not at[0, 1])");
+    assert_eq!(normal(3, "at['y', 0] <=> at[0, 1]"), "(not at[1, 0] or at[0, 1]) and (at[1, 0] or not at[0, 1])");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn frame<'a>(
     // Tied to the input, the hidden units' own rounding is not in the boxes.
     let own = if kind == BoundsKind::Relational { 16.0 } else { 4.0 };
     let relative = strictness * own * (origins.len() as f64 + 8.0) / f64::from(1 << 24);
-    Ok(Frame { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 1e-30 } })
+    Ok(Frame { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 0.0 } })
 }
 
 impl Frame<'_> {
@@ -253,17 +253,19 @@ impl Frame<'_> {
         true
     }
 
-    /// Splits a rule's regions by the feature of a stuck cell that promises most: the widest one of which its atoms speak.
+    /// Splits a rule's regions by the feature of a stuck cell that promises most: the widest one of which its atoms speak. One atom
+    /// needs no case distinction between numbers; but the columns of a category that reach the last layer are boxes there, which
+    /// do not know that exactly one level is taken, so a category is branched in any case.
     fn split(&self, cuts: &mut Cuts, cell: &Cell) -> bool {
-        let free = cell.atoms.iter().filter(|a| a.free).count();
-        if free < 2 {
-            // One atom needs no case distinction: splitting would ask the same question twice.
-            return false;
-        }
         let columns = self.spec.schema.columns();
-        let mentioned = cell.atoms.iter().filter(|a| a.free).flat_map(|a| a.c.iter().map(|(k, _)| *k));
-        let features: std::collections::BTreeSet<usize> =
-            mentioned.filter_map(|k| self.origins[k]).map(|o| columns[o.column].feature).collect();
+        let several = cell.atoms.iter().filter(|a| a.free).count() > 1;
+        let mentioned = cell.atoms.iter().filter(|a| a.free && several).flat_map(|a| a.c.iter().map(|(k, _)| *k));
+        let category = |k: &usize| self.origins[*k].is_some_and(|o| columns[o.column].kind != ColumnKind::Number);
+        let features: std::collections::BTreeSet<usize> = mentioned
+            .chain((0..self.origins.len()).filter(category))
+            .filter_map(|k| self.origins[k])
+            .map(|o| columns[o.column].feature)
+            .collect();
         let Ok(whole) = Region::whole(&self.spec.schema) else { return false };
         let mut best: Option<(f64, &mut Cuts, usize, Cut)> = None;
         widest(cuts, &whole, &features, &self.spec.schema, &mut best);

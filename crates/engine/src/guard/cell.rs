@@ -65,7 +65,7 @@ pub struct Scratch {
 pub struct Margin {
     /// Share of the size.
     pub relative: f64,
-    /// Constant part.
+    /// Constant part, in units of the outputs that the atoms speak of.
     pub absolute: f64,
 }
 
@@ -112,13 +112,19 @@ impl Cell {
             let (constant, size) = self.combine(lambda, rho, v, scratch);
             let most: f64 =
                 scratch.q.iter().zip(v.m.iter().zip(&v.r)).map(|(q, (m, r))| q * f64::from(*m) + q.abs() * f64::from(*r)).sum();
-            let margin = margin.relative * size + margin.absolute;
+            let margin = margin.relative * size + margin.absolute * self.reach(lambda, rho) + 1e-30;
             let excess = most + constant + margin;
             if excess > worst.excess || excess.is_nan() {
                 worst = Slack { excess, rho, margin };
             }
         }
         worst
+    }
+
+    /// By how much the weighted sum can change if every output changes by one.
+    fn reach(&self, lambda: &[f64], rho: f64) -> f64 {
+        let atom = |(atom, l): (&Term, &f64)| l * rho * atom.a.iter().map(|(_, a)| a.abs()).sum::<f64>();
+        self.atoms.iter().zip(lambda).map(atom).sum()
     }
 
     /// q and the constant of the weighted sum, and the size of what was summed.
@@ -156,7 +162,7 @@ impl Cell {
             let (constant, size) = self.combine(&self.lambda, rho, v, scratch);
             relate(&scratch.q, &mut point);
             let most: f64 = scratch.q.iter().zip(&point).map(|(q, p)| q * p).sum();
-            let margin = margin.relative * size + margin.absolute;
+            let margin = margin.relative * size + margin.absolute * self.reach(&self.lambda, rho) + 1e-30;
             let excess = most + constant + margin;
             if excess > worst.excess || excess.is_nan() {
                 worst = Slack { excess, rho, margin };

@@ -12,7 +12,7 @@ use crate::explain::eliminate::Point;
 use crate::explain::satisfy::{Satisfiable, satisfy};
 
 /// Distances from the border, in units of the outputs, to try for.
-const SLACKS: [f64; 6] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4];
+const SLACKS: [f64; 8] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8];
 const SWEEPS: usize = 3_000;
 
 /// Finds the safe last layer of a guard, or names a cell that stays in the way.
@@ -40,10 +40,11 @@ pub(super) fn safe(guard: &mut Guard, frame: &Frame) -> Result<(), usize> {
     Err(stuck)
 }
 
-/// Empties all cells, the hidden units at zero; the boxes have not been updated yet, so they are.
+/// Empties all cells, the hidden units at zero: the boxes have not been updated yet, so they are.
 fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Result<(), usize> {
     let mut stuck = 0;
-    for _ in 0..SWEEPS {
+    let mut before = layer.to_vec();
+    for sweep in 1..=SWEEPS {
         let mut writable = Guard::layer(layer, guard.inputs, guard.outputs);
         let mut clean = true;
         for (k, cell) in guard.cells.iter_mut().enumerate() {
@@ -53,6 +54,15 @@ fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Result<(), us
         }
         if clean {
             return Ok(());
+        }
+        // Between sets that have no point in common the sweeps come to go round in a circle.
+        if sweep % 100 == 0 {
+            let moved = layer.iter().zip(&before).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let size = layer.iter().map(|a| a.abs()).fold(0.0, f32::max);
+            if moved <= 1e-4 * size {
+                break;
+            }
+            before.copy_from_slice(layer);
         }
     }
     Err(stuck)
