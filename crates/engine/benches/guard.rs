@@ -1,0 +1,245 @@
+//! Microseconds of the guard: sizes and rules enter, JSON lines leave.
+//!
+//! `cargo bench -p deepsade-engine --bench guard -- check` times the check of a candidate last layer of UC2, `-- scale` a step of
+//! the guard on wider and wider last layers, `-- candidate` prints UC2's question for another solver. Without a word: the first two.
+//! UC2's data are looked for in `$DEEPSADE_DATA` and `../shared/data`. `benches/guarantee.py` makes tables of it.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use deepsade_check::Region;
+use deepsade_engine::bounds::Bounds;
+use deepsade_engine::fit::{self, Fit, column_ranges, skip_columns};
+use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
+use deepsade_engine::guard::{Guard, Metric, Units};
+use deepsade_engine::problem::Problem;
+use deepsade_engine::train::{NetworkSettings, Silent, Stepper, initial_network};
+use deepsade_net::{Matrix, Network};
+use deepsade_spec::cells::cells;
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, Var, compile};
+
+const BLOCKS: usize = 15;
+const BLOCK_SECONDS: f64 = 0.02;
+const WIDTHS: [usize; 5] = [16, 64, 256, 1024, 4096];
+const OUTPUTS: [usize; 4] = [2, 10, 100, 1000];
+
+/// Min and median microseconds of `work` over repeated blocks.
+fn time(mut work: impl FnMut()) -> (f64, f64) {
+    let started = Instant::now();
+    let mut tries = 0;
+    while tries < 3 || started.elapsed().as_secs_f64() < BLOCK_SECONDS / 4.0 {
+        work();
+        tries += 1;
+    }
+    let count = ((BLOCK_SECONDS * f64::from(tries) / started.elapsed().as_secs_f64()) as usize).max(1);
+    let mut times: Vec<f64> = (0..BLOCKS)
+        .map(|_| {
+            let started = Instant::now();
+            (0..count).for_each(|_| work());
+            started.elapsed().as_secs_f64() * 1e6 / count as f64
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    (times[0], times[BLOCKS / 2])
+}
+
+/// UC2, trained with its rule.
+struct Loans {
+    spec: NormalSpec,
+    network: Network,
+    guard: Guard,
+    /// The rule's only cell on its region, as the guard makes it, and the region's boxes.
+    cell: Cell,
+    bounds: Bounds,
+    /// The boxes of the whole domain.
+    whole: Bounds,
+}
+
+fn loans() -> Option<Loans> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let data = std::env::var_os("DEEPSADE_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
+    if !data.join("loan_data_set.csv").exists() {
+        eprintln!("UC2 skipped: no loan_data_set.csv in $DEEPSADE_DATA or ../shared/data");
+        return None;
+    }
+    let problem = Problem::read(&root.join("examples/uc2.toml")).expect("the example can be read");
+    let (spec, loaded) = problem.load(Some(&data), &mut |_| {}).expect("the data can be read");
+    let settings = problem.data.as_ref().expect("the example names its data");
+    let rows = fit::rows(&spec, &loaded.expect("there are data"), settings, 0).expect("the rows fit");
+    let mut train = problem.train.clone();
+    train.enforce = deepsade_engine::train::Enforce::Weights;
+    let fit =
+        Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &train, seed: 0 };
+    let trained = fit.run(&rows, None, &mut Silent).expect("UC2 can be trained").trained;
+    let (mut guard, ..) = trained.guard.expect("rules are enforced");
+    // Plain distance and the safe multipliers: of one cell with one atom about outputs they are the only ones.
+    guard.begin_epoch(None);
+    let (cell, region) = only_cell(&spec);
+    let whole = Region::whole(&spec.schema).expect("the domain is bounded");
+    let bounds = Bounds::new(&trained.network, &spec.schema, &[region]);
+    let whole = Bounds::new(&trained.network, &spec.schema, &[whole]);
+    Some(Loans { spec, network: trained.network, guard, cell, bounds, whole })
+}
+
+/// The cell of a rule whose conditions on inputs only cut the region. The guard keeps its own to itself.
+fn only_cell(spec: &NormalSpec) -> (Cell, Region) {
+    let mut found = Vec::new();
+    let _ = cells(&spec.rules[0].claim.negated(), &mut |atoms| {
+        let mut region = Region::whole(&spec.schema).expect("the domain is bounded");
+        atoms.iter().for_each(|atom| region.cut(atom));
+        let term = |atom: &deepsade_spec::Atom| Term {
+            a: atom
+                .linear
+                .terms
+                .iter()
+                .filter_map(|(var, c)| if let Var::Output(j) = var { Some((*j, c.to_f64().value())) } else { None })
+                .collect(),
+            d: atom.linear.constant.to_f64().value(),
+            free: atom.linear.mentions_output(),
+            ..Term::default()
+        };
+        let atoms: Vec<Term> = atoms.iter().map(term).collect();
+        let lambda = atoms.iter().map(|a| f64::from(u8::from(a.free))).collect();
+        found.push((Cell { rule: 0, region: 0, atoms, lambda, visits: 0, rho: vec![1.0] }, region));
+        ControlFlow::<()>::Continue(())
+    });
+    assert_eq!(found.len(), 1, "UC2's rule has one cell");
+    found.remove(0)
+}
+
+fn check() {
+    let Some(Loans { network, mut guard, cell, mut bounds, .. }) = loans() else { return };
+    let mut stepper = Stepper::new(&network, 1).expect("the network was trained");
+    let last = stepper.last_range();
+    let outputs = stepper.outputs();
+    let mut parameters = stepper.parameters_mut().to_vec();
+    assert!(guard.solve(&mut parameters).moves <= 1, "the trained layer is feasible up to rounding");
+    assert_eq!(guard.solve(&mut parameters).moves, 0, "a layer that was solved for is feasible");
+    bounds.update(&parameters);
+    let margin = Margin { relative: 1e-5, absolute: 1e-30 };
+    let mut scratch = Scratch::default();
+    let report = |what: &str, (min, median): (f64, f64)| {
+        println!("{{\"part\": \"check\", \"what\": \"{what}\", \"min_us\": {min:.4}, \"median_us\": {median:.4}}}");
+    };
+    let mut candidate = parameters[last.clone()].to_vec();
+    let split = candidate.len() - outputs;
+    report(
+        "K' for given boxes (read the layer, largest value over the box)",
+        time(|| {
+            let (w, b) = black_box(&mut candidate[..]).split_at_mut(split);
+            let v = bounds.last_input(0);
+            cell.read(&Layer { w, b }, v, &mut scratch);
+            black_box(cell.slack(&cell.lambda, v, margin, &mut scratch));
+        }),
+    );
+    report("boxes of the hidden layers", time(|| bounds.update(black_box(&parameters))));
+    report(
+        "boxes and K': the guard, the layer holds",
+        time(|| assert_eq!(guard.solve(black_box(&mut parameters)).moves, 0, "feasible stays feasible")),
+    );
+    let refuse = refused(&cell);
+    let bias = last.end - outputs + refuse;
+    report(
+        "boxes and K' and a move: the guard, the layer was pushed over the border",
+        time(|| {
+            parameters[bias] -= 0.01;
+            assert!(guard.solve(black_box(&mut parameters)).moves > 0, "the step went over the border");
+        }),
+    );
+}
+
+/// The output that must win where the rule applies: the one with a negative coefficient in its negation.
+fn refused(cell: &Cell) -> usize {
+    let outputs = &cell.atoms.iter().find(|a| a.free).expect("the rule is about outputs").a;
+    outputs.iter().find(|(_, a)| *a < 0.0).expect("one score is compared with the other").0
+}
+
+fn candidate() {
+    let Some(Loans { spec, network, mut guard, cell, mut bounds, mut whole }) = loans() else { return };
+    let mut stepper = Stepper::new(&network, 1).expect("the network was trained");
+    guard.solve(stepper.parameters_mut());
+    let parameters = stepper.parameters().to_vec();
+    bounds.update(&parameters);
+    whole.update(&parameters);
+    let ends = |bounds: &Bounds, sign: f32| -> Vec<f32> {
+        let v = bounds.last_input(0);
+        v.m.iter().zip(&v.r).map(|(m, r)| m + sign * r).collect()
+    };
+    let (w, b) = stepper.last_layer_mut();
+    let w: Vec<&[f32]> = w.chunks_exact(w.len() / b.len()).collect();
+    // The skipped columns, which the premise is about, come after the hidden units.
+    let n = w[0].len();
+    let premise: Vec<usize> = (n - skip_columns(&spec).len()..n).collect();
+    println!(
+        "{}",
+        serde_json::json!({
+            "part": "candidate", "w": w, "b": b, "lo": ends(&whole, -1.0), "hi": ends(&whole, 1.0),
+            "region_hi": ends(&bounds, 1.0), "premise": premise, "refuse": refused(&cell),
+        })
+    );
+}
+
+/// `sum(y) <= x` for so many outputs, eight features in [0, 1].
+fn one_linear_rule(outputs: usize) -> NormalSpec {
+    let targets: Vec<String> = (0..outputs).map(|j| format!("y{j}")).collect();
+    let rule = RuleText { name: "sum".into(), text: format!("sum({}) <= x0", targets.join(", ")) };
+    let feature = |k: usize| Feature { name: format!("x{k}"), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
+    let schema =
+        Schema { features: (0..8).map(feature).collect(), task: Task::Regression { targets }, one_hot: OneHot::default() };
+    compile(&[rule], &schema).expect("the rule is linear")
+}
+
+fn scale() {
+    for outputs in OUTPUTS {
+        let spec = one_linear_rule(outputs);
+        for width in WIDTHS {
+            let hidden = NetworkSettings { hidden: vec![width], ..NetworkSettings::default() };
+            let network = initial_network(&column_ranges(&spec.schema), &skip_columns(&spec), None, outputs, &hidden, 1);
+            let started = Instant::now();
+            let mut guard = Guard::new(&spec, &network, &Units::raw(outputs), 1.0).expect("the rule can be met");
+            let setup_ms = started.elapsed().as_secs_f64() * 1e3;
+            let rows = 32;
+            let mut stepper = Stepper::new(&network, rows).expect("the network can be trained");
+            let x = Matrix { rows, cols: 8, data: (0..rows * 8).map(|i| (i * 7919 % 1013) as f32 / 1013.0).collect() };
+            let prepared = stepper.prepare(&x, &Matrix::zeros(rows, outputs), &vec![1.0; rows]);
+            stepper.load(&prepared, 0..rows);
+            stepper.forward();
+            let metric = Metric::new(&stepper, &guard.straight_columns());
+            guard.begin_epoch(Some(metric));
+            let parameters = stepper.parameters_mut();
+            guard.solve(parameters);
+            let (holds, _) = time(|| assert_eq!(guard.solve(black_box(&mut *parameters)).moves, 0, "feasible stays feasible"));
+            let bias = parameters.len() - outputs;
+            let mut moves = 0;
+            let mut steps = 0;
+            let (moved, _) = time(|| {
+                parameters[bias] += 0.01;
+                let solved = guard.solve(black_box(&mut *parameters));
+                assert!(solved.moves > 0 && !solved.pulled_back, "the step went over the border");
+                moves += solved.moves;
+                steps += 1;
+            });
+            let mean_moves = moves as f64 / f64::from(steps);
+            println!(
+                "{{\"part\": \"scale\", \"width\": {width}, \"outputs\": {outputs}, \"holds_us\": {holds:.3}, \
+                 \"moves_us\": {moved:.3}, \"moves\": {mean_moves:.2}, \"setup_ms\": {setup_ms:.3}}}"
+            );
+        }
+    }
+}
+
+fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let wants = |part: &str| asked.iter().any(|a| a == part) || (asked.is_empty() && part != "candidate");
+    if wants("check") {
+        check();
+    }
+    if wants("candidate") {
+        candidate();
+    }
+    if wants("scale") {
+        scale();
+    }
+}
