@@ -1,8 +1,9 @@
 //! Microseconds of the guard: sizes and rules enter, JSON lines leave.
 //!
 //! `cargo bench -p deepsade-engine --bench guard -- check` times the check of a candidate last layer of UC2, `-- scale` a step of
-//! the guard on wider and wider last layers, `-- candidate` prints UC2's question for another solver. Without a word: the first two.
-//! UC2's data are looked for in `$DEEPSADE_DATA` and `../shared/data`. `benches/guarantee.py` makes tables of it.
+//! the guard on wider and wider last layers, `-- profile` the parts of a guaranteed training step of UC1 to UC4, `-- candidate`
+//! prints UC2's question for another solver. Without a word: the first two. The data of the use cases are looked for in
+//! `$DEEPSADE_DATA` and `../shared/data`. `benches/guarantee.py` makes tables of it.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -11,11 +12,14 @@ use std::time::Instant;
 
 use deepsade_check::Region;
 use deepsade_engine::bounds::Bounds;
+use deepsade_engine::data::Dataset;
 use deepsade_engine::fit::{self, Fit, column_ranges, skip_columns};
 use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
 use deepsade_engine::guard::{Guard, Metric, Units};
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::{NetworkSettings, Silent, Stepper, initial_network};
+use deepsade_engine::train::{
+    Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained, initial_network,
+};
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, Var, compile};
@@ -45,7 +49,35 @@ fn time(mut work: impl FnMut()) -> (f64, f64) {
     (times[0], times[BLOCKS / 2])
 }
 
-/// UC2, trained with its rule.
+/// A use case, trained with its rules.
+struct Case {
+    spec: NormalSpec,
+    train: Dataset,
+    batch: usize,
+    trained: Trained,
+}
+
+/// Reads and trains a use case; `None` if there are no data.
+fn case(name: &str, file: &str, epochs: Option<usize>) -> Option<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let data = std::env::var_os("DEEPSADE_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
+    if !data.join(file).exists() {
+        eprintln!("{name} skipped: no {file} in $DEEPSADE_DATA or ../shared/data");
+        return None;
+    }
+    let problem = Problem::read(&root.join(format!("examples/{name}.toml"))).expect("the example can be read");
+    let (spec, loaded) = problem.load(Some(&data), &mut |_| {}).expect("the data can be read");
+    let settings = problem.data.as_ref().expect("the example names its data");
+    let rows = fit::rows(&spec, &loaded.expect("there are data"), settings, 0).expect("the rows fit");
+    let mut train = TrainSettings { enforce: Enforce::Weights, ..problem.train.clone() };
+    train.epochs = epochs.unwrap_or(train.epochs);
+    let fit = Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &train, seed: 0 };
+    let trained = fit.run(&rows, None, &mut Silent).expect("the use case can be trained").trained;
+    let train = rows.all.select(&rows.split.train);
+    Some(Case { spec, train, batch: problem.train.batch, trained })
+}
+
+/// UC2 and its only cell.
 struct Loans {
     spec: NormalSpec,
     network: Network,
@@ -58,21 +90,7 @@ struct Loans {
 }
 
 fn loans() -> Option<Loans> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let data = std::env::var_os("DEEPSADE_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
-    if !data.join("loan_data_set.csv").exists() {
-        eprintln!("UC2 skipped: no loan_data_set.csv in $DEEPSADE_DATA or ../shared/data");
-        return None;
-    }
-    let problem = Problem::read(&root.join("examples/uc2.toml")).expect("the example can be read");
-    let (spec, loaded) = problem.load(Some(&data), &mut |_| {}).expect("the data can be read");
-    let settings = problem.data.as_ref().expect("the example names its data");
-    let rows = fit::rows(&spec, &loaded.expect("there are data"), settings, 0).expect("the rows fit");
-    let mut train = problem.train.clone();
-    train.enforce = deepsade_engine::train::Enforce::Weights;
-    let fit =
-        Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &train, seed: 0 };
-    let trained = fit.run(&rows, None, &mut Silent).expect("UC2 can be trained").trained;
+    let Case { spec, trained, .. } = case("uc2", "loan_data_set.csv", None)?;
     let (mut guard, ..) = trained.guard.expect("rules are enforced");
     // Plain distance and the safe multipliers: of one cell with one atom about outputs they are the only ones.
     guard.begin_epoch(None);
@@ -140,11 +158,12 @@ fn check() {
         time(|| assert_eq!(guard.solve(black_box(&mut parameters)).moves, 0, "feasible stays feasible")),
     );
     let refuse = refused(&cell);
-    let bias = last.end - outputs + refuse;
+    let mut pushed = parameters[last.clone()].to_vec();
+    pushed[last.len() - outputs + refuse] -= 0.01;
     report(
         "boxes and K' and a move: the guard, the layer was pushed over the border",
         time(|| {
-            parameters[bias] -= 0.01;
+            parameters[last.clone()].copy_from_slice(&pushed);
             assert!(guard.solve(black_box(&mut parameters)).moves > 0, "the step went over the border");
         }),
     );
@@ -175,8 +194,8 @@ fn candidate() {
     println!(
         "{}",
         serde_json::json!({
-            "part": "candidate", "w": w, "b": b, "lo": ends(&whole, -1.0), "hi": ends(&whole, 1.0),
-            "region_hi": ends(&bounds, 1.0), "premise": premise, "refuse": refused(&cell),
+            "part": "candidate", "w": w, "b": b, "whole_lo": ends(&whole, -1.0), "whole_hi": ends(&whole, 1.0),
+            "region_lo": ends(&bounds, -1.0), "region_hi": ends(&bounds, 1.0), "premise": premise, "refuse": refused(&cell),
         })
     );
 }
@@ -211,11 +230,15 @@ fn scale() {
             let parameters = stepper.parameters_mut();
             guard.solve(parameters);
             let (holds, _) = time(|| assert_eq!(guard.solve(black_box(&mut *parameters)).moves, 0, "feasible stays feasible"));
-            let bias = parameters.len() - outputs;
+            // Always from the same layer: one that is pushed again and again drifts away.
+            let last = parameters.len() - (width + 1 + 1) * outputs..parameters.len();
+            let mut pushed = parameters[last.clone()].to_vec();
+            // Further than the half margin for rounding that a move leaves.
+            pushed[last.len() - outputs] += 1.0 + (width * outputs) as f32 * 1e-3;
             let mut moves = 0;
             let mut steps = 0;
             let (moved, _) = time(|| {
-                parameters[bias] += 0.01;
+                parameters[last.clone()].copy_from_slice(&pushed);
                 let solved = guard.solve(black_box(&mut *parameters));
                 assert!(solved.moves > 0 && !solved.pulled_back, "the step went over the border");
                 moves += solved.moves;
@@ -230,6 +253,63 @@ fn scale() {
     }
 }
 
+/// Microseconds of each part of a step, in the loop of `train`, for an epoch or at least 2000 steps after a training.
+fn profile(name: &str, file: &str, epochs: Option<usize>) {
+    let Some(Case { spec, train, batch, trained }) = case(name, file, epochs) else { return };
+    let loss = fit::loss(&spec.schema.task);
+    let mut stepper = Stepper::new(&trained.network, batch.max(256)).expect("the network was trained");
+    let standard = Standard::new(&train, loss, &stepper);
+    standard.to_standard(&mut stepper);
+    let prepared = stepper.prepare(&train.x, &standard.standardise(&train.y), &train.weight);
+    let started = Instant::now();
+    let mut guard = Guard::new(&spec, &trained.network, &standard.units(), 1.0).expect("the rules were enforced");
+    let setup_ms = started.elapsed().as_secs_f64() * 1e3;
+    let whole = Region::whole(&spec.schema).expect("the domain is bounded");
+    let mut bounds = Bounds::new(&trained.network, &spec.schema, &[whole]);
+    let mut optimiser = Optimiser::new(&TrainSettings::default(), stepper.parameters().len());
+    let rows = train.weight.len();
+    // Gradient, optimiser, guard, metric; the boxes of one region on top.
+    let mut spent = [0.0f64; 5];
+    let (mut steps, mut moves, mut most, mut pulled_back) = (0usize, 0usize, 0usize, 0usize);
+    let mut clock = Instant::now();
+    let mut lap = |part: usize, spent: &mut [f64; 5]| {
+        spent[part] += clock.elapsed().as_secs_f64() * 1e6;
+        clock = Instant::now();
+    };
+    while steps < 2000 {
+        let order: Vec<usize> = (0..rows).map(|r| (r * 7919 + steps) % rows).collect();
+        lap(4, &mut [0.0; 5]);
+        stepper.load(&prepared, order[..rows.min(256)].iter().copied());
+        stepper.forward();
+        guard.begin_epoch(Some(Metric::new(&stepper, &guard.straight_columns())));
+        lap(3, &mut spent);
+        for chunk in order.chunks(batch) {
+            stepper.load(&prepared, chunk.iter().copied());
+            assert!(stepper.gradient(loss).loss.is_finite(), "training does not diverge");
+            lap(0, &mut spent);
+            optimiser.begin();
+            stepper.apply(&mut optimiser, stepper.last_range());
+            stepper.apply(&mut optimiser, stepper.hidden_range());
+            lap(1, &mut spent);
+            let solved = guard.solve(stepper.parameters_mut());
+            lap(2, &mut spent);
+            bounds.update(stepper.parameters());
+            lap(4, &mut spent);
+            moves += solved.moves;
+            most = most.max(solved.moves);
+            pulled_back += usize::from(solved.pulled_back);
+            steps += 1;
+        }
+    }
+    let [gradient, update, solve, metric, boxes] = spent.map(|us| us / steps as f64);
+    println!(
+        "{{\"part\": \"profile\", \"case\": \"{name}\", \"gradient_us\": {gradient:.3}, \"update_us\": {update:.3}, \
+         \"solve_us\": {solve:.3}, \"metric_us\": {metric:.3}, \"boxes_us\": {boxes:.3}, \"steps\": {steps}, \
+         \"moves\": {:.2}, \"most_moves\": {most}, \"pulled_back\": {pulled_back}, \"setup_ms\": {setup_ms:.3}}}",
+        moves as f64 / steps as f64
+    );
+}
+
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let wants = |part: &str| asked.iter().any(|a| a == part) || (asked.is_empty() && part != "candidate");
@@ -241,5 +321,11 @@ fn main() {
     }
     if wants("scale") {
         scale();
+    }
+    if asked.iter().any(|a| a == "profile") {
+        profile("uc1", "expense_prediction.csv.gz", None);
+        profile("uc2", "loan_data_set.csv", None);
+        profile("uc3", "uc3_equiv_music_data.csv", None);
+        profile("uc4", "train-images-idx3-ubyte.gz", Some(1));
     }
 }
