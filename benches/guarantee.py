@@ -60,8 +60,9 @@ def verdict(value, goal):
 class Bench:
     """The two binaries and a folder for what they write."""
 
-    def __init__(self, folder, repeats, seeds):
+    def __init__(self, folder, wanted, repeats, seeds):
         self.folder = pathlib.Path(folder)
+        self.wanted = wanted
         self.repeats = repeats
         self.seeds = seeds
         subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
@@ -70,6 +71,8 @@ class Bench:
 
     def cases(self, wanted):
         for case in wanted:
+            if case not in self.wanted:
+                continue
             if (DATA / FILES[case]).exists():
                 yield case
             else:
@@ -344,6 +347,7 @@ def folds(bench):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(PARTS), help=f"parts to run, of {','.join(PARTS)}")
+    parser.add_argument("--cases", default=",".join(FILES), help="use cases of the parts ratio, torch, check and folds (default all)")
     parser.add_argument("--repeats", type=int, default=7, help="runs of each side (default 7)")
     parser.add_argument("--seeds", type=int, default=5, help="seeds of the folds (default 5)")
     arguments = parser.parse_args()
@@ -352,7 +356,7 @@ def main():
         parser.error(f"unknown part {unknown[0]!r}; choose from {', '.join(PARTS)}")
     run = {"ratio": ratio, "profile": profile, "torch": torch_part, "check": check, "z3": z3_part, "scale": scale, "folds": folds}
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(folder, max(1, arguments.repeats), max(1, arguments.seeds))
+        bench = Bench(folder, arguments.cases.split(","), max(1, arguments.repeats), max(1, arguments.seeds))
         for part in PARTS:
             if part in wanted:
                 run[part](bench)
