@@ -15,7 +15,7 @@ use deepsade_engine::bounds::Bounds;
 use deepsade_engine::data::Dataset;
 use deepsade_engine::fit::{self, Fit, column_ranges, skip_columns};
 use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
-use deepsade_engine::guard::{Guard, Metric, Units};
+use deepsade_engine::guard::{Guard, How, Metric, Units};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{
     Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained, initial_network,
@@ -30,6 +30,9 @@ const WIDTHS: [usize; 5] = [16, 64, 256, 1024, 4096];
 const OUTPUTS: [usize; 4] = [2, 10, 100, 1000];
 
 /// Min and median microseconds of `work` over repeated blocks.
+/// Intervals, one region a rule: the default.
+const HOW: How = How { bounds: deepsade_check::Bounds::Interval, regions: 1 };
+
 fn time(mut work: impl FnMut()) -> (f64, f64) {
     let started = Instant::now();
     let mut tries = 0;
@@ -148,7 +151,7 @@ fn check() {
         time(|| {
             let (w, b) = black_box(&mut candidate[..]).split_at_mut(split);
             let v = bounds.last_input(0);
-            cell.read(&Layer { w, b }, v, &mut scratch);
+            cell.read(true, &Layer { w, b }, v, &mut scratch);
             black_box(cell.slack(&cell.lambda, v, margin, &mut scratch));
         }),
     );
@@ -217,7 +220,7 @@ fn scale() {
             let hidden = NetworkSettings { hidden: vec![width], ..NetworkSettings::default() };
             let network = initial_network(&column_ranges(&spec.schema), &skip_columns(&spec), None, outputs, &hidden, 1);
             let started = Instant::now();
-            let mut guard = Guard::new(&spec, &network, &Units::raw(outputs), 1.0).expect("the rule can be met");
+            let mut guard = Guard::new(&spec, &network, &Units::raw(outputs), HOW).expect("the rule can be met");
             let setup_ms = started.elapsed().as_secs_f64() * 1e3;
             let rows = 32;
             let mut stepper = Stepper::new(&network, rows).expect("the network can be trained");
@@ -262,7 +265,7 @@ fn profile(name: &str, file: &str, epochs: Option<usize>) {
     standard.to_standard(&mut stepper);
     let prepared = stepper.prepare(&train.x, &standard.standardise(&train.y), &train.weight);
     let started = Instant::now();
-    let mut guard = Guard::new(&spec, &trained.network, &standard.units(), 1.0).expect("the rules were enforced");
+    let mut guard = Guard::new(&spec, &trained.network, &standard.units(), HOW).expect("the rules were enforced");
     let setup_ms = started.elapsed().as_secs_f64() * 1e3;
     let whole = Region::whole(&spec.schema).expect("the domain is bounded");
     let mut bounds = Bounds::new(&trained.network, &spec.schema, &[whole]);

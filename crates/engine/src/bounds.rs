@@ -280,7 +280,8 @@ fn dense(out: &mut Boxed, x: &Boxed, w: &[f32], b: &[f32], inflated: &mut Vec<f3
         #[inline(always)]
         || {
             for (i, row) in w.chunks_exact(n.max(1)).enumerate() {
-                let (middle, radius) = dot_and_abs(row, &x.m, inflated);
+                let (middle, radius) =
+                    if n < 256 { dot_and_abs::<8>(row, &x.m, inflated) } else { dot_and_abs::<32>(row, &x.m, inflated) };
                 out.m[i] = middle + b[i];
                 out.r[i] = radius + kappa * b[i].abs() + f32::MIN_POSITIVE;
             }
@@ -291,10 +292,9 @@ fn dense(out: &mut Boxed, x: &Boxed, w: &[f32], b: &[f32], inflated: &mut Vec<f3
     }
 }
 
-/// `sum w m` and `sum |w| r` in eight lanes.
+/// `sum w m` and `sum |w| r` in several lanes: long rows keep more of them busy.
 #[inline(always)]
-fn dot_and_abs(w: &[f32], m: &[f32], r: &[f32]) -> (f32, f32) {
-    const LANES: usize = 8;
+fn dot_and_abs<const LANES: usize>(w: &[f32], m: &[f32], r: &[f32]) -> (f32, f32) {
     let (mut sums, mut sizes) = ([0.0f32; LANES], [0.0f32; LANES]);
     let (w8, m8, r8) = (w.chunks_exact(LANES), m.chunks_exact(LANES), r.chunks_exact(LANES));
     let tail: (f32, f32) = w8

@@ -213,7 +213,7 @@ impl Guard {
             let v = self.bounds.last_input(cell.region);
             let (hidden, last) = parameters.split_at_mut(start);
             let mut layer = Self::layer(last, self.inputs, self.outputs);
-            cell.read(&layer, v, &mut self.scratch);
+            cell.read(false, &layer, v, &mut self.scratch);
             let (bounds, relation, region) = (&self.bounds, &mut self.relation, cell.region);
             let mut relate = |q: &[f64], point: &mut Vec<f64>| {
                 point.clear();
@@ -225,6 +225,7 @@ impl Guard {
             }
             cell.visits += 1;
             if cell.visits % PATIENCE == 1 && cell.atoms.iter().filter(|a| a.free).count() > 1 {
+                cell.read(true, &layer, v, &mut self.scratch);
                 multiplier::improve(cell, v, self.margin, &mut self.scratch);
                 slack = cell.related(v, self.margin, &mut relate, &mut self.scratch);
             }
@@ -244,7 +245,7 @@ impl Guard {
             let layer = Self::layer(last, self.inputs, self.outputs);
             return self.cells.iter().all(|cell| {
                 let v = self.bounds.last_input(cell.region);
-                cell.read(&layer, v, &mut self.scratch);
+                cell.read(false, &layer, v, &mut self.scratch);
                 let mut relate = |q: &[f64], point: &mut Vec<f64>| {
                     point.clear();
                     point.extend_from_slice(self.bounds.relate(cell.region, hidden, q, &mut self.relation));
@@ -255,7 +256,7 @@ impl Guard {
         let layer = Self::layer(parameters, self.inputs, self.outputs);
         self.cells.iter().all(|cell| {
             let v = self.bounds.last_input(cell.region);
-            cell.read(&layer, v, &mut self.scratch);
+            cell.read(false, &layer, v, &mut self.scratch);
             cell.slack(&cell.lambda, v, self.margin, &mut self.scratch).excess <= 0.0
         })
     }
@@ -317,7 +318,7 @@ fn empty_cell(
     scratch: &mut Scratch,
 ) -> bool {
     let v = bounds.last_input(cell.region);
-    cell.read(layer, v, scratch);
+    cell.read(false, layer, v, scratch);
     let mut slack = cell.slack(&cell.lambda, v, margin, scratch);
     if slack.excess <= 0.0 {
         return true;
@@ -325,6 +326,7 @@ fn empty_cell(
     cell.visits += 1;
     let fresh = metric.is_none() || cell.visits % PATIENCE == 1;
     if fresh && cell.atoms.iter().filter(|a| a.free).count() > 1 {
+        cell.read(true, layer, v, scratch);
         slack = multiplier::improve(cell, v, margin, scratch);
         if slack.excess <= 0.0 {
             return true;

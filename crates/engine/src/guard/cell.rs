@@ -81,12 +81,12 @@ pub struct Slack {
 }
 
 impl Cell {
-    /// Brings the coefficients of each atom through W into the scratch.
-    pub fn read(&self, layer: &Layer, v: &Boxed, scratch: &mut Scratch) {
+    /// Brings the coefficients of the atoms in use through W into the scratch; of all atoms if `all`.
+    pub fn read(&self, all: bool, layer: &Layer, v: &Boxed, scratch: &mut Scratch) {
         let n = v.m.len();
         scratch.p.resize_with(self.atoms.len().max(scratch.p.len()), Vec::new);
         scratch.p0.resize(self.atoms.len().max(scratch.p0.len()), (0.0, 0.0));
-        for (i, atom) in self.atoms.iter().enumerate() {
+        for (i, atom) in self.atoms.iter().enumerate().filter(|(i, _)| all || self.lambda[*i] > 0.0) {
             let p = &mut scratch.p[i];
             p.clear();
             p.resize(n, 0.0);
