@@ -313,9 +313,9 @@ fn dot_and_abs<const LANES: usize>(w: &[f32], m: &[f32], r: &[f32]) -> (f32, f32
 
 /// A category has exactly one level: its share lies between the smallest and the largest weight of an allowed one.
 fn one_hot(out: &mut Boxed, groups: &[Vec<Option<usize>>], w: &[f32], inputs: usize) {
-    for group in groups {
-        for i in 0..out.m.len() {
-            let weight = |at: &Option<usize>| at.map_or(0.0, |c| w[i * inputs + c]);
+    for (i, row) in w.chunks_exact(inputs.max(1)).enumerate() {
+        for group in groups {
+            let weight = |at: &Option<usize>| at.map_or(0.0, |c| row[c]);
             let (lo, hi) =
                 group.iter().map(weight).fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
             out.m[i] += f32::midpoint(lo, hi);
