@@ -294,6 +294,7 @@ fn dense(out: &mut Boxed, x: &Boxed, w: &[f32], b: &[f32], inflated: &mut Vec<f3
 
 /// `sum w m` and `sum |w| r` in several lanes: long rows keep more of them busy.
 #[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled with the caller's vector instructions")]
 fn dot_and_abs<const LANES: usize>(w: &[f32], m: &[f32], r: &[f32]) -> (f32, f32) {
     let (mut sums, mut sizes) = ([0.0f32; LANES], [0.0f32; LANES]);
     let (w8, m8, r8) = (w.chunks_exact(LANES), m.chunks_exact(LANES), r.chunks_exact(LANES));
