@@ -75,8 +75,8 @@ fn a_category_counts_once() {
         assert!(accepted(&judge(net, &schema, &format!("a <= {most}"), Real, one(Interval))));
         assert!(!accepted(&judge(net, &schema, &format!("a <= {most} - 1e-30"), Real, one(Interval))));
     }
-    // Cells of the negation: neither first nor not first (void); not first and a > 2; a > 5 and first; a > 5 and a > 2.
-    let choice = leaf(Interval, vec![vec![0, 1], vec![1, 0], vec![1, 0]]);
+    // Cells of the negation: first and a > 5; not first and a > 2.
+    let choice = leaf(Interval, vec![vec![0, 1], vec![0, 1]]);
     assert!(accepted(&judge(&plain, &schema, "k != 'l0' => a <= 2", Real, leaf(Interval, vec![vec![0, 1]]))));
     assert!(accepted(&judge(&plain, &schema, "a <= if k == 'l0' then 5 else 2", Real, choice.clone())));
     // Both sides of a split by level are visited; on each, only the cell of its level is left.
