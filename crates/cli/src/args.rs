@@ -115,6 +115,9 @@ pub struct CheckArgs {
     /// The certificate [default: DIR/certificate.json]
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
+    /// Accept a proof for exact real arithmetic, which says nothing about float32
+    #[arg(long)]
+    pub real: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,

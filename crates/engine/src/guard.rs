@@ -146,6 +146,12 @@ impl Guard {
         blend(&mut parameters[start..], &self.safe(), &present, share);
     }
 
+    /// The same guard with independent boxes instead of linear bounds.
+    #[must_use]
+    pub fn with_intervals(&self) -> Self {
+        Self { kind: BoundsKind::Interval, ..self.clone() }
+    }
+
     /// The safe last layer: weights row by row, then the bias.
     pub fn safe(&self) -> Vec<f32> {
         self.safe.w.iter().chain(&self.safe.b).copied().collect()

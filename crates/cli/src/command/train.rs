@@ -192,7 +192,7 @@ impl Done {
                 if let Some(gate) = &self.fitted.gate {
                     out.push(format!("The outputs are gated by {gate}, with which the rules scale."));
                 }
-                out.push(format!("Rules enforced for every input: {breaking}."));
+                out.push(format!("Rules enforced in training: {breaking}."));
                 out.push(check::in_words(verdict));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),

@@ -7,7 +7,7 @@
 use crate::train::Stepper;
 
 /// Added to the diagonal, as a share of its mean: features that hardly vary in the data are not free to move.
-const RIDGE: f64 = 0.02;
+const RIDGE: f64 = 0.2;
 
 /// The inverse of M.
 #[derive(Debug, Clone, Default)]
