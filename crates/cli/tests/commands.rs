@@ -223,6 +223,17 @@ fn check_accepts_what_train_wrote_and_nothing_else() {
     let shown = expect(dir.path(), 1, &[&["check"], &model[..], &["--certificate", "cut.json"]].concat());
     assert!(shown.contains("REJECTED at rule \"poor\", region root, cell"), "{shown}");
 
+    // A proof for real numbers is not one for float32, and a stated domain must be covered.
+    fs::write(&cut, text.replace("\"float32\"", "\"real\"")).unwrap();
+    let shown = expect(dir.path(), 1, &[&["check"], &model[..], &["--certificate", "cut.json"]].concat());
+    assert!(shown.contains("REJECTED at arithmetic"), "{shown}");
+    expect(dir.path(), 0, &[&["check"], &model[..], &["--certificate", "cut.json", "--real"]].concat());
+    let wider = fs::read_to_string(dir.path().join("run/rules.toml")).unwrap()
+        + "\n[features.income]\nrange = [-5, 1000]\nkind = \"real\"\n";
+    fs::write(dir.path().join("wider.toml"), wider).unwrap();
+    let shown = expect(dir.path(), 1, &["check", "run", "--rules", "wider.toml"]);
+    assert!(shown.contains("REJECTED at domain") && shown.contains("'income'"), "{shown}");
+
     // Another rule file, another model: the hashes do not fit.
     let rules = fs::read_to_string(dir.path().join("run/rules.toml")).unwrap().replace("income < 20", "income < 21");
     fs::write(dir.path().join("run/rules.toml"), rules).unwrap();
