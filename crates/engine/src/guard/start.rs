@@ -18,10 +18,9 @@ const SWEEPS: usize = 3_000;
 /// Finds the safe last layer of a guard, or names a cell that stays in the way.
 pub(super) fn safe(guard: &mut Guard, frame: &Frame) -> Result<(), usize> {
     let size = guard.inputs * guard.outputs;
-    let guess = guess(guard, frame);
     let mut stuck = 0;
     for slack in SLACKS {
-        for start in [Some(vec![0.0; guard.outputs]), guess.clone()].into_iter().flatten() {
+        for start in [Some(vec![0.0; guard.outputs]), guess(guard, frame, slack)].into_iter().flatten() {
             let mut layer = vec![0.0f32; size];
             layer.extend(start.iter().map(|v| *v as f32));
             choose_atoms(guard, &layer[size..]);
@@ -85,10 +84,34 @@ fn choose_atoms(guard: &mut Guard, b: &[f32]) {
     }
 }
 
-/// Outputs that obey every rule in the middle of the domain, in training units.
-fn guess(guard: &Guard, frame: &Frame) -> Option<Vec<f64>> {
+/// The formula with every atom about outputs tightened by `slack` in units of the outputs: what satisfies it keeps that distance.
+fn tightened(formula: &Formula, slack: f64, frame: &Frame) -> Formula {
+    match formula {
+        Formula::True | Formula::False => formula.clone(),
+        Formula::And(parts) => Formula::and(parts.iter().map(|p| tightened(p, slack, frame))),
+        Formula::Or(parts) => Formula::or(parts.iter().map(|p| tightened(p, slack, frame))),
+        Formula::Threshold(t) => {
+            let terms = t.terms.iter().map(|(w, p)| (w.clone(), tightened(p, slack, frame))).collect();
+            Formula::threshold(terms, t.bound.clone(), t.strict)
+        }
+        Formula::Atom(atom) => {
+            let reach = |(var, c): (&Var, &Rational)| match var {
+                Var::Output(j) => c.to_f64().value().abs() * frame.units.scale[*j],
+                _ => 0.0,
+            };
+            let distance = slack * atom.linear.terms.iter().map(reach).sum::<f64>();
+            let mut atom = atom.clone();
+            atom.linear.constant -= Rational::try_from(distance).unwrap_or_default();
+            Formula::Atom(atom)
+        }
+    }
+}
+
+/// Outputs that obey every rule in the middle of the domain, at a distance from the border, in training units.
+fn guess(guard: &Guard, frame: &Frame, slack: f64) -> Option<Vec<f64>> {
     let chosen = frame.spec.rules.iter().filter(|r| guard.rules.contains(&r.name));
-    let claims: Vec<&Formula> = chosen.map(|r| &r.claim).collect();
+    let claims: Vec<Formula> = chosen.map(|r| tightened(&r.claim, slack, frame)).collect();
+    let claims: Vec<&Formula> = claims.iter().collect();
     let schema = &frame.spec.schema;
     let mut middle = Point::new();
     for (f, feature) in schema.features.iter().enumerate() {
