@@ -252,7 +252,9 @@ fn rules_that_no_last_layer_can_meet_are_named_before_training() {
     let head = "[data]\nfile = \"d.csv\"\ntargets = [\"y\"]\n[task]\nkind = \"regression\"\n[train]\nepochs = 2\n";
     // An equality leaves no margin; the rule beside it is not to blame.
     fs::write(dir.path().join("r.toml"), format!("{head}{}{}", rule("loose", "y <= 200"), rule("exact", "y == 2 * x"))).unwrap();
-    let error = refusal(dir.path(), &["train", "r.toml", "--out", "run"]);
+    let output = deepsade(dir.path(), &["train", "r.toml", "--out", "run"]);
+    assert_eq!(output.status.code(), Some(1), "a finding");
+    let error = stderr(&output);
     assert!(error.contains("no last layer satisfies 'exact'") && error.contains("abs(a - b)"), "{error}");
     fs::write(dir.path().join("t.toml"), format!("{head}{}", rule("near", "abs(y - 2 * x) <= 0.5"))).unwrap();
     let report = json(dir.path(), 0, &["train", "t.toml", "--out", "run", "--json", "-q"]);

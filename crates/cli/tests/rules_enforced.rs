@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{command, deepsade, expect, json, refusal, stderr};
+use support::{command, deepsade, expect, json, stderr};
 
 const TARGETS: [&str; 11] = ["y", "w", "v", "genre", "loan", "d0", "d1", "d2", "i0", "i1", "i2"];
 
@@ -94,12 +94,14 @@ impl Case<'_> {
     }
 
     /// The message of a refusal before training.
-    fn refused(&self) -> String {
+    /// The message of a training that ends with this exit code before it began.
+    fn refused(&self, code: i32) -> String {
         let dir = tempfile::tempdir().unwrap();
         self.write(dir.path(), "epochs = 1");
-        let error = refusal(dir.path(), &["train", "rules.toml", "--out", "run", "-q"]);
+        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "-q"]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
         assert!(!dir.path().join("run/model.onnx").exists());
-        error
+        stderr(&output)
     }
 }
 
@@ -237,7 +239,7 @@ fn a_gate_that_can_not_be_one_is_refused() {
         [("z", "never negative"), ("c", "numeric feature"), ("zz", "no feature has this name"), ("k", "must stay above 1e-20")]
     {
         let network = format!("gate = \"{gate}\"");
-        let error = Case { network: &network, rules: &["v <= s"], ..GATED }.refused();
+        let error = Case { network: &network, rules: &["v <= s"], ..GATED }.refused(2);
         assert!(error.contains(why) && error.contains(gate), "{error}");
     }
 }
@@ -331,7 +333,7 @@ fn a_category_of_one_level_and_small_targets_hold() {
 fn rules_without_a_margin_are_refused_with_advice() {
     for network in ["hidden = [6, 4]", "hidden = []"] {
         for rules in [&["y == x"][..], &["y <= w", "y == x"]] {
-            let error = Case { network, rules, ..REGRESSION }.refused();
+            let error = Case { network, rules, ..REGRESSION }.refused(1);
             let rule = format!("'rule {}'", rules.len() - 1);
             assert!(error.contains(&rule) && error.contains("abs(a - b) <= 0.001"), "{error}");
         }

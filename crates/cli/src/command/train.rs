@@ -11,10 +11,11 @@ use deepsade_check::Verdict;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
 use deepsade_engine::explain::audit;
-use deepsade_engine::fit::{self, Fit, Fitted};
+use deepsade_engine::fit::{self, Fit, FitError, Fitted};
+use deepsade_engine::guard::GuardError;
 use deepsade_engine::metrics::Metrics;
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::{Enforce, EpochRecord, Observer, StopReason};
+use deepsade_engine::train::{Enforce, EpochRecord, Observer, StopReason, TrainError};
 use deepsade_spec::NormalSpec;
 use serde_json::json;
 
@@ -30,7 +31,15 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let problem = Problem::read(&args.file)?;
     let out =
         args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str())));
-    let done = match train(&problem, &out, args)? {
+    let ended = match train(&problem, &out, args) {
+        // That the rules can't be met is what was found out, not a mistake in the input.
+        Err(error) if matches!(error.downcast_ref(), Some(FitError::Train(TrainError::Guard(GuardError::Infeasible { .. })))) => {
+            eprintln!("error: {error}");
+            return Ok(Outcome::Finding);
+        }
+        other => other?,
+    };
+    let done = match ended {
         Ended::Done(done) => *done,
         Ended::Interrupted => return Ok(Outcome::Unknown),
         Ended::Contradictory(words) => {
