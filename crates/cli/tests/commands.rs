@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::time::Duration;
 
-use support::{command, deepsade, expect, json, refusal, small_problem, stderr};
+use support::{command, deepsade, expect, json, kill_after_checkpoint, refusal, small_problem, stderr};
 
 #[test]
 fn the_demo_trains_predicts_and_fits_a_screen() {
@@ -74,16 +74,7 @@ fn a_killed_training_resumes_to_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     small_problem(dir.path(), 25_000);
     expect(dir.path(), 0, &["train", "loans.toml", "--out", "whole", "-q"]);
-    let mut child = command(dir.path(), &["train", "loans.toml", "--out", "cut", "-q"]).spawn().unwrap();
-    let checkpoint = dir.path().join("cut/checkpoint.bin");
-    let saved = (0..200).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        checkpoint.exists()
-    });
-    let still_running = child.try_wait().unwrap().is_none();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(saved && still_running, "the run is long enough to be killed after a checkpoint");
+    kill_after_checkpoint(dir.path(), "loans.toml", "cut");
     assert!(!dir.path().join("cut/model.onnx").exists());
     expect(dir.path(), 0, &["train", "loans.toml", "--out", "cut", "--resume", "-q"]);
     let read = |out: &str| fs::read(dir.path().join(out).join("model.onnx")).unwrap();

@@ -5,10 +5,9 @@ mod support;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::Value;
-use support::{command, deepsade, expect, json, stderr};
+use support::{deepsade, expect, json, kill_after_checkpoint, stderr};
 
 const TARGETS: [&str; 11] = ["y", "w", "v", "genre", "loan", "d0", "d1", "d2", "i0", "i1", "i2"];
 
@@ -351,16 +350,7 @@ fn a_killed_training_under_rules_resumes_to_the_same_bytes() {
     let rules = ["0 <= y <= w", "y <= 5 or y >= 6", "c == 'a' => y + w <= 3 * x + 12", "max(y, w) <= 30"];
     Case { rules: &rules, ..REGRESSION }.write(dir.path(), "epochs = 12000\nbatch = 16\nlearning_rate = 0.001");
     expect(dir.path(), 0, &["train", "rules.toml", "--out", "whole", "-q"]);
-    let mut child = command(dir.path(), &["train", "rules.toml", "--out", "cut", "-q"]).spawn().unwrap();
-    let checkpoint = dir.path().join("cut/checkpoint.bin");
-    let saved = (0..400).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        checkpoint.exists()
-    });
-    let still_running = child.try_wait().unwrap().is_none();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(saved && still_running, "the run is long enough to be killed after a checkpoint");
+    kill_after_checkpoint(dir.path(), "rules.toml", "cut");
     expect(dir.path(), 0, &["train", "rules.toml", "--out", "cut", "--resume", "-q"]);
     for file in ["model.onnx", "certificate.json"] {
         let read = |out: &str| fs::read(dir.path().join(out).join(file)).unwrap();

@@ -70,3 +70,17 @@ pub fn data_folder() -> Option<PathBuf> {
     eprintln!("skipped: no public data files in {}; set DEEPSADE_DATA (docs/data.md)", folder.display());
     None
 }
+
+/// Trains FILE into `out` and kills the run, as with kill -9, once it has saved a checkpoint.
+pub fn kill_after_checkpoint(folder: &Path, file: &str, out: &str) {
+    let mut child = command(folder, &["train", file, "--out", out, "-q"]).spawn().unwrap();
+    let checkpoint = folder.join(out).join("checkpoint.bin");
+    let saved = (0..400).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        checkpoint.exists()
+    });
+    let still_running = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(saved && still_running, "the run is long enough to be killed after a checkpoint");
+}
