@@ -5,11 +5,12 @@
 
 use deepsade_net::enclose::ACTIVATION_ERROR;
 use deepsade_net::{Activation, Network, Op};
+use deepsade_spec::Region;
 
 use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::{Dyadic, LONG, SHORT};
+use crate::layout::Layout;
 use crate::linear::Form;
-use crate::region::{Layout, Region};
 
 /// The numbers from `lo` to `hi`.
 #[derive(Debug, Clone)]
@@ -82,7 +83,7 @@ impl Machine<'_> {
 
     /// Bounds of all values on a region that is not empty; an error where float32 may overflow.
     pub(crate) fn known(&self, region: &Region, bounds: Bounds) -> Result<Known, String> {
-        let mut known = Known { values: vec![region.columns(self.layout)], errors: vec![Vec::new()] };
+        let mut known = Known { values: vec![self.layout.intervals(region)], errors: vec![Vec::new()] };
         for (k, node) in self.network.nodes.iter().enumerate() {
             let (value, errors) = self.node(k, &known, region, bounds);
             // Dense and affine nodes are judged by the sum of their magnitudes, which no partial sum exceeds.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use deepsade_spec::Cut;
+
 use crate::json::{self, Value};
 
 /// What is claimed proved, and how: a tree of regions a rule, and multipliers that refute each cell on each leaf.
@@ -57,15 +59,6 @@ pub enum Tree {
         /// in the order of `deepsade_spec::cells::cells`; in it one number an atom.
         cells: Vec<Vec<u64>>,
     },
-}
-
-/// Where a region is split.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cut {
-    /// Below: values at most this one. Above: the others.
-    At(f32),
-    /// Below: these levels of a category, in ascending order. Above: the others.
-    Levels(Vec<usize>),
 }
 
 /// How the network is bounded on a region.

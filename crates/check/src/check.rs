@@ -7,13 +7,13 @@ use dashu::integer::IBig;
 use deepsade_net::Model;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, RuleText, Schema, Var, compile};
+use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Region, RuleText, Schema, Var, compile};
 
 use crate::bounds::{Known, Machine};
 use crate::certificate::{Arithmetic, Bounds, Certificate, Tree};
 use crate::dyadic::Dyadic;
+use crate::layout::Layout;
 use crate::linear::{Form, GateEnd};
-use crate::region::{Layout, Region};
 use crate::sha256::sha256_hex;
 
 /// What the checker says.
@@ -267,7 +267,7 @@ impl Checker<'_> {
         let machine = &self.machine;
         let back = |end: Option<&GateEnd>| machine.upper(form.clone(), known, region, bounds, end);
         let through = machine.gate_ends(region).map_or_else(|| back(None), |[lo, hi]| back(Some(&lo)).max(back(Some(&hi))));
-        let mut direct = &form.constant + &region.most(machine.layout, &form.coefficients[0]);
+        let mut direct = &form.constant + &machine.layout.most(region, &form.coefficients[0]);
         for (coefficients, values) in form.coefficients.iter().zip(&known.values).skip(1) {
             coefficients.iter().zip(values).for_each(|(a, y)| direct += &y.most(a));
         }

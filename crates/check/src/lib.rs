@@ -9,13 +9,12 @@ pub mod certificate;
 mod check;
 mod dyadic;
 mod json;
+mod layout;
 mod linear;
-mod region;
 mod sha256;
 
-pub use certificate::{Arithmetic, Bounds, Certificate, Cut, RuleProof, Tree};
+pub use certificate::{Arithmetic, Bounds, Certificate, RuleProof, Tree};
 pub use check::{Accepted, ProvedRule, Verdict, check};
-pub use region::Region;
 pub use sha256::sha256_hex;
 
 #[cfg(test)]

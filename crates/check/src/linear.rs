@@ -4,11 +4,11 @@
 //! interval. What reaches the input is maximised there, together with what the form said about the input itself.
 
 use deepsade_net::{Activation, Op};
+use deepsade_spec::Region;
 
 use crate::bounds::{Interval, Known, Machine};
 use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::{Dyadic, LONG, SHORT};
-use crate::region::Region;
 
 /// `sum of coefficient * value + constant`; an empty list stands for zeros. Value 0, the input, always has its list.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl Machine<'_> {
             self.step_back(k, &a, &mut form, known, bounds, gate);
             form.constant = form.constant.up(LONG);
         }
-        &form.constant + &region.most(self.layout, &form.coefficients[0])
+        &form.constant + &self.layout.most(region, &form.coefficients[0])
     }
 
     /// Replaces `a . value k` by terms of earlier values that are at least as large.
@@ -161,7 +161,9 @@ impl Machine<'_> {
         let factor = self.network.nodes.get(self.network.nodes[value - 1].from[1].checked_sub(1)?)?;
         let (Op::Select(columns), [0]) = (&factor.op, factor.from.as_slice()) else { return None };
         let column = *columns.first()?;
-        let (ends, whole) = region.ends(self.layout.number(column)?)?;
+        let feature = self.layout.number(column)?;
+        let ((lo, hi), whole) = (region.range(feature)?, region.whole_numbers(feature));
+        let ends = [lo, hi].map(Dyadic::float);
         let size = ends[0].abs().max(ends[1].abs());
         let one_sided = !ends[0].is_negative() || !ends[1].is_positive();
         Some(ends.map(|at| GateEnd { value, column, at, size: size.clone(), one_sided, whole }))

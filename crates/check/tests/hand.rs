@@ -3,8 +3,9 @@
 mod common;
 
 use common::{accepted, act, certificate, dense, leaf, model, rule};
-use deepsade_check::{Arithmetic, Bounds, Cut, Tree, Verdict, check};
+use deepsade_check::{Arithmetic, Bounds, Tree, Verdict, check};
 use deepsade_net::{Activation, Network, Node, Op};
+use deepsade_spec::Cut;
 use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task};
 
 fn schema(features: &[(&str, Domain)], targets: &[&str]) -> Schema {

@@ -3,8 +3,9 @@
 mod common;
 
 use common::{Rng, Runtime, accepted, act, certificate, dense, holds, leaf, model, point, row, rule};
-use deepsade_check::{Arithmetic, Bounds, Certificate, Cut, Tree, Verdict, check};
+use deepsade_check::{Arithmetic, Bounds, Certificate, Tree, Verdict, check};
 use deepsade_net::{Activation, Model, Network, Node, Op};
+use deepsade_spec::Cut;
 use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 
 fn schema() -> Schema {

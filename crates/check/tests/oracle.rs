@@ -3,8 +3,9 @@
 mod common;
 
 use common::{Rng, Runtime, act, dense, holds, leaf, model, point, prove, row, rule};
-use deepsade_check::{Arithmetic, Bounds, Cut, Tree};
+use deepsade_check::{Arithmetic, Bounds, Tree};
 use deepsade_net::{Activation, Network, Node, Op};
+use deepsade_spec::Cut;
 use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 
 fn schema(rng: &mut Rng) -> Schema {

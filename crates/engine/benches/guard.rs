@@ -10,7 +10,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use deepsade_check::Region;
 use deepsade_engine::bounds::Bounds;
 use deepsade_engine::data::Dataset;
 use deepsade_engine::fit::{self, Fit, column_ranges, skip_columns};
@@ -21,6 +20,7 @@ use deepsade_engine::train::{
     Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained, initial_network,
 };
 use deepsade_net::{Matrix, Network};
+use deepsade_spec::Region;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, Var, compile};
 

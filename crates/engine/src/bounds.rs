@@ -6,8 +6,8 @@
 
 mod relation;
 
-use deepsade_check::Region;
 use deepsade_net::{Activation, Network, Op};
+use deepsade_spec::Region;
 use deepsade_spec::{ColumnKind, OneHot, Schema};
 
 use crate::train::vector;

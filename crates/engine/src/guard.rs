@@ -11,8 +11,9 @@ mod multiplier;
 mod start;
 mod tighten;
 
-use deepsade_check::{Bounds as BoundsKind, Certificate, Cut, Tree};
+use deepsade_check::{Bounds as BoundsKind, Certificate, Tree};
 use deepsade_net::Network;
+use deepsade_spec::Cut;
 use deepsade_spec::NormalSpec;
 use thiserror::Error;
 

@@ -1,7 +1,6 @@
 //! Whatever a network computes in float32, in any order of summation, lies in the boxes by which its last layer is guarded; and a
 //! last layer that the guard has moved obeys the rules.
 
-use deepsade_check::{Cut, Region};
 use deepsade_engine::bounds::Bounds;
 use deepsade_engine::fit::{column_ranges, skip_columns};
 use deepsade_engine::guard::{Guard, How, Units};
@@ -9,6 +8,7 @@ use deepsade_engine::judge::Judge;
 use deepsade_engine::train::{ActivationName, NetworkSettings, initial_network};
 use deepsade_net::{Activation, Network, Op};
 use deepsade_spec::{ColumnKind, Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+use deepsade_spec::{Cut, Region};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -15,6 +15,7 @@ pub mod linear;
 pub mod normalize;
 pub mod parse;
 pub mod print;
+pub mod region;
 pub mod schema;
 pub mod typed;
 
@@ -23,6 +24,7 @@ pub use error::{RuleError, RuleErrorKind, Span, nearest};
 pub use formula::{Atom, Formula, Threshold};
 pub use linear::{Linear, Var};
 pub use normalize::{NormalRule, NormalSpec};
+pub use region::{Cut, Region};
 pub use schema::{Column, ColumnKind, Domain, Feature, OneHot, Schema, Task};
 pub use typed::TypedSpec;
 

@@ -2,9 +2,9 @@ use super::{Interval, Machine};
 use crate::certificate::{Arithmetic, Bounds};
 use crate::common::{Rng, Runtime, act, dense, point, row};
 use crate::dyadic::Dyadic;
-use crate::region::{Layout, Region};
+use crate::layout::Layout;
 use deepsade_net::{Activation, Network, Node, Op};
-use deepsade_spec::{Domain, Feature, OneHot, Schema, Task};
+use deepsade_spec::{Domain, Feature, OneHot, Region, Schema, Task};
 
 fn schema(scale: f32, reals: usize) -> Schema {
     let domain = |k: usize| match k % 4 {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use deepsade_check::{Bounds as BoundsKind, Cut, Region};
+use deepsade_check::Bounds as BoundsKind;
 use deepsade_net::{Network, Op};
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, ColumnKind, NormalSpec, Schema, Var};
+use deepsade_spec::{Cut, Region};
 
 use super::cell::{Cell, Margin, Scratch, Term};
 use super::{Guard, GuardError, How, Regions, start};

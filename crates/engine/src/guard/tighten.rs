@@ -3,9 +3,9 @@
 //! Of all features that a region leaves open, the one is cut whose two halves have the smallest boxes: what counts is the larger
 //! of the two sums of radii, with the network as it is initialised.
 
-use deepsade_check::{Cut, Region};
 use deepsade_net::Op;
 use deepsade_spec::cells::cells;
+use deepsade_spec::{Cut, Region};
 use std::ops::ControlFlow;
 
 use super::build::{Cuts, Frame};

@@ -1,8 +1,7 @@
-use super::{Layout, Region, number, place};
-use crate::certificate::Cut;
+use super::Layout;
 use crate::common::{Rng, point};
 use crate::dyadic::Dyadic;
-use deepsade_spec::{Atom, Domain, Feature, Linear, OneHot, Rational, Schema, Task, Var};
+use deepsade_spec::{Atom, Cut, Domain, Feature, Linear, OneHot, Rational, Region, Schema, Task, Var};
 
 fn schema() -> Schema {
     let feature = |name: &str, domain| Feature { name: name.into(), domain };
@@ -14,26 +13,6 @@ fn schema() -> Schema {
         ],
         task: Task::Regression { targets: vec!["a".into()] },
         one_hot: OneHot::DropFirst,
-    }
-}
-
-impl Region {
-    fn contains(&self, point: &[f32]) -> bool {
-        self.0.iter().zip(point).all(|(set, x)| match set {
-            super::Set::Number { real, lo, hi } => (number(*real, *lo)..=number(*real, *hi)).contains(&f64::from(*x)),
-            super::Set::Levels(allowed) => allowed[*x as usize],
-        })
-    }
-}
-
-#[test]
-fn places_follow_the_order_of_floats() {
-    let mut x = f32::MIN;
-    assert_eq!(number(true, place(x)), f64::from(x));
-    for x0 in [-1.0, -1e-45, -0.0, 0.0, 1e-45, f32::MIN_POSITIVE, 1.0, 3e38] {
-        assert!(place(x) <= place(x0) && number(true, place(x0)) == f64::from(x0));
-        assert_eq!(place(f32::next_up(x0)), place(x0) + 1);
-        x = x0;
     }
 }
 
@@ -96,7 +75,7 @@ fn the_largest_value_is_reached_and_not_passed() {
         for _ in 0..200 {
             let coefficients: Vec<f32> = (0..layout.width()).map(|_| rng.weight()).collect();
             let dyadic: Vec<Dyadic> = coefficients.iter().map(|c| Dyadic::from(*c)).collect();
-            let most = region.most(&layout, &dyadic);
+            let most = layout.most(&region, &dyadic);
             let mut best = Dyadic::int(-1000);
             for corner in 0..12 {
                 let x = [[-2.0, 3.0][corner % 2], [-3.0, 4.0][corner / 2 % 2], (corner / 4) as f32];

@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deepsade_spec::{Atom, ColumnKind, Domain, Feature, Rational, Schema, Var};
-
-use crate::bounds::Interval;
-use crate::certificate::Cut;
-use crate::dyadic::Dyadic;
+use crate::{Atom, Domain, Feature, Rational, Schema, Var};
 
 /// A product of one set a feature. Empty as soon as one of them is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,45 +16,13 @@ enum Set {
     Levels(Vec<bool>),
 }
 
-/// Where the features stand among the network's columns.
-pub(crate) struct Layout {
-    /// First column of each feature.
-    first: Vec<usize>,
-    /// Feature and kind of each column.
-    columns: Vec<(usize, ColumnKind)>,
-    /// 1 if the first level of a category has no column.
-    dropped: usize,
-}
-
-impl Layout {
-    pub(crate) fn new(schema: &Schema) -> Self {
-        let columns: Vec<_> = schema.columns().iter().map(|c| (c.feature, c.kind)).collect();
-        let first = (0..schema.features.len()).map(|f| columns.partition_point(|(feature, _)| *feature < f)).collect();
-        Self { first, columns, dropped: usize::from(schema.one_hot == deepsade_spec::OneHot::DropFirst) }
-    }
-
-    pub(crate) fn width(&self) -> usize {
-        self.columns.len()
-    }
-
-    /// The feature of a column that holds a number.
-    pub(crate) fn number(&self, column: usize) -> Option<usize> {
-        self.columns.get(column).filter(|(_, kind)| *kind == ColumnKind::Number).map(|(f, _)| *f)
-    }
-
-    /// Adds `c * var` to a linear form over columns and a constant. A level without a column is 1 minus the others of its feature.
-    pub(crate) fn add(&self, var: Var, c: &Dyadic, columns: &mut [Dyadic], constant: &mut Dyadic) {
-        match var {
-            Var::Output(_) => {}
-            Var::Feature(f) => columns[self.first[f]] += c,
-            Var::Level(f, l) if l >= self.dropped => columns[self.first[f] + l - self.dropped] += c,
-            Var::Level(f, _) => {
-                *constant += c;
-                let others = columns.iter_mut().zip(&self.columns).filter(|(_, (feature, _))| *feature == f);
-                others.for_each(|(column, _)| *column += &-c);
-            }
-        }
-    }
+/// Where a region is split.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cut {
+    /// Below: values at most this one. Above: the others.
+    At(f32),
+    /// Below: these levels of a category, in ascending order. Above: the others.
+    Levels(Vec<usize>),
 }
 
 /// The place of a float32 among all of them.
@@ -175,49 +139,20 @@ impl Region {
         }
     }
 
-    /// Smallest and largest number of a numeric feature, and whether it is a whole number; the region is not empty.
-    pub(crate) fn ends(&self, feature: usize) -> Option<([Dyadic; 2], bool)> {
-        match self.0.get(feature)? {
-            Set::Number { real, lo, hi } => Some(([*lo, *hi].map(|k| Dyadic::float(number(*real, k))), !real)),
-            Set::Levels(_) => None,
-        }
+    /// Whether a numeric feature takes whole numbers only.
+    pub fn whole_numbers(&self, feature: usize) -> bool {
+        matches!(self.0.get(feature), Some(Set::Number { real: false, .. }))
     }
 
-    /// The interval of every column of the input; the region is not empty.
-    pub(crate) fn columns(&self, layout: &Layout) -> Vec<Interval> {
-        let column = |&(f, kind): &(usize, ColumnKind)| {
-            let [lo, hi] = match (&self.0[f], kind) {
-                (Set::Number { real, lo, hi }, _) => [number(*real, *lo), number(*real, *hi)],
-                (Set::Levels(allowed), ColumnKind::Level(l)) if !allowed[l] => [0.0, 0.0],
-                (Set::Levels(allowed), _) if allowed.iter().filter(|a| **a).count() == 1 => [1.0, 1.0],
-                (Set::Levels(_), _) => [0.0, 1.0],
-            };
-            Interval { lo: Dyadic::float(lo), hi: Dyadic::float(hi) }
-        };
-        layout.columns.iter().map(column).collect()
-    }
-
-    /// The largest value of a linear form over the columns: features vary independently, and a category has exactly one level, so
-    /// its columns contribute the largest coefficient of an allowed level (0 for the level without a column).
-    pub(crate) fn most(&self, layout: &Layout, coefficients: &[Dyadic]) -> Dyadic {
-        let mut sum = Dyadic::default();
-        for (set, first) in self.0.iter().zip(&layout.first) {
-            match set {
+    /// Whether a point is in it: a number or the index of a level a feature.
+    pub fn contains(&self, point: &[f32]) -> bool {
+        self.0.len() == point.len()
+            && self.0.iter().zip(point).all(|(set, &x)| match set {
                 Set::Number { real, lo, hi } => {
-                    let c = &coefficients[*first];
-                    let end = if c.is_negative() { *lo } else { *hi };
-                    sum.add_product(c, &Dyadic::float(number(*real, end)));
+                    (number(*real, *lo)..=number(*real, *hi)).contains(&f64::from(x)) && (*real || x.fract() == 0.0)
                 }
-                Set::Levels(allowed) => {
-                    let zero = Dyadic::default();
-                    let level = |l: usize| l.checked_sub(layout.dropped).map_or(&zero, |l| &coefficients[first + l]);
-                    if let Some(largest) = (0..allowed.len()).filter(|l| allowed[*l]).map(level).max() {
-                        sum += largest;
-                    }
-                }
-            }
-        }
-        sum
+                Set::Levels(allowed) => x >= 0.0 && x.fract() == 0.0 && allowed.get(x as usize) == Some(&true),
+            })
     }
 }
 

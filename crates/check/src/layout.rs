@@ -1,0 +1,82 @@
+//! Where a schema's features stand among the network's columns, and what a region says about the columns.
+
+use deepsade_spec::{ColumnKind, OneHot, Region, Schema, Var};
+
+use crate::bounds::Interval;
+use crate::dyadic::Dyadic;
+
+/// Where the features stand among the network's columns.
+pub(crate) struct Layout {
+    /// First column of each feature.
+    first: Vec<usize>,
+    /// Feature and kind of each column.
+    columns: Vec<(usize, ColumnKind)>,
+    /// 1 if the first level of a category has no column.
+    dropped: usize,
+}
+
+impl Layout {
+    pub(crate) fn new(schema: &Schema) -> Self {
+        let columns: Vec<_> = schema.columns().iter().map(|c| (c.feature, c.kind)).collect();
+        let first = (0..schema.features.len()).map(|f| columns.partition_point(|(feature, _)| *feature < f)).collect();
+        Self { first, columns, dropped: usize::from(schema.one_hot == OneHot::DropFirst) }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The feature of a column that holds a number.
+    pub(crate) fn number(&self, column: usize) -> Option<usize> {
+        self.columns.get(column).filter(|(_, kind)| *kind == ColumnKind::Number).map(|(f, _)| *f)
+    }
+
+    /// Adds `c * var` to a linear form over columns and a constant. A level without a column is 1 minus the others of its feature.
+    pub(crate) fn add(&self, var: Var, c: &Dyadic, columns: &mut [Dyadic], constant: &mut Dyadic) {
+        match var {
+            Var::Output(_) => {}
+            Var::Feature(f) => columns[self.first[f]] += c,
+            Var::Level(f, l) if l >= self.dropped => columns[self.first[f] + l - self.dropped] += c,
+            Var::Level(f, _) => {
+                *constant += c;
+                let others = columns.iter_mut().zip(&self.columns).filter(|(_, (feature, _))| *feature == f);
+                others.for_each(|(column, _)| *column += &-c);
+            }
+        }
+    }
+    /// The interval of every column of the input; the region is not empty.
+    pub(crate) fn intervals(&self, region: &Region) -> Vec<Interval> {
+        let column = |&(f, kind): &(usize, ColumnKind)| {
+            let (lo, hi) = match (region.range(f), region.levels(f), kind) {
+                (Some(range), ..) => range,
+                (_, Some(allowed), ColumnKind::Level(l)) if !allowed[l] => (0.0, 0.0),
+                (_, Some(allowed), _) if allowed.iter().filter(|a| **a).count() == 1 => (1.0, 1.0),
+                _ => (0.0, 1.0),
+            };
+            Interval { lo: Dyadic::float(lo), hi: Dyadic::float(hi) }
+        };
+        self.columns.iter().map(column).collect()
+    }
+
+    /// The largest value of a linear form over the columns: features vary independently, and a category has exactly one level, so
+    /// its columns contribute the largest coefficient of an allowed level (0 for the level without a column).
+    pub(crate) fn most(&self, region: &Region, coefficients: &[Dyadic]) -> Dyadic {
+        let mut sum = Dyadic::default();
+        for (f, &first) in self.first.iter().enumerate() {
+            if let Some((lo, hi)) = region.range(f) {
+                let c = &coefficients[first];
+                sum.add_product(c, &Dyadic::float(if c.is_negative() { lo } else { hi }));
+            } else if let Some(allowed) = region.levels(f) {
+                let zero = Dyadic::default();
+                let level = |l: usize| l.checked_sub(self.dropped).map_or(&zero, |l| &coefficients[first + l]);
+                if let Some(largest) = (0..allowed.len()).filter(|l| allowed[*l]).map(level).max() {
+                    sum += largest;
+                }
+            }
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests;
