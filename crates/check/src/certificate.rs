@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use deepsade_spec::Cut;
-
-use crate::json::{self, Value};
+use deepsade_spec::json::{self, Value};
 
 /// What is claimed proved, and how: a tree of regions a rule, and multipliers that refute each cell on each leaf.
 #[derive(Debug, Clone, PartialEq)]

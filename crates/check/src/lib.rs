@@ -8,7 +8,6 @@ mod bounds;
 pub mod certificate;
 mod check;
 mod dyadic;
-mod json;
 mod layout;
 mod linear;
 mod sha256;

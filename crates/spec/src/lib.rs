@@ -10,6 +10,7 @@ mod compile;
 mod elaborate;
 pub mod error;
 pub mod formula;
+pub mod json;
 pub mod lex;
 pub mod linear;
 pub mod normalize;

@@ -4,12 +4,16 @@
 
 use std::collections::BTreeSet;
 
-/// A JSON value, as far as certificates need them; numbers stay text, so that each reader decides what it takes.
+/// A JSON value, as far as certificates need it; numbers stay text, so that each reader decides what it takes.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A number, as written.
     Number(String),
+    /// A string, unescaped.
     Text(String),
+    /// `[...]`.
     Array(Vec<Value>),
+    /// `{...}`, keys in the order of the text, each once.
     Object(Vec<(String, Value)>),
 }
 
@@ -17,7 +21,7 @@ pub(crate) enum Value {
 const MAX_DEPTH: usize = 256;
 
 /// The whole text as one value.
-pub(crate) fn parse(text: &str) -> Result<Value, String> {
+pub fn parse(text: &str) -> Result<Value, String> {
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(0)?;
     match reader.peek() {
@@ -179,7 +183,7 @@ impl Reader<'_> {
 }
 
 /// A string as JSON writes it.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
