@@ -130,6 +130,11 @@ impl Machine<'_> {
             }
             Op::Act(f) => x.iter().map(|x| (self.smooth(*f, x), (Dyadic::default(), Dyadic::default()))).unzip(),
             Op::Gate => x.iter().map(|x| self.product(x, &known.values[node.from[1]][0])).unzip(),
+            Op::Choose(table) => {
+                let of = |c: usize| (0..table.rows).map(move |r| Dyadic::from(table.row(r)[c]));
+                let end = |v: Option<Dyadic>| v.unwrap_or_default();
+                copied(&(0..table.cols).map(|c| Interval { lo: end(of(c).min()), hi: end(of(c).max()) }).collect::<Vec<_>>())
+            }
         }
     }
 

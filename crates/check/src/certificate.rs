@@ -58,6 +58,8 @@ pub enum Tree {
         /// in the order of `deepsade_spec::cells::cells`; in it one number an atom.
         cells: Vec<Vec<u64>>,
     },
+    /// Nothing needs bounds: the output step can only give outputs that obey the rule.
+    Decode,
 }
 
 /// How the network is bounded on a region.
@@ -161,6 +163,7 @@ impl Tree {
                 let cells: Vec<String> = cells.iter().map(|l| list(l)).collect();
                 let _ = write!(out, "{{\"bounds\":\"{}\",\"cells\":[{}]}}", bounds.name(), cells.join(","));
             }
+            Self::Decode => out.push_str("\"decode\""),
         }
     }
 }
@@ -177,6 +180,9 @@ fn rule(value: Value) -> Result<RuleProof, String> {
 fn tree(value: Value, depth: usize) -> Result<Tree, String> {
     if depth > MAX_DEPTH {
         return Err(format!("a tree is deeper than {MAX_DEPTH}"));
+    }
+    if value == Value::Text("decode".into()) {
+        return Ok(Tree::Decode);
     }
     let has = |key| matches!(&value, Value::Object(fields) if fields.iter().any(|(k, _)| k == key));
     if has("bounds") {

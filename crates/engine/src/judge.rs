@@ -88,6 +88,16 @@ impl<'a> Judge<'a> {
         y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| holds(atom, &value, binary))
     }
 
+    /// Whether encoded inputs meet a condition, exactly.
+    pub fn meets(&self, condition: &Atom, x: &[f32]) -> bool {
+        let value = |var: Var| match var {
+            Var::Feature(f) => f64::from(x[self.first[f]]),
+            Var::Level(f, l) => self.level(x, f, l),
+            Var::Output(_) => f64::NAN,
+        };
+        holds(condition, &value, binary)
+    }
+
     /// How many rows of predictions break some rule, among those that `counted` marks.
     pub fn count_breaking(&self, x: &Matrix, y: &Matrix, counted: impl Fn(usize) -> bool) -> usize {
         let breaking = |row: usize| (0..self.spec.rules.len()).any(|rule| self.breaks(rule, x.row(row), y.row(row)));
