@@ -126,7 +126,7 @@ fn nothing_accepted_with_signs_and_slopes_is_broken() {
         let bytes = model(&network, &schema);
         let sample = |rng: &mut Rng, k: usize| {
             let x = point(&schema, rng);
-            let y = Runtime { rng, flush: k % 2 == 0 }.values(&network, &row(&schema, &x)).pop().unwrap();
+            let y = Runtime { rng, flush: k.is_multiple_of(2) }.values(&network, &row(&schema, &x)).pop().unwrap();
             (x, y)
         };
         let samples: Vec<_> = (0..60).map(|k| sample(rng, k)).collect();
