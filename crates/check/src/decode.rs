@@ -1,7 +1,6 @@
 //! A model that chooses its outputs among valid sets enters, and a rule; leaves whether every set that can come out obeys it.
 //!
-//! An output is then 0 or 1 a label, or a row of a table in the graph. Nothing is asked of the network: whatever the scores are,
-//! infinite or not a number included, for inputs of the domain and others, what comes out is one of the sets.
+//! Nothing is asked of the network: whatever the scores, for inputs of the domain and others, one of the sets comes out.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +25,6 @@ impl Chosen {
         match (model.metadata.get(DECODE_KEY).map(String::as_str), model.network.nodes.last().map(|n| &n.op)) {
             (None, _) => Ok(None),
             (Some("in-graph"), Some(Op::Choose(table))) => Ok(Some(Self::Row(table.clone()))),
-            (Some("in-graph"), _) => Err("the last node of the graph does not choose a row of a table".into()),
             (Some("library"), _) => {
                 let text = model.metadata.get(SETS_KEY).ok_or_else(|| format!("no `{SETS_KEY}` in the model"))?;
                 Ok(Some(match Sets::from_json(text, spec)? {
@@ -34,7 +32,7 @@ impl Chosen {
                     sets => Self::Obeying(sets.formulas()),
                 }))
             }
-            (Some(other), _) => Err(format!("`{DECODE_KEY}` is {other:?}, neither \"in-graph\" nor \"library\"")),
+            (Some(other), _) => Err(format!("`{DECODE_KEY}` is {other:?}, but the last node does not choose a row of a table")),
         }
     }
 
@@ -84,15 +82,9 @@ fn walk(
     if id == 0 || rest == Formula::True || !seen.insert((id, text(&rest))) {
         return Ok(());
     }
-    let mut open = None;
-    rest.atoms(&mut |atom| open = open.take().or_else(|| Some(atom.clone())));
-    let ([low, high], fact) = match (id.checked_sub(2).map(|k| nodes[k]), open) {
-        (Some([level, low, high]), _) => ([low, high], &facts[level]),
-        (None, None) => return Err("a set that can come out breaks the rule".into()),
-        (None, Some(atom)) => match atom.linear.terms.keys().next() {
-            Some(Var::Output(j)) => ([1, 1], &Fact::Label(*j)),
-            _ => ([1, 1], &Fact::Condition(atom)),
-        },
+    let ([low, high], fact) = match id.checked_sub(2).map(|k| nodes[k]) {
+        Some([level, low, high]) => ([low, high], facts[level].clone()),
+        None => ([1, 1], Fact::first(&rest).ok_or("a set that can come out breaks the rule")?),
     };
     for (id, truth) in [(low, false), (high, true)] {
         walk(nodes, facts, id, fact.settled(&rest, truth), seen)?;

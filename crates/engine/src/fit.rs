@@ -174,12 +174,7 @@ pub struct Fit<'a> {
 
 impl Fit<'_> {
     /// Trains on the rows; `checkpoint` is a file and whether to go on from it.
-    pub fn run(
-        self,
-        rows: &Rows,
-        checkpoint: Option<(&Path, bool)>,
-        observer: &mut dyn Observer,
-    ) -> Result<Fitted, FitError> {
+    pub fn run(self, rows: &Rows, checkpoint: Option<(&Path, bool)>, observer: &mut dyn Observer) -> Result<Fitted, FitError> {
         let schema = &self.spec.schema;
         let Decision { means, why } = decide(self.spec, self.settings)?;
         let decoder = if let Means::Decode(decoder) = &means { Some(&**decoder) } else { None };

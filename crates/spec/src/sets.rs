@@ -64,6 +64,19 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// What the first atom of a formula asks; `None` for a constant.
+    pub fn first(formula: &Formula) -> Option<Self> {
+        let mut first = None;
+        formula.atoms(&mut |atom| {
+            first = first.take().or_else(|| match atom.linear.terms.keys().next() {
+                // Outputs sort first.
+                Some(Var::Output(j)) => Some(Self::Label(*j)),
+                _ => Some(Self::Condition(atom.clone())),
+            });
+        });
+        first
+    }
+
     /// What is left of a formula where the fact is true or false.
     pub fn settled(&self, formula: &Formula, truth: bool) -> Formula {
         match self {

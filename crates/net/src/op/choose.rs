@@ -22,14 +22,12 @@ fn first_largest(x: &[f32]) -> usize {
 
 /// Near a tie a runtime that rounds otherwise may take another row: the ball of a column holds all of its numbers.
 pub(crate) fn enclose(table: &Matrix) -> Vec<Ball> {
-    let column = |c: usize| (0..table.rows).map(move |r| f64::from(table.row(r)[c]));
-    (0..table.cols)
-        .map(|c| {
-            let (lo, hi) = column(c).fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
-            let centre = f64::midpoint(lo, hi);
-            Ball { centre, radius: (hi - centre).max(centre - lo) }
-        })
-        .collect()
+    let ball = |(lo, hi): (f32, f32)| {
+        let (lo, hi) = (f64::from(lo), f64::from(hi));
+        let centre = f64::midpoint(lo, hi);
+        Ball { centre, radius: (hi - centre).max(centre - lo) }
+    };
+    table.column_ranges().map(ball).collect()
 }
 
 #[cfg(test)]
