@@ -13,6 +13,7 @@ pub mod guard;
 pub mod inject;
 pub mod judge;
 pub mod metrics;
+pub mod nearest;
 pub mod predict;
 pub mod problem;
 pub mod train;
