@@ -6,8 +6,10 @@
 
 mod active_set;
 mod allowed;
+mod attach;
 mod head;
 
 pub use active_set::{Infeasible, Nearest, nearest};
 pub use allowed::{Allowed, AllowedError, DecodeError, Face, Place};
-pub use head::{Head, HeadError};
+pub use attach::{Attached, attach};
+pub use head::{Head, HeadError, Reason};

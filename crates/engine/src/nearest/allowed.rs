@@ -1,8 +1,7 @@
 //! Rules of a regression and an input enter; the half-spaces whose union of intersections holds the outputs that obey them leaves.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, NormalSpec, Threshold, Var};
@@ -32,7 +31,8 @@ pub struct Allowed<'a> {
     faces: Vec<Face>,
     /// Atoms about the input alone.
     conditions: Vec<Atom>,
-    pieces: Mutex<BTreeMap<Vec<bool>, Arc<Pieces>>>,
+    /// What was needed so far: the truth of the conditions, and the pieces then.
+    known: Mutex<Vec<(Vec<bool>, Arc<Pieces>)>>,
 }
 
 /// Each piece is an intersection of half-spaces, by index.
@@ -41,7 +41,8 @@ type Pieces = Vec<Vec<usize>>;
 /// An atom that mentions outputs, `a.y + x-terms + constant >= 0` with `|a| = 1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Face {
-    atom: Atom,
+    /// The atom.
+    pub atom: Atom,
     /// Coefficients of the outputs.
     pub a: Vec<f64>,
     /// Coefficients of the input variables.
@@ -54,7 +55,9 @@ pub struct Face {
 #[derive(Debug, Clone, Default)]
 pub struct Place {
     /// The offset of each face there.
-    offsets: Vec<f64>,
+    pub offsets: Vec<f64>,
+    /// Which of the pieces seen so far it has.
+    pub case: usize,
     pieces: Arc<Pieces>,
 }
 
@@ -74,7 +77,7 @@ impl<'a> Allowed<'a> {
                 }
             });
         }
-        Self { judge: Judge::new(spec), spec, faces, conditions, pieces: Mutex::default() }
+        Self { judge: Judge::new(spec), spec, faces, conditions, known: Mutex::default() }
     }
 
     /// The half-spaces.
@@ -90,17 +93,26 @@ impl<'a> Allowed<'a> {
     /// What is allowed at an encoded input.
     pub fn at(&self, x: &[f32]) -> Result<Place, AllowedError> {
         let truth: Vec<bool> = self.conditions.iter().map(|c| self.judge.condition(c, x)).collect();
-        let mut known = self.pieces.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let pieces = match known.get(&truth) {
-            Some(pieces) => pieces.clone(),
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let case = match known.iter().position(|(t, _)| *t == truth) {
+            Some(case) => case,
             None => {
                 let pieces = Arc::new(self.pieces(&truth)?);
-                known.insert(truth, pieces.clone());
-                pieces
+                known.push((truth, pieces));
+                known.len() - 1
             }
         };
         let offset = |f: &Face| f.x.iter().map(|(var, c)| c * self.judge.input(x, *var)).sum::<f64>() + f.constant;
-        Ok(Place { offsets: self.faces.iter().map(offset).collect(), pieces })
+        Ok(Place { offsets: self.faces.iter().map(offset).collect(), case, pieces: known[case].1.clone() })
+    }
+
+    /// A place from its case and offsets.
+    ///
+    /// # Panics
+    /// If [`Allowed::at`] has not met the case.
+    pub fn place(&self, case: usize, offsets: Vec<f64>) -> Place {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Place { offsets, case, pieces: known[case].1.clone() }
     }
 
     fn pieces(&self, truth: &[bool]) -> Result<Pieces, AllowedError> {
