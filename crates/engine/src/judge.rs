@@ -7,6 +7,7 @@ use deepsade_spec::{Atom, NormalSpec, OneHot, Rational, Task, Var};
 use crate::data::{Column, Dataset, Table, Value};
 
 /// Evaluates the rules of a problem on rows.
+#[derive(Debug)]
 pub struct Judge<'a> {
     spec: &'a NormalSpec,
     /// For each feature its first column; the first level of a category may have none.
@@ -84,20 +85,17 @@ impl<'a> Judge<'a> {
         y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| holds(atom, &value, binary))
     }
 
-    /// Whether an atom about the input alone holds at encoded inputs, exactly.
-    pub fn condition(&self, atom: &Atom, x: &[f32]) -> bool {
-        holds(atom, &|var| self.input(x, var), binary)
+    /// Whether encoded inputs meet a condition, exactly.
+    pub fn meets(&self, condition: &Atom, x: &[f32]) -> bool {
+        holds(condition, &|var| self.input(x, var), binary)
     }
 
-    /// The value of an input variable in an encoded row.
-    ///
-    /// # Panics
-    /// If `var` is an output.
+    /// The value of an input variable in an encoded row; not a number for an output.
     pub fn input(&self, x: &[f32], var: Var) -> f64 {
         match var {
             Var::Feature(f) => f64::from(x[self.first[f]]),
             Var::Level(f, l) => self.level(x, f, l),
-            Var::Output(_) => unreachable!("an input variable"),
+            Var::Output(_) => f64::NAN,
         }
     }
 

@@ -8,6 +8,10 @@ mod active_set;
 mod allowed;
 mod attach;
 mod head;
+mod objective;
+
+/// Metadata key of a regression: where its outputs are moved to the nearest ones that obey the rules, `"in-graph"` or `"library"`.
+pub const NEAREST_KEY: &str = "deepsade.nearest";
 
 pub use active_set::{Infeasible, Nearest, nearest};
 pub use allowed::{Allowed, AllowedError, DecodeError, Face, Place};

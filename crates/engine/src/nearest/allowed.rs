@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use deepsade_net::Matrix;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, NormalSpec, Threshold, Var};
 use thiserror::Error;
@@ -25,6 +26,7 @@ pub enum AllowedError {
 }
 
 /// What the rules allow, as a function of the input.
+#[derive(Debug)]
 pub struct Allowed<'a> {
     judge: Judge<'a>,
     spec: &'a NormalSpec,
@@ -92,7 +94,7 @@ impl<'a> Allowed<'a> {
 
     /// What is allowed at an encoded input.
     pub fn at(&self, x: &[f32]) -> Result<Place, AllowedError> {
-        let truth: Vec<bool> = self.conditions.iter().map(|c| self.judge.condition(c, x)).collect();
+        let truth: Vec<bool> = self.conditions.iter().map(|c| self.judge.meets(c, x)).collect();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let case = match known.iter().position(|(t, _)| *t == truth) {
             Some(case) => case,
@@ -104,6 +106,19 @@ impl<'a> Allowed<'a> {
         };
         let offset = |f: &Face| f.x.iter().map(|(var, c)| c * self.judge.input(x, *var)).sum::<f64>() + f.constant;
         Ok(Place { offsets: self.faces.iter().map(offset).collect(), case, pieces: known[case].1.clone() })
+    }
+
+    /// Targets with what their rows' inputs say beside them: the offset of each face, and the case.
+    pub fn beside(&self, x: &Matrix, y: &Matrix) -> Result<Matrix, AllowedError> {
+        let cols = y.cols + self.faces.len() + 1;
+        let mut wide = Matrix { rows: y.rows, cols, data: Vec::with_capacity(y.rows * cols) };
+        for r in 0..y.rows {
+            let place = self.at(x.row(r))?;
+            wide.data.extend_from_slice(y.row(r));
+            wide.data.extend(place.offsets.iter().map(|c| *c as f32));
+            wide.data.push(place.case as f32);
+        }
+        Ok(wide)
     }
 
     /// A place from its case and offsets.

@@ -7,8 +7,10 @@ use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, 
 use deepsade_net::{Model, Network, Op};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
+use deepsade_spec::sets::Place;
 use deepsade_spec::{Formula, NormalRule, NormalSpec, RuleText};
 
+use super::NEAREST_KEY;
 use super::allowed::Allowed;
 use super::head::{Head, HeadError, Reason};
 use crate::artifact::{self, ArtifactError};
@@ -37,17 +39,17 @@ pub fn attach(spec: &NormalSpec, network: &Network, gate: Option<usize>) -> Resu
     });
     let head = match head {
         Ok(head) => head,
-        Err(why) => return Ok(Attached::Library(artifact::model(spec, network.clone())?, why)),
+        Err(why) => return Ok(Attached::Library(marked(spec, network, Place::Library)?, why)),
     };
     let rules: Vec<RuleText> = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
     let mut last = None;
     for k in 0..MARGINS {
         let margin = size(&head, spec) * 2f64.powi(2 * k - 24);
         let (deployed, reasons) = with_head(&head, network, spec, margin);
-        let model = artifact::model(spec, deployed)?;
+        let model = marked(spec, &deployed, Place::InGraph)?;
         let bytes = model.to_bytes()?;
         let Some(certificate) = certificate(spec, &allowed, &reasons, &bytes) else {
-            return Ok(Attached::Library(artifact::model(spec, network.clone())?, HeadError::ManySplits));
+            return Ok(Attached::Library(marked(spec, network, Place::Library)?, HeadError::ManySplits));
         };
         let verdict = check(&bytes, &rules, &certificate.to_json());
         let accepted = matches!(verdict, Verdict::Accepted(_));
@@ -57,6 +59,12 @@ pub fn attach(spec: &NormalSpec, network: &Network, gate: Option<usize>) -> Resu
         }
     }
     Ok(last.expect("there is a margin to try"))
+}
+
+fn marked(spec: &NormalSpec, network: &Network, place: Place) -> Result<Model, ArtifactError> {
+    let mut model = artifact::model(spec, network.clone())?;
+    model.metadata.insert(NEAREST_KEY.into(), place.name().into());
+    Ok(model)
 }
 
 /// The size of the faces' offsets: what margins are measured by.

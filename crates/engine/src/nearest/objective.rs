@@ -5,10 +5,25 @@
 
 use super::allowed::Allowed;
 use crate::guard::Units;
-use crate::train::{Loss, Objective, Sum};
+use crate::train::{Loss, Objective, OutputStep, Sum};
+
+impl OutputStep for Allowed<'_> {
+    fn objective(&self, units: &Units) -> Box<dyn Objective + '_> {
+        Box::new(NearestLoss { allowed: self, units: units.clone(), moved: Vec::new(), truth: Vec::new(), active: Vec::new() })
+    }
+
+    /// The offset of each face, and the case.
+    fn side(&self) -> usize {
+        self.faces().len() + 1
+    }
+
+    fn identity(&self) -> String {
+        "nearest".into()
+    }
+}
 
 /// The loss behind the nearest outputs, and its buffers.
-pub(super) struct NearestLoss<'a> {
+struct NearestLoss<'a> {
     allowed: &'a Allowed<'a>,
     units: Units,
     moved: Vec<f32>,
@@ -16,11 +31,7 @@ pub(super) struct NearestLoss<'a> {
     active: Vec<Vec<usize>>,
 }
 
-impl<'a> NearestLoss<'a> {
-    pub(super) fn new(allowed: &'a Allowed<'a>, units: &Units) -> Self {
-        Self { allowed, units: units.clone(), moved: Vec::new(), truth: Vec::new(), active: Vec::new() }
-    }
-
+impl NearestLoss<'_> {
     /// The nearest outputs of one row, in standard units; what holds them goes into `active`.
     fn row(&self, scores: &[f32], side: &[f32], active: &mut Vec<usize>) -> Option<Vec<f64>> {
         let Units { shift, scale } = &self.units;
