@@ -26,7 +26,7 @@ use crate::judge::Judge;
 pub use attach::attach;
 use compile::{Compiler, TooLarge};
 pub use objective::OverValid;
-pub use output::Output;
+pub use output::{Output, Probabilities};
 use paths::Paths;
 
 /// Valid sets that are few enough for a table in the ONNX graph.
