@@ -5,6 +5,7 @@ use std::time::Instant;
 use std::path::{Path, PathBuf};
 
 use deepsade_net::{Matrix, Model, Network};
+use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
@@ -145,6 +146,8 @@ pub struct Fitted {
     pub means: Means,
     /// Why there.
     pub why: String,
+    /// Where outputs are chosen or moved, if they are.
+    pub place: Option<Place>,
     /// Why the outputs of a regression are moved by the library and not by the graph, if so.
     pub in_library: Option<HeadError>,
     /// Training rows that were left out because no valid label set is theirs; only decoding leaves them out.
@@ -254,8 +257,23 @@ impl Fit<'_> {
         let certify_seconds = started.elapsed().as_secs_f64();
         let score = |indices: &[usize]| rows.score(self.spec, &model, indices);
         let (train, validation, test) = (score(&rows.split.train)?, score(&rows.split.validation)?, score(&rows.split.test)?);
+        let place = decode::Output::of(&model, self.spec)?.place();
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
-        Ok(Fitted { model, proof, means, why, in_library, left_out, gate, trained, certify_seconds, train, validation, test })
+        Ok(Fitted {
+            model,
+            proof,
+            means,
+            why,
+            place,
+            in_library,
+            left_out,
+            gate,
+            trained,
+            certify_seconds,
+            train,
+            validation,
+            test,
+        })
     }
 
     /// The network to start from, up to its scores.

@@ -220,7 +220,7 @@ impl Done {
             "margins": margins,
             "enforce": self.fitted.means.name(),
             "enforce_why": self.fitted.why,
-            "decode": accepted.and_then(|a| a.decoded()).map(Place::name),
+            "decode": self.fitted.place.map(Place::name),
             "left_out": self.fitted.left_out,
             "gate": gate,
             "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
@@ -259,9 +259,19 @@ impl Done {
                             "Rules enforced in the output step, by the most likely valid label set: {breaking}{left_out}."
                         ));
                     }
+                    Means::Nearest => out.push(format!(
+                        "Rules enforced in the output step, by the nearest outputs that obey them, in the ONNX graph: {breaking}."
+                    )),
                     _ => out.push(format!("Rules enforced in training: {breaking}.")),
                 }
                 out.push(check::in_words(verdict));
+            }
+            None if let Some(why) = self.fitted.in_library => {
+                out.push(format!(
+                    "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
+                     each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
+                     outputs, and there is no certificate."
+                ));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}

@@ -73,3 +73,43 @@ impl Objective for NearestLoss<'_> {
         sum
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use deepsade_net::Matrix;
+
+    use crate::guard::Units;
+    use crate::nearest::allowed::{Allowed, tests::spec};
+    use crate::train::OutputStep;
+
+    /// `dL/ds_i = (L(s + h e_i) - L(s - h e_i)) / 2h + O(h^2)`, away from where another face begins to hold.
+    #[test]
+    fn gradients_are_central_differences() {
+        let spec = spec(&["u + v <= r", "u <= 0.1 * r or v >= 30", "c == 'q' => v >= 5"]);
+        let allowed = Allowed::new(&spec);
+        let x = Matrix { rows: 5, cols: 2, data: vec![10.0, 0.0, 10.0, 1.0, 20.0, 1.0, 50.0, 0.0, 9.0, 1.0] };
+        let y = Matrix { rows: 5, cols: 2, data: vec![0.5, 0.2, -0.3, 0.1, 0.0, 0.7, 0.9, 0.4, 0.3, 0.3] };
+        let truth = allowed.beside(&x, &y).unwrap();
+        assert_eq!(truth.cols, 2 + allowed.side());
+        let units = Units { shift: vec![1.0, 4.0], scale: vec![2.0, 9.0] };
+        let mut objective = allowed.objective(&units);
+        let weight = [1.0, 0.5, 2.0, 1.0, 1.0];
+        let scores = [3.0f32, 2.0, -1.0, -2.0, 0.3, -1.5, 4.0, 2.5, 0.1, 0.2];
+        let mut delta = [0.0; 10];
+        objective.gradient(&scores, &truth.data, &weight, 2, &mut delta);
+        let plain = crate::train::Loss::MeanSquares;
+        let mut unmoved = [0.0; 10];
+        plain.gradient(&scores, &y.data, &weight, 2, &mut unmoved);
+        assert_ne!(delta, unmoved, "some row is moved");
+        for i in 0..10 {
+            let mut at = |h: f32| {
+                let mut moved = scores;
+                moved[i] += h;
+                objective.gradient(&moved, &truth.data, &weight, 2, &mut [0.0; 10]).mean()
+            };
+            let h = 1.0 / 256.0;
+            let slope = (at(h) - at(-h)) / f64::from(2.0 * h);
+            assert!((slope - f64::from(delta[i])).abs() < 1e-4, "{i}: {slope} {}", delta[i]);
+        }
+    }
+}
