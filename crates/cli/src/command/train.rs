@@ -197,7 +197,9 @@ impl Done {
     pub fn outcome(&self) -> Outcome {
         let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
-        if rejected || diverged { Outcome::Finding } else { Outcome::Success }
+        let [train, test] = [&self.fitted.train, &self.fitted.test].map(|m| m["rows_breaking_all"]);
+        let broken = self.fitted.in_library.is_some() && train + test > 0.0;
+        if rejected || diverged || broken { Outcome::Finding } else { Outcome::Success }
     }
 
     fn json(&self) -> serde_json::Value {

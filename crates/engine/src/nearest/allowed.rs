@@ -204,9 +204,24 @@ impl<'a> Allowed<'a> {
             if !breaks(&rounded) {
                 return Ok(rounded);
             }
+            // An equality has no inside to retreat to, but one of the float32 points around it may obey it.
+            if margin == 0.0
+                && let Some(near) = neighbours(&found.y).find(|y| !breaks(y))
+            {
+                return Ok(near);
+            }
         }
         Err(DecodeError::Infeasible(Infeasible))
     }
+}
+
+/// The float32 points around a point, of up to 10 of its coordinates.
+fn neighbours(y: &[f64]) -> impl Iterator<Item = Vec<f32>> + '_ {
+    let around = |v: f64| {
+        let near = v as f32;
+        if f64::from(near) > v { [near.next_down(), near] } else { [near, near.next_up()] }
+    };
+    (0..1usize << y.len().min(10)).map(move |bits| y.iter().enumerate().map(|(j, v)| around(*v)[bits >> j.min(10) & 1]).collect())
 }
 
 /// Why a row has no valid outputs.

@@ -42,7 +42,6 @@ pub fn attach(spec: &NormalSpec, network: &Network, gate: Option<usize>) -> Resu
         Err(why) => return Ok(Attached::Library(marked(spec, network, Place::Library)?, why)),
     };
     let rules: Vec<RuleText> = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
-    let mut last = None;
     for k in 0..MARGINS {
         let margin = size(&head, spec) * 2f64.powi(2 * k - 24);
         let (deployed, reasons) = with_head(&head, network, spec, margin);
@@ -52,13 +51,11 @@ pub fn attach(spec: &NormalSpec, network: &Network, gate: Option<usize>) -> Resu
             return Ok(Attached::Library(marked(spec, network, Place::Library)?, HeadError::ManySplits));
         };
         let verdict = check(&bytes, &rules, &certificate.to_json());
-        let accepted = matches!(verdict, Verdict::Accepted(_));
-        last = Some(Attached::InGraph(model, Proof { certificate, verdict }));
-        if accepted {
-            break;
+        if matches!(verdict, Verdict::Accepted(_)) {
+            return Ok(Attached::InGraph(model, Proof { certificate, verdict }));
         }
     }
-    Ok(last.expect("there is a margin to try"))
+    Ok(Attached::Library(marked(spec, network, Place::Library)?, HeadError::NoRoom))
 }
 
 fn marked(spec: &NormalSpec, network: &Network, place: Place) -> Result<Model, ArtifactError> {
@@ -190,7 +187,7 @@ mod tests {
     #[test]
     fn what_has_none_is_left_to_the_library() {
         let rng = &mut ChaCha8Rng::seed_from_u64(8);
-        for (rules, gate) in [(&["u <= 1 or v <= 1"][..], false), (&["u <= 0.1 * r + 1"], true)] {
+        for (rules, gate) in [(&["u <= 1 or v <= 1"][..], false), (&["u <= 0.1 * r + 1"], true), (&["u == v"], false)] {
             let spec = spec(rules);
             let attached = attach(&spec, &network(rng, gate), gate.then_some(0)).unwrap();
             assert!(matches!(attached, Attached::Library(..)), "{rules:?}");

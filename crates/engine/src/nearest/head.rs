@@ -34,6 +34,9 @@ pub enum HeadError {
     /// The gate is in the way.
     #[error("the outputs are gated by a feature with which the rules don't scale")]
     Gate,
+    /// Equalities, or bounds that meet.
+    #[error("the rules leave no room for float32's rounding, such as an equality")]
+    NoRoom,
     /// A proof would be too long.
     #[error("one rule bounds too many outputs from both sides; state it as several rules")]
     ManySplits,

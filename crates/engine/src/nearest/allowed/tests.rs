@@ -63,6 +63,12 @@ fn decoded_outputs_obey_the_rules_exactly_as_float32_values() {
         let decoded = allowed.decode(&x, &y).unwrap();
         assert!((0..4).all(|rule| !judge.breaks(rule, &x, &decoded)), "{x:?} {y:?} {decoded:?}");
     }
+    let spec = self::spec(&["u == v"]);
+    let (allowed, judge) = (Allowed::new(&spec), Judge::new(&spec));
+    for _ in 0..200 {
+        let y = [rng.random::<f32>(), rng.random::<f32>() * 30.0];
+        assert!(!judge.breaks(0, &[1.0, 0.0], &allowed.decode(&[1.0, 0.0], &y).unwrap()));
+    }
     assert_eq!(allowed.decode(&[1.0, 0.0], &[f32::NAN, 0.0]), Err(DecodeError::NotFinite));
 }
 
