@@ -234,12 +234,16 @@ impl Done {
     pub fn in_words(&self) -> String {
         let Fitted { trained, test, train, validation, .. } = &self.fitted;
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
-        let mut out = vec![format!(
-            "Trained {} epochs in {:.1} s{best} ({}).",
-            trained.records.len(),
-            self.timings.train + self.timings.certify,
-            trained.stop
-        )];
+        let mut out = vec![if trained.records.is_empty() {
+            "Nothing was trained: the given network is taken as it is.".into()
+        } else {
+            format!(
+                "Trained {} epochs in {:.1} s{best} ({}).",
+                trained.records.len(),
+                self.timings.train + self.timings.certify,
+                trained.stop
+            )
+        }];
         out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules", "", "rows", "obeying"));
         for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
             let shown = if metrics["rows"] > 0.0 { scores(metrics) } else { "no row to score".into() };
