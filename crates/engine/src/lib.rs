@@ -1,7 +1,8 @@
 //! How it is found: data, training and everything that searches. Nothing here is trusted.
 //!
 //! The way through: [`problem`] reads a rule file, [`data`] its rows, [`judge`] says which rules a row breaks, [`explain`] what
-//! the rules mean, [`train`] and [`fit`] make a network, [`metrics`] and [`predict`] read its outputs, [`artifact`] its files.
+//! the rules mean, [`train`] and [`fit`] make a network, [`metrics`] and [`predict`] read its outputs, [`artifact`] its files,
+//! [`recheck`] asks the checker about them.
 
 pub mod artifact;
 pub mod bounds;
@@ -15,4 +16,5 @@ pub mod judge;
 pub mod metrics;
 pub mod predict;
 pub mod problem;
+pub mod recheck;
 pub mod train;
