@@ -58,6 +58,8 @@ pub struct Page {
     pub html: String,
     /// What the checker said; `None` for an experiment.
     pub proof: Option<Proof>,
+    /// The same in a line; empty for an experiment.
+    pub said: String,
 }
 
 /// Makes the page for a folder; `rows` is a data file whose rows can be explored.
@@ -65,7 +67,8 @@ pub fn report(dir: &Path, rows: Option<&Path>) -> Result<Page, ReportError> {
     if dir.join(run::MODEL).exists() {
         let folder = RunFolder::read(dir, rows)?;
         let html = run::page(&folder);
-        return Ok(Page { html, proof: Some(folder.proof) });
+        let said = folder.proof.in_words(folder.spec.as_ref().map_or(0, |s| s.rules.len()));
+        return Ok(Page { html, proof: Some(folder.proof), said });
     }
     if !dir.join(results::FILE).exists() {
         return Err(ReportError::Nothing { dir: dir.into() });
@@ -73,7 +76,8 @@ pub fn report(dir: &Path, rows: Option<&Path>) -> Result<Page, ReportError> {
     if rows.is_some() {
         return Err(ReportError::RowsWithoutModel { dir: dir.into() });
     }
-    Ok(Page { html: experiment::page(dir, &results::read(&dir.join(results::FILE))?), proof: None })
+    let html = experiment::page(dir, &results::read(&dir.join(results::FILE))?);
+    Ok(Page { html, proof: None, said: String::new() })
 }
 
 #[cfg(test)]

@@ -157,7 +157,10 @@ mod tests {
     fn missing_and_unknown_fields_are_no_trouble() {
         let results = file("{\"method\": \"ffn\", \"metrics\": {\"mse\": 2.5, \"adi\": null}, \"host\": \"x\"}\n\n{}\n").unwrap();
         assert_eq!(results.runs.len(), 2);
-        assert_eq!((results.runs[0].metric("mse"), results.runs[0].metric("adi"), results.runs[0].metric("none")), (Some(2.5), None, None));
+        assert_eq!(
+            (results.runs[0].metric("mse"), results.runs[0].metric("adi"), results.runs[0].metric("none")),
+            (Some(2.5), None, None)
+        );
         assert_eq!(results.methods(""), ["ffn", ""]);
     }
 

@@ -36,7 +36,7 @@ pub fn tsne(rows: &[Vec<f64>], settings: Settings) -> Vec<[f64; 2]> {
         return y;
     }
     let p = affinities(rows, settings.perplexity.min((n - 1) as f64 / 3.0).max(1.0));
-    let rate = (n as f64 / EXAGGERATION).max(50.0);
+    let rate = (n as f64 / EXAGGERATION).max(10.0);
     let (mut speed, mut gain) = (vec![[0.0f64; 2]; n], vec![[1.0f64; 2]; n]);
     let mut q = vec![0.0; n * n];
     for step in 0..settings.steps {
@@ -92,7 +92,11 @@ fn affinities(rows: &[Vec<f64>], perplexity: f64) -> Vec<f64> {
             if (entropy - perplexity.ln()).abs() < 1e-4 {
                 break;
             }
-            if entropy > perplexity.ln() { lo = beta } else { hi = beta }
+            if entropy > perplexity.ln() {
+                lo = beta;
+            } else {
+                hi = beta;
+            }
             beta = if hi.is_finite() { f64::midpoint(lo, hi) } else { beta * 2.0 };
         }
     }
@@ -112,7 +116,7 @@ mod tests {
     /// Two far groups in ten dimensions stay two groups: every point's nearest neighbour is of its own group.
     #[test]
     fn planted_groups_are_kept_apart() {
-        let row = |k: usize| (0..10).map(|d| ((k * 31 + d * 17) % 13) as f64 / 13.0 + if k % 2 == 0 { 0.0 } else { 8.0 }).collect();
+        let row = |k: usize| (0..10).map(|d| ((k * 31 + d * 17) % 13) as f64 / 13.0 + 8.0 * (k % 2) as f64).collect();
         let rows: Vec<Vec<f64>> = (0..60).map(row).collect();
         let settings = Settings { perplexity: 8.0, steps: 300, seed: 3 };
         let y = tsne(&rows, settings);

@@ -56,7 +56,8 @@ impl Adversity {
             keys.push((Key::Dot(Shape::Cross, Ink::Text), "counter-example".into()));
         }
         let top = 16.0 + legend(&mut scene, [104.0, 8.0], 600.0, &keys);
-        let axis = |(name, lo, hi): &(String, f64, f64)| Axis { label: name.clone(), lo: *lo, hi: *hi, log: false, names: vec![] };
+        let axis =
+            |(name, lo, hi): &(String, f64, f64)| Axis { label: name.clone(), lo: *lo, hi: *hi, log: false, names: vec![] };
         let frame = Frame { left: 104.0, top, width: 590.0, height: 492.0 - top, x: axis(&self.x), y: axis(&self.y) };
         self.tiles(&mut scene, &frame);
         frame.draw(&mut scene);

@@ -70,8 +70,7 @@ impl Axis {
         if self.log {
             let (first, last) = (self.lo.log10().ceil() as i32, self.hi.log10().floor() as i32);
             let every = ((last - first).max(0) / count.max(1) as i32 + 1).max(1);
-            let powers: Vec<_> =
-                (first..=last).filter(|p| p.rem_euclid(every) == 0).map(|p| (10f64.powi(p), power(p))).collect();
+            let powers: Vec<_> = (first..=last).filter(|p| p.rem_euclid(every) == 0).map(|p| (10f64.powi(p), power(p))).collect();
             if powers.len() > 1 {
                 return powers;
             }
@@ -85,10 +84,12 @@ impl Axis {
 fn extent(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let finite = values.into_iter().filter(|v| v.is_finite());
     let (lo, hi) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
-    match hi - lo {
-        d if d > 0.0 => (lo, hi),
-        d if d == 0.0 => (lo - 0.5 * lo.abs().max(1.0), hi + 0.5 * lo.abs().max(1.0)),
-        _ => (0.0, 1.0),
+    if lo < hi {
+        (lo, hi)
+    } else if lo == hi {
+        (lo - 0.5 * lo.abs().max(1.0), hi + 0.5 * lo.abs().max(1.0))
+    } else {
+        (0.0, 1.0)
     }
 }
 
@@ -122,7 +123,7 @@ fn power(p: i32) -> String {
 
 /// A name that may be long, as far as there is room for it.
 pub(crate) fn shortened(name: &str) -> String {
-    const MOST: usize = 22;
+    const MOST: usize = 34;
     match name.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.into(),
@@ -141,19 +142,21 @@ impl Frame {
         let small = LETTERS * 0.9;
         let across = self.x.ticks((self.width / 90.0) as usize);
         let widest = across.iter().map(|(_, t)| font::width(t, small)).fold(0.0, f64::max);
-        // Names that would touch are thinned out.
-        let room = self.width / across.len().max(1) as f64;
-        let every = if self.x.names.is_empty() { 1 } else { (widest / room).ceil().max(1.0) as usize };
+        // Names that would touch get smaller, then fewer.
+        let room = self.width / across.len().max(1) as f64 - 6.0;
+        let named = !self.x.names.is_empty();
+        let size = if named { small * (room / widest.max(1.0)).clamp(0.65, 1.0) } else { small };
+        let every = if named { (widest * size / small / room).ceil().max(1.0) as usize } else { 1 };
         for (k, (v, text)) in across.iter().enumerate() {
             let [x, _] = self.at(*v, self.y.lo);
-            if self.x.names.is_empty() {
+            if !named {
                 scene.line(vec![[x, self.top], [x, bottom]], Stroke::new(Ink::Faint, 1.0));
             }
             if k % every == 0 {
-                scene.text([x, bottom + 15.0], text, small, Anchor::Middle);
+                scene.text([x, bottom + 15.0], text, size, Anchor::Middle);
             }
         }
-        let up = self.y.ticks((self.height / 55.0) as usize);
+        let up = self.y.ticks(((self.height / 55.0) as usize).max(3));
         let widest = up.iter().map(|(_, t)| font::width(t, small)).fold(0.0, f64::max);
         for (v, text) in &up {
             let [_, y] = self.at(self.x.lo, *v);

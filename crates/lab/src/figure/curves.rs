@@ -25,13 +25,11 @@ pub fn training_curves(epochs: &[Epoch], best: Option<usize>) -> Scene {
         let points: Vec<(f64, f64)> = epochs.iter().filter_map(|e| Some((e.epoch as f64, value(e)?))).collect();
         (!points.is_empty()).then(|| (label.to_string(), points))
     };
-    let below: Vec<(String, Vec<(f64, f64)>)> = [
-        panel("margin", &|e| e.margin.filter(|m| m.is_finite())),
-        panel("steps moved, %", &|e| e.moved.map(|m| 100.0 * m)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let below: Vec<(String, Vec<(f64, f64)>)> =
+        [panel("margin", &|e| e.margin.filter(|m| m.is_finite())), panel("steps moved, %", &|e| e.moved.map(|m| 100.0 * m))]
+            .into_iter()
+            .flatten()
+            .collect();
     let (top, main, small) = (56.0, 290.0, 130.0);
     let height = top + main + 66.0 + below.len() as f64 * (small + 66.0);
     let mut scene = Scene::new("Training curves: loss against epoch", 720.0, height);
@@ -61,7 +59,9 @@ pub fn training_curves(epochs: &[Epoch], best: Option<usize>) -> Scene {
         let values = points.iter().map(|p| p.1);
         let log = label == "margin" && values.clone().all(|v| v > 0.0);
         let mut y = if log { Axis::logarithmic(&label, values) } else { Axis::covering(&label, values) };
-        if log {
+        if label != "margin" {
+            (y.lo, y.hi) = (0.0, 105.0);
+        } else if log {
             // A margin of rounding errors and one of whole units look alike without a decade to either side.
             (y.lo, y.hi) = (y.lo / 3.0, y.hi * 3.0);
         }

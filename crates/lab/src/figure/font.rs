@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// Some glyphs of DejaVu Sans: assets/DejaVuSans-LICENSE.txt.
+/// Some glyphs of `DejaVu` Sans: assets/DejaVuSans-LICENSE.txt.
 const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 
 static FACE: LazyLock<Face<'static>> = LazyLock::new(|| Face::parse(FONT, 0).expect("the font that comes with the program"));

@@ -29,10 +29,7 @@ pub fn loss_against_lambda(label: &str, series: &[LambdaSeries]) -> Scene {
         let mut points = s.points.clone();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let ink = Ink::Series(k);
-        scene.line(
-            points.iter().map(|p| frame.at(p.0, p.1)).collect(),
-            Stroke { ink, width: 2.5, dashed: k % 2 == 1 },
-        );
+        scene.line(points.iter().map(|p| frame.at(p.0, p.1)).collect(), Stroke { ink, width: 2.5, dashed: k % 2 == 1 });
         for (lambda, mean, deviation) in points {
             if deviation > 0.0 {
                 scene.line(vec![frame.at(lambda, mean - deviation), frame.at(lambda, mean + deviation)], Stroke::new(ink, 1.5));

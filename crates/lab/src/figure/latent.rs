@@ -43,6 +43,11 @@ pub fn latent_space(panels: &[Panel], groups: &[String], group: &[usize]) -> Sce
             scene.dot(at, radius, Shape::nth(*g), Ink::Series(*g));
         }
     }
-    scene.text([width / 2.0, scene.height - 16.0], "t-SNE: near points were near in the latent space", LETTERS * 0.9, Anchor::Middle);
+    scene.text(
+        [width / 2.0, scene.height - 16.0],
+        "t-SNE: near points were near in the latent space",
+        LETTERS * 0.9,
+        Anchor::Middle,
+    );
     scene
 }

@@ -23,7 +23,7 @@ pub fn network_shape(layers: &[(String, usize)], skipped: usize, gated: bool) ->
         }
     }
     for (k, (name, units)) in layers.iter().enumerate() {
-        let ink = Ink::Series(if k == 0 || k + 1 == layers.len() { 1 } else { 0 });
+        let ink = Ink::Series(usize::from(k == 0 || k + 1 == layers.len()));
         let places = heights(*units);
         for (i, y) in places.iter().enumerate() {
             if *units > MOST && i == MOST / 2 {
@@ -41,7 +41,12 @@ pub fn network_shape(layers: &[(String, usize)], skipped: usize, gated: bool) ->
         let arc = |t: f64| [from + t * (to - from), 62.0 - 30.0 * (1.0 - (2.0 * t - 1.0).powi(2)).max(0.0).sqrt()];
         scene.line((0..=40).map(|i| arc(f64::from(i) / 40.0)).collect(), Stroke::new(Ink::Series(2), 2.5));
         let columns = if skipped == 1 { "1 column" } else { &format!("{skipped} columns") };
-        scene.text([f64::midpoint(from, to), 14.0], &format!("{columns} straight to the last layer"), LETTERS * 0.9, Anchor::Middle);
+        scene.text(
+            [f64::midpoint(from, to), 14.0],
+            &format!("{columns} straight to the last layer"),
+            LETTERS * 0.9,
+            Anchor::Middle,
+        );
     }
     if gated {
         scene.text([x(layers.len() - 1), f64::midpoint(top, bottom) + 112.0], "× gate", LETTERS * 0.9, Anchor::Middle);

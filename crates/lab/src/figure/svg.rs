@@ -15,10 +15,15 @@ pub enum Theme {
 }
 
 /// The colours of Okabe and Ito, the pale yellow last.
-pub(crate) const SERIES: [[u8; 3]; 7] =
-    [[0x00, 0x72, 0xb2], [0xd5, 0x5e, 0x00], [0x00, 0x9e, 0x73], [0xcc, 0x79, 0xa7], [0x56, 0xb4, 0xe9], [0xe6, 0x9f, 0x00], [
-        0xf0, 0xe4, 0x42,
-    ]];
+pub(crate) const SERIES: [[u8; 3]; 7] = [
+    [0x00, 0x72, 0xb2],
+    [0xd5, 0x5e, 0x00],
+    [0x00, 0x9e, 0x73],
+    [0xcc, 0x79, 0xa7],
+    [0x56, 0xb4, 0xe9],
+    [0xe6, 0x9f, 0x00],
+    [0xf0, 0xe4, 0x42],
+];
 
 /// The colour on white.
 pub(crate) fn colour(ink: Ink) -> [u8; 3] {
@@ -66,7 +71,7 @@ impl Scene {
     pub fn svg(&self, theme: Theme) -> String {
         let (w, h) = (self.width, self.height);
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{}\" \
              font-family=\"DejaVu Sans, Verdana, sans-serif\">",
             escape(&self.title)
         );

@@ -10,10 +10,14 @@ use crate::results::{Results, RunResult, mean};
 pub(crate) fn page(dir: &Path, results: &Results) -> String {
     let mut html = Html::new();
     if results.cut {
-        html.raw("<div class=\"badge warn\"><strong>The last line is cut off</strong>A run was being written; it is left out.</div>");
+        html.raw(
+            "<div class=\"badge warn\"><strong>The last line is cut off</strong>A run was being written; it is left out.</div>",
+        );
     }
     html.section("results", "Results");
-    html.paragraph("Mean ± standard deviation over the runs of each method. A score that a run does not have is left out of its mean.");
+    html.paragraph(
+        "Mean ± standard deviation over the runs of each method. A score that a run does not have is left out of its mean.",
+    );
     if results.runs.is_empty() {
         html.paragraph("No run has finished yet.");
     }
@@ -51,7 +55,12 @@ fn table(html: &mut Html, results: &Results, use_case: &str) {
     head.extend(&metrics);
     head.extend(["seconds", "certified"]);
     let shown = |values: Vec<f64>| match mean(&values) {
-        Some(m) if m.n > 1 => format!("{} ± {}", number(m.mean), number(m.deviation)),
+        Some(m) if m.n > 1 => {
+            let mean = number(m.mean);
+            // As many decimals as the mean has.
+            let digits = mean.split_once('.').filter(|_| !mean.contains('e')).map_or(0, |(_, d)| d.len());
+            format!("{mean} ± {:.digits$}", m.deviation)
+        }
         Some(m) => number(m.mean),
         None => "–".into(),
     };

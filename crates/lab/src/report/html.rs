@@ -34,7 +34,7 @@ impl Html {
 
     /// Adds a paragraph of text.
     pub(crate) fn paragraph(&mut self, text: &str) {
-        self.raw(&format!("<p>{}</p>\n", escape(text)));
+        self.raw(&format!("<p>{}</p>\n", marked(text)));
     }
 
     /// Adds a table of text; numbers go to the right.
@@ -80,6 +80,13 @@ impl Html {
             version = env!("CARGO_PKG_VERSION"),
         )
     }
+}
+
+/// Text of ours: escaped, and what stands between backticks as code.
+pub(crate) fn marked(text: &str) -> String {
+    let parts = escape(text);
+    let part = |(k, part): (usize, &str)| if k % 2 == 1 { format!("<code>{part}</code>") } else { part.into() };
+    parts.split('`').enumerate().map(part).collect()
 }
 
 /// JSON as a script element may hold it: no `<` can end the element.

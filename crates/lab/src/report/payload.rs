@@ -112,7 +112,7 @@ fn base64(values: &[f32]) -> String {
 pub(crate) fn examples(table: &Table, schema: &Schema, most: usize) -> Vec<Vec<Value>> {
     let columns: Vec<Option<&Column>> = schema.features.iter().map(|f| table.column(&f.name)).collect();
     let row = |r: usize| -> Option<Vec<Value>> {
-        let value = |(f, column): (usize, &Option<&Column>)| match (&schema.features[f].domain, column.as_ref()?.value(r)) {
+        let value = |(f, column): (usize, Option<&Column>)| match (&schema.features[f].domain, column?.value(r)) {
             (Domain::Category { levels }, Cell::Text(text)) => levels.iter().position(|l| l == text).map(|l| json!(l)),
             (Domain::Category { levels }, Cell::Number(v)) => {
                 levels.iter().position(|l| l.parse::<f64>().is_ok_and(|l| l == v)).map(|l| json!(l))
@@ -120,7 +120,7 @@ pub(crate) fn examples(table: &Table, schema: &Schema, most: usize) -> Vec<Vec<V
             (_, Cell::Number(v)) => Some(json!(v)),
             _ => None,
         };
-        columns.iter().enumerate().map(value).collect()
+        columns.iter().copied().enumerate().map(value).collect()
     };
     (0..table.rows()).filter_map(row).take(most).collect()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use deepsade_check::{Accepted, Arithmetic, Verdict};
 use deepsade_engine::recheck;
 
-use super::html::{escape, number};
+use super::html::{escape, marked, number};
 
 /// What is known about the proof of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,11 @@ impl Proof {
         if let Proof::Proved(accepted) = self { Some(accepted) } else { None }
     }
 
+    /// Whether the rules are proved for the network as deployed.
+    pub fn proved(&self) -> bool {
+        self.accepted().is_some_and(|a| a.arithmetic() == Arithmetic::Float32)
+    }
+
     /// In a line.
     pub fn in_words(&self, rules: usize) -> String {
         match self {
@@ -73,7 +78,7 @@ impl Proof {
         format!(
             "<div class=\"badge {class}\" id=\"proof\"><strong>{}</strong>{}</div>\n",
             escape(&self.in_words(rules)),
-            escape(&detail)
+            if class == "bad" { escape(&detail) } else { marked(&detail) }
         )
     }
 
@@ -81,10 +86,7 @@ impl Proof {
     pub(crate) fn rows(&self) -> Vec<Vec<String>> {
         let rules = self.accepted().map(Accepted::rules).unwrap_or_default();
         let margin = |m: f64| if m.is_finite() { number(m) } else { "–".into() };
-        rules
-            .iter()
-            .map(|r| vec![r.name.clone(), r.regions.to_string(), r.cells.to_string(), margin(r.margin)])
-            .collect()
+        rules.iter().map(|r| vec![r.name.clone(), r.regions.to_string(), r.cells.to_string(), margin(r.margin)]).collect()
     }
 }
 

@@ -85,10 +85,11 @@ impl RunFolder {
     }
 }
 
-/// The last part of a folder's path.
+/// The last two parts of a folder's path: what `--out` names is often just "model" or "run".
 pub(crate) fn title(dir: &Path) -> String {
     let whole = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.into());
-    whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned()
+    let parts: Vec<String> = whole.iter().skip(1).map(|part| part.to_string_lossy().into_owned()).collect();
+    parts[parts.len().saturating_sub(2)..].join("/")
 }
 
 fn carried_rules(model: &Model, schema: &Schema) -> Option<NormalSpec> {
@@ -156,8 +157,20 @@ fn latent(html: &mut Html, run: &RunFolder) {
     let y = &values[values.len() - 1];
     let (groups, group): (Vec<String>, Vec<usize>) = match run.schema.task.classes() {
         Some(classes) => (classes.to_vec(), (0..y.rows).map(|r| predict::predicted_class(y.row(r))).collect()),
-        None => (vec!["rows of the data".into()], vec![0; y.rows]),
+        None => thirds(&run.schema.task.output_name(0), &(0..y.rows).map(|r| y.row(r)[0]).collect::<Vec<_>>()),
     };
     let panel = Panel { title: "last hidden layer".into(), points: tsne(&rows, Settings::default()) };
-    html.figure(&latent_space(&[panel], &groups, &group), &format!("{} rows of the data by their predicted class.", y.rows));
+    html.figure(
+        &latent_space(&[panel], &groups, &group),
+        &format!("{} rows of the data, by what is predicted for them.", y.rows),
+    );
+}
+
+/// Each value's third, and what the thirds are called.
+fn thirds(name: &str, values: &[f32]) -> (Vec<String>, Vec<usize>) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let [low, high] = [sorted.len() / 3, 2 * sorted.len() / 3].map(|k| sorted[k]);
+    let names = [format!("{name} below {low:.3}"), "between".into(), format!("{high:.3} or more")].to_vec();
+    (names, values.iter().map(|v| usize::from(*v >= low) + usize::from(*v >= high)).collect())
 }

@@ -12,6 +12,8 @@ use crate::figure::{bounds_per_layer, network_shape};
 
 /// Formulas longer than this are shown cut.
 const MOST_LETTERS: usize = 1500;
+/// Features of a larger domain are not all listed.
+const MOST_ROWS: usize = 60;
 
 /// What the rules say.
 pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
@@ -34,8 +36,12 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
             Possible::Not(_) => "It can't be obeyed for every input of the domain.",
             Possible::Unknown => "Whether it can be obeyed everywhere was not decided.",
         };
-        let holds = proof.accepted().is_some_and(|a| a.rules().iter().any(|r| r.name == rule.name));
-        let status = if holds { "Proved for every input of the domain." } else { "Not proved." };
+        let status = match proof.accepted() {
+            Some(a) if a.rules().iter().all(|r| r.name != rule.name) => "Not proved.",
+            Some(_) if proof.proved() => "Proved for every input of the domain.",
+            Some(_) => "Proved for every input of the domain in exact real arithmetic, not in float32.",
+            None => "Not proved.",
+        };
         html.raw(&format!(
             "<div class=\"statement\"><h3>{}</h3><pre>{}</pre><p><small>In normal form, for every input:</small> <code>{}</code></p><p>{} {}</p></div>\n",
             escape(&rule.name),
@@ -54,23 +60,21 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
 /// What was proved, with the hashes of what it was proved of.
 pub(crate) fn proof(html: &mut Html, proof: &Proof, sha256: &str) {
     html.section("proof-details", "Proof");
-    match proof {
-        Proof::Proved(a) => {
-            html.table(&["rule", "regions", "cells", "margin"], &proof.rows());
-            html.paragraph(
-                "Cells are the ways in which a rule could be broken; each was shown to be empty on each region. The margin is the \
-                 smallest distance to a violation, in the units of the rule.",
-            );
-            html.table(&["what", "SHA-256"], &[
-                vec!["model.onnx".into(), a.model_sha256().into()],
-                vec!["rules with the domain, in canonical form".into(), a.rules_sha256().into()],
-            ]);
-        }
-        _ => {
-            html.paragraph("Nothing is proved about this model.");
-            html.table(&["what", "SHA-256"], &[vec!["model.onnx".into(), sha256.into()]]);
-        }
-    }
+    let Some(accepted) = proof.accepted() else {
+        html.paragraph("Nothing is proved about this model.");
+        html.table(&["what", "SHA-256"], &[vec!["model.onnx".into(), sha256.into()]]);
+        return;
+    };
+    html.table(&["rule", "regions", "cells", "margin"], &proof.rows());
+    html.paragraph(
+        "Cells are the ways in which a rule could be broken; each was shown to be empty on each region. The margin is the smallest \
+         distance to a violation, in the units of the rule.",
+    );
+    let hashes = [
+        vec!["model.onnx".into(), accepted.model_sha256().into()],
+        vec!["rules with the domain, in canonical form".into(), accepted.rules_sha256().into()],
+    ];
+    html.table(&["what", "SHA-256"], &hashes);
 }
 
 /// Scores as the run left them.
@@ -81,8 +85,12 @@ pub(crate) fn scores(html: &mut Html, summary: Option<&Value>) {
         return;
     };
     let parts = ["train", "validation", "test"].map(|name| (name, summary[name].as_object()));
-    let mut names: Vec<&str> =
-        parts.iter().filter_map(|(_, m)| *m).flat_map(|m| m.keys().map(String::as_str)).filter(|n| !n.starts_with("rows")).collect();
+    let mut names: Vec<&str> = parts
+        .iter()
+        .filter_map(|(_, m)| *m)
+        .flat_map(|m| m.keys().map(String::as_str))
+        .filter(|n| !n.starts_with("rows"))
+        .collect();
     names.sort_unstable();
     names.dedup();
     names.retain(|n| !n.ends_with("_all"));
@@ -101,15 +109,23 @@ pub(crate) fn scores(html: &mut Html, summary: Option<&Value>) {
         .collect();
     html.table(&head, &rows);
     html.paragraph("Scores are over the rows whose label obeys the rules; shares are percentages.");
-    let fact = |name: &str, key: &str| summary.get(key).filter(|v| !v.is_null()).map(|v| {
-        let text = v.as_str().map_or_else(|| value(v), String::from);
-        format!("{name} {text}")
-    });
-    let facts: Vec<String> =
-        [fact("Epochs:", "epochs"), fact("kept:", "best_epoch"), fact("seconds:", "seconds"), fact("seed:", "seed"), fact("end:", "stopped"), fact("gate:", "gate")]
-            .into_iter()
-            .flatten()
-            .collect();
+    let fact = |name: &str, key: &str| {
+        summary.get(key).filter(|v| !v.is_null()).map(|v| {
+            let text = v.as_str().map_or_else(|| value(v), String::from);
+            format!("{name} {text}")
+        })
+    };
+    let facts: Vec<String> = [
+        fact("Epochs:", "epochs"),
+        fact("kept:", "best_epoch"),
+        fact("seconds:", "seconds"),
+        fact("seed:", "seed"),
+        fact("end:", "stopped"),
+        fact("gate:", "gate"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if !facts.is_empty() {
         html.paragraph(&(facts.join("; ") + "."));
     }
@@ -119,7 +135,6 @@ pub(crate) fn scores(html: &mut Html, summary: Option<&Value>) {
 pub(crate) fn domain(html: &mut Html, schema: &Schema) {
     html.section("domain", "Domain");
     html.paragraph("\"Every input\" is every float32 input with these values.");
-    const MOST_ROWS: usize = 60;
     let row = |f: &deepsade_spec::Feature| {
         let (kind, values) = match &f.domain {
             Domain::Real { lo, hi } => ("real", format!("{lo} to {hi}")),
