@@ -57,7 +57,7 @@ impl Chosen {
                 Ok(table.rows)
             }
             Self::Path(facts, diagram) => {
-                let walk = |part: &Formula| walk(&diagram.nodes, facts, diagram.root(), part.clone(), &mut seen);
+                let walk = |part: &Formula| walk(&diagram.nodes, facts, diagram.root(), part, &mut seen);
                 claim.conjuncts().iter().try_for_each(walk)?;
                 Ok(seen.len())
             }
@@ -76,18 +76,18 @@ fn walk(
     nodes: &[[usize; 3]],
     facts: &[Fact],
     id: usize,
-    rest: Formula,
+    rest: &Formula,
     seen: &mut BTreeSet<(usize, String)>,
 ) -> Result<(), String> {
-    if id == 0 || rest == Formula::True || !seen.insert((id, text(&rest))) {
+    if id == 0 || *rest == Formula::True || !seen.insert((id, text(rest))) {
         return Ok(());
     }
     let ([low, high], fact) = match id.checked_sub(2).map(|k| nodes[k]) {
         Some([level, low, high]) => ([low, high], facts[level].clone()),
-        None => ([1, 1], Fact::first(&rest).ok_or("a set that can come out breaks the rule")?),
+        None => ([1, 1], Fact::first(rest).ok_or("a set that can come out breaks the rule")?),
     };
     for (id, truth) in [(low, false), (high, true)] {
-        walk(nodes, facts, id, fact.settled(&rest, truth), seen)?;
+        walk(nodes, facts, id, &fact.settled(rest, truth), seen)?;
     }
     Ok(())
 }

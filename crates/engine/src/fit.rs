@@ -195,22 +195,17 @@ impl Fit<'_> {
         // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
         let nearest = matches!(means, Means::Nearest).then(|| Allowed::new(self.spec));
         let validation_policy = if rules.is_some() || nearest.is_some() { BreakingRows::Drop } else { self.breaking_rows };
-        let (train_rows, validation_rows) = match decoder {
-            Some(decoder) => {
-                let of = |indices: &[usize]| rows.decodable(indices, self.spec, decoder);
-                (of(&rows.split.train), of(&rows.split.validation))
+        let (train_rows, validation_rows) = if let Some(decoder) = decoder {
+            let of = |indices: &[usize]| rows.decodable(indices, self.spec, decoder);
+            (of(&rows.split.train), of(&rows.split.validation))
+        } else {
+            let (mut train, mut validation) =
+                (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, validation_policy));
+            if let Some(allowed) = &nearest {
+                train.y = allowed.beside(&train.x, &train.y)?;
+                validation.y = allowed.beside(&validation.x, &validation.y)?;
             }
-            None => {
-                let (mut train, mut validation) = (
-                    rows.weighted(&rows.split.train, self.breaking_rows),
-                    rows.weighted(&rows.split.validation, validation_policy),
-                );
-                if let Some(allowed) = &nearest {
-                    train.y = allowed.beside(&train.x, &train.y)?;
-                    validation.y = allowed.beside(&validation.x, &validation.y)?;
-                }
-                (train, validation)
-            }
+            (train, validation)
         };
         let left_out = if decoder.is_some() { rows.split.train.len() - train_rows.x.rows } else { 0 };
         let gate = self.gate(&means, &train_rows)?;
@@ -245,7 +240,7 @@ impl Fit<'_> {
                     (model, Some(proof))
                 }
                 Means::Nearest => match nearest::attach(self.spec, &network, gate.map(|g| schema.columns()[g.column].feature))? {
-                    Attached::InGraph(model, proof) => (model, Some(proof)),
+                    Attached::InGraph(model, proof) => (model, Some(*proof)),
                     Attached::Library(model, why) => {
                         in_library = Some(why);
                         (model, None)

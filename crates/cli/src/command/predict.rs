@@ -85,7 +85,8 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
+/// Whether two paths lead to one file.
+pub fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 

@@ -1,4 +1,4 @@
-//! `deepsade train`: a rule file enters, model.onnx and run.jsonl leave.
+//! `deepsade train`: a rule file enters, model.onnx, its certificate, run.jsonl and summary.json leave.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -175,9 +175,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let model = out.join("model.onnx");
     write_whole(&model, &fitted.model.to_bytes()?)?;
     let (rules, certificate) = (out.join("rules.toml"), out.join("certificate.json"));
+    write_whole(&rules, text.as_bytes())?;
     let started = Instant::now();
     let verdict = if let Some(proof) = &fitted.proof {
-        write_whole(&rules, text.as_bytes())?;
         write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
         Some(check::files(&model, &rules, &certificate)?)
     } else {
@@ -189,7 +189,10 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let timings = Timings { read, train: trained - fitted.certify_seconds, certify: fitted.certify_seconds, check };
     // The model is there: what is left to resume is nothing.
     let _ = std::fs::remove_file(&checkpoint);
-    Ok(Ended::Done(Box::new(Done { spec, verdict, fitted, model, timings, seed })))
+    let done = Done { spec, verdict, fitted, model, timings, seed };
+    // For `deepsade report`.
+    write_whole(&out.join("summary.json"), (serde_json::to_string_pretty(&done.json())? + "\n").as_bytes())?;
+    Ok(Ended::Done(Box::new(done)))
 }
 
 impl Done {

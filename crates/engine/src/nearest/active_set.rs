@@ -210,9 +210,7 @@ mod tests {
             let mut g = [0.0; 3];
             g[i] = 1.0;
             take_out(&base.active.iter().map(|k| faces[*k].0.as_slice()).collect::<Vec<_>>(), &mut g);
-            for j in 0..3 {
-                assert!(((after.y[j] - base.y[j]) / 1e-6 - g[j]).abs() < 1e-6);
-            }
+            assert!(g.iter().enumerate().all(|(j, g)| ((after.y[j] - base.y[j]) / 1e-6 - g).abs() < 1e-6));
         }
     }
 

@@ -96,13 +96,12 @@ impl<'a> Allowed<'a> {
     pub fn at(&self, x: &[f32]) -> Result<Place, AllowedError> {
         let truth: Vec<bool> = self.conditions.iter().map(|c| self.judge.meets(c, x)).collect();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let case = match known.iter().position(|(t, _)| *t == truth) {
-            Some(case) => case,
-            None => {
-                let pieces = Arc::new(self.pieces(&truth)?);
-                known.push((truth, pieces));
-                known.len() - 1
-            }
+        let case = if let Some(case) = known.iter().position(|(t, _)| *t == truth) {
+            case
+        } else {
+            let pieces = Arc::new(self.pieces(&truth)?);
+            known.push((truth, pieces));
+            known.len() - 1
         };
         let offset = |f: &Face| f.x.iter().map(|(var, c)| c * self.judge.input(x, *var)).sum::<f64>() + f.constant;
         Ok(Place { offsets: self.faces.iter().map(offset).collect(), case, pieces: known[case].1.clone() })

@@ -25,7 +25,7 @@ const MAX_SPLITS: usize = 10;
 #[derive(Debug, Clone)]
 pub enum Attached {
     /// The graph itself ends at outputs that obey the rules.
-    InGraph(Model, Proof),
+    InGraph(Model, Box<Proof>),
     /// The graph ends at plain outputs; `predict` and the library move them, and why.
     Library(Model, HeadError),
 }
@@ -52,7 +52,7 @@ pub fn attach(spec: &NormalSpec, network: &Network, gate: Option<usize>) -> Resu
         };
         let verdict = check(&bytes, &rules, &certificate.to_json());
         if matches!(verdict, Verdict::Accepted(_)) {
-            return Ok(Attached::InGraph(model, Proof { certificate, verdict }));
+            return Ok(Attached::InGraph(model, Box::new(Proof { certificate, verdict })));
         }
     }
     Ok(Attached::Library(marked(spec, network, Place::Library)?, HeadError::NoRoom))

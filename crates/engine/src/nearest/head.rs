@@ -4,7 +4,7 @@
 //! With violations `v_k = margin - (a_k.y + c_k(x))` the nearest point is `y + sum l_k a_k`.
 //! - A face that is orthogonal to all others has `l = relu(v)`.
 //! - Two faces with `g = a_1.a_2` have, whichever of them hold the point, `l_1 = relu(v_1 - g/(1 - g^2) h_1)` with
-//!   `h_1 = relu(v_2 - g v_1)`, and the same with 1 and 2 exchanged: h_1 is 0 iff face 2 does not push once face 1 is met.
+//!   `h_1 = relu(v_2 - g v_1)`, and the same with 1 and 2 exchanged: `h_1` is 0 iff face 2 does not push once face 1 is met.
 //! - Two opposite faces, `lo <= a.y <= hi`, put `a.y` at `hi - relu(hi - lo - relu(a.y - lo))`.
 //!
 //! After a pair a last step adds `relu(v_k) d_k`, d the dual basis of their normals: exactly 0 without rounding, and with it the
