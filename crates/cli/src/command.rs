@@ -4,4 +4,5 @@ pub mod check;
 pub mod demo;
 pub mod explain;
 pub mod predict;
+pub mod report;
 pub mod train;

@@ -13,7 +13,7 @@ fn the_demo_trains_predicts_and_fits_a_screen() {
     let shown = expect(dir.path(), 0, &["demo", "--out", "demo"]);
     assert!(shown.contains("0 <= `free sulfur dioxide` <= `total sulfur dioxide`"));
     assert!(shown.lines().count() <= 50, "a screenful:\n{shown}");
-    for file in ["wine.toml", "model/model.onnx", "model/run.jsonl", "predictions.csv"] {
+    for file in ["wine.toml", "model/model.onnx", "model/run.jsonl", "model/report.html", "predictions.csv"] {
         assert!(dir.path().join("demo").join(file).exists(), "{file}");
     }
     // The rule file it leaves behind works on its own.

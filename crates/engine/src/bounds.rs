@@ -141,6 +141,11 @@ impl Bounds {
         self.regions = regions;
     }
 
+    /// The box of a value before the last dense layer.
+    pub fn value(&self, region: usize, value: usize) -> &Boxed {
+        &self.regions[region].values[value]
+    }
+
     /// The box of what the last dense layer reads.
     pub fn last_input(&self, region: usize) -> &Boxed {
         &self.regions[region].values[self.last_input]

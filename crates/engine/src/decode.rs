@@ -200,7 +200,7 @@ impl Decoder {
         let diagram = self.diagram.as_ref()?;
         let count = self.count(diagram)?;
         let mut rows = Vec::with_capacity(count);
-        expand(diagram, self.labels, diagram.root(), &mut vec![None; self.labels], &mut rows);
+        expand(diagram, diagram.root(), &mut vec![None; self.labels], &mut rows);
         rows.sort_unstable();
         let data = rows.iter().flatten().map(|b| f32::from(u8::from(*b))).collect();
         Some(Matrix { rows: rows.len(), cols: self.labels, data })
@@ -324,12 +324,12 @@ fn in_words(spec: &NormalSpec, x: &Point) -> Vec<(String, String)> {
 }
 
 /// All sets along the paths from a node.
-fn expand(diagram: &Diagram, labels: usize, id: usize, set: &mut Vec<Option<bool>>, rows: &mut Vec<Vec<bool>>) {
+fn expand(diagram: &Diagram, id: usize, set: &mut Vec<Option<bool>>, rows: &mut Vec<Vec<bool>>) {
     match id.checked_sub(2).map(|k| diagram.nodes[k]) {
         Some([level, low, high]) => {
             for (next, truth) in [(low, false), (high, true)] {
                 set[diagram.order[level]] = Some(truth);
-                expand(diagram, labels, next, set, rows);
+                expand(diagram, next, set, rows);
             }
             set[diagram.order[level]] = None;
         }
@@ -338,7 +338,7 @@ fn expand(diagram: &Diagram, labels: usize, id: usize, set: &mut Vec<Option<bool
             Some(free) => {
                 for truth in [false, true] {
                     set[free] = Some(truth);
-                    expand(diagram, labels, id, set, rows);
+                    expand(diagram, id, set, rows);
                 }
                 set[free] = None;
             }

@@ -15,6 +15,8 @@ pub enum Means {
     Weights,
     /// In the output step, by choosing among valid label sets.
     Decode(Box<Decoder>),
+    /// In the output step, by moving to the nearest outputs that obey the rules.
+    Nearest,
 }
 
 /// Where, and why there.
@@ -32,7 +34,7 @@ impl Means {
         match self {
             Self::Nowhere => "none",
             Self::Weights => "weights",
-            Self::Decode(_) => "decode",
+            Self::Decode(_) | Self::Nearest => "decode",
         }
     }
 }
@@ -45,6 +47,7 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
         _ if spec.rules.is_empty() => say(Means::Nowhere, "there are no rules"),
         Enforce::None => say(Means::Nowhere, "the settings say so"),
         Enforce::Weights => say(Means::Weights, "the settings say so"),
+        Enforce::Decode if matches!(spec.schema.task, Task::Regression { .. }) => say(Means::Nearest, "the settings say so"),
         Enforce::Decode => say(decoded(Decoder::new(spec, settings.decode_nodes)?), "the settings say so"),
         Enforce::Auto if labels => match Decoder::new(spec, settings.decode_nodes) {
             Ok(decoder) => {

@@ -5,6 +5,7 @@ use std::time::Instant;
 use std::path::{Path, PathBuf};
 
 use deepsade_net::{Matrix, Model, Network};
+use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
@@ -17,6 +18,7 @@ use crate::guard::{Guard, Units};
 use crate::inject::{InjectError, inject};
 use crate::judge::{Judge, Labelled};
 use crate::metrics::{Metrics, metrics};
+use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::train::{
     self, CheckpointSettings, Gate, Loss, NetworkSettings, Observer, OutputStep, Run, Start, StopReason, TrainError,
     TrainSettings, Trained, Update,
@@ -52,6 +54,9 @@ pub enum FitError {
     /// The rules can't be built into the output step.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// The same, for a regression.
+    #[error(transparent)]
+    Allowed(#[from] AllowedError),
     /// A network to start from that does not fit.
     #[error("network.trunk = \"{}\": {why}", path.display())]
     Trunk {
@@ -141,6 +146,10 @@ pub struct Fitted {
     pub means: Means,
     /// Why there.
     pub why: String,
+    /// Where outputs are chosen or moved, if they are.
+    pub place: Option<Place>,
+    /// Why the outputs of a regression are moved by the library and not by the graph, if so.
+    pub in_library: Option<HeadError>,
     /// Training rows that were left out because no valid label set is theirs; only decoding leaves them out.
     pub left_out: usize,
     /// The feature that gates the outputs.
@@ -181,21 +190,25 @@ impl Fit<'_> {
         let rules = match means {
             Means::Weights if self.settings.update == Update::Paper => return Err(FitError::NoPaper),
             Means::Weights => Some(self.spec),
-            Means::Nowhere | Means::Decode(_) => None,
+            Means::Nowhere | Means::Decode(_) | Means::Nearest => None,
         };
         // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
-        let validation_policy = if rules.is_some() { BreakingRows::Drop } else { self.breaking_rows };
-        let (train_rows, validation_rows) = match decoder {
-            Some(decoder) => {
-                let of = |indices: &[usize]| rows.decodable(indices, self.spec, decoder);
-                (of(&rows.split.train), of(&rows.split.validation))
+        let nearest = matches!(means, Means::Nearest).then(|| Allowed::new(self.spec));
+        let validation_policy = if rules.is_some() || nearest.is_some() { BreakingRows::Drop } else { self.breaking_rows };
+        let (train_rows, validation_rows) = if let Some(decoder) = decoder {
+            let of = |indices: &[usize]| rows.decodable(indices, self.spec, decoder);
+            (of(&rows.split.train), of(&rows.split.validation))
+        } else {
+            let (mut train, mut validation) =
+                (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, validation_policy));
+            if let Some(allowed) = &nearest {
+                train.y = allowed.beside(&train.x, &train.y)?;
+                validation.y = allowed.beside(&validation.x, &validation.y)?;
             }
-            None => {
-                (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, validation_policy))
-            }
+            (train, validation)
         };
         let left_out = if decoder.is_some() { rows.split.train.len() - train_rows.x.rows } else { 0 };
-        let gate = self.gate(rules.is_some(), &train_rows)?;
+        let gate = self.gate(&means, &train_rows)?;
         let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
         let gate = gate.filter(|_| trunk.is_none());
         let mut run = Run {
@@ -207,7 +220,7 @@ impl Fit<'_> {
             settings: self.settings.clone(),
             seed: self.seed,
             rules,
-            step: decoder.map(|d| d as &dyn OutputStep),
+            step: decoder.map(|d| d as &dyn OutputStep).or(nearest.as_ref().map(|n| n as &dyn OutputStep)),
             checkpoint: None,
         };
         run.checkpoint =
@@ -215,24 +228,47 @@ impl Fit<'_> {
         let trained = if self.network.freeze { untrained(run.network.clone()) } else { train::train(&run, observer)? };
         let network = train::fold_gate(trained.network.clone());
         let started = Instant::now();
+        let mut in_library = None;
         let (model, proof) = match &trained.guard {
             Some((guard, units, _)) => {
                 let (model, proof) = certify(self.spec, &network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
                 (model, Some(proof))
             }
-            None => match decoder {
-                Some(decoder) => {
+            None => match &means {
+                Means::Decode(decoder) => {
                     let (model, proof) = decode::attach(self.spec, &network, decoder)?;
                     (model, Some(proof))
                 }
-                None => (artifact::model(self.spec, network)?, None),
+                Means::Nearest => match nearest::attach(self.spec, &network, gate.map(|g| schema.columns()[g.column].feature))? {
+                    Attached::InGraph(model, proof) => (model, Some(*proof)),
+                    Attached::Library(model, why) => {
+                        in_library = Some(why);
+                        (model, None)
+                    }
+                },
+                Means::Nowhere | Means::Weights => (artifact::model(self.spec, network)?, None),
             },
         };
         let certify_seconds = started.elapsed().as_secs_f64();
         let score = |indices: &[usize]| rows.score(self.spec, &model, indices);
         let (train, validation, test) = (score(&rows.split.train)?, score(&rows.split.validation)?, score(&rows.split.test)?);
+        let place = decode::Output::of(&model, self.spec)?.place();
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
-        Ok(Fitted { model, proof, means, why, left_out, gate, trained, certify_seconds, train, validation, test })
+        Ok(Fitted {
+            model,
+            proof,
+            means,
+            why,
+            place,
+            in_library,
+            left_out,
+            gate,
+            trained,
+            certify_seconds,
+            train,
+            validation,
+            test,
+        })
     }
 
     /// The network to start from, up to its scores.
@@ -263,7 +299,7 @@ impl Fit<'_> {
     }
 
     /// The gate that the settings ask for; with "auto" the first candidate of the rules for which a last layer exists.
-    fn gate(self, enforced: bool, rows: &Dataset) -> Result<Option<Gate>, FitError> {
+    fn gate(self, means: &Means, rows: &Dataset) -> Result<Option<Gate>, FitError> {
         let schema = &self.spec.schema;
         let column = |f: usize| schema.columns().iter().position(|c| c.feature == f && c.kind == ColumnKind::Number);
         let gate = |column: usize| {
@@ -281,9 +317,15 @@ impl Fit<'_> {
         match self.network.gate.as_str() {
             "none" => Ok(None),
             "auto" => {
-                let works = |g: &Gate| {
-                    let units = Units::raw(schema.task.outputs());
-                    enforced && Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
+                let works = |g: &Gate| match means {
+                    Means::Weights => {
+                        let units = Units::raw(schema.task.outputs());
+                        Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
+                    }
+                    Means::Nearest => {
+                        Head::new(&Allowed::new(self.spec)).is_ok_and(|head| head.scales_with(schema.columns()[g.column].feature))
+                    }
+                    Means::Nowhere | Means::Decode(_) => false,
                 };
                 Ok(self.spec.gate.iter().filter(|f| clear(f)).filter_map(|f| column(*f)).map(gate).find(works))
             }

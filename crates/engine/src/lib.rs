@@ -1,7 +1,8 @@
 //! How it is found: data, training and everything that searches. Nothing here is trusted.
 //!
 //! The way through: [`problem`] reads a rule file, [`data`] its rows, [`judge`] says which rules a row breaks, [`explain`] what
-//! the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] chooses among valid label sets, [`metrics`] and [`predict`] read its outputs, [`artifact`] its files.
+//! the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and [`nearest`] choose its
+//! outputs, [`metrics`] and [`predict`] read them, [`artifact`] its files, [`recheck`] asks the checker about them.
 
 pub mod artifact;
 pub mod bounds;
@@ -15,6 +16,8 @@ pub mod guard;
 pub mod inject;
 pub mod judge;
 pub mod metrics;
+pub mod nearest;
 pub mod predict;
 pub mod problem;
+pub mod recheck;
 pub mod train;

@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use deepsade_check::{Accepted, Arithmetic, Verdict, check};
-use deepsade_engine::problem::Problem;
+use deepsade_check::{Accepted, Arithmetic, Verdict};
+use deepsade_engine::recheck::{self, RecheckError};
 use deepsade_spec::sets::Place;
-use deepsade_spec::{Domain, Schema};
 use serde_json::json;
 
 use crate::args::CheckArgs;
@@ -44,36 +42,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
 
 /// Checks files as they stand on the disk.
 pub fn files(model: &Path, rules: &Path, certificate: &Path) -> anyhow::Result<Verdict> {
-    let bytes = std::fs::read(model).with_context(|| format!("can't read {}", model.display()))?;
-    let text = std::fs::read_to_string(certificate).with_context(|| format!("can't read {}", certificate.display()))?;
-    let problem = Problem::read(rules)?;
-    let verdict = check(&bytes, &problem.rules, &text);
-    match accepted(&verdict).and_then(|a| outside_model(&problem, &a.spec().schema)) {
-        Some(reason) => Ok(Verdict::Rejected { step: "domain".into(), reason }),
-        None => Ok(verdict),
-    }
-}
-
-/// What the rule file states about the domain and the model's own domain, for which the proof holds, does not cover.
-fn outside_model(problem: &Problem, schema: &Schema) -> Option<String> {
-    for (name, stated) in &problem.features {
-        let Some(stated) = stated.stated_domain() else { continue };
-        let Some(f) = schema.feature(name) else { return Some(format!("the model has no feature '{name}'")) };
-        let covered = match (&stated, &schema.features[f].domain) {
-            (Domain::Category { levels }, Domain::Category { levels: known }) => levels.iter().all(|l| known.contains(l)),
-            (Domain::Real { lo, hi }, Domain::Real { lo: a, hi: b }) => a <= lo && hi <= b,
-            (Domain::Integer { lo, hi }, Domain::Integer { lo: a, hi: b }) => a <= lo && hi <= b,
-            (Domain::Integer { lo, hi }, Domain::Real { lo: a, hi: b }) => *a <= *lo as f32 && *hi as f32 <= *b,
-            _ => false,
-        };
-        if !covered {
-            return Some(format!(
-                "the rule file states {stated:?} for '{name}', the model covers {:?}",
-                schema.features[f].domain
-            ));
-        }
-    }
-    None
+    recheck::files(model, rules, certificate).map_err(|e| match e {
+        RecheckError::Rules(e) => e.into(),
+        RecheckError::File(e) => e.into(),
+    })
 }
 
 /// What was proved, if it was.

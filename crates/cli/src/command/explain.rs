@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use deepsade_engine::enforce::{Decision, Means, decide};
 use deepsade_engine::explain::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, vacuous};
 use deepsade_engine::fit;
+use deepsade_engine::nearest::{Allowed, Head};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::TrainSettings;
 use deepsade_spec::{Domain, NormalSpec, Rational, Var, print};
@@ -62,6 +63,8 @@ struct EnforceExplanation {
     nodes: Option<usize>,
     /// Valid label sets, if there are few and the same for every input: then the ONNX graph itself chooses.
     table: Option<usize>,
+    /// How a regression's outputs are moved.
+    nearest: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -135,9 +138,13 @@ fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
         Ok(Decision { means, why }) => {
             let decoder = if let Means::Decode(decoder) = &means { Some(decoder) } else { None };
             let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
-            EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table }
+            let nearest = matches!(means, Means::Nearest).then(|| match Head::new(&Allowed::new(spec)) {
+                Ok(_) => "the nearest outputs that obey the rules, in the ONNX graph".to_string(),
+                Err(why) => format!("the nearest outputs that obey the rules, found by the library: {why}"),
+            });
+            EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table, nearest }
         }
-        Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None },
+        Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, nearest: None },
     }
 }
 
@@ -252,6 +259,7 @@ fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
     ));
     out.push(format!("  {}", e.audit.words));
     let how = match (e.enforce.table, e.enforce.nodes) {
+        _ if let Some(nearest) = &e.enforce.nearest => format!(" ({nearest})"),
         (Some(sets), _) => format!(" ({sets} valid sets: a table in the ONNX graph)"),
         (None, Some(nodes)) => format!(" (a decision diagram of {nodes} nodes, decoded by the library)"),
         _ => String::new(),

@@ -9,6 +9,7 @@ use deepsade_engine::decode::{Output, Probabilities};
 use deepsade_engine::predict;
 use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
+use deepsade_spec::sets::Place;
 use deepsade_spec::{Schema, Task};
 use serde_json::json;
 
@@ -51,9 +52,11 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     let y = output.outputs(&inputs.x);
     let probabilities = match (args.proba, output.place()) {
         (false, _) => None,
-        (true, Some(_)) => Some(output.probabilities(&inputs.x, &y, TrainSettings::default().decode_nodes)?),
-        (true, None) => bail!(
-            "--proba needs a model that chooses its outputs among those that obey the rules (enforce = \"decode\"); {} does not",
+        (true, Some(_)) if !matches!(schema.task, Task::Regression { .. }) => {
+            Some(output.probabilities(&inputs.x, &y, TrainSettings::default().decode_nodes)?)
+        }
+        (true, _) => bail!(
+            "--proba needs a model that chooses labels or classes among those that obey the rules (enforce = \"decode\"); {} does not",
             args.model.display()
         ),
     };
@@ -72,14 +75,18 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         eprintln!(
             "{outside} of {} rows are outside the domain, where {} (column in_domain); the first: {}",
             table.rows(),
-            if output.place().is_some() { "only rules that mention no feature are guaranteed" } else { "nothing is guaranteed" },
+            match (output.place(), &schema.task) {
+                (None, _) | (Some(Place::InGraph), Task::Regression { .. }) => "nothing is guaranteed",
+                _ => "only rules that mention no feature are guaranteed",
+            },
             why(&table, &schema, inputs.status[first], first)
         );
     }
     Ok(Outcome::Success)
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
+/// Whether two paths lead to one file.
+pub fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 

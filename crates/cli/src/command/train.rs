@@ -1,4 +1,4 @@
-//! `deepsade train`: a rule file enters, model.onnx and run.jsonl leave.
+//! `deepsade train`: a rule file enters, model.onnx, its certificate, run.jsonl and summary.json leave.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -175,9 +175,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let model = out.join("model.onnx");
     write_whole(&model, &fitted.model.to_bytes()?)?;
     let (rules, certificate) = (out.join("rules.toml"), out.join("certificate.json"));
+    write_whole(&rules, text.as_bytes())?;
     let started = Instant::now();
     let verdict = if let Some(proof) = &fitted.proof {
-        write_whole(&rules, text.as_bytes())?;
         write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
         Some(check::files(&model, &rules, &certificate)?)
     } else {
@@ -189,7 +189,10 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let timings = Timings { read, train: trained - fitted.certify_seconds, certify: fitted.certify_seconds, check };
     // The model is there: what is left to resume is nothing.
     let _ = std::fs::remove_file(&checkpoint);
-    Ok(Ended::Done(Box::new(Done { spec, verdict, fitted, model, timings, seed })))
+    let done = Done { spec, verdict, fitted, model, timings, seed };
+    // For `deepsade report`.
+    write_whole(&out.join("summary.json"), (serde_json::to_string_pretty(&done.json())? + "\n").as_bytes())?;
+    Ok(Ended::Done(Box::new(done)))
 }
 
 impl Done {
@@ -197,7 +200,9 @@ impl Done {
     pub fn outcome(&self) -> Outcome {
         let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
-        if rejected || diverged { Outcome::Finding } else { Outcome::Success }
+        let [train, test] = [&self.fitted.train, &self.fitted.test].map(|m| m["rows_breaking_all"]);
+        let broken = self.fitted.in_library.is_some() && train + test > 0.0;
+        if rejected || diverged || broken { Outcome::Finding } else { Outcome::Success }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -220,7 +225,7 @@ impl Done {
             "margins": margins,
             "enforce": self.fitted.means.name(),
             "enforce_why": self.fitted.why,
-            "decode": accepted.and_then(|a| a.decoded()).map(Place::name),
+            "decode": self.fitted.place.map(Place::name),
             "left_out": self.fitted.left_out,
             "gate": gate,
             "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
@@ -263,9 +268,19 @@ impl Done {
                             "Rules enforced in the output step, by the most likely valid label set: {breaking}{left_out}."
                         ));
                     }
+                    Means::Nearest => out.push(format!(
+                        "Rules enforced in the output step, by the nearest outputs that obey them, in the ONNX graph: {breaking}."
+                    )),
                     _ => out.push(format!("Rules enforced in training: {breaking}.")),
                 }
                 out.push(check::in_words(verdict));
+            }
+            None if let Some(why) = self.fitted.in_library => {
+                out.push(format!(
+                    "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
+                     each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
+                     outputs, and there is no certificate."
+                ));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}

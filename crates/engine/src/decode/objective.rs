@@ -6,6 +6,7 @@
 //! places and each place's over the items, halved (rankings); the plain loss of each label (implications).
 
 use super::{Decoder, Scratch, paths::log_probabilities};
+use crate::guard::Units;
 use crate::train::{Loss, Objective, OutputStep, Sum};
 use deepsade_spec::sets::Sets;
 
@@ -19,7 +20,7 @@ pub struct OverValid<'a> {
 }
 
 impl OutputStep for Decoder {
-    fn objective(&self) -> Box<dyn Objective + '_> {
+    fn objective(&self, _: &Units) -> Box<dyn Objective + '_> {
         Box::new(OverValid {
             decoder: self,
             scratch: Scratch::default(),

@@ -62,7 +62,7 @@ mod tests {
     fn a_chain_in_disorder_is_put_in_order() {
         // 0-7-1-6-2-5-3-4, given as pairs.
         let chain = [0, 7, 1, 6, 2, 5, 3, 4];
-        let groups: Vec<Vec<usize>> = chain.windows(2).map(|w| w.to_vec()).collect();
+        let groups: Vec<Vec<usize>> = chain.windows(2).map(<[usize]>::to_vec).collect();
         let order = force(&groups);
         assert_eq!(span(&groups, &order), 7, "{order:?}");
     }

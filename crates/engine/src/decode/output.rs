@@ -6,6 +6,7 @@ use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
 
 use super::{DecodeError, Decoder, Scratch};
 use crate::judge::Judge;
+use crate::nearest::{Allowed, NEAREST_KEY};
 
 /// How a model's outputs are read.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct Output<'a> {
     place: Option<Place>,
     /// What the library decodes with.
     decoder: Option<Decoder>,
+    /// Whether the library moves outputs to the nearest ones that obey the rules.
+    nearest: bool,
 }
 
 /// What the valid sets make of one row of scores.
@@ -40,7 +43,13 @@ impl<'a> Output<'a> {
             }
             Some(other) => return Err(wrong(format!("'{DECODE_KEY}' is '{other}'; this version knows in-graph and library"))),
         };
-        Ok(Self { model, spec, place, decoder })
+        let (place, nearest) = match model.metadata.get(NEAREST_KEY).map(String::as_str) {
+            None => (place, false),
+            Some("in-graph") => (Some(Place::InGraph), false),
+            Some("library") => (Some(Place::Library), true),
+            Some(other) => return Err(wrong(format!("'{NEAREST_KEY}' is '{other}'; this version knows in-graph and library"))),
+        };
+        Ok(Self { model, spec, place, decoder, nearest })
     }
 
     /// Where outputs are chosen; `None` if they are the network's own.
@@ -48,9 +57,17 @@ impl<'a> Output<'a> {
         self.place
     }
 
-    /// The outputs. A row without a valid set, which only inputs outside the domain can be, is not a number throughout.
+    /// The outputs. A row without valid ones, which only inputs outside the domain can be, is not a number throughout.
     pub fn outputs(&self, x: &Matrix) -> Matrix {
         let mut y = self.model.network.forward(x);
+        if self.nearest {
+            let allowed = Allowed::new(self.spec);
+            for r in 0..x.rows {
+                let moved = allowed.decode(x.row(r), y.row(r)).unwrap_or_else(|_| vec![f32::NAN; y.cols]);
+                y.row_mut(r).copy_from_slice(&moved);
+            }
+            return y;
+        }
         let Some(decoder) = &self.decoder else { return y };
         let (judge, mut scratch) = (Judge::new(self.spec), Scratch::default());
         let mut set = vec![0.0; decoder.labels()];

@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
+use crate::guard::Units;
 use crate::train::OutputStep;
 use deepsade_spec::Domain;
 
@@ -146,7 +147,7 @@ fn the_gradient_is_a_central_difference_of_the_loss() {
         let scores: Vec<f32> = (0..n).map(|_| rng.random_range(-2.0..2.0)).collect();
         let mut truth = valid[rng.random_range(0..valid.len())].clone();
         truth.extend(decoder.met(&Judge::new(&spec), &x).into_iter().map(|m| f32::from(u8::from(m))));
-        let mut loss = decoder.objective();
+        let mut loss = decoder.objective(&Units::raw(decoder.labels()));
         let mut delta = vec![9.0; n];
         let value = loss.gradient(&scores, &truth, &[2.5], n, &mut delta).mean();
         assert!(value >= -1e-9, "a likelihood is at most 1");
@@ -172,7 +173,7 @@ fn surrogate_gradients_are_central_differences_too() {
     let truth = [0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
     for sets in [Sets::Assignment(n), Sets::Implications(vec![(0, 1)])] {
         let decoder = Decoder::of(sets, None, 9, Vec::new());
-        let mut loss = decoder.objective();
+        let mut loss = decoder.objective(&Units::raw(decoder.labels()));
         let mut delta = vec![0.0; 9];
         loss.gradient(&scores, &truth, &[1.5], 9, &mut delta);
         for j in 0..9 {

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use super::Loss;
 use super::loss::Sum;
+use crate::guard::Units;
 
 /// A loss with buffers of its own.
 pub trait Objective {
@@ -20,8 +21,8 @@ impl Objective for Loss {
 
 /// What follows the network and keeps the rules: the network is trained knowing it.
 pub trait OutputStep: Debug {
-    /// The loss of what comes out of the step.
-    fn objective(&self) -> Box<dyn Objective + '_>;
+    /// The loss of what comes out of the step, for scores and targets in these units.
+    fn objective(&self, units: &Units) -> Box<dyn Objective + '_>;
 
     /// How many numbers about a row's input follow its targets in the rows of y.
     fn side(&self) -> usize;

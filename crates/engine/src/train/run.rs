@@ -95,6 +95,11 @@ impl Enforced {
         self.moved += usize::from(solved.moves > 0);
         self.pulled_back += usize::from(solved.pulled_back);
     }
+
+    /// Share of the steps since `before` after which the last layer was moved.
+    fn moved_since(self, before: Self) -> f64 {
+        (self.moved - before.moved) as f64 / (self.steps - before.steps).max(1) as f64
+    }
 }
 
 impl Run<'_> {
@@ -175,7 +180,8 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         Some(rules) => Some(Guard::new(rules, &run.network, &standard.units(), settings.how())?),
         None => None,
     };
-    let mut objective: Box<dyn Objective> = run.step.map_or_else(|| Box::new(*loss) as _, |step| step.objective());
+    let mut objective: Box<dyn Objective> =
+        run.step.map_or_else(|| Box::new(*loss) as _, |step| step.objective(&standard.units()));
     let mut enforced = Enforced::default();
     if let Some(guard) = &mut guard {
         weigh(guard, &mut stepper, &prepared, 0..rows.min(EVALUATION_ROWS));
@@ -205,6 +211,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         }
         let mut train_sum = Sum::default();
         let mut done = 0;
+        let before = enforced;
         for batch in order.chunks(batch) {
             if observer.stop() {
                 break 'training StopReason::Interrupted;
@@ -229,7 +236,10 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         }
         // Remember the best solution found (lines 24 to 26), once an epoch.
         let validation_loss = validation.as_ref().map(|data| stepper.evaluate_of(&mut *objective, data).mean());
-        let mut record = EpochRecord { epoch, train_loss: train_sum.mean(), validation_loss, best: false, seconds: 0.0 };
+        let margin = guard.as_mut().map(|guard| guard.margin(stepper.parameters_mut()));
+        let moved = margin.map(|_| enforced.moved_since(before));
+        let train_loss = train_sum.mean();
+        let mut record = EpochRecord { epoch, train_loss, validation_loss, best: false, seconds: 0.0, margin, moved };
         if !record.score().is_finite() || stepper.parameters().iter().any(|w| !w.is_finite()) {
             break StopReason::Diverged { epoch };
         }
