@@ -13,7 +13,6 @@ use crate::judge::{Judge, Labelled};
 use crate::metrics::{Metrics, metrics};
 use crate::train::{
     self, CheckpointSettings, Enforce, Gate, Loss, NetworkSettings, Observer, Run, Start, TrainError, TrainSettings, Trained,
-    Update,
 };
 
 /// Encoded rows, dealt out, with what their labels say about the rules.
@@ -46,9 +45,6 @@ pub enum FitError {
     /// The way of enforcing is not there.
     #[error("train.enforce = \"decode\" is not available yet; use \"weights\", \"auto\" or \"none\"")]
     NoDecode,
-    /// The paper's update is not there.
-    #[error("train.update = \"paper\" is not available yet; use \"project\"")]
-    NoPaper,
     /// A gate that can't be one.
     #[error("network.gate = \"{name}\": {why}")]
     Gate {
@@ -149,7 +145,6 @@ impl Fit<'_> {
         let rules = match self.settings.enforce {
             _ if self.spec.rules.is_empty() => None,
             Enforce::None => None,
-            Enforce::Weights | Enforce::Auto if self.settings.update == Update::Paper => return Err(FitError::NoPaper),
             Enforce::Weights | Enforce::Auto => Some(self.spec),
             Enforce::Decode => return Err(FitError::NoDecode),
         };

@@ -1,6 +1,7 @@
 use super::*;
 
 fn state() -> State {
+    let paper = Some(PaperSteps { line_search: 3, optimal: 4, feasible: 5, infeasible: 6, unknown: 7, restart: true });
     State {
         epoch: 2,
         steps: 17,
@@ -9,8 +10,8 @@ fn state() -> State {
         second: vec![],
         best: vec![3.0; 3],
         records: vec![
-            EpochRecord { epoch: 1, train_loss: 0.5, validation_loss: None, best: true, seconds: 0.1 },
-            EpochRecord { epoch: 2, train_loss: 0.25, validation_loss: Some(0.75), best: false, seconds: 0.2 },
+            EpochRecord { epoch: 1, train_loss: 0.5, validation_loss: None, best: true, seconds: 0.1, paper: None },
+            EpochRecord { epoch: 2, train_loss: 0.25, validation_loss: Some(0.75), best: false, seconds: 0.2, paper },
         ],
     }
 }
