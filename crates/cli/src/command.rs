@@ -3,5 +3,6 @@
 pub mod check;
 pub mod demo;
 pub mod explain;
+pub mod export;
 pub mod predict;
 pub mod train;

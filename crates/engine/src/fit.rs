@@ -227,6 +227,12 @@ impl Fit<'_> {
     }
 }
 
+/// The network that training starts from, without a gate.
+pub fn plain_network(spec: &NormalSpec, settings: &NetworkSettings, seed: u64) -> Network {
+    let schema = &spec.schema;
+    train::initial_network(&column_ranges(schema), &skip_columns(spec), None, schema.task.outputs(), settings, seed)
+}
+
 /// What training makes small for a task.
 pub fn loss(task: &Task) -> Loss {
     match task {

@@ -12,6 +12,7 @@ pub mod fit;
 pub mod guard;
 pub mod inject;
 pub mod judge;
+pub mod last_layer;
 pub mod maxsmt;
 pub mod metrics;
 pub mod predict;

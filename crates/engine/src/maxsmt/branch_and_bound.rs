@@ -176,7 +176,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        let decided = !self.promising(given_up);
+        let decided = given_up.is_infinite() || !self.promising(given_up);
         match self.best {
             Some(solution) if decided => Outcome::Optimal(solution),
             Some(solution) => Outcome::Feasible { bound: self.total - given_up.max(self.lost), solution },

@@ -165,7 +165,10 @@ impl Search<'_> {
     /// Which constraints can't hold together; `None` if all can.
     fn core(&mut self, assumed: &[Assumed]) -> Result<Option<Vec<usize>>, Why> {
         let names: Vec<&str> = assumed.iter().map(|a| a.name.as_str()).collect();
-        if let Answer::Sat = self.check(&format!("(check-sat-assuming ({}))\n", names.join(" ")))? {
+        // cvc5 refuses an empty list of assumptions.
+        let command =
+            if names.is_empty() { "(check-sat)\n".into() } else { format!("(check-sat-assuming ({}))\n", names.join(" ")) };
+        if let Answer::Sat = self.check(&command)? {
             return Ok(None);
         }
         let answer = self.process.ask("(get-unsat-assumptions)\n")?;

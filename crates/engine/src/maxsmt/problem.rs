@@ -163,7 +163,7 @@ impl Problem {
 
     /// The weight of the soft constraints that hold.
     pub fn satisfied(&self, w: &[f64]) -> f64 {
-        self.soft.iter().filter(|s| s.holds(w)).map(|s| s.weight).sum()
+        self.soft.iter().filter(|s| s.holds(w)).map(|s| s.weight).fold(0.0, |sum, weight| sum + weight)
     }
 
     /// The weight of the soft constraints that some weights of the box satisfy, each by itself.
