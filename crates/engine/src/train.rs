@@ -30,7 +30,7 @@ pub(crate) use kernel::vector;
 pub use loss::{Loss, Sum};
 pub use observe::{EpochRecord, Observer, Silent, StopReason};
 pub use optimiser::Optimiser;
-pub use paper::{ErrorsIn, MaxSmtName, PaperSettings, PaperSteps};
+pub use paper::{ErrorsIn, MaxSmtName, PaperSettings, PaperSteps, search_box, soft_constraints};
 pub use run::{Run, Start, Trained, train};
 pub use settings::{ActivationName, BoundsName, Enforce, NetworkSettings, OptimiserName, SettingsError, TrainSettings, Update};
 pub use shape::PlanError;

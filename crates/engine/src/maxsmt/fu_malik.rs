@@ -13,6 +13,9 @@ use super::smtlib::{self, Labels, Quantifiers, joined};
 use super::solver::{Process, SolverError, SolverName};
 use super::{Budget, MaxSmt, Outcome, Problem, Solution, Why};
 
+/// Checks that are spent on making one core smaller.
+const MINIMISING_CHECKS: usize = 40;
+
 /// The engine over an SMT solver.
 #[derive(Debug, Clone, Default)]
 pub struct FuMalik {
@@ -82,16 +85,24 @@ impl Search<'_> {
         }
         let first = self.model()?;
         let mut assumed: Vec<Assumed> = Vec::new();
+        let mut paid = 0.0;
         for (i, soft) in self.problem.soft.iter().enumerate() {
+            // A row that no weights of the box satisfy is a core of one: seen without asking.
+            if soft.rows.iter().any(|row| row.extreme(1.0, &self.problem.lo, &self.problem.hi) < 0.0) {
+                paid += soft.weight;
+                continue;
+            }
             self.process.tell(&smtlib::soft(self.problem, i, soft));
             let assumption = self.assume(vec![format!("s_{i}")], soft.weight);
             assumed.push(assumption);
         }
-        let mut paid = 0.0;
         loop {
-            match self.core(&assumed) {
+            match self.core(&assumed, &(0..assumed.len()).collect::<Vec<_>>()) {
                 Ok(None) => return Ok(Outcome::Optimal(self.model()?)),
-                Ok(Some(core)) => paid += self.relax(&mut assumed, &core)?,
+                Ok(Some(core)) => {
+                    let core = self.smaller(&assumed, core);
+                    paid += self.relax(&mut assumed, &core)?;
+                }
                 Err(Why::Budget | Why::Solver) => return Ok(Outcome::Feasible { solution: first, bound: self.problem.total() - paid }),
                 Err(why) => return Err(why),
             }
@@ -162,9 +173,30 @@ impl Search<'_> {
         }
     }
 
-    /// Which constraints can't hold together; `None` if all can.
-    fn core(&mut self, assumed: &[Assumed]) -> Result<Option<Vec<usize>>, Why> {
-        let names: Vec<&str> = assumed.iter().map(|a| a.name.as_str()).collect();
+    /// Leaves out of a core what it does not need. Solvers name more than they need, cvc5 often everything, and each constraint of
+    /// a core gets a variable: what this costs in checks it saves many times over in the checks that follow.
+    fn smaller(&mut self, assumed: &[Assumed], mut core: Vec<usize>) -> Vec<usize> {
+        let mut checks = MINIMISING_CHECKS;
+        let mut at = 0;
+        while at < core.len() && core.len() > 1 && checks > 0 {
+            checks -= 1;
+            let fewer: Vec<usize> = core.iter().copied().filter(|k| *k != core[at]).collect();
+            match self.core(assumed, &fewer) {
+                Ok(Some(found)) if !found.is_empty() => {
+                    at = at.min(found.len());
+                    core = found;
+                }
+                Ok(_) => at += 1,
+                // Time is up, or the solver does not know: the core is one all the same.
+                Err(_) => break,
+            }
+        }
+        core
+    }
+
+    /// Which of the chosen constraints can't hold together; `None` if all can.
+    fn core(&mut self, assumed: &[Assumed], chosen: &[usize]) -> Result<Option<Vec<usize>>, Why> {
+        let names: Vec<&str> = chosen.iter().map(|k| assumed[*k].name.as_str()).collect();
         // cvc5 refuses an empty list of assumptions.
         let command =
             if names.is_empty() { "(check-sat)\n".into() } else { format!("(check-sat-assuming ({}))\n", names.join(" ")) };
@@ -173,7 +205,7 @@ impl Search<'_> {
         }
         let answer = self.process.ask("(get-unsat-assumptions)\n")?;
         let listed: Vec<&str> = answer.list().unwrap_or_default().iter().filter_map(Sexp::symbol).collect();
-        Ok(Some((0..assumed.len()).filter(|k| listed.contains(&names[*k])).collect()))
+        Ok(Some(chosen.iter().copied().filter(|k| listed.contains(&assumed[*k].name.as_str())).collect()))
     }
 
     fn model(&mut self) -> Result<Solution, Why> {

@@ -15,6 +15,8 @@ use super::{Loss, Optimiser, Prepared, Stepper};
 use crate::guard::{Guard, Units};
 use crate::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverError};
 
+pub use search_box::search_box;
+pub use soft::soft_constraints;
 pub use settings::{ErrorsIn, MaxSmtName, PaperSettings};
 
 /// How the last layer was found in an epoch, or in all of them.
@@ -144,9 +146,9 @@ impl Paper {
             // 15 to 20: MaxSMT.
             None => {
                 // 16 and 18: H = Box(W, W - alpha sgn G) and K'.
-                let (lo, hi) = search_box::search_box(&w, &g, alpha);
+                let (lo, hi) = search_box(&w, &g, alpha);
                 // 17: S = SoftConstraints(h_{k-1}(... h_1(B) ...)).
-                let soft = soft::soft_constraints(&stepper.latent(), loss, &self.units, &self.settings);
+                let soft = soft_constraints(&stepper.latent(), loss, &self.units, &self.settings);
                 let problem = Problem { soft, ..guard.problem(lo, hi) };
                 // 19: W = MaxSMT(S, H).
                 self.maxsmt(&problem, |candidate| {
