@@ -32,8 +32,12 @@ fn batches(count: usize) -> Vec<Problem> {
     let prepared = stepper.prepare(&train.x, &train.y, &train.weight);
     guard.solve(stepper.parameters_mut());
     let paper = &file.train.paper;
-    let descent =
-        TrainSettings { optimiser: OptimiserName::Sgd, learning_rate: paper.learning_rate, weight_decay: 0.0, ..file.train.clone() };
+    let descent = TrainSettings {
+        optimiser: OptimiserName::Sgd,
+        learning_rate: paper.learning_rate,
+        weight_decay: 0.0,
+        ..file.train.clone()
+    };
     let mut optimiser = Optimiser::new(&descent, stepper.parameters().len());
     let order: Vec<usize> = (0..train.weight.len()).collect();
     let mut problems = Vec::new();

@@ -229,7 +229,11 @@ fn a_small_budget_gives_a_solution_and_a_bound_that_hold() {
         let expected = brute_force(&problem);
         match (BranchAndBound.solve(&problem, Budget { nodes: 1, ..BUDGET }).unwrap(), expected) {
             (Outcome::Feasible { solution, bound }, Some(best)) => {
-                assert!(solution.satisfied <= best + 1e-9 && bound >= best - 1e-9, "{seed}: {} {best} {bound}", solution.satisfied);
+                assert!(
+                    solution.satisfied <= best + 1e-9 && bound >= best - 1e-9,
+                    "{seed}: {} {best} {bound}",
+                    solution.satisfied
+                );
             }
             (Outcome::Unknown(Why::Budget), _) => {}
             (outcome, expected) => agrees("one node", seed, &problem, &outcome, expected),
@@ -243,7 +247,8 @@ fn with_program(program: impl Into<OsString>) -> FuMalik {
 
 #[test]
 fn a_missing_solver_names_the_package_to_install() {
-    for (name, packages) in [(SolverName::Z3, ["package z3", "z3-solver"]), (SolverName::Cvc5, ["package cvc5", "DEEPSADE_CVC5"])] {
+    for (name, packages) in [(SolverName::Z3, ["package z3", "z3-solver"]), (SolverName::Cvc5, ["package cvc5", "DEEPSADE_CVC5"])]
+    {
         let mut engine = FuMalik { solver: name, ..with_program("/no/such/solver") };
         let message = engine.solve(&random(1), BUDGET).unwrap_err().to_string();
         assert!(packages.iter().all(|package| message.contains(package)), "{message}");
@@ -330,7 +335,11 @@ fn batches(count: u64) -> Vec<Problem> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let network = initial_network(&[(0.0, 1.0); 13], &[0, 1], None, 2, &NetworkSettings::default(), seed);
         let dense = network.nodes.iter().filter_map(|n| {
-            if let deepsade_net::Op::Dense { w, b } = &n.op { Some(w.data.iter().chain(b).copied().collect::<Vec<f32>>()) } else { None }
+            if let deepsade_net::Op::Dense { w, b } = &n.op {
+                Some(w.data.iter().chain(b).copied().collect::<Vec<f32>>())
+            } else {
+                None
+            }
         });
         let mut parameters: Vec<f32> = dense.flatten().collect();
         let how = How { bounds: deepsade_check::Bounds::Interval, regions: 1 };

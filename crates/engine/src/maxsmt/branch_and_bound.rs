@@ -115,7 +115,8 @@ impl<'a> Search<'a> {
             z.push((!never && !always).then(|| variable(soft.weight)));
         }
         let several = |clause: &Clause| if clause.choices.len() > 1 { clause.choices.len() } else { 0 };
-        let u: Vec<Vec<usize>> = problem.hard.iter().map(|clause| (0..several(clause)).map(|_| variable(0.0)).collect()).collect();
+        let u: Vec<Vec<usize>> =
+            problem.hard.iter().map(|clause| (0..several(clause)).map(|_| variable(0.0)).collect()).collect();
         let mut lp = Simplex::new(cost, lower, upper);
         for (soft, z) in problem.soft.iter().zip(&z) {
             let Some(z) = z else { continue };
@@ -186,7 +187,9 @@ impl<'a> Search<'a> {
     }
 
     fn visit(&mut self, node: &Node) -> Visit {
-        for var in self.problem.unknowns()..self.problem.unknowns() + self.z.iter().flatten().count() + self.u.iter().flatten().count() {
+        for var in
+            self.problem.unknowns()..self.problem.unknowns() + self.z.iter().flatten().count() + self.u.iter().flatten().count()
+        {
             let fixed = node.fixed.iter().find(|(v, _)| *v == var).map(|(_, value)| f64::from(u8::from(*value)));
             self.lp.set_bounds(var, fixed.unwrap_or(0.0), fixed.unwrap_or(1.0));
         }
@@ -273,9 +276,8 @@ impl<'a> Search<'a> {
     fn open_soft(&self, w: &[f64], node: &Node) -> Option<(usize, bool)> {
         let open = self.problem.soft.iter().zip(&self.z).filter_map(|(soft, z)| Some((soft, (*z)?)));
         let violated = open.filter(|(soft, z)| !soft.holds(w) && !node.fixed.iter().any(|(var, _)| var == z));
-        let (_, z) = violated.min_by(|(_, a), (_, b)| {
-            (self.lp.value(*a) - 0.5).abs().total_cmp(&(self.lp.value(*b) - 0.5).abs())
-        })?;
+        let (_, z) =
+            violated.min_by(|(_, a), (_, b)| (self.lp.value(*a) - 0.5).abs().total_cmp(&(self.lp.value(*b) - 0.5).abs()))?;
         Some((z, self.lp.value(z) > 0.5))
     }
 }

@@ -103,7 +103,9 @@ impl Search<'_> {
                     let core = self.smaller(&assumed, core);
                     paid += self.relax(&mut assumed, &core)?;
                 }
-                Err(Why::Budget | Why::Solver) => return Ok(Outcome::Feasible { solution: first, bound: self.problem.total() - paid }),
+                Err(Why::Budget | Why::Solver) => {
+                    return Ok(Outcome::Feasible { solution: first, bound: self.problem.total() - paid });
+                }
                 Err(why) => return Err(why),
             }
         }

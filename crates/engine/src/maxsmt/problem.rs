@@ -127,13 +127,15 @@ impl Form {
             q.iter_mut().zip(&w[j * inputs..(j + 1) * inputs]).for_each(|(q, w)| *q += alpha * w);
         }
         self.c.iter().for_each(|(k, c)| q[*k] += c);
-        let v: Vec<f64> = (0..inputs).map(|k| if q[k] >= 0.0 { latent.m[k] + latent.r[k] } else { latent.m[k] - latent.r[k] }).collect();
+        let v: Vec<f64> =
+            (0..inputs).map(|k| if q[k] >= 0.0 { latent.m[k] + latent.r[k] } else { latent.m[k] - latent.r[k] }).collect();
         self.at(&v, inputs, outputs)
     }
 
     /// `-(form at v) >= 0`.
     pub fn at(&self, v: &[f64], inputs: usize, outputs: usize) -> Row {
-        let weights = self.alpha.iter().flat_map(|(j, alpha)| v.iter().enumerate().map(move |(k, v)| (j * inputs + k, -alpha * v)));
+        let weights =
+            self.alpha.iter().flat_map(|(j, alpha)| v.iter().enumerate().map(move |(k, v)| (j * inputs + k, -alpha * v)));
         let bias = self.alpha.iter().map(|(j, alpha)| (outputs * inputs + j, -alpha));
         let c = self.c.iter().map(|(k, c)| c * v[*k]).sum::<f64>();
         Row { a: weights.chain(bias).filter(|(_, a)| *a != 0.0).collect(), c: -c - self.constant }

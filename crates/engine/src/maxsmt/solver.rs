@@ -79,7 +79,9 @@ impl SolverName {
 
     fn package(self) -> &'static str {
         match self {
-            Self::Z3 => "install the Debian package z3 (apt-get install z3) or the PyPI package z3-solver (pip install z3-solver)",
+            Self::Z3 => {
+                "install the Debian package z3 (apt-get install z3) or the PyPI package z3-solver (pip install z3-solver)"
+            }
             Self::Cvc5 => "install the Debian package cvc5 (apt-get install cvc5); the PyPI package has no executable",
         }
     }

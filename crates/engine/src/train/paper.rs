@@ -16,8 +16,8 @@ use crate::guard::{Guard, Units};
 use crate::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverError};
 
 pub use search_box::search_box;
-pub use soft::soft_constraints;
 pub use settings::{ErrorsIn, MaxSmtName, PaperSettings};
+pub use soft::soft_constraints;
 
 /// How the last layer was found in an epoch, or in all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -229,7 +229,17 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
                 // Lines 7 to 32 to the letter.
                 enforced.steps += 1;
                 let (stepper, optimiser, data, out) = (&mut stepper, &mut optimiser, &prepared, &mut state.best[..]);
-                paper.batch(Batch { stepper, optimiser, guard, data, rows: batch, validation, loss: *loss, out, place: (epoch, index) })?
+                paper.batch(Batch {
+                    stepper,
+                    optimiser,
+                    guard,
+                    data,
+                    rows: batch,
+                    validation,
+                    loss: *loss,
+                    out,
+                    place: (epoch, index),
+                })?
             } else {
                 // G = gradient of L at W (line 7).
                 stepper.load(&prepared, batch.iter().copied());

@@ -88,9 +88,8 @@ impl Default for PaperSettings {
 impl PaperSettings {
     /// Refuses the first setting outside its range.
     pub fn check(&self) -> Result<(), SettingsError> {
-        let positive = |name: &str, x: f64| {
-            within(x > 0.0 && x.is_finite(), || format!("train.paper.{name}"), x, "above 0 and finite")
-        };
+        let positive =
+            |name: &str, x: f64| within(x > 0.0 && x.is_finite(), || format!("train.paper.{name}"), x, "above 0 and finite");
         positive("learning_rate", f64::from(self.learning_rate))?;
         positive("alpha", f64::from(self.alpha))?;
         within(self.line_search <= 1000, || "train.paper.line_search".into(), self.line_search, "from 0 to 1000")?;
