@@ -27,6 +27,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Predict with a trained model
     Predict(PredictArgs),
+    /// Make one HTML page of a training run's or an experiment's folder: proof, scores, figures, an explorer
+    Report(ReportArgs),
     /// Write a problem down for other programs
     Export(ExportArgs),
 }
@@ -59,7 +61,7 @@ pub struct TrainArgs {
     /// The rule file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Folder for model.onnx, certificate.json, rules.toml and run.jsonl [default: runs/NAME]
+    /// Folder for model.onnx, certificate.json, rules.toml, run.jsonl and summary.json [default: runs/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// A further folder to look for data files in
@@ -103,7 +105,7 @@ pub struct TrainArgs {
 /// `enforce` on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EnforceArg {
-    /// Wherever it can be done
+    /// Labels and rankings in the output step, everything else in the weights
     Auto,
     /// In the weights of the last layer
     Weights,
@@ -228,6 +230,10 @@ pub struct PredictArgs {
     /// Add the raw scores of the network
     #[arg(long)]
     pub scores: bool,
+    /// Add the probability of each label, class or place, and of the whole prediction, among all that obey the rules; for models
+    /// that choose their outputs (enforce = "decode")
+    #[arg(long)]
+    pub proba: bool,
     /// What stands between two values of the data file [default: comma]
     #[arg(long, value_name = "CHAR")]
     pub separator: Option<char>,
@@ -237,4 +243,21 @@ pub struct PredictArgs {
     /// Say nothing but results and errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct ReportArgs {
+    /// A folder as `deepsade train` writes it (model.onnx), or one with an experiment's results.jsonl
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// The page to write [default: DIR/report.html]
+    #[arg(long, value_name = "FILE.html")]
+    pub out: Option<PathBuf>,
+    /// Rows to start from in the explorer, and for a picture of the latent space: CSV, .csv.gz or .parquet with the model's
+    /// feature columns
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
 }

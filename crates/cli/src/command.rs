@@ -5,4 +5,5 @@ pub mod demo;
 pub mod explain;
 pub mod export;
 pub mod predict;
+pub mod report;
 pub mod train;

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Train(args) => command::train::run(args),
         Command::Check(args) => command::check::run(args),
         Command::Predict(args) => command::predict::run(args),
+        Command::Report(args) => command::report::run(args),
         Command::Export(args) => command::export::run(args),
     };
     match result {

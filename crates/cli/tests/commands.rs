@@ -13,7 +13,7 @@ fn the_demo_trains_predicts_and_fits_a_screen() {
     let shown = expect(dir.path(), 0, &["demo", "--out", "demo"]);
     assert!(shown.contains("0 <= `free sulfur dioxide` <= `total sulfur dioxide`"));
     assert!(shown.lines().count() <= 50, "a screenful:\n{shown}");
-    for file in ["wine.toml", "model/model.onnx", "model/run.jsonl", "predictions.csv"] {
+    for file in ["wine.toml", "model/model.onnx", "model/run.jsonl", "model/report.html", "predictions.csv"] {
         assert!(dir.path().join("demo").join(file).exists(), "{file}");
     }
     // The rule file it leaves behind works on its own.
@@ -54,6 +54,33 @@ fn train_then_predict_with_the_onnx_file_alone() {
     assert!(error.contains("row 3") && error.contains("income = 1000") && error.contains("3 rows"), "{error}");
     let scored = expect(other.path(), 0, &["predict", "m.onnx", "new.csv", "--scores", "-q"]);
     assert!(scored.starts_with("loan,in_domain,outside,score('no'),score('yes')\n"), "{scored}");
+}
+
+#[test]
+fn rules_that_cannot_be_met_lose_nothing_of_an_earlier_run() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 3);
+    let report = json(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--json"]);
+    for step in ["read", "train", "certify", "check"] {
+        assert!(report["timings"][step].as_f64().unwrap() > 0.0, "{report}");
+    }
+    let rules = fs::read_to_string(dir.path().join("loans.toml")).unwrap();
+    let kept = |file: &str| fs::read(dir.path().join("run").join(file)).unwrap();
+    let before = ["run.jsonl", "model.onnx", "certificate.json"].map(kept);
+    for (rule, verdict) in [("income < 10 => loan == 'yes'", "contradictory"), ("score('yes') == income * 0.3", "infeasible")] {
+        fs::write(dir.path().join("bad.toml"), format!("{rules}[[rule]]\nname = \"bad\"\ntext = \"{rule}\"\n")).unwrap();
+        let report = json(dir.path(), 1, &["train", "bad.toml", "--out", "run", "--json"]);
+        assert_eq!((&report["certified"], &report["verdict"]), (&false.into(), &verdict.into()), "{report}");
+        assert!(report["error"].as_str().unwrap().contains("'bad'"), "{report}");
+        assert_eq!(["run.jsonl", "model.onnx", "certificate.json"].map(kept), before);
+    }
+    fs::write(
+        dir.path().join("idle.toml"),
+        format!("{rules}[[rule]]\nname = \"idle\"\ntext = \"income > 500 => loan == 'no'\"\n"),
+    )
+    .unwrap();
+    let output = deepsade(dir.path(), &["train", "idle.toml", "--out", "idle"]);
+    assert!(stderr(&output).contains("rule 'idle' holds whatever is predicted"), "{}", stderr(&output));
 }
 
 #[test]

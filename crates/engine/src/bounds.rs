@@ -141,6 +141,11 @@ impl Bounds {
         self.regions = regions;
     }
 
+    /// The box of a value before the last dense layer.
+    pub fn value(&self, region: usize, value: usize) -> &Boxed {
+        &self.regions[region].values[value]
+    }
+
     /// The box of what the last dense layer reads.
     pub fn last_input(&self, region: usize) -> &Boxed {
         &self.regions[region].values[self.last_input]
@@ -171,7 +176,9 @@ impl Bounds {
                 columns.iter().map(|c| before[*c]).collect()
             }
             Op::Concat => node.from.iter().flat_map(|v| self.origins_of(*v)).collect(),
-            Op::Dense { .. } | Op::Act(_) | Op::Gate => vec![None; self.regions.first().map_or(0, |r| r.values[value].m.len())],
+            Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => {
+                vec![None; self.regions.first().map_or(0, |r| r.values[value].m.len())]
+            }
         }
     }
 
@@ -246,8 +253,8 @@ impl Bounds {
                     at += x.m.len();
                 }
             }
-            // Only after the last dense layer, where the guard treats it.
-            Op::Gate => {}
+            // Only after the last dense layer, where the guard treats it; a choice has no guard.
+            Op::Gate | Op::Choose(_) => {}
         }
         boxes.values[k + 1] = out;
     }

@@ -269,6 +269,19 @@ impl Guard {
         })
     }
 
+    /// The smallest distance to a violation: by how much the weighted mean of a cell's atoms stays below zero, in training units;
+    /// the largest number where there is no cell. Negative where boxes are looser than the bounds that keep the rules.
+    pub fn margin(&mut self, parameters: &mut [f32]) -> f64 {
+        let layer = Self::layer(parameters, self.inputs, self.outputs);
+        let distance = |cell: &Cell| {
+            let v = self.bounds.last_input(cell.region);
+            cell.read(false, &layer, v, &mut self.scratch);
+            let slack = cell.slack(&cell.lambda, v, self.margin, &mut self.scratch);
+            slack.margin - slack.excess
+        };
+        self.cells.iter().map(distance).fold(f64::MAX, f64::min)
+    }
+
     /// Goes from the safe last layer towards the present one for as long as every cell stays empty. With the multipliers of the
     /// safe one K' is convex, so all of the way up to there is feasible.
     fn pull_back(&mut self, parameters: &mut [f32]) {
@@ -310,7 +323,7 @@ impl Guard {
                     let largest = lambda.iter().copied().fold(0.0, f64::max);
                     lambda.iter().map(|l| (l / largest * f64::from(1 << 20)).round() as u64).collect()
                 };
-                Tree::Leaf { bounds: self.kind, cells: cells.iter().map(whole).collect() }
+                Tree::Leaf { bounds: self.kind, cells: cells.iter().map(whole).collect(), lines: Vec::new() }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `deepsade train`: a rule file enters, model.onnx and run.jsonl leave.
+//! `deepsade train`: a rule file enters, model.onnx, its certificate, run.jsonl and summary.json leave.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,7 +10,9 @@ use anyhow::{Context, bail};
 use deepsade_check::Verdict;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
-use deepsade_engine::explain::audit;
+use deepsade_engine::decode::DecodeError;
+use deepsade_engine::enforce::{Decision, Means, decide};
+use deepsade_engine::explain::{audit, vacuous};
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::guard::GuardError;
 use deepsade_engine::maxsmt::SolverName;
@@ -21,6 +23,8 @@ use deepsade_engine::train::{
     Enforce, EpochRecord, MaxSmtName, Observer, PaperSteps, StopReason, TrainError, TrainSettings, Update,
 };
 use deepsade_spec::NormalSpec;
+use deepsade_spec::sets::Place;
+use serde::Serialize;
 use serde_json::json;
 
 use super::check;
@@ -38,8 +42,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let ended = match train(&problem, &out, args) {
         // That the rules can't be met is what was found out, not a mistake in the input.
         Err(error) if matches!(error.downcast_ref(), Some(FitError::Train(TrainError::Guard(GuardError::Infeasible { .. })))) => {
-            eprintln!("error: {error}");
-            return Ok(Outcome::Finding);
+            return unmet("infeasible", &error.to_string(), args.json);
         }
         other => other?,
     };
@@ -47,8 +50,8 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
         Ended::Done(done) => *done,
         Ended::Interrupted => return Ok(Outcome::Unknown),
         Ended::Contradictory(words) => {
-            eprintln!("error: {words}; `deepsade explain {}` says more", args.file.display());
-            return Ok(Outcome::Finding);
+            let words = format!("{words}; `deepsade explain {}` says more", args.file.display());
+            return unmet("contradictory", &words, args.json);
         }
     };
     if args.json {
@@ -59,6 +62,15 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     Ok(done.outcome())
 }
 
+/// Says that no network can obey the rules, and why.
+fn unmet(verdict: &str, words: &str, json: bool) -> anyhow::Result<Outcome> {
+    if json {
+        emit(&(serde_json::to_string_pretty(&json!({"certified": false, "verdict": verdict, "error": words}))? + "\n"))?;
+    }
+    eprintln!("error: {words}");
+    Ok(Outcome::Finding)
+}
+
 /// A finished training.
 pub struct Done {
     pub spec: NormalSpec,
@@ -66,8 +78,21 @@ pub struct Done {
     pub verdict: Option<Verdict>,
     pub fitted: Fitted,
     pub model: PathBuf,
-    pub seconds: f64,
+    pub timings: Timings,
     pub seed: u64,
+}
+
+/// Where the seconds went.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Timings {
+    /// Reading and encoding the data, and explaining the rules.
+    read: f64,
+    /// Training, the rules enforced at every step.
+    train: f64,
+    /// Making the certificate.
+    certify: f64,
+    /// Checking the files as written.
+    check: f64,
 }
 
 /// How a training ended.
@@ -90,6 +115,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
         settings.seed = seed;
     }
     let seed = settings.seed;
+    let begun = Instant::now();
     std::fs::create_dir_all(out).with_context(|| format!("can't make the folder {}", out.display()))?;
     let mut bar = ReadBar::new(args.quiet);
     let mut problem = problem.clone();
@@ -115,9 +141,19 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     drop(loaded);
 
+    for rule in spec.rules.iter().filter(|r| !args.quiet && vacuous(&r.claim, &spec.schema)) {
+        eprintln!("note: rule '{}' holds whatever is predicted: no input of the domain meets its condition", rule.name);
+    }
+    let Decision { means, why } = match decide(&spec, &problem.train) {
+        Err(impossible @ DecodeError::Impossible { .. }) => return Ok(Ended::Contradictory(impossible.to_string())),
+        other => other?,
+    };
     let audit = audit(&spec);
-    if audit.constant_only && problem.train.enforce != Enforce::None && !args.quiet {
+    if audit.constant_only && matches!(means, Means::Weights) && !args.quiet {
         eprintln!("note: {}", audit.words);
+    }
+    if problem.train.enforce == Enforce::Auto && matches!(means, Means::Decode(_)) && !args.quiet {
+        eprintln!("note: enforce = \"auto\" chooses decode: {why}");
     }
     let text = std::fs::read_to_string(&problem.path)?;
     let interrupt = Interrupt::listen();
@@ -132,7 +168,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
         Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &problem.train, seed };
     let started = Instant::now();
     let fitted = fit.run(&rows, Some((&checkpoint, resume)), &mut watch)?;
-    let seconds = started.elapsed().as_secs_f64();
+    let (read, trained) = ((started - begun).as_secs_f64(), started.elapsed().as_secs_f64());
     watch.bar.finish();
     watch.log.finish(&fitted.trained.records)?;
     if fitted.trained.stop == StopReason::Interrupted {
@@ -145,8 +181,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let model = out.join("model.onnx");
     write_whole(&model, &fitted.model.to_bytes()?)?;
     let (rules, certificate) = (out.join("rules.toml"), out.join("certificate.json"));
+    write_whole(&rules, text.as_bytes())?;
+    let started = Instant::now();
     let verdict = if let Some(proof) = &fitted.proof {
-        write_whole(&rules, text.as_bytes())?;
         write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
         Some(check::files(&model, &rules, &certificate)?)
     } else {
@@ -154,9 +191,14 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
         let _ = std::fs::remove_file(&certificate);
         None
     };
+    let check = started.elapsed().as_secs_f64();
+    let timings = Timings { read, train: trained - fitted.certify_seconds, certify: fitted.certify_seconds, check };
     // The model is there: what is left to resume is nothing.
     let _ = std::fs::remove_file(&checkpoint);
-    Ok(Ended::Done(Box::new(Done { spec, verdict, fitted, model, seconds, seed })))
+    let done = Done { spec, verdict, fitted, model, timings, seed };
+    // For `deepsade report`.
+    write_whole(&out.join("summary.json"), (serde_json::to_string_pretty(&done.json())? + "\n").as_bytes())?;
+    Ok(Ended::Done(Box::new(done)))
 }
 
 /// Puts what the command line says in place of what the file says.
@@ -208,7 +250,9 @@ impl Done {
     pub fn outcome(&self) -> Outcome {
         let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
-        if rejected || diverged { Outcome::Finding } else { Outcome::Success }
+        let [train, test] = [&self.fitted.train, &self.fitted.test].map(|m| m["rows_breaking_all"]);
+        let broken = self.fitted.in_library.is_some() && train + test > 0.0;
+        if rejected || diverged || broken { Outcome::Finding } else { Outcome::Success }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -217,7 +261,8 @@ impl Done {
         let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| a.rules()).map(|r| (r.name.as_str(), r.margin)).collect();
         json!({
             "model": self.model,
-            "seconds": self.seconds,
+            "seconds": self.timings.train + self.timings.certify,
+            "timings": self.timings,
             "epochs": trained.records.len(),
             "best_epoch": trained.best_epoch,
             "stopped": trained.stop.to_string(),
@@ -228,6 +273,10 @@ impl Done {
             "certified": accepted.is_some(),
             "arithmetic": accepted.map(|a| a.arithmetic().name()),
             "margins": margins,
+            "enforce": self.fitted.means.name(),
+            "enforce_why": self.fitted.why,
+            "decode": self.fitted.place.map(Place::name),
+            "left_out": self.fitted.left_out,
             "gate": gate,
             "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
             "paper": paper_steps(&trained.records).map(|steps| json!({
@@ -246,8 +295,16 @@ impl Done {
     pub fn in_words(&self) -> String {
         let Fitted { trained, test, train, validation, .. } = &self.fitted;
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
-        let mut out =
-            vec![format!("Trained {} epochs in {:.1} s{best} ({}).", trained.records.len(), self.seconds, trained.stop)];
+        let mut out = vec![if trained.records.is_empty() {
+            "Nothing was trained: the given network is taken as it is.".into()
+        } else {
+            format!(
+                "Trained {} epochs in {:.1} s{best} ({}).",
+                trained.records.len(),
+                self.timings.train + self.timings.certify,
+                trained.stop
+            )
+        }];
         out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules", "", "rows", "obeying"));
         for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
             let shown = if metrics["rows"] > 0.0 { scores(metrics) } else { "no row to score".into() };
@@ -257,7 +314,22 @@ impl Done {
         match &self.verdict {
             Some(verdict) => {
                 if let Some(gate) = &self.fitted.gate {
-                    out.push(format!("The outputs are gated by {gate}, with which the rules scale."));
+                    out.push(format!("The outputs are gated by {gate}: they scale with it."));
+                }
+                match &self.fitted.means {
+                    Means::Decode(_) => {
+                        let left_out = match self.fitted.left_out {
+                            0 => String::new(),
+                            n => format!("; {n} training rows whose label breaks a rule were left out"),
+                        };
+                        out.push(format!(
+                            "Rules enforced in the output step, by the most likely valid label set: {breaking}{left_out}."
+                        ));
+                    }
+                    Means::Nearest => out.push(format!(
+                        "Rules enforced in the output step, by the nearest outputs that obey them, in the ONNX graph: {breaking}."
+                    )),
+                    _ => out.push(format!("Rules enforced in training: {breaking}.")),
                 }
                 if let Some(steps) = paper_steps(&trained.records) {
                     out.push(format!(
@@ -271,8 +343,14 @@ impl Done {
                         steps.unknown
                     ));
                 }
-                out.push(format!("Rules enforced in training: {breaking}."));
                 out.push(check::in_words(verdict));
+            }
+            None if let Some(why) = self.fitted.in_library => {
+                out.push(format!(
+                    "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
+                     each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
+                     outputs, and there is no certificate."
+                ));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}
@@ -302,10 +380,8 @@ struct Log {
 
 impl Log {
     fn open(path: &Path, resume: bool) -> anyhow::Result<Self> {
-        if !resume {
-            let file = File::create(path).with_context(|| format!("can't write {}", path.display()))?;
-            return Ok(Self { path: path.into(), file: Some(file), resume });
-        }
+        // What an earlier run wrote stays until this one has something to say, but that it can be written is known before.
+        File::options().append(true).create(true).open(path).with_context(|| format!("can't write {}", path.display()))?;
         Ok(Self { path: path.into(), file: None, resume })
     }
 
@@ -315,8 +391,8 @@ impl Log {
 
     /// Appends a record. After a resume, lines of epochs that are run again go first.
     fn append(&mut self, record: &EpochRecord) -> std::io::Result<()> {
-        if self.resume && self.file.is_none() {
-            let before = std::fs::read_to_string(&self.path).unwrap_or_default();
+        if self.file.is_none() {
+            let before = if self.resume { std::fs::read_to_string(&self.path).unwrap_or_default() } else { String::new() };
             let earlier = |line: &&str| serde_json::from_str::<EpochRecord>(line).is_ok_and(|r| r.epoch < record.epoch);
             let kept: String = before.lines().filter(earlier).map(|l| format!("{l}\n")).collect();
             let mut file = File::create(&self.path)?;

@@ -15,7 +15,10 @@ use super::error::{TrainError, check_data};
 use super::loss::Sum;
 use super::paper::{Batch, Paper};
 use super::standard::Standard;
-use super::{CheckpointSettings, EpochRecord, Loss, Observer, Optimiser, Prepared, Stepper, StopReason, TrainSettings, Update};
+use super::{
+    CheckpointSettings, EpochRecord, Loss, Objective, Observer, Optimiser, OutputStep, Prepared, Stepper, StopReason,
+    TrainSettings, Update,
+};
 use crate::data::Dataset;
 use crate::guard::{Guard, Metric, Solved, Units};
 
@@ -48,6 +51,8 @@ pub struct Run<'a> {
     pub seed: u64,
     /// The rules that the last layer must satisfy after every step; `None` for plain training.
     pub rules: Option<&'a NormalSpec>,
+    /// What follows the network and keeps the rules; its loss takes the place of `loss`. `None` for the plain outputs.
+    pub step: Option<&'a dyn OutputStep>,
     /// Whether and where to save the run.
     pub checkpoint: Option<CheckpointSettings>,
 }
@@ -94,6 +99,11 @@ impl Enforced {
         self.moved += usize::from(solved.moves > 0);
         self.pulled_back += usize::from(solved.pulled_back);
     }
+
+    /// Share of the steps since `before` after which the last layer was moved.
+    fn moved_since(self, before: Self) -> f64 {
+        (self.moved - before.moved) as f64 / (self.steps - before.steps).max(1) as f64
+    }
 }
 
 impl Run<'_> {
@@ -102,6 +112,7 @@ impl Run<'_> {
         let mut hash = Sha256::new();
         // The derived text is complete, and floats print with all the digits that tell them apart.
         hash.update(format!("{:?}", (&self.network, self.start, self.loss, &self.settings, self.seed)));
+        hash.update(self.step.map(OutputStep::identity).unwrap_or_default());
         hash.update(self.rules.map(deepsade_spec::canonical::canonical).unwrap_or_default());
         for data in [self.train, self.validation] {
             for Matrix { rows, cols, data } in [&data.x, &data.y] {
@@ -140,6 +151,7 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 ///     settings: TrainSettings { learning_rate: 0.05, batch: 4, epochs: 1000, ..TrainSettings::default() },
 ///     seed: 1,
 ///     rules: None,
+///     step: None,
 ///     checkpoint: None,
 /// };
 /// let trained = train::train(&run, &mut Silent)?;
@@ -172,6 +184,8 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         Some(rules) => Some(Guard::new(rules, &run.network, &standard.units(), settings.how())?),
         None => None,
     };
+    let mut objective: Box<dyn Objective> =
+        run.step.map_or_else(|| Box::new(*loss) as _, |step| step.objective(&standard.units()));
     let mut enforced = Enforced::default();
     if let Some(guard) = &mut guard {
         weigh(guard, &mut stepper, &prepared, 0..rows.min(EVALUATION_ROWS));
@@ -221,6 +235,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         let least_before = paper.as_ref().map(|paper| paper.least);
         let mut train_sum = Sum::default();
         let mut done = 0;
+        let before = enforced;
         for (index, batch) in order.chunks(batch).enumerate() {
             if observer.stop() {
                 break 'training StopReason::Interrupted;
@@ -228,8 +243,9 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
             let sum = if let (Some(paper), Some(guard), Some(validation)) = (&mut paper, &mut guard, &eval) {
                 // Lines 7 to 32 to the letter.
                 enforced.steps += 1;
+                let searched = paper.steps.line_search;
                 let (stepper, optimiser, data, out) = (&mut stepper, &mut optimiser, &prepared, &mut state.best[..]);
-                paper.batch(Batch {
+                let sum = paper.batch(Batch {
                     stepper,
                     optimiser,
                     guard,
@@ -239,11 +255,13 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
                     loss: *loss,
                     out,
                     place: (epoch, index),
-                })?
+                })?;
+                enforced.moved += usize::from(paper.steps.line_search == searched);
+                sum
             } else {
                 // G = gradient of L at W (line 7).
                 stepper.load(&prepared, batch.iter().copied());
-                let sum = stepper.gradient(*loss);
+                let sum = stepper.gradient_of(&mut *objective);
                 // The last layer moves first (lines 8 to 23), then the layers before it (lines 27 to 29).
                 if sum.loss.is_finite() {
                     optimiser.begin();
@@ -267,11 +285,14 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         let validation_loss = match &paper {
             // The paper's update has done so after each batch.
             Some(paper) => paper.least_of_epoch,
-            None => validation.as_ref().map(|data| stepper.evaluate(*loss, data).mean()),
+            None => validation.as_ref().map(|data| stepper.evaluate_of(&mut *objective, data).mean()),
         };
+        let margin = guard.as_mut().map(|guard| guard.margin(stepper.parameters_mut()));
+        let moved = margin.map(|_| enforced.moved_since(before));
         let steps = paper.as_ref().map(|paper| paper.steps);
         let train_loss = train_sum.mean();
-        let mut record = EpochRecord { epoch, train_loss, validation_loss, best: false, seconds: 0.0, paper: steps };
+        let mut record =
+            EpochRecord { epoch, train_loss, validation_loss, best: false, seconds: 0.0, margin, moved, paper: steps };
         if !record.score().is_finite() || stepper.parameters().iter().any(|w| !w.is_finite()) {
             break StopReason::Diverged { epoch };
         }

@@ -10,8 +10,26 @@ fn state() -> State {
         second: vec![],
         best: vec![3.0; 3],
         records: vec![
-            EpochRecord { epoch: 1, train_loss: 0.5, validation_loss: None, best: true, seconds: 0.1, paper: None },
-            EpochRecord { epoch: 2, train_loss: 0.25, validation_loss: Some(0.75), best: false, seconds: 0.2, paper },
+            EpochRecord {
+                epoch: 1,
+                train_loss: 0.5,
+                validation_loss: None,
+                best: true,
+                seconds: 0.1,
+                margin: None,
+                moved: Some(0.5),
+                paper: None,
+            },
+            EpochRecord {
+                epoch: 2,
+                train_loss: 0.25,
+                validation_loss: Some(0.75),
+                best: false,
+                seconds: 0.2,
+                margin: Some(1e-6),
+                moved: None,
+                paper,
+            },
         ],
     }
 }
