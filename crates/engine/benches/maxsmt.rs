@@ -47,14 +47,16 @@ fn batches(count: usize) -> Vec<Problem> {
         }
         stepper.load(&prepared, batch.iter().copied());
         stepper.gradient(loss);
-        let (last, all) = (stepper.last_range(), 0..stepper.parameters().len());
+        let (last, hidden) = (stepper.last_range(), stepper.hidden_range());
         guard.translate(stepper.parameters());
-        let (lo, hi) = search_box(&stepper.parameters()[last.clone()], &stepper.parameter_gradient()[last], paper.alpha);
+        let (lo, hi) = search_box(&stepper.parameters()[last.clone()], &stepper.parameter_gradient()[last.clone()], paper.alpha);
         let soft = soft_constraints(&stepper.latent(), loss, &units, paper);
         problems.push(Problem { soft, ..guard.problem(lo, hi) });
+        // The last layer first, then the hidden layers: as in the paper, K' may not hold when the next batch begins.
         optimiser.begin();
-        stepper.apply(&mut optimiser, all);
+        stepper.apply(&mut optimiser, last);
         guard.solve(stepper.parameters_mut());
+        stepper.apply(&mut optimiser, hidden);
     }
     problems
 }

@@ -69,7 +69,7 @@ impl Guard {
         let (first, last) = (cell.rho.first().copied().unwrap_or(1.0), cell.rho.last().copied().unwrap_or(1.0));
         let atom = |i: &usize| {
             let term = &cell.atoms[*i];
-            let margin = self.margin(&[(term, 1.0)], last, latent, sizes);
+            let margin = self.rounding(&[(term, 1.0)], last, latent, sizes);
             let form = Form { alpha: term.a.clone(), c: term.c.clone(), constant: term.d + margin };
             Atom { form, gate: term.gate }
         };
@@ -87,7 +87,7 @@ impl Guard {
         let used: Vec<(&Term, f64)> = cell.atoms.iter().zip(lambda.iter().copied()).filter(|(_, l)| *l > 0.0).collect();
         let mut alpha = vec![0.0; self.outputs];
         let mut c = vec![0.0; self.inputs];
-        let mut constant = self.margin(&used, rho, latent, sizes);
+        let mut constant = self.rounding(&used, rho, latent, sizes);
         for (term, l) in &used {
             term.a.iter().for_each(|(j, a)| alpha[*j] += l * rho * a);
             term.c.iter().for_each(|(k, v)| c[*k] += l * v);
@@ -97,7 +97,8 @@ impl Guard {
         Form { alpha: sparse(alpha), c: sparse(c), constant }
     }
 
-    fn margin(&self, terms: &[(&Term, f64)], rho: f64, latent: &Latent, sizes: &[f64]) -> f64 {
+    /// What the rounding of a weighted sum of atoms may be, for any last layer of the box.
+    fn rounding(&self, terms: &[(&Term, f64)], rho: f64, latent: &Latent, sizes: &[f64]) -> f64 {
         let term = |(term, l): &(&Term, f64)| {
             let outputs = term.a.iter().map(|(j, a)| a.abs() * sizes[*j]).sum::<f64>();
             let inputs = term.c.iter().map(|(k, c)| c.abs() * (latent.m[*k].abs() + latent.r[*k])).sum::<f64>();
