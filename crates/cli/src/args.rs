@@ -29,6 +29,8 @@ pub enum Command {
     Predict(PredictArgs),
     /// Make one HTML page of a training run's or an experiment's folder: proof, scores, figures, an explorer
     Report(ReportArgs),
+    /// Write a problem down for other programs
+    Export(ExportArgs),
 }
 
 #[derive(Debug, Parser)]
@@ -74,6 +76,21 @@ pub struct TrainArgs {
     /// Where the rules are enforced, instead of what the file says
     #[arg(long, value_enum)]
     pub enforce: Option<EnforceArg>,
+    /// How the last layer is solved for, instead of what the file says
+    #[arg(long, value_enum)]
+    pub update: Option<UpdateArg>,
+    /// The engine of `--update paper`, instead of what the file says
+    #[arg(long, value_enum)]
+    pub maxsmt: Option<MaxSmtArg>,
+    /// The SMT solver of `--maxsmt fu-malik`, instead of what the file says
+    #[arg(long, value_enum)]
+    pub solver: Option<SolverArg>,
+    /// What the SMT solver is sent, instead of what the file says
+    #[arg(long, value_enum)]
+    pub quantifiers: Option<QuantifiersArg>,
+    /// Passes over the training rows, instead of what the file says
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<usize>,
     /// Go on from the last epoch that was saved in the output folder
     #[arg(long)]
     pub resume: bool,
@@ -96,6 +113,44 @@ pub enum EnforceArg {
     Decode,
     /// Nowhere
     None,
+}
+
+/// `update` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UpdateArg {
+    /// The gradient step, then the nearest last layer that satisfies the rules
+    Project,
+    /// Algorithm 1 of the paper: line search, then MaxSMT
+    Paper,
+}
+
+/// `maxsmt` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MaxSmtArg {
+    /// Ours, exact
+    BranchAndBound,
+    /// Exact, over an SMT solver's process
+    FuMalik,
+    /// Incomplete
+    LocalSearch,
+}
+
+/// `solver` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SolverArg {
+    /// Z3
+    Z3,
+    /// cvc5
+    Cvc5,
+}
+
+/// `quantifiers` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum QuantifiersArg {
+    /// As in the paper: for all inputs, non-linear
+    Keep,
+    /// Largest values written out: linear
+    Eliminate,
 }
 
 fn fold(text: &str) -> Result<(usize, usize), String> {
@@ -123,6 +178,39 @@ pub struct CheckArgs {
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct ExportArgs {
+    /// The rule file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// What to write
+    #[arg(long, value_enum)]
+    pub to: ExportTarget,
+    /// A trained model: its hidden layers give the bounds, and its last layer is the one that is asked about [default: the
+    /// hidden layers as `deepsade train` initialises them, any last layer]
+    #[arg(long, value_name = "FILE")]
+    pub model: Option<PathBuf>,
+    /// For smtlib: what becomes of "for every input"
+    #[arg(long, value_enum, default_value = "eliminate")]
+    pub quantifiers: QuantifiersArg,
+    /// Write here [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// A further folder to look for data files in
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Say nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What `export` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportTarget {
+    /// The last layer's problem for SMT solvers (SMT-LIB 2)
+    Smtlib,
 }
 
 #[derive(Debug, Parser)]

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Check(args) => command::check::run(args),
         Command::Predict(args) => command::predict::run(args),
         Command::Report(args) => command::report::run(args),
+        Command::Export(args) => command::export::run(args),
     };
     match result {
         Ok(outcome) => outcome.into(),

@@ -15,6 +15,8 @@ pub mod fit;
 pub mod guard;
 pub mod inject;
 pub mod judge;
+pub mod last_layer;
+pub mod maxsmt;
 pub mod metrics;
 pub mod nearest;
 pub mod predict;
