@@ -88,7 +88,7 @@ pub struct TrainArgs {
 /// `enforce` on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EnforceArg {
-    /// Wherever it can be done
+    /// Labels and rankings in the output step, everything else in the weights
     Auto,
     /// In the weights of the last layer
     Weights,
@@ -142,6 +142,10 @@ pub struct PredictArgs {
     /// Add the raw scores of the network
     #[arg(long)]
     pub scores: bool,
+    /// Add the probability of each label, class or place, and of the whole prediction, among all that obey the rules; for models
+    /// that choose their outputs (enforce = "decode")
+    #[arg(long)]
+    pub proba: bool,
     /// What stands between two values of the data file [default: comma]
     #[arg(long, value_name = "CHAR")]
     pub separator: Option<char>,

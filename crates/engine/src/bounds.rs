@@ -176,7 +176,9 @@ impl Bounds {
                 columns.iter().map(|c| before[*c]).collect()
             }
             Op::Concat => node.from.iter().flat_map(|v| self.origins_of(*v)).collect(),
-            Op::Dense { .. } | Op::Act(_) | Op::Gate => vec![None; self.regions.first().map_or(0, |r| r.values[value].m.len())],
+            Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => {
+                vec![None; self.regions.first().map_or(0, |r| r.values[value].m.len())]
+            }
         }
     }
 
@@ -251,8 +253,8 @@ impl Bounds {
                     at += x.m.len();
                 }
             }
-            // Only after the last dense layer, where the guard treats it.
-            Op::Gate => {}
+            // Only after the last dense layer, where the guard treats it; a choice has no guard.
+            Op::Gate | Op::Choose(_) => {}
         }
         boxes.values[k + 1] = out;
     }

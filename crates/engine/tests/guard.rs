@@ -85,6 +85,7 @@ fn evaluate(rng: &mut ChaCha8Rng, network: &Network, x: &[f32]) -> Vec<Vec<f32>>
             Op::Select(columns) => columns.iter().map(|c| x[*c]).collect(),
             Op::Concat => node.from.iter().flat_map(|v| values[*v].clone()).collect(),
             Op::Gate => x.iter().map(|v| v * values[node.from[1]][0]).collect(),
+            Op::Choose(_) => unreachable!("the guard's networks do not choose"),
         };
         values.push(value);
     }

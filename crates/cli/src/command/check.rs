@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use deepsade_check::{Accepted, Arithmetic, Verdict};
 use deepsade_engine::recheck::{self, RecheckError};
+use deepsade_spec::sets::Place;
 use serde_json::json;
 
 use crate::args::CheckArgs;
@@ -28,8 +29,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
         if let Some(a) = accepted(&verdict) {
             out += &format!("  the domain is the model's own, {} features; --json lists it\n", a.spec().schema.features.len());
         }
-        for rule in accepted(&verdict).iter().flat_map(|a| a.rules()) {
-            out += &format!("  {}: {} regions, {} cells, margin {:e}\n", rule.name, rule.regions, rule.cells, rule.margin);
+        for (a, rule) in accepted(&verdict).iter().flat_map(|a| a.rules().iter().map(move |r| (a, r))) {
+            out += &match a.decoded() {
+                Some(_) => format!("  {}: {} cases of what can be chosen\n", rule.name, rule.cells),
+                None => format!("  {}: {} regions, {} cells, margin {:e}\n", rule.name, rule.regions, rule.cells, rule.margin),
+            };
         }
         emit(&out)?;
     }
@@ -55,12 +59,24 @@ pub fn accepted(verdict: &Verdict) -> Option<&Accepted> {
 /// The verdict in a line.
 pub fn in_words(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Accepted(a) => format!(
-            "certificate accepted: {} rules hold for every input of the domain in {} (model {}...)",
-            a.rules().len(),
-            a.arithmetic().name(),
-            &a.model_sha256()[..12]
-        ),
+        Verdict::Accepted(a) => {
+            let (rules, model) = (a.rules().len(), &a.model_sha256()[..12]);
+            let choice = "and rules that mention no feature for every other input, too";
+            match a.decoded() {
+                None => format!(
+                    "certificate accepted: {rules} rules hold for every input of the domain in {} (model {model}...)",
+                    a.arithmetic().name()
+                ),
+                Some(Place::InGraph) => format!(
+                    "certificate accepted: the graph chooses among outputs that obey {rules} rules for every input of the domain, \
+                     {choice} (model {model}...)"
+                ),
+                Some(Place::Library) => format!(
+                    "certificate accepted: as decoded by `deepsade predict` or the library, not by the graph alone, outputs obey \
+                     {rules} rules for every input of the domain, {choice} (model {model}...)"
+                ),
+            }
+        }
         Verdict::Rejected { step, reason } => format!("certificate REJECTED at {step}: {reason}"),
     }
 }
@@ -72,6 +88,7 @@ fn as_json(verdict: &Verdict) -> serde_json::Value {
             "model_sha256": a.model_sha256(),
             "rules_sha256": a.rules_sha256(),
             "arithmetic": a.arithmetic().name(),
+            "decode": a.decoded().map(Place::name),
             "domain": a.spec().schema.features,
             "rules": a.rules().iter().map(|r| json!({
                 "name": r.name, "regions": r.regions, "cells": r.cells, "margin": r.margin,

@@ -62,6 +62,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         out: Some(predictions.clone()),
         strict: true,
         scores: false,
+        proba: false,
         separator: None,
         json: false,
         quiet: true,

@@ -10,6 +10,8 @@ use anyhow::{Context, bail};
 use deepsade_check::Verdict;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
+use deepsade_engine::decode::DecodeError;
+use deepsade_engine::enforce::{Decision, Means, decide};
 use deepsade_engine::explain::{audit, vacuous};
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::guard::GuardError;
@@ -17,6 +19,7 @@ use deepsade_engine::metrics::Metrics;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{Enforce, EpochRecord, Observer, StopReason, TrainError};
 use deepsade_spec::NormalSpec;
+use deepsade_spec::sets::Place;
 use serde::Serialize;
 use serde_json::json;
 
@@ -135,9 +138,16 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     for rule in spec.rules.iter().filter(|r| !args.quiet && vacuous(&r.claim, &spec.schema)) {
         eprintln!("note: rule '{}' holds whatever is predicted: no input of the domain meets its condition", rule.name);
     }
+    let Decision { means, why } = match decide(&spec, &problem.train) {
+        Err(impossible @ DecodeError::Impossible { .. }) => return Ok(Ended::Contradictory(impossible.to_string())),
+        other => other?,
+    };
     let audit = audit(&spec);
-    if audit.constant_only && problem.train.enforce != Enforce::None && !args.quiet {
+    if audit.constant_only && matches!(means, Means::Weights) && !args.quiet {
         eprintln!("note: {}", audit.words);
+    }
+    if problem.train.enforce == Enforce::Auto && matches!(means, Means::Decode(_)) && !args.quiet {
+        eprintln!("note: enforce = \"auto\" chooses decode: {why}");
     }
     let text = std::fs::read_to_string(&problem.path)?;
     let interrupt = Interrupt::listen();
@@ -190,7 +200,9 @@ impl Done {
     pub fn outcome(&self) -> Outcome {
         let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
-        if rejected || diverged { Outcome::Finding } else { Outcome::Success }
+        let [train, test] = [&self.fitted.train, &self.fitted.test].map(|m| m["rows_breaking_all"]);
+        let broken = self.fitted.in_library.is_some() && train + test > 0.0;
+        if rejected || diverged || broken { Outcome::Finding } else { Outcome::Success }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -211,6 +223,10 @@ impl Done {
             "certified": accepted.is_some(),
             "arithmetic": accepted.map(|a| a.arithmetic().name()),
             "margins": margins,
+            "enforce": self.fitted.means.name(),
+            "enforce_why": self.fitted.why,
+            "decode": self.fitted.place.map(Place::name),
+            "left_out": self.fitted.left_out,
             "gate": gate,
             "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
             "verdict": self.verdict.as_ref().map(check::in_words),
@@ -221,12 +237,16 @@ impl Done {
     pub fn in_words(&self) -> String {
         let Fitted { trained, test, train, validation, .. } = &self.fitted;
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
-        let mut out = vec![format!(
-            "Trained {} epochs in {:.1} s{best} ({}).",
-            trained.records.len(),
-            self.timings.train + self.timings.certify,
-            trained.stop
-        )];
+        let mut out = vec![if trained.records.is_empty() {
+            "Nothing was trained: the given network is taken as it is.".into()
+        } else {
+            format!(
+                "Trained {} epochs in {:.1} s{best} ({}).",
+                trained.records.len(),
+                self.timings.train + self.timings.certify,
+                trained.stop
+            )
+        }];
         out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules", "", "rows", "obeying"));
         for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
             let shown = if metrics["rows"] > 0.0 { scores(metrics) } else { "no row to score".into() };
@@ -238,8 +258,29 @@ impl Done {
                 if let Some(gate) = &self.fitted.gate {
                     out.push(format!("The outputs are gated by {gate}: they scale with it."));
                 }
-                out.push(format!("Rules enforced in training: {breaking}."));
+                match &self.fitted.means {
+                    Means::Decode(_) => {
+                        let left_out = match self.fitted.left_out {
+                            0 => String::new(),
+                            n => format!("; {n} training rows whose label breaks a rule were left out"),
+                        };
+                        out.push(format!(
+                            "Rules enforced in the output step, by the most likely valid label set: {breaking}{left_out}."
+                        ));
+                    }
+                    Means::Nearest => out.push(format!(
+                        "Rules enforced in the output step, by the nearest outputs that obey them, in the ONNX graph: {breaking}."
+                    )),
+                    _ => out.push(format!("Rules enforced in training: {breaking}.")),
+                }
                 out.push(check::in_words(verdict));
+            }
+            None if let Some(why) = self.fitted.in_library => {
+                out.push(format!(
+                    "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
+                     each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
+                     outputs, and there is no certificate."
+                ));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}

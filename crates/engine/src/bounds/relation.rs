@@ -92,7 +92,7 @@ impl Bounds {
                     at += into.len();
                 }
             }
-            Op::Gate => coefficients.clear(),
+            Op::Gate | Op::Choose(_) => coefficients.clear(),
         }
         relation.coefficients[k + 1] = coefficients;
     }
@@ -115,7 +115,7 @@ impl Bounds {
             Op::Act(_) => out.extend(x.iter().zip(&relation.lines[k]).map(|(x, (s, t))| s * x + t)),
             Op::Select(columns) => out.extend(columns.iter().map(|c| x[*c])),
             Op::Concat => node.from.iter().for_each(|v| out.extend(&relation.values[*v])),
-            Op::Gate => {}
+            Op::Gate | Op::Choose(_) => {}
         }
         relation.values[k + 1] = out;
     }

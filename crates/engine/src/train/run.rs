@@ -14,7 +14,10 @@ use super::checkpoint::{Keeper, State};
 use super::error::{TrainError, check_data};
 use super::loss::Sum;
 use super::standard::Standard;
-use super::{CheckpointSettings, EpochRecord, Loss, Observer, Optimiser, Prepared, Stepper, StopReason, TrainSettings};
+use super::{
+    CheckpointSettings, EpochRecord, Loss, Objective, Observer, Optimiser, OutputStep, Prepared, Stepper, StopReason,
+    TrainSettings,
+};
 use crate::data::Dataset;
 use crate::guard::{Guard, Metric, Solved, Units};
 
@@ -44,6 +47,8 @@ pub struct Run<'a> {
     pub seed: u64,
     /// The rules that the last layer must satisfy after every step; `None` for plain training.
     pub rules: Option<&'a NormalSpec>,
+    /// What follows the network and keeps the rules; its loss takes the place of `loss`. `None` for the plain outputs.
+    pub step: Option<&'a dyn OutputStep>,
     /// Whether and where to save the run.
     pub checkpoint: Option<CheckpointSettings>,
 }
@@ -103,6 +108,7 @@ impl Run<'_> {
         let mut hash = Sha256::new();
         // The derived text is complete, and floats print with all the digits that tell them apart.
         hash.update(format!("{:?}", (&self.network, self.start, self.loss, &self.settings, self.seed)));
+        hash.update(self.step.map(OutputStep::identity).unwrap_or_default());
         hash.update(self.rules.map(deepsade_spec::canonical::canonical).unwrap_or_default());
         for data in [self.train, self.validation] {
             for Matrix { rows, cols, data } in [&data.x, &data.y] {
@@ -141,6 +147,7 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 ///     settings: TrainSettings { learning_rate: 0.05, batch: 4, epochs: 1000, ..TrainSettings::default() },
 ///     seed: 1,
 ///     rules: None,
+///     step: None,
 ///     checkpoint: None,
 /// };
 /// let trained = train::train(&run, &mut Silent)?;
@@ -173,6 +180,8 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         Some(rules) => Some(Guard::new(rules, &run.network, &standard.units(), settings.how())?),
         None => None,
     };
+    let mut objective: Box<dyn Objective> =
+        run.step.map_or_else(|| Box::new(*loss) as _, |step| step.objective(&standard.units()));
     let mut enforced = Enforced::default();
     if let Some(guard) = &mut guard {
         weigh(guard, &mut stepper, &prepared, 0..rows.min(EVALUATION_ROWS));
@@ -209,7 +218,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
             }
             // G = gradient of L at W (line 7).
             stepper.load(&prepared, batch.iter().copied());
-            let sum = stepper.gradient(*loss);
+            let sum = stepper.gradient_of(&mut *objective);
             if !sum.loss.is_finite() {
                 break 'training StopReason::Diverged { epoch };
             }
@@ -226,7 +235,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
             observer.progress(done, rows);
         }
         // Remember the best solution found (lines 24 to 26), once an epoch.
-        let validation_loss = validation.as_ref().map(|data| stepper.evaluate(*loss, data).mean());
+        let validation_loss = validation.as_ref().map(|data| stepper.evaluate_of(&mut *objective, data).mean());
         let margin = guard.as_mut().map(|guard| guard.margin(stepper.parameters_mut()));
         let moved = margin.map(|_| enforced.moved_since(before));
         let train_loss = train_sum.mean();

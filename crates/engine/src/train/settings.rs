@@ -1,5 +1,7 @@
 //! `[network]` and `[train]` of a settings file enter; values known to be in range leave.
 
+use std::path::PathBuf;
+
 use deepsade_net::Activation;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -18,6 +20,11 @@ pub struct NetworkSettings {
     /// A feature that multiplies the outputs, for rules that scale with it: `"auto"` (default: where rules are enforced and scale
     /// with a feature), `"none"`, or the name of a numeric feature that is never negative.
     pub gate: String,
+    /// An ONNX file to start from instead of random weights, with the columns of the data as its input; relative to the rule file.
+    /// `hidden`, `activation` and `gate` are then not read. Not with rules that are enforced by weights.
+    pub trunk: Option<PathBuf>,
+    /// With `trunk`: nothing is trained, the file's scores are taken as they are. Default false.
+    pub freeze: bool,
 }
 
 /// How an activation is written in settings.
@@ -60,6 +67,8 @@ pub struct TrainSettings {
     pub regions: usize,
     /// Where the rules are enforced: `"auto"` (default), `"weights"`, `"decode"` or `"none"`.
     pub enforce: Enforce,
+    /// Nodes that the decision diagram of the rules may take when they are enforced by decoding. Default 200000; 1 or above.
+    pub decode_nodes: usize,
 }
 
 /// The optimisers.
@@ -114,7 +123,7 @@ pub enum Enforce {
     Weights,
     /// In the output step.
     Decode,
-    /// Wherever it can be done: in the weights.
+    /// Labels and rankings in the output step, everything else in the weights.
     #[default]
     Auto,
 }
@@ -136,7 +145,7 @@ pub enum SettingsError {
 
 impl Default for NetworkSettings {
     fn default() -> Self {
-        Self { hidden: vec![50, 30, 10], activation: ActivationName::Relu, gate: "auto".into() }
+        Self { hidden: vec![50, 30, 10], activation: ActivationName::Relu, gate: "auto".into(), trunk: None, freeze: false }
     }
 }
 
@@ -154,6 +163,7 @@ impl Default for TrainSettings {
             bounds: BoundsName::Interval,
             regions: 1,
             enforce: Enforce::Auto,
+            decode_nodes: 200_000,
         }
     }
 }
@@ -174,6 +184,7 @@ impl NetworkSettings {
         for (layer, &units) in self.hidden.iter().enumerate() {
             within((1..=65536).contains(&units), || format!("network.hidden[{layer}]"), units, "from 1 to 65536")?;
         }
+        within(!self.freeze || self.trunk.is_some(), || "network.freeze".into(), true, "false without network.trunk")?;
         let weights = self.hidden.windows(2).map(|pair| pair[0] * pair[1]).max().unwrap_or(0);
         within(
             weights <= MOST_WEIGHTS,
@@ -206,6 +217,7 @@ impl TrainSettings {
         within(self.batch >= 1, || "train.batch".into(), self.batch, "1 or above")?;
         within(self.epochs >= 1, || "train.epochs".into(), self.epochs, "1 or above")?;
         within((1..=256).contains(&self.regions), || "train.regions".into(), self.regions, "from 1 to 256")?;
+        within(self.decode_nodes >= 1, || "train.decode_nodes".into(), self.decode_nodes, "1 or above")?;
         within(self.patience != Some(0), || "train.patience".into(), 0, "1 or above; leave it out to never stop early")
     }
 }

@@ -40,8 +40,8 @@ pub(crate) fn explorer(html: &mut Html, payload: &Value) {
     html.section("explore", "Explorer");
     if payload["decode"] == "library" {
         html.paragraph(
-            "This model's answer is chosen among the valid sets by the program, outside the network: what is shown here is read from \
-             the network's own scores, before that choice. `deepsade predict` makes it.",
+            "This model's answer is chosen among the valid ones by the program, outside the network: what is shown here is read from \
+             the network's own outputs, before that choice. `deepsade predict` makes it.",
         );
     }
     html.raw(MARKUP);

@@ -2,12 +2,11 @@
 //! normal form with exact fractions.
 
 use deepsade_engine::data::{Column, Table, Value as Cell};
+use deepsade_engine::nearest::NEAREST_KEY;
 use deepsade_net::{Activation, Model, Op};
+use deepsade_spec::sets::DECODE_KEY;
 use deepsade_spec::{Domain, Formula, Linear, NormalSpec, OneHot, Rational, Schema, Var};
 use serde_json::{Value, json};
-
-/// Metadata key that says how a model that chooses among valid sets does so.
-const DECODE_KEY: &str = "deepsade.decode";
 
 /// The `model` element of the page.
 pub(crate) fn payload(model: &Model, schema: &Schema, spec: Option<&NormalSpec>, examples: &[Vec<Value>]) -> Value {
@@ -19,7 +18,7 @@ pub(crate) fn payload(model: &Model, schema: &Schema, spec: Option<&NormalSpec>,
         "features": (0..schema.features.len()).map(|f| feature(schema, f, ruled(f))).collect::<Vec<_>>(),
         "nodes": model.network.nodes.iter().map(|n| node(&n.op, &n.from)).collect::<Vec<_>>(),
         "rules": rules.iter().map(|r| json!({"name": r.name, "claim": formula(&r.claim)})).collect::<Vec<_>>(),
-        "decode": model.metadata.get(DECODE_KEY),
+        "decode": model.metadata.get(DECODE_KEY).or_else(|| model.metadata.get(NEAREST_KEY)),
         "examples": examples,
     })
 }
@@ -60,6 +59,7 @@ fn node(op: &Op, from: &[usize]) -> Value {
         Op::Select(columns) => json!({"op": "select", "from": from, "columns": columns}),
         Op::Concat => json!({"op": "concat", "from": from}),
         Op::Gate => json!({"op": "gate", "from": from}),
+        Op::Choose(table) => json!({"op": "choose", "from": from, "w": base64(&table.data), "cols": table.cols}),
     }
 }
 
