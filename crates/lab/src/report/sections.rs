@@ -165,7 +165,8 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
         html.figure(
             &bounds_per_layer(&widths),
             "How far the units of each layer can move over the whole domain, by interval bounds: the rules are proved for all that \
-             these leave possible. Boxes hold the middle half of the units, the line is the median, whiskers reach the extremes.",
+             these leave possible. Boxes hold the middle half of the units, the line is the median, whiskers reach the \
+             extremes; units that never move stand at the lower edge.",
         );
     }
 }
