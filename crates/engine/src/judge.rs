@@ -79,13 +79,18 @@ impl<'a> Judge<'a> {
 
     /// Whether outputs `y` for encoded inputs `x` break a rule: K read over the reals, on the float32 values.
     pub fn breaks(&self, rule: usize, x: &[f32], y: &[f32]) -> bool {
+        // An output that is not a number obeys nothing.
+        y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| self.holds(atom, x, y))
+    }
+
+    /// Whether an atom holds for encoded inputs and outputs, exactly.
+    pub fn holds(&self, atom: &Atom, x: &[f32], y: &[f32]) -> bool {
         let value = |var: Var| match var {
             Var::Feature(f) => f64::from(x[self.first[f]]),
             Var::Level(f, l) => self.level(x, f, l),
             Var::Output(j) => f64::from(y[j]),
         };
-        // An output that is not a number obeys nothing.
-        y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| holds(atom, &value, binary))
+        holds(atom, &value, binary)
     }
 
     /// How many rows of predictions break some rule, among those that `counted` marks.
