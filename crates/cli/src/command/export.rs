@@ -5,6 +5,7 @@ use deepsade_engine::artifact::write_whole;
 use deepsade_engine::fit;
 use deepsade_engine::last_layer;
 use deepsade_engine::problem::Problem;
+use deepsade_engine::verify::vnnlib;
 use deepsade_net::Model;
 
 use crate::args::{ExportArgs, ExportTarget};
@@ -15,6 +16,11 @@ use crate::progress::ReadBar;
 pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     let text = match args.to {
         ExportTarget::Smtlib => smtlib(args)?,
+        ExportTarget::Vnnlib => {
+            let mut bar = ReadBar::new(args.quiet);
+            let (spec, _) = Problem::read(&args.file)?.load(args.data.as_deref(), &mut |p| bar.update(p))?;
+            vnnlib::write(&spec)?
+        }
     };
     match &args.out {
         Some(path) => write_whole(path, text.as_bytes())?,

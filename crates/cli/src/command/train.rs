@@ -361,12 +361,13 @@ impl Done {
 }
 
 /// Counts as whole numbers, scores as they are.
-fn numbers(metrics: &Metrics) -> serde_json::Value {
+pub fn numbers(metrics: &Metrics) -> serde_json::Value {
     let number = |(name, v): (&String, &f64)| (name.clone(), if name.starts_with("rows") { json!(*v as u64) } else { json!(v) });
     serde_json::Value::Object(metrics.iter().map(number).collect())
 }
 
-fn scores(metrics: &Metrics) -> String {
+/// The scores that a task has, for people.
+pub fn scores(metrics: &Metrics) -> String {
     let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {v:.3}"));
     ["mse", "accuracy", "coherent", "flattened", "jaccard"].iter().filter_map(shown).collect::<Vec<_>>().join(", ")
 }
