@@ -60,7 +60,7 @@ fn the_same_seed_gives_the_same_bytes() {
     assert_eq!(bytes("a"), bytes("b"));
 }
 
-/// SaDe: no hidden layer.
+/// `SaDe`: no hidden layer.
 #[test]
 fn linear_models_keep_rules_under_both_updates() {
     let folder = tempfile::tempdir().unwrap();

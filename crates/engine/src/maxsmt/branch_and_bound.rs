@@ -1,6 +1,6 @@
 //! Exact `MaxSMT` by branch and bound over linear programs: a problem enters, the weights that satisfy most leave, or the best so far.
 //!
-//! Each soft constraint i that the box leaves open gets a variable z_i in [0, 1] of cost weight_i, and its rows become
+//! Each soft constraint i that the box leaves open gets a variable `z_i` in [0, 1] that costs its weight, and its rows become
 //! `a.w + c + M z_i >= 0`, M just large enough for the box. A clause with several choices gets a u in [0, 1] for each, of which one
 //! at least is 1. K' itself comes in as cuts: where the weights at hand break it, the form at its largest point is a row that all
 //! feasible weights satisfy.
@@ -29,7 +29,7 @@ pub struct BranchAndBound;
 impl MaxSmt for BranchAndBound {
     fn solve(&mut self, problem: &Problem, budget: Budget) -> Result<Outcome, SolverError> {
         // The local search knows nothing of the tree: what it finds is a first solution to beat.
-        let first = LocalSearch::default().solve(problem, Budget { nodes: FIRST_MOVES.min(budget.nodes), ..budget })?;
+        let first = LocalSearch.solve(problem, Budget { nodes: FIRST_MOVES.min(budget.nodes), ..budget })?;
         if let Outcome::Optimal(_) = first {
             return Ok(first);
         }
@@ -207,7 +207,7 @@ impl<'a> Search<'a> {
             let cuts = self.cuts(&w, node);
             if !cuts.is_empty() {
                 for (row, u) in cuts {
-                    self.add_cut(row, u);
+                    self.add_cut(&row, u);
                 }
                 if Instant::now() >= self.deadline {
                     return Visit::Stuck;
@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
     }
 
     /// `row + M (1 - u) >= 0`; without a u the row itself.
-    fn add_cut(&mut self, row: Row, u: Option<usize>) {
+    fn add_cut(&mut self, row: &Row, u: Option<usize>) {
         match u {
             None => self.lp.add_row(&row.a, row.c),
             Some(u) => {

@@ -43,7 +43,7 @@ impl FuMalik {
     /// Starts the solver once, to find out whether it is there.
     pub fn probe(&self) -> Result<(), SolverError> {
         let program = self.program.clone().unwrap_or_else(|| self.solver.program());
-        Process::start(self.solver, program, std::time::Instant::now(), None).map(|_| ())
+        Process::start(self.solver, &program, std::time::Instant::now(), None).map(|_| ())
     }
 }
 
@@ -57,7 +57,7 @@ impl MaxSmt for FuMalik {
             None => None,
         };
         let program = self.program.clone().unwrap_or_else(|| self.solver.program());
-        let mut process = Process::start(self.solver, program, budget.deadline(), replay)?;
+        let mut process = Process::start(self.solver, &program, budget.deadline(), replay)?;
         process.tell(&smtlib::preamble(problem, self.quantifiers, &Labels::default()));
         let outcome = Search { problem, process: &mut process, fresh: 0 }.run().unwrap_or_else(Outcome::Unknown);
         process.tell("(exit)\n; ---\n");

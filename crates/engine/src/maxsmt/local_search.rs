@@ -77,7 +77,7 @@ fn starts(problem: &Problem, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
 fn project(problem: &Problem, row: &Row, w: &mut [f64]) -> bool {
     // Half a per mille further than needed, so that the next projection does not undo it by a rounding.
     let goal = |value: f64| -value * 1.0005 + 1e-9;
-    for _ in 0..row.a.len() + 1 {
+    for _ in 0..=row.a.len() {
         let value = row.value(w);
         if value >= 0.0 {
             return true;

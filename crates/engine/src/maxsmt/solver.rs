@@ -2,7 +2,7 @@
 //!
 //! Reading and writing have threads of their own, so that a solver that hangs is killed at its limit whatever it does to its pipes.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::process::{Child, Command, Stdio};
@@ -111,12 +111,12 @@ pub struct Process {
 
 impl Process {
     /// Starts `program`, which must be done by `deadline`; all that is sent goes into `replay`, too.
-    pub fn start(name: SolverName, program: OsString, deadline: Instant, replay: Option<File>) -> Result<Self, SolverError> {
-        let mut command = Command::new(&program);
+    pub fn start(name: SolverName, program: &OsStr, deadline: Instant, replay: Option<File>) -> Result<Self, SolverError> {
+        let mut command = Command::new(program);
         command.args(name.arguments()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|source| match source.kind() {
-            ErrorKind::NotFound => SolverError::Missing { name, program: program.clone() },
-            _ => SolverError::Start { name, program: program.clone(), source },
+            ErrorKind::NotFound => SolverError::Missing { name, program: program.into() },
+            _ => SolverError::Start { name, program: program.into(), source },
         })?;
         let (mut stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let (sender, commands) = channel::<String>();

@@ -138,24 +138,20 @@ impl Paper {
             trial[last.clone()].copy_from_slice(candidate);
             guard.satisfied(&mut trial)
         };
-        let found = match line_search::line_search(&w, &g, eta, s, satisfies) {
-            Some(candidate) => {
-                self.steps.line_search += 1;
-                Some(candidate)
-            }
-            // 15 to 20: MaxSMT.
-            None => {
-                // 16 and 18: H = Box(W, W - alpha sgn G) and K'.
-                let (lo, hi) = search_box(&w, &g, alpha);
-                // 17: S = SoftConstraints(h_{k-1}(... h_1(B) ...)).
-                let soft = soft_constraints(&stepper.latent(), loss, &self.units, &self.settings);
-                let problem = Problem { soft, ..guard.problem(lo, hi) };
-                // 19: W = MaxSMT(S, H).
-                self.maxsmt(&problem, |candidate| {
-                    trial[last.clone()].copy_from_slice(candidate);
-                    guard.satisfied(&mut trial)
-                })?
-            }
+        let found = if let Some(candidate) = line_search::line_search(&w, &g, eta, s, satisfies) {
+            self.steps.line_search += 1;
+            Some(candidate)
+        } else {
+            // 15 to 20. 16 and 18: H = Box(W, W - alpha sgn G) and K'.
+            let (lo, hi) = search_box(&w, &g, alpha);
+            // 17: S = SoftConstraints(h_{k-1}(... h_1(B) ...)).
+            let soft = soft_constraints(&stepper.latent(), loss, &self.units, &self.settings);
+            let problem = Problem { soft, ..guard.problem(lo, hi) };
+            // 19: W = MaxSMT(S, H).
+            self.maxsmt(&problem, |candidate| {
+                trial[last.clone()].copy_from_slice(candidate);
+                guard.satisfied(&mut trial)
+            })?
         };
         // 21 to 23: no solution found, restart in another direction.
         let Some(found) = found else {

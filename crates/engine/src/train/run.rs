@@ -159,6 +159,7 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 /// assert!(trained.records[999].train_loss < 1e-6);
 /// # Ok::<(), train::TrainError>(())
 /// ```
+#[allow(clippy::too_many_lines, reason = "Algorithm 1 from top to bottom, with both updates")]
 pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainError> {
     let Run { settings, loss, .. } = run;
     settings.check()?;
@@ -199,12 +200,11 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         _ => None,
     };
     // V of the paper; without validation rows, some of the training rows.
-    let eval = paper.as_ref().map(|_| match &validation {
-        Some(validation) => validation.clone(),
-        None => {
+    let eval = paper.as_ref().map(|_| {
+        validation.clone().unwrap_or_else(|| {
             let some = run.train.select(&(0..rows.min(EVALUATED_WITHOUT_VALIDATION)).collect::<Vec<_>>());
             stepper.prepare(&some.x, &standard.standardise(&some.y), &some.weight)
-        }
+        })
     });
     let mut optimiser = Optimiser::new(&settings.descent(guard.is_some()), stepper.parameters().len());
     let mut keeper = Keeper::new(run.checkpoint.as_ref());

@@ -97,7 +97,6 @@ fn read(tokens: &[String], at: &mut usize, depth: usize) -> Option<Sexp> {
     let token = tokens.get(*at)?;
     *at += 1;
     match token.as_str() {
-        ")" => None,
         "(" if depth < 200 => {
             let mut parts = Vec::new();
             while tokens.get(*at)? != ")" {
@@ -106,7 +105,7 @@ fn read(tokens: &[String], at: &mut usize, depth: usize) -> Option<Sexp> {
             *at += 1;
             Some(Sexp::List(parts))
         }
-        "(" => None,
+        "(" | ")" => None,
         _ => Some(Sexp::Symbol(token.clone())),
     }
 }
