@@ -60,7 +60,7 @@ fn refusals_say_what_is_wrong_and_what_to_do() {
     for (bytes, message) in [
         (&b"id,income\n1,2\n"[..], "run.ckpt is not a checkpoint: start without --resume"),
         (&bytes[..60], "the checkpoint run.ckpt is damaged: start without --resume"),
-        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 1: start without --resume"),
+        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 2: start without --resume"),
         (&other, "the checkpoint run.ckpt is of a run with other settings, data or network: start without --resume"),
     ] {
         assert_eq!(read(bytes).unwrap_err().to_string(), message);
