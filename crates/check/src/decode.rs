@@ -70,15 +70,11 @@ impl Chosen {
     }
 }
 
+type Seen = BTreeSet<(usize, String)>;
+
 /// Follows every path from a node; `rest` is what is left of the claim where the facts asked so far are as on the path. At the end
 /// all that is still open may be either way: a label that is free, a condition that no level asks.
-fn walk(
-    nodes: &[[usize; 3]],
-    facts: &[Fact],
-    id: usize,
-    rest: &Formula,
-    seen: &mut BTreeSet<(usize, String)>,
-) -> Result<(), String> {
+fn walk(nodes: &[[usize; 3]], facts: &[Fact], id: usize, rest: &Formula, seen: &mut Seen) -> Result<(), String> {
     if id == 0 || *rest == Formula::True || !seen.insert((id, text(rest))) {
         return Ok(());
     }

@@ -10,6 +10,7 @@ mod metric;
 mod multiplier;
 mod start;
 mod tighten;
+mod translate;
 
 use deepsade_check::{Bounds as BoundsKind, Certificate, Tree};
 use deepsade_net::Network;
