@@ -6,9 +6,9 @@
 //! there, together with the rule's own features, whose symbols are the same. Forwards from that input, along the same lines, come
 //! the values at which the form takes that maximum.
 
-use deepsade_net::{Activation, Op};
+use deepsade_net::Op;
 
-use super::{Bounds, RegionBoxes};
+use super::{Bounds, RegionBoxes, activation, affine, concat, dense, gate, select};
 
 /// Working memory.
 #[derive(Debug, Clone, Default)]
@@ -37,85 +37,47 @@ impl Bounds {
         let start = maximiser(&relation.coefficients[0], boxes);
         relation.values[0] = start;
         for k in 0..self.last_input {
-            self.along_lines(k, parameters, relation);
+            self.forward_along(k, parameters, relation);
         }
         &relation.values[self.last_input]
     }
 
     fn backward(&self, k: usize, boxes: &RegionBoxes, parameters: &[f32], relation: &mut Relation) {
         let node = &self.network.nodes[k];
+        let from = node.from[0];
         let mut coefficients = std::mem::take(&mut relation.coefficients[k + 1]);
         match &node.op {
-            Op::Affine { scale, .. } => {
-                let into = &mut relation.coefficients[node.from[0]];
-                into.iter_mut().zip(&coefficients).zip(scale).for_each(|((i, c), s)| *i += c * f64::from(*s));
-            }
+            Op::Affine { scale, .. } => affine::back(&mut relation.coefficients[from], &coefficients, scale),
             Op::Dense { w, b } => {
-                let weights = &parameters[self.starts[k]..self.starts[k] + w.cols * b.len()];
-                let into = &mut relation.coefficients[node.from[0]];
-                for (c, row) in coefficients.iter().zip(weights.chunks_exact(w.cols.max(1))).filter(|(c, _)| **c != 0.0) {
-                    into.iter_mut().zip(row).for_each(|(i, w)| *i += c * f64::from(*w));
-                }
+                let (weights, _) = self.dense(k, w.cols, b.len(), parameters);
+                dense::back(&mut relation.coefficients[from], &coefficients, weights);
             }
-            Op::Act(activation) => {
-                let before = &boxes.values[node.from[0]];
-                let after = &boxes.values[k + 1];
-                let lines = &mut relation.lines[k];
-                lines.clear();
-                for (i, c) in coefficients.iter().enumerate() {
-                    let (l, u) = (f64::from(before.m[i] - before.r[i]), f64::from(before.m[i] + before.r[i]));
-                    let line = match activation {
-                        Activation::Relu if l >= 0.0 => (1.0, 0.0),
-                        Activation::Relu if u <= 0.0 => (0.0, 0.0),
-                        Activation::Relu if *c > 0.0 => (u / (u - l), -l * u / (u - l)),
-                        Activation::Relu => (f64::from(u8::from(u > -l)), 0.0),
-                        // No line: the end of the unit's own interval.
-                        Activation::Sigmoid | Activation::Tanh => {
-                            (0.0, f64::from(after.m[i]) + c.signum() * f64::from(after.r[i]))
-                        }
-                    };
-                    lines.push(line);
-                }
-                let into = &mut relation.coefficients[node.from[0]];
-                into.iter_mut().zip(&coefficients).zip(&*lines).for_each(|((i, c), (s, _))| *i += c * s);
+            Op::Act(f) => {
+                activation::lines(&mut relation.lines[k], &coefficients, &boxes.values[from], &boxes.values[k + 1], *f);
+                activation::back(&mut relation.coefficients[from], &coefficients, &relation.lines[k]);
             }
-            Op::Select(columns) => {
-                for (c, from) in coefficients.iter().zip(columns) {
-                    relation.coefficients[node.from[0]][*from] += c;
-                }
-            }
-            Op::Concat => {
-                let mut at = 0;
-                for v in &node.from {
-                    let into = &mut relation.coefficients[*v];
-                    into.iter_mut().zip(&coefficients[at..]).for_each(|(i, c)| *i += c);
-                    at += into.len();
-                }
-            }
-            Op::Gate => coefficients.clear(),
+            Op::Select(columns) => select::back(&mut relation.coefficients[from], &coefficients, columns),
+            Op::Concat => concat::back(&mut relation.coefficients, &coefficients, &node.from),
+            Op::Gate => gate::back(&mut coefficients),
         }
         relation.coefficients[k + 1] = coefficients;
     }
 
-    fn along_lines(&self, k: usize, parameters: &[f32], relation: &mut Relation) {
+    fn forward_along(&self, k: usize, parameters: &[f32], relation: &mut Relation) {
         let node = &self.network.nodes[k];
         let mut out = std::mem::take(&mut relation.values[k + 1]);
         out.clear();
         let x = &relation.values[node.from[0]];
         match &node.op {
-            Op::Affine { scale, shift } => {
-                out.extend(x.iter().zip(scale).zip(shift).map(|((x, s), t)| x * f64::from(*s) + f64::from(*t)));
-            }
+            Op::Affine { scale, shift } => affine::along(&mut out, x, scale, shift),
             Op::Dense { w, b } => {
-                let weights = &parameters[self.starts[k]..self.starts[k] + w.cols * b.len()];
-                let bias = &parameters[self.starts[k] + w.cols * b.len()..][..b.len()];
-                let dot = |row: &[f32]| row.iter().zip(x).map(|(w, x)| f64::from(*w) * x).sum::<f64>();
-                out.extend(bias.iter().enumerate().map(|(i, b)| f64::from(*b) + dot(&weights[i * w.cols..(i + 1) * w.cols])));
+                let (weights, bias) = self.dense(k, w.cols, b.len(), parameters);
+                dense::along(&mut out, x, weights, bias);
             }
-            Op::Act(_) => out.extend(x.iter().zip(&relation.lines[k]).map(|(x, (s, t))| s * x + t)),
-            Op::Select(columns) => out.extend(columns.iter().map(|c| x[*c])),
-            Op::Concat => node.from.iter().for_each(|v| out.extend(&relation.values[*v])),
-            Op::Gate => {}
+            Op::Act(_) => activation::along(&mut out, x, &relation.lines[k]),
+            Op::Select(columns) => select::along(&mut out, x, columns),
+            Op::Concat => concat::along(&mut out, node.from.iter().map(|v| &relation.values[*v])),
+            Op::Gate => gate::along(),
         }
         relation.values[k + 1] = out;
     }
