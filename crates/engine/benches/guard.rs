@@ -122,8 +122,7 @@ fn only_cell(spec: &NormalSpec) -> (Cell, Region) {
             ..Term::default()
         };
         let atoms: Vec<Term> = atoms.iter().map(term).collect();
-        let lambda = atoms.iter().map(|a| f64::from(u8::from(a.free))).collect();
-        found.push((Cell { rule: 0, region: 0, atoms, lambda, visits: 0, rho: vec![1.0] }, region));
+        found.push((Cell::new(0, 0, atoms, vec![1.0]), region));
         ControlFlow::<()>::Continue(())
     });
     assert_eq!(found.len(), 1, "UC2's rule has one cell");
@@ -151,8 +150,8 @@ fn check() {
         time(|| {
             let (w, b) = black_box(&mut candidate[..]).split_at_mut(split);
             let v = bounds.last_input(0);
-            cell.read(true, &Layer { w, b }, v, &mut scratch);
-            black_box(cell.slack(&cell.lambda, v, margin, &mut scratch));
+            cell.read(&Layer { w, b }, v, &mut scratch);
+            black_box(cell.slack(v, margin, &scratch));
         }),
     );
     report("boxes of the hidden layers", time(|| bounds.update(black_box(&parameters))));

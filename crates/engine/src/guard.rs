@@ -6,8 +6,10 @@
 
 mod build;
 pub mod cell;
+mod game;
 mod metric;
 mod multiplier;
+mod nearest;
 mod start;
 mod tighten;
 
@@ -18,14 +20,15 @@ use deepsade_spec::NormalSpec;
 use thiserror::Error;
 
 use crate::bounds::{Bounds, Relation};
-use cell::{Cell, Layer, Margin, Scratch};
+use cell::{Cell, Layer, Margin, Scratch, Slack};
+use nearest::{Cut as LayerCut, Found, Nearest};
 
 pub use build::Units;
 pub use metric::Metric;
 
-/// Sweeps over all cells by the metric before the nearest last layer in plain distance is taken.
-const CUTS: usize = 12;
-/// Sweeps in plain distance before the last layer is pulled back towards the safe one.
+/// Times that cuts are added to find the nearest last layer, before cells are emptied one by one.
+const CUTS: usize = 16;
+/// Sweeps over all cells, one by one, before the last layer is pulled back towards the safe one.
 const SWEEPS: usize = 40;
 /// A cell that is not empty gets new multipliers once in so many visits.
 const PATIENCE: u32 = 32;
@@ -84,11 +87,15 @@ pub struct Guard {
     rules: Vec<String>,
     /// A last layer that satisfies the rules whatever the hidden layers do, with its multipliers.
     safe: Safe,
-    /// What a change of the last layer costs; `None`: plain distance.
-    metric: Option<Metric>,
+    /// What a change of the last layer costs.
+    metric: Metric,
     margin: Margin,
     kind: BoundsKind,
+    nearest: Nearest,
     scratch: Scratch,
+    /// Scratch: cuts of the step before, and a point.
+    kept: Vec<LayerCut>,
+    point: Vec<f64>,
     relation: Relation,
     outputs: usize,
     inputs: usize,
@@ -158,11 +165,13 @@ impl Guard {
         self.safe.w.iter().chain(&self.safe.b).copied().collect()
     }
 
-    /// Forgets multipliers that the last epoch found, so that a resumed run goes the same way, and takes a new metric.
+    /// Forgets multipliers and cuts that the last epoch found, so that a resumed run goes the same way, and takes a new metric;
+    /// `None`: plain distance.
     pub fn begin_epoch(&mut self, metric: Option<Metric>) {
-        self.metric = metric;
+        self.metric = metric.unwrap_or_else(|| Metric::plain(self.inputs));
+        self.nearest.clear();
         for (cell, lambda) in self.cells.iter_mut().zip(&self.safe.lambda) {
-            cell.lambda.clone_from(lambda);
+            cell.weigh(lambda);
             cell.visits = 0;
         }
     }
@@ -173,16 +182,24 @@ impl Guard {
         (0..origins.len()).filter(|k| origins[*k].is_some()).collect()
     }
 
-    /// Moves the last layer, at the end of the flat parameters, to a near one for which every cell is empty.
+    /// Moves the last layer, at the end of the flat parameters, to the nearest one for which every cell is empty.
+    ///
+    /// For the multipliers at hand that is a quadratic program. Where it is too large, or its multipliers allow no last layer, cells
+    /// are emptied one by one with new multipliers; and if that does not end, the layer is pulled back towards the safe one.
     pub fn solve(&mut self, parameters: &mut [f32]) -> Solved {
         self.bounds.update(parameters);
-        let mut solved = Solved::default();
-        for round in 0..CUTS + SWEEPS {
-            let moves = self.sweep(parameters, round < CUTS);
+        let (found, mut moves) = self.nearest(parameters, self.margin, self.kind);
+        let mut solved = Solved { moves, pulled_back: false };
+        if found == Found::Yes {
+            return solved;
+        }
+        let choice = self.cells.iter().any(Cell::has_choice);
+        for _ in 0..if choice || found == Found::Unknown { SWEEPS } else { 0 } {
+            moves = self.sweep(parameters);
+            solved.moves += moves;
             if moves == 0 {
                 return solved;
             }
-            solved.moves += moves;
         }
         if !self.holds(parameters) {
             self.pull_back(parameters);
@@ -197,81 +214,113 @@ impl Guard {
         Layer { w, b }
     }
 
-    /// Empties one cell after the other; returns how many were not empty.
-    fn sweep(&mut self, parameters: &mut [f32], by_metric: bool) -> usize {
-        let metric = self.metric.as_ref().filter(|_| by_metric);
-        if self.kind == BoundsKind::Relational {
-            return self.sweep_related(parameters);
+    /// The nearest last layer for the multipliers at hand; cells that are not empty get better ones now and then. Returns whether
+    /// every cell is empty, and how often one was not.
+    fn nearest(&mut self, parameters: &mut [f32], margin: Margin, kind: BoundsKind) -> (Found, usize) {
+        let mut moves = 0;
+        self.nearest.begin(&mut self.kept);
+        for round in 0..CUTS {
+            let mut broken = 0;
+            for k in 0..self.cells.len() {
+                let slack = self.look(k, parameters, margin, kind, round == 0);
+                if slack.excess <= 0.0 {
+                    continue;
+                }
+                broken += 1;
+                let cell = &self.cells[k];
+                let Some(cut) = self.nearest.next() else { return (Found::Unknown, moves + broken) };
+                let v = self.bounds.last_input(cell.region);
+                if kind == BoundsKind::Relational {
+                    cut.sides.clear();
+                    cut.point.clone_from(&self.point);
+                } else {
+                    cell.sides(slack.rho, &mut self.scratch, &mut cut.sides);
+                    cut.place(v);
+                }
+                (cut.cell, cut.rho) = (k, slack.rho);
+                (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin, 0.25 * slack.margin);
+                cell.alpha(slack.rho, self.outputs, &mut cut.alpha);
+                self.nearest.commit(&self.metric, false);
+            }
+            if broken == 0 {
+                return (Found::Yes, moves);
+            }
+            moves += broken;
+            match self.nearest.solve() {
+                Found::Yes => self.nearest.apply(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                other => return (other, moves),
+            }
         }
+        (Found::Unknown, moves)
+    }
+
+    /// Looks at one cell. At the first look of a call it may get better multipliers; if it keeps its own, its cuts of the call before
+    /// are taken over to where its box is now.
+    fn look(&mut self, k: usize, parameters: &mut [f32], margin: Margin, kind: BoundsKind, first: bool) -> Slack {
+        let mut slack = self.slack(k, parameters, margin, kind);
+        let cell = &mut self.cells[k];
+        let v = self.bounds.last_input(cell.region);
+        if slack.excess > 0.0 {
+            cell.visits += 1;
+            if first && cell.visits % PATIENCE == 1 && cell.has_choice() {
+                let layer = Self::layer(parameters, self.inputs, self.outputs);
+                multiplier::improve(cell, &layer, v, margin, &mut self.scratch);
+                self.kept.retain(|cut| cut.cell != k);
+                slack = self.slack(k, parameters, margin, kind);
+            }
+        }
+        if first && kind == BoundsKind::Interval {
+            let cell = &self.cells[k];
+            let v = self.bounds.last_input(cell.region);
+            for kept in self.kept.iter_mut().filter(|cut| cut.cell == k) {
+                let Some(cut) = self.nearest.next() else { break };
+                std::mem::swap(cut, kept);
+                cut.place(v);
+                let margin = cell.margin(cut.rho, v, margin, &self.scratch);
+                cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin;
+                cut.tolerance = 0.25 * margin;
+                self.nearest.commit(&self.metric, true);
+            }
+        }
+        slack
+    }
+
+    /// How far a cell is from being empty.
+    fn slack(&mut self, k: usize, parameters: &mut [f32], margin: Margin, kind: BoundsKind) -> Slack {
+        let cell = &self.cells[k];
+        let v = self.bounds.last_input(cell.region);
+        let start = parameters.len() - (self.inputs + 1) * self.outputs;
+        let (hidden, last) = parameters.split_at_mut(start);
+        cell.read(&Self::layer(last, self.inputs, self.outputs), v, &mut self.scratch);
+        if kind == BoundsKind::Interval {
+            return cell.slack(v, margin, &self.scratch);
+        }
+        let mut relate = |q: &[f64], point: &mut Vec<f64>| {
+            point.clear();
+            point.extend_from_slice(self.bounds.relate(cell.region, hidden, q, &mut self.relation));
+        };
+        cell.related(v, margin, &mut relate, &mut self.scratch, &mut self.point)
+    }
+
+    /// Empties one cell after the other, over boxes; returns how many were not empty.
+    fn sweep(&mut self, parameters: &mut [f32]) -> usize {
         let mut layer = Self::layer(parameters, self.inputs, self.outputs);
         let mut moves = 0;
         for cell in &mut self.cells {
-            moves += usize::from(!empty_cell(cell, &self.bounds, self.margin, metric, &mut layer, &mut self.scratch));
-        }
-        moves
-    }
-
-    /// The same with the hidden units tied to the input. Multipliers are still found with independent boxes.
-    fn sweep_related(&mut self, parameters: &mut [f32]) -> usize {
-        let start = parameters.len() - (self.inputs + 1) * self.outputs;
-        let plain = Metric::plain(self.inputs);
-        let mut moves = 0;
-        for cell in &mut self.cells {
-            let v = self.bounds.last_input(cell.region);
-            let (hidden, last) = parameters.split_at_mut(start);
-            let mut layer = Self::layer(last, self.inputs, self.outputs);
-            cell.read(false, &layer, v, &mut self.scratch);
-            let (bounds, relation, region) = (&self.bounds, &mut self.relation, cell.region);
-            let mut relate = |q: &[f64], point: &mut Vec<f64>| {
-                point.clear();
-                point.extend_from_slice(bounds.relate(region, hidden, q, relation));
-            };
-            let mut slack = cell.related(v, self.margin, &mut relate, &mut self.scratch);
-            if slack.excess <= 0.0 {
-                continue;
-            }
-            cell.visits += 1;
-            if cell.visits % PATIENCE == 1 && cell.atoms.iter().filter(|a| a.free).count() > 1 {
-                cell.read(true, &layer, v, &mut self.scratch);
-                multiplier::improve(cell, v, self.margin, &mut self.scratch);
-                slack = cell.related(v, self.margin, &mut relate, &mut self.scratch);
-            }
-            if slack.excess > 0.0 {
-                cell.cut_at_corner(slack, &mut layer, self.metric.as_ref().unwrap_or(&plain), &mut self.scratch);
-                moves += 1;
-            }
+            moves += usize::from(!empty_cell(cell, &self.bounds, self.margin, &mut layer, &mut self.scratch));
         }
         moves
     }
 
     /// Whether every cell is empty with the multipliers at hand.
     fn holds(&mut self, parameters: &mut [f32]) -> bool {
-        if self.kind == BoundsKind::Relational {
-            let start = parameters.len() - (self.inputs + 1) * self.outputs;
-            let (hidden, last) = parameters.split_at_mut(start);
-            let layer = Self::layer(last, self.inputs, self.outputs);
-            return self.cells.iter().all(|cell| {
-                let v = self.bounds.last_input(cell.region);
-                cell.read(false, &layer, v, &mut self.scratch);
-                let mut relate = |q: &[f64], point: &mut Vec<f64>| {
-                    point.clear();
-                    point.extend_from_slice(self.bounds.relate(cell.region, hidden, q, &mut self.relation));
-                };
-                cell.related(v, self.margin, &mut relate, &mut self.scratch).excess <= 0.0
-            });
-        }
-        let layer = Self::layer(parameters, self.inputs, self.outputs);
-        self.cells.iter().all(|cell| {
-            let v = self.bounds.last_input(cell.region);
-            cell.read(false, &layer, v, &mut self.scratch);
-            cell.slack(&cell.lambda, v, self.margin, &mut self.scratch).excess <= 0.0
-        })
+        (0..self.cells.len()).all(|k| self.slack(k, parameters, self.margin, self.kind).excess <= 0.0)
     }
 
     /// Goes from the safe last layer towards the present one for as long as every cell stays empty. With the multipliers of the
     /// safe one K' is convex, so all of the way up to there is feasible.
     fn pull_back(&mut self, parameters: &mut [f32]) {
-        self.begin_epoch(self.metric.clone());
+        self.begin_epoch(Some(self.metric.clone()));
         let start = parameters.len() - (self.inputs + 1) * self.outputs;
         let goal = parameters[start..].to_vec();
         let safe = self.safe();
@@ -305,7 +354,7 @@ impl Guard {
             },
             Regions::Leaf(cells) => {
                 let whole = |k: &usize| {
-                    let lambda = &self.cells[*k].lambda;
+                    let lambda = self.cells[*k].lambda();
                     let largest = lambda.iter().copied().fold(0.0, f64::max);
                     lambda.iter().map(|l| (l / largest * f64::from(1 << 20)).round() as u64).collect()
                 };
@@ -316,32 +365,17 @@ impl Guard {
 }
 
 /// Empties a cell; true if it was empty, with its own multipliers or better ones.
-fn empty_cell(
-    cell: &mut Cell,
-    bounds: &Bounds,
-    margin: Margin,
-    metric: Option<&Metric>,
-    layer: &mut Layer,
-    scratch: &mut Scratch,
-) -> bool {
+fn empty_cell(cell: &mut Cell, bounds: &Bounds, margin: Margin, layer: &mut Layer, scratch: &mut Scratch) -> bool {
     let v = bounds.last_input(cell.region);
-    cell.read(false, layer, v, scratch);
-    let mut slack = cell.slack(&cell.lambda, v, margin, scratch);
+    cell.read(layer, v, scratch);
+    let mut slack = cell.slack(v, margin, scratch);
+    if slack.excess > 0.0 && cell.has_choice() {
+        slack = multiplier::improve(cell, layer, v, margin, scratch);
+    }
     if slack.excess <= 0.0 {
         return true;
     }
-    cell.visits += 1;
-    let fresh = metric.is_none() || cell.visits % PATIENCE == 1;
-    if fresh && cell.atoms.iter().filter(|a| a.free).count() > 1 {
-        cell.read(true, layer, v, scratch);
-        slack = multiplier::improve(cell, v, margin, scratch);
-        if slack.excess <= 0.0 {
-            return true;
-        }
-    }
-    if !metric.is_some_and(|metric| cell.cut(slack, layer, v, metric, scratch)) {
-        cell.project(slack, layer, v, scratch);
-    }
+    cell.project(slack, layer, v, scratch);
     false
 }
 

@@ -10,6 +10,8 @@ use deepsade_spec::{Atom, ColumnKind, NormalSpec, Schema, Var};
 use deepsade_spec::{Cut, Region};
 
 use super::cell::{Cell, Margin, Scratch, Term};
+use super::metric::Metric;
+use super::nearest::Nearest;
 use super::{Guard, GuardError, How, Regions, start};
 use crate::bounds::{Bounds, Origin, Relation};
 
@@ -132,10 +134,13 @@ impl Frame<'_> {
             trees,
             rules: chosen.iter().map(|r| self.spec.rules[*r].name.clone()).collect(),
             safe: super::Safe::default(),
-            metric: None,
+            metric: Metric::plain(self.origins.len()),
             margin: self.margin,
             kind: self.kind,
+            nearest: Nearest::default(),
             scratch: Scratch::default(),
+            kept: Vec::new(),
+            point: Vec::new(),
             relation: Relation::default(),
             outputs,
             inputs: self.origins.len(),
@@ -184,8 +189,6 @@ impl Frame<'_> {
 
     fn cell(&self, rule: usize, region: usize, part: &Region, atoms: &[Atom]) -> Cell {
         let atoms: Vec<Term> = atoms.iter().map(|atom| self.term(atom, part)).collect();
-        let first = atoms.iter().position(|a| a.free).unwrap_or(0);
-        let lambda = (0..atoms.len()).map(|i| f64::from(u8::from(i == first))).collect();
         let scales = atoms.iter().filter(|a| a.free).all(|a| a.c.is_empty() && a.d == 0.0);
         let rho = match self.gate {
             Some(gate) if !scales => {
@@ -195,7 +198,7 @@ impl Frame<'_> {
             }
             _ => vec![1.0],
         };
-        Cell { rule, region, atoms, lambda, visits: 0, rho }
+        Cell::new(rule, region, atoms, rho)
     }
 
     /// An atom in training units. A feature that does not reach the last layer takes its worst value.

@@ -28,7 +28,7 @@ pub(super) fn safe(guard: &mut Guard, frame: &Frame) -> Result<(), usize> {
             match settle(guard, &mut layer, margin) {
                 Ok(()) => {
                     let b = layer.split_off(size);
-                    let lambda = guard.cells.iter().map(|c| c.lambda.clone()).collect();
+                    let lambda = guard.cells.iter().map(|c| c.lambda().to_vec()).collect();
                     guard.safe = Safe { w: layer, b, lambda };
                     return Ok(());
                 }
@@ -47,7 +47,7 @@ fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Result<(), us
         let mut writable = Guard::layer(layer, guard.inputs, guard.outputs);
         let mut clean = true;
         for (k, cell) in guard.cells.iter_mut().enumerate() {
-            if !empty_cell(cell, &guard.bounds, margin, None, &mut writable, &mut guard.scratch) {
+            if !empty_cell(cell, &guard.bounds, margin, &mut writable, &mut guard.scratch) {
                 (clean, stuck) = (false, k);
             }
         }
@@ -79,7 +79,7 @@ fn choose_atoms(guard: &mut Guard, b: &[f32]) {
         };
         let free = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free);
         if let Some(chosen) = free.min_by(|i, k| value(&cell.atoms[*i]).total_cmp(&value(&cell.atoms[*k]))) {
-            cell.lambda = (0..cell.atoms.len()).map(|i| f64::from(u8::from(i == chosen))).collect();
+            cell.use_only(chosen);
         }
     }
 }
