@@ -30,8 +30,12 @@ pub use metric::Metric;
 const CUTS: usize = 16;
 /// Sweeps over all cells, one by one, before the last layer is pulled back towards the safe one.
 const SWEEPS: usize = 40;
-/// A cell that is not empty gets new multipliers once in so many visits.
+/// A cut goes so much of the excess further, so that the corners next to it rarely ask for another round.
+const LEAN: f64 = 0.1;
+/// A cell that is not empty gets new multipliers once in so many visits,
 const PATIENCE: u32 = 32;
+/// with an excess within this share of the smallest: the layer will have moved before they matter.
+const ROUGHLY: f64 = 0.02;
 
 /// How the rules are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +99,7 @@ pub struct Guard {
     scratch: Scratch,
     /// Scratch: cuts of the step before, and a point.
     kept: Vec<LayerCut>,
+    kept_count: usize,
     point: Vec<f64>,
     relation: Relation,
     outputs: usize,
@@ -218,7 +223,8 @@ impl Guard {
     /// every cell is empty, and how often one was not.
     fn nearest(&mut self, parameters: &mut [f32], margin: Margin, kind: BoundsKind) -> (Found, usize) {
         let mut moves = 0;
-        self.nearest.begin(&mut self.kept);
+        let mut push = 0.0f64;
+        self.kept_count = self.nearest.begin(&mut self.kept);
         for round in 0..CUTS {
             let mut broken = 0;
             for k in 0..self.cells.len() {
@@ -238,7 +244,10 @@ impl Guard {
                     cut.place(v);
                 }
                 (cut.cell, cut.rho) = (k, slack.rho);
-                (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin, 0.25 * slack.margin);
+                if round == 0 {
+                    push = push.max(slack.excess);
+                }
+                (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin + LEAN * push, 0.25 * slack.margin);
                 cell.alpha(slack.rho, self.outputs, &mut cut.alpha);
                 self.nearest.commit(&self.metric, false);
             }
@@ -258,26 +267,27 @@ impl Guard {
     /// are taken over to where its box is now.
     fn look(&mut self, k: usize, parameters: &mut [f32], margin: Margin, kind: BoundsKind, first: bool) -> Slack {
         let mut slack = self.slack(k, parameters, margin, kind);
+        let mut fresh = false;
         let cell = &mut self.cells[k];
         let v = self.bounds.last_input(cell.region);
         if slack.excess > 0.0 {
             cell.visits += 1;
             if first && cell.visits % PATIENCE == 1 && cell.has_choice() {
                 let layer = Self::layer(parameters, self.inputs, self.outputs);
-                multiplier::improve(cell, &layer, v, margin, &mut self.scratch);
-                self.kept.retain(|cut| cut.cell != k);
+                multiplier::improve(cell, &layer, v, margin, ROUGHLY, &mut self.scratch);
+                fresh = true;
                 slack = self.slack(k, parameters, margin, kind);
             }
         }
-        if first && kind == BoundsKind::Interval {
+        if first && !fresh && kind == BoundsKind::Interval {
             let cell = &self.cells[k];
             let v = self.bounds.last_input(cell.region);
-            for kept in self.kept.iter_mut().filter(|cut| cut.cell == k) {
+            for kept in self.kept[..self.kept_count].iter_mut().filter(|cut| cut.cell == k) {
                 let Some(cut) = self.nearest.next() else { break };
                 std::mem::swap(cut, kept);
                 cut.place(v);
                 let margin = cell.margin(cut.rho, v, margin, &self.scratch);
-                cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin;
+                cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin + LEAN * slack.excess.max(0.0);
                 cut.tolerance = 0.25 * margin;
                 self.nearest.commit(&self.metric, true);
             }
@@ -370,7 +380,7 @@ fn empty_cell(cell: &mut Cell, bounds: &Bounds, margin: Margin, layer: &mut Laye
     cell.read(layer, v, scratch);
     let mut slack = cell.slack(v, margin, scratch);
     if slack.excess > 0.0 && cell.has_choice() {
-        slack = multiplier::improve(cell, layer, v, margin, scratch);
+        slack = multiplier::improve(cell, layer, v, margin, 0.0, scratch);
     }
     if slack.excess <= 0.0 {
         return true;

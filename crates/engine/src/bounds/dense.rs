@@ -95,13 +95,16 @@ fn add_up(v: [f32; LANES]) -> f32 {
 
 /// Adds the share of categories whose columns were left out.
 pub(super) fn one_hot(out: &mut Boxed, groups: &[Vec<Option<usize>>], w: &[f32], inputs: usize) {
-    for (i, row) in w.chunks_exact(inputs.max(1)).enumerate() {
+    for ((row, m), r) in w.chunks_exact(inputs.max(1)).zip(&mut out.m).zip(&mut out.r) {
         for group in groups {
-            let weight = |at: &Option<usize>| at.map_or(0.0, |c| row[c]);
-            let (lo, hi) =
-                group.iter().map(weight).fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
-            out.m[i] += f32::midpoint(lo, hi);
-            out.r[i] += (hi - lo) * 0.5 * (1.0 + 8.0 * UNIT) + 8.0 * UNIT * lo.abs().max(hi.abs());
+            let (mut lo, mut hi) = (f32::INFINITY, f32::NEG_INFINITY);
+            for at in group {
+                let weight = at.map_or(0.0, |c| row[c]);
+                lo = if weight < lo { weight } else { lo };
+                hi = if weight > hi { weight } else { hi };
+            }
+            *m += (lo + hi) * 0.5;
+            *r += (hi - lo) * 0.5 * (1.0 + 8.0 * UNIT) + 8.0 * UNIT * lo.abs().max(hi.abs());
         }
     }
 }

@@ -140,6 +140,7 @@ impl Frame<'_> {
             nearest: Nearest::default(),
             scratch: Scratch::default(),
             kept: Vec::new(),
+            kept_count: 0,
             point: Vec::new(),
             relation: Relation::default(),
             outputs,

@@ -198,7 +198,7 @@ impl Cell {
         let features: f64 = self.sum.c.iter().map(|(k, c)| c.abs() * f64::from(v.m[*k].abs() + v.r[*k])).sum();
         let constants = rho * scratch.bias.1 + self.sum.d.abs() + (rho * self.sum.gate).abs();
         let constant = scratch.size == 0.0 && features == 0.0 && self.rho.len() == 1 && self.sum.gate == 0.0;
-        let rounding = if constant { CONSTANT * constants } else { margin.relative * (rho * scratch.size + features + constants) };
+        let rounding = if constant { CONSTANT.min(margin.relative) * constants } else { margin.relative * (rho * scratch.size + features + constants) };
         rounding + margin.absolute * rho * self.reach + 1e-30
     }
 
@@ -276,7 +276,7 @@ impl Cell {
             let step = |(q, (m, r)): (&f64, (&f32, &f32))| step(*q, f64::from(*m), f64::from(*r), mu) - q;
             let moved: Vec<f64> = q.iter().zip(v.m.iter().zip(&v.r)).map(step).collect();
             alpha.iter_mut().for_each(|a| *a /= norm);
-            move_layer(layer, &alpha, 1.0, &moved, -mu);
+            move_layer(layer, &alpha, &moved, -mu);
             scratch.moved = moved;
         }
         scratch.alpha = alpha;
@@ -284,17 +284,16 @@ impl Cell {
     }
 }
 
-/// Adds `t * alpha [moved; bias]'` to W and b.
-pub(super) fn move_layer(layer: &mut Layer, alpha: &[f64], t: f64, moved: &[f64], bias: f64) {
+/// Adds `alpha [moved; bias]'` to W and b.
+pub(super) fn move_layer(layer: &mut Layer, alpha: &[f64], moved: &[f64], bias: f64) {
     let n = moved.len();
     vector(
         #[inline(always)]
         || {
             for (j, alpha) in alpha.iter().enumerate().filter(|(_, a)| **a != 0.0) {
-                let factor = t * alpha;
-                layer.b[j] = (f64::from(layer.b[j]) + factor * bias) as f32;
+                layer.b[j] = (f64::from(layer.b[j]) + alpha * bias) as f32;
                 for (w, moved) in layer.w[j * n..(j + 1) * n].iter_mut().zip(moved) {
-                    *w = (f64::from(*w) + factor * moved) as f32;
+                    *w = (f64::from(*w) + alpha * moved) as f32;
                 }
             }
         },

@@ -22,12 +22,13 @@ struct Atoms<'a> {
     p0: Vec<(f64, f64)>,
 }
 
-/// Gives a cell its best multipliers, or keeps those that it has if they are no worse; returns the excess.
-pub fn improve(cell: &mut Cell, layer: &Layer, v: &Boxed, margin: Margin, scratch: &mut Scratch) -> Slack {
+/// Gives a cell its best multipliers, up to a share `within` of their excess, or keeps those that it has if they are no worse;
+/// returns the excess.
+pub fn improve(cell: &mut Cell, layer: &Layer, v: &Boxed, margin: Margin, within: f64, scratch: &mut Scratch) -> Slack {
     cell.read(layer, v, scratch);
     let before = cell.slack(v, margin, scratch);
     let present = cell.lambda().to_vec();
-    let Some(lambda) = best(cell, layer, v, margin) else { return before };
+    let Some(lambda) = best(cell, layer, v, margin, within) else { return before };
     cell.weigh(&lambda);
     cell.read(layer, v, scratch);
     let after = cell.slack(v, margin, scratch);
@@ -40,12 +41,12 @@ pub fn improve(cell: &mut Cell, layer: &Layer, v: &Boxed, margin: Margin, scratc
 }
 
 /// The multipliers with the smallest excess; `None` if numbers fail.
-pub(super) fn best(cell: &Cell, layer: &Layer, v: &Boxed, margin: Margin) -> Option<Vec<f64>> {
+pub(super) fn best(cell: &Cell, layer: &Layer, v: &Boxed, margin: Margin, within: f64) -> Option<Vec<f64>> {
     let atoms = Atoms::new(cell, layer, v, margin);
     let count = atoms.free.len();
     let shift = (0..count).map(|k| atoms.largest(k)).fold(0.0, f64::max);
     let mut game = Game::new(count, shift);
-    let mut row = Vec::new();
+    let (mut row, mut corner, mut q) = (Vec::new(), Vec::new(), Vec::new());
     let mut found = (f64::INFINITY, Vec::new());
     // Each atom alone first: often one of them does it.
     for k in 0..CORNERS.max(2 * count) {
@@ -53,11 +54,12 @@ pub(super) fn best(cell: &Cell, layer: &Layer, v: &Boxed, margin: Margin) -> Opt
             k if k < count => ((0..count).map(|i| f64::from(u8::from(i == k))).collect(), f64::NEG_INFINITY),
             _ => game.mixture(),
         };
-        let excess = atoms.row(&mixture, &mut row);
+        let excess = atoms.row(&mixture, &mut q, &mut corner, &mut row);
         if excess < found.0 {
             found = (excess, mixture);
         }
-        if !excess.is_finite() || found.0 <= bound + 1e-9 * shift || !game.add(&row) {
+        let near = 1e-9 * shift + within * found.0.abs();
+        if !excess.is_finite() || found.0 <= bound + near || !game.add(&row) {
             break;
         }
     }
@@ -107,30 +109,30 @@ impl<'a> Atoms<'a> {
     }
 
     /// The largest value of a mixture, and the values of all atoms where it is taken.
-    fn row(&self, mixture: &[f64], row: &mut Vec<f64>) -> f64 {
+    fn row(&self, mixture: &[f64], q: &mut Vec<f64>, corner: &mut Vec<f64>, row: &mut Vec<f64>) -> f64 {
         let v = self.v;
         let mut worst = f64::NEG_INFINITY;
-        let mut q = vec![0.0; v.m.len()];
         for &rho in &self.cell.rho {
-            q.fill(0.0);
+            q.clear();
+            q.resize(v.m.len(), 0.0);
             for (k, l) in mixture.iter().enumerate().filter(|(_, l)| **l > 0.0) {
                 q.iter_mut().zip(&self.p[k]).for_each(|(q, p)| *q += l * rho * p);
                 self.cell.atoms[self.free[k]].c.iter().for_each(|(i, c)| q[*i] += l * c);
             }
-            let corner = |i: usize| f64::from(v.m[i]) + if q[i] == 0.0 { 0.0 } else { q[i].signum() * f64::from(v.r[i]) };
+            let end = |(q, (m, r)): (&f64, (&f32, &f32))| f64::from(*m) + if *q == 0.0 { 0.0 } else { q.signum() * f64::from(*r) };
+            corner.clear();
+            corner.extend(q.iter().zip(v.m.iter().zip(&v.r)).map(end));
             let value = |k: usize| {
                 let atom = &self.cell.atoms[self.free[k]];
-                let features: f64 = atom.c.iter().map(|(i, c)| c * corner(*i)).sum();
-                rho * (sum_up(q.len(), |i| self.p[k][i] * corner(i)) + self.p0[k].0 + atom.gate)
-                    + features
-                    + atom.d
-                    + self.margin(k, rho)
+                let features: f64 = atom.c.iter().map(|(i, c)| c * corner[*i]).sum();
+                let outputs = sum_up(corner.len(), |i| self.p[k][i] * corner[i]) + self.p0[k].0;
+                rho * (outputs + atom.gate) + features + atom.d + self.margin(k, rho)
             };
-            let values: Vec<f64> = (0..self.free.len()).map(value).collect();
-            let most = values.iter().zip(mixture).map(|(a, l)| a * l).sum();
+            let most = mixture.iter().enumerate().filter(|(_, l)| **l > 0.0).map(|(k, l)| l * value(k)).sum();
             if most > worst || f64::is_nan(most) {
                 worst = most;
-                *row = values;
+                row.clear();
+                row.extend((0..self.free.len()).map(value));
             }
         }
         worst
@@ -171,7 +173,7 @@ mod tests {
                 cell.read(&layer, &v, &mut scratch);
                 cell.slack(&v, margin, &scratch).excess
             };
-            let found = best(&cell, &layer, &v, margin).unwrap();
+            let found = best(&cell, &layer, &v, margin, 0.0).unwrap();
             let reached = excess(&found);
             for i in 0..=50 {
                 for k in 0..=50 - i {

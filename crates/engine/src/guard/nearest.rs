@@ -59,6 +59,11 @@ impl Cut {
         self.point.clear();
         self.point.extend(self.sides.iter().zip(v.m.iter().zip(&v.r)).map(|(s, (m, r))| f64::from(*m) + s * f64::from(*r)));
     }
+
+    /// Whether it weighs the outputs alike: it comes from the same cell, at the same value of the gate.
+    fn same_outputs(&self, other: &Cut) -> bool {
+        self.cell == other.cell && self.rho == other.rho
+    }
 }
 
 /// The cuts of one call, and what the call before has left.
@@ -82,37 +87,43 @@ impl Nearest {
         self.active.clear();
     }
 
-    /// Begins a call: hands over the cuts that were active in the one before.
-    pub fn begin(&mut self, kept: &mut Vec<Cut>) {
-        kept.clear();
-        let mut active = std::mem::take(&mut self.active);
-        active.sort_unstable();
-        for k in active.drain(..) {
-            if !self.cuts[k].sides.is_empty() {
-                kept.push(std::mem::take(&mut self.cuts[k]));
-            }
+    /// Begins a call: hands over the cuts that were active in the one before, in exchange for room. Returns how many.
+    pub fn begin(&mut self, kept: &mut Vec<Cut>) -> usize {
+        self.active.retain(|k| !self.cuts[*k].sides.is_empty());
+        // Those of one cell side by side.
+        self.active.sort_unstable_by_key(|k| (self.cuts[*k].cell, *k));
+        if kept.len() < self.active.len() {
+            kept.resize_with(self.active.len(), Cut::default);
         }
-        self.active = active;
+        for (cut, k) in kept.iter_mut().zip(&self.active) {
+            std::mem::swap(cut, &mut self.cuts[*k]);
+        }
         self.count = 0;
+        let count = self.active.len();
+        self.active.clear();
+        count
     }
 
     /// Multipliers with which the active cuts are at their borders; cuts whose own would be negative leave.
     fn balance(&mut self) {
         self.cuts[..self.count].iter_mut().for_each(|cut| cut.mu = 0.0);
+        let mut mu = std::mem::take(&mut self.direction);
         while !self.active.is_empty() {
-            if !self.factor() {
+            if !self.factor(0) {
                 self.active.clear();
                 break;
             }
-            let mut mu: Vec<f64> = self.active.iter().map(|k| self.cuts[*k].excess).collect();
+            mu.clear();
+            mu.extend(self.active.iter().map(|k| self.cuts[*k].excess));
             self.back_substitute(&mut mu);
-            let worst = (0..mu.len()).min_by(|a, b| mu[*a].total_cmp(&mu[*b])).filter(|k| mu[*k] < 0.0);
-            let Some(worst) = worst else {
-                self.active.iter().zip(mu).for_each(|(k, mu)| self.cuts[*k].mu = mu);
-                return;
-            };
-            self.active.remove(worst);
+            if mu.iter().all(|mu| *mu >= 0.0) {
+                self.active.iter().zip(&mu).for_each(|(k, mu)| self.cuts[*k].mu = *mu);
+                break;
+            }
+            let mut signs = mu.iter();
+            self.active.retain(|_| signs.next().is_some_and(|mu| *mu >= 0.0));
         }
+        self.direction = mu;
     }
 
     /// Room for the next cut, to be filled and given to [`commit`](Self::commit); `None` if there are too many.
@@ -131,7 +142,7 @@ impl Nearest {
     pub fn commit(&mut self, metric: &Metric, active: bool) {
         let (before, rest) = self.cuts.split_at_mut(self.count);
         let cut = &mut rest[0];
-        if let Some(same) = before.iter().position(|c| c.cell == cut.cell && c.rho == cut.rho && c.point == cut.point) {
+        if let Some(same) = before.iter().position(|c| c.same_outputs(cut) && c.point == cut.point) {
             let applied: f64 = before.iter().enumerate().map(|(l, c)| self.gram[same * MOST + l] * c.applied).sum();
             before[same].excess = cut.excess + applied;
             return;
@@ -139,20 +150,26 @@ impl Nearest {
         cut.bias = metric.apply(&cut.point, &mut cut.moved);
         (cut.mu, cut.applied) = (0.0, 0.0);
         self.gram.resize(MOST * MOST, 0.0);
-        for l in 0..=self.count {
-            let (cut, other) = (&self.cuts[self.count], &self.cuts[l]);
-            let product = vector(
-                #[inline(always)]
-                || {
-                    let outputs = sum_up(cut.alpha.len(), |j| cut.alpha[j] * other.alpha[j]);
-                    if outputs == 0.0 { 0.0 } else { outputs * (sum_up(cut.point.len(), |i| other.point[i] * cut.moved[i]) + cut.bias) }
-                },
-            );
-            self.gram[self.count * MOST + l] = product;
-            self.gram[l * MOST + self.count] = product;
-            // Back to the layer that was given.
-            self.cuts[self.count].excess += product * self.cuts[l].applied;
-        }
+        let (cuts, gram, own) = (&mut self.cuts, &mut self.gram, self.count);
+        vector(
+            #[inline(always)]
+            || {
+                let mut before = 0.0;
+                let mut outputs = 0.0;
+                for l in 0..=own {
+                    let (cut, other) = (&cuts[own], &cuts[l]);
+                    if l == 0 || !cuts[l - 1].same_outputs(other) {
+                        outputs = dot(&cut.alpha, &other.alpha);
+                    }
+                    let product = if outputs == 0.0 { 0.0 } else { outputs * (dot(&other.point, &cut.moved) + cut.bias) };
+                    gram[own * MOST + l] = product;
+                    gram[l * MOST + own] = product;
+                    before += product * other.applied;
+                }
+                // Back to the layer that was given.
+                cuts[own].excess += before;
+            },
+        );
         if active {
             self.active.push(self.count);
         }
@@ -180,12 +197,29 @@ impl Nearest {
         Found::Unknown
     }
 
-    /// Moves the layer to where the multipliers say.
+    /// Moves the layer to where the multipliers say: cuts of one cell together.
     pub fn apply(&mut self, layer: &mut Layer) {
-        for cut in self.cuts[..self.count].iter_mut().filter(|c| c.mu != c.applied) {
-            move_layer(layer, &cut.alpha, cut.applied - cut.mu, &cut.moved, cut.bias);
-            cut.applied = cut.mu;
+        let mut moved = std::mem::take(&mut self.direction);
+        let mut k = 0;
+        while k < self.count {
+            let next = (k + 1..self.count).find(|l| !self.cuts[k].same_outputs(&self.cuts[*l])).unwrap_or(self.count);
+            let mut bias = 0.0;
+            moved.clear();
+            moved.resize(self.cuts[k].moved.len(), 0.0);
+            let group = &mut self.cuts[k..next];
+            let changed = group.iter().any(|c| c.mu != c.applied);
+            for cut in group.iter_mut().filter(|c| c.mu != c.applied) {
+                let change = cut.applied - cut.mu;
+                moved.iter_mut().zip(&cut.moved).for_each(|(sum, m)| *sum += change * m);
+                bias += change * cut.bias;
+                cut.applied = cut.mu;
+            }
+            if changed {
+                move_layer(layer, &group[0].alpha, &moved, bias);
+            }
+            k = next;
         }
+        self.direction = moved;
     }
 
     /// The cells of some cuts.
@@ -232,60 +266,61 @@ impl Nearest {
                 debug_assert!(t >= 0.0, "active multipliers are not negative");
                 let leaving = self.active.remove(i);
                 self.cuts[leaving].mu = 0.0;
-                if !self.factor() {
+                if !self.factor(i) {
                     return Found::Unknown;
                 }
                 continue;
             }
             self.active.push(p);
-            return if self.append() { Found::Yes } else { Found::Unknown };
+            return if self.factor_row(self.active.len() - 1) { Found::Yes } else { Found::Unknown };
         }
         Found::Unknown
     }
 
-    /// Cholesky factor of the active cuts' products; false if they are not independent.
-    fn factor(&mut self) -> bool {
-        let active = std::mem::take(&mut self.active);
-        let independent = active.iter().all(|k| {
-            self.active.push(*k);
-            self.append()
-        });
-        self.active = active;
-        independent
+    /// Cholesky factor of the active cuts' products, from the row of one of them on; false if they are not independent.
+    fn factor(&mut self, from: usize) -> bool {
+        (from..self.active.len()).all(|i| self.factor_row(i))
     }
 
-    /// The factor's row of the last active cut.
-    fn append(&mut self) -> bool {
+    fn factor_row(&mut self, i: usize) -> bool {
         self.cholesky.resize(MOST * MOST, 0.0);
-        let i = self.active.len() - 1;
-        let own = self.active[i];
-        for j in 0..=i {
-            let (row, other) = (i * MOST, j * MOST);
-            let sum: f64 = (0..j).map(|k| self.cholesky[row + k] * self.cholesky[other + k]).sum();
-            let rest = self.gram[own * MOST + self.active[j]] - sum;
-            if j < i {
-                self.cholesky[row + j] = rest / self.cholesky[other + j];
-            } else if rest > 0.1 * INDEPENDENT * self.gram[own * MOST + own] {
-                self.cholesky[row + i] = rest.sqrt();
-            } else {
-                return false;
-            }
+        let products = &self.gram[self.active[i] * MOST..][..MOST];
+        let (above, row) = self.cholesky.split_at_mut(i * MOST);
+        for (j, above) in above.chunks_exact(MOST).enumerate() {
+            row[j] = (products[self.active[j]] - short_dot(&row[..j], &above[..j])) / above[j];
         }
-        true
+        let own = products[self.active[i]];
+        let rest = own - short_dot(&row[..i], &row[..i]);
+        row[i] = rest.max(0.0).sqrt();
+        rest > 0.1 * INDEPENDENT * own
     }
 
     /// Solves `G x = b` for the active cuts, in place.
     fn back_substitute(&self, b: &mut [f64]) {
         let n = b.len();
         for i in 0..n {
-            let sum: f64 = (0..i).map(|k| self.cholesky[i * MOST + k] * b[k]).sum();
-            b[i] = (b[i] - sum) / self.cholesky[i * MOST + i];
+            let row = &self.cholesky[i * MOST..][..=i];
+            let (known, rest) = b.split_at_mut(i);
+            rest[0] = (rest[0] - short_dot(&row[..i], known)) / row[i];
         }
         for i in (0..n).rev() {
-            let sum: f64 = (i + 1..n).map(|k| self.cholesky[k * MOST + i] * b[k]).sum();
-            b[i] = (b[i] - sum) / self.cholesky[i * MOST + i];
+            let row = &self.cholesky[i * MOST..][..=i];
+            b[i] /= row[i];
+            let (rest, known) = b.split_at_mut(i);
+            rest.iter_mut().zip(row).for_each(|(b, l)| *b -= l * known[0]);
         }
     }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled with the caller's vector instructions")]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    sum_up(a.len().min(b.len()), |i| a[i] * b[i])
+}
+
+/// The same for the few numbers of the active cuts.
+fn short_dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]
