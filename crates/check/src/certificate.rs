@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use deepsade_spec::Cut;
-use deepsade_spec::json::{self, Value};
+use deepsade_spec::json::{self, Value, array, fields, float, string, whole};
 
 /// What is claimed proved, and how: a tree of regions a rule, and multipliers that refute each cell on each leaf.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +50,17 @@ pub enum Tree {
         /// All the rest of the region.
         above: Box<Tree>,
     },
+    /// Two parts of the evaluations: by the sign of what a relu reads, as computed.
+    Unit {
+        /// Index of the relu among the network's nodes.
+        node: usize,
+        /// Its column.
+        unit: usize,
+        /// Where the computed value is at most 0.
+        below: Box<Tree>,
+        /// Where it is at least 0.
+        above: Box<Tree>,
+    },
     /// A region on which every cell of the rule's negation is refuted.
     Leaf {
         /// How the network is bounded.
@@ -57,8 +68,22 @@ pub enum Tree {
         /// Multipliers: one list a cell that its own single-variable conditions on the input leave non-empty on this region,
         /// in the order of `deepsade_spec::cells::cells`; in it one number an atom.
         cells: Vec<Vec<u64>>,
+        /// What tightens the bound of each cell, list by list; empty where nothing does.
+        lines: Vec<Lines>,
     },
 }
+
+/// Choices in one cell's linear bound, all of them sound.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Lines {
+    /// For each [`Tree::Unit`] above the leaf, from the root on, a number >= 0: so many times its condition is added to the atoms.
+    pub signs: Vec<f32>,
+    /// `[node, unit, n]`: the lower line of this relu is `relu(v) >= (n / SLOPES) v` where its sign is open.
+    pub slopes: Vec<[usize; 3]>,
+}
+
+/// The slope 1 of a lower line.
+pub const SLOPES: usize = 256;
 
 /// How the network is bounded on a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +143,7 @@ impl Certificate {
     ///
     /// ```
     /// use deepsade_check::{Arithmetic, Bounds, Certificate, RuleProof, Tree};
-    /// let tree = Tree::Leaf { bounds: Bounds::Interval, cells: vec![vec![1, 0], vec![2, 3]] };
+    /// let tree = Tree::Leaf { bounds: Bounds::Interval, cells: vec![vec![1, 0], vec![2, 3]], lines: vec![] };
     /// let rules = vec![RuleProof { name: "budget".into(), tree }];
     /// let hash = "0".repeat(64);
     /// let certificate = Certificate { model_sha256: hash.clone(), rules_sha256: hash, arithmetic: Arithmetic::Float32, rules };
@@ -152,16 +177,29 @@ impl Tree {
                     Cut::At(at) => write!(out, "{{\"feature\":{feature},\"at\":{at:?},\n\"below\":"),
                     Cut::Levels(levels) => write!(out, "{{\"feature\":{feature},\"levels\":{},\n\"below\":", list(levels)),
                 };
-                below.write(out);
-                out.push_str(",\n\"above\":");
-                above.write(out);
+                Self::write_parts(below, above, out);
+            }
+            Self::Unit { node, unit, below, above } => {
+                let _ = write!(out, "{{\"node\":{node},\"unit\":{unit},\n\"below\":");
+                Self::write_parts(below, above, out);
+            }
+            Self::Leaf { bounds, cells, lines } => {
+                let cells: Vec<String> = cells.iter().map(|l| list(l)).collect();
+                let _ = write!(out, "{{\"bounds\":\"{}\",\"cells\":{}", bounds.name(), list(&cells));
+                let line = |l: &Lines| format!("{{\"signs\":{:?},\"slopes\":{}}}", l.signs, list(l.slopes.as_flattened()));
+                if !lines.is_empty() {
+                    let _ = write!(out, ",\"lines\":{}", list(&lines.iter().map(line).collect::<Vec<_>>()));
+                }
                 out.push('}');
             }
-            Self::Leaf { bounds, cells } => {
-                let cells: Vec<String> = cells.iter().map(|l| list(l)).collect();
-                let _ = write!(out, "{{\"bounds\":\"{}\",\"cells\":[{}]}}", bounds.name(), cells.join(","));
-            }
         }
+    }
+
+    fn write_parts(below: &Self, above: &Self, out: &mut String) {
+        below.write(out);
+        out.push_str(",\n\"above\":");
+        above.write(out);
+        out.push('}');
     }
 }
 
@@ -174,13 +212,18 @@ fn rule(value: Value) -> Result<RuleProof, String> {
     Ok(RuleProof { name: string(name, "name")?, tree: tree(proof, 0)? })
 }
 
-fn tree(value: Value, depth: usize) -> Result<Tree, String> {
+fn tree(mut value: Value, depth: usize) -> Result<Tree, String> {
     if depth > MAX_DEPTH {
         return Err(format!("a tree is deeper than {MAX_DEPTH}"));
     }
-    let has = |key| matches!(&value, Value::Object(fields) if fields.iter().any(|(k, _)| k == key));
-    if has("bounds") {
-        let [bounds, cells] = fields(value, ["bounds", "cells"], "a leaf")?;
+    let has = |value: &Value, key| matches!(value, Value::Object(fields) if fields.iter().any(|(k, _)| k == key));
+    if has(&value, "bounds") {
+        // `lines` may be left out.
+        let lines = if has(&value, "lines") { None } else { Some(("lines".into(), Value::Array(Vec::new()))) };
+        if let Value::Object(fields) = &mut value {
+            fields.extend(lines);
+        }
+        let [bounds, cells, lines] = fields(value, ["bounds", "cells", "lines"], "a leaf")?;
         let bounds = match string(bounds, "bounds")?.as_str() {
             "interval" => Bounds::Interval,
             "relational" => Bounds::Relational,
@@ -188,49 +231,28 @@ fn tree(value: Value, depth: usize) -> Result<Tree, String> {
         };
         let list = |v| array(v, "a cell")?.into_iter().map(|v| whole(v, "a multiplier")).collect::<Result<_, _>>();
         let cells = array(cells, "cells")?.into_iter().map(list).collect::<Result<_, _>>()?;
-        return Ok(Tree::Leaf { bounds, cells });
+        let lines = array(lines, "lines")?.into_iter().map(line).collect::<Result<_, _>>()?;
+        return Ok(Tree::Leaf { bounds, cells, lines });
     }
-    let by_level = has("levels");
-    let [feature, cut, below, above] =
-        fields(value, ["feature", if by_level { "levels" } else { "at" }, "below", "above"], "a split")?;
-    let cut = if by_level {
-        Cut::Levels(array(cut, "levels")?.into_iter().map(|v| whole(v, "a level")).collect::<Result<_, _>>()?)
-    } else {
-        match cut {
-            // The nearest float32, as Rust reads decimals; an infinite one is refused here.
-            Value::Number(text) => Cut::At(text.parse().ok().filter(|at: &f32| at.is_finite()).ok_or("`at` is out of range")?),
-            _ => return Err("`at` is no number".into()),
-        }
-    };
+    let keys = [["node", "unit"], ["feature", "levels"], ["feature", "at"]];
+    let [what, at] = keys.into_iter().find(|keys| keys.iter().all(|key| has(&value, key))).unwrap_or(["feature", "at"]);
+    let [index, cut, below, above] = fields(value, [what, at, "below", "above"], "a split")?;
     let [below, above] = [tree(below, depth + 1)?, tree(above, depth + 1)?].map(Box::new);
-    Ok(Tree::Split { feature: whole(feature, "feature")?, cut, below, above })
+    let index = whole(index, what)?;
+    let cut = match at {
+        "unit" => return Ok(Tree::Unit { node: index, unit: whole(cut, "unit")?, below, above }),
+        "levels" => Cut::Levels(array(cut, "levels")?.into_iter().map(|v| whole(v, "a level")).collect::<Result<_, _>>()?),
+        _ => Cut::At(float(cut, "at")?),
+    };
+    Ok(Tree::Split { feature: index, cut, below, above })
 }
 
-/// The values of exactly these keys.
-fn fields<const N: usize>(value: Value, keys: [&str; N], what: &str) -> Result<[Value; N], String> {
-    let Value::Object(mut fields) = value else { return Err(format!("{what} is no object")) };
-    let mut values = Vec::new();
-    for key in keys {
-        let at = fields.iter().position(|(k, _)| k == key).ok_or_else(|| format!("{what} has no `{key}`"))?;
-        values.push(fields.swap_remove(at).1);
-    }
-    let unknown = || format!("{what} has unknown keys");
-    if fields.is_empty() { values.try_into().map_err(|_| unknown()) } else { Err(unknown()) }
-}
-
-fn string(value: Value, what: &str) -> Result<String, String> {
-    if let Value::Text(text) = value { Ok(text) } else { Err(format!("`{what}` is no string")) }
-}
-
-fn array(value: Value, what: &str) -> Result<Vec<Value>, String> {
-    if let Value::Array(items) = value { Ok(items) } else { Err(format!("`{what}` is no list")) }
-}
-
-/// A whole number without sign, point or exponent.
-fn whole<T: std::str::FromStr>(value: Value, what: &str) -> Result<T, String> {
-    match value {
-        Value::Number(text) if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
-        _ => None,
-    }
-    .ok_or_else(|| format!("{what} is no whole number in range"))
+fn line(value: Value) -> Result<Lines, String> {
+    let [signs, slopes] = fields(value, ["signs", "slopes"], "a line")?;
+    let signs: Vec<f32> = array(signs, "signs")?.into_iter().map(|v| float(v, "a sign")).collect::<Result<_, _>>()?;
+    let slopes: Vec<usize> = array(slopes, "slopes")?.into_iter().map(|v| whole(v, "a slope")).collect::<Result<_, _>>()?;
+    let (slopes, rest) = slopes.as_chunks::<3>();
+    let good = rest.is_empty() && slopes.iter().all(|s| s[2] <= SLOPES) && signs.iter().all(|s| *s >= 0.0);
+    let bad = || format!("a line has a sign below 0, or slopes that are not triples or above {SLOPES}");
+    if good { Ok(Lines { signs, slopes: slopes.to_vec() }) } else { Err(bad()) }
 }

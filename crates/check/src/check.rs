@@ -9,8 +9,8 @@ use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Region, RuleText, Schema, Var, compile};
 
-use crate::bounds::{Known, Machine};
-use crate::certificate::{Arithmetic, Bounds, Certificate, Tree};
+use crate::bounds::{Known, Machine, Sign};
+use crate::certificate::{Arithmetic, Bounds, Certificate, Lines, SLOPES, Tree};
 use crate::dyadic::Dyadic;
 use crate::layout::Layout;
 use crate::linear::{Form, GateEnd};
@@ -148,7 +148,7 @@ fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted
             return Err((place, format!("a cell has more than {MAX_ATOMS} atoms")));
         }
         let mut done = ProvedRule { name: rule.name.clone(), regions: 0, cells: 0, margin: f64::INFINITY };
-        checker.tree(&negation, &proof.tree, &domain, &place, &mut done)?;
+        checker.tree(&negation, &proof.tree, &domain, &mut Vec::new(), &place, &mut done)?;
         proved.push(done);
     }
     Ok(Accepted { model_sha256, rules_sha256, arithmetic, rules: proved, spec })
@@ -164,24 +164,37 @@ struct Checker<'n> {
 }
 
 impl Checker<'_> {
-    /// Refutes every cell of the rule's negation on every leaf: the leaves cover the region, and the cells cover the negation.
+    /// Refutes every cell of the rule's negation on every leaf: the leaves cover the region and all evaluations on it (a computed
+    /// number is at most 0 or at least 0), and the cells cover the negation.
     fn tree(
         &mut self,
         negation: &Formula,
         tree: &Tree,
         region: &Region,
+        signs: &mut Vec<Sign>,
         place: &str,
         done: &mut ProvedRule,
     ) -> Result<(), Failure> {
         match tree {
             Tree::Split { feature, cut, below, above } => {
                 let [low, high] = region.split(*feature, cut).map_err(|reason| (place.to_string(), reason))?;
-                self.tree(negation, below, &low, &format!("{place}/below"), done)?;
-                self.tree(negation, above, &high, &format!("{place}/above"), done)
+                self.tree(negation, below, &low, signs, &format!("{place}/below"), done)?;
+                self.tree(negation, above, &high, signs, &format!("{place}/above"), done)
             }
-            Tree::Leaf { bounds, cells: lists } => {
+            Tree::Unit { node, unit, below, above } => {
+                for (part, above, side) in [(below, false, "below"), (above, true, "above")] {
+                    signs.push(self.machine.sign(*node, *unit, above).map_err(|reason| (place.to_string(), reason))?);
+                    self.tree(negation, part, region, signs, &format!("{place}/{side}"), done)?;
+                    signs.pop();
+                }
+                Ok(())
+            }
+            Tree::Leaf { bounds, cells: lists, lines } => {
                 done.regions += 1;
-                let (mut lists, mut index) = (lists.iter(), 0);
+                if !lines.is_empty() && lines.len() != lists.len() {
+                    return Err((place.to_string(), format!("{} lines for {} lists of multipliers", lines.len(), lists.len())));
+                }
+                let (mut lists, mut lines, mut index) = (lists.iter(), lines.iter(), 0);
                 let result = cells(negation, &mut |atoms| {
                     let mut part = region.clone();
                     for atom in atoms {
@@ -189,7 +202,7 @@ impl Checker<'_> {
                     }
                     if !part.is_empty() {
                         let list = lists.next().ok_or_else(|| "no multipliers for this cell".to_string());
-                        match list.and_then(|list| self.cell(atoms, list, part, *bounds)) {
+                        match list.and_then(|list| self.cell(atoms, list, &(part, *bounds), signs, lines.next())) {
                             Ok(margin) => done.margin = done.margin.min(margin),
                             Err(reason) => return ControlFlow::Break((format!("{place}, cell {index}"), reason)),
                         }
@@ -208,8 +221,16 @@ impl Checker<'_> {
     }
 
     /// The margin by which multipliers refute a cell. Were there a point where every atom holds (each >= 0, strict ones > 0), the
-    /// weighted sum would be >= 0, and > 0 if a strict atom has weight; but it is at most `most`.
-    fn cell(&mut self, atoms: &[Atom], multipliers: &[u64], region: Region, bounds: Bounds) -> Result<f64, String> {
+    /// weighted sum would be >= 0, and > 0 if a strict atom has weight; and no less with a known sign's `v >= 0` or `-v >= 0` added
+    /// to it; but it is at most `most`.
+    fn cell(
+        &mut self,
+        atoms: &[Atom],
+        multipliers: &[u64],
+        key: &(Region, Bounds),
+        signs: &[Sign],
+        lines: Option<&Lines>,
+    ) -> Result<f64, String> {
         if multipliers.len() != atoms.len() {
             return Err(format!("{} multipliers for {} atoms", multipliers.len(), atoms.len()));
         }
@@ -222,17 +243,29 @@ impl Checker<'_> {
         if weight.is_zero() {
             return Err("all multipliers are zero".into());
         }
-        let (form, denominator) = self.form(&sum)?;
-        let key = (region, bounds);
-        if !self.kept.contains_key(&key) {
+        let (mut form, denominator) = self.form(&sum)?;
+        if !self.kept.contains_key(key) {
             if self.kept.len() == KEPT_REGIONS {
                 self.kept.clear();
             }
-            let known = self.machine.known(&key.0, bounds)?;
+            let known = self.machine.known(&key.0, key.1)?;
             self.kept.insert(key.clone(), known);
         }
-        let known = self.kept.get(&key).ok_or("bounds were lost")?;
-        let most = self.most(&form, known, &key.0, bounds);
+        let known = self.kept.get(key).ok_or("bounds were lost")?;
+        // No evaluation on this region has these signs.
+        let Some(mut known) = known.with(signs) else { return Ok(f64::INFINITY) };
+        if let Some(lines) = lines {
+            if lines.signs.len() != signs.len() {
+                return Err(format!("{} multipliers for {} signs", lines.signs.len(), signs.len()));
+            }
+            for (sign, l) in signs.iter().zip(&lines.signs) {
+                let l = &Dyadic::from(if sign.above { *l } else { -l }) * &Dyadic::int(denominator.clone());
+                form.add(sign.value, known.values[sign.value].len(), [(sign.unit, l)].into_iter());
+            }
+            let slope = |n: usize| Dyadic::from(n as f32 / SLOPES as f32);
+            known.slopes = lines.slopes.iter().map(|[node, unit, n]| ((*node, *unit), slope(*n))).collect();
+        }
+        let most = self.most(&form, &known, &key.0, key.1);
         let margin = (-&most).over_down(&(&denominator * &weight));
         if most.is_negative() || strict && most.is_zero() {
             return Ok(margin);

@@ -12,7 +12,7 @@ mod layout;
 mod linear;
 mod sha256;
 
-pub use certificate::{Arithmetic, Bounds, Certificate, RuleProof, Tree};
+pub use certificate::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, Tree};
 pub use check::{Accepted, ProvedRule, Verdict, check};
 pub use sha256::sha256_hex;
 

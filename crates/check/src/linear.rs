@@ -110,7 +110,7 @@ impl Machine<'_> {
             Op::Act(Activation::Relu) if bounds == Bounds::Relational => {
                 let mut terms = Vec::new();
                 for (i, a) in used() {
-                    let (slope, constant) = self.relu(a, &known.values[from][i]);
+                    let (slope, constant) = self.relu(a, &known.values[from][i], known.slopes.get(&(k - 1, i)));
                     form.constant += &constant;
                     terms.push((i, slope));
                 }
@@ -133,14 +133,15 @@ impl Machine<'_> {
     /// `(s', c)` with `a relu(v) <= s' v + c` for every v of the interval, relu as computed: max(0, v), or 0 if that is denormal.
     ///
     /// a > 0: computed <= max(0, v) <= s v + max(-s l, (1 - s) u) for any s in [0, 1]: convex, so true at l, 0 and u suffices.
-    /// a < 0: computed >= 0, and computed >= v - tiny.
-    pub(crate) fn relu(&self, a: &Dyadic, v: &Interval) -> (Dyadic, Dyadic) {
+    /// a < 0: computed >= s v - tiny for any s in [0, 1]: at v >= 0 as computed >= v - tiny, at v < 0 as computed is 0.
+    pub(crate) fn relu(&self, a: &Dyadic, v: &Interval, lower: Option<&Dyadic>) -> (Dyadic, Dyadic) {
         if !v.hi.is_positive() {
             return (Dyadic::default(), Dyadic::default());
         }
         if a.is_negative() {
-            let one = !v.lo.is_negative() || v.hi > -&v.lo;
-            return if one { (a.clone(), &a.abs() * &self.tiny()) } else { (Dyadic::default(), Dyadic::default()) };
+            let steep = || Dyadic::int(i64::from(v.hi > -&v.lo));
+            let s = if v.lo.is_negative() { lower.cloned().unwrap_or_else(steep) } else { Dyadic::int(1) };
+            return if s.is_zero() { (s.clone(), s) } else { (a * &s, &a.abs() * &self.tiny()) };
         }
         if !v.lo.is_negative() {
             return (a.clone(), Dyadic::default());

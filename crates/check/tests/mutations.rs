@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Rng, Runtime, accepted, act, certificate, dense, holds, leaf, model, point, row, rule};
-use deepsade_check::{Arithmetic, Bounds, Certificate, Tree, Verdict, check};
+use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, Tree, Verdict, check};
 use deepsade_net::{Activation, Model, Network, Node, Op};
 use deepsade_spec::Cut;
 use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
@@ -33,14 +33,20 @@ fn network() -> Network {
     }
 }
 
-/// a is at most 1: p: relu(x) - x, at x = -1; q: x + 1 - x. b is at most 1: p: 1 - x + x - 1/2; q: relu(-x) + x, at x = 1.
+/// a is at least 0: relu(v) - v + q. a is at most 1: p: relu(x) - x, at x = -1; q: x + 1 - x. b is at most 1: p: 1 - x + x - 1/2; q: relu(-x) + x, at x = 1.
 fn rules(slack: &str) -> Vec<RuleText> {
     let texts = [
         format!("a <= 1 {slack}"),
         format!("x > 0.25 and k == 'q' => b <= 1 {slack}"),
         format!("a <= 1 {slack} or b <= 1 {slack}"),
+        format!("0 <= a {slack}"),
+        format!("0 <= 2 * a {slack}"),
     ];
     texts.iter().map(|t| rule(t)).collect()
+}
+
+fn lined(signs: Vec<f32>, slopes: Vec<[usize; 3]>) -> Tree {
+    Tree::Leaf { bounds: Bounds::Relational, cells: vec![vec![1]], lines: vec![Lines { signs, slopes }] }
 }
 
 /// Proves the rules if the slack allows for rounding.
@@ -51,6 +57,15 @@ fn trees() -> Vec<Tree> {
         by(1, Cut::Levels(vec![0]), one(vec![vec![1]]), by(0, Cut::At(0.5), one(vec![vec![2]]), one(vec![vec![3]]))),
         by(0, Cut::At(0.25), one(vec![]), leaf(Bounds::Interval, vec![vec![0, 0, 7]])),
         by(1, Cut::Levels(vec![1]), one(vec![vec![1, 0]]), one(vec![vec![5, 0]])),
+        // p: where x <= 0, a = -x >= x - x. Where it is >= 0, a = x - x.
+        by(
+            1,
+            Cut::Levels(vec![0]),
+            Tree::Unit { node: 1, unit: 0, below: Box::new(lined(vec![1.0], vec![])), above: Box::new(lined(vec![0.0], vec![])) },
+            one(vec![vec![1]]),
+        ),
+        // The slope 1 under relu(x), where the usual one is 0.
+        by(1, Cut::Levels(vec![0]), lined(vec![], vec![[1, 0, 256]]), one(vec![vec![1]])),
     ]
 }
 
@@ -84,7 +99,7 @@ fn the_undamaged_certificate_is_accepted_and_tight() {
     assert!(!broken_somewhere(&network(), &rules));
     let verdict = check(&bytes, &rules, &certificate(&bytes, &rules, &schema, Arithmetic::Float32, trees()).to_json());
     let Verdict::Accepted(proof) = &verdict else { panic!("{verdict:?}") };
-    assert_eq!(proof.rules().iter().map(|r| (r.regions, r.cells)).collect::<Vec<_>>(), [(3, 3), (2, 1), (2, 2)]);
+    assert_eq!(proof.rules().iter().map(|r| (r.regions, r.cells)).collect::<Vec<_>>(), [(3, 3), (2, 1), (2, 2), (3, 3), (2, 2)]);
     assert!(proof.rules().iter().all(|r| r.margin > 0.0) && proof.rules()[0].margin < 1e-6);
     assert_eq!(proof.spec(), &compile(&rules, &schema).unwrap());
     assert_eq!((proof.model_sha256().len(), proof.rules_sha256().len(), proof.arithmetic()), (64, 64, Arithmetic::Float32));
@@ -127,7 +142,8 @@ fn damage_to_a_good_certificate_is_noticed_or_harmless() {
 fn shape(tree: &mut Tree) -> String {
     match tree {
         Tree::Split { feature, below, above, .. } => format!("({feature} {} {})", shape(below), shape(above)),
-        Tree::Leaf { cells, .. } => format!("{:?}", cells.iter().map(Vec::len).collect::<Vec<_>>()),
+        Tree::Unit { node, unit, below, above } => format!("({node}.{unit} {} {})", shape(below), shape(above)),
+        Tree::Leaf { cells, lines, .. } => format!("{:?} {}", cells.iter().map(Vec::len).collect::<Vec<_>>(), lines.len()),
     }
 }
 
@@ -147,9 +163,9 @@ fn what_is_missing_is_named() {
     let lists = |tree: &mut Tree, f: &dyn Fn(&mut Vec<Vec<u64>>)| match tree {
         Tree::Split { below, .. } => match below.as_mut() {
             Tree::Leaf { cells, .. } => f(cells),
-            Tree::Split { .. } => unreachable!(),
+            _ => unreachable!(),
         },
-        Tree::Leaf { .. } => unreachable!(),
+        _ => unreachable!(),
     };
     let name = "rule \"a <= 1 + 1e-6 or b <= 1 + 1e-6\", region root/below";
     let missing = rejected(&|c| lists(&mut c.rules[2].tree, &|cells| cells[0].truncate(1)));
@@ -160,6 +176,34 @@ fn what_is_missing_is_named() {
     assert_eq!(extra, format!("{name}: 1 lists of multipliers too many"));
     let zero = rejected(&|c| lists(&mut c.rules[2].tree, &|cells| cells[0] = vec![0, 0]));
     assert_eq!(zero, format!("{name}, cell 0: all multipliers are zero"));
+    let unit = |change: &dyn Fn(&mut Tree)| {
+        rejected(&|c| {
+            let Tree::Split { below, .. } = &mut c.rules[3].tree else { unreachable!() };
+            change(below);
+        })
+    };
+    let lines = |change: &dyn Fn(&mut Vec<Lines>)| {
+        unit(&|tree| {
+            let Tree::Unit { below, .. } = tree else { unreachable!() };
+            let Tree::Leaf { lines, .. } = below.as_mut() else { unreachable!() };
+            change(lines);
+        })
+    };
+    let name = "rule \"0 <= a + 1e-6\", region root/below";
+    assert_eq!(lines(&|l| l[0].signs.clear()), format!("{name}/below, cell 0: 0 multipliers for 1 signs"));
+    assert!(lines(&|l| l[0].signs[0] = 0.0).contains("not refuted"));
+    assert!(lines(&|l| l[0].signs[0] = 1e30).contains("not refuted"));
+    assert!(lines(&|l| l[0].signs[0] = -1.0).starts_with("certificate: a line has a sign below 0"));
+    assert!(lines(&|l| l[0].signs[0] = f32::NAN).starts_with("certificate: "));
+    assert!(lines(&|l| l[0].slopes.push([1, 0, 257])).starts_with("certificate: a line has a sign below 0, or slopes"));
+    assert_eq!(lines(&|l| l.push(l[0].clone())), format!("{name}/below: 2 lines for 1 lists of multipliers"));
+    for (node, column) in [(0, 0), (1, 2), (2, 0), (4, 0), (usize::MAX, 0), (1, usize::MAX)] {
+        let unknown = unit(&|tree| {
+            let Tree::Unit { node: k, unit: i, .. } = tree else { unreachable!() };
+            (*k, *i) = (node, column);
+        });
+        assert_eq!(unknown, format!("{name}: node {node} is no ReLU with a unit {column}"));
+    }
     assert!(rejected(&|c| c.rules.truncate(2)).starts_with("rules: "));
     assert!(rejected(&|c| c.rules.push(c.rules[0].clone())).starts_with("rules: "));
     assert!(rejected(&|c| c.rules.swap(0, 1)).starts_with("rules: "));
@@ -168,7 +212,7 @@ fn what_is_missing_is_named() {
     assert!(rejected(&|c| c.rules_sha256 = c.model_sha256.clone()).starts_with("rules hash: "));
     let cut = |c: &mut Certificate, new: Cut| match &mut c.rules[0].tree {
         Tree::Split { cut, .. } => *cut = new,
-        Tree::Leaf { .. } => unreachable!(),
+        _ => unreachable!(),
     };
     for new in [vec![2], vec![0, 0], vec![1, 0], vec![usize::MAX]] {
         assert!(rejected(&|c| cut(c, Cut::Levels(new.clone()))).contains("region root: levels"));

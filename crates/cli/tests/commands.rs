@@ -57,6 +57,33 @@ fn train_then_predict_with_the_onnx_file_alone() {
 }
 
 #[test]
+fn rules_that_cannot_be_met_lose_nothing_of_an_earlier_run() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 3);
+    let report = json(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--json"]);
+    for step in ["read", "train", "certify", "check"] {
+        assert!(report["timings"][step].as_f64().unwrap() > 0.0, "{report}");
+    }
+    let rules = fs::read_to_string(dir.path().join("loans.toml")).unwrap();
+    let kept = |file: &str| fs::read(dir.path().join("run").join(file)).unwrap();
+    let before = ["run.jsonl", "model.onnx", "certificate.json"].map(kept);
+    for (rule, verdict) in [("income < 10 => loan == 'yes'", "contradictory"), ("score('yes') == income * 0.3", "infeasible")] {
+        fs::write(dir.path().join("bad.toml"), format!("{rules}[[rule]]\nname = \"bad\"\ntext = \"{rule}\"\n")).unwrap();
+        let report = json(dir.path(), 1, &["train", "bad.toml", "--out", "run", "--json"]);
+        assert_eq!((&report["certified"], &report["verdict"]), (&false.into(), &verdict.into()), "{report}");
+        assert!(report["error"].as_str().unwrap().contains("'bad'"), "{report}");
+        assert_eq!(["run.jsonl", "model.onnx", "certificate.json"].map(kept), before);
+    }
+    fs::write(
+        dir.path().join("idle.toml"),
+        format!("{rules}[[rule]]\nname = \"idle\"\ntext = \"income > 500 => loan == 'no'\"\n"),
+    )
+    .unwrap();
+    let output = deepsade(dir.path(), &["train", "idle.toml", "--out", "idle"]);
+    assert!(stderr(&output).contains("rule 'idle' holds whatever is predicted"), "{}", stderr(&output));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
     let dir = tempfile::tempdir().unwrap();
     small_problem(dir.path(), 5);

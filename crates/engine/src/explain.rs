@@ -4,6 +4,8 @@ pub mod audit;
 pub mod conflict;
 pub mod eliminate;
 pub mod satisfy;
+pub mod vacuous;
 
 pub use audit::{Audit, audit};
 pub use conflict::{Conflict, Conflicts, Possible, possible, smallest_conflict};
+pub use vacuous::vacuous;

@@ -1,5 +1,7 @@
 //! A problem with its data enters; a trained model with its scores leaves.
 
+use std::time::Instant;
+
 use deepsade_net::{Model, Network};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
@@ -114,6 +116,8 @@ pub struct Fitted {
     pub gate: Option<String>,
     /// How training went.
     pub trained: Trained,
+    /// How long the certificate took.
+    pub certify_seconds: f64,
     /// Scores on the training rows.
     pub train: Metrics,
     /// Scores on the validation rows.
@@ -173,6 +177,7 @@ impl Fit<'_> {
             checkpoint.map(|(path, resume)| CheckpointSettings { resume, ..CheckpointSettings::new(path, run.fingerprint()) });
         let trained = train::train(&run, observer)?;
         let network = train::fold_gate(trained.network.clone());
+        let started = Instant::now();
         let (model, proof) = match &trained.guard {
             Some((guard, units, _)) => {
                 let (model, proof) = certify(self.spec, &network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
@@ -180,10 +185,11 @@ impl Fit<'_> {
             }
             None => (artifact::model(self.spec, network)?, None),
         };
+        let certify_seconds = started.elapsed().as_secs_f64();
         let score = |indices: &[usize]| rows.score(self.spec, &model, indices);
         let (train, validation, test) = (score(&rows.split.train), score(&rows.split.validation), score(&rows.split.test));
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
-        Ok(Fitted { model, proof, gate, trained, train, validation, test })
+        Ok(Fitted { model, proof, gate, trained, certify_seconds, train, validation, test })
     }
 
     fn initial_network(self, gate: Option<Gate>) -> Network {

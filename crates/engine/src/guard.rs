@@ -368,7 +368,7 @@ impl Guard {
                     let largest = lambda.iter().copied().fold(0.0, f64::max);
                     lambda.iter().map(|l| (l / largest * f64::from(1 << 20)).round() as u64).collect()
                 };
-                Tree::Leaf { bounds: self.kind, cells: cells.iter().map(whole).collect() }
+                Tree::Leaf { bounds: self.kind, cells: cells.iter().map(whole).collect(), lines: Vec::new() }
             }
         }
     }

@@ -197,5 +197,44 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
+/// The nearest float32, as Rust reads decimals; an infinite one is refused.
+pub fn float(value: Value, what: &str) -> Result<f32, String> {
+    match value {
+        Value::Number(text) => text.parse().ok().filter(|x: &f32| x.is_finite()).ok_or(format!("`{what}` is out of range")),
+        _ => Err(format!("`{what}` is no number")),
+    }
+}
+
+/// The values of exactly these keys.
+pub fn fields<const N: usize>(value: Value, keys: [&str; N], what: &str) -> Result<[Value; N], String> {
+    let Value::Object(mut fields) = value else { return Err(format!("{what} is no object")) };
+    let mut values = Vec::new();
+    for key in keys {
+        let at = fields.iter().position(|(k, _)| k == key).ok_or_else(|| format!("{what} has no `{key}`"))?;
+        values.push(fields.swap_remove(at).1);
+    }
+    let unknown = || format!("{what} has unknown keys");
+    if fields.is_empty() { values.try_into().map_err(|_| unknown()) } else { Err(unknown()) }
+}
+
+/// The text of a string.
+pub fn string(value: Value, what: &str) -> Result<String, String> {
+    if let Value::Text(text) = value { Ok(text) } else { Err(format!("`{what}` is no string")) }
+}
+
+/// The items of a list.
+pub fn array(value: Value, what: &str) -> Result<Vec<Value>, String> {
+    if let Value::Array(items) = value { Ok(items) } else { Err(format!("`{what}` is no list")) }
+}
+
+/// A whole number without sign, point or exponent.
+pub fn whole<T: std::str::FromStr>(value: Value, what: &str) -> Result<T, String> {
+    match value {
+        Value::Number(text) if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
+        _ => None,
+    }
+    .ok_or_else(|| format!("{what} is no whole number in range"))
+}
+
 #[cfg(test)]
 mod tests;

@@ -111,7 +111,8 @@ fn the_line_over_a_relu_is_never_below_it() {
         let (x, y) = (rng.weight() * 3.0, rng.weight());
         let v = Interval { lo: Dyadic::from(x.min(y)), hi: Dyadic::from(x.max(y)) };
         let a = Dyadic::from(rng.weight());
-        let (slope, constant) = machine.relu(&a, &v);
+        let lower = [None, Some(Dyadic::default()), Some(Dyadic::power(-2)), Some(Dyadic::int(1))];
+        let (slope, constant) = machine.relu(&a, &v, lower[rng.below(4)].as_ref());
         // Convex minus linear: the ends and the kink decide. What is computed may be 0 for a denormal.
         let kink = [0.0, f32::MIN_POSITIVE.next_down()].map(Dyadic::from);
         for at in [v.lo.clone(), v.hi.clone()].into_iter().chain(kink.into_iter().filter(|k| v.lo <= *k && *k <= v.hi)) {

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use deepsade_check::{Arithmetic, Bounds, Certificate, RuleProof, Tree, Verdict, check, sha256_hex};
+use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, RuleProof, Tree, Verdict, check, sha256_hex};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
@@ -168,21 +168,30 @@ pub fn certificate(bytes: &[u8], rules: &[RuleText], schema: &Schema, arithmetic
 }
 
 pub fn leaf(bounds: Bounds, cells: Vec<Vec<u64>>) -> Tree {
-    Tree::Leaf { bounds, cells }
+    Tree::Leaf { bounds, cells, lines: vec![] }
 }
 
 pub fn accepted(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Accepted(_))
 }
 
-/// Leaves of a tree with their places, in the checker's order.
-fn leaves<'t>(tree: &'t mut Tree, place: &str, out: &mut Vec<(String, &'t mut Vec<Vec<u64>>)>) {
+/// A leaf with its place and how many signs are known there.
+struct OpenLeaf<'t> {
+    place: String,
+    signs: usize,
+    cells: &'t mut Vec<Vec<u64>>,
+    lines: &'t mut Vec<Lines>,
+}
+
+/// Leaves of a tree, in the checker's order.
+fn leaves<'t>(tree: &'t mut Tree, place: &str, signs: usize, out: &mut Vec<OpenLeaf<'t>>) {
+    let more = usize::from(matches!(tree, Tree::Unit { .. }));
     match tree {
-        Tree::Split { below, above, .. } => {
-            leaves(below, &format!("{place}/below"), out);
-            leaves(above, &format!("{place}/above"), out);
+        Tree::Split { below, above, .. } | Tree::Unit { below, above, .. } => {
+            leaves(below, &format!("{place}/below"), signs + more, out);
+            leaves(above, &format!("{place}/above"), signs + more, out);
         }
-        Tree::Leaf { cells, .. } => out.push((place.to_string(), cells)),
+        Tree::Leaf { cells, lines, .. } => out.push(OpenLeaf { place: place.to_string(), signs, cells, lines }),
     }
 }
 
@@ -197,7 +206,19 @@ fn candidates(n: usize) -> Vec<Vec<u64>> {
 }
 
 /// Fills in the multipliers of one rule's tree by asking the checker again and again; `None` if none of a few fits.
-pub fn prove(bytes: &[u8], text: &RuleText, schema: &Schema, arithmetic: Arithmetic, mut tree: Tree) -> Option<Certificate> {
+pub fn prove(bytes: &[u8], text: &RuleText, schema: &Schema, arithmetic: Arithmetic, tree: Tree) -> Option<Certificate> {
+    prove_along(bytes, text, schema, arithmetic, tree, |_| None)
+}
+
+/// The same with lines for each cell, given how many signs are known; for all cells or for none.
+pub fn prove_along(
+    bytes: &[u8],
+    text: &RuleText,
+    schema: &Schema,
+    arithmetic: Arithmetic,
+    mut tree: Tree,
+    mut lines: impl FnMut(usize) -> Option<Lines>,
+) -> Option<Certificate> {
     let rules = std::slice::from_ref(text);
     let mut atoms = Vec::new();
     let negation = compile(rules, schema).expect("rules compile").rules[0].claim.negated();
@@ -216,14 +237,22 @@ pub fn prove(bytes: &[u8], text: &RuleText, schema: &Schema, arithmetic: Arithme
         let place = before.rsplit_once("region ").expect("a region is named").1;
         let options = candidates(atoms[cell.parse::<usize>().expect("a number")]);
         let mut all = Vec::new();
-        leaves(&mut tree, "root", &mut all);
-        let lists = &mut *all.iter_mut().find(|(p, _)| p == place).expect("a leaf of the tree").1;
+        leaves(&mut tree, "root", 0, &mut all);
+        let leaf = all.iter_mut().find(|p| p.place == place).expect("a leaf of the tree");
         if reason.starts_with("no multipliers") {
-            lists.push(options[0].clone());
+            leaf.cells.push(options[0].clone());
+            leaf.lines.extend(lines(leaf.signs));
             tried = 0;
         } else {
             tried += 1;
-            lists.last_mut()?.clone_from(options.get(tried)?);
+            let rounds = if leaf.lines.is_empty() { 1 } else { 3 };
+            if tried == rounds * options.len() {
+                return None;
+            }
+            leaf.cells.last_mut()?.clone_from(&options[tried % options.len()]);
+            if let Some(last) = leaf.lines.last_mut() {
+                *last = lines(leaf.signs)?;
+            }
         }
     }
 }

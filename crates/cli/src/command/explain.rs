@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_engine::explain::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict};
+use deepsade_engine::explain::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, vacuous};
 use deepsade_engine::fit;
 use deepsade_engine::problem::Problem;
-use deepsade_spec::{Domain, Formula, NormalSpec, Rational, Var, print};
+use deepsade_spec::{Domain, NormalSpec, Rational, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>) -> Explanation {
             Possible::Not(_) => Some(false),
             Possible::Unknown => None,
         },
-        vacuous: r.claim == Formula::True,
+        vacuous: vacuous(&r.claim, &spec.schema),
         rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
     };
     let conflicts = smallest_conflict(spec);

@@ -10,13 +10,14 @@ use anyhow::{Context, bail};
 use deepsade_check::Verdict;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
-use deepsade_engine::explain::audit;
+use deepsade_engine::explain::{audit, vacuous};
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::guard::GuardError;
 use deepsade_engine::metrics::Metrics;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{Enforce, EpochRecord, Observer, StopReason, TrainError};
 use deepsade_spec::NormalSpec;
+use serde::Serialize;
 use serde_json::json;
 
 use super::check;
@@ -34,8 +35,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let ended = match train(&problem, &out, args) {
         // That the rules can't be met is what was found out, not a mistake in the input.
         Err(error) if matches!(error.downcast_ref(), Some(FitError::Train(TrainError::Guard(GuardError::Infeasible { .. })))) => {
-            eprintln!("error: {error}");
-            return Ok(Outcome::Finding);
+            return unmet("infeasible", &error.to_string(), args.json);
         }
         other => other?,
     };
@@ -43,8 +43,8 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
         Ended::Done(done) => *done,
         Ended::Interrupted => return Ok(Outcome::Unknown),
         Ended::Contradictory(words) => {
-            eprintln!("error: {words}; `deepsade explain {}` says more", args.file.display());
-            return Ok(Outcome::Finding);
+            let words = format!("{words}; `deepsade explain {}` says more", args.file.display());
+            return unmet("contradictory", &words, args.json);
         }
     };
     if args.json {
@@ -55,6 +55,15 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     Ok(done.outcome())
 }
 
+/// Says that no network can obey the rules, and why.
+fn unmet(verdict: &str, words: &str, json: bool) -> anyhow::Result<Outcome> {
+    if json {
+        emit(&(serde_json::to_string_pretty(&json!({"certified": false, "verdict": verdict, "error": words}))? + "\n"))?;
+    }
+    eprintln!("error: {words}");
+    Ok(Outcome::Finding)
+}
+
 /// A finished training.
 pub struct Done {
     pub spec: NormalSpec,
@@ -62,8 +71,21 @@ pub struct Done {
     pub verdict: Option<Verdict>,
     pub fitted: Fitted,
     pub model: PathBuf,
-    pub seconds: f64,
+    pub timings: Timings,
     pub seed: u64,
+}
+
+/// Where the seconds went.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Timings {
+    /// Reading and encoding the data, and explaining the rules.
+    read: f64,
+    /// Training, the rules enforced at every step.
+    train: f64,
+    /// Making the certificate.
+    certify: f64,
+    /// Checking the files as written.
+    check: f64,
 }
 
 /// How a training ended.
@@ -86,6 +108,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
         settings.seed = seed;
     }
     let seed = settings.seed;
+    let begun = Instant::now();
     std::fs::create_dir_all(out).with_context(|| format!("can't make the folder {}", out.display()))?;
     let mut bar = ReadBar::new(args.quiet);
     let mut problem = problem.clone();
@@ -109,6 +132,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     drop(loaded);
 
+    for rule in spec.rules.iter().filter(|r| !args.quiet && vacuous(&r.claim, &spec.schema)) {
+        eprintln!("note: rule '{}' holds whatever is predicted: no input of the domain meets its condition", rule.name);
+    }
     let audit = audit(&spec);
     if audit.constant_only && problem.train.enforce != Enforce::None && !args.quiet {
         eprintln!("note: {}", audit.words);
@@ -126,7 +152,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
         Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &problem.train, seed };
     let started = Instant::now();
     let fitted = fit.run(&rows, Some((&checkpoint, resume)), &mut watch)?;
-    let seconds = started.elapsed().as_secs_f64();
+    let (read, trained) = ((started - begun).as_secs_f64(), started.elapsed().as_secs_f64());
     watch.bar.finish();
     watch.log.finish(&fitted.trained.records)?;
     if fitted.trained.stop == StopReason::Interrupted {
@@ -139,6 +165,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let model = out.join("model.onnx");
     write_whole(&model, &fitted.model.to_bytes()?)?;
     let (rules, certificate) = (out.join("rules.toml"), out.join("certificate.json"));
+    let started = Instant::now();
     let verdict = if let Some(proof) = &fitted.proof {
         write_whole(&rules, text.as_bytes())?;
         write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
@@ -148,9 +175,11 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
         let _ = std::fs::remove_file(&certificate);
         None
     };
+    let check = started.elapsed().as_secs_f64();
+    let timings = Timings { read, train: trained - fitted.certify_seconds, certify: fitted.certify_seconds, check };
     // The model is there: what is left to resume is nothing.
     let _ = std::fs::remove_file(&checkpoint);
-    Ok(Ended::Done(Box::new(Done { spec, verdict, fitted, model, seconds, seed })))
+    Ok(Ended::Done(Box::new(Done { spec, verdict, fitted, model, timings, seed })))
 }
 
 impl Done {
@@ -167,7 +196,8 @@ impl Done {
         let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| a.rules()).map(|r| (r.name.as_str(), r.margin)).collect();
         json!({
             "model": self.model,
-            "seconds": self.seconds,
+            "seconds": self.timings.train + self.timings.certify,
+            "timings": self.timings,
             "epochs": trained.records.len(),
             "best_epoch": trained.best_epoch,
             "stopped": trained.stop.to_string(),
@@ -188,8 +218,12 @@ impl Done {
     pub fn in_words(&self) -> String {
         let Fitted { trained, test, train, validation, .. } = &self.fitted;
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
-        let mut out =
-            vec![format!("Trained {} epochs in {:.1} s{best} ({}).", trained.records.len(), self.seconds, trained.stop)];
+        let mut out = vec![format!(
+            "Trained {} epochs in {:.1} s{best} ({}).",
+            trained.records.len(),
+            self.timings.train + self.timings.certify,
+            trained.stop
+        )];
         out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules", "", "rows", "obeying"));
         for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
             let shown = if metrics["rows"] > 0.0 { scores(metrics) } else { "no row to score".into() };
@@ -199,7 +233,7 @@ impl Done {
         match &self.verdict {
             Some(verdict) => {
                 if let Some(gate) = &self.fitted.gate {
-                    out.push(format!("The outputs are gated by {gate}, with which the rules scale."));
+                    out.push(format!("The outputs are gated by {gate}: they scale with it."));
                 }
                 out.push(format!("Rules enforced in training: {breaking}."));
                 out.push(check::in_words(verdict));
@@ -232,10 +266,8 @@ struct Log {
 
 impl Log {
     fn open(path: &Path, resume: bool) -> anyhow::Result<Self> {
-        if !resume {
-            let file = File::create(path).with_context(|| format!("can't write {}", path.display()))?;
-            return Ok(Self { path: path.into(), file: Some(file), resume });
-        }
+        // What an earlier run wrote stays until this one has something to say, but that it can be written is known before.
+        File::options().append(true).create(true).open(path).with_context(|| format!("can't write {}", path.display()))?;
         Ok(Self { path: path.into(), file: None, resume })
     }
 
@@ -245,8 +277,8 @@ impl Log {
 
     /// Appends a record. After a resume, lines of epochs that are run again go first.
     fn append(&mut self, record: &EpochRecord) -> std::io::Result<()> {
-        if self.resume && self.file.is_none() {
-            let before = std::fs::read_to_string(&self.path).unwrap_or_default();
+        if self.file.is_none() {
+            let before = if self.resume { std::fs::read_to_string(&self.path).unwrap_or_default() } else { String::new() };
             let earlier = |line: &&str| serde_json::from_str::<EpochRecord>(line).is_ok_and(|r| r.epoch < record.epoch);
             let kept: String = before.lines().filter(earlier).map(|l| format!("{l}\n")).collect();
             let mut file = File::create(&self.path)?;
