@@ -73,6 +73,8 @@ struct RegionBoxes {
     /// For dense nodes that read one-hot columns: the boxes with those columns at zero, and each group's allowed columns
     /// (`None` for the level without a column).
     masked: Vec<Option<Masked>>,
+    /// For linear bounds: how far float32 may be from the exact values.
+    errors: Vec<Vec<f32>>,
     /// Scratch of the dense layers.
     lanes: dense::Lanes,
 }
@@ -97,7 +99,8 @@ impl Bounds {
         for region in regions {
             let values = widths.iter().map(|w| Boxed::new(*w)).collect();
             let masked = vec![None; network.nodes.len()];
-            let mut boxes = RegionBoxes { values, groups: Vec::new(), masked, lanes: dense::Lanes::default() };
+            let mut boxes =
+                RegionBoxes { values, groups: Vec::new(), masked, errors: Vec::new(), lanes: dense::Lanes::default() };
             input::interval(&mut boxes.values[0], schema, region);
             for k in 0..network.nodes.len() {
                 if !bounds.moving[k + 1] {

@@ -47,7 +47,7 @@ pub struct How {
 }
 
 /// Why no guard can be set up.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum GuardError {
     /// A rule falls into too many cells.
     #[error(
@@ -59,19 +59,49 @@ pub enum GuardError {
         /// The limit.
         most: usize,
     },
-    /// No last layer was found.
-    #[error(
-        "no last layer satisfies {} for every input: {}", names(.rules),
-        "the rule must leave a margin that an affine function of the features it mentions can keep \
-         (an equality leaves none: write abs(a - b) <= 0.001)"
-    )]
+    /// No last layer satisfies the rules, or none was found.
+    #[error("no last layer {} {} for every input: {why}", if .why.is_firm() { "satisfies" } else { "was found that satisfies" }, names(.rules))]
     Infeasible {
-        /// The smallest set of rules for which none was found.
+        /// The smallest set of rules for which there is none.
         rules: Vec<String>,
+        /// What stands in the way.
+        why: Why,
     },
     /// The domain can't be used.
     #[error("{0}")]
     Domain(String),
+}
+
+/// Why rules can't be kept by a last layer.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+pub enum Why {
+    /// Two sides of a rule must be equal.
+    #[error("an equality leaves no margin for rounding in float32; write abs(a - b) <= 0.001")]
+    Equality,
+    /// In exact arithmetic there is one.
+    #[error("rounding in float32 takes a margin of about {needed:.1e} on each side, which the rule does not leave; widen it")]
+    NoMargin {
+        /// By how much the outputs must stay on the safe side, in the rule's units.
+        needed: f64,
+    },
+    /// Proved by linear programming.
+    #[error(
+        "no affine function of the features that the rule mentions keeps it, and the hidden units are not bounded tightly enough \
+         to help; make the rule wider, or enforce it by decoding"
+    )]
+    NotAffine,
+    /// The rule has alternatives, and not all ways to combine them were tried.
+    #[error(
+        "the alternatives of the rule that were tried leave no affine function of the features that it mentions; make it wider"
+    )]
+    NotFound,
+}
+
+impl Why {
+    /// Whether it is proved that there is none, not only that none was found.
+    pub fn is_firm(self) -> bool {
+        !matches!(self, Self::NotFound)
+    }
 }
 
 fn names(rules: &[String]) -> String {
@@ -118,6 +148,17 @@ struct Safe {
 enum Regions {
     Split { feature: usize, cut: Cut, below: Box<Regions>, above: Box<Regions> },
     Leaf(Vec<usize>),
+}
+
+/// How the nearest last layer is looked for.
+#[derive(Debug, Clone, Copy)]
+struct Try {
+    margin: Margin,
+    kind: BoundsKind,
+    /// Times that cuts are added.
+    rounds: usize,
+    /// How much further cuts go, as a share of the excess.
+    lean: f64,
 }
 
 /// How a call of [`Guard::solve`] went.
@@ -192,15 +233,26 @@ impl Guard {
     /// For the multipliers at hand that is a quadratic program. Where it is too large, or its multipliers allow no last layer, cells
     /// are emptied one by one with new multipliers; and if that does not end, the layer is pulled back towards the safe one.
     pub fn solve(&mut self, parameters: &mut [f32]) -> Solved {
-        self.bounds.update(parameters);
-        let (found, mut moves) = self.nearest(parameters, self.margin, self.kind);
-        let mut solved = Solved { moves, pulled_back: false };
-        if found == Found::Yes {
-            return solved;
+        match self.kind {
+            BoundsKind::Interval => self.bounds.update(parameters),
+            BoundsKind::Relational => self.bounds.update_tied(parameters, &mut self.relation),
+        }
+        let mut solved = Solved::default();
+        let mut found = Found::Unknown;
+        // Without leaning only where leaning is in the way: sides of a rule may be close to each other.
+        for lean in [LEAN, 0.0] {
+            let moves;
+            (found, moves) = self.nearest(parameters, Try { margin: self.margin, kind: self.kind, rounds: CUTS, lean });
+            solved.moves += moves;
+            match found {
+                Found::Yes => return solved,
+                Found::Never(_) => self.nearest.undo(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                Found::Unknown => break,
+            }
         }
         let choice = self.cells.iter().any(Cell::has_choice);
         for _ in 0..if choice || found == Found::Unknown { SWEEPS } else { 0 } {
-            moves = self.sweep(parameters);
+            let moves = self.sweep(parameters);
             solved.moves += moves;
             if moves == 0 {
                 return solved;
@@ -221,14 +273,15 @@ impl Guard {
 
     /// The nearest last layer for the multipliers at hand; cells that are not empty get better ones now and then. Returns whether
     /// every cell is empty, and how often one was not.
-    fn nearest(&mut self, parameters: &mut [f32], margin: Margin, kind: BoundsKind) -> (Found, usize) {
+    fn nearest(&mut self, parameters: &mut [f32], how: Try) -> (Found, usize) {
+        let Try { kind, rounds, lean, .. } = how;
         let mut moves = 0;
         let mut push = 0.0f64;
         self.kept_count = self.nearest.begin(&mut self.kept);
-        for round in 0..CUTS {
+        for round in 0..rounds {
             let mut broken = 0;
             for k in 0..self.cells.len() {
-                let slack = self.look(k, parameters, margin, kind, round == 0);
+                let slack = self.look(k, parameters, how, round == 0);
                 if slack.excess <= 0.0 {
                     continue;
                 }
@@ -247,7 +300,7 @@ impl Guard {
                 if round == 0 {
                     push = push.max(slack.excess);
                 }
-                (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin + LEAN * push, 0.25 * slack.margin);
+                (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin + lean * push, 0.25 * slack.margin);
                 cell.alpha(slack.rho, self.outputs, &mut cut.alpha);
                 self.nearest.commit(&self.metric, false);
             }
@@ -265,7 +318,8 @@ impl Guard {
 
     /// Looks at one cell. At the first look of a call it may get better multipliers; if it keeps its own, its cuts of the call before
     /// are taken over to where its box is now.
-    fn look(&mut self, k: usize, parameters: &mut [f32], margin: Margin, kind: BoundsKind, first: bool) -> Slack {
+    fn look(&mut self, k: usize, parameters: &mut [f32], how: Try, first: bool) -> Slack {
+        let Try { margin, kind, lean, .. } = how;
         let mut slack = self.slack(k, parameters, margin, kind);
         let mut fresh = false;
         let cell = &mut self.cells[k];
@@ -287,7 +341,7 @@ impl Guard {
                 std::mem::swap(cut, kept);
                 cut.place(v);
                 let margin = cell.margin(cut.rho, v, margin, &self.scratch);
-                cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin + LEAN * slack.excess.max(0.0);
+                cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin + lean * slack.excess.max(0.0);
                 cut.tolerance = 0.25 * margin;
                 self.nearest.commit(&self.metric, true);
             }
@@ -309,7 +363,7 @@ impl Guard {
             point.clear();
             point.extend_from_slice(self.bounds.relate(cell.region, hidden, q, &mut self.relation));
         };
-        cell.related(v, margin, &mut relate, &mut self.scratch, &mut self.point)
+        cell.related((v, self.bounds.last_errors(cell.region)), margin, &mut relate, &mut self.scratch, &mut self.point)
     }
 
     /// Empties one cell after the other, over boxes; returns how many were not empty.

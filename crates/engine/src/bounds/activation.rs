@@ -10,7 +10,7 @@ use super::{Boxed, UNIT};
 use crate::train::vector;
 
 /// Accuracy that is assumed of sigmoid and tanh, as in the checker.
-const ACTIVATION_ERROR: f32 = 1.0 / 1_048_576.0;
+pub(super) const ACTIVATION_ERROR: f32 = 1.0 / 1_048_576.0;
 
 pub(super) fn interval(out: &mut Boxed, x: &Boxed, activation: Activation) {
     let squash = |f: fn(f32) -> f32, out: &mut Boxed| {

@@ -110,9 +110,14 @@ pub(super) fn one_hot(out: &mut Boxed, groups: &[Vec<Option<usize>>], w: &[f32],
 }
 
 pub(super) fn back(into: &mut [f64], coefficients: &[f64], w: &[f32]) {
-    for (c, row) in coefficients.iter().zip(w.chunks_exact(into.len().max(1))).filter(|(c, _)| **c != 0.0) {
-        into.iter_mut().zip(row).for_each(|(i, w)| *i += c * f64::from(*w));
-    }
+    vector(
+        #[inline(always)]
+        || {
+            for (c, row) in coefficients.iter().zip(w.chunks_exact(into.len().max(1))).filter(|(c, _)| **c != 0.0) {
+                into.iter_mut().zip(row).for_each(|(i, w)| *i += c * f64::from(*w));
+            }
+        },
+    );
 }
 
 pub(super) fn along(out: &mut Vec<f64>, x: &[f64], w: &[f32], b: &[f32]) {

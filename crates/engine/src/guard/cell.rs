@@ -179,7 +179,8 @@ impl Cell {
                 || sum_up(v.m.len(), |i| term(i, rho * scratch.y[i])),
             );
             // Few features have coefficients of their own.
-            most += self.sum.c.iter().map(|(k, c)| term(*k, rho * scratch.y[*k] + c) - term(*k, rho * scratch.y[*k])).sum::<f64>();
+            most +=
+                self.sum.c.iter().map(|(k, c)| term(*k, rho * scratch.y[*k] + c) - term(*k, rho * scratch.y[*k])).sum::<f64>();
             let margin = self.margin(rho, v, margin, scratch);
             let excess = most + self.constant(rho, scratch) + margin;
             if excess > worst.excess || excess.is_nan() {
@@ -198,7 +199,11 @@ impl Cell {
         let features: f64 = self.sum.c.iter().map(|(k, c)| c.abs() * f64::from(v.m[*k].abs() + v.r[*k])).sum();
         let constants = rho * scratch.bias.1 + self.sum.d.abs() + (rho * self.sum.gate).abs();
         let constant = scratch.size == 0.0 && features == 0.0 && self.rho.len() == 1 && self.sum.gate == 0.0;
-        let rounding = if constant { CONSTANT.min(margin.relative) * constants } else { margin.relative * (rho * scratch.size + features + constants) };
+        let rounding = if constant {
+            CONSTANT.min(margin.relative) * constants
+        } else {
+            margin.relative * (rho * scratch.size + features + constants)
+        };
         rounding + margin.absolute * rho * self.reach + 1e-30
     }
 
@@ -224,10 +229,10 @@ impl Cell {
     }
 
     /// The excess with the hidden units tied to the input: for each value of the gate the form at the point that `relate` gives for
-    /// its coefficients, or over the box if that is smaller. Leaves the worst one's point.
+    /// its coefficients, with what float32 may add there, or over the box if that is smaller. Leaves the worst one's point.
     pub fn related(
         &self,
-        v: &Boxed,
+        (v, errors): (&Boxed, &[f32]),
         margin: Margin,
         relate: &mut impl FnMut(&[f64], &mut Vec<f64>),
         scratch: &mut Scratch,
@@ -239,11 +244,13 @@ impl Cell {
             let q = self.coefficients(rho, scratch);
             relate(q, &mut point);
             let corner = |i: usize| f64::from(v.m[i]) + if q[i] == 0.0 { 0.0 } else { q[i].signum() * f64::from(v.r[i]) };
-            if sum_up(q.len(), |i| q[i] * corner(i)) < sum_up(q.len(), |i| q[i] * point[i]) {
+            let mut added = sum_up(q.len(), |i| q[i].abs() * f64::from(errors[i]));
+            if sum_up(q.len(), |i| q[i] * corner(i)) < sum_up(q.len(), |i| q[i] * point[i]) + added {
                 point.clear();
                 point.extend((0..q.len()).map(corner));
+                added = 0.0;
             }
-            let margin = self.margin(rho, v, margin, scratch);
+            let margin = self.margin(rho, v, margin, scratch) + added;
             let excess = self.value(rho, &point, scratch) + margin;
             if excess > worst.excess || excess.is_nan() {
                 worst = Slack { excess, rho, margin };

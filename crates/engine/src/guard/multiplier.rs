@@ -119,7 +119,8 @@ impl<'a> Atoms<'a> {
                 q.iter_mut().zip(&self.p[k]).for_each(|(q, p)| *q += l * rho * p);
                 self.cell.atoms[self.free[k]].c.iter().for_each(|(i, c)| q[*i] += l * c);
             }
-            let end = |(q, (m, r)): (&f64, (&f32, &f32))| f64::from(*m) + if *q == 0.0 { 0.0 } else { q.signum() * f64::from(*r) };
+            let end =
+                |(q, (m, r)): (&f64, (&f32, &f32))| f64::from(*m) + if *q == 0.0 { 0.0 } else { q.signum() * f64::from(*r) };
             corner.clear();
             corner.extend(q.iter().zip(v.m.iter().zip(&v.r)).map(end));
             let value = |k: usize| {

@@ -222,6 +222,13 @@ impl Nearest {
         self.direction = moved;
     }
 
+    /// Moves the layer back to the one that was given.
+    pub fn undo(&mut self, layer: &mut Layer) {
+        self.cuts[..self.count].iter_mut().for_each(|cut| cut.mu = 0.0);
+        self.apply(layer);
+        self.clear();
+    }
+
     /// The cells of some cuts.
     pub fn cells(&self, cuts: &[usize]) -> Vec<usize> {
         cuts.iter().map(|k| self.cuts[*k].cell).collect()
