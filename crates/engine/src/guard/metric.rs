@@ -31,14 +31,15 @@ impl Metric {
         let mut diagonal = vec![0.0; n];
         let mut block = vec![0.0; size * size];
         for v in rows {
-            diagonal.iter_mut().zip(v).for_each(|(d, v)| *d += f64::from(*v).powi(2) / count);
+            diagonal.iter_mut().zip(v).for_each(|(d, v)| *d += f64::from(*v) * f64::from(*v));
             let at = |k: usize| full.get(k).map_or(1.0, |c| f64::from(v[*c]));
             for i in 0..size {
                 for j in 0..size {
-                    block[i * size + j] += at(i) * at(j) / count;
+                    block[i * size + j] += at(i) * at(j);
                 }
             }
         }
+        diagonal.iter_mut().chain(&mut block).for_each(|m| *m /= count);
         let ridge = RIDGE * (1.0 + diagonal.iter().sum::<f64>() / n.max(1) as f64);
         diagonal.iter_mut().for_each(|d| *d = 1.0 / (*d + ridge));
         full.iter().for_each(|c| diagonal[*c] = 0.0);

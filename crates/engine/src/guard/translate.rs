@@ -19,18 +19,17 @@ impl Guard {
         let layer = Self::layer(parameters, self.inputs, self.outputs);
         self.cells.iter_mut().all(|cell| {
             let v = self.bounds.last_input(cell.region);
-            cell.read(false, &layer, v, &mut self.scratch);
-            if cell.slack(&cell.lambda, v, self.margin, &mut self.scratch).excess <= 0.0 {
+            cell.read(&layer, v, &mut self.scratch);
+            if cell.slack(v, self.margin, &self.scratch).excess <= 0.0 {
                 return true;
             }
-            if cell.atoms.iter().filter(|a| a.free).count() < 2 {
+            if !cell.has_choice() {
                 return false;
             }
-            let before = cell.lambda.clone();
-            cell.read(true, &layer, v, &mut self.scratch);
-            let empty = multiplier::improve(cell, v, self.margin, &mut self.scratch).excess <= 0.0;
+            let before = cell.lambda().to_vec();
+            let empty = multiplier::improve(cell, &layer, v, self.margin, 0.0, &mut self.scratch).excess <= 0.0;
             if !empty {
-                cell.lambda = before;
+                cell.weigh(&before);
             }
             empty
         })
@@ -63,8 +62,8 @@ impl Guard {
         let free: Vec<usize> = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free).collect();
         let alone = |i: usize| (0..cell.atoms.len()).map(|k| f64::from(u8::from(k == i))).collect::<Vec<f64>>();
         // The multipliers at hand first: a search that tries choices in order tries them first.
-        let mut multipliers = vec![cell.lambda.clone()];
-        multipliers.extend(free.iter().map(|i| alone(*i)).filter(|l| *l != cell.lambda));
+        let mut multipliers = vec![cell.lambda().to_vec()];
+        multipliers.extend(free.iter().map(|i| alone(*i)).filter(|l| *l != cell.lambda()));
         let choices = multipliers.iter().map(|l| cell.rho.iter().map(|rho| self.form(cell, l, *rho, latent, sizes)).collect());
         let (first, last) = (cell.rho.first().copied().unwrap_or(1.0), cell.rho.last().copied().unwrap_or(1.0));
         let atom = |i: &usize| {
