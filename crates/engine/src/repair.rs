@@ -2,12 +2,15 @@
 //!
 //! Everything before the last dense layer stays, bit for bit. Features that the rules mention and the last layer does not read
 //! get there by new skip connections, with weight zero at first. Then the guard that training uses moves the last layer to the
-//! nearest one for which the rules hold on the whole domain: nearest in what the predictions on the data change, where there are
-//! data. Several ways of bounding the hidden layers are tried, and the one that changes least is kept.
+//! nearest one for which the rules hold on the whole domain: nearest in what the predictions on the rows change, of the data or, without
+//! data, drawn from the domain. Several ways of bounding the hidden layers are tried, once with all weights of the last layer free
+//! and once with those of the features and the bias alone, and the best is kept: by score where there are labels, else by change.
 
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
 use deepsade_net::{Matrix, Network, Node, Op};
-use deepsade_spec::{ColumnKind, NormalSpec};
+use deepsade_spec::{ColumnKind, Domain, NormalSpec};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
@@ -15,11 +18,14 @@ use crate::certify::Proof;
 use crate::data::Dataset;
 use crate::fit::{column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric, Units};
+use crate::metrics::metrics;
 use crate::train::{PlanError, Stepper};
 use crate::verify::{VerifyError, fits, texts};
 
 /// Rows from which distances between last layers are measured.
 const MOST_ROWS: usize = 4096;
+/// Rows drawn from the domain where there are no data.
+const SAMPLED: usize = 1000;
 /// Ways to bound the hidden layers, in the order in which they are tried.
 const WAYS: [How; 5] = [
     How { bounds: BoundsKind::Interval, regions: 1 },
@@ -44,8 +50,9 @@ pub struct Repaired {
     pub how: How,
     /// Features that now reach the last layer.
     pub skipped: Vec<String>,
-    /// By how much predictions on the rows change (root mean square over rows and outputs); without rows, the norm of the change of
-    /// the last layer.
+    /// Whether only weights of features and the bias were moved.
+    pub features_only: bool,
+    /// By how much outputs on the rows change: root mean square.
     pub change: f64,
 }
 
@@ -72,62 +79,118 @@ pub enum RepairError {
     Artifact(#[from] ArtifactError),
 }
 
-/// Repairs a network; with rows, distances are measured on their predictions.
+/// Repairs a network. `rows` are the data's, of which those that obey the rules count; without them the domain is sampled.
 pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> Result<Repaired, RepairError> {
     fits(spec, network)?;
     if matches!(network.nodes.last().map(|n| &n.op), Some(Op::Choose(_))) {
         return Err(VerifyError::Choice.into());
     }
     let (network, skipped) = with_skips(spec, network)?;
-    let mut best: Option<Repaired> = None;
+    let sampled;
+    let (rows, labelled) = match rows.filter(|r| r.x.rows > 0) {
+        Some(rows) => (rows, true),
+        None => {
+            sampled = sample(spec);
+            (&sampled, false)
+        }
+    };
+    let mut best: Option<(f64, Repaired)> = None;
     let mut failure = None;
     for how in WAYS {
-        match attempt(spec, &network, rows, how) {
-            Ok(found) if best.as_ref().is_none_or(|b| found.change < b.change) => best = Some(found),
-            Ok(_) => {}
-            Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_))) => failure = Some(error),
-            Err(error) => return Err(error),
+        let guard = match Guard::new(spec, &network, &Units::raw(spec.schema.task.outputs()), how) {
+            Ok(guard) => guard,
+            Err(error) => {
+                failure = Some(error.into());
+                continue;
+            }
+        };
+        for features_only in [true, false] {
+            match attempt(spec, &network, rows, &guard, how, features_only) {
+                Ok(found) => {
+                    let cost = if labelled { loss(spec, rows, &found.network) } else { found.change };
+                    if best.as_ref().is_none_or(|(b, _)| cost < *b) {
+                        best = Some((cost, found));
+                    }
+                }
+                Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_))) => failure = Some(error),
+                Err(error) => return Err(error),
+            }
         }
     }
     match (best, failure) {
-        (Some(found), _) => Ok(Repaired { skipped, ..found }),
+        (Some((_, found)), _) => Ok(Repaired { skipped, ..found }),
         (None, Some(error)) => Err(error),
         (None, None) => unreachable!("every way ends in a last layer or an error"),
     }
 }
 
-fn attempt(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>, how: How) -> Result<Repaired, RepairError> {
+/// What the labels say about a network: the smaller the better.
+fn loss(spec: &NormalSpec, rows: &Dataset, network: &Network) -> f64 {
+    let scores = metrics(spec, rows, &network.forward(&rows.x), &vec![false; rows.x.rows]);
+    let score = |name: &str| scores.get(name).copied();
+    score("mse")
+        .or(score("accuracy").map(|a| -a))
+        .or(score("coherent").map(|c| -c - score("jaccard").unwrap_or(0.0)))
+        .unwrap_or(0.0)
+}
+
+/// Rows of the domain, drawn evenly.
+fn sample(spec: &NormalSpec) -> Dataset {
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let columns = spec.schema.columns();
+    let mut x = Matrix::zeros(SAMPLED, columns.len());
+    for r in 0..SAMPLED {
+        for (f, feature) in spec.schema.features.iter().enumerate() {
+            let first = columns.partition_point(|c| c.feature < f);
+            let u = rng.random::<f64>();
+            match &feature.domain {
+                Domain::Real { lo, hi } => {
+                    x.row_mut(r)[first] = ((f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u) as f32).clamp(*lo, *hi);
+                }
+                Domain::Integer { lo, hi } => x.row_mut(r)[first] = (f64::from(*lo) + f64::from(hi - lo) * u).round() as f32,
+                Domain::Category { levels } => {
+                    let level = ((levels.len() as f64 * u) as usize).min(levels.len() - 1);
+                    let column = columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(level));
+                    column.into_iter().for_each(|c| x.row_mut(r)[c] = 1.0);
+                }
+            }
+        }
+    }
+    Dataset { y: Matrix::zeros(SAMPLED, spec.schema.task.outputs()), weight: vec![1.0; SAMPLED], x }
+}
+
+fn attempt(
+    spec: &NormalSpec,
+    network: &Network,
+    rows: &Dataset,
+    first: &Guard,
+    how: How,
+    features_only: bool,
+) -> Result<Repaired, RepairError> {
     let units = Units::raw(spec.schema.task.outputs());
-    let first = Guard::new(spec, network, &units, how)?;
-    let safe = first.safe();
     let mut rejected = String::new();
     for strictness in STRICTNESS {
-        let mut guard = first.transfer(spec, network, &units, &safe, strictness)?;
-        let capacity = rows.map_or(1, |r| r.x.rows.clamp(1, MOST_ROWS));
+        let mut guard = first.transfer(spec, network, &units, &first.safe(), strictness)?;
+        let capacity = rows.x.rows.clamp(1, MOST_ROWS);
         let mut stepper = Stepper::new(network, capacity)?;
-        if let Some(rows) = rows.filter(|r| r.x.rows > 0) {
-            let prepared = stepper.prepare(&rows.x, &rows.y, &rows.weight);
-            let every = rows.x.rows.div_ceil(capacity);
-            let chosen: Vec<usize> = (0..rows.x.rows).step_by(every).collect();
-            stepper.load(&prepared, chosen.into_iter());
-            stepper.forward();
-            guard.begin_epoch(Some(Metric::new(&stepper, &guard.straight_columns())));
-        }
+        let prepared = stepper.prepare(&rows.x, &rows.y, &rows.weight);
+        let every = rows.x.rows.div_ceil(capacity);
+        let chosen: Vec<usize> = (0..rows.x.rows).step_by(every).collect();
+        stepper.load(&prepared, chosen.into_iter());
+        stepper.forward();
+        let straight = guard.straight_columns();
+        let metric = if features_only { Metric::straight(&stepper, &straight) } else { Metric::new(&stepper, &straight) };
+        guard.begin_epoch(Some(metric));
         guard.solve(stepper.parameters_mut());
         let solved = stepper.network();
         let model = artifact::model(spec, solved.clone())?.to_bytes().map_err(ArtifactError::from)?;
         let certificate = guard.certificate(&model, spec);
         match check(&model, &texts(spec), &certificate.to_json()) {
             verdict @ Verdict::Accepted(_) => {
-                let change = rows.filter(|r| r.x.rows > 0).map_or_else(
-                    || distance(last_weights(network), last_weights(&solved)),
-                    |rows| {
-                        let (before, after) = (network.forward(&rows.x), solved.forward(&rows.x));
-                        distance(&before.data, &after.data) / (before.data.len() as f64).sqrt()
-                    },
-                );
+                let (before, after) = (network.forward(&rows.x), solved.forward(&rows.x));
+                let change = distance(&before.data, &after.data) / (before.data.len() as f64).sqrt();
                 let proof = Proof { certificate, verdict };
-                return Ok(Repaired { model, network: solved, proof, how, skipped: Vec::new(), change });
+                return Ok(Repaired { model, network: solved, proof, how, skipped: Vec::new(), features_only, change });
             }
             Verdict::Rejected { step, reason } => rejected = format!("{step}: {reason}"),
         }
@@ -148,13 +211,6 @@ fn last_layer(network: &Network) -> Option<usize> {
         _ => return None,
     };
     matches!(network.nodes[at].op, Op::Dense { .. }).then_some(at)
-}
-
-fn last_weights(network: &Network) -> &[f32] {
-    match last_layer(network).map(|k| &network.nodes[k].op) {
-        Some(Op::Dense { w, .. }) => &w.data,
-        _ => &[],
-    }
 }
 
 /// The network with every feature that the rules mention read by the last layer, scaled to [0, 1], at weight zero where it is new.

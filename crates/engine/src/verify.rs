@@ -9,6 +9,7 @@ mod bound;
 mod branch;
 mod pass;
 mod plan;
+mod rows;
 mod sensitivity;
 pub mod vnnlib;
 
@@ -153,6 +154,8 @@ pub enum VerifyError {
 pub struct Work {
     /// Regions bounded.
     pub regions: usize,
+    /// Seconds of them all in the checker.
+    pub check_seconds: f64,
 }
 
 /// What all searches about a network share.
@@ -246,7 +249,10 @@ pub fn verify(
     let rules = texts(spec);
     for attempt in 0.. {
         let certificate = certificate(spec, &bytes, settings.arithmetic, states.iter().map(branch::State::tree));
-        let (step, reason) = match check(&bytes, &rules, &certificate.to_json()) {
+        let now = Instant::now();
+        let verdict = check(&bytes, &rules, &certificate.to_json());
+        work.check_seconds += now.elapsed().as_secs_f64();
+        let (step, reason) = match verdict {
             Verdict::Accepted(accepted) => {
                 return Ok((Outcome::Proved(Box::new(Proof { model: bytes, certificate, accepted })), work));
             }

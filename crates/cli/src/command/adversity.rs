@@ -21,8 +21,13 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
     if !(args.radius >= 0.0 && args.radius.is_finite() && args.timeout > 0.0 && args.timeout.is_finite()) {
         bail!("--radius must be a number from 0 on, --timeout a positive number of seconds");
     }
-    let files =
-        Files { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output: None, rows: args.data.is_none() };
+    let files = Files {
+        model: &args.model,
+        rules: &args.rules,
+        data: args.data.as_deref(),
+        output: None,
+        rows: args.data.as_ref().is_none_or(|d| d.is_dir()),
+    };
     let subject = subject::read(&files)?;
     let (x, outside) = rows(args, &subject)?;
     if x.rows == 0 {

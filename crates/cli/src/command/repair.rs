@@ -76,7 +76,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     if args.json {
         let out = json!({
             "repaired": true, "certified": found.proof.accepted().is_some(), "seconds": seconds, "change": found.change,
-            "skips_added": found.skipped, "bounds": found.how.bounds.name(), "regions": found.how.regions,
+            "skips_added": found.skipped, "bounds": found.how.bounds.name(), "regions": found.how.regions, "features_only": found.features_only,
             "before": scores.as_ref().map(|s| train::numbers(&s.0)), "after": scores.as_ref().map(|s| train::numbers(&s.1)),
         });
         emit(&(serde_json::to_string_pretty(&out)? + "\n"))?;
@@ -96,7 +96,11 @@ fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, seconds: f64,
         out += &format!("  features that now reach the last layer: {}\n", found.skipped.join(", "));
     }
     let bounds = if found.how.bounds == Bounds::Interval { "intervals" } else { "linear bounds" };
-    out += &format!("  hidden layers are as they were; bounded by {bounds}, {} regions a rule at most\n", found.how.regions);
+    let moved = if found.features_only { "weights of features and the bias" } else { "the last layer" };
+    out += &format!(
+        "  moved: {moved}; all before it is as it was (bounded by {bounds}, at most {} regions a rule)\n",
+        found.how.regions
+    );
     match scores {
         Some((before, after)) => {
             out += &format!(
@@ -111,7 +115,7 @@ fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, seconds: f64,
             );
             out += &format!("  outputs change by {:.4} (root mean square)\n", found.change);
         }
-        None => out += &format!("  the last layer changes by {:.4} (no data to score on)\n", found.change),
+        None => out += &format!("  outputs change by {:.4} (root mean square, on inputs drawn from the domain)\n", found.change),
     }
     out + &format!("Model and certificate: {folder}; check with: deepsade check {folder}\n")
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use deepsade_check::Arithmetic;
 use deepsade_engine::artifact::{read_any, write_whole};
 use deepsade_engine::verify::vnnlib::{self, Property};
-use deepsade_engine::verify::{CounterExample, Outcome as Decided, Proof, Settings, Why, fits, verify};
+use deepsade_engine::verify::{CounterExample, Outcome as Decided, Proof, Settings, Why, Work, fits, verify};
 use deepsade_net::Model;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
     if args.vnncomp {
         emit(&vnncomp(&decided))?;
     } else if args.json {
-        let report = as_json(&decided, &spec, seconds, work.regions, &model.inexact);
+        let report = as_json(&decided, &spec, seconds, work, &model.inexact);
         emit(&(serde_json::to_string_pretty(&report)? + "\n"))?;
     } else {
         if !named {
@@ -135,9 +135,9 @@ pub fn output_as_json(task: &Task, y: &[f32]) -> Value {
     Value::Object(y.iter().enumerate().map(|(j, v)| (task.output_name(j), json!(v))).collect())
 }
 
-fn as_json(decided: &Decided, spec: &NormalSpec, seconds: f64, regions: usize, inexact: &[String]) -> Value {
+fn as_json(decided: &Decided, spec: &NormalSpec, seconds: f64, work: Work, inexact: &[String]) -> Value {
     let columns: Vec<String> = spec.schema.columns().into_iter().map(|c| c.name).collect();
-    let mut out = json!({"seconds": seconds, "regions": regions, "columns": columns, "inexact": inexact, "rule": null, "input": null, "output": null});
+    let mut out = json!({"seconds": seconds, "regions": work.regions, "check_seconds": work.check_seconds, "columns": columns, "inexact": inexact, "rule": null, "input": null, "output": null});
     match decided {
         Decided::Proved(proof) => {
             out["verdict"] = json!("proved");

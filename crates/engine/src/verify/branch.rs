@@ -205,8 +205,21 @@ impl Search<'_> {
         results.into_iter().map(taken).collect()
     }
 
-    /// Bounds one region: closed if every cell is refuted, else split where the worst cell says.
+    /// Bounds one region: closed if every cell is refuted, else split where the first open cell says. Signs of units that are known
+    /// on a larger region are taken from there at first, which saves most of the work; the checker looks at each leaf afresh, so
+    /// a region is closed only if it closes without them, too.
     fn bound(&self, cells: &[Cell], open: &Open, pass: &mut Pass) -> Step1 {
+        let prior = open.boxes.as_ref().filter(|k| k.region != open.region && k.parts.len() == 1);
+        match prior.and_then(|k| k.parts.values().next()) {
+            Some(prior) => match self.bound_from(cells, open, Some(&prior.1), pass) {
+                Step1::Closed(..) | Step1::Unit(..) => self.bound_from(cells, open, None, pass),
+                other => other,
+            },
+            None => self.bound_from(cells, open, None, pass),
+        }
+    }
+
+    fn bound_from(&self, cells: &[Cell], open: &Open, prior: Option<&Boxes>, pass: &mut Pass) -> Step1 {
         let parts: Vec<(&Cell, Region)> =
             cells.iter().map(|cell| (cell, cell.part(&open.region))).filter(|(_, part)| !part.is_empty()).collect();
         if parts.is_empty() {
@@ -224,7 +237,7 @@ impl Search<'_> {
             let here = known.parts.entry(part.clone()).or_insert_with(|| {
                 same.and_then(|k| k.parts.get(part)).cloned().unwrap_or_else(|| {
                     let inputs = self.plan.inputs(part);
-                    let boxes = self.plan.boxes(&inputs, Kind::Lines, None, pass);
+                    let boxes = self.plan.boxes(&inputs, Kind::Lines, prior, pass);
                     Arc::new((inputs, boxes))
                 })
             });
@@ -241,9 +254,9 @@ impl Search<'_> {
                 lines.push(line);
                 continue;
             }
-            let from = [pass.best_input(self.plan), midpoint(&inputs)];
+            let from = [pass.best_input(self.plan)];
             let choice = self.choose(open, part, &boxes, &inputs, pass);
-            let effort = Effort { starts: 2, steps: 12 };
+            let effort = Effort { starts: 1, steps: 6 };
             if let Some(example) = self.target().search(cell, part, &inputs, effort, &from, self.seed ^ open.slot as u64) {
                 return Step1::Refuted(example);
             }
@@ -354,10 +367,6 @@ fn width(region: &Region, feature: usize) -> f64 {
         Some((lo, hi)) => hi - lo,
         None => region.levels(feature).map_or(0.0, |l| l.iter().filter(|a| **a).count() as f64 - 1.0),
     }
-}
-
-fn midpoint(inputs: &Inputs) -> Vec<f64> {
-    inputs.lo.iter().zip(&inputs.hi).map(|(lo, hi)| f64::midpoint(*lo, *hi)).collect()
 }
 
 /// A cut that leaves something on both sides.

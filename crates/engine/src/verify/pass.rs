@@ -7,6 +7,7 @@
 use deepsade_net::Activation;
 
 use super::plan::{Boxes, Inputs, Plan, Step};
+use super::rows::Rows;
 
 /// The side on which a unit's input is known to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,6 +35,8 @@ pub(super) struct Pass {
     /// Sum of magnitudes, to which rounding is relative.
     pub size: f64,
     constant: f64,
+    /// Working memory for the rows of a layer.
+    pub rows: Rows,
     /// The gate's factor where the last bound was larger.
     gate_at: Option<f64>,
 }
@@ -59,24 +62,12 @@ impl Pass {
         self.size = 0.0;
     }
 
-    /// An upper bound of `sign * (row . value + b)`.
-    pub fn row(
-        &mut self,
-        plan: &Plan,
-        (row, b, sign): (&[f64], f64, f64),
-        from: usize,
-        kind: Kind,
-        boxes: &Boxes,
-        inputs: &Inputs,
-    ) -> f64 {
-        let mut bound = |kind| {
-            self.clear(plan);
-            self.constant = sign * b;
-            self.a[from].iter_mut().zip(row).for_each(|(a, w)| *a = sign * w);
-            self.back(plan, from, kind, boxes, inputs, None, None)
-        };
-        let interval = bound(Kind::Interval);
-        if kind == Kind::Lines { interval.min(bound(Kind::Lines)) } else { interval }
+    /// An upper bound of `sign * (row . value + b)` by intervals.
+    pub fn row(&mut self, plan: &Plan, (row, b, sign): (&[f64], f64, f64), from: usize, boxes: &Boxes, inputs: &Inputs) -> f64 {
+        self.clear(plan);
+        self.constant = sign * b;
+        self.a[from].iter_mut().zip(row).for_each(|(a, w)| *a = sign * w);
+        self.back(plan, from, Kind::Interval, boxes, inputs, None, None)
     }
 
     /// An upper bound of a form, over both ends of a gate.

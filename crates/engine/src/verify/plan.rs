@@ -175,6 +175,7 @@ impl Plan {
             Step::Dense { w, b, cols, from } => {
                 let sizes: Vec<f64> = (0..*cols).map(|i| boxes.size(*from, i)).collect();
                 let mut out = (Vec::new(), Vec::new(), Vec::new());
+                let mut open = Vec::new();
                 for (o, row) in w.chunks_exact(*cols).enumerate() {
                     let (mut n, mut size, mut operands) = (0, b[o].abs(), 0.0);
                     for (w, s) in row.iter().zip(&sizes).filter(|(w, _)| **w != 0.0) {
@@ -185,13 +186,23 @@ impl Plan {
                     let error = self.dot_error(n, b[o] != 0.0, size, operands);
                     let known = prior.map(|p| (p.lo[k + 1][o], p.hi[k + 1][o])).filter(|(lo, hi)| *lo > 0.0 || *hi < 0.0);
                     let (lo, hi) = known.unwrap_or_else(|| {
-                        let mut most = |sign: f64| pass.row(self, (row, b[o], sign), *from, kind, boxes, inputs) + error;
+                        let mut most = |sign: f64| pass.row(self, (row, b[o], sign), *from, boxes, inputs) + error;
                         let hi = most(1.0);
                         (-most(-1.0), hi)
                     });
+                    if known.is_none() && kind == Kind::Lines {
+                        open.push(o);
+                    }
                     out.0.push(lo);
                     out.1.push(hi);
                     out.2.push(error);
+                }
+                let row = |o: usize| &w[o * cols..(o + 1) * cols];
+                let forms: Vec<(&[f64], f64)> = open.iter().flat_map(|o| [(row(*o), 1.0), (row(*o), -1.0)]).collect();
+                let bounds = pass.rows.bounds(self, &forms, *from, boxes, inputs);
+                for (o, ends) in open.iter().zip(bounds.chunks_exact(2)) {
+                    out.1[*o] = out.1[*o].min(ends[0] + b[*o] + out.2[*o]);
+                    out.0[*o] = out.0[*o].max(-(ends[1] - b[*o] + out.2[*o]));
                 }
                 out
             }
