@@ -87,12 +87,11 @@ pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> R
     }
     let (network, skipped) = with_skips(spec, network)?;
     let sampled;
-    let (rows, labelled) = match rows.filter(|r| r.x.rows > 0) {
-        Some(rows) => (rows, true),
-        None => {
-            sampled = sample(spec);
-            (&sampled, false)
-        }
+    let (rows, labelled) = if let Some(rows) = rows.filter(|r| r.x.rows > 0) {
+        (rows, true)
+    } else {
+        sampled = sample(spec);
+        (&sampled, false)
     };
     let mut best: Option<(f64, Repaired)> = None;
     let mut failure = None;

@@ -117,13 +117,14 @@ impl Target<'_> {
             let values = self.plan.values(&x);
             let y = &values[self.plan.output()];
             let smallest = cell.free().iter().map(|k| (cell.value(*k, y, &x), *k)).min_by(|a, b| a.0.total_cmp(&b.0))?;
-            if smallest.0 > -1e-4 && found.as_ref().is_none_or(|(best, _)| smallest.0 > *best) {
-                if let Some(example) = self.replay(&x) {
-                    let certain = example.in_every_runtime;
-                    found = Some((smallest.0, example));
-                    if certain {
-                        break;
-                    }
+            if smallest.0 > -1e-4
+                && found.as_ref().is_none_or(|(best, _)| smallest.0 > *best)
+                && let Some(example) = self.replay(&x)
+            {
+                let certain = example.in_every_runtime;
+                found = Some((smallest.0, example));
+                if certain {
+                    break;
                 }
             }
             // A few more steps, to get clear of rounding.

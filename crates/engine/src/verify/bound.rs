@@ -235,9 +235,9 @@ pub(super) fn with_signs(plan: &Plan, boxes: &Boxes, signs: &[Sign]) -> Option<B
         let Step::Act(_, from) = plan.steps[sign.node] else { continue };
         let (lo, hi) = (&mut boxes.lo[from][sign.unit], &mut boxes.hi[from][sign.unit]);
         if sign.above {
-            *lo = lo.max(0.0)
+            *lo = lo.max(0.0);
         } else {
-            *hi = hi.min(0.0)
+            *hi = hi.min(0.0);
         }
         if *lo > *hi {
             // Where rounding decides, the checker may see it the other way.

@@ -55,7 +55,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
                 out += &range(Rational::from(*lo), Rational::from(*hi));
                 if hi - lo < MOST_VALUES {
                     let values = (*lo..=*hi).map(|v| format!("(= X_{x} {})", term(&Rational::from(v))));
-                    out += &disjunction(values.collect());
+                    out += &disjunction(&values.collect::<Vec<_>>());
                 } else {
                     out += &format!("; X_{x} is a whole number, which is not said here: sat may be about other inputs\n");
                 }
@@ -68,7 +68,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
                     format!("(and {})", columns.collect::<Vec<_>>().join(" "))
                 };
                 if width > 0 {
-                    out += &disjunction((0..levels.len()).map(level).collect());
+                    out += &disjunction(&(0..levels.len()).map(level).collect::<Vec<_>>());
                 }
             }
         }
@@ -111,10 +111,10 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
             return Err(WriteError::TooManyCells);
         }
     }
-    Ok(out + &disjunction(sets))
+    Ok(out + &disjunction(&sets))
 }
 
-fn disjunction(parts: Vec<String>) -> String {
+fn disjunction(parts: &[String]) -> String {
     format!("(assert (or\n  {}))\n", parts.join("\n  "))
 }
 
