@@ -126,7 +126,7 @@ pub enum EnforceArg {
 pub enum UpdateArg {
     /// The gradient step, then the nearest last layer that satisfies the rules
     Project,
-    /// Algorithm 1 of the paper: line search, then MaxSMT
+    /// Algorithm 1 of the paper: line search, then `MaxSMT`
     Paper,
 }
 

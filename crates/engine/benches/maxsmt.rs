@@ -1,4 +1,4 @@
-//! The MaxSMT engines on the same batches of use case 2; one JSON line an engine.
+//! The `MaxSMT` engines on the same batches of use case 2; one JSON line an engine.
 //!
 //!     cargo bench -p deepsade-engine --bench maxsmt -- --data ../shared/data [--batches 100] [--kept 5]
 

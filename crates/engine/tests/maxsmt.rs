@@ -1,4 +1,4 @@
-//! One suite over all MaxSMT engines: problems whose optimum brute force knows, and solvers that are missing, hang or die.
+//! One suite over all `MaxSMT` engines: problems whose optimum brute force knows, and solvers that are missing, hang or die.
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use deepsade_engine::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxS
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const BUDGET: Budget = Budget { time: Duration::from_secs(60), nodes: 100_000 };
+const BUDGET: Budget = Budget { time: Duration::from_mins(1), nodes: 100_000 };
 
 /// A random problem with few unknowns: soft rows of one or two rows, clauses of one or two choices.
 fn random(seed: u64) -> Problem {
@@ -40,7 +40,7 @@ fn random(seed: u64) -> Problem {
         2 => vec![clause(vec![form(), form()])],
         _ => vec![clause(vec![form()]), clause(vec![form(), form()])],
     };
-    let weighted = seed % 3 == 0;
+    let weighted = seed.is_multiple_of(3);
     let soft = (0..rng.random_range(1..7))
         .map(|_| {
             let row = |rng: &mut ChaCha8Rng| {
@@ -117,10 +117,8 @@ fn intersection(planes: &[(Vec<f64>, f64)], chosen: &[usize]) -> Option<Vec<f64>
         for r in 0..n {
             if r != c {
                 let f = a[r][c] / a[c][c];
-                for k in c..=n {
-                    let pivot = a[c][k];
-                    a[r][k] -= f * pivot;
-                }
+                let pivot = a[c].clone();
+                a[r].iter_mut().zip(&pivot).skip(c).for_each(|(v, p)| *v -= f * p);
             }
         }
     }
