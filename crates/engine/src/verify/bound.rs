@@ -11,6 +11,8 @@ const STEPS: usize = 12;
 const STEPS_WITH_SIGNS: usize = 40;
 /// A bound must be below zero by so much, relative to its terms: rounded multipliers and float64 arithmetic stay within it.
 const MARGIN: f64 = 4e-9;
+/// Atoms between which multipliers are balanced pair by pair.
+const MOST_BALANCED: usize = 6;
 /// The largest whole multiplier.
 const WHOLE: f64 = (1u64 << 30) as f64;
 
@@ -129,7 +131,10 @@ impl Cell {
                 return best;
             }
         }
-        let optimise = kind == Kind::Lines && (n > 1 || plan.steps.iter().any(|s| matches!(s, Step::Act(..))));
+        if n > 1 {
+            self.balance(plan, kind, boxes, inputs, signs, pass, &mut best);
+        }
+        let optimise = !best.refuted && kind == Kind::Lines && (n > 1 || plan.steps.iter().any(|s| matches!(s, Step::Act(..))));
         if optimise {
             self.optimise(plan, boxes, inputs, signs, pass, &mut best);
         }
@@ -137,6 +142,68 @@ impl Cell {
         pass.upper(plan, &self.form(&best.lambda, signs, &best.weights), kind, boxes, inputs, &best.slopes);
         pass.along(plan);
         best
+    }
+
+    /// Multipliers by line searches between pairs of atoms: the bound is convex in them, as each line's end is the larger of two.
+    #[allow(clippy::too_many_arguments, reason = "a cell on a region, and how it is bounded")]
+    fn balance(
+        &self,
+        plan: &Plan,
+        kind: Kind,
+        boxes: &Boxes,
+        inputs: &Inputs,
+        signs: &[Sign],
+        pass: &mut Pass,
+        best: &mut Found,
+    ) {
+        let n = self.free.len();
+        if n > MOST_BALANCED {
+            return;
+        }
+        let mut lambda = best.lambda.clone();
+        for _ in 0..if n == 2 { 1 } else { 3 } {
+            let before = best.upper;
+            for (i, j) in (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))) {
+                let sum = lambda[i] + lambda[j];
+                let mut try_at = |share: f64, best: &mut Found| {
+                    let mut trial = lambda.clone();
+                    (trial[i], trial[j]) = (share * sum, (1.0 - share) * sum);
+                    let form = self.form(&trial, signs, &best.weights);
+                    let upper = pass.upper(plan, &form, kind, boxes, inputs, &best.slopes);
+                    let refuted = upper < -MARGIN * pass.size;
+                    if upper < best.upper || refuted {
+                        *best = Found { upper, refuted, lambda: trial, ..best.clone() };
+                    }
+                    upper
+                };
+                // Golden section.
+                let (mut a, mut b) = (0.0, 1.0);
+                let ratio = (5f64.sqrt() - 1.0) / 2.0;
+                let (mut c, mut d) = (b - ratio * (b - a), a + ratio * (b - a));
+                let (mut at_c, mut at_d) = (try_at(c, best), try_at(d, best));
+                for _ in 0..16 {
+                    if best.refuted || sum == 0.0 {
+                        break;
+                    }
+                    if at_c < at_d {
+                        (b, d, at_d) = (d, c, at_c);
+                        c = b - ratio * (b - a);
+                        at_c = try_at(c, best);
+                    } else {
+                        (a, c, at_c) = (c, d, at_d);
+                        d = a + ratio * (b - a);
+                        at_d = try_at(d, best);
+                    }
+                }
+                if best.refuted {
+                    return;
+                }
+                lambda.clone_from(&best.lambda);
+            }
+            if best.upper > before - 1e-3 * before.abs() {
+                break;
+            }
+        }
     }
 
     /// Subgradient steps (Adam) on slopes and weights of signs, multiplicative ones on the multipliers.
