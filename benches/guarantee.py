@@ -142,7 +142,7 @@ def ratio(bench):
 
 def profile(bench):
     print("## Where a step's time goes\n")
-    print("Mean microseconds a step after a training. The guard's time includes the boxes, which are timed once more on their own (one region).\n")
+    print("Median microseconds a step after a training. The guard's time includes the boxes, which are timed once more on their own (one region).\n")
     print("| use case | gradient | optimiser | guard | of it boxes | metric (once an epoch, shared) | cells moved a step, most | pulled back, of steps | set-up (ms) |")
     print("|---|---|---|---|---|---|---|---|---|")
     for r in bench.rust("profile"):

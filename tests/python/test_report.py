@@ -150,6 +150,30 @@ def test_classes_menus_and_conditions(page, loans):
     assert page.complaints() == []
 
 
+def test_a_decoded_label_set(page, tmp_path):
+    rows = [(i * 37 % 100, i % 7, int(i * 37 % 100 > 50), int(i % 7 > 3), int(i % 5 == 0)) for i in range(150)]
+    with open(tmp_path / "labels.csv", "w", newline="") as file:
+        csv.writer(file).writerows([("a", "b", "red", "green", "blue"), *rows])
+    (tmp_path / "labels.toml").write_text(
+        '[data]\nfile = "labels.csv"\ntargets = ["red", "green", "blue"]\n[task]\nkind = "multilabel"\n[network]\nhidden = [8]\n'
+        '[train]\nepochs = 20\nenforce = "decode"\n[[rule]]\nname = "one at least"\ntext = "count(label[0], label[1], label[2]) >= 1"\n'
+    )
+    deepsade("train", tmp_path / "labels.toml", "--out", tmp_path / "run", "--quiet")
+    deepsade("report", tmp_path / "run")
+    page.open(tmp_path / "run" / "report.html")
+    seen = set()
+    for a, b in [(0, 0), (10, 6), (99, 0), (99, 6), (60, 3), (30, 5)]:
+        move(page, "a", a)
+        move(page, "b", b)
+        answer = predicted(tmp_path, tmp_path / "run" / "model.onnx", values(page))
+        assert shown(page) == {name: "yes" if answer[name] == "1" else "no" for name in ["red", "green", "blue"]}
+        assert rule_states(page) == ["holds"]
+        seen.add(tuple(shown(page).values()))
+    assert len(seen) > 1
+    assert "Proved: 1 rule holds" in page.evaluate("document.getElementById('proof').textContent")
+    assert page.complaints() == []
+
+
 def test_a_broken_rule_is_seen(page, loans, tmp_path):
     deepsade("train", loans / "loans.toml", "--out", tmp_path / "run", "--enforce", "none", "--quiet")
     deepsade("report", tmp_path / "run", "--out", tmp_path / "plain.html")

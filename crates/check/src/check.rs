@@ -318,10 +318,14 @@ impl Checker<'_> {
         Ok((form, denominator))
     }
 
-    /// The best of two bounds: back through the network (at both ends of a gate), and the outputs' intervals as they stand.
+    /// The best of several bounds: back through the network (at both ends of a gate; relational ones are not always the better, so
+    /// both kinds), and the outputs' intervals as they stand.
     fn most(&self, form: &Form, known: &Known, region: &Region, bounds: Bounds) -> Dyadic {
         let machine = &self.machine;
-        let back = |end: Option<&GateEnd>| machine.upper(form.clone(), known, region, bounds, end);
+        let back = |end: Option<&GateEnd>| {
+            let by = |bounds: Bounds| machine.upper(form.clone(), known, region, bounds, end);
+            if bounds == Bounds::Interval { by(bounds) } else { by(bounds).min(by(Bounds::Interval)) }
+        };
         let through = machine.gate_ends(region).map_or_else(|| back(None), |[lo, hi]| back(Some(&lo)).max(back(Some(&hi))));
         let mut direct = &form.constant + &machine.layout.most(region, &form.coefficients[0]);
         for (coefficients, values) in form.coefficients.iter().zip(&known.values).skip(1) {

@@ -17,7 +17,7 @@ pub(crate) struct Dyadic {
 /// Bits kept of sums that decide: enough that no rounding is seen.
 pub(crate) const LONG: usize = 256;
 /// Bits kept of bounds and coefficients, of which there are many; float32 itself has 24.
-pub(crate) const SHORT: usize = 96;
+pub(crate) const SHORT: usize = 64;
 /// No bit below this one is kept either.
 const LOWEST: i64 = -2048;
 

@@ -274,7 +274,15 @@ fn rules_that_no_last_layer_can_meet_are_named_before_training() {
     assert_eq!(output.status.code(), Some(1), "a finding");
     let error = stderr(&output);
     assert!(error.contains("no last layer satisfies 'exact'") && error.contains("abs(a - b)"), "{error}");
+    let shown = expect(dir.path(), 0, &["explain", "r.toml", "-q"]);
+    assert!(shown.contains("Through the weights they can't be enforced: no last layer satisfies 'exact'"), "{shown}");
+    // In exact arithmetic there is one: the margin is named, and nothing is said about equalities.
+    fs::write(dir.path().join("s.toml"), format!("{head}{}", rule("narrow", "2 * x <= y and y <= 2 * x + 0.00001"))).unwrap();
+    let error = stderr(&deepsade(dir.path(), &["train", "s.toml", "--out", "run"]));
+    assert!(error.contains("'narrow'") && error.contains("takes a margin of about") && !error.contains("abs(a - b)"), "{error}");
     fs::write(dir.path().join("t.toml"), format!("{head}{}", rule("near", "abs(y - 2 * x) <= 0.5"))).unwrap();
+    let shown = expect(dir.path(), 0, &["explain", "t.toml", "-q"]);
+    assert!(!shown.contains("Through the weights"), "{shown}");
     let report = json(dir.path(), 0, &["train", "t.toml", "--out", "run", "--json", "-q"]);
     assert_eq!(report["certified"], true);
 }

@@ -115,17 +115,31 @@ pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError
     Ok(model)
 }
 
-/// Reads a model and the schema it carries.
-pub fn read_model(path: &Path) -> Result<(Model, Schema), ArtifactError> {
+/// Reads any model; `output` names a tensor to stop at.
+pub fn read_any(path: &Path, output: Option<&str>) -> Result<Model, ArtifactError> {
     let unreadable = |source| ArtifactError::Unreadable { path: path.into(), source };
     let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
     if bytes > MAX_BYTES {
         return Err(ArtifactError::TooLarge { path: path.into(), bytes });
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
-    let model = Model::from_bytes(&bytes).map_err(|source| ArtifactError::Import { path: path.into(), source })?;
+    let model = match output {
+        Some(output) => Model::from_bytes_until(&bytes, output),
+        None => Model::from_bytes(&bytes),
+    };
+    model.map_err(|source| ArtifactError::Import { path: path.into(), source })
+}
+
+/// The schema that a model of this program carries.
+pub fn schema_of(model: &Model, path: &Path) -> Result<Schema, ArtifactError> {
     let text = model.metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
-    let schema: Schema = serde_json::from_str(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })?;
+    serde_json::from_str(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })
+}
+
+/// Reads a model and the schema it carries.
+pub fn read_model(path: &Path) -> Result<(Model, Schema), ArtifactError> {
+    let model = read_any(path, None)?;
+    let schema = schema_of(&model, path)?;
     let (columns, outputs) = (schema.columns().len(), schema.task.outputs());
     let (inputs, results) = (model.network.inputs, model.network.outputs());
     if (columns, outputs) != (inputs, results) {

@@ -5,7 +5,9 @@ pub mod conflict;
 pub mod eliminate;
 pub mod satisfy;
 pub mod vacuous;
+pub mod weights;
 
 pub use audit::{Audit, audit};
 pub use conflict::{Conflict, Conflicts, Possible, possible, smallest_conflict};
 pub use vacuous::vacuous;
+pub use weights::through_weights;

@@ -21,7 +21,7 @@ use crate::metrics::{Metrics, metrics};
 use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::train::{
     self, CheckpointSettings, Gate, Loss, NetworkSettings, Observer, OutputStep, Run, Start, StopReason, TrainError,
-    TrainSettings, Trained, Update,
+    TrainSettings, Trained,
 };
 
 /// Encoded rows, dealt out, with what their labels say about the rules.
@@ -65,9 +65,6 @@ pub enum FitError {
         /// Why not.
         why: String,
     },
-    /// The paper's update is not there.
-    #[error("train.update = \"paper\" is not available yet; use \"project\"")]
-    NoPaper,
     /// A gate that can't be one.
     #[error("network.gate = \"{name}\": {why}")]
     Gate {
@@ -188,7 +185,6 @@ impl Fit<'_> {
         let Decision { means, why } = decide(self.spec, self.settings)?;
         let decoder = if let Means::Decode(decoder) = &means { Some(&**decoder) } else { None };
         let rules = match means {
-            Means::Weights if self.settings.update == Update::Paper => return Err(FitError::NoPaper),
             Means::Weights => Some(self.spec),
             Means::Nowhere | Means::Decode(_) | Means::Nearest => None,
         };
@@ -341,6 +337,12 @@ impl Fit<'_> {
             },
         }
     }
+}
+
+/// The network that training starts from, without a gate.
+pub fn plain_network(spec: &NormalSpec, settings: &NetworkSettings, seed: u64) -> Network {
+    let schema = &spec.schema;
+    train::initial_network(&column_ranges(schema), &skip_columns(spec), None, schema.task.outputs(), settings, seed)
 }
 
 /// A given network as the result of no training at all.

@@ -6,10 +6,13 @@
 
 mod build;
 pub mod cell;
+mod game;
 mod metric;
 mod multiplier;
+mod nearest;
 mod start;
 mod tighten;
+mod translate;
 
 use deepsade_check::{Bounds as BoundsKind, Certificate, Tree};
 use deepsade_net::Network;
@@ -18,17 +21,22 @@ use deepsade_spec::NormalSpec;
 use thiserror::Error;
 
 use crate::bounds::{Bounds, Relation};
-use cell::{Cell, Layer, Margin, Scratch};
+use cell::{Cell, Layer, Margin, Scratch, Slack};
+use nearest::{Cut as LayerCut, Found, Nearest};
 
 pub use build::Units;
 pub use metric::Metric;
 
-/// Sweeps over all cells by the metric before the nearest last layer in plain distance is taken.
-const CUTS: usize = 12;
-/// Sweeps in plain distance before the last layer is pulled back towards the safe one.
+/// Times that cuts are added to find the nearest last layer, before cells are emptied one by one.
+const CUTS: usize = 16;
+/// Sweeps over all cells, one by one, before the last layer is pulled back towards the safe one.
 const SWEEPS: usize = 40;
-/// A cell that is not empty gets new multipliers once in so many visits.
+/// A cut goes so much of the excess further, so that the corners next to it rarely ask for another round.
+const LEAN: f64 = 0.1;
+/// A cell that is not empty gets new multipliers once in so many visits,
 const PATIENCE: u32 = 32;
+/// with an excess within this share of the smallest: the layer will have moved before they matter.
+const ROUGHLY: f64 = 0.02;
 
 /// How the rules are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +48,7 @@ pub struct How {
 }
 
 /// Why no guard can be set up.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum GuardError {
     /// A rule falls into too many cells.
     #[error(
@@ -52,19 +60,49 @@ pub enum GuardError {
         /// The limit.
         most: usize,
     },
-    /// No last layer was found.
-    #[error(
-        "no last layer satisfies {} for every input: {}", names(.rules),
-        "the rule must leave a margin that an affine function of the features it mentions can keep \
-         (an equality leaves none: write abs(a - b) <= 0.001)"
-    )]
+    /// No last layer satisfies the rules, or none was found.
+    #[error("no last layer {} {} for every input: {why}", if .why.is_firm() { "satisfies" } else { "was found that satisfies" }, names(.rules))]
     Infeasible {
-        /// The smallest set of rules for which none was found.
+        /// The smallest set of rules for which there is none.
         rules: Vec<String>,
+        /// What stands in the way.
+        why: Why,
     },
     /// The domain can't be used.
     #[error("{0}")]
     Domain(String),
+}
+
+/// Why rules can't be kept by a last layer.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+pub enum Why {
+    /// Two sides of a rule must be equal.
+    #[error("an equality leaves no margin for rounding in float32; write abs(a - b) <= 0.001")]
+    Equality,
+    /// In exact arithmetic there is one.
+    #[error("rounding in float32 takes a margin of about {needed:.1e} on each side, which the rule does not leave; widen it")]
+    NoMargin {
+        /// By how much the outputs must stay on the safe side, in the rule's units.
+        needed: f64,
+    },
+    /// Proved by linear programming.
+    #[error(
+        "no affine function of the features that the rule mentions keeps it, and the hidden units are not bounded tightly enough \
+         to help; make the rule wider, or enforce it by decoding"
+    )]
+    NotAffine,
+    /// The rule has alternatives, and not all ways to combine them were tried.
+    #[error(
+        "the alternatives of the rule that were tried leave no affine function of the features that it mentions; make it wider"
+    )]
+    NotFound,
+}
+
+impl Why {
+    /// Whether it is proved that there is none, not only that none was found.
+    pub fn is_firm(self) -> bool {
+        !matches!(self, Self::NotFound)
+    }
 }
 
 fn names(rules: &[String]) -> String {
@@ -84,11 +122,16 @@ pub struct Guard {
     rules: Vec<String>,
     /// A last layer that satisfies the rules whatever the hidden layers do, with its multipliers.
     safe: Safe,
-    /// What a change of the last layer costs; `None`: plain distance.
-    metric: Option<Metric>,
+    /// What a change of the last layer costs.
+    metric: Metric,
     margin: Margin,
     kind: BoundsKind,
+    nearest: Nearest,
     scratch: Scratch,
+    /// Scratch: cuts of the step before, and a point.
+    kept: Vec<LayerCut>,
+    kept_count: usize,
+    point: Vec<f64>,
     relation: Relation,
     outputs: usize,
     inputs: usize,
@@ -106,6 +149,17 @@ struct Safe {
 enum Regions {
     Split { feature: usize, cut: Cut, below: Box<Regions>, above: Box<Regions> },
     Leaf(Vec<usize>),
+}
+
+/// How the nearest last layer is looked for.
+#[derive(Debug, Clone, Copy)]
+struct Try {
+    margin: Margin,
+    kind: BoundsKind,
+    /// Times that cuts are added.
+    rounds: usize,
+    /// How much further cuts go, as a share of the excess.
+    lean: f64,
 }
 
 /// How a call of [`Guard::solve`] went.
@@ -158,11 +212,13 @@ impl Guard {
         self.safe.w.iter().chain(&self.safe.b).copied().collect()
     }
 
-    /// Forgets multipliers that the last epoch found, so that a resumed run goes the same way, and takes a new metric.
+    /// Forgets multipliers and cuts that the last epoch found, so that a resumed run goes the same way, and takes a new metric;
+    /// `None`: plain distance.
     pub fn begin_epoch(&mut self, metric: Option<Metric>) {
-        self.metric = metric;
+        self.metric = metric.unwrap_or_else(|| Metric::plain(self.inputs));
+        self.nearest.clear();
         for (cell, lambda) in self.cells.iter_mut().zip(&self.safe.lambda) {
-            cell.lambda.clone_from(lambda);
+            cell.weigh(lambda);
             cell.visits = 0;
         }
     }
@@ -173,16 +229,35 @@ impl Guard {
         (0..origins.len()).filter(|k| origins[*k].is_some()).collect()
     }
 
-    /// Moves the last layer, at the end of the flat parameters, to a near one for which every cell is empty.
+    /// Moves the last layer, at the end of the flat parameters, to the nearest one for which every cell is empty.
+    ///
+    /// For the multipliers at hand that is a quadratic program. Where it is too large, or its multipliers allow no last layer, cells
+    /// are emptied one by one with new multipliers; and if that does not end, the layer is pulled back towards the safe one.
     pub fn solve(&mut self, parameters: &mut [f32]) -> Solved {
-        self.bounds.update(parameters);
+        match self.kind {
+            BoundsKind::Interval => self.bounds.update(parameters),
+            BoundsKind::Relational => self.bounds.update_tied(parameters, &mut self.relation),
+        }
         let mut solved = Solved::default();
-        for round in 0..CUTS + SWEEPS {
-            let moves = self.sweep(parameters, round < CUTS);
+        let mut found = Found::Unknown;
+        // Without leaning only where leaning is in the way: sides of a rule may be close to each other.
+        for lean in [LEAN, 0.0] {
+            let moves;
+            (found, moves) = self.nearest(parameters, Try { margin: self.margin, kind: self.kind, rounds: CUTS, lean });
+            solved.moves += moves;
+            match found {
+                Found::Yes => return solved,
+                Found::Never(_) => self.nearest.undo(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                Found::Unknown => break,
+            }
+        }
+        let choice = self.cells.iter().any(Cell::has_choice);
+        for _ in 0..if choice || found == Found::Unknown { SWEEPS } else { 0 } {
+            let moves = self.sweep(parameters);
+            solved.moves += moves;
             if moves == 0 {
                 return solved;
             }
-            solved.moves += moves;
         }
         if !self.holds(parameters) {
             self.pull_back(parameters);
@@ -197,75 +272,114 @@ impl Guard {
         Layer { w, b }
     }
 
-    /// Empties one cell after the other; returns how many were not empty.
-    fn sweep(&mut self, parameters: &mut [f32], by_metric: bool) -> usize {
-        let metric = self.metric.as_ref().filter(|_| by_metric);
-        if self.kind == BoundsKind::Relational {
-            return self.sweep_related(parameters);
+    /// The nearest last layer for the multipliers at hand; cells that are not empty get better ones now and then. Returns whether
+    /// every cell is empty, and how often one was not.
+    fn nearest(&mut self, parameters: &mut [f32], how: Try) -> (Found, usize) {
+        let Try { kind, rounds, lean, .. } = how;
+        let mut moves = 0;
+        let mut push = 0.0f64;
+        self.kept_count = self.nearest.begin(&mut self.kept);
+        for round in 0..rounds {
+            let mut broken = 0;
+            for k in 0..self.cells.len() {
+                let slack = self.look(k, parameters, how, round == 0);
+                if slack.excess <= 0.0 {
+                    continue;
+                }
+                broken += 1;
+                let cell = &self.cells[k];
+                let Some(cut) = self.nearest.next() else { return (Found::Unknown, moves + broken) };
+                let v = self.bounds.last_input(cell.region);
+                if kind == BoundsKind::Relational {
+                    cut.sides.clear();
+                    cut.point.clone_from(&self.point);
+                } else {
+                    cell.sides(slack.rho, &mut self.scratch, &mut cut.sides);
+                    cut.place(v);
+                }
+                (cut.cell, cut.rho) = (k, slack.rho);
+                if round == 0 {
+                    push = push.max(slack.excess);
+                }
+                (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin + lean * push, 0.25 * slack.margin);
+                cell.alpha(slack.rho, self.outputs, &mut cut.alpha);
+                self.nearest.commit(&self.metric, false);
+            }
+            if broken == 0 {
+                return (Found::Yes, moves);
+            }
+            moves += broken;
+            match self.nearest.solve() {
+                Found::Yes => self.nearest.apply(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                other => return (other, moves),
+            }
         }
+        (Found::Unknown, moves)
+    }
+
+    /// Looks at one cell. At the first look of a call it may get better multipliers; if it keeps its own, its cuts of the call before
+    /// are taken over to where its box is now.
+    fn look(&mut self, k: usize, parameters: &mut [f32], how: Try, first: bool) -> Slack {
+        let Try { margin, kind, lean, .. } = how;
+        let mut slack = self.slack(k, parameters, margin, kind);
+        let mut fresh = false;
+        let cell = &mut self.cells[k];
+        let v = self.bounds.last_input(cell.region);
+        if slack.excess > 0.0 {
+            cell.visits += 1;
+            if first && cell.visits % PATIENCE == 1 && cell.has_choice() {
+                let layer = Self::layer(parameters, self.inputs, self.outputs);
+                multiplier::improve(cell, &layer, v, margin, ROUGHLY, &mut self.scratch);
+                fresh = true;
+                slack = self.slack(k, parameters, margin, kind);
+            }
+        }
+        if first && !fresh && kind == BoundsKind::Interval {
+            let cell = &self.cells[k];
+            let v = self.bounds.last_input(cell.region);
+            for kept in self.kept[..self.kept_count].iter_mut().filter(|cut| cut.cell == k) {
+                let Some(cut) = self.nearest.next() else { break };
+                std::mem::swap(cut, kept);
+                cut.place(v);
+                let margin = cell.margin(cut.rho, v, margin, &self.scratch);
+                cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin + lean * slack.excess.max(0.0);
+                cut.tolerance = 0.25 * margin;
+                self.nearest.commit(&self.metric, true);
+            }
+        }
+        slack
+    }
+
+    /// How far a cell is from being empty.
+    fn slack(&mut self, k: usize, parameters: &mut [f32], margin: Margin, kind: BoundsKind) -> Slack {
+        let cell = &self.cells[k];
+        let v = self.bounds.last_input(cell.region);
+        let start = parameters.len() - (self.inputs + 1) * self.outputs;
+        let (hidden, last) = parameters.split_at_mut(start);
+        cell.read(&Self::layer(last, self.inputs, self.outputs), v, &mut self.scratch);
+        if kind == BoundsKind::Interval {
+            return cell.slack(v, margin, &self.scratch);
+        }
+        let mut relate = |q: &[f64], point: &mut Vec<f64>| {
+            point.clear();
+            point.extend_from_slice(self.bounds.relate(cell.region, hidden, q, &mut self.relation));
+        };
+        cell.related((v, self.bounds.last_errors(cell.region)), margin, &mut relate, &mut self.scratch, &mut self.point)
+    }
+
+    /// Empties one cell after the other, over boxes; returns how many were not empty.
+    fn sweep(&mut self, parameters: &mut [f32]) -> usize {
         let mut layer = Self::layer(parameters, self.inputs, self.outputs);
         let mut moves = 0;
         for cell in &mut self.cells {
-            moves += usize::from(!empty_cell(cell, &self.bounds, self.margin, metric, &mut layer, &mut self.scratch));
-        }
-        moves
-    }
-
-    /// The same with the hidden units tied to the input. Multipliers are still found with independent boxes.
-    fn sweep_related(&mut self, parameters: &mut [f32]) -> usize {
-        let start = parameters.len() - (self.inputs + 1) * self.outputs;
-        let plain = Metric::plain(self.inputs);
-        let mut moves = 0;
-        for cell in &mut self.cells {
-            let v = self.bounds.last_input(cell.region);
-            let (hidden, last) = parameters.split_at_mut(start);
-            let mut layer = Self::layer(last, self.inputs, self.outputs);
-            cell.read(false, &layer, v, &mut self.scratch);
-            let (bounds, relation, region) = (&self.bounds, &mut self.relation, cell.region);
-            let mut relate = |q: &[f64], point: &mut Vec<f64>| {
-                point.clear();
-                point.extend_from_slice(bounds.relate(region, hidden, q, relation));
-            };
-            let mut slack = cell.related(v, self.margin, &mut relate, &mut self.scratch);
-            if slack.excess <= 0.0 {
-                continue;
-            }
-            cell.visits += 1;
-            if cell.visits % PATIENCE == 1 && cell.atoms.iter().filter(|a| a.free).count() > 1 {
-                cell.read(true, &layer, v, &mut self.scratch);
-                multiplier::improve(cell, v, self.margin, &mut self.scratch);
-                slack = cell.related(v, self.margin, &mut relate, &mut self.scratch);
-            }
-            if slack.excess > 0.0 {
-                cell.cut_at_corner(slack, &mut layer, self.metric.as_ref().unwrap_or(&plain), &mut self.scratch);
-                moves += 1;
-            }
+            moves += usize::from(!empty_cell(cell, &self.bounds, self.margin, &mut layer, &mut self.scratch));
         }
         moves
     }
 
     /// Whether every cell is empty with the multipliers at hand.
     fn holds(&mut self, parameters: &mut [f32]) -> bool {
-        if self.kind == BoundsKind::Relational {
-            let start = parameters.len() - (self.inputs + 1) * self.outputs;
-            let (hidden, last) = parameters.split_at_mut(start);
-            let layer = Self::layer(last, self.inputs, self.outputs);
-            return self.cells.iter().all(|cell| {
-                let v = self.bounds.last_input(cell.region);
-                cell.read(false, &layer, v, &mut self.scratch);
-                let mut relate = |q: &[f64], point: &mut Vec<f64>| {
-                    point.clear();
-                    point.extend_from_slice(self.bounds.relate(cell.region, hidden, q, &mut self.relation));
-                };
-                cell.related(v, self.margin, &mut relate, &mut self.scratch).excess <= 0.0
-            });
-        }
-        let layer = Self::layer(parameters, self.inputs, self.outputs);
-        self.cells.iter().all(|cell| {
-            let v = self.bounds.last_input(cell.region);
-            cell.read(false, &layer, v, &mut self.scratch);
-            cell.slack(&cell.lambda, v, self.margin, &mut self.scratch).excess <= 0.0
-        })
+        (0..self.cells.len()).all(|k| self.slack(k, parameters, self.margin, self.kind).excess <= 0.0)
     }
 
     /// The smallest distance to a violation: by how much the weighted mean of a cell's atoms stays below zero, in training units;
@@ -274,8 +388,8 @@ impl Guard {
         let layer = Self::layer(parameters, self.inputs, self.outputs);
         let distance = |cell: &Cell| {
             let v = self.bounds.last_input(cell.region);
-            cell.read(false, &layer, v, &mut self.scratch);
-            let slack = cell.slack(&cell.lambda, v, self.margin, &mut self.scratch);
+            cell.read(&layer, v, &mut self.scratch);
+            let slack = cell.slack(v, self.margin, &self.scratch);
             slack.margin - slack.excess
         };
         self.cells.iter().map(distance).fold(f64::MAX, f64::min)
@@ -284,7 +398,7 @@ impl Guard {
     /// Goes from the safe last layer towards the present one for as long as every cell stays empty. With the multipliers of the
     /// safe one K' is convex, so all of the way up to there is feasible.
     fn pull_back(&mut self, parameters: &mut [f32]) {
-        self.begin_epoch(self.metric.clone());
+        self.begin_epoch(Some(self.metric.clone()));
         let start = parameters.len() - (self.inputs + 1) * self.outputs;
         let goal = parameters[start..].to_vec();
         let safe = self.safe();
@@ -318,7 +432,7 @@ impl Guard {
             },
             Regions::Leaf(cells) => {
                 let whole = |k: &usize| {
-                    let lambda = &self.cells[*k].lambda;
+                    let lambda = self.cells[*k].lambda();
                     let largest = lambda.iter().copied().fold(0.0, f64::max);
                     lambda.iter().map(|l| (l / largest * f64::from(1 << 20)).round() as u64).collect()
                 };
@@ -329,32 +443,17 @@ impl Guard {
 }
 
 /// Empties a cell; true if it was empty, with its own multipliers or better ones.
-fn empty_cell(
-    cell: &mut Cell,
-    bounds: &Bounds,
-    margin: Margin,
-    metric: Option<&Metric>,
-    layer: &mut Layer,
-    scratch: &mut Scratch,
-) -> bool {
+fn empty_cell(cell: &mut Cell, bounds: &Bounds, margin: Margin, layer: &mut Layer, scratch: &mut Scratch) -> bool {
     let v = bounds.last_input(cell.region);
-    cell.read(false, layer, v, scratch);
-    let mut slack = cell.slack(&cell.lambda, v, margin, scratch);
+    cell.read(layer, v, scratch);
+    let mut slack = cell.slack(v, margin, scratch);
+    if slack.excess > 0.0 && cell.has_choice() {
+        slack = multiplier::improve(cell, layer, v, margin, 0.0, scratch);
+    }
     if slack.excess <= 0.0 {
         return true;
     }
-    cell.visits += 1;
-    let fresh = metric.is_none() || cell.visits % PATIENCE == 1;
-    if fresh && cell.atoms.iter().filter(|a| a.free).count() > 1 {
-        cell.read(true, layer, v, scratch);
-        slack = multiplier::improve(cell, v, margin, scratch);
-        if slack.excess <= 0.0 {
-            return true;
-        }
-    }
-    if !metric.is_some_and(|metric| cell.cut(slack, layer, v, metric, scratch)) {
-        cell.project(slack, layer, v, scratch);
-    }
+    cell.project(slack, layer, v, scratch);
     false
 }
 

@@ -80,9 +80,14 @@ impl<'a> Judge<'a> {
 
     /// Whether outputs `y` for encoded inputs `x` break a rule: K read over the reals, on the float32 values.
     pub fn breaks(&self, rule: usize, x: &[f32], y: &[f32]) -> bool {
-        let value = |var: Var| if let Var::Output(j) = var { f64::from(y[j]) } else { self.input(x, var) };
         // An output that is not a number obeys nothing.
-        y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| holds(atom, &value, binary))
+        y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| self.holds(atom, x, y))
+    }
+
+    /// Whether an atom holds for encoded inputs and outputs, exactly.
+    pub fn holds(&self, atom: &Atom, x: &[f32], y: &[f32]) -> bool {
+        let value = |var: Var| if let Var::Output(j) = var { f64::from(y[j]) } else { self.input(x, var) };
+        holds(atom, &value, binary)
     }
 
     /// Whether encoded inputs meet a condition, exactly.

@@ -4,6 +4,7 @@
 //! the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and [`nearest`] choose its
 //! outputs, [`metrics`] and [`predict`] read them, [`artifact`] its files, [`recheck`] asks the checker about them.
 
+pub mod adversity;
 pub mod artifact;
 pub mod bounds;
 pub mod certify;
@@ -15,9 +16,13 @@ pub mod fit;
 pub mod guard;
 pub mod inject;
 pub mod judge;
+pub mod last_layer;
+pub mod maxsmt;
 pub mod metrics;
 pub mod nearest;
 pub mod predict;
 pub mod problem;
 pub mod recheck;
+pub mod repair;
 pub mod train;
+pub mod verify;

@@ -1,9 +1,10 @@
 //! Whatever a network computes in float32, in any order of summation, lies in the boxes by which its last layer is guarded; and a
 //! last layer that the guard has moved obeys the rules.
 
-use deepsade_engine::bounds::Bounds;
+use deepsade_check::Bounds as BoundsKind;
+use deepsade_engine::bounds::{Bounds, Relation};
 use deepsade_engine::fit::{column_ranges, skip_columns};
-use deepsade_engine::guard::{Guard, How, Units};
+use deepsade_engine::guard::{Guard, GuardError, How, Units, Why};
 use deepsade_engine::judge::Judge;
 use deepsade_engine::train::{ActivationName, NetworkSettings, initial_network};
 use deepsade_net::{Activation, Network, Op};
@@ -133,21 +134,29 @@ fn every_computed_value_lies_in_its_box() {
             let [none, _] = low.split(5, &Cut::At(7.5)).unwrap();
             let regions = [whole, low, few, rest, none];
             let mut bounds = Bounds::new(&network, &schema, &regions);
+            let mut tied = bounds.clone();
             bounds.update(&parameters(&network));
+            tied.update_tied(&parameters(&network), &mut Relation::default());
             let last = network.nodes.last().unwrap().from[0];
             for (r, region) in regions.iter().enumerate() {
-                let boxed = bounds.last_input(r);
+                let (boxed, tied) = (bounds.last_input(r), tied.last_input(r));
+                for i in 0..boxed.r.len() {
+                    // Up to the rounding of ends that nearly cancel.
+                    assert!(tied.r[i] <= boxed.r[i] * 1.001, "linear bounds are never looser: {} of {}", tied.r[i], boxed.r[i]);
+                }
                 for _ in 0..40 {
                     let x = sample(&mut rng, &schema, region);
                     let values = evaluate(&mut rng, &network, &x);
                     for (i, v) in values[last].iter().enumerate() {
-                        let off = (f64::from(*v) - f64::from(boxed.m[i])).abs();
-                        assert!(
-                            off <= f64::from(boxed.r[i]),
-                            "seed {seed}, {:?}, region {r}, unit {i}: {off} of {}",
-                            settings.hidden,
-                            boxed.r[i]
-                        );
+                        for (kind, boxed) in [("box", boxed), ("tied", tied)] {
+                            let off = (f64::from(*v) - f64::from(boxed.m[i])).abs();
+                            assert!(
+                                off <= f64::from(boxed.r[i]),
+                                "seed {seed}, {:?}, region {r}, unit {i}, {kind}: {off} of {}",
+                                settings.hidden,
+                                boxed.r[i]
+                            );
+                        }
                     }
                 }
             }
@@ -171,8 +180,8 @@ fn a_last_layer_that_was_moved_obeys_the_rules() {
         let spec = compile(&texts, &schema).unwrap();
         let settings = NetworkSettings { hidden: vec![9, 5], ..NetworkSettings::default() };
         let network = initial_network(&column_ranges(&schema), &skip_columns(&spec), None, 2, &settings, seed);
-        let mut guard =
-            Guard::new(&spec, &network, &Units::raw(2), How { bounds: deepsade_check::Bounds::Interval, regions: 1 }).unwrap();
+        let bounds = if seed % 4 < 2 { BoundsKind::Interval } else { BoundsKind::Relational };
+        let mut guard = Guard::new(&spec, &network, &Units::raw(2), How { bounds, regions: 1 }).unwrap();
         let mut moved = parameters(&network);
         for _ in 0..20 {
             // As after a step of training, a large one.
@@ -200,4 +209,43 @@ fn a_last_layer_that_was_moved_obeys_the_rules() {
             }
         }
     }
+}
+
+/// What a guard says to rules about a and b, with x in [0, 10] and a category.
+fn refusal(rules: &[&str]) -> Result<(), (Vec<String>, Why)> {
+    let features = vec![
+        Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } },
+        Feature { name: "c".into(), domain: Domain::Category { levels: vec!["p".into(), "q".into(), "r".into()] } },
+    ];
+    let schema =
+        Schema { features, task: Task::Regression { targets: vec!["a".into(), "b".into()] }, one_hot: OneHot::default() };
+    let texts: Vec<RuleText> = rules.iter().map(|text| RuleText { name: (*text).into(), text: (*text).into() }).collect();
+    let spec = compile(&texts, &schema).unwrap();
+    let settings = NetworkSettings { hidden: vec![6], ..NetworkSettings::default() };
+    let network = initial_network(&column_ranges(&schema), &skip_columns(&spec), None, 2, &settings, 1);
+    match Guard::new(&spec, &network, &Units::raw(2), How { bounds: BoundsKind::Interval, regions: 1 }) {
+        Ok(_) => Ok(()),
+        Err(GuardError::Infeasible { rules, why }) => Err((rules, why)),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn what_a_last_layer_can_keep_is_decided() {
+    // Constants do not round, so a band of a few float32 values is wide enough for them; one that follows x does.
+    assert_eq!(refusal(&["0.999999 <= a and a <= 1"]), Ok(()));
+    assert_eq!(refusal(&["x <= a and a <= x + 1", "abs(b - 2 * x) <= 0.01"]), Ok(()));
+    let (rules, why) = refusal(&["b <= 3", "x <= a and a <= x + 0.00001"]).unwrap_err();
+    assert_eq!(rules, ["x <= a and a <= x + 0.00001"]);
+    assert!(matches!(why, Why::NoMargin { needed } if needed > 5e-6 && needed < 1e-3), "{why}");
+    // Above the tent and below it plus 1: affine functions can't follow; with 5 more they can.
+    assert_eq!(refusal(&["a >= x", "a >= 10 - x", "a <= max(x, 10 - x) + 5.1"]), Ok(()));
+    let (rules, why) = refusal(&["a >= x", "b >= 0", "a >= 10 - x", "a <= 9"]).unwrap_err();
+    assert_eq!((rules, why), (vec!["a >= x".into(), "a <= 9".into()], Why::NotAffine));
+    let (rules, why) = refusal(&["a <= 200", "a == 2 * x"]).unwrap_err();
+    assert_eq!((rules, why), (vec!["a == 2 * x".into()], Why::Equality));
+    // A category is branched, and the rule that needs it is not blamed for another's fault.
+    assert_eq!(refusal(&["c == 'p' => a >= 1", "c != 'p' => a <= 0"]), Ok(()));
+    let (rules, _) = refusal(&["c == 'p' => a >= 1", "c != 'p' => a <= 0", "b >= x", "b <= 9.5"]).unwrap_err();
+    assert_eq!(rules, ["b >= x", "b <= 9.5"]);
 }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use deepsade_check::{Accepted, Arithmetic, Verdict};
+use anyhow::Context;
+use deepsade_check::{Accepted, Arithmetic, Verdict, check};
 use deepsade_engine::recheck::{self, RecheckError};
 use deepsade_spec::sets::Place;
 use serde_json::json;
@@ -15,7 +16,12 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let file =
         |given: &Option<PathBuf>, name: &str| given.clone().unwrap_or_else(|| args.dir.clone().unwrap_or_default().join(name));
     let (model, rules) = (file(&args.model, "model.onnx"), file(&args.rules, "rules.toml"));
-    let verdict = match files(&model, &rules, &file(&args.certificate, "certificate.json"))? {
+    let certificate = file(&args.certificate, "certificate.json");
+    let judged = match &args.vnnlib {
+        Some(property) => of_property(&model, property, &certificate)?,
+        None => files(&model, &rules, &certificate)?,
+    };
+    let verdict = match judged {
         Verdict::Accepted(a) if a.arithmetic() != Arithmetic::Float32 && !args.real => Verdict::Rejected {
             step: "arithmetic".into(),
             reason: "it proves the rules for exact real arithmetic, not for float32 as deployed; --real accepts that".into(),
@@ -46,6 +52,21 @@ pub fn files(model: &Path, rules: &Path, certificate: &Path) -> anyhow::Result<V
         RecheckError::Rules(e) => e.into(),
         RecheckError::File(e) => e.into(),
     })
+}
+
+/// Checks a certificate for a VNN-LIB property: the rules are read from the property again, and the domain must be its own.
+fn of_property(model: &Path, property: &Path, certificate: &Path) -> anyhow::Result<Verdict> {
+    let bytes = std::fs::read(model).with_context(|| format!("can't read {}", model.display()))?;
+    let text = std::fs::read_to_string(certificate).with_context(|| format!("can't read {}", certificate.display()))?;
+    let property = super::verify::read_property(property)?;
+    let verdict = check(&bytes, &property.rules, &text);
+    match accepted(&verdict) {
+        Some(a) if a.spec().schema != property.schema => Ok(Verdict::Rejected {
+            step: "domain".into(),
+            reason: "the model's inputs and outputs are not those of the property".into(),
+        }),
+        _ => Ok(verdict),
+    }
 }
 
 /// What was proved, if it was.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use deepsade_engine::enforce::{Decision, Means, decide};
-use deepsade_engine::explain::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, vacuous};
+use deepsade_engine::explain::{
+    Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous,
+};
 use deepsade_engine::fit;
 use deepsade_engine::nearest::{Allowed, Head};
 use deepsade_engine::problem::Problem;
@@ -28,6 +30,8 @@ pub struct Explanation {
     conflict: Option<ConflictExplanation>,
     /// True if it could not be decided whether the rules contradict each other.
     undecided: bool,
+    /// Why no last layer keeps the rules, if none does: then they can't be enforced through the weights.
+    weights: Option<String>,
     /// What to look at twice.
     notes: Vec<String>,
     skip: Vec<String>,
@@ -83,7 +87,10 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
         (Some(loaded), Some(settings)) => Some(fit::rows(&spec, loaded, settings, settings.seed)?),
         _ => None,
     };
-    let explanation = explain(&spec, rows.as_ref(), &problem.train);
+    let mut explanation = explain(&spec, rows.as_ref(), &problem.train);
+    if explanation.conflict.is_none() && explanation.enforce.means == Some("weights") {
+        explanation.weights = through_weights(&spec, &problem.network, problem.train.how()).err().map(|e| e.to_string());
+    }
     if args.json {
         emit(&(serde_json::to_string_pretty(&explanation)? + "\n"))?;
     } else {
@@ -125,6 +132,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, settings: &TrainSett
         rules: spec.rules.iter().enumerate().map(rule).collect(),
         conflict: if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None },
         undecided: conflicts == Conflicts::Unknown,
+        weights: None,
         notes: notes(spec),
         skip: spec.skip.iter().map(name).collect(),
         gate: spec.gate.iter().map(name).collect(),
@@ -247,6 +255,9 @@ fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
         Some(found) => out.push(format!("Conflict: {}.", words(found))),
         None if e.undecided => out.push("Conflicts: not decided within the budget.".into()),
         None => out.push("Conflicts: none.".into()),
+    }
+    if let Some(why) = &e.weights {
+        out.push(format!("Through the weights they can't be enforced: {why}."));
     }
     out.extend(e.notes.iter().map(|note| format!("Note: {note}.")));
     let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };

@@ -15,9 +15,13 @@ use deepsade_engine::enforce::{Decision, Means, decide};
 use deepsade_engine::explain::{audit, vacuous};
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::guard::GuardError;
+use deepsade_engine::maxsmt::SolverName;
+use deepsade_engine::maxsmt::smtlib::Quantifiers;
 use deepsade_engine::metrics::Metrics;
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::{Enforce, EpochRecord, Observer, StopReason, TrainError};
+use deepsade_engine::train::{
+    Enforce, EpochRecord, MaxSmtName, Observer, PaperSteps, StopReason, TrainError, TrainSettings, Update,
+};
 use deepsade_spec::NormalSpec;
 use deepsade_spec::sets::Place;
 use serde::Serialize;
@@ -25,7 +29,7 @@ use serde_json::json;
 
 use super::check;
 use super::explain::conflict_in_words;
-use crate::args::{EnforceArg, TrainArgs};
+use crate::args::{EnforceArg, MaxSmtArg, QuantifiersArg, SolverArg, TrainArgs, UpdateArg};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
 use crate::progress::{EpochBar, ReadBar};
@@ -124,6 +128,8 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
             EnforceArg::None => Enforce::None,
         };
     }
+    overrule(&mut problem.train, args);
+    problem.train.check()?;
     let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
     if let Some(words) = conflict_in_words(&spec) {
         return Ok(Ended::Contradictory(words));
@@ -195,6 +201,50 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     Ok(Ended::Done(Box::new(done)))
 }
 
+/// Puts what the command line says in place of what the file says.
+fn overrule(settings: &mut TrainSettings, args: &TrainArgs) {
+    let paper = &mut settings.paper;
+    if let Some(update) = args.update {
+        settings.update = match update {
+            UpdateArg::Project => Update::Project,
+            UpdateArg::Paper => Update::Paper,
+        };
+    }
+    if let Some(maxsmt) = args.maxsmt {
+        paper.maxsmt = match maxsmt {
+            MaxSmtArg::BranchAndBound => MaxSmtName::BranchAndBound,
+            MaxSmtArg::FuMalik => MaxSmtName::FuMalik,
+            MaxSmtArg::LocalSearch => MaxSmtName::LocalSearch,
+        };
+    }
+    if let Some(solver) = args.solver {
+        paper.solver = match solver {
+            SolverArg::Z3 => SolverName::Z3,
+            SolverArg::Cvc5 => SolverName::Cvc5,
+        };
+    }
+    if let Some(quantifiers) = args.quantifiers {
+        paper.quantifiers = quantifiers.into();
+    }
+    if let Some(epochs) = args.epochs {
+        settings.epochs = epochs;
+    }
+}
+
+impl From<QuantifiersArg> for Quantifiers {
+    fn from(name: QuantifiersArg) -> Self {
+        match name {
+            QuantifiersArg::Keep => Self::Keep,
+            QuantifiersArg::Eliminate => Self::Eliminate,
+        }
+    }
+}
+
+/// How the paper's update found its last layers, over all epochs.
+fn paper_steps(records: &[EpochRecord]) -> Option<PaperSteps> {
+    records.iter().filter_map(|record| record.paper).reduce(PaperSteps::and)
+}
+
 impl Done {
     /// What the exit code says: rules that were to be enforced must be certified.
     pub fn outcome(&self) -> Outcome {
@@ -229,6 +279,14 @@ impl Done {
             "left_out": self.fitted.left_out,
             "gate": gate,
             "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
+            "paper": paper_steps(&trained.records).map(|steps| json!({
+                "line_search": steps.line_search,
+                "maxsmt_optimal": steps.optimal,
+                "maxsmt_feasible": steps.feasible,
+                "maxsmt_infeasible": steps.infeasible,
+                "maxsmt_unknown": steps.unknown,
+                "restarts": steps.restarts(),
+            })),
             "verdict": self.verdict.as_ref().map(check::in_words),
         })
     }
@@ -273,6 +331,18 @@ impl Done {
                     )),
                     _ => out.push(format!("Rules enforced in training: {breaking}.")),
                 }
+                if let Some(steps) = paper_steps(&trained.records) {
+                    out.push(format!(
+                        "Last layer found by line search in {} batches, by MaxSMT in {} ({} to the optimum); {} restarts ({} without a \
+                         solution in the box, {} unknown).",
+                        steps.line_search,
+                        steps.optimal + steps.feasible,
+                        steps.optimal,
+                        steps.restarts(),
+                        steps.infeasible,
+                        steps.unknown
+                    ));
+                }
                 out.push(check::in_words(verdict));
             }
             None if let Some(why) = self.fitted.in_library => {
@@ -291,12 +361,13 @@ impl Done {
 }
 
 /// Counts as whole numbers, scores as they are.
-fn numbers(metrics: &Metrics) -> serde_json::Value {
+pub fn numbers(metrics: &Metrics) -> serde_json::Value {
     let number = |(name, v): (&String, &f64)| (name.clone(), if name.starts_with("rows") { json!(*v as u64) } else { json!(v) });
     serde_json::Value::Object(metrics.iter().map(number).collect())
 }
 
-fn scores(metrics: &Metrics) -> String {
+/// The scores that a task has, for people.
+pub fn scores(metrics: &Metrics) -> String {
     let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {v:.3}"));
     ["mse", "accuracy", "coherent", "flattened", "jaccard"].iter().filter_map(shown).collect::<Vec<_>>().join(", ")
 }

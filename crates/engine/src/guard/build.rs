@@ -6,11 +6,13 @@ use std::ops::ControlFlow;
 use deepsade_check::Bounds as BoundsKind;
 use deepsade_net::{Network, Op};
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, ColumnKind, NormalSpec, Schema, Var};
+use deepsade_spec::{Atom, ColumnKind, Formula, NormalSpec, Rational, Schema, Var};
 use deepsade_spec::{Cut, Region};
 
 use super::cell::{Cell, Margin, Scratch, Term};
-use super::{Guard, GuardError, How, Regions, start};
+use super::metric::Metric;
+use super::nearest::Nearest;
+use super::{Guard, GuardError, How, Regions, Why, start};
 use crate::bounds::{Bounds, Origin, Relation};
 
 /// Cells a rule may fall into on all its regions.
@@ -73,7 +75,9 @@ pub(super) fn guard(spec: &NormalSpec, network: &Network, units: &Units, how: Ho
             }
         }
     }
-    Err(GuardError::Infeasible { rules: frame.smallest_infeasible() })
+    let set = frame.smallest_infeasible(&cuts);
+    let rules = set.iter().map(|r| spec.rules[*r].name.clone()).collect();
+    Err(GuardError::Infeasible { rules, why: frame.why(&cuts, &set) })
 }
 
 /// A guard on given regions, without a safe last layer.
@@ -103,9 +107,7 @@ fn frame<'a>(
         _ => None,
     };
     let origins = shape.origins();
-    // Tied to the input, the hidden units' own rounding is not in the boxes.
-    let own = if kind == BoundsKind::Relational { 16.0 } else { 4.0 };
-    let relative = strictness * own * (origins.len() as f64 + 8.0) / f64::from(1 << 24);
+    let relative = strictness * 4.0 * (origins.len() as f64 + 8.0) / f64::from(1 << 24);
     Ok(Frame { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 0.0 } })
 }
 
@@ -132,10 +134,14 @@ impl Frame<'_> {
             trees,
             rules: chosen.iter().map(|r| self.spec.rules[*r].name.clone()).collect(),
             safe: super::Safe::default(),
-            metric: None,
+            metric: Metric::plain(self.origins.len()),
             margin: self.margin,
             kind: self.kind,
+            nearest: Nearest::default(),
             scratch: Scratch::default(),
+            kept: Vec::new(),
+            kept_count: 0,
+            point: Vec::new(),
             relation: Relation::default(),
             outputs,
             inputs: self.origins.len(),
@@ -184,8 +190,6 @@ impl Frame<'_> {
 
     fn cell(&self, rule: usize, region: usize, part: &Region, atoms: &[Atom]) -> Cell {
         let atoms: Vec<Term> = atoms.iter().map(|atom| self.term(atom, part)).collect();
-        let first = atoms.iter().position(|a| a.free).unwrap_or(0);
-        let lambda = (0..atoms.len()).map(|i| f64::from(u8::from(i == first))).collect();
         let scales = atoms.iter().filter(|a| a.free).all(|a| a.c.is_empty() && a.d == 0.0);
         let rho = match self.gate {
             Some(gate) if !scales => {
@@ -195,7 +199,7 @@ impl Frame<'_> {
             }
             _ => vec![1.0],
         };
-        Cell { rule, region, atoms, lambda, visits: 0, rho }
+        Cell::new(rule, region, atoms, rho)
     }
 
     /// An atom in training units. A feature that does not reach the last layer takes its worst value.
@@ -275,21 +279,19 @@ impl Frame<'_> {
         true
     }
 
-    /// The smallest set of rules for which no last layer is found.
-    fn smallest_infeasible(&self) -> Vec<String> {
+    /// The smallest set of rules for which no last layer is found on these regions.
+    fn smallest_infeasible(&self, cuts: &[Cuts]) -> Vec<usize> {
         let n = self.spec.rules.len();
-        let cuts: Vec<Cuts> = self.spec.rules.iter().map(|_| Cuts::Whole).collect();
-        let infeasible = |set: &[usize]| self.attach(&cuts, set).is_ok_and(|mut guard| start::safe(&mut guard, self).is_err());
-        let names = |set: &[usize]| set.iter().map(|r| self.spec.rules[*r].name.clone()).collect();
+        let infeasible = |set: &[usize]| self.attach(cuts, set).is_ok_and(|mut guard| start::safe(&mut guard, self).is_err());
         for a in 0..n {
             if infeasible(&[a]) {
-                return names(&[a]);
+                return vec![a];
             }
         }
         for a in 0..n.min(40) {
             for b in a + 1..n.min(40) {
                 if infeasible(&[a, b]) {
-                    return names(&[a, b]);
+                    return vec![a, b];
                 }
             }
         }
@@ -300,8 +302,34 @@ impl Frame<'_> {
             fewer.remove(k);
             if infeasible(&fewer) { set = fewer } else { k += 1 }
         }
-        names(&set)
+        set
     }
+
+    /// What stands in the way of these rules.
+    fn why(&self, cuts: &[Cuts], set: &[usize]) -> Why {
+        if set.iter().any(|r| has_equality(&self.spec.rules[*r].claim)) {
+            return Why::Equality;
+        }
+        let Ok(mut guard) = self.attach(cuts, set) else { return Why::NotFound };
+        let firm = !guard.cells.iter().any(Cell::has_choice);
+        match start::without_rounding(&mut guard, self) {
+            Some(needed) => Why::NoMargin { needed },
+            None if firm => Why::NotAffine,
+            None => Why::NotFound,
+        }
+    }
+}
+
+/// Whether a formula asks for two sides to be equal: an atom about outputs, and its negative.
+fn has_equality(formula: &Formula) -> bool {
+    let mut atoms = Vec::new();
+    formula.atoms(&mut |atom| atoms.push(atom.clone()));
+    let opposite = |a: &Atom, b: &Atom| {
+        let mut sum = a.linear.clone();
+        sum.add_scaled(&Rational::ONE, &b.linear);
+        sum.constant.is_zero() && sum.terms.values().all(Rational::is_zero)
+    };
+    atoms.iter().any(|a| !a.strict && a.linear.mentions_output() && atoms.iter().any(|b| !b.strict && opposite(a, b)))
 }
 
 struct Attached {

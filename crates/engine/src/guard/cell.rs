@@ -3,8 +3,11 @@
 //! With y = W v + b (times the gate, if there is one) the sum of multiplier * atom is linear in v; its largest value over the
 //! box m +- r of v is `q.m + |q|.r + constant`, with q the coefficients of v. That is the condition K' on W and b.
 
-use super::metric::Metric;
 use crate::bounds::Boxed;
+use crate::train::vector;
+
+/// Two roundings of float32: what a constant output costs when its units change.
+const CONSTANT: f64 = 2.0 / 16_777_216.0;
 
 /// One atom: `a.y + c.v + gate * rho + d >= 0`, with y the outputs before the gate.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +24,24 @@ pub struct Term {
     pub free: bool,
 }
 
+impl Term {
+    /// Adds `l` times another one.
+    fn add(&mut self, l: f64, other: &Term) {
+        let into = |to: &mut Vec<(usize, f64)>, from: &[(usize, f64)]| {
+            for (k, c) in from {
+                match to.iter_mut().find(|(at, _)| at == k) {
+                    Some((_, sum)) => *sum += l * c,
+                    None => to.push((*k, l * c)),
+                }
+            }
+        };
+        into(&mut self.a, &other.a);
+        into(&mut self.c, &other.c);
+        self.gate += l * other.gate;
+        self.d += l * other.d;
+    }
+}
+
 /// A conjunction of atoms that must be empty on a region.
 #[derive(Debug, Clone)]
 pub struct Cell {
@@ -30,12 +51,16 @@ pub struct Cell {
     pub region: usize,
     /// Its atoms, as `deepsade_spec::cells` orders them.
     pub atoms: Vec<Term>,
-    /// One non-negative multiplier an atom, of sum 1.
-    pub lambda: Vec<f64>,
-    /// How often it was found not to be empty in this epoch.
-    pub visits: u32,
     /// The values of the gate to check: both ends of its range, or 1 where everything scales with it.
     pub rho: Vec<f64>,
+    /// How often it was found not to be empty in this epoch.
+    pub visits: u32,
+    /// One non-negative multiplier an atom, of sum 1.
+    lambda: Vec<f64>,
+    /// The sum of multiplier * atom.
+    sum: Term,
+    /// By how much that sum can change if every output changes by one.
+    reach: f64,
 }
 
 /// The last layer, to be written: W row by row, and b.
@@ -46,16 +71,18 @@ pub struct Layer<'a> {
     pub b: &'a mut [f32],
 }
 
-/// Working memory for one cell.
+/// Working memory for one cell: what [`Cell::read`] found.
 #[derive(Debug, Clone, Default)]
 pub struct Scratch {
-    /// For each atom: coefficients of v through W.
-    p: Vec<Vec<f64>>,
-    /// For each atom: its constant through b, and the size of all that was summed.
-    p0: Vec<(f64, f64)>,
+    /// Coefficients of v in alpha.(W v + b), alpha the outputs' coefficients in the sum.
+    y: Vec<f64>,
+    /// The same with absolute values.
+    sizes: Vec<f64>,
+    /// alpha.b, and the same with absolute values.
+    bias: (f64, f64),
+    /// The size of alpha.W v over the box.
+    size: f64,
     q: Vec<f64>,
-    /// Where the weighted sum is largest.
-    corner: Vec<f64>,
     moved: Vec<f64>,
     alpha: Vec<f64>,
 }
@@ -81,39 +108,81 @@ pub struct Slack {
 }
 
 impl Cell {
-    /// Brings the coefficients of the atoms in use through W into the scratch; of all atoms if `all`.
-    pub fn read(&self, all: bool, layer: &Layer, v: &Boxed, scratch: &mut Scratch) {
-        let n = v.m.len();
-        scratch.p.resize_with(self.atoms.len().max(scratch.p.len()), Vec::new);
-        scratch.p0.resize(self.atoms.len().max(scratch.p0.len()), (0.0, 0.0));
-        for (i, atom) in self.atoms.iter().enumerate().filter(|(i, _)| all || self.lambda[*i] > 0.0) {
-            let p = &mut scratch.p[i];
-            p.clear();
-            p.resize(n, 0.0);
-            let (mut constant, mut size) = (0.0, 0.0);
-            for (j, a) in &atom.a {
-                let bias = f64::from(layer.b[*j]);
-                constant += a * bias;
-                size += (a * bias).abs();
-                for ((p, w), (m, r)) in p.iter_mut().zip(&layer.w[j * n..(j + 1) * n]).zip(v.m.iter().zip(&v.r)) {
-                    let through = a * f64::from(*w);
-                    *p += through;
-                    size += through.abs() * f64::from(m.abs() + r);
-                }
-            }
-            scratch.p0[i] = (constant, size);
-        }
+    /// A cell with the first atom that speaks of outputs as its only one in use.
+    pub fn new(rule: usize, region: usize, atoms: Vec<Term>, rho: Vec<f64>) -> Self {
+        let first = atoms.iter().position(|a| a.free).unwrap_or(0);
+        let mut cell = Self { rule, region, atoms, rho, visits: 0, lambda: Vec::new(), sum: Term::default(), reach: 0.0 };
+        cell.use_only(first);
+        cell
     }
 
-    /// The excess for multipliers `lambda`; the atoms must have been read.
-    pub fn slack(&self, lambda: &[f64], v: &Boxed, margin: Margin, scratch: &mut Scratch) -> Slack {
+    /// Its multipliers.
+    pub fn lambda(&self) -> &[f64] {
+        &self.lambda
+    }
+
+    /// Whether there is a choice of multipliers.
+    pub fn has_choice(&self) -> bool {
+        self.atoms.iter().filter(|a| a.free).count() > 1
+    }
+
+    /// Takes these multipliers.
+    pub fn weigh(&mut self, lambda: &[f64]) {
+        self.lambda.clear();
+        self.lambda.extend_from_slice(lambda);
+        let mut sum = Term { free: true, ..Term::default() };
+        self.atoms.iter().zip(lambda).filter(|(_, l)| **l > 0.0).for_each(|(atom, l)| sum.add(*l, atom));
+        let reach = |(atom, l): (&Term, &f64)| l * atom.a.iter().map(|(_, a)| a.abs()).sum::<f64>();
+        self.reach = self.atoms.iter().zip(lambda).map(reach).sum();
+        self.sum = sum;
+    }
+
+    /// Takes one atom alone.
+    pub fn use_only(&mut self, atom: usize) {
+        let alone: Vec<f64> = (0..self.atoms.len()).map(|k| f64::from(u8::from(k == atom))).collect();
+        self.weigh(&alone);
+    }
+
+    /// Brings the outputs' coefficients in the weighted sum through W and b into the scratch.
+    pub fn read(&self, layer: &Layer, v: &Boxed, scratch: &mut Scratch) {
+        let n = v.m.len();
+        scratch.y.clear();
+        scratch.y.resize(n, 0.0);
+        scratch.sizes.clear();
+        scratch.sizes.resize(n, 0.0);
+        scratch.bias = (0.0, 0.0);
+        vector(
+            #[inline(always)]
+            || {
+                for (j, a) in &self.sum.a {
+                    let bias = a * f64::from(layer.b[*j]);
+                    scratch.bias = (scratch.bias.0 + bias, scratch.bias.1 + bias.abs());
+                    let rows = layer.w[j * n..(j + 1) * n].iter().zip(scratch.y.iter_mut().zip(&mut scratch.sizes));
+                    for (w, (y, size)) in rows {
+                        let through = a * f64::from(*w);
+                        *y += through;
+                        *size += through.abs();
+                    }
+                }
+                scratch.size = sum_up(n, |i| scratch.sizes[i] * f64::from(v.m[i].abs() + v.r[i]));
+            },
+        );
+    }
+
+    /// The excess; the layer must have been read.
+    pub fn slack(&self, v: &Boxed, margin: Margin, scratch: &Scratch) -> Slack {
         let mut worst = Slack { excess: f64::NEG_INFINITY, rho: 1.0, margin: 0.0 };
         for &rho in &self.rho {
-            let (constant, size) = self.combine(lambda, rho, v, scratch);
-            let most: f64 =
-                scratch.q.iter().zip(v.m.iter().zip(&v.r)).map(|(q, (m, r))| q * f64::from(*m) + q.abs() * f64::from(*r)).sum();
-            let margin = margin.relative * size + margin.absolute * self.reach(lambda, rho) + 1e-30;
-            let excess = most + constant + margin;
+            let term = |i: usize, q: f64| q * f64::from(v.m[i]) + q.abs() * f64::from(v.r[i]);
+            let mut most = vector(
+                #[inline(always)]
+                || sum_up(v.m.len(), |i| term(i, rho * scratch.y[i])),
+            );
+            // Few features have coefficients of their own.
+            most +=
+                self.sum.c.iter().map(|(k, c)| term(*k, rho * scratch.y[*k] + c) - term(*k, rho * scratch.y[*k])).sum::<f64>();
+            let margin = self.margin(rho, v, margin, scratch);
+            let excess = most + self.constant(rho, scratch) + margin;
             if excess > worst.excess || excess.is_nan() {
                 worst = Slack { excess, rho, margin };
             }
@@ -121,95 +190,82 @@ impl Cell {
         worst
     }
 
-    /// By how much the weighted sum can change if every output changes by one.
-    fn reach(&self, lambda: &[f64], rho: f64) -> f64 {
-        let atom = |(atom, l): (&Term, &f64)| l * rho * atom.a.iter().map(|(_, a)| a.abs()).sum::<f64>();
-        self.atoms.iter().zip(lambda).map(atom).sum()
+    fn constant(&self, rho: f64, scratch: &Scratch) -> f64 {
+        rho * (scratch.bias.0 + self.sum.gate) + self.sum.d
     }
 
-    /// q and the constant of the weighted sum, and the size of what was summed.
-    fn combine(&self, lambda: &[f64], rho: f64, v: &Boxed, scratch: &mut Scratch) -> (f64, f64) {
+    /// What the rounding of the last layer and of this computation may cost. A sum of constants does not round.
+    pub(super) fn margin(&self, rho: f64, v: &Boxed, margin: Margin, scratch: &Scratch) -> f64 {
+        let features: f64 = self.sum.c.iter().map(|(k, c)| c.abs() * f64::from(v.m[*k].abs() + v.r[*k])).sum();
+        let constants = rho * scratch.bias.1 + self.sum.d.abs() + (rho * self.sum.gate).abs();
+        let constant = scratch.size == 0.0 && features == 0.0 && self.rho.len() == 1 && self.sum.gate == 0.0;
+        let rounding = if constant {
+            CONSTANT.min(margin.relative) * constants
+        } else {
+            margin.relative * (rho * scratch.size + features + constants)
+        };
+        rounding + margin.absolute * rho * self.reach + 1e-30
+    }
+
+    /// The coefficients of v in the weighted sum; the layer must have been read.
+    fn coefficients<'s>(&self, rho: f64, scratch: &'s mut Scratch) -> &'s [f64] {
         scratch.q.clear();
-        scratch.q.resize(v.m.len(), 0.0);
-        let (mut constant, mut size) = (0.0, 0.0);
-        for (i, (atom, l)) in self.atoms.iter().zip(lambda).enumerate().filter(|(_, (_, l))| **l > 0.0) {
-            for (q, p) in scratch.q.iter_mut().zip(&scratch.p[i]) {
-                *q += l * rho * p;
-            }
-            for (k, c) in &atom.c {
-                scratch.q[*k] += l * c;
-                size += (l * c).abs() * f64::from(v.m[*k].abs() + v.r[*k]);
-            }
-            let (p0, p_size) = scratch.p0[i];
-            constant += l * (rho * p0 + atom.d + rho * atom.gate);
-            size += l * (rho * p_size + atom.d.abs() + (rho * atom.gate).abs());
-        }
-        (constant, size)
+        scratch.q.extend(scratch.y.iter().map(|y| rho * y));
+        self.sum.c.iter().for_each(|(k, c)| scratch.q[*k] += c);
+        &scratch.q
     }
 
-    /// The excess with the hidden units tied to the input: at `slack.rho` of each value of the gate, the form at the point that
-    /// `relate` gives for its coefficients. Leaves the worst one's coefficients and point in the scratch.
+    /// On which side of each box the weighted sum is largest: -1, 0 or 1.
+    pub(super) fn sides(&self, rho: f64, scratch: &mut Scratch, sides: &mut Vec<f64>) {
+        let side = |q: &f64| if *q == 0.0 { 0.0 } else { q.signum() };
+        sides.clear();
+        sides.extend(self.coefficients(rho, scratch).iter().map(side));
+    }
+
+    /// The weighted sum at a point, without a margin.
+    pub(super) fn value(&self, rho: f64, point: &[f64], scratch: &Scratch) -> f64 {
+        let outputs = sum_up(point.len(), |i| scratch.y[i] * point[i]);
+        rho * outputs + self.sum.c.iter().map(|(k, c)| c * point[*k]).sum::<f64>() + self.constant(rho, scratch)
+    }
+
+    /// The excess with the hidden units tied to the input: for each value of the gate the form at the point that `relate` gives for
+    /// its coefficients, with what float32 may add there, or over the box if that is smaller. Leaves the worst one's point.
     pub fn related(
         &self,
-        v: &Boxed,
+        (v, errors): (&Boxed, &[f32]),
         margin: Margin,
         relate: &mut impl FnMut(&[f64], &mut Vec<f64>),
         scratch: &mut Scratch,
+        worst_point: &mut Vec<f64>,
     ) -> Slack {
         let mut worst = Slack { excess: f64::NEG_INFINITY, rho: 1.0, margin: 0.0 };
         let mut point = Vec::new();
         for &rho in &self.rho {
-            let (constant, size) = self.combine(&self.lambda, rho, v, scratch);
-            relate(&scratch.q, &mut point);
-            let most: f64 = scratch.q.iter().zip(&point).map(|(q, p)| q * p).sum();
-            let margin = margin.relative * size + margin.absolute * self.reach(&self.lambda, rho) + 1e-30;
-            let excess = most + constant + margin;
+            let q = self.coefficients(rho, scratch);
+            relate(q, &mut point);
+            let corner = |i: usize| f64::from(v.m[i]) + if q[i] == 0.0 { 0.0 } else { q[i].signum() * f64::from(v.r[i]) };
+            let mut added = sum_up(q.len(), |i| q[i].abs() * f64::from(errors[i]));
+            if sum_up(q.len(), |i| q[i] * corner(i)) < sum_up(q.len(), |i| q[i] * point[i]) + added {
+                point.clear();
+                point.extend((0..q.len()).map(corner));
+                added = 0.0;
+            }
+            let margin = self.margin(rho, v, margin, scratch) + added;
+            let excess = self.value(rho, &point, scratch) + margin;
             if excess > worst.excess || excess.is_nan() {
                 worst = Slack { excess, rho, margin };
-                std::mem::swap(&mut scratch.corner, &mut point);
+                std::mem::swap(worst_point, &mut point);
             }
         }
         worst
     }
 
-    /// Moves W and b so that the weighted sum falls below zero at its present maximiser v, with the least change of the
-    /// predictions that `metric` measures; false if it can't. Where another v is the maximiser then, the next sweep finds it.
-    pub fn cut(&self, slack: Slack, layer: &mut Layer, v: &Boxed, metric: &Metric, scratch: &mut Scratch) -> bool {
-        self.combine(&self.lambda, slack.rho, v, scratch);
-        let corner = |(q, (m, r)): (&f64, (&f32, &f32))| f64::from(*m) + if *q == 0.0 { 0.0 } else { q.signum() * f64::from(*r) };
-        scratch.corner.clear();
-        scratch.corner.extend(scratch.q.iter().zip(v.m.iter().zip(&v.r)).map(corner));
-        self.cut_at_corner(slack, layer, metric, scratch)
-    }
-
-    /// The same at the maximiser that the scratch holds.
-    pub fn cut_at_corner(&self, slack: Slack, layer: &mut Layer, metric: &Metric, scratch: &mut Scratch) -> bool {
-        let norm = self.alpha(slack.rho, layer.b.len(), scratch);
-        if norm <= 0.0 || !norm.is_finite() {
-            return false;
-        }
-        let bias = metric.apply(&scratch.corner, &mut scratch.moved);
-        let gain = bias + scratch.corner.iter().zip(&scratch.moved).map(|(v, d)| v * d).sum::<f64>();
-        // Half a margin further, so that rounding W to float32 does not undo it.
-        let t = (slack.excess + 0.5 * slack.margin) / gain;
-        if !(t.is_finite() && t > 0.0) {
-            return false;
-        }
-        scratch.moved.iter_mut().for_each(|d| *d *= -t);
-        move_layer(layer, &scratch.alpha, norm, &scratch.moved, -t * bias);
-        true
-    }
-
-    /// The weights of the outputs in the weighted sum, into the scratch; their squared norm.
-    fn alpha(&self, rho: f64, outputs: usize, scratch: &mut Scratch) -> f64 {
-        scratch.alpha.clear();
-        scratch.alpha.resize(outputs, 0.0);
-        for (atom, l) in self.atoms.iter().zip(&self.lambda) {
-            for (j, a) in &atom.a {
-                scratch.alpha[*j] += l * rho * a;
-            }
-        }
-        scratch.alpha.iter().map(|a| a * a).sum()
+    /// The weights of the outputs in the weighted sum; their squared norm.
+    pub(super) fn alpha(&self, rho: f64, outputs: usize, alpha: &mut Vec<f64>) -> f64 {
+        alpha.clear();
+        alpha.resize(outputs, 0.0);
+        self.sum.a.iter().for_each(|(j, a)| alpha[*j] = rho * a);
+        self.sum.a.iter().map(|(_, a)| (rho * a).powi(2)).sum()
     }
 
     /// Moves W and b as little as possible so that the excess at `slack.rho` becomes at most 0; false if it can't.
@@ -218,31 +274,52 @@ impl Cell {
     /// and dbeta is alpha dg' / |alpha|^2. The nearest (g, beta) solves a scalar equation: for a step mu the coefficients q
     /// become soft(q - mu m, mu r), and the excess falls with mu.
     pub fn project(&self, slack: Slack, layer: &mut Layer, v: &Boxed, scratch: &mut Scratch) -> bool {
-        let (constant, _) = self.combine(&self.lambda, slack.rho, v, scratch);
-        let norm = self.alpha(slack.rho, layer.b.len(), scratch);
-        if norm <= 0.0 || !norm.is_finite() {
-            return false;
+        let constant = self.constant(slack.rho, scratch);
+        let mut alpha = std::mem::take(&mut scratch.alpha);
+        let norm = self.alpha(slack.rho, layer.b.len(), &mut alpha);
+        let q = self.coefficients(slack.rho, scratch);
+        let mu = if norm > 0.0 && norm.is_finite() { root(q, v, constant + 1.5 * slack.margin) } else { None };
+        if let Some(mu) = mu {
+            let step = |(q, (m, r)): (&f64, (&f32, &f32))| step(*q, f64::from(*m), f64::from(*r), mu) - q;
+            let moved: Vec<f64> = q.iter().zip(v.m.iter().zip(&v.r)).map(step).collect();
+            alpha.iter_mut().for_each(|a| *a /= norm);
+            move_layer(layer, &alpha, &moved, -mu);
+            scratch.moved = moved;
         }
-        let Some(mu) = root(&scratch.q, v, constant + 1.5 * slack.margin) else { return false };
-        scratch.moved.clear();
-        scratch
-            .moved
-            .extend(scratch.q.iter().zip(v.m.iter().zip(&v.r)).map(|(q, (m, r))| step(*q, f64::from(*m), f64::from(*r), mu) - q));
-        move_layer(layer, &scratch.alpha, norm, &scratch.moved, -mu);
-        true
+        scratch.alpha = alpha;
+        mu.is_some()
     }
 }
 
-/// The smallest change of W and b that moves W'alpha by `moved` and alpha.b by `bias`.
-fn move_layer(layer: &mut Layer, alpha: &[f64], norm: f64, moved: &[f64], bias: f64) {
+/// Adds `alpha [moved; bias]'` to W and b.
+pub(super) fn move_layer(layer: &mut Layer, alpha: &[f64], moved: &[f64], bias: f64) {
     let n = moved.len();
-    for (j, alpha) in alpha.iter().enumerate().filter(|(_, a)| **a != 0.0) {
-        let factor = alpha / norm;
-        layer.b[j] = (f64::from(layer.b[j]) + factor * bias) as f32;
-        for (w, moved) in layer.w[j * n..(j + 1) * n].iter_mut().zip(moved) {
-            *w = (f64::from(*w) + factor * moved) as f32;
+    vector(
+        #[inline(always)]
+        || {
+            for (j, alpha) in alpha.iter().enumerate().filter(|(_, a)| **a != 0.0) {
+                layer.b[j] = (f64::from(layer.b[j]) + alpha * bias) as f32;
+                for (w, moved) in layer.w[j * n..(j + 1) * n].iter_mut().zip(moved) {
+                    *w = (f64::from(*w) + alpha * moved) as f32;
+                }
+            }
+        },
+    );
+}
+
+/// A sum in several lanes, which a single one would serialise.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled with the caller's vector instructions")]
+pub(super) fn sum_up(n: usize, term: impl Fn(usize) -> f64) -> f64 {
+    const LANES: usize = 8;
+    let mut lanes = [0.0; LANES];
+    let whole = n - n % LANES;
+    for at in (0..whole).step_by(LANES) {
+        for (l, lane) in lanes.iter_mut().enumerate() {
+            *lane += term(at + l);
         }
     }
+    lanes.iter().sum::<f64>() + (whole..n).map(term).sum::<f64>()
 }
 
 /// The coefficient after a step of length mu: soft(q - mu m, mu r).

@@ -1,82 +1,188 @@
 //! Multipliers for a given last layer: the weights of a cell's atoms that push the largest value of their sum furthest down.
 //!
-//! That value is convex in the multipliers, so along the line between any two of them a golden-section search finds its minimum;
-//! sweeps over all pairs go on while they help.
+//! For given multipliers that value is taken at a corner of the box (and an end of the gate); at this corner each atom has a value,
+//! and their mixture bounds the sum from below for all other multipliers. So corners are the rows of a game (`game`), and Kelley's
+//! method adds the corner of its best mixture until it is there already: an exact linear program, finite as corners are.
 
-use super::cell::{Cell, Margin, Scratch, Slack};
+use super::cell::{Cell, Layer, Margin, Scratch, Slack, sum_up};
+use super::game::Game;
 use crate::bounds::Boxed;
 
-const GOLDEN: f64 = 0.618_033_988_749_894_9;
-const SWEEPS: usize = 6;
+/// Corners to look at, at most.
+const CORNERS: usize = 100;
 
-/// Improves `cell.lambda` until the cell is empty or no pair helps; the atoms must have been read.
-pub fn improve(cell: &mut Cell, v: &Boxed, margin: Margin, scratch: &mut Scratch) -> Slack {
-    let mut lambda = cell.lambda.clone();
-    let mut best = cell.slack(&lambda, v, margin, scratch);
-    let free: Vec<usize> = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free).collect();
-    // Each atom alone first: often one of them does it.
-    for &i in &free {
-        let alone: Vec<f64> = (0..cell.atoms.len()).map(|k| f64::from(u8::from(k == i))).collect();
-        let slack = cell.slack(&alone, v, margin, scratch);
-        if slack.excess < best.excess {
-            (lambda, best) = (alone, slack);
-        }
+/// The free atoms of a cell, brought through W and b.
+struct Atoms<'a> {
+    cell: &'a Cell,
+    v: &'a Boxed,
+    margin: Margin,
+    free: Vec<usize>,
+    /// For each free atom its coefficients of v through W, its constant through b, and the size of all that is summed.
+    p: Vec<Vec<f64>>,
+    p0: Vec<(f64, f64)>,
+}
+
+/// Gives a cell its best multipliers, up to a share `within` of their excess, or keeps those that it has if they are no worse;
+/// returns the excess.
+pub fn improve(cell: &mut Cell, layer: &Layer, v: &Boxed, margin: Margin, within: f64, scratch: &mut Scratch) -> Slack {
+    cell.read(layer, v, scratch);
+    let before = cell.slack(v, margin, scratch);
+    let present = cell.lambda().to_vec();
+    let Some(lambda) = best(cell, layer, v, margin, within) else { return before };
+    cell.weigh(&lambda);
+    cell.read(layer, v, scratch);
+    let after = cell.slack(v, margin, scratch);
+    if after.excess < before.excess {
+        return after;
     }
-    for _ in 0..SWEEPS {
-        let before = best.excess;
-        for &i in &free {
-            for &k in free.iter().filter(|k| **k > i) {
-                if best.excess <= 0.0 {
-                    cell.lambda = lambda;
-                    return best;
-                }
-                let total = lambda[i] + lambda[k];
-                if let Some(found) = along(cell, &lambda, (i, k), total.max(1e-3), v, margin, scratch)
-                    && found.1.excess < best.excess
-                {
-                    (lambda, best) = found;
-                }
-            }
+    cell.weigh(&present);
+    cell.read(layer, v, scratch);
+    before
+}
+
+/// The multipliers with the smallest excess; `None` if numbers fail.
+pub(super) fn best(cell: &Cell, layer: &Layer, v: &Boxed, margin: Margin, within: f64) -> Option<Vec<f64>> {
+    let atoms = Atoms::new(cell, layer, v, margin);
+    let count = atoms.free.len();
+    let shift = (0..count).map(|k| atoms.largest(k)).fold(0.0, f64::max);
+    let mut game = Game::new(count, shift);
+    let (mut row, mut corner, mut q) = (Vec::new(), Vec::new(), Vec::new());
+    let mut found = (f64::INFINITY, Vec::new());
+    // Each atom alone first: often one of them does it.
+    for k in 0..CORNERS.max(2 * count) {
+        let (mixture, bound) = match k {
+            k if k < count => ((0..count).map(|i| f64::from(u8::from(i == k))).collect(), f64::NEG_INFINITY),
+            _ => game.mixture(),
+        };
+        let excess = atoms.row(&mixture, &mut q, &mut corner, &mut row);
+        if excess < found.0 {
+            found = (excess, mixture);
         }
-        if best.excess >= before - 1e-9 * before.abs() {
+        let near = 1e-9 * shift + within * found.0.abs();
+        if !excess.is_finite() || found.0 <= bound + near || !game.add(&row) {
             break;
         }
     }
-    cell.lambda = lambda;
-    best
+    let mut lambda = vec![0.0; cell.atoms.len()];
+    let (excess, mixture) = found;
+    atoms.free.iter().zip(&mixture).for_each(|(i, l)| lambda[*i] = if *l < 1e-9 { 0.0 } else { *l });
+    let sum: f64 = lambda.iter().sum();
+    lambda.iter_mut().for_each(|l| *l /= sum);
+    (excess.is_finite() && sum > 0.0).then_some(lambda)
 }
 
-/// The best share of `total` between two atoms.
-fn along(
-    cell: &Cell,
-    lambda: &[f64],
-    (i, k): (usize, usize),
-    total: f64,
-    v: &Boxed,
-    margin: Margin,
-    scratch: &mut Scratch,
-) -> Option<(Vec<f64>, Slack)> {
-    let at = |share: f64| {
-        let mut trial = lambda.to_vec();
-        (trial[i], trial[k]) = (share * total, (1.0 - share) * total);
-        trial
-    };
-    let mut excess = |share: f64| cell.slack(&at(share), v, margin, scratch).excess;
-    let (mut lo, mut hi) = (0.0, 1.0);
-    let (mut a, mut b) = (hi - GOLDEN * (hi - lo), lo + GOLDEN * (hi - lo));
-    let (mut fa, mut fb) = (excess(a), excess(b));
-    for _ in 0..30 {
-        if fa < fb {
-            (hi, b, fb) = (b, a, fa);
-            a = hi - GOLDEN * (hi - lo);
-            fa = excess(a);
-        } else {
-            (lo, a, fa) = (a, b, fb);
-            b = lo + GOLDEN * (hi - lo);
-            fb = excess(b);
+impl<'a> Atoms<'a> {
+    fn new(cell: &'a Cell, layer: &Layer, v: &'a Boxed, margin: Margin) -> Self {
+        let n = v.m.len();
+        let free: Vec<usize> = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free).collect();
+        let (mut p, mut p0) = (Vec::new(), Vec::new());
+        for atom in free.iter().map(|i| &cell.atoms[*i]) {
+            let (mut through, mut constant, mut size) = (vec![0.0; n], 0.0, 0.0);
+            for (j, a) in &atom.a {
+                let bias = a * f64::from(layer.b[*j]);
+                constant += bias;
+                size += bias.abs();
+                for (i, w) in layer.w[j * n..(j + 1) * n].iter().enumerate() {
+                    through[i] += a * f64::from(*w);
+                    size += (a * f64::from(*w)).abs() * f64::from(v.m[i].abs() + v.r[i]);
+                }
+            }
+            p.push(through);
+            p0.push((constant, size));
+        }
+        Self { cell, v, margin, free, p, p0 }
+    }
+
+    /// The largest absolute value of one atom.
+    fn largest(&self, k: usize) -> f64 {
+        let atom = &self.cell.atoms[self.free[k]];
+        let features: f64 = atom.c.iter().map(|(i, c)| c.abs() * f64::from(self.v.m[*i].abs() + self.v.r[*i])).sum();
+        let at = |rho: &f64| rho.abs() * (self.p0[k].1 + atom.gate.abs()) + self.margin(k, *rho);
+        features + atom.d.abs() + self.cell.rho.iter().map(at).fold(0.0, f64::max)
+    }
+
+    fn margin(&self, k: usize, rho: f64) -> f64 {
+        let atom = &self.cell.atoms[self.free[k]];
+        let features: f64 = atom.c.iter().map(|(i, c)| c.abs() * f64::from(self.v.m[*i].abs() + self.v.r[*i])).sum();
+        let size = rho * self.p0[k].1 + features + atom.d.abs() + (rho * atom.gate).abs();
+        self.margin.relative * size + self.margin.absolute * rho * atom.a.iter().map(|(_, a)| a.abs()).sum::<f64>()
+    }
+
+    /// The largest value of a mixture, and the values of all atoms where it is taken.
+    fn row(&self, mixture: &[f64], q: &mut Vec<f64>, corner: &mut Vec<f64>, row: &mut Vec<f64>) -> f64 {
+        let v = self.v;
+        let mut worst = f64::NEG_INFINITY;
+        for &rho in &self.cell.rho {
+            q.clear();
+            q.resize(v.m.len(), 0.0);
+            for (k, l) in mixture.iter().enumerate().filter(|(_, l)| **l > 0.0) {
+                q.iter_mut().zip(&self.p[k]).for_each(|(q, p)| *q += l * rho * p);
+                self.cell.atoms[self.free[k]].c.iter().for_each(|(i, c)| q[*i] += l * c);
+            }
+            let end =
+                |(q, (m, r)): (&f64, (&f32, &f32))| f64::from(*m) + if *q == 0.0 { 0.0 } else { q.signum() * f64::from(*r) };
+            corner.clear();
+            corner.extend(q.iter().zip(v.m.iter().zip(&v.r)).map(end));
+            let value = |k: usize| {
+                let atom = &self.cell.atoms[self.free[k]];
+                let features: f64 = atom.c.iter().map(|(i, c)| c * corner[*i]).sum();
+                let outputs = sum_up(corner.len(), |i| self.p[k][i] * corner[i]) + self.p0[k].0;
+                rho * (outputs + atom.gate) + features + atom.d + self.margin(k, rho)
+            };
+            let most = mixture.iter().enumerate().filter(|(_, l)| **l > 0.0).map(|(k, l)| l * value(k)).sum();
+            if most > worst || f64::is_nan(most) {
+                worst = most;
+                row.clear();
+                row.extend((0..self.free.len()).map(value));
+            }
+        }
+        worst
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::cell::Term;
+    use super::*;
+
+    proptest! {
+        /// Against all multipliers of three atoms on a grid, at random layers and boxes.
+        #[test]
+        fn no_multipliers_on_a_grid_are_better(
+            numbers in prop::collection::vec(-1.0f32..1.0, 12),
+            radii in prop::collection::vec(0.0f32..1.0, 4),
+            constants in prop::collection::vec(-1.0f64..1.0, 3),
+            gate in prop::option::of((0.0f64..1.0, 1.0f64..3.0)),
+        ) {
+            let (mut w, mut b) = (numbers[..8].to_vec(), numbers[8..10].to_vec());
+            let layer = Layer { w: &mut w, b: &mut b };
+            let v = Boxed { m: numbers[2..6].to_vec(), r: radii };
+            let term = |a: &[(usize, f64)], c: &[(usize, f64)], d: f64| Term { a: a.into(), c: c.into(), d, free: true, gate: 0.0 };
+            let atoms = vec![
+                term(&[(0, 1.0)], &[], constants[0]),
+                term(&[(1, 1.0)], &[(3, 0.5)], constants[1]),
+                Term { gate: 0.3, ..term(&[(0, -1.0), (1, -1.0)], &[], constants[2]) },
+            ];
+            let cell = Cell::new(0, 0, atoms, gate.map_or(vec![1.0], |(lo, hi)| vec![lo, hi]));
+            let margin = Margin { relative: 1e-6, absolute: 0.01 };
+            let mut scratch = Scratch::default();
+            let mut excess = |lambda: &[f64]| {
+                let mut cell = cell.clone();
+                cell.weigh(lambda);
+                cell.read(&layer, &v, &mut scratch);
+                cell.slack(&v, margin, &scratch).excess
+            };
+            let found = best(&cell, &layer, &v, margin, 0.0).unwrap();
+            let reached = excess(&found);
+            for i in 0..=50 {
+                for k in 0..=50 - i {
+                    let grid = [f64::from(i) / 50.0, f64::from(k) / 50.0, f64::from(50 - i - k) / 50.0];
+                    // Margins of mixtures are a little smaller than mixtures of margins.
+                    prop_assert!(excess(&grid) >= reached - 2e-5, "{grid:?} gives {}, {found:?} {reached}", excess(&grid));
+                }
+            }
         }
     }
-    let trial = at(f64::midpoint(lo, hi));
-    let slack = cell.slack(&trial, v, margin, scratch);
-    slack.excess.is_finite().then_some((trial, slack))
 }

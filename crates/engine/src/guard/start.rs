@@ -3,37 +3,73 @@
 //! With independent boxes for the hidden units nothing is lost: if some last layer satisfies K', so does the one that has the
 //! middle of the hidden boxes in its bias and no weights on them. So rules that can't be met are known before training.
 
+use deepsade_check::Bounds as BoundsKind;
 use deepsade_spec::{Domain, Formula, Rational, Var, normalize::var_range};
 
 use super::build::Frame;
-use super::cell::Margin;
-use super::{Guard, Safe, empty_cell};
+use super::cell::{Cell, Margin};
+use super::nearest::Found;
+use super::{Guard, Safe, Try, empty_cell};
 use crate::explain::eliminate::Point;
 use crate::explain::satisfy::{Satisfiable, satisfy};
 
 /// Distances from the border, in units of the outputs, to try for.
-const SLACKS: [f64; 8] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8];
+const SLACKS: [f64; 9] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0];
 const SWEEPS: usize = 3_000;
+/// Times that cuts are added for one try.
+const CUTS: usize = 200;
 
 /// Finds the safe last layer of a guard, or names a cell that stays in the way.
 pub(super) fn safe(guard: &mut Guard, frame: &Frame) -> Result<(), usize> {
-    let size = guard.inputs * guard.outputs;
     let mut stuck = 0;
     for slack in SLACKS {
-        for start in [Some(vec![0.0; guard.outputs]), guess(guard, frame, slack)].into_iter().flatten() {
-            let mut layer = vec![0.0f32; size];
-            layer.extend(start.iter().map(|v| *v as f32));
-            choose_atoms(guard, &layer[size..]);
-            let margin = Margin { absolute: slack, ..guard.margin };
-            match settle(guard, &mut layer, margin) {
-                Ok(()) => {
-                    let b = layer.split_off(size);
-                    let lambda = guard.cells.iter().map(|c| c.lambda.clone()).collect();
-                    guard.safe = Safe { w: layer, b, lambda };
-                    return Ok(());
-                }
-                Err(cell) => stuck = cell,
+        match first_layer(guard, frame, Margin { absolute: slack, ..guard.margin }) {
+            Ok(mut layer) => {
+                let b = layer.split_off(guard.inputs * guard.outputs);
+                let lambda = guard.cells.iter().map(|c| c.lambda().to_vec()).collect();
+                guard.safe = Safe { w: layer, b, lambda };
+                return Ok(());
             }
+            Err(cell) => stuck = cell,
+        }
+    }
+    Err(stuck)
+}
+
+/// If a last layer exists in exact arithmetic: how much of a margin float32 asks for there.
+pub(super) fn without_rounding(guard: &mut Guard, frame: &Frame) -> Option<f64> {
+    let mut layer = first_layer(guard, frame, Margin { relative: 0.0, absolute: 0.0 }).ok()?;
+    let margin = guard.margin;
+    (0..guard.cells.len()).map(|k| guard.slack(k, &mut layer, margin, BoundsKind::Interval).margin).reduce(f64::max)
+}
+
+/// A last layer for which every cell stays below zero by a margin. Where every cell has one atom, the quadratic program finds it or
+/// shows that there is none; where there is a choice of multipliers, those of several outputs that obey the rules are tried, and
+/// others found on the way.
+fn first_layer(guard: &mut Guard, frame: &Frame, margin: Margin) -> Result<Vec<f32>, usize> {
+    let size = guard.inputs * guard.outputs;
+    let choice = guard.cells.iter().any(Cell::has_choice);
+    let mut stuck = 0;
+    for start in [Some(vec![0.0; guard.outputs]), guess(guard, frame, margin.absolute)].into_iter().flatten() {
+        let mut layer = vec![0.0f32; size];
+        layer.extend(start.iter().map(|v| *v as f32));
+        choose_atoms(guard, &layer[size..]);
+        let given = layer.clone();
+        guard.nearest.clear();
+        match guard.nearest(&mut layer, Try { margin, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 }).0 {
+            Found::Yes => return Ok(layer),
+            Found::Never(cuts) => {
+                stuck = guard.nearest.cells(&cuts).last().copied().unwrap_or(0);
+                if !choice {
+                    return Err(stuck);
+                }
+            }
+            Found::Unknown => {}
+        }
+        layer.copy_from_slice(&given);
+        match settle(guard, &mut layer, margin) {
+            Ok(()) => return Ok(layer),
+            Err(cell) => stuck = cell,
         }
     }
     Err(stuck)
@@ -47,7 +83,7 @@ fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Result<(), us
         let mut writable = Guard::layer(layer, guard.inputs, guard.outputs);
         let mut clean = true;
         for (k, cell) in guard.cells.iter_mut().enumerate() {
-            if !empty_cell(cell, &guard.bounds, margin, None, &mut writable, &mut guard.scratch) {
+            if !empty_cell(cell, &guard.bounds, margin, &mut writable, &mut guard.scratch) {
                 (clean, stuck) = (false, k);
             }
         }
@@ -79,7 +115,7 @@ fn choose_atoms(guard: &mut Guard, b: &[f32]) {
         };
         let free = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free);
         if let Some(chosen) = free.min_by(|i, k| value(&cell.atoms[*i]).total_cmp(&value(&cell.atoms[*k]))) {
-            cell.lambda = (0..cell.atoms.len()).map(|i| f64::from(u8::from(i == chosen))).collect();
+            cell.use_only(chosen);
         }
     }
 }

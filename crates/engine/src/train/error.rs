@@ -21,6 +21,9 @@ pub enum TrainError {
     /// The rules can't be kept.
     #[error(transparent)]
     Guard(#[from] crate::guard::GuardError),
+    /// A solver that can't be used.
+    #[error(transparent)]
+    Solver(#[from] crate::maxsmt::SolverError),
     /// Nothing to learn from.
     #[error("the training data have no row with a weight above 0")]
     NoRows,

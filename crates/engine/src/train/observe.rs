@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::PaperSteps;
+
 /// One pass over the training rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
@@ -24,6 +26,9 @@ pub struct EpochRecord {
     /// Share of its steps after which the last layer was moved to keep the rules; `None` if no rules are enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<f64>,
+    /// With the paper's update: how the last layer was found. `validation_loss` is then the least after any of its batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<PaperSteps>,
 }
 
 impl EpochRecord {

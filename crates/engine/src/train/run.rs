@@ -13,16 +13,20 @@ use sha2::{Digest, Sha256};
 use super::checkpoint::{Keeper, State};
 use super::error::{TrainError, check_data};
 use super::loss::Sum;
+use super::paper::{Batch, Paper};
 use super::standard::Standard;
 use super::{
     CheckpointSettings, EpochRecord, Loss, Objective, Observer, Optimiser, OutputStep, Prepared, Stepper, StopReason,
-    TrainSettings,
+    TrainSettings, Update,
 };
 use crate::data::Dataset;
 use crate::guard::{Guard, Metric, Solved, Units};
 
 /// Rows evaluated at a time, at least.
 const EVALUATION_ROWS: usize = 256;
+
+/// Training rows that stand in for validation rows where there are none, with the paper's update.
+const EVALUATED_WITHOUT_VALIDATION: usize = 1000;
 
 /// How much of a fresh last layer stays when it is brought near the safe one: random weights on hidden units with wide boxes would
 /// have to be paid for by a large offset.
@@ -155,6 +159,7 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 /// assert!(trained.records[999].train_loss < 1e-6);
 /// # Ok::<(), train::TrainError>(())
 /// ```
+#[allow(clippy::too_many_lines, reason = "Algorithm 1 from top to bottom, with both updates")]
 pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainError> {
     let Run { settings, loss, .. } = run;
     settings.check()?;
@@ -185,15 +190,30 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     let mut enforced = Enforced::default();
     if let Some(guard) = &mut guard {
         weigh(guard, &mut stepper, &prepared, 0..rows.min(EVALUATION_ROWS));
-        if run.start == Start::Fresh {
+        if run.start == Start::Fresh && settings.update == Update::Project {
             guard.approach_safe(stepper.parameters_mut(), FRESH_SHARE);
         }
         enforced.add(guard.solve(stepper.parameters_mut()));
     }
-    let mut optimiser = Optimiser::new(settings, stepper.parameters().len());
+    let mut paper = match settings.update {
+        Update::Paper if guard.is_some() => Some(Paper::new(&settings.paper, standard.units(), run.seed)?),
+        _ => None,
+    };
+    // V of the paper; without validation rows, some of the training rows.
+    let eval = paper.as_ref().map(|_| {
+        validation.clone().unwrap_or_else(|| {
+            let some = run.train.select(&(0..rows.min(EVALUATED_WITHOUT_VALIDATION)).collect::<Vec<_>>());
+            stepper.prepare(&some.x, &standard.standardise(&some.y), &some.weight)
+        })
+    });
+    let mut optimiser = Optimiser::new(&settings.descent(guard.is_some()), stepper.parameters().len());
     let mut keeper = Keeper::new(run.checkpoint.as_ref());
     let mut state = keeper.resume(initial_state(&stepper, &optimiser))?;
     restore(&state, &mut stepper, &mut optimiser);
+    if let Some(paper) = &mut paper {
+        paper.least = best(&state.records).map_or(f64::INFINITY, EpochRecord::score);
+        paper.steps.restart = state.records.last().and_then(|record| record.paper).is_some_and(|steps| steps.restart);
+    }
     let mut order = vec![0; rows];
 
     let stop = 'training: loop {
@@ -209,41 +229,77 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         if let Some(guard) = &mut guard {
             weigh(guard, &mut stepper, &prepared, order[..rows.min(EVALUATION_ROWS)].iter().copied());
         }
+        if let Some(paper) = &mut paper {
+            paper.begin_epoch();
+        }
+        let least_before = paper.as_ref().map(|paper| paper.least);
         let mut train_sum = Sum::default();
         let mut done = 0;
         let before = enforced;
-        for batch in order.chunks(batch) {
+        for (index, batch) in order.chunks(batch).enumerate() {
             if observer.stop() {
                 break 'training StopReason::Interrupted;
             }
-            // G = gradient of L at W (line 7).
-            stepper.load(&prepared, batch.iter().copied());
-            let sum = stepper.gradient_of(&mut *objective);
+            let sum = if let (Some(paper), Some(guard), Some(validation)) = (&mut paper, &mut guard, &eval) {
+                // Lines 7 to 32 to the letter.
+                enforced.steps += 1;
+                let searched = paper.steps.line_search;
+                let (stepper, optimiser, data, out) = (&mut stepper, &mut optimiser, &prepared, &mut state.best[..]);
+                let sum = paper.batch(Batch {
+                    stepper,
+                    optimiser,
+                    guard,
+                    data,
+                    rows: batch,
+                    validation,
+                    loss: *loss,
+                    out,
+                    place: (epoch, index),
+                })?;
+                enforced.moved += usize::from(paper.steps.line_search == searched);
+                sum
+            } else {
+                // G = gradient of L at W (line 7).
+                stepper.load(&prepared, batch.iter().copied());
+                let sum = stepper.gradient_of(&mut *objective);
+                // The last layer moves first (lines 8 to 23), then the layers before it (lines 27 to 29).
+                if sum.loss.is_finite() {
+                    optimiser.begin();
+                    stepper.apply(&mut optimiser, stepper.last_range());
+                    stepper.apply(&mut optimiser, stepper.hidden_range());
+                    // K' for the layers as they are now, and the nearest last layer that satisfies it.
+                    if let Some(guard) = &mut guard {
+                        enforced.add(guard.solve(stepper.parameters_mut()));
+                    }
+                }
+                sum
+            };
             if !sum.loss.is_finite() {
                 break 'training StopReason::Diverged { epoch };
-            }
-            // The last layer moves first (lines 8 to 23), then the layers before it (lines 27 to 29).
-            optimiser.begin();
-            stepper.apply(&mut optimiser, stepper.last_range());
-            stepper.apply(&mut optimiser, stepper.hidden_range());
-            // K' for the layers as they are now, and the nearest last layer that satisfies it.
-            if let Some(guard) = &mut guard {
-                enforced.add(guard.solve(stepper.parameters_mut()));
             }
             train_sum += sum;
             done += batch.len();
             observer.progress(done, rows);
         }
         // Remember the best solution found (lines 24 to 26), once an epoch.
-        let validation_loss = validation.as_ref().map(|data| stepper.evaluate_of(&mut *objective, data).mean());
+        let validation_loss = match &paper {
+            // The paper's update has done so after each batch.
+            Some(paper) => paper.least_of_epoch,
+            None => validation.as_ref().map(|data| stepper.evaluate_of(&mut *objective, data).mean()),
+        };
         let margin = guard.as_mut().map(|guard| guard.margin(stepper.parameters_mut()));
         let moved = margin.map(|_| enforced.moved_since(before));
+        let steps = paper.as_ref().map(|paper| paper.steps);
         let train_loss = train_sum.mean();
-        let mut record = EpochRecord { epoch, train_loss, validation_loss, best: false, seconds: 0.0, margin, moved };
+        let mut record =
+            EpochRecord { epoch, train_loss, validation_loss, best: false, seconds: 0.0, margin, moved, paper: steps };
         if !record.score().is_finite() || stepper.parameters().iter().any(|w| !w.is_finite()) {
             break StopReason::Diverged { epoch };
         }
-        record.best = best(&state.records).is_none_or(|best| record.score() < best.score());
+        record.best = match (&paper, least_before) {
+            (Some(paper), Some(before)) => paper.least < before,
+            _ => best(&state.records).is_none_or(|best| record.score() < best.score()),
+        };
         record.seconds = started.elapsed().as_secs_f64();
         save(&mut state, record, &stepper, &optimiser);
         observer.epoch(&record);
@@ -296,7 +352,8 @@ fn save(state: &mut State, record: EpochRecord, stepper: &Stepper, optimiser: &O
     state.parameters.copy_from_slice(stepper.parameters());
     state.first.copy_from_slice(&optimiser.first);
     state.second.copy_from_slice(&optimiser.second);
-    if record.best {
+    // The paper's update has kept its own, before the hidden layers moved.
+    if record.best && record.paper.is_none() {
         state.best.copy_from_slice(stepper.parameters());
     }
     state.records.push(record);

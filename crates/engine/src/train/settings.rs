@@ -6,6 +6,8 @@ use deepsade_net::Activation;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::PaperSettings;
+
 /// The most weights that two neighbouring hidden layers may have between them.
 const MOST_WEIGHTS: usize = 1 << 28;
 
@@ -69,6 +71,8 @@ pub struct TrainSettings {
     pub enforce: Enforce,
     /// Nodes that the decision diagram of the rules may take when they are enforced by decoding. Default 200000; 1 or above.
     pub decode_nodes: usize,
+    /// The paper's update, `[train.paper]`.
+    pub paper: PaperSettings,
 }
 
 /// The optimisers.
@@ -164,6 +168,7 @@ impl Default for TrainSettings {
             regions: 1,
             enforce: Enforce::Auto,
             decode_nodes: 200_000,
+            paper: PaperSettings::default(),
         }
     }
 }
@@ -201,6 +206,15 @@ impl TrainSettings {
         crate::guard::How { bounds: self.bounds.into(), regions: self.regions }
     }
 
+    /// The settings by which gradient descent goes on where rules are enforced: the paper's is plain.
+    pub(super) fn descent(&self, enforced: bool) -> Self {
+        if enforced && self.update == Update::Paper {
+            let learning_rate = self.paper.learning_rate;
+            return Self { optimiser: OptimiserName::Sgd, learning_rate, momentum: 0.0, weight_decay: 0.0, ..self.clone() };
+        }
+        self.clone()
+    }
+
     /// Refuses the first setting outside its range.
     ///
     /// ```
@@ -216,13 +230,16 @@ impl TrainSettings {
         within(decay >= 0.0 && decay.is_finite(), || "train.weight_decay".into(), decay, "0 or above and finite")?;
         within(self.batch >= 1, || "train.batch".into(), self.batch, "1 or above")?;
         within(self.epochs >= 1, || "train.epochs".into(), self.epochs, "1 or above")?;
+        let boxes = self.update != Update::Paper || self.bounds == BoundsName::Interval;
+        within(boxes, || "train.bounds".into(), "relational", "interval where train.update is paper, whose K' is over boxes")?;
+        self.paper.check()?;
         within((1..=256).contains(&self.regions), || "train.regions".into(), self.regions, "from 1 to 256")?;
         within(self.decode_nodes >= 1, || "train.decode_nodes".into(), self.decode_nodes, "1 or above")?;
         within(self.patience != Some(0), || "train.patience".into(), 0, "1 or above; leave it out to never stop early")
     }
 }
 
-fn within(
+pub(super) fn within(
     ok: bool,
     field: impl FnOnce() -> String,
     value: impl std::fmt::Display,

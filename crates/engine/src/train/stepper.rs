@@ -62,6 +62,23 @@ pub struct LastLayer<'a> {
     pub outputs: usize,
 }
 
+/// What the last dense layer reads for the batch that is loaded, and what the network should say.
+#[derive(Debug, Clone, Copy)]
+pub struct Latent<'a> {
+    /// One row z a row of the batch.
+    pub z: &'a [f32],
+    /// One row of targets a row of the batch.
+    pub truth: &'a [f32],
+    /// The weight of each row.
+    pub weight: &'a [f32],
+    /// What the outputs of each row are multiplied by, if a gate follows.
+    pub gate: Option<&'a [f32]>,
+    /// Width of z.
+    pub inputs: usize,
+    /// Width of the targets.
+    pub outputs: usize,
+}
+
 impl Stepper {
     /// Lays out `network` for batches of up to `capacity` rows.
     pub fn new(network: &Network, capacity: usize) -> Result<Self, PlanError> {
@@ -220,6 +237,21 @@ impl Stepper {
             z: z.map_or(&[], |step| &self.values[step.from[0].slot][..self.rows * last.inputs]),
             inputs: last.inputs,
             outputs: last.outputs,
+        }
+    }
+
+    /// The batch as the last dense layer sees it.
+    pub fn latent(&self) -> Latent<'_> {
+        let LastLayer { z, inputs, .. } = self.last_layer();
+        let outputs = self.outputs();
+        let gate = self.plan.steps.last().filter(|step| matches!(step.work, Work::Gate));
+        Latent {
+            z,
+            truth: &self.truth[..self.rows * outputs],
+            weight: &self.weight[..self.rows],
+            gate: gate.map(|step| &self.values[step.from[1].slot][..self.rows]),
+            inputs,
+            outputs,
         }
     }
 

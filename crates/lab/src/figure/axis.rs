@@ -47,6 +47,11 @@ impl Axis {
         Self { label: label.into(), lo: 10f64.powf(lo - air), hi: 10f64.powf(hi + air), log: true, names: Vec::new() }
     }
 
+    /// Whole powers of ten around a logarithmic axis: a tick at each end.
+    pub(crate) fn decades(&self) -> (f64, f64) {
+        (10f64.powf(self.lo.log10().floor()), 10f64.powf(self.hi.log10().ceil()))
+    }
+
     /// One place a name, from 0.
     pub(crate) fn named(label: &str, names: Vec<String>) -> Self {
         Self { label: label.into(), lo: -0.5, hi: names.len().max(1) as f64 - 0.5, log: false, names }

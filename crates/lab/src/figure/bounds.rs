@@ -18,8 +18,7 @@ pub fn bounds_per_layer(layers: &[LayerWidths]) -> Scene {
     let positive = layers.iter().flat_map(|l| l.widths.iter().copied()).filter(|w| *w > 0.0);
     let names = layers.iter().map(|l| l.name.clone()).collect();
     let mut y = Axis::logarithmic("width of the bounds", positive);
-    // Whole powers of ten at both ends: at least one tick each.
-    (y.lo, y.hi) = (10f64.powf(y.lo.log10().floor()), 10f64.powf(y.hi.log10().ceil()));
+    (y.lo, y.hi) = y.decades();
     let frame = Frame { left: 104.0, top: 34.0, width: 590.0, height: 316.0, x: Axis::named("layer", names), y };
     frame.draw(&mut scene);
     let half = (0.28 * frame.width / layers.len().max(1) as f64).min(42.0);

@@ -62,8 +62,7 @@ pub fn training_curves(epochs: &[Epoch], best: Option<usize>) -> Scene {
         if label != "margin" {
             (y.lo, y.hi) = (0.0, 105.0);
         } else if log {
-            // A margin of rounding errors and one of whole units look alike without a decade to either side.
-            (y.lo, y.hi) = (y.lo / 3.0, y.hi * 3.0);
+            (y.lo, y.hi) = y.decades();
         }
         let top = top + main + 66.0 + k as f64 * (small + 66.0);
         let frame = Frame { left: 104.0, top, width: 590.0, height: small, x: x.clone(), y };

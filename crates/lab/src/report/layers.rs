@@ -30,6 +30,12 @@ pub(crate) fn widths(network: &Network, schema: &Schema) -> Option<Vec<LayerWidt
     Some(layers)
 }
 
+/// The network up to its scores, if it then chooses a row of a table by them.
+pub(crate) fn before_choice(network: &Network) -> Network {
+    let kept = network.scores().unwrap_or(network.nodes.len());
+    Network { inputs: network.inputs, nodes: network.nodes[..kept].to_vec() }
+}
+
 /// The shape of a network: names and sizes of its layers.
 pub(crate) struct Shape {
     /// Name and units: the input, each hidden layer, the output.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use deepsade_check::{Accepted, Arithmetic, Verdict};
 use deepsade_engine::recheck;
+use deepsade_spec::sets::Place;
 
 use super::html::{escape, marked, number};
 
@@ -44,7 +45,7 @@ impl Proof {
         if let Proof::Proved(accepted) = self { Some(accepted) } else { None }
     }
 
-    /// Whether the rules are proved for the network as deployed.
+    /// Whether the rules are proved in float32 for what `deepsade predict` answers.
     pub fn proved(&self) -> bool {
         self.accepted().is_some_and(|a| a.arithmetic() == Arithmetic::Float32)
     }
@@ -52,8 +53,17 @@ impl Proof {
     /// In a line.
     pub fn in_words(&self, rules: usize) -> String {
         match self {
-            Proof::Proved(a) if a.arithmetic() == Arithmetic::Float32 => {
-                format!("Proved: {} for every input of the domain, in float32 as deployed", rules_hold(a.rules().len()))
+            Proof::Proved(a) if a.decoded() == Some(Place::Library) => {
+                let holds = rules_hold(a.rules().len());
+                format!("Proved as decoded by this program, not for the graph alone: {holds} for every input of the domain")
+            }
+            Proof::Proved(a) if self.proved() => {
+                let how = if a.decoded().is_some() {
+                    "the graph chooses among outputs that obey them"
+                } else {
+                    "in float32 as deployed"
+                };
+                format!("Proved: {} for every input of the domain, {how}", rules_hold(a.rules().len()))
             }
             Proof::Proved(a) => {
                 format!("Proved for exact real arithmetic only, not for float32: {}", rules_hold(a.rules().len()))
@@ -66,12 +76,17 @@ impl Proof {
     }
 
     /// As a box on top of the page.
-    pub(crate) fn badge(&self, rules: usize) -> String {
+    /// `in_library` says that the program, not the graph, chooses among outputs that obey the rules.
+    pub(crate) fn badge(&self, rules: usize, in_library: bool) -> String {
         let (class, detail) = match self {
-            Proof::Proved(a) if a.arithmetic() == Arithmetic::Float32 => ("good", CHECKED.to_string()),
+            Proof::Proved(a) if a.decoded() == Some(Place::Library) => {
+                ("warn", format!("{CHECKED} The answer of `deepsade predict` obeys the rules; other runtimes give plain scores."))
+            }
+            Proof::Proved(_) if self.proved() => ("good", CHECKED.to_string()),
             Proof::Proved(_) => ("warn", "Rounding in float32 may break a rule by a little.".into()),
             Proof::Rejected { step, reason } => ("bad", format!("At {step}: {reason}. The rules may still hold; nobody knows.")),
             Proof::None if rules == 0 => ("warn", String::new()),
+            Proof::None if in_library => ("warn", IN_LIBRARY.into()),
             Proof::None => ("warn", "The rules were not enforced in training: predictions may break them.".into()),
             Proof::Unchecked(why) => ("bad", why.clone()),
         };
@@ -82,9 +97,12 @@ impl Proof {
         )
     }
 
-    /// Rows of the table of proved rules.
+    /// Rows of the table of proved rules: name, regions, cells and margin; of what is chosen from, the cases.
     pub(crate) fn rows(&self) -> Vec<Vec<String>> {
         let rules = self.accepted().map(Accepted::rules).unwrap_or_default();
+        if self.accepted().is_some_and(|a| a.decoded().is_some()) {
+            return rules.iter().map(|r| vec![r.name.clone(), r.cells.to_string()]).collect();
+        }
         let margin = |m: f64| if m.is_finite() { number(m) } else { "–".into() };
         rules.iter().map(|r| vec![r.name.clone(), r.regions.to_string(), r.cells.to_string(), margin(r.margin)]).collect()
     }
@@ -92,6 +110,9 @@ impl Proof {
 
 const CHECKED: &str = "The exact checker accepted the certificate when this page was made, from the files in the folder. \
                        `deepsade check` repeats it.";
+
+const IN_LIBRARY: &str = "The rules are enforced by `deepsade predict` and the library, which move outputs to the nearest that obey \
+                          them and check each; other runtimes give plain outputs, and there is no certificate.";
 
 fn rules_hold(n: usize) -> String {
     if n == 1 { "1 rule holds".into() } else { format!("{n} rules hold") }

@@ -111,7 +111,8 @@ pub(crate) fn page(run: &RunFolder) -> String {
     let mut html = Html::new();
     let spec = run.spec.as_ref();
     sections::rules(&mut html, spec, &run.proof);
-    explorer::explorer(&mut html, &payload::payload(&run.model, &run.schema, spec, &run.examples));
+    let payload = payload::payload(&run.model, &run.schema, spec, &run.examples);
+    explorer::explorer(&mut html, &payload);
     sections::scores(&mut html, run.summary.as_ref());
     curves(&mut html, run);
     sections::network(&mut html, &run.model, &run.schema);
@@ -120,7 +121,7 @@ pub(crate) fn page(run: &RunFolder) -> String {
     sections::domain(&mut html, &run.schema);
     let task = &run.schema.task;
     let kind = format!("Training run: {}, {} features, {} outputs", task.kind(), run.schema.features.len(), task.outputs());
-    html.finish(&run.name, &kind, &run.proof.badge(spec.map_or(0, |s| s.rules.len())))
+    html.finish(&run.name, &kind, &run.proof.badge(spec.map_or(0, |s| s.rules.len()), payload["decode"] == "library"))
 }
 
 fn curves(html: &mut Html, run: &RunFolder) {

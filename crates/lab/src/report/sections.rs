@@ -2,6 +2,7 @@
 
 use deepsade_engine::explain::{Possible, audit, possible, vacuous};
 use deepsade_net::Model;
+use deepsade_spec::sets::Place;
 use deepsade_spec::{Domain, NormalSpec, Schema, print};
 use serde_json::Value;
 
@@ -38,6 +39,7 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
         };
         let status = match proof.accepted() {
             Some(a) if a.rules().iter().all(|r| r.name != rule.name) => "Not proved.",
+            Some(a) if a.decoded() == Some(Place::Library) => "Proved for every input of the domain, as decoded by this program.",
             Some(_) if proof.proved() => "Proved for every input of the domain.",
             Some(_) => "Proved for every input of the domain in exact real arithmetic, not in float32.",
             None => "Not proved.",
@@ -52,7 +54,8 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
         ));
     }
     let audit = audit(spec);
-    if audit.constant_only {
+    // What is chosen among valid sets is not bound by it.
+    if audit.constant_only && proof.accepted().is_none_or(|a| a.decoded().is_none()) {
         html.paragraph(&audit.words);
     }
 }
@@ -65,11 +68,18 @@ pub(crate) fn proof(html: &mut Html, proof: &Proof, sha256: &str) {
         html.table(&["what", "SHA-256"], &[vec!["model.onnx".into(), sha256.into()]]);
         return;
     };
-    html.table(&["rule", "regions", "cells", "margin"], &proof.rows());
-    html.paragraph(
+    if accepted.decoded().is_some() {
+        html.table(&["rule", "cases"], &proof.rows());
+        html.paragraph(
+            "Cases are the outputs that can be chosen, with the conditions on the input; each was shown to obey the rule.",
+        );
+    } else {
+        html.table(&["rule", "regions", "cells", "margin"], &proof.rows());
+        html.paragraph(
         "Cells are the ways in which a rule could be broken; each was shown to be empty on each region. The margin is the smallest \
          distance to a violation, in the units of the rule.",
-    );
+        );
+    }
     let hashes = [
         vec!["model.onnx".into(), accepted.model_sha256().into()],
         vec!["rules with the domain, in canonical form".into(), accepted.rules_sha256().into()],
@@ -152,7 +162,8 @@ pub(crate) fn domain(html: &mut Html, schema: &Schema) {
 /// Shape, sizes and bounds.
 pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
     html.section("network", "Network");
-    let shape = layers::shape(&model.network);
+    let network = layers::before_choice(&model.network);
+    let shape = layers::shape(&network);
     html.figure(
         &network_shape(&shape.layers, shape.skipped, shape.gated),
         &format!(
@@ -161,11 +172,12 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
             if shape.gated { "; a feature multiplies the outputs" } else { "" }
         ),
     );
-    if let Some(widths) = layers::widths(&model.network, schema) {
+    if let Some(widths) = layers::widths(&network, schema) {
         html.figure(
             &bounds_per_layer(&widths),
             "How far the units of each layer can move over the whole domain, by interval bounds: the rules are proved for all that \
-             these leave possible. Boxes hold the middle half of the units, the line is the median, whiskers reach the extremes.",
+             these leave possible. Boxes hold the middle half of the units, the line is the median, whiskers reach the \
+             extremes; units that never move stand at the lower edge.",
         );
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 
 fn state() -> State {
+    let paper = Some(PaperSteps { line_search: 3, optimal: 4, feasible: 5, infeasible: 6, unknown: 7, restart: true });
     State {
         epoch: 2,
         steps: 17,
@@ -17,6 +18,7 @@ fn state() -> State {
                 seconds: 0.1,
                 margin: None,
                 moved: Some(0.5),
+                paper: None,
             },
             EpochRecord {
                 epoch: 2,
@@ -26,6 +28,7 @@ fn state() -> State {
                 seconds: 0.2,
                 margin: Some(1e-6),
                 moved: None,
+                paper,
             },
         ],
     }
@@ -60,7 +63,7 @@ fn refusals_say_what_is_wrong_and_what_to_do() {
     for (bytes, message) in [
         (&b"id,income\n1,2\n"[..], "run.ckpt is not a checkpoint: start without --resume"),
         (&bytes[..60], "the checkpoint run.ckpt is damaged: start without --resume"),
-        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 1: start without --resume"),
+        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 3: start without --resume"),
         (&other, "the checkpoint run.ckpt is of a run with other settings, data or network: start without --resume"),
     ] {
         assert_eq!(read(bytes).unwrap_err().to_string(), message);

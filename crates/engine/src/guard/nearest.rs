@@ -1,0 +1,334 @@
+//! Cuts and the present last layer enter; the nearest last layer that satisfies them leaves: a quadratic program, in the metric.
+//!
+//! For given multipliers K' says that a cell's weighted sum is below zero at every point v of its box. One v makes a cut: a linear
+//! condition `alpha.(W v + b) + ... <= 0` on W and b with normal `g = alpha [v; 1]'`. The nearest layer is
+//! `W - sum mu_k alpha_k (M^-1 [v_k; 1])'` with mu >= 0, and cuts meet each other only in the products `g_k . M^-1 g_l`: so the
+//! program is solved in mu, by the dual active-set method of Goldfarb and Idnani (Mathematical Programming 27, 1983). It is exact
+//! and finite, and tells when no layer satisfies the cuts, hence K'. Cuts are added where they are broken; those that are active
+//! are kept for the next call, on the same sides of their boxes.
+
+use super::cell::{Layer, move_layer, sum_up};
+use super::metric::Metric;
+use crate::bounds::Boxed;
+use crate::train::vector;
+
+/// Cuts at a time: with more of them, sweeps over cells one by one are the better way.
+const MOST: usize = 96;
+/// Of two normals, the share that must be independent.
+const INDEPENDENT: f64 = 1e-9;
+
+/// Whether there is a layer that satisfies the cuts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    /// There is.
+    Yes,
+    /// There is none: these cuts exclude each other.
+    Never(Vec<usize>),
+    /// Out of budget.
+    Unknown,
+}
+
+/// A condition on the last layer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cut {
+    /// The cell it comes from.
+    pub cell: usize,
+    /// The gate's value.
+    pub rho: f64,
+    /// On which side of each box the point is; empty if it is no corner.
+    pub sides: Vec<f64>,
+    /// The point v.
+    pub point: Vec<f64>,
+    /// Weights of the outputs.
+    pub alpha: Vec<f64>,
+    /// By how much the layer that was given breaks it, half a margin added so that rounding W to float32 does not undo it.
+    pub excess: f64,
+    /// How much of that may be left.
+    pub tolerance: f64,
+    /// `M^-1 [v; 1]`, the last entry apart.
+    moved: Vec<f64>,
+    bias: f64,
+    /// Its multiplier, and the part of it that the layer has.
+    mu: f64,
+    applied: f64,
+}
+
+impl Cut {
+    /// The corner of a box on the cut's sides.
+    pub fn place(&mut self, v: &Boxed) {
+        self.point.clear();
+        self.point.extend(self.sides.iter().zip(v.m.iter().zip(&v.r)).map(|(s, (m, r))| f64::from(*m) + s * f64::from(*r)));
+    }
+
+    /// Whether it weighs the outputs alike: it comes from the same cell, at the same value of the gate.
+    fn same_outputs(&self, other: &Cut) -> bool {
+        self.cell == other.cell && self.rho == other.rho
+    }
+}
+
+/// The cuts of one call, and what the call before has left.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Nearest {
+    cuts: Vec<Cut>,
+    /// How many of them are in use.
+    count: usize,
+    /// `g_k . M^-1 g_l`, MOST numbers a row.
+    gram: Vec<f64>,
+    active: Vec<usize>,
+    /// Of the active cuts' part of `gram`: lower triangle, MOST numbers a row.
+    cholesky: Vec<f64>,
+    direction: Vec<f64>,
+}
+
+impl Nearest {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.count = 0;
+        self.active.clear();
+    }
+
+    /// Begins a call: hands over the cuts that were active in the one before, in exchange for room. Returns how many.
+    pub fn begin(&mut self, kept: &mut Vec<Cut>) -> usize {
+        self.active.retain(|k| !self.cuts[*k].sides.is_empty());
+        // Those of one cell side by side.
+        self.active.sort_unstable_by_key(|k| (self.cuts[*k].cell, *k));
+        if kept.len() < self.active.len() {
+            kept.resize_with(self.active.len(), Cut::default);
+        }
+        for (cut, k) in kept.iter_mut().zip(&self.active) {
+            std::mem::swap(cut, &mut self.cuts[*k]);
+        }
+        self.count = 0;
+        let count = self.active.len();
+        self.active.clear();
+        count
+    }
+
+    /// Multipliers with which the active cuts are at their borders; cuts whose own would be negative leave.
+    fn balance(&mut self) {
+        self.cuts[..self.count].iter_mut().for_each(|cut| cut.mu = 0.0);
+        let mut mu = std::mem::take(&mut self.direction);
+        while !self.active.is_empty() {
+            if !self.factor(0) {
+                self.active.clear();
+                break;
+            }
+            mu.clear();
+            mu.extend(self.active.iter().map(|k| self.cuts[*k].excess));
+            self.back_substitute(&mut mu);
+            if mu.iter().all(|mu| *mu >= 0.0) {
+                self.active.iter().zip(&mu).for_each(|(k, mu)| self.cuts[*k].mu = *mu);
+                break;
+            }
+            let mut signs = mu.iter();
+            self.active.retain(|_| signs.next().is_some_and(|mu| *mu >= 0.0));
+        }
+        self.direction = mu;
+    }
+
+    /// Room for the next cut, to be filled and given to [`commit`](Self::commit); `None` if there are too many.
+    pub fn next(&mut self) -> Option<&mut Cut> {
+        if self.count == MOST {
+            return None;
+        }
+        if self.cuts.len() == self.count {
+            self.cuts.push(Cut::default());
+        }
+        Some(&mut self.cuts[self.count])
+    }
+
+    /// Takes the cut that was filled in, `active` if it is likely to be. Its excess is that of the layer as it is now. A cut that is
+    /// there already gets the new excess.
+    pub fn commit(&mut self, metric: &Metric, active: bool) {
+        let (before, rest) = self.cuts.split_at_mut(self.count);
+        let cut = &mut rest[0];
+        if let Some(same) = before.iter().position(|c| c.same_outputs(cut) && c.point == cut.point) {
+            let applied: f64 = before.iter().enumerate().map(|(l, c)| self.gram[same * MOST + l] * c.applied).sum();
+            before[same].excess = cut.excess + applied;
+            return;
+        }
+        cut.bias = metric.apply(&cut.point, &mut cut.moved);
+        (cut.mu, cut.applied) = (0.0, 0.0);
+        self.gram.resize(MOST * MOST, 0.0);
+        let (cuts, gram, own) = (&mut self.cuts, &mut self.gram, self.count);
+        vector(
+            #[inline(always)]
+            || {
+                let mut before = 0.0;
+                let mut outputs = 0.0;
+                for l in 0..=own {
+                    let (cut, other) = (&cuts[own], &cuts[l]);
+                    if l == 0 || !cuts[l - 1].same_outputs(other) {
+                        outputs = dot(&cut.alpha, &other.alpha);
+                    }
+                    let product = if outputs == 0.0 { 0.0 } else { outputs * (dot(&other.point, &cut.moved) + cut.bias) };
+                    gram[own * MOST + l] = product;
+                    gram[l * MOST + own] = product;
+                    before += product * other.applied;
+                }
+                // Back to the layer that was given.
+                cuts[own].excess += before;
+            },
+        );
+        if active {
+            self.active.push(self.count);
+        }
+        self.count += 1;
+    }
+
+    /// Finds the multipliers of all cuts.
+    pub fn solve(&mut self) -> Found {
+        self.balance();
+        for _ in 0..8 * MOST {
+            let broken = |k: &usize| {
+                let cut = &self.cuts[*k];
+                let left = self.left(*k);
+                (left > cut.tolerance || left.is_nan()).then(|| left / self.gram[k * MOST + k].sqrt())
+            };
+            let open = (0..self.count).filter(|k| !self.active.contains(k));
+            let Some((worst, _)) = open.filter_map(|k| broken(&k).map(|b| (k, b))).max_by(|a, b| a.1.total_cmp(&b.1)) else {
+                return Found::Yes;
+            };
+            match self.activate(worst) {
+                Found::Yes => {}
+                other => return other,
+            }
+        }
+        Found::Unknown
+    }
+
+    /// Moves the layer to where the multipliers say: cuts of one cell together.
+    pub fn apply(&mut self, layer: &mut Layer) {
+        let mut moved = std::mem::take(&mut self.direction);
+        let mut k = 0;
+        while k < self.count {
+            let next = (k + 1..self.count).find(|l| !self.cuts[k].same_outputs(&self.cuts[*l])).unwrap_or(self.count);
+            let mut bias = 0.0;
+            moved.clear();
+            moved.resize(self.cuts[k].moved.len(), 0.0);
+            let group = &mut self.cuts[k..next];
+            let changed = group.iter().any(|c| c.mu != c.applied);
+            for cut in group.iter_mut().filter(|c| c.mu != c.applied) {
+                let change = cut.applied - cut.mu;
+                moved.iter_mut().zip(&cut.moved).for_each(|(sum, m)| *sum += change * m);
+                bias += change * cut.bias;
+                cut.applied = cut.mu;
+            }
+            if changed {
+                move_layer(layer, &group[0].alpha, &moved, bias);
+            }
+            k = next;
+        }
+        self.direction = moved;
+    }
+
+    /// Moves the layer back to the one that was given.
+    pub fn undo(&mut self, layer: &mut Layer) {
+        self.cuts[..self.count].iter_mut().for_each(|cut| cut.mu = 0.0);
+        self.apply(layer);
+        self.clear();
+    }
+
+    /// The cells of some cuts.
+    pub fn cells(&self, cuts: &[usize]) -> Vec<usize> {
+        cuts.iter().map(|k| self.cuts[*k].cell).collect()
+    }
+
+    /// By how much a cut is still broken.
+    fn left(&self, k: usize) -> f64 {
+        self.cuts[k].excess - self.active.iter().map(|l| self.gram[k * MOST + l] * self.cuts[*l].mu).sum::<f64>()
+    }
+
+    /// Brings a broken cut to its border: its multiplier grows, those of the active ones follow; one that would become negative
+    /// leaves. If nothing can leave and nothing moves, the cut's normal is a negative combination of the active ones: no layer
+    /// satisfies them all.
+    fn activate(&mut self, p: usize) -> Found {
+        for _ in 0..4 * MOST {
+            let left = self.left(p) - self.gram[p * MOST + p] * self.cuts[p].mu;
+            let mut direction = std::mem::take(&mut self.direction);
+            direction.clear();
+            direction.extend(self.active.iter().map(|k| self.gram[p * MOST + k]));
+            self.back_substitute(&mut direction);
+            let own = self.gram[p * MOST + p];
+            let free = own - self.active.iter().zip(&direction).map(|(k, d)| self.gram[p * MOST + k] * d).sum::<f64>();
+            let blocking = (0..self.active.len())
+                .filter(|i| direction[*i] > 0.0)
+                .map(|i| (self.cuts[self.active[i]].mu / direction[i], i))
+                .min_by(|a, b| a.0.total_cmp(&b.0));
+            let full = if free > INDEPENDENT * own { left / free } else { f64::INFINITY };
+            if full.is_nan() || own <= 0.0 && left > 0.0 {
+                return Found::Never(vec![p]);
+            }
+            let step = blocking.map_or(full, |(t, _)| t.min(full));
+            if step.is_infinite() {
+                let needed = (0..self.active.len()).filter(|i| direction[*i] < 0.0).map(|i| self.active[i]);
+                return Found::Never(needed.chain([p]).collect());
+            }
+            for (k, d) in self.active.iter().zip(&direction) {
+                self.cuts[*k].mu -= step * d;
+            }
+            self.direction = direction;
+            self.cuts[p].mu += step;
+            if let Some((t, i)) = blocking.filter(|(t, _)| *t <= full) {
+                debug_assert!(t >= 0.0, "active multipliers are not negative");
+                let leaving = self.active.remove(i);
+                self.cuts[leaving].mu = 0.0;
+                if !self.factor(i) {
+                    return Found::Unknown;
+                }
+                continue;
+            }
+            self.active.push(p);
+            return if self.factor_row(self.active.len() - 1) { Found::Yes } else { Found::Unknown };
+        }
+        Found::Unknown
+    }
+
+    /// Cholesky factor of the active cuts' products, from the row of one of them on; false if they are not independent.
+    fn factor(&mut self, from: usize) -> bool {
+        (from..self.active.len()).all(|i| self.factor_row(i))
+    }
+
+    fn factor_row(&mut self, i: usize) -> bool {
+        self.cholesky.resize(MOST * MOST, 0.0);
+        let products = &self.gram[self.active[i] * MOST..][..MOST];
+        let (above, row) = self.cholesky.split_at_mut(i * MOST);
+        for (j, above) in above.chunks_exact(MOST).enumerate() {
+            row[j] = (products[self.active[j]] - short_dot(&row[..j], &above[..j])) / above[j];
+        }
+        let own = products[self.active[i]];
+        let rest = own - short_dot(&row[..i], &row[..i]);
+        row[i] = rest.max(0.0).sqrt();
+        rest > 0.1 * INDEPENDENT * own
+    }
+
+    /// Solves `G x = b` for the active cuts, in place.
+    fn back_substitute(&self, b: &mut [f64]) {
+        let n = b.len();
+        for i in 0..n {
+            let row = &self.cholesky[i * MOST..][..=i];
+            let (known, rest) = b.split_at_mut(i);
+            rest[0] = (rest[0] - short_dot(&row[..i], known)) / row[i];
+        }
+        for i in (0..n).rev() {
+            let row = &self.cholesky[i * MOST..][..=i];
+            b[i] /= row[i];
+            let (rest, known) = b.split_at_mut(i);
+            rest.iter_mut().zip(row).for_each(|(b, l)| *b -= l * known[0]);
+        }
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled with the caller's vector instructions")]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    sum_up(a.len().min(b.len()), |i| a[i] * b[i])
+}
+
+/// The same for the few numbers of the active cuts.
+fn short_dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests;
