@@ -21,6 +21,9 @@ use crate::guard::{Guard, Metric, Solved, Units};
 /// Rows evaluated at a time, at least.
 const EVALUATION_ROWS: usize = 256;
 
+/// Rows that tell what a change of the last layer costs.
+const METRIC_ROWS: usize = 64;
+
 /// How much of a fresh last layer stays when it is brought near the safe one: random weights on hidden units with wide boxes would
 /// have to be paid for by a large offset.
 const FRESH_SHARE: f64 = 0.25;
@@ -170,7 +173,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     };
     let mut enforced = Enforced::default();
     if let Some(guard) = &mut guard {
-        weigh(guard, &mut stepper, &prepared, 0..rows.min(EVALUATION_ROWS));
+        weigh(guard, &mut stepper, &prepared, 0..rows.min(METRIC_ROWS));
         if run.start == Start::Fresh {
             guard.approach_safe(stepper.parameters_mut(), FRESH_SHARE);
         }
@@ -193,7 +196,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         let started = Instant::now();
         shuffle(&mut order, run.seed, epoch);
         if let Some(guard) = &mut guard {
-            weigh(guard, &mut stepper, &prepared, order[..rows.min(EVALUATION_ROWS)].iter().copied());
+            weigh(guard, &mut stepper, &prepared, order[..rows.min(METRIC_ROWS)].iter().copied());
         }
         let mut train_sum = Sum::default();
         let mut done = 0;
