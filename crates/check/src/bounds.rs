@@ -172,6 +172,10 @@ impl Machine<'_> {
             }
             Op::Act(f) => x.iter().map(|x| (self.smooth(*f, x), (Dyadic::default(), Dyadic::default()))).unzip(),
             Op::Gate => x.iter().map(|x| self.product(x, &known.values[node.from[1]][0])).unzip(),
+            Op::Choose(table) => {
+                let ends = |(lo, hi)| Interval { lo: Dyadic::from(lo), hi: Dyadic::from(hi) };
+                copied(&table.column_ranges().map(ends).collect::<Vec<_>>())
+            }
         }
     }
 

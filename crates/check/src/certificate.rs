@@ -71,6 +71,8 @@ pub enum Tree {
         /// What tightens the bound of each cell, list by list; empty where nothing does.
         lines: Vec<Lines>,
     },
+    /// Nothing needs bounds: the output step can only give outputs that obey the rule.
+    Decode,
 }
 
 /// Choices in one cell's linear bound, all of them sound.
@@ -192,6 +194,7 @@ impl Tree {
                 }
                 out.push('}');
             }
+            Self::Decode => out.push_str("\"decode\""),
         }
     }
 
@@ -215,6 +218,9 @@ fn rule(value: Value) -> Result<RuleProof, String> {
 fn tree(mut value: Value, depth: usize) -> Result<Tree, String> {
     if depth > MAX_DEPTH {
         return Err(format!("a tree is deeper than {MAX_DEPTH}"));
+    }
+    if value == Value::Text("decode".into()) {
+        return Ok(Tree::Decode);
     }
     let has = |value: &Value, key| matches!(value, Value::Object(fields) if fields.iter().any(|(k, _)| k == key));
     if has(&value, "bounds") {

@@ -7,10 +7,12 @@ use dashu::integer::IBig;
 use deepsade_net::Model;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
+use deepsade_spec::sets::Place;
 use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Region, RuleText, Schema, Var, compile};
 
 use crate::bounds::{Known, Machine, Sign};
 use crate::certificate::{Arithmetic, Bounds, Certificate, Lines, SLOPES, Tree};
+use crate::decode::Chosen;
 use crate::dyadic::Dyadic;
 use crate::layout::Layout;
 use crate::linear::{Form, GateEnd};
@@ -37,6 +39,7 @@ pub struct Accepted {
     rules_sha256: String,
     arithmetic: Arithmetic,
     rules: Vec<ProvedRule>,
+    decoded: Option<Place>,
     spec: NormalSpec,
 }
 
@@ -73,6 +76,11 @@ impl Accepted {
     /// The rules, in order.
     pub fn rules(&self) -> &[ProvedRule] {
         &self.rules
+    }
+
+    /// Where outputs are chosen, if that is the proof: rules without input features then hold outside the domain, too.
+    pub fn decoded(&self) -> Option<Place> {
+        self.decoded
     }
 
     /// The rules in normal form, with the schema from the model's file.
@@ -137,9 +145,17 @@ fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted
 
     let arithmetic = certificate.arithmetic;
     let machine = Machine { network: &model.network, layout: &layout, arithmetic };
-    // Finite outputs everywhere, also where no rule asks for anything.
-    machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
-    let mut checker = Checker { machine, kept: BTreeMap::new() };
+    let chosen = Chosen::read(&model, &spec).map_err(at("decode"))?;
+    let place = chosen.as_ref().map(Chosen::place);
+    let decoded = place.filter(|_| certificate.rules.iter().all(|r| r.tree == Tree::Decode));
+    // Bounds speak of the scores, not of what the library makes of them.
+    if decoded != place && place == Some(Place::Library) {
+        return Err(at("decode")("the library chooses: each rule must be proved by \"decode\""));
+    } else if decoded.is_none() {
+        // Finite outputs everywhere, also where no rule asks for anything.
+        machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
+    }
+    let mut checker = Checker { machine, chosen, kept: BTreeMap::new() };
     let mut proved = Vec::new();
     for (rule, proof) in spec.rules.iter().zip(&certificate.rules) {
         same("rules", &proof.name, &rule.name)?;
@@ -151,7 +167,7 @@ fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted
         checker.tree(&negation, &proof.tree, &domain, &mut Vec::new(), &place, &mut done)?;
         proved.push(done);
     }
-    Ok(Accepted { model_sha256, rules_sha256, arithmetic, rules: proved, spec })
+    Ok(Accepted { model_sha256, rules_sha256, arithmetic, rules: proved, decoded, spec })
 }
 
 fn same(step: &str, stated: &str, found: &str) -> Result<(), Failure> {
@@ -160,6 +176,7 @@ fn same(step: &str, stated: &str, found: &str) -> Result<(), Failure> {
 
 struct Checker<'n> {
     machine: Machine<'n>,
+    chosen: Option<Chosen>,
     kept: BTreeMap<(Region, Bounds), Known>,
 }
 
@@ -180,6 +197,12 @@ impl Checker<'_> {
                 let [low, high] = region.split(*feature, cut).map_err(|reason| (place.to_string(), reason))?;
                 self.tree(negation, below, &low, signs, &format!("{place}/below"), done)?;
                 self.tree(negation, above, &high, signs, &format!("{place}/above"), done)
+            }
+            Tree::Decode => {
+                done.regions += 1;
+                let cases = self.chosen.as_ref().ok_or_else(|| "the model does not choose its outputs".to_string());
+                let cases = cases.and_then(|c| c.obey(&negation.negated())).map_err(|reason| (place.to_string(), reason));
+                cases.map(|cases| done.cells += cases)
             }
             Tree::Unit { node, unit, below, above } => {
                 for (part, above, side) in [(below, false, "below"), (above, true, "above")] {

@@ -7,6 +7,7 @@
 mod bounds;
 pub mod certificate;
 mod check;
+mod decode;
 mod dyadic;
 mod layout;
 mod linear;

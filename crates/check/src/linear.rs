@@ -126,7 +126,7 @@ impl Machine<'_> {
                 let own = std::mem::take(&mut form.coefficients[0][g.column]);
                 form.constant.add_product(&own, &g.at);
             }
-            Op::Act(_) | Op::Gate => used().for_each(|(i, a)| form.constant += &known.values[k][i].most(a)),
+            Op::Act(_) | Op::Gate | Op::Choose(_) => used().for_each(|(i, a)| form.constant += &known.values[k][i].most(a)),
         }
     }
 

@@ -27,6 +27,16 @@ pub enum Command {
     Check(CheckArgs),
     /// Predict with a trained model
     Predict(PredictArgs),
+    /// Decide for any network whether its rules hold for every input: proved, refuted with a counter-example, or unknown
+    Verify(VerifyArgs),
+    /// For every row, look for an input near it that breaks a rule: the Adversity Index
+    Adversity(AdversityArgs),
+    /// Change the last layer of a network as little as possible so that its rules hold for every input, with proof
+    Repair(RepairArgs),
+    /// Make one HTML page of a training run's or an experiment's folder: proof, scores, figures, an explorer
+    Report(ReportArgs),
+    /// Write a problem down for other programs
+    Export(ExportArgs),
 }
 
 #[derive(Debug, Parser)]
@@ -57,7 +67,7 @@ pub struct TrainArgs {
     /// The rule file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Folder for model.onnx, certificate.json, rules.toml and run.jsonl [default: runs/NAME]
+    /// Folder for model.onnx, certificate.json, rules.toml, run.jsonl and summary.json [default: runs/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// A further folder to look for data files in
@@ -72,6 +82,21 @@ pub struct TrainArgs {
     /// Where the rules are enforced, instead of what the file says
     #[arg(long, value_enum)]
     pub enforce: Option<EnforceArg>,
+    /// How the last layer is solved for, instead of what the file says
+    #[arg(long, value_enum)]
+    pub update: Option<UpdateArg>,
+    /// The engine of `--update paper`, instead of what the file says
+    #[arg(long, value_enum)]
+    pub maxsmt: Option<MaxSmtArg>,
+    /// The SMT solver of `--maxsmt fu-malik`, instead of what the file says
+    #[arg(long, value_enum)]
+    pub solver: Option<SolverArg>,
+    /// What the SMT solver is sent, instead of what the file says
+    #[arg(long, value_enum)]
+    pub quantifiers: Option<QuantifiersArg>,
+    /// Passes over the training rows, instead of what the file says
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<usize>,
     /// Go on from the last epoch that was saved in the output folder
     #[arg(long)]
     pub resume: bool,
@@ -86,7 +111,7 @@ pub struct TrainArgs {
 /// `enforce` on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EnforceArg {
-    /// Wherever it can be done
+    /// Labels and rankings in the output step, everything else in the weights
     Auto,
     /// In the weights of the last layer
     Weights,
@@ -94,6 +119,44 @@ pub enum EnforceArg {
     Decode,
     /// Nowhere
     None,
+}
+
+/// `update` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UpdateArg {
+    /// The gradient step, then the nearest last layer that satisfies the rules
+    Project,
+    /// Algorithm 1 of the paper: line search, then `MaxSMT`
+    Paper,
+}
+
+/// `maxsmt` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MaxSmtArg {
+    /// Ours, exact
+    BranchAndBound,
+    /// Exact, over an SMT solver's process
+    FuMalik,
+    /// Incomplete
+    LocalSearch,
+}
+
+/// `solver` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SolverArg {
+    /// Z3
+    Z3,
+    /// cvc5
+    Cvc5,
+}
+
+/// `quantifiers` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum QuantifiersArg {
+    /// As in the paper: for all inputs, non-linear
+    Keep,
+    /// Largest values written out: linear
+    Eliminate,
 }
 
 fn fold(text: &str) -> Result<(usize, usize), String> {
@@ -104,7 +167,7 @@ fn fold(text: &str) -> Result<(usize, usize), String> {
 #[derive(Debug, Parser)]
 pub struct CheckArgs {
     /// A folder with model.onnx, rules.toml and certificate.json, as `deepsade train` writes it
-    #[arg(value_name = "DIR", required_unless_present_all = ["model", "rules", "certificate"])]
+    #[arg(value_name = "DIR", required_unless_present_all = ["model", "certificate"])]
     pub dir: Option<PathBuf>,
     /// The model [default: DIR/model.onnx]
     #[arg(long, value_name = "FILE")]
@@ -115,12 +178,50 @@ pub struct CheckArgs {
     /// The certificate [default: DIR/certificate.json]
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
+    /// A VNN-LIB property instead of a rule file
+    #[arg(long, value_name = "FILE", conflicts_with = "rules")]
+    pub vnnlib: Option<PathBuf>,
     /// Accept a proof for exact real arithmetic, which says nothing about float32
     #[arg(long)]
     pub real: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct ExportArgs {
+    /// The rule file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// What to write
+    #[arg(long, value_enum)]
+    pub to: ExportTarget,
+    /// A trained model: its hidden layers give the bounds, and its last layer is the one that is asked about [default: the
+    /// hidden layers as `deepsade train` initialises them, any last layer]
+    #[arg(long, value_name = "FILE")]
+    pub model: Option<PathBuf>,
+    /// For smtlib: what becomes of "for every input"
+    #[arg(long, value_enum, default_value = "eliminate")]
+    pub quantifiers: QuantifiersArg,
+    /// Write here [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// A further folder to look for data files in
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Say nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What `export` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportTarget {
+    /// The last layer's problem for SMT solvers (SMT-LIB 2)
+    Smtlib,
+    /// The inputs, and the outputs that break a rule, for other verifiers (VNN-LIB 1.0)
+    Vnnlib,
 }
 
 #[derive(Debug, Parser)]
@@ -140,6 +241,10 @@ pub struct PredictArgs {
     /// Add the raw scores of the network
     #[arg(long)]
     pub scores: bool,
+    /// Add the probability of each label, class or place, and of the whole prediction, among all that obey the rules; for models
+    /// that choose their outputs (enforce = "decode")
+    #[arg(long)]
+    pub proba: bool,
     /// What stands between two values of the data file [default: comma]
     #[arg(long, value_name = "CHAR")]
     pub separator: Option<char>,
@@ -149,4 +254,114 @@ pub struct PredictArgs {
     /// Say nothing but results and errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct ReportArgs {
+    /// A folder as `deepsade train` writes it (model.onnx), or one with an experiment's results.jsonl
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// The page to write [default: DIR/report.html]
+    #[arg(long, value_name = "FILE.html")]
+    pub out: Option<PathBuf>,
+    /// Rows to start from in the explorer, and for a picture of the latent space: CSV, .csv.gz or .parquet with the model's
+    /// feature columns
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct VerifyArgs {
+    /// The network: an ONNX file of this program or of another tool
+    #[arg(long, value_name = "M.onnx")]
+    pub model: PathBuf,
+    /// The rule file; its features stand in the order of the network's columns
+    #[arg(long, value_name = "FILE", required_unless_present = "vnnlib", conflicts_with = "vnnlib")]
+    pub rules: Option<PathBuf>,
+    /// A VNN-LIB 1.0 property instead of a rule file
+    #[arg(long, value_name = "FILE")]
+    pub vnnlib: Option<PathBuf>,
+    /// A further folder to look for data files in, where the rule file takes its domain from data
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Seconds to try
+    #[arg(long, value_name = "S", default_value_t = 60.0)]
+    pub timeout: f64,
+    /// The arithmetic of the network that is spoken about
+    #[arg(long, value_enum, default_value_t = ArithmeticArg::Float32)]
+    pub arithmetic: ArithmeticArg,
+    /// Write model.onnx, rules.toml and certificate.json into this folder, for `deepsade check`
+    #[arg(long, value_name = "DIR")]
+    pub certificate: Option<PathBuf>,
+    /// Stop reading the network at this tensor: the scores before a Softmax, say
+    #[arg(long, value_name = "NAME")]
+    pub output: Option<String>,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Print the answer as VNN-COMP wants it: sat, unsat, timeout or unknown
+    #[arg(long, conflicts_with = "json")]
+    pub vnncomp: bool,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `--arithmetic` on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArithmeticArg {
+    /// IEEE float32, in any order of summation
+    Float32,
+    /// Exact real numbers
+    Real,
+}
+
+#[derive(Debug, Parser)]
+pub struct AdversityArgs {
+    /// The network: an ONNX file of this program or of another tool
+    #[arg(long, value_name = "M.onnx")]
+    pub model: PathBuf,
+    /// The rule file
+    #[arg(long, value_name = "FILE")]
+    pub rules: PathBuf,
+    /// The rows: CSV, .csv.gz or .parquet with the model's feature columns [default: the data of the rule file]
+    #[arg(long, value_name = "D.csv")]
+    pub data: Option<PathBuf>,
+    /// How near, as a share of each feature's range
+    #[arg(long, value_name = "R", default_value_t = 0.1)]
+    pub radius: f64,
+    /// Seconds to try for each row
+    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    pub timeout: f64,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct RepairArgs {
+    /// The network: an ONNX file of this program or of another tool
+    #[arg(long, value_name = "M.onnx")]
+    pub model: PathBuf,
+    /// The rule file
+    #[arg(long, value_name = "FILE")]
+    pub rules: PathBuf,
+    /// Rows with labels, on whose predictions the change should be small [default: the data of the rule file, if it names any]
+    #[arg(long, value_name = "D.csv")]
+    pub data: Option<PathBuf>,
+    /// Folder for model.onnx, rules.toml and certificate.json
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
 }

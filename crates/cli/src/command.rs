@@ -1,7 +1,13 @@
 //! One file a command.
 
+pub mod adversity;
 pub mod check;
 pub mod demo;
 pub mod explain;
+pub mod export;
 pub mod predict;
+pub mod repair;
+pub mod report;
+pub mod subject;
 pub mod train;
+pub mod verify;

@@ -22,6 +22,11 @@ fn main() -> ExitCode {
         Command::Train(args) => command::train::run(args),
         Command::Check(args) => command::check::run(args),
         Command::Predict(args) => command::predict::run(args),
+        Command::Report(args) => command::report::run(args),
+        Command::Verify(args) => command::verify::run(args),
+        Command::Adversity(args) => command::adversity::run(args),
+        Command::Repair(args) => command::repair::run(args),
+        Command::Export(args) => command::export::run(args),
     };
     match result {
         Ok(outcome) => outcome.into(),

@@ -91,3 +91,42 @@ impl EpochBar {
         }
     }
 }
+
+/// Shows how many rows of many are done; may be told so from several threads.
+pub struct RowBar {
+    quiet: bool,
+    rows: usize,
+    bar: Option<ProgressBar>,
+    shown: std::sync::Mutex<Instant>,
+}
+
+impl RowBar {
+    /// A bar over so many rows.
+    pub fn new(quiet: bool, rows: usize) -> Self {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("row {pos}/{len} {wide_bar} {eta} left").expect("a valid template");
+            ProgressBar::new(rows as u64).with_style(style)
+        });
+        Self { quiet, rows, bar, shown: std::sync::Mutex::new(Instant::now()) }
+    }
+
+    /// So many rows are done.
+    pub fn done(&self, rows: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(rows as u64);
+        } else if !self.quiet
+            && let Ok(mut shown) = self.shown.try_lock()
+            && shown.elapsed() > LINE_EVERY
+        {
+            *shown = Instant::now();
+            eprintln!("row {rows}/{}", self.rows);
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

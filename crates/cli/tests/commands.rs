@@ -13,7 +13,7 @@ fn the_demo_trains_predicts_and_fits_a_screen() {
     let shown = expect(dir.path(), 0, &["demo", "--out", "demo"]);
     assert!(shown.contains("0 <= `free sulfur dioxide` <= `total sulfur dioxide`"));
     assert!(shown.lines().count() <= 50, "a screenful:\n{shown}");
-    for file in ["wine.toml", "model/model.onnx", "model/run.jsonl", "predictions.csv"] {
+    for file in ["wine.toml", "model/model.onnx", "model/run.jsonl", "model/report.html", "predictions.csv"] {
         assert!(dir.path().join("demo").join(file).exists(), "{file}");
     }
     // The rule file it leaves behind works on its own.
@@ -202,11 +202,15 @@ fn bad_input_is_refused_and_loses_nothing() {
     assert!(error.contains("--seed"), "{error}");
     let error = refusal(dir.path(), &["predict", "run/model.onnx", "loans.csv", "--out", "./loans.csv"]);
     assert!(error.contains("overwrite an input"), "{error}");
-    // A way to enforce rules that is not there is not silently left out.
+    // A way to enforce rules that can't be is not silently left out.
     let text = fs::read_to_string(dir.path().join("loans.toml")).unwrap();
-    fs::write(dir.path().join("enforced.toml"), text.replace("[train]\n", "[train]\nenforce = \"decode\"\n")).unwrap();
+    fs::write(
+        dir.path().join("enforced.toml"),
+        text.replace("[train]\n", "[train]\nenforce = \"decode\"\n") + "[[rule]]\nname = \"raw\"\ntext = \"score('yes') > -5\"\n",
+    )
+    .unwrap();
     let error = refusal(dir.path(), &["train", "enforced.toml", "--out", "run"]);
-    assert!(error.contains("enforce"), "{error}");
+    assert!(error.contains("'raw'") && error.contains("enforce"), "{error}");
     assert_eq!(fs::read(dir.path().join("run/model.onnx")).unwrap(), model, "the earlier model is still there");
 }
 

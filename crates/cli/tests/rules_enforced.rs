@@ -104,28 +104,58 @@ impl Case<'_> {
     }
 }
 
+/// Every kind of rule on numbers.
+const ON_NUMBERS: [&str; 17] = [
+    "y <= 2 * x + 3",
+    "y + w <= 3 * x + 8",
+    "0 <= y <= w <= 40",
+    "-1 < y < w < 40",
+    "y <= 0 or y >= 1",
+    "y - w <= 0 or y + w >= 10 or y <= 3",
+    "max(y, w) <= 30",
+    "min(y, w) >= -5",
+    "abs(y - x) <= 2",
+    "abs(y) >= 1",
+    "y <= if x > 5 then 12 else 8",
+    "c == 'a' => y <= 9",
+    "y != 3",
+    "y != w",
+    "not (y > 10 and w > 10)",
+    "forall i in 0..3: y <= w + i",
+    "exists i in 0..2: y >= i * w",
+];
+
 #[test]
 fn rules_on_numbers_hold() {
-    let rules = [
-        "y <= 2 * x + 3",
-        "y + w <= 3 * x + 8",
-        "0 <= y <= w <= 40",
-        "-1 < y < w < 40",
-        "y <= 0 or y >= 1",
-        "y - w <= 0 or y + w >= 10 or y <= 3",
-        "max(y, w) <= 30",
-        "min(y, w) >= -5",
-        "abs(y - x) <= 2",
-        "abs(y) >= 1",
-        "y <= if x > 5 then 12 else 8",
-        "c == 'a' => y <= 9",
-        "y != 3",
-        "y != w",
-        "not (y > 10 and w > 10)",
-        "forall i in 0..3: y <= w + i",
-        "exists i in 0..2: y >= i * w",
-    ];
-    Case::each_holds(&rules, |rules| drop(Case { rules, ..REGRESSION }.holds()));
+    Case::each_holds(&ON_NUMBERS, |rules| drop(Case { rules, ..REGRESSION }.holds()));
+}
+
+/// The same rules behind the network: in the graph, with a certificate, where there is a closed form; else by `predict`.
+#[test]
+fn rules_on_numbers_hold_in_the_nearest_outputs() {
+    let mut in_graph = 0;
+    for rule in ON_NUMBERS.iter().chain(&["y == w", "0 <= y and y <= w and w <= 3 * x + 5"]) {
+        let dir = tempfile::tempdir().unwrap();
+        Case { rules: &[rule], ..REGRESSION }.write(dir.path(), "epochs = 2\nbatch = 16");
+        let report = json(dir.path(), 0, &["train", "rules.toml", "--out", "run", "--enforce", "decode", "--json", "-q"]);
+        for split in ["train", "validation", "test"] {
+            assert_eq!(report[split]["rows_breaking_all"], 0, "{rule} {report}");
+        }
+        assert_eq!(report["enforce"], "decode");
+        assert_eq!(report["certified"], report["decode"] == "in-graph", "{rule} {report}");
+        if report["decode"] == "in-graph" {
+            in_graph += 1;
+            expect(dir.path(), 0, &["check", "run"]);
+        }
+        let predicted = expect(dir.path(), 0, &["predict", "run/model.onnx", "data.csv", "-q"]);
+        assert!(!predicted.contains("NaN"), "{rule}");
+    }
+    assert_eq!(in_graph, 5, "one or two bounds that meet, slabs; not alternatives, conditions or three at once");
+    let dir = tempfile::tempdir().unwrap();
+    Case { rules: &["y >= x", "y <= 5"], ..REGRESSION }.write(dir.path(), "epochs = 1");
+    let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--enforce", "decode"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("can't be obeyed together where x ="), "{}", stderr(&output));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use deepsade_net::{ImportError, Model, Network, NetworkError};
-use deepsade_spec::{NormalSpec, Schema, print};
-use serde::Serialize;
+use deepsade_spec::{NormalSpec, RuleText, Schema, compile, print};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Metadata key of the schema, as JSON.
@@ -69,6 +69,14 @@ pub enum ArtifactError {
         /// Why.
         source: serde_json::Error,
     },
+    /// The rules can't be read.
+    #[error("{}: '{RULES_KEY}' in its metadata can't be read: {why}", path.display())]
+    BadRules {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// Schema and network disagree.
     #[error("{}: the schema has {columns} columns and {outputs} outputs, the network {inputs} and {results}", path.display())]
     Mismatch {
@@ -107,23 +115,51 @@ pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError
     Ok(model)
 }
 
-/// Reads a model and the schema it carries.
-pub fn read_model(path: &Path) -> Result<(Model, Schema), ArtifactError> {
+/// Reads any model; `output` names a tensor to stop at.
+pub fn read_any(path: &Path, output: Option<&str>) -> Result<Model, ArtifactError> {
     let unreadable = |source| ArtifactError::Unreadable { path: path.into(), source };
     let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
     if bytes > MAX_BYTES {
         return Err(ArtifactError::TooLarge { path: path.into(), bytes });
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
-    let model = Model::from_bytes(&bytes).map_err(|source| ArtifactError::Import { path: path.into(), source })?;
+    let model = match output {
+        Some(output) => Model::from_bytes_until(&bytes, output),
+        None => Model::from_bytes(&bytes),
+    };
+    model.map_err(|source| ArtifactError::Import { path: path.into(), source })
+}
+
+/// The schema that a model of this program carries.
+pub fn schema_of(model: &Model, path: &Path) -> Result<Schema, ArtifactError> {
     let text = model.metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
-    let schema: Schema = serde_json::from_str(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })?;
+    serde_json::from_str(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })
+}
+
+/// Reads a model and the schema it carries.
+pub fn read_model(path: &Path) -> Result<(Model, Schema), ArtifactError> {
+    let model = read_any(path, None)?;
+    let schema = schema_of(&model, path)?;
     let (columns, outputs) = (schema.columns().len(), schema.task.outputs());
     let (inputs, results) = (model.network.inputs, model.network.outputs());
     if (columns, outputs) != (inputs, results) {
         return Err(ArtifactError::Mismatch { path: path.into(), columns, outputs, inputs, results });
     }
     Ok((model, schema))
+}
+
+/// The rules that a model carries.
+pub fn model_rules(path: &Path, model: &Model, schema: &Schema) -> Result<NormalSpec, ArtifactError> {
+    #[derive(Deserialize)]
+    struct Entry {
+        name: String,
+        text: String,
+    }
+    let wrong = |why: String| ArtifactError::BadRules { path: path.into(), why };
+    let text = model.metadata.get(RULES_KEY).map_or("[]", String::as_str);
+    let entries: Vec<Entry> = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+    let rules: Vec<RuleText> = entries.into_iter().map(|Entry { name, text }| RuleText { name, text }).collect();
+    compile(&rules, schema).map_err(|errors| wrong(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
 }
 
 /// Writes a file under a temporary name and renames it, so that it is there whole or as it was before.

@@ -155,6 +155,11 @@ impl Bounds {
         self.regions = regions;
     }
 
+    /// The box of a value before the last dense layer.
+    pub fn value(&self, region: usize, value: usize) -> &Boxed {
+        &self.regions[region].values[value]
+    }
+
     /// The box of what the last dense layer reads.
     pub fn last_input(&self, region: usize) -> &Boxed {
         &self.regions[region].values[self.last_input]
@@ -185,7 +190,9 @@ impl Bounds {
                 columns.iter().map(|c| before[*c]).collect()
             }
             Op::Concat => node.from.iter().flat_map(|v| self.origins_of(*v)).collect(),
-            Op::Dense { .. } | Op::Act(_) | Op::Gate => vec![None; self.regions.first().map_or(0, |r| r.values[value].m.len())],
+            Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => {
+                vec![None; self.regions.first().map_or(0, |r| r.values[value].m.len())]
+            }
         }
     }
 
@@ -210,7 +217,8 @@ impl Bounds {
             Op::Act(f) => activation::interval(&mut out, x, *f),
             Op::Select(columns) => select::interval(&mut out, x, columns),
             Op::Concat => concat::interval(&mut out, node.from.iter().map(|v| &boxes.values[*v])),
-            Op::Gate => gate::interval(),
+            // A choice has no guard.
+            Op::Gate | Op::Choose(_) => gate::interval(),
         }
         boxes.values[k + 1] = out;
     }

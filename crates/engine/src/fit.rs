@@ -2,20 +2,26 @@
 
 use std::time::Instant;
 
-use deepsade_net::{Model, Network};
+use std::path::{Path, PathBuf};
+
+use deepsade_net::{Matrix, Model, Network};
+use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
 use crate::certify::{Proof, certify};
 use crate::data::{self, BreakingRows, DataError, DataSettings, Dataset, Loaded, Split};
+use crate::decode::{self, DecodeError, Decoder};
+use crate::enforce::{Decision, Means, decide};
 use crate::guard::{Guard, Units};
 use crate::inject::{InjectError, inject};
 use crate::judge::{Judge, Labelled};
 use crate::metrics::{Metrics, metrics};
+use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::train::{
-    self, CheckpointSettings, Enforce, Gate, Loss, NetworkSettings, Observer, Run, Start, TrainError, TrainSettings, Trained,
-    Update,
+    self, CheckpointSettings, Gate, Loss, NetworkSettings, Observer, OutputStep, Run, Start, StopReason, TrainError,
+    TrainSettings, Trained,
 };
 
 /// Encoded rows, dealt out, with what their labels say about the rules.
@@ -45,12 +51,20 @@ pub enum FitError {
     /// Training can't start or can't be saved.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// The way of enforcing is not there.
-    #[error("train.enforce = \"decode\" is not available yet; use \"weights\", \"auto\" or \"none\"")]
-    NoDecode,
-    /// The paper's update is not there.
-    #[error("train.update = \"paper\" is not available yet; use \"project\"")]
-    NoPaper,
+    /// The rules can't be built into the output step.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The same, for a regression.
+    #[error(transparent)]
+    Allowed(#[from] AllowedError),
+    /// A network to start from that does not fit.
+    #[error("network.trunk = \"{}\": {why}", path.display())]
+    Trunk {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// A gate that can't be one.
     #[error("network.gate = \"{name}\": {why}")]
     Gate {
@@ -98,10 +112,23 @@ impl Rows {
         rows
     }
 
-    fn score(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Metrics {
+    /// Rows for training behind a decoder: only those whose set is valid, and with the conditions that their input meets.
+    fn decodable(&self, indices: &[usize], spec: &NormalSpec, decoder: &Decoder) -> Dataset {
+        let mut rows = self.weighted(indices, BreakingRows::Drop);
+        let (judge, n) = (Judge::new(spec), rows.x.rows);
+        let mut y = Vec::with_capacity(n * (decoder.labels() + decoder.conditions()));
+        for r in 0..n {
+            y.extend_from_slice(rows.y.row(r));
+            y.extend(decoder.met(&judge, rows.x.row(r)).into_iter().map(|met| f32::from(u8::from(met))));
+        }
+        rows.y = Matrix { rows: n, cols: decoder.labels() + decoder.conditions(), data: y };
+        rows
+    }
+
+    fn score(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Metrics, DecodeError> {
         let rows = self.all.select(indices);
         let breaking: Vec<bool> = indices.iter().map(|r| self.breaking[*r]).collect();
-        metrics(spec, &rows, &model.network.forward(&rows.x), &breaking)
+        Ok(metrics(spec, &rows, &decode::Output::of(model, spec)?.outputs(&rows.x), &breaking))
     }
 }
 
@@ -112,6 +139,16 @@ pub struct Fitted {
     pub model: Model,
     /// What there is of a proof: `None` if no rules were enforced.
     pub proof: Option<Proof>,
+    /// Where the rules were enforced.
+    pub means: Means,
+    /// Why there.
+    pub why: String,
+    /// Where outputs are chosen or moved, if they are.
+    pub place: Option<Place>,
+    /// Why the outputs of a regression are moved by the library and not by the graph, if so.
+    pub in_library: Option<HeadError>,
+    /// Training rows that were left out because no valid label set is theirs; only decoding leaves them out.
+    pub left_out: usize,
     /// The feature that gates the outputs.
     pub gate: Option<String>,
     /// How training went.
@@ -143,53 +180,111 @@ pub struct Fit<'a> {
 
 impl Fit<'_> {
     /// Trains on the rows; `checkpoint` is a file and whether to go on from it.
-    pub fn run(
-        self,
-        rows: &Rows,
-        checkpoint: Option<(&std::path::Path, bool)>,
-        observer: &mut dyn Observer,
-    ) -> Result<Fitted, FitError> {
+    pub fn run(self, rows: &Rows, checkpoint: Option<(&Path, bool)>, observer: &mut dyn Observer) -> Result<Fitted, FitError> {
         let schema = &self.spec.schema;
-        let rules = match self.settings.enforce {
-            _ if self.spec.rules.is_empty() => None,
-            Enforce::None => None,
-            Enforce::Weights | Enforce::Auto if self.settings.update == Update::Paper => return Err(FitError::NoPaper),
-            Enforce::Weights | Enforce::Auto => Some(self.spec),
-            Enforce::Decode => return Err(FitError::NoDecode),
+        let Decision { means, why } = decide(self.spec, self.settings)?;
+        let decoder = if let Means::Decode(decoder) = &means { Some(&**decoder) } else { None };
+        let rules = match means {
+            Means::Weights => Some(self.spec),
+            Means::Nowhere | Means::Decode(_) | Means::Nearest => None,
         };
         // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
-        let validation_policy = if rules.is_some() { BreakingRows::Drop } else { self.breaking_rows };
-        let (train_rows, validation_rows) =
-            (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, validation_policy));
-        let gate = self.gate(rules.is_some(), &train_rows)?;
+        let nearest = matches!(means, Means::Nearest).then(|| Allowed::new(self.spec));
+        let validation_policy = if rules.is_some() || nearest.is_some() { BreakingRows::Drop } else { self.breaking_rows };
+        let (train_rows, validation_rows) = if let Some(decoder) = decoder {
+            let of = |indices: &[usize]| rows.decodable(indices, self.spec, decoder);
+            (of(&rows.split.train), of(&rows.split.validation))
+        } else {
+            let (mut train, mut validation) =
+                (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, validation_policy));
+            if let Some(allowed) = &nearest {
+                train.y = allowed.beside(&train.x, &train.y)?;
+                validation.y = allowed.beside(&validation.x, &validation.y)?;
+            }
+            (train, validation)
+        };
+        let left_out = if decoder.is_some() { rows.split.train.len() - train_rows.x.rows } else { 0 };
+        let gate = self.gate(&means, &train_rows)?;
+        let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
+        let gate = gate.filter(|_| trunk.is_none());
         let mut run = Run {
-            network: self.initial_network(gate),
-            start: Start::Fresh,
+            network: trunk.clone().unwrap_or_else(|| self.initial_network(gate)),
+            start: if trunk.is_some() { Start::Warm } else { Start::Fresh },
             loss: loss(&schema.task),
             train: &train_rows,
             validation: &validation_rows,
             settings: self.settings.clone(),
             seed: self.seed,
             rules,
+            step: decoder.map(|d| d as &dyn OutputStep).or(nearest.as_ref().map(|n| n as &dyn OutputStep)),
             checkpoint: None,
         };
         run.checkpoint =
             checkpoint.map(|(path, resume)| CheckpointSettings { resume, ..CheckpointSettings::new(path, run.fingerprint()) });
-        let trained = train::train(&run, observer)?;
+        let trained = if self.network.freeze { untrained(run.network.clone()) } else { train::train(&run, observer)? };
         let network = train::fold_gate(trained.network.clone());
         let started = Instant::now();
+        let mut in_library = None;
         let (model, proof) = match &trained.guard {
             Some((guard, units, _)) => {
                 let (model, proof) = certify(self.spec, &network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
                 (model, Some(proof))
             }
-            None => (artifact::model(self.spec, network)?, None),
+            None => match &means {
+                Means::Decode(decoder) => {
+                    let (model, proof) = decode::attach(self.spec, &network, decoder)?;
+                    (model, Some(proof))
+                }
+                Means::Nearest => match nearest::attach(self.spec, &network, gate.map(|g| schema.columns()[g.column].feature))? {
+                    Attached::InGraph(model, proof) => (model, Some(*proof)),
+                    Attached::Library(model, why) => {
+                        in_library = Some(why);
+                        (model, None)
+                    }
+                },
+                Means::Nowhere | Means::Weights => (artifact::model(self.spec, network)?, None),
+            },
         };
         let certify_seconds = started.elapsed().as_secs_f64();
         let score = |indices: &[usize]| rows.score(self.spec, &model, indices);
-        let (train, validation, test) = (score(&rows.split.train), score(&rows.split.validation), score(&rows.split.test));
+        let (train, validation, test) = (score(&rows.split.train)?, score(&rows.split.validation)?, score(&rows.split.test)?);
+        let place = decode::Output::of(&model, self.spec)?.place();
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
-        Ok(Fitted { model, proof, gate, trained, certify_seconds, train, validation, test })
+        Ok(Fitted {
+            model,
+            proof,
+            means,
+            why,
+            place,
+            in_library,
+            left_out,
+            gate,
+            trained,
+            certify_seconds,
+            train,
+            validation,
+            test,
+        })
+    }
+
+    /// The network to start from, up to its scores.
+    fn trunk(self, path: &Path, by_weights: bool) -> Result<Network, FitError> {
+        let wrong = |why: String| FitError::Trunk { path: path.into(), why };
+        if by_weights {
+            return Err(wrong("a given network can't be trained with the rules in its weights; use enforce = \"decode\"".into()));
+        }
+        let bytes = std::fs::read(path).map_err(|e| wrong(format!("can't read it: {e}")))?;
+        let mut network = Model::from_bytes(&bytes).map_err(|e| wrong(e.to_string()))?.network;
+        if let Some(scores) = network.scores() {
+            network.nodes.truncate(scores);
+        }
+        let (found, expected) =
+            ((network.inputs, network.outputs()), (self.spec.schema.columns().len(), self.spec.schema.task.outputs()));
+        if found != expected {
+            let shape = |(inputs, outputs)| format!("{inputs} inputs and {outputs} outputs");
+            return Err(wrong(format!("it has {}, and the data ask for {}", shape(found), shape(expected))));
+        }
+        Ok(network)
     }
 
     fn initial_network(self, gate: Option<Gate>) -> Network {
@@ -200,7 +295,7 @@ impl Fit<'_> {
     }
 
     /// The gate that the settings ask for; with "auto" the first candidate of the rules for which a last layer exists.
-    fn gate(self, enforced: bool, rows: &Dataset) -> Result<Option<Gate>, FitError> {
+    fn gate(self, means: &Means, rows: &Dataset) -> Result<Option<Gate>, FitError> {
         let schema = &self.spec.schema;
         let column = |f: usize| schema.columns().iter().position(|c| c.feature == f && c.kind == ColumnKind::Number);
         let gate = |column: usize| {
@@ -218,9 +313,15 @@ impl Fit<'_> {
         match self.network.gate.as_str() {
             "none" => Ok(None),
             "auto" => {
-                let works = |g: &Gate| {
-                    let units = Units::raw(schema.task.outputs());
-                    enforced && Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
+                let works = |g: &Gate| match means {
+                    Means::Weights => {
+                        let units = Units::raw(schema.task.outputs());
+                        Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
+                    }
+                    Means::Nearest => {
+                        Head::new(&Allowed::new(self.spec)).is_ok_and(|head| head.scales_with(schema.columns()[g.column].feature))
+                    }
+                    Means::Nowhere | Means::Decode(_) => false,
                 };
                 Ok(self.spec.gate.iter().filter(|f| clear(f)).filter_map(|f| column(*f)).map(gate).find(works))
             }
@@ -236,6 +337,17 @@ impl Fit<'_> {
             },
         }
     }
+}
+
+/// The network that training starts from, without a gate.
+pub fn plain_network(spec: &NormalSpec, settings: &NetworkSettings, seed: u64) -> Network {
+    let schema = &spec.schema;
+    train::initial_network(&column_ranges(schema), &skip_columns(spec), None, schema.task.outputs(), settings, seed)
+}
+
+/// A given network as the result of no training at all.
+fn untrained(network: Network) -> Trained {
+    Trained { network, records: Vec::new(), best_epoch: None, stop: StopReason::Finished, guard: None }
 }
 
 /// What training makes small for a task.

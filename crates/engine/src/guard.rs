@@ -12,6 +12,7 @@ mod multiplier;
 mod nearest;
 mod start;
 mod tighten;
+mod translate;
 
 use deepsade_check::{Bounds as BoundsKind, Certificate, Tree};
 use deepsade_net::Network;
@@ -379,6 +380,19 @@ impl Guard {
     /// Whether every cell is empty with the multipliers at hand.
     fn holds(&mut self, parameters: &mut [f32]) -> bool {
         (0..self.cells.len()).all(|k| self.slack(k, parameters, self.margin, self.kind).excess <= 0.0)
+    }
+
+    /// The smallest distance to a violation: by how much the weighted mean of a cell's atoms stays below zero, in training units;
+    /// the largest number where there is no cell. Negative where boxes are looser than the bounds that keep the rules.
+    pub fn margin(&mut self, parameters: &mut [f32]) -> f64 {
+        let layer = Self::layer(parameters, self.inputs, self.outputs);
+        let distance = |cell: &Cell| {
+            let v = self.bounds.last_input(cell.region);
+            cell.read(&layer, v, &mut self.scratch);
+            let slack = cell.slack(v, self.margin, &self.scratch);
+            slack.margin - slack.excess
+        };
+        self.cells.iter().map(distance).fold(f64::MAX, f64::min)
     }
 
     /// Goes from the safe last layer towards the present one for as long as every cell stays empty. With the multipliers of the

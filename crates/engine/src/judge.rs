@@ -7,6 +7,7 @@ use deepsade_spec::{Atom, NormalSpec, OneHot, Rational, Task, Var};
 use crate::data::{Column, Dataset, Table, Value};
 
 /// Evaluates the rules of a problem on rows.
+#[derive(Debug)]
 pub struct Judge<'a> {
     spec: &'a NormalSpec,
     /// For each feature its first column; the first level of a category may have none.
@@ -79,13 +80,28 @@ impl<'a> Judge<'a> {
 
     /// Whether outputs `y` for encoded inputs `x` break a rule: K read over the reals, on the float32 values.
     pub fn breaks(&self, rule: usize, x: &[f32], y: &[f32]) -> bool {
-        let value = |var: Var| match var {
+        // An output that is not a number obeys nothing.
+        y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| self.holds(atom, x, y))
+    }
+
+    /// Whether an atom holds for encoded inputs and outputs, exactly.
+    pub fn holds(&self, atom: &Atom, x: &[f32], y: &[f32]) -> bool {
+        let value = |var: Var| if let Var::Output(j) = var { f64::from(y[j]) } else { self.input(x, var) };
+        holds(atom, &value, binary)
+    }
+
+    /// Whether encoded inputs meet a condition, exactly.
+    pub fn meets(&self, condition: &Atom, x: &[f32]) -> bool {
+        holds(condition, &|var| self.input(x, var), binary)
+    }
+
+    /// The value of an input variable in an encoded row; not a number for an output.
+    pub fn input(&self, x: &[f32], var: Var) -> f64 {
+        match var {
             Var::Feature(f) => f64::from(x[self.first[f]]),
             Var::Level(f, l) => self.level(x, f, l),
-            Var::Output(j) => f64::from(y[j]),
-        };
-        // An output that is not a number obeys nothing.
-        y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| holds(atom, &value, binary))
+            Var::Output(_) => f64::NAN,
+        }
     }
 
     /// How many rows of predictions break some rule, among those that `counted` marks.

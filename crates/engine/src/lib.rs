@@ -1,18 +1,28 @@
 //! How it is found: data, training and everything that searches. Nothing here is trusted.
 //!
 //! The way through: [`problem`] reads a rule file, [`data`] its rows, [`judge`] says which rules a row breaks, [`explain`] what
-//! the rules mean, [`train`] and [`fit`] make a network, [`metrics`] and [`predict`] read its outputs, [`artifact`] its files.
+//! the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and [`nearest`] choose its
+//! outputs, [`metrics`] and [`predict`] read them, [`artifact`] its files, [`recheck`] asks the checker about them.
 
+pub mod adversity;
 pub mod artifact;
 pub mod bounds;
 pub mod certify;
 pub mod data;
+pub mod decode;
+pub mod enforce;
 pub mod explain;
 pub mod fit;
 pub mod guard;
 pub mod inject;
 pub mod judge;
+pub mod last_layer;
+pub mod maxsmt;
 pub mod metrics;
+pub mod nearest;
 pub mod predict;
 pub mod problem;
+pub mod recheck;
+pub mod repair;
 pub mod train;
+pub mod verify;

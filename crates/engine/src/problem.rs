@@ -106,9 +106,11 @@ impl Problem {
 
     /// Checks the text of a rule file; `path` is where data files are looked for first.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ProblemError> {
-        let File { data, features, task, network, train, rule } = toml::from_str(text)
+        let File { data, features, task, mut network, train, rule } = toml::from_str(text)
             .map_err(|e| ProblemError::Toml { path: path.into(), message: e.to_string().trim_end().to_string() })?;
         network.check()?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        network.trunk = network.trunk.map(|trunk| folder.join(trunk));
         train.check()?;
         if let Some(data) = &data {
             data.check()?;

@@ -97,12 +97,12 @@ fn inputs_are_float32_values() {
 
 #[test]
 fn what_is_too_hard_is_said_to_be_unknown() {
-    // Nine pigeons, eight holes: contradictory, and hard for any search.
+    // Eleven pigeons, ten holes: contradictory, and hard for any search.
     let pigeons = spec(
-        &labels(72, numbers().features),
+        &labels(110, numbers().features),
         &[
-            "forall p in 0..9: at_least(1, label[p * 8 + h] for h in 0..8)",
-            "forall h in 0..8: at_most(1, label[p * 8 + h] for p in 0..9)",
+            "forall p in 0..11: at_least(1, label[p * 10 + h] for h in 0..10)",
+            "forall h in 0..10: at_most(1, label[p * 10 + h] for p in 0..11)",
         ],
     );
     assert_eq!(smallest_conflict(&pigeons), Conflicts::Unknown);

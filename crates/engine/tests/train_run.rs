@@ -43,6 +43,7 @@ fn planted_run<'a>(train: &'a Dataset, validation: &'a Dataset, hidden: &[usize]
         settings,
         seed: 5,
         rules: None,
+        step: None,
         checkpoint: None,
     }
 }

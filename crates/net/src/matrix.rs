@@ -26,4 +26,13 @@ impl Matrix {
     pub fn row_mut(&mut self, r: usize) -> &mut [f32] {
         &mut self.data[r * self.cols..(r + 1) * self.cols]
     }
+
+    /// Smallest and largest number of each column; numbers are finite.
+    pub fn column_ranges(&self) -> impl Iterator<Item = (f32, f32)> + '_ {
+        let range = move |c: usize| {
+            let column = (0..self.rows).map(move |r| self.row(r)[c]);
+            column.fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
+        };
+        (0..self.cols).map(range)
+    }
 }

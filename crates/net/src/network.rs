@@ -48,6 +48,9 @@ pub enum Op {
     Concat,
     /// Gate: every column of the first value times the single column of the second.
     Gate,
+    /// The row of the table whose column of the value read is largest; of several the first. Whatever is read, infinite or not a
+    /// number included, the result is a row of the table.
+    Choose(Matrix),
 }
 
 /// Element-wise non-linear functions, all of them non-decreasing.
@@ -72,6 +75,13 @@ impl Network {
         self.widths().last().copied().unwrap_or(self.inputs)
     }
 
+    /// The value of which a last choice takes the totals: `table . scores`, then the row of the largest. Not the input itself.
+    pub fn scores(&self) -> Option<usize> {
+        let Node { op: Op::Choose(_), from } = self.nodes.last()? else { return None };
+        let Node { op: Op::Dense { .. }, from } = self.nodes.get(from.first()?.checked_sub(1)?)? else { return None };
+        from.first().copied().filter(|v| *v > 0)
+    }
+
     /// Widths of the input and of every node, as far as nodes read only values before their own.
     pub fn widths(&self) -> Vec<usize> {
         let mut widths = vec![self.inputs];
@@ -90,6 +100,7 @@ impl Node {
         Some(match &self.op {
             Op::Affine { .. } | Op::Act(_) | Op::Gate => first,
             Op::Dense { w, .. } => w.rows,
+            Op::Choose(table) => table.cols,
             Op::Select(columns) => columns.len(),
             Op::Concat => self.from.iter().try_fold(0usize, |sum, &v| Some(sum.saturating_add(*before.get(v)?)))?,
         })

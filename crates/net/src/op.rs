@@ -2,6 +2,7 @@
 
 pub(crate) mod activation;
 pub(crate) mod affine;
+pub(crate) mod choose;
 pub(crate) mod concat;
 pub(crate) mod dense;
 pub(crate) mod gate;
@@ -19,6 +20,7 @@ impl Op {
             Self::Select(_) => "select",
             Self::Concat => "concat",
             Self::Gate => "gate",
+            Self::Choose(_) => "choose",
         }
     }
 
@@ -31,6 +33,7 @@ impl Op {
             Self::Select(columns) => select::forward(columns, from[0]),
             Self::Concat => concat::forward(from),
             Self::Gate => gate::forward(from[0], from[1]),
+            Self::Choose(table) => choose::forward(table, from[0]),
         }
     }
 
@@ -43,6 +46,7 @@ impl Op {
             Self::Select(columns) => select::enclose(columns, from[0]),
             Self::Concat => from.concat(),
             Self::Gate => gate::enclose(from[0], from[1]),
+            Self::Choose(table) => choose::enclose(table),
         }
     }
 }

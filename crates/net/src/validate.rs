@@ -175,6 +175,10 @@ fn check_shapes(k: usize, node: &Node, widths: &[usize]) -> Result<(), NetworkEr
             None => Ok(()),
         },
         Op::Gate => reads(1, 1),
+        Op::Choose(table) => {
+            length("table", table.rows.saturating_mul(table.cols), table.data.len())?;
+            reads(0, table.rows)
+        }
         Op::Act(_) | Op::Concat => Ok(()),
     }
 }
@@ -183,6 +187,7 @@ fn check_finite(k: usize, node: &Node) -> Result<(), NetworkError> {
     let parameters: [(&'static str, &[f32]); 2] = match &node.op {
         Op::Affine { scale, shift } => [("scale", scale), ("shift", shift)],
         Op::Dense { w, b } => [("weight matrix", &w.data), ("bias", b)],
+        Op::Choose(table) => [("table", &table.data), ("table", &[])],
         _ => return Ok(()),
     };
     for (what, numbers) in parameters {

@@ -49,6 +49,22 @@ fn use_case_networks_come_back() {
 }
 
 #[test]
+fn a_choice_with_its_scores_comes_back() {
+    let table = Matrix { rows: 3, cols: 2, data: vec![0.0, 1.0, 1.0, 0.0, 1.0, 1.0] };
+    let mut network = common::use_case(3, &[4, 5, 2], &[1], None);
+    let scores = network.nodes.len();
+    network.nodes.push(Node { op: Op::Dense { w: table.clone(), b: vec![0.0; 3] }, from: vec![scores] });
+    network.nodes.push(Node { op: Op::Choose(table), from: vec![scores + 1] });
+    assert_eq!(network.scores(), Some(scores));
+    let model = Model::new(network);
+    comes_back(&model);
+    assert!(Model::from_own_bytes(&model.to_bytes().unwrap()).is_ok());
+    // Up to the scores it is the network without the choice.
+    let until = Model::from_bytes_until(&model.to_bytes().unwrap(), "scores").unwrap().network;
+    assert_eq!(until.nodes, model.network.nodes[..scores]);
+}
+
+#[test]
 fn two_affine_nodes_stay_two() {
     // As Mul, Mul, Add in the wide form these could be mistaken for one.
     for width in [3, 300] {

@@ -18,6 +18,13 @@ pub fn canonical(spec: &NormalSpec) -> String {
     out
 }
 
+/// A formula, likewise.
+pub fn text(f: &Formula) -> String {
+    let mut out = String::new();
+    formula(f, &mut out);
+    out
+}
+
 fn formula(f: &Formula, out: &mut String) {
     match f {
         Formula::True => out.push_str("true"),

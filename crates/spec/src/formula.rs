@@ -50,6 +50,31 @@ impl Threshold {
     }
 }
 
+impl Atom {
+    /// The atom that holds where this one does not.
+    #[must_use]
+    pub fn opposite(&self) -> Self {
+        Self { linear: self.linear.scaled(&-Rational::ONE), strict: !self.strict }
+    }
+
+    /// True if it speaks of input features alone.
+    pub fn is_condition(&self) -> bool {
+        !self.linear.mentions_output()
+    }
+
+    /// What is left of it where a variable has this value.
+    pub fn with(&self, var: Var, value: &Rational) -> Formula {
+        let mut linear = self.linear.clone();
+        let Some(c) = linear.terms.remove(&var) else { return Formula::Atom(self.clone()) };
+        linear.constant += c * value;
+        if !linear.is_constant() {
+            return Formula::Atom(Self { linear, strict: self.strict });
+        }
+        let holds = if self.strict { linear.constant > Rational::ZERO } else { linear.constant >= Rational::ZERO };
+        if holds { Formula::True } else { Formula::False }
+    }
+}
+
 impl Formula {
     /// Conjunction, flat and without constants.
     pub fn and(parts: impl IntoIterator<Item = Formula>) -> Self {
@@ -133,6 +158,44 @@ impl Formula {
                 Formula::threshold(terms, total - bound, !strict)
             }
         }
+    }
+
+    /// The formula with every atom replaced.
+    #[must_use]
+    pub fn replaced(&self, by: &mut impl FnMut(&Atom) -> Formula) -> Self {
+        match self {
+            Formula::True | Formula::False => self.clone(),
+            Formula::Atom(a) => by(a),
+            Formula::And(parts) => Formula::and(parts.iter().map(|p| p.replaced(by)).collect::<Vec<_>>()),
+            Formula::Or(parts) => Formula::or(parts.iter().map(|p| p.replaced(by)).collect::<Vec<_>>()),
+            Formula::Threshold(t) => {
+                let terms = t.terms.iter().map(|(w, p)| (w.clone(), p.replaced(by))).collect();
+                Formula::threshold(terms, t.bound.clone(), t.strict)
+            }
+        }
+    }
+
+    /// What is left of it where a variable has this value.
+    #[must_use]
+    pub fn with(&self, var: Var, value: &Rational) -> Self {
+        self.replaced(&mut |atom| atom.with(var, value))
+    }
+
+    /// What is left of it where a condition holds or does not. Other conditions stay as they are, whatever follows for them.
+    #[must_use]
+    pub fn given(&self, condition: &Atom, truth: bool) -> Self {
+        let opposite = condition.opposite();
+        let constant = |truth: bool| if truth { Formula::True } else { Formula::False };
+        self.replaced(&mut |atom| match atom {
+            a if a == condition => constant(truth),
+            a if *a == opposite => constant(!truth),
+            a => Formula::Atom(a.clone()),
+        })
+    }
+
+    /// Its conjuncts.
+    pub fn conjuncts(&self) -> &[Formula] {
+        if let Formula::And(parts) = self { parts } else { std::slice::from_ref(self) }
     }
 
     /// The truth at a point, exactly.

@@ -18,6 +18,7 @@ pub mod parse;
 pub mod print;
 pub mod region;
 pub mod schema;
+pub mod sets;
 pub mod typed;
 
 pub use compile::{RuleText, check_types, compile, duplicate_name};

@@ -36,6 +36,21 @@ pub struct NormalRule {
     pub reads_scores: bool,
 }
 
+impl NormalSpec {
+    /// The different conditions on the input that occur in the rules, in order of appearance; one and its opposite are the same.
+    pub fn conditions(&self) -> Vec<Atom> {
+        let mut conditions: Vec<Atom> = Vec::new();
+        for rule in &self.rules {
+            rule.claim.atoms(&mut |atom| {
+                if atom.is_condition() && !conditions.contains(atom) && !conditions.contains(&atom.opposite()) {
+                    conditions.push(atom.clone());
+                }
+            });
+        }
+        conditions
+    }
+}
+
 /// Parts a normal form may have; piecewise terms on both sides multiply.
 const MAX_PARTS: usize = 500_000;
 

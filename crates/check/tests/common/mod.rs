@@ -85,6 +85,10 @@ impl Runtime<'_> {
                 Op::Act(Activation::Sigmoid) => x.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect(),
                 Op::Act(Activation::Tanh) => x.iter().map(|x| x.tanh()).collect(),
                 Op::Select(columns) => columns.iter().map(|c| self.flush(x[*c])).collect(),
+                Op::Choose(table) => {
+                    let best = (0..x.len()).fold(0, |best, k| if x[k] > x[best] { k } else { best });
+                    table.row(best).to_vec()
+                }
                 Op::Concat => node.from.iter().flat_map(|v| values[*v].clone()).collect(),
                 Op::Gate => {
                     let g = self.flush(values[node.from[1]][0]);
@@ -192,6 +196,7 @@ fn leaves<'t>(tree: &'t mut Tree, place: &str, signs: usize, out: &mut Vec<OpenL
             leaves(above, &format!("{place}/above"), signs + more, out);
         }
         Tree::Leaf { cells, lines, .. } => out.push(OpenLeaf { place: place.to_string(), signs, cells, lines }),
+        Tree::Decode => {}
     }
 }
 

@@ -7,7 +7,7 @@ use deepsade_engine::artifact::write_whole;
 use deepsade_engine::problem::Problem;
 
 use super::train::Ended;
-use super::{explain, predict, train};
+use super::{explain, predict, report, train};
 use crate::args::{DemoArgs, ExplainArgs, PredictArgs, TrainArgs};
 use crate::outcome::{Outcome, emit};
 
@@ -45,6 +45,11 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         seed: None,
         fold: None,
         enforce: None,
+        update: None,
+        maxsmt: None,
+        solver: None,
+        quantifiers: None,
+        epochs: None,
         resume: false,
         json: false,
         quiet: false,
@@ -58,15 +63,21 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     step(&format!("deepsade predict {} {} --out {}", done.model.display(), data.display(), predictions.display()))?;
     predict::run(&PredictArgs {
         model: done.model,
-        data,
+        data: data.clone(),
         out: Some(predictions.clone()),
         strict: true,
         scores: false,
+        proba: false,
         separator: None,
         json: false,
         quiet: true,
     })?;
     emit(&first_lines(&predictions, 3)?)?;
+
+    let page = folder.join("report.html");
+    step(&format!("deepsade report {} --data {}", folder.display(), data.display()))?;
+    report::write(&folder, Some(&data), &page)?;
+    emit(&format!("Open {} in a browser: the proof, the scores, and sliders to try the network with.\n", page.display()))?;
     Ok(outcome)
 }
 

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_engine::enforce::{Decision, Means, decide};
 use deepsade_engine::explain::{
     Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous,
 };
 use deepsade_engine::fit;
+use deepsade_engine::nearest::{Allowed, Head};
 use deepsade_engine::problem::Problem;
+use deepsade_engine::train::TrainSettings;
 use deepsade_spec::{Domain, NormalSpec, Rational, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -34,6 +37,7 @@ pub struct Explanation {
     skip: Vec<String>,
     gate: Vec<String>,
     audit: AuditExplanation,
+    enforce: EnforceExplanation,
 }
 
 #[derive(Debug, Serialize)]
@@ -55,6 +59,19 @@ struct ConflictExplanation {
 }
 
 #[derive(Debug, Serialize)]
+struct EnforceExplanation {
+    /// `"weights"`, `"decode"`, `"none"`; null where the settings ask for what is not possible.
+    means: Option<&'static str>,
+    why: String,
+    /// Nodes of the decision diagram, if rules are decoded by one.
+    nodes: Option<usize>,
+    /// Valid label sets, if there are few and the same for every input: then the ONNX graph itself chooses.
+    table: Option<usize>,
+    /// How a regression's outputs are moved.
+    nearest: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
 struct AuditExplanation {
     components: Option<u64>,
     constant_only: bool,
@@ -70,8 +87,8 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
         (Some(loaded), Some(settings)) => Some(fit::rows(&spec, loaded, settings, settings.seed)?),
         _ => None,
     };
-    let mut explanation = explain(&spec, rows.as_ref());
-    if explanation.conflict.is_none() && !spec.rules.is_empty() {
+    let mut explanation = explain(&spec, rows.as_ref(), &problem.train);
+    if explanation.conflict.is_none() && explanation.enforce.means == Some("weights") {
         explanation.weights = through_weights(&spec, &problem.network, problem.train.how()).err().map(|e| e.to_string());
     }
     if args.json {
@@ -89,7 +106,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Explains rules, and what the labels of the rows say about them.
-pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>) -> Explanation {
+pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, settings: &TrainSettings) -> Explanation {
     let name = |f: &usize| spec.schema.features[*f].name.clone();
     let rule = |(k, r): (usize, &deepsade_spec::NormalRule)| RuleExplanation {
         name: r.name.clone(),
@@ -120,6 +137,22 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>) -> Explanation {
         skip: spec.skip.iter().map(name).collect(),
         gate: spec.gate.iter().map(name).collect(),
         audit: AuditExplanation { components: components.map(|c| u64::try_from(c).unwrap_or(u64::MAX)), constant_only, words },
+        enforce: enforce(spec, settings),
+    }
+}
+
+fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
+    match decide(spec, settings) {
+        Ok(Decision { means, why }) => {
+            let decoder = if let Means::Decode(decoder) = &means { Some(decoder) } else { None };
+            let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
+            let nearest = matches!(means, Means::Nearest).then(|| match Head::new(&Allowed::new(spec)) {
+                Ok(_) => "the nearest outputs that obey the rules, in the ONNX graph".to_string(),
+                Err(why) => format!("the nearest outputs that obey the rules, found by the library: {why}"),
+            });
+            EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table, nearest }
+        }
+        Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, nearest: None },
     }
 }
 
@@ -236,6 +269,13 @@ fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
         if e.audit.constant_only { "yes" } else { "no" }
     ));
     out.push(format!("  {}", e.audit.words));
+    let how = match (e.enforce.table, e.enforce.nodes) {
+        _ if let Some(nearest) = &e.enforce.nearest => format!(" ({nearest})"),
+        (Some(sets), _) => format!(" ({sets} valid sets: a table in the ONNX graph)"),
+        (None, Some(nodes)) => format!(" (a decision diagram of {nodes} nodes, decoded by the library)"),
+        _ => String::new(),
+    };
+    out.push(format!("Enforced by: {}{how}, because {}.", e.enforce.means.unwrap_or("nothing"), e.enforce.why));
     out.join("\n") + "\n"
 }
 

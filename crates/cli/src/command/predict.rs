@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use deepsade_engine::artifact::{read_model, write_whole};
+use deepsade_engine::artifact::{model_rules, read_model, write_whole};
 use deepsade_engine::data::{ReadOptions, RowStatus, Table, encode_inputs, read_table};
+use deepsade_engine::decode::{Output, Probabilities};
 use deepsade_engine::predict;
+use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
+use deepsade_spec::sets::Place;
 use deepsade_spec::{Schema, Task};
 use serde_json::json;
 
@@ -44,8 +47,21 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
             why(&table, &schema, inputs.status[row], row)
         );
     }
-    let y = model.network.forward(&inputs.x);
-    let csv = predictions(&schema, &y, &inputs.status, args.scores)?;
+    let rules = model_rules(&args.model, &model, &schema)?;
+    let output = Output::of(&model, &rules)?;
+    let y = output.outputs(&inputs.x);
+    let probabilities = match (args.proba, output.place()) {
+        (false, _) => None,
+        (true, Some(_)) if !matches!(schema.task, Task::Regression { .. }) => {
+            Some(output.probabilities(&inputs.x, &y, TrainSettings::default().decode_nodes)?)
+        }
+        (true, _) => bail!(
+            "--proba needs a model that chooses labels or classes among those that obey the rules (enforce = \"decode\"); {} does not",
+            args.model.display()
+        ),
+    };
+    let scores = args.scores.then(|| output.scores(&inputs.x));
+    let csv = predictions(&schema, &y, &inputs.status, scores.as_ref(), probabilities.as_deref())?;
     match &args.out {
         Some(path) => write_whole(path, &csv)?,
         None => emit(&String::from_utf8(csv)?)?,
@@ -57,15 +73,20 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     if outside > 0 && !args.quiet {
         let first = inputs.status.iter().position(|s| *s != RowStatus::Inside).expect("some row is outside");
         eprintln!(
-            "{outside} of {} rows are outside the domain, where nothing is guaranteed (column in_domain); the first: {}",
+            "{outside} of {} rows are outside the domain, where {} (column in_domain); the first: {}",
             table.rows(),
+            match (output.place(), &schema.task) {
+                (None, _) | (Some(Place::InGraph), Task::Regression { .. }) => "nothing is guaranteed",
+                _ => "only rules that mention no feature are guaranteed",
+            },
             why(&table, &schema, inputs.status[first], first)
         );
     }
     Ok(Outcome::Success)
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
+/// Whether two paths lead to one file.
+pub fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
@@ -86,27 +107,46 @@ fn why(table: &Table, schema: &Schema, status: RowStatus, row: usize) -> String 
     }
 }
 
-fn predictions(schema: &Schema, y: &Matrix, status: &[RowStatus], scores: bool) -> anyhow::Result<Vec<u8>> {
+fn predictions(
+    schema: &Schema,
+    y: &Matrix,
+    status: &[RowStatus],
+    scores: Option<&Matrix>,
+    probabilities: Option<&[Option<Probabilities>]>,
+) -> anyhow::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     // The outputs of a regression are its predictions.
-    let scores = scores && !matches!(schema.task, Task::Regression { .. });
+    let scores = scores.filter(|_| !matches!(schema.task, Task::Regression { .. }));
     let outputs = schema.task.outputs();
     let mut header = predict::columns(&schema.task);
     header.extend(["in_domain".into(), "outside".into()]);
-    if scores {
+    let words = header.len() - 2;
+    if scores.is_some() {
         header.extend((0..outputs).map(|j| schema.task.output_name(j)));
+    }
+    if probabilities.is_some() {
+        header.push("probability".into());
+        header.extend((0..outputs).map(|j| schema.task.output_name(j).replacen("score", "p", 1)));
     }
     csv.write_record(&header)?;
     for (row, status) in status.iter().enumerate() {
         let mut record = match status {
             // Without all its inputs a row has no prediction.
-            RowStatus::Missing { .. } => vec![String::new(); header.len() - 2 - if scores { outputs } else { 0 }],
+            RowStatus::Missing { .. } => vec![String::new(); words],
+            // Nor has a row for which no output obeys the rules.
+            _ if y.row(row).iter().any(|v| v.is_nan()) => vec![String::new(); words],
             _ => predict::in_words(&schema.task, y.row(row)),
         };
         record.push((*status == RowStatus::Inside).to_string());
         record.push(feature(*status).map(|f| schema.features[f].name.clone()).unwrap_or_default());
-        if scores {
-            record.extend(y.row(row).iter().map(f32::to_string));
+        if let Some(scores) = scores {
+            record.extend(scores.row(row).iter().map(f32::to_string));
+        }
+        if let Some(probabilities) = probabilities {
+            match &probabilities[row] {
+                Some(p) => record.extend(std::iter::once(&p.set).chain(&p.labels).map(|p| format!("{p:.6}"))),
+                None => record.extend(vec![String::new(); 1 + outputs]),
+            }
         }
         csv.write_record(&record)?;
     }

@@ -1,4 +1,4 @@
-//! `deepsade train`: a rule file enters, model.onnx and run.jsonl leave.
+//! `deepsade train`: a rule file enters, model.onnx, its certificate, run.jsonl and summary.json leave.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,19 +10,26 @@ use anyhow::{Context, bail};
 use deepsade_check::Verdict;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
+use deepsade_engine::decode::DecodeError;
+use deepsade_engine::enforce::{Decision, Means, decide};
 use deepsade_engine::explain::{audit, vacuous};
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::guard::GuardError;
+use deepsade_engine::maxsmt::SolverName;
+use deepsade_engine::maxsmt::smtlib::Quantifiers;
 use deepsade_engine::metrics::Metrics;
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::{Enforce, EpochRecord, Observer, StopReason, TrainError};
+use deepsade_engine::train::{
+    Enforce, EpochRecord, MaxSmtName, Observer, PaperSteps, StopReason, TrainError, TrainSettings, Update,
+};
 use deepsade_spec::NormalSpec;
+use deepsade_spec::sets::Place;
 use serde::Serialize;
 use serde_json::json;
 
 use super::check;
 use super::explain::conflict_in_words;
-use crate::args::{EnforceArg, TrainArgs};
+use crate::args::{EnforceArg, MaxSmtArg, QuantifiersArg, SolverArg, TrainArgs, UpdateArg};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
 use crate::progress::{EpochBar, ReadBar};
@@ -121,6 +128,8 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
             EnforceArg::None => Enforce::None,
         };
     }
+    overrule(&mut problem.train, args);
+    problem.train.check()?;
     let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
     if let Some(words) = conflict_in_words(&spec) {
         return Ok(Ended::Contradictory(words));
@@ -135,9 +144,16 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     for rule in spec.rules.iter().filter(|r| !args.quiet && vacuous(&r.claim, &spec.schema)) {
         eprintln!("note: rule '{}' holds whatever is predicted: no input of the domain meets its condition", rule.name);
     }
+    let Decision { means, why } = match decide(&spec, &problem.train) {
+        Err(impossible @ DecodeError::Impossible { .. }) => return Ok(Ended::Contradictory(impossible.to_string())),
+        other => other?,
+    };
     let audit = audit(&spec);
-    if audit.constant_only && problem.train.enforce != Enforce::None && !args.quiet {
+    if audit.constant_only && matches!(means, Means::Weights) && !args.quiet {
         eprintln!("note: {}", audit.words);
+    }
+    if problem.train.enforce == Enforce::Auto && matches!(means, Means::Decode(_)) && !args.quiet {
+        eprintln!("note: enforce = \"auto\" chooses decode: {why}");
     }
     let text = std::fs::read_to_string(&problem.path)?;
     let interrupt = Interrupt::listen();
@@ -165,9 +181,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let model = out.join("model.onnx");
     write_whole(&model, &fitted.model.to_bytes()?)?;
     let (rules, certificate) = (out.join("rules.toml"), out.join("certificate.json"));
+    write_whole(&rules, text.as_bytes())?;
     let started = Instant::now();
     let verdict = if let Some(proof) = &fitted.proof {
-        write_whole(&rules, text.as_bytes())?;
         write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
         Some(check::files(&model, &rules, &certificate)?)
     } else {
@@ -179,7 +195,54 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let timings = Timings { read, train: trained - fitted.certify_seconds, certify: fitted.certify_seconds, check };
     // The model is there: what is left to resume is nothing.
     let _ = std::fs::remove_file(&checkpoint);
-    Ok(Ended::Done(Box::new(Done { spec, verdict, fitted, model, timings, seed })))
+    let done = Done { spec, verdict, fitted, model, timings, seed };
+    // For `deepsade report`.
+    write_whole(&out.join("summary.json"), (serde_json::to_string_pretty(&done.json())? + "\n").as_bytes())?;
+    Ok(Ended::Done(Box::new(done)))
+}
+
+/// Puts what the command line says in place of what the file says.
+fn overrule(settings: &mut TrainSettings, args: &TrainArgs) {
+    let paper = &mut settings.paper;
+    if let Some(update) = args.update {
+        settings.update = match update {
+            UpdateArg::Project => Update::Project,
+            UpdateArg::Paper => Update::Paper,
+        };
+    }
+    if let Some(maxsmt) = args.maxsmt {
+        paper.maxsmt = match maxsmt {
+            MaxSmtArg::BranchAndBound => MaxSmtName::BranchAndBound,
+            MaxSmtArg::FuMalik => MaxSmtName::FuMalik,
+            MaxSmtArg::LocalSearch => MaxSmtName::LocalSearch,
+        };
+    }
+    if let Some(solver) = args.solver {
+        paper.solver = match solver {
+            SolverArg::Z3 => SolverName::Z3,
+            SolverArg::Cvc5 => SolverName::Cvc5,
+        };
+    }
+    if let Some(quantifiers) = args.quantifiers {
+        paper.quantifiers = quantifiers.into();
+    }
+    if let Some(epochs) = args.epochs {
+        settings.epochs = epochs;
+    }
+}
+
+impl From<QuantifiersArg> for Quantifiers {
+    fn from(name: QuantifiersArg) -> Self {
+        match name {
+            QuantifiersArg::Keep => Self::Keep,
+            QuantifiersArg::Eliminate => Self::Eliminate,
+        }
+    }
+}
+
+/// How the paper's update found its last layers, over all epochs.
+fn paper_steps(records: &[EpochRecord]) -> Option<PaperSteps> {
+    records.iter().filter_map(|record| record.paper).reduce(PaperSteps::and)
 }
 
 impl Done {
@@ -187,7 +250,9 @@ impl Done {
     pub fn outcome(&self) -> Outcome {
         let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
-        if rejected || diverged { Outcome::Finding } else { Outcome::Success }
+        let [train, test] = [&self.fitted.train, &self.fitted.test].map(|m| m["rows_breaking_all"]);
+        let broken = self.fitted.in_library.is_some() && train + test > 0.0;
+        if rejected || diverged || broken { Outcome::Finding } else { Outcome::Success }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -208,8 +273,20 @@ impl Done {
             "certified": accepted.is_some(),
             "arithmetic": accepted.map(|a| a.arithmetic().name()),
             "margins": margins,
+            "enforce": self.fitted.means.name(),
+            "enforce_why": self.fitted.why,
+            "decode": self.fitted.place.map(Place::name),
+            "left_out": self.fitted.left_out,
             "gate": gate,
             "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
+            "paper": paper_steps(&trained.records).map(|steps| json!({
+                "line_search": steps.line_search,
+                "maxsmt_optimal": steps.optimal,
+                "maxsmt_feasible": steps.feasible,
+                "maxsmt_infeasible": steps.infeasible,
+                "maxsmt_unknown": steps.unknown,
+                "restarts": steps.restarts(),
+            })),
             "verdict": self.verdict.as_ref().map(check::in_words),
         })
     }
@@ -218,12 +295,16 @@ impl Done {
     pub fn in_words(&self) -> String {
         let Fitted { trained, test, train, validation, .. } = &self.fitted;
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
-        let mut out = vec![format!(
-            "Trained {} epochs in {:.1} s{best} ({}).",
-            trained.records.len(),
-            self.timings.train + self.timings.certify,
-            trained.stop
-        )];
+        let mut out = vec![if trained.records.is_empty() {
+            "Nothing was trained: the given network is taken as it is.".into()
+        } else {
+            format!(
+                "Trained {} epochs in {:.1} s{best} ({}).",
+                trained.records.len(),
+                self.timings.train + self.timings.certify,
+                trained.stop
+            )
+        }];
         out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules", "", "rows", "obeying"));
         for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
             let shown = if metrics["rows"] > 0.0 { scores(metrics) } else { "no row to score".into() };
@@ -235,8 +316,41 @@ impl Done {
                 if let Some(gate) = &self.fitted.gate {
                     out.push(format!("The outputs are gated by {gate}: they scale with it."));
                 }
-                out.push(format!("Rules enforced in training: {breaking}."));
+                match &self.fitted.means {
+                    Means::Decode(_) => {
+                        let left_out = match self.fitted.left_out {
+                            0 => String::new(),
+                            n => format!("; {n} training rows whose label breaks a rule were left out"),
+                        };
+                        out.push(format!(
+                            "Rules enforced in the output step, by the most likely valid label set: {breaking}{left_out}."
+                        ));
+                    }
+                    Means::Nearest => out.push(format!(
+                        "Rules enforced in the output step, by the nearest outputs that obey them, in the ONNX graph: {breaking}."
+                    )),
+                    _ => out.push(format!("Rules enforced in training: {breaking}.")),
+                }
+                if let Some(steps) = paper_steps(&trained.records) {
+                    out.push(format!(
+                        "Last layer found by line search in {} batches, by MaxSMT in {} ({} to the optimum); {} restarts ({} without a \
+                         solution in the box, {} unknown).",
+                        steps.line_search,
+                        steps.optimal + steps.feasible,
+                        steps.optimal,
+                        steps.restarts(),
+                        steps.infeasible,
+                        steps.unknown
+                    ));
+                }
                 out.push(check::in_words(verdict));
+            }
+            None if let Some(why) = self.fitted.in_library => {
+                out.push(format!(
+                    "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
+                     each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
+                     outputs, and there is no certificate."
+                ));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}
@@ -247,12 +361,13 @@ impl Done {
 }
 
 /// Counts as whole numbers, scores as they are.
-fn numbers(metrics: &Metrics) -> serde_json::Value {
+pub fn numbers(metrics: &Metrics) -> serde_json::Value {
     let number = |(name, v): (&String, &f64)| (name.clone(), if name.starts_with("rows") { json!(*v as u64) } else { json!(v) });
     serde_json::Value::Object(metrics.iter().map(number).collect())
 }
 
-fn scores(metrics: &Metrics) -> String {
+/// The scores that a task has, for people.
+pub fn scores(metrics: &Metrics) -> String {
     let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {v:.3}"));
     ["mse", "accuracy", "coherent", "flattened", "jaccard"].iter().filter_map(shown).collect::<Vec<_>>().join(", ")
 }

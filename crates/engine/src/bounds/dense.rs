@@ -1,6 +1,6 @@
 //! `y = W x + b`.
 //!
-//! Over a box m +- r the middle is `W m + b`, the radius `|W| r`: each x_i contributes w_i m_i +- |w_i| r_i. The radius grows by
+//! Over a box m +- r the middle is `W m + b`, the radius `|W| r`: each `x_i` contributes `w_i` `m_i` +- |`w_i`| `r_i`. The radius grows by
 //! the any-order float32 error of n + 1 terms, `gamma(n + 1) (|W| |x| + |b|)`, twice over to cover this computation's own rounding.
 //! Columns of a category are not independent: exactly one is 1, so its share lies between its smallest and its largest weight.
 

@@ -131,7 +131,7 @@ impl Bounds {
             Op::Act(_) => out.extend(errors.iter().map(|e| e + 4.0 * activation::ACTIVATION_ERROR)),
             Op::Select(columns) => out.extend(columns.iter().map(|c| errors[*c])),
             Op::Concat => node.from.iter().for_each(|v| out.extend(&boxes.errors[*v])),
-            Op::Gate => {}
+            Op::Gate | Op::Choose(_) => {}
         }
         boxes.errors[k + 1] = out;
     }
@@ -157,7 +157,7 @@ impl Bounds {
             }
             Op::Select(columns) => select::back(&mut relation.coefficients[from], &coefficients, columns),
             Op::Concat => concat::back(&mut relation.coefficients, &coefficients, &node.from),
-            Op::Gate => gate::back(&mut coefficients),
+            Op::Gate | Op::Choose(_) => gate::back(&mut coefficients),
         }
         relation.coefficients[k + 1] = coefficients;
     }
@@ -176,7 +176,7 @@ impl Bounds {
             Op::Act(_) => activation::along(&mut out, x, &relation.lines[k]),
             Op::Select(columns) => select::along(&mut out, x, columns),
             Op::Concat => concat::along(&mut out, node.from.iter().map(|v| &relation.values[*v])),
-            Op::Gate => gate::along(),
+            Op::Gate | Op::Choose(_) => gate::along(),
         }
         relation.values[k + 1] = out;
     }

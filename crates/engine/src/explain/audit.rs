@@ -89,12 +89,12 @@ fn describe(components: Option<u128>, constant: bool, connected: bool, left_out:
             .to_string(),
         Some(n) if constant => format!(
             "The valid label sets fall into {n} components under the subset relation, each a single set: every continuous \
-             network that obeys the rules everywhere predicts one constant label set{place}. The way out is decoding (planned: enforce = \"decode\"): \
+             network that obeys the rules everywhere predicts one constant label set{place}. The way out is decoding (enforce = \"decode\"): \
              choosing the most likely valid set in the output step is not bound by this."
         ),
         Some(n) => format!(
             "The valid label sets fall into {n} components under the subset relation: every continuous network that obeys the \
-             rules everywhere is confined to one of them{place}. The way out is decoding (planned: enforce = \"decode\"): \
+             rules everywhere is confined to one of them{place}. The way out is decoding (enforce = \"decode\"): \
              choosing the most likely valid set in the output step is not bound by this."
         ),
     };

@@ -10,7 +10,7 @@ use deepsade_spec::{Atom, Domain, Formula, Rational, Schema, Threshold, Var, nor
 use super::eliminate::{Feasible, Point, feasible};
 
 /// Branches to look at before giving up.
-const MAX_BRANCHES: usize = 50_000;
+const MAX_BRANCHES: usize = 150_000;
 
 /// What the search found.
 #[derive(Debug, Clone, PartialEq)]

@@ -47,6 +47,22 @@ impl Metric {
         Self { full: full.to_vec(), block: inverse(block, size), diagonal }
     }
 
+    /// The same, but hidden units keep their weights: only the columns that come straight from the input and the bias move. Little
+    /// is added to the diagonal here, so a feature that singles out the rows a rule is about moves almost alone.
+    pub fn straight(stepper: &Stepper, full: &[usize]) -> Self {
+        let layer = stepper.last_layer();
+        let rows = layer.z.chunks_exact(layer.inputs.max(1));
+        let (count, size) = (rows.len().max(1) as f64, full.len() + 1);
+        let mut block = vec![0.0; size * size];
+        for v in rows {
+            let at = |k: usize| full.get(k).map_or(1.0, |c| f64::from(v[*c]));
+            (0..size * size).for_each(|k| block[k] += at(k / size) * at(k % size) / count);
+        }
+        let mean = (0..size).map(|i| block[i * size + i]).sum::<f64>() / size as f64;
+        (0..size).for_each(|i| block[i * size + i] += 1e-3 * mean);
+        Self { full: full.to_vec(), block: inverse(block, size), diagonal: vec![0.0; layer.inputs] }
+    }
+
     /// Plain distance between last layers.
     pub fn plain(inputs: usize) -> Self {
         Self { full: Vec::new(), block: vec![1.0], diagonal: vec![1.0; inputs] }

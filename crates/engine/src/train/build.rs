@@ -121,6 +121,7 @@ mod tests {
                 Op::Select(columns) => format!("select {columns:?}"),
                 Op::Concat => format!("concat {:?}", node.from),
                 Op::Gate => "gate".into(),
+                Op::Choose(_) => "choose".into(),
             })
             .collect();
         assert_eq!(names, ["affine", "dense 4x3", "act", "dense 3x4", "act", "select [2, 0]", "concat [5, 6]", "dense 2x5"]);

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::EpochRecord;
+use super::{EpochRecord, PaperSteps};
 
 const MAGIC: &[u8; 8] = b"DSADECKP";
-const VERSION: u32 = 1;
+const VERSION: u32 = 3;
 
 /// Where and how often to save a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,9 +172,16 @@ fn encode(state: &State, fingerprint: &[u8; 32]) -> Vec<u8> {
     bytes.extend((state.records.len() as u64).to_le_bytes());
     for record in &state.records {
         bytes.extend((record.epoch as u64).to_le_bytes());
-        bytes.push(u8::from(record.best) | u8::from(record.validation_loss.is_some()) << 1);
-        for number in [record.train_loss, record.validation_loss.unwrap_or(0.0), record.seconds] {
-            bytes.extend(number.to_le_bytes());
+        let known = [record.validation_loss, record.margin, record.moved];
+        let flags = known.iter().rev().fold(0, |flags, k| flags << 1 | u8::from(k.is_some()));
+        bytes.push(flags << 1 | u8::from(record.best) | u8::from(record.paper.is_some()) << 4);
+        for number in [Some(record.train_loss), Some(record.seconds)].into_iter().chain(known) {
+            bytes.extend(number.unwrap_or(0.0).to_le_bytes());
+        }
+        if let Some(PaperSteps { line_search, optimal, feasible, infeasible, unknown, restart }) = record.paper {
+            for count in [line_search, optimal, feasible, infeasible, unknown, usize::from(restart)] {
+                bytes.extend((count as u64).to_le_bytes());
+            }
         }
     }
     let sum = Sha256::digest(&bytes);
@@ -229,9 +236,22 @@ impl Reader<'_> {
     fn record(&mut self) -> Option<EpochRecord> {
         let epoch = self.count()?;
         let [flags] = self.take()?;
-        let (train_loss, validation_loss, seconds) = (self.float()?, self.float()?, self.float()?);
-        let validation_loss = (flags & 2 != 0).then_some(validation_loss);
-        Some(EpochRecord { epoch, train_loss, validation_loss, best: flags & 1 != 0, seconds })
+        let (train_loss, seconds) = (self.float()?, self.float()?);
+        let mut known = |bit: u8| self.float().map(|v| (flags & bit != 0).then_some(v));
+        let (validation_loss, margin, moved) = (known(2)?, known(4)?, known(8)?);
+        let paper = if flags & 16 == 0 { None } else { Some(self.paper()?) };
+        Some(EpochRecord { epoch, train_loss, validation_loss, best: flags & 1 != 0, seconds, margin, moved, paper })
+    }
+
+    fn paper(&mut self) -> Option<PaperSteps> {
+        Some(PaperSteps {
+            line_search: self.count()?,
+            optimal: self.count()?,
+            feasible: self.count()?,
+            infeasible: self.count()?,
+            unknown: self.count()?,
+            restart: self.count()? != 0,
+        })
     }
 
     fn state(&mut self) -> Option<State> {

@@ -3,7 +3,7 @@
 use deepsade_net::Matrix;
 use thiserror::Error;
 
-use super::{CheckpointError, PlanError, Run, SettingsError, Stepper};
+use super::{CheckpointError, OutputStep, PlanError, Run, SettingsError, Stepper};
 use crate::data::Dataset;
 
 /// A run that cannot start, or cannot be saved.
@@ -21,6 +21,9 @@ pub enum TrainError {
     /// The rules can't be kept.
     #[error(transparent)]
     Guard(#[from] crate::guard::GuardError),
+    /// A solver that can't be used.
+    #[error(transparent)]
+    Solver(#[from] crate::maxsmt::SolverError),
     /// Nothing to learn from.
     #[error("the training data have no row with a weight above 0")]
     NoRows,
@@ -64,7 +67,8 @@ pub enum TrainError {
 
 /// Refuses data that do not fit the network, or hold values that are not finite.
 pub(super) fn check_data(run: &Run, stepper: &Stepper) -> Result<(), TrainError> {
-    check_set("training", run.train, run.network.inputs, stepper.outputs())?;
+    let targets = stepper.outputs() + run.step.map_or(0, OutputStep::side);
+    check_set("training", run.train, run.network.inputs, targets)?;
     if !run.train.weight.iter().any(|&v| v > 0.0) {
         return Err(TrainError::NoRows);
     }
@@ -72,7 +76,7 @@ pub(super) fn check_data(run: &Run, stepper: &Stepper) -> Result<(), TrainError>
     if run.validation.weight.is_empty() && run.validation.x.rows == 0 {
         return Ok(());
     }
-    check_set("validation", run.validation, run.network.inputs, stepper.outputs())
+    check_set("validation", run.validation, run.network.inputs, targets)
 }
 
 fn check_set(set: &'static str, data: &Dataset, inputs: usize, outputs: usize) -> Result<(), TrainError> {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::PaperSteps;
+
 /// One pass over the training rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
@@ -17,6 +19,16 @@ pub struct EpochRecord {
     pub best: bool,
     /// How long it took.
     pub seconds: f64,
+    /// The smallest distance to breaking a rule at its end, over all rules and the whole domain, in training units; `None` if no
+    /// rules are enforced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+    /// Share of its steps after which the last layer was moved to keep the rules; `None` if no rules are enforced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<f64>,
+    /// With the paper's update: how the last layer was found. `validation_loss` is then the least after any of its batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<PaperSteps>,
 }
 
 impl EpochRecord {

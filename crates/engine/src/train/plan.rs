@@ -115,6 +115,9 @@ impl Plan {
     /// Checks the network and lays it out.
     pub fn new(network: &Network) -> Result<Self, PlanError> {
         network.validate()?;
+        if let Some(node) = network.nodes.iter().position(|n| matches!(n.op, Op::Choose(_))) {
+            return Err(PlanError::Choice { node });
+        }
         let value_widths = network.widths();
         let readers = readers(network);
         let mut plan = Self {
@@ -173,6 +176,7 @@ impl Plan {
             Op::Select(columns) => Work::Select(columns.clone()),
             Op::Concat => Work::Concat,
             Op::Gate => Work::Gate,
+            Op::Choose(_) => unreachable!("a plan has no choices"),
         }
     }
 

@@ -13,8 +13,12 @@ use sha2::{Digest, Sha256};
 use super::checkpoint::{Keeper, State};
 use super::error::{TrainError, check_data};
 use super::loss::Sum;
+use super::paper::{Batch, Paper};
 use super::standard::Standard;
-use super::{CheckpointSettings, EpochRecord, Loss, Observer, Optimiser, Prepared, Stepper, StopReason, TrainSettings};
+use super::{
+    CheckpointSettings, EpochRecord, Loss, Objective, Observer, Optimiser, OutputStep, Prepared, Stepper, StopReason,
+    TrainSettings, Update,
+};
 use crate::data::Dataset;
 use crate::guard::{Guard, Metric, Solved, Units};
 
@@ -23,6 +27,9 @@ const EVALUATION_ROWS: usize = 256;
 
 /// Rows that tell what a change of the last layer costs.
 const METRIC_ROWS: usize = 64;
+
+/// Training rows that stand in for validation rows where there are none, with the paper's update.
+const EVALUATED_WITHOUT_VALIDATION: usize = 1000;
 
 /// How much of a fresh last layer stays when it is brought near the safe one: random weights on hidden units with wide boxes would
 /// have to be paid for by a large offset.
@@ -47,6 +54,8 @@ pub struct Run<'a> {
     pub seed: u64,
     /// The rules that the last layer must satisfy after every step; `None` for plain training.
     pub rules: Option<&'a NormalSpec>,
+    /// What follows the network and keeps the rules; its loss takes the place of `loss`. `None` for the plain outputs.
+    pub step: Option<&'a dyn OutputStep>,
     /// Whether and where to save the run.
     pub checkpoint: Option<CheckpointSettings>,
 }
@@ -93,6 +102,11 @@ impl Enforced {
         self.moved += usize::from(solved.moves > 0);
         self.pulled_back += usize::from(solved.pulled_back);
     }
+
+    /// Share of the steps since `before` after which the last layer was moved.
+    fn moved_since(self, before: Self) -> f64 {
+        (self.moved - before.moved) as f64 / (self.steps - before.steps).max(1) as f64
+    }
 }
 
 impl Run<'_> {
@@ -101,6 +115,7 @@ impl Run<'_> {
         let mut hash = Sha256::new();
         // The derived text is complete, and floats print with all the digits that tell them apart.
         hash.update(format!("{:?}", (&self.network, self.start, self.loss, &self.settings, self.seed)));
+        hash.update(self.step.map(OutputStep::identity).unwrap_or_default());
         hash.update(self.rules.map(deepsade_spec::canonical::canonical).unwrap_or_default());
         for data in [self.train, self.validation] {
             for Matrix { rows, cols, data } in [&data.x, &data.y] {
@@ -139,6 +154,7 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 ///     settings: TrainSettings { learning_rate: 0.05, batch: 4, epochs: 1000, ..TrainSettings::default() },
 ///     seed: 1,
 ///     rules: None,
+///     step: None,
 ///     checkpoint: None,
 /// };
 /// let trained = train::train(&run, &mut Silent)?;
@@ -146,6 +162,7 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 /// assert!(trained.records[999].train_loss < 1e-6);
 /// # Ok::<(), train::TrainError>(())
 /// ```
+#[allow(clippy::too_many_lines, reason = "Algorithm 1 from top to bottom, with both updates")]
 pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainError> {
     let Run { settings, loss, .. } = run;
     settings.check()?;
@@ -171,18 +188,35 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         Some(rules) => Some(Guard::new(rules, &run.network, &standard.units(), settings.how())?),
         None => None,
     };
+    let mut objective: Box<dyn Objective> =
+        run.step.map_or_else(|| Box::new(*loss) as _, |step| step.objective(&standard.units()));
     let mut enforced = Enforced::default();
     if let Some(guard) = &mut guard {
         weigh(guard, &mut stepper, &prepared, 0..rows.min(METRIC_ROWS));
-        if run.start == Start::Fresh {
+        if run.start == Start::Fresh && settings.update == Update::Project {
             guard.approach_safe(stepper.parameters_mut(), FRESH_SHARE);
         }
         enforced.add(guard.solve(stepper.parameters_mut()));
     }
-    let mut optimiser = Optimiser::new(settings, stepper.parameters().len());
+    let mut paper = match settings.update {
+        Update::Paper if guard.is_some() => Some(Paper::new(&settings.paper, standard.units(), run.seed)?),
+        _ => None,
+    };
+    // V of the paper; without validation rows, some of the training rows.
+    let eval = paper.as_ref().map(|_| {
+        validation.clone().unwrap_or_else(|| {
+            let some = run.train.select(&(0..rows.min(EVALUATED_WITHOUT_VALIDATION)).collect::<Vec<_>>());
+            stepper.prepare(&some.x, &standard.standardise(&some.y), &some.weight)
+        })
+    });
+    let mut optimiser = Optimiser::new(&settings.descent(guard.is_some()), stepper.parameters().len());
     let mut keeper = Keeper::new(run.checkpoint.as_ref());
     let mut state = keeper.resume(initial_state(&stepper, &optimiser))?;
     restore(&state, &mut stepper, &mut optimiser);
+    if let Some(paper) = &mut paper {
+        paper.least = best(&state.records).map_or(f64::INFINITY, EpochRecord::score);
+        paper.steps.restart = state.records.last().and_then(|record| record.paper).is_some_and(|steps| steps.restart);
+    }
     let mut order = vec![0; rows];
 
     let stop = 'training: loop {
@@ -198,37 +232,77 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         if let Some(guard) = &mut guard {
             weigh(guard, &mut stepper, &prepared, order[..rows.min(METRIC_ROWS)].iter().copied());
         }
+        if let Some(paper) = &mut paper {
+            paper.begin_epoch();
+        }
+        let least_before = paper.as_ref().map(|paper| paper.least);
         let mut train_sum = Sum::default();
         let mut done = 0;
-        for batch in order.chunks(batch) {
+        let before = enforced;
+        for (index, batch) in order.chunks(batch).enumerate() {
             if observer.stop() {
                 break 'training StopReason::Interrupted;
             }
-            // G = gradient of L at W (line 7).
-            stepper.load(&prepared, batch.iter().copied());
-            let sum = stepper.gradient(*loss);
+            let sum = if let (Some(paper), Some(guard), Some(validation)) = (&mut paper, &mut guard, &eval) {
+                // Lines 7 to 32 to the letter.
+                enforced.steps += 1;
+                let searched = paper.steps.line_search;
+                let (stepper, optimiser, data, out) = (&mut stepper, &mut optimiser, &prepared, &mut state.best[..]);
+                let sum = paper.batch(Batch {
+                    stepper,
+                    optimiser,
+                    guard,
+                    data,
+                    rows: batch,
+                    validation,
+                    loss: *loss,
+                    out,
+                    place: (epoch, index),
+                })?;
+                enforced.moved += usize::from(paper.steps.line_search == searched);
+                sum
+            } else {
+                // G = gradient of L at W (line 7).
+                stepper.load(&prepared, batch.iter().copied());
+                let sum = stepper.gradient_of(&mut *objective);
+                // The last layer moves first (lines 8 to 23), then the layers before it (lines 27 to 29).
+                if sum.loss.is_finite() {
+                    optimiser.begin();
+                    stepper.apply(&mut optimiser, stepper.last_range());
+                    stepper.apply(&mut optimiser, stepper.hidden_range());
+                    // K' for the layers as they are now, and the nearest last layer that satisfies it.
+                    if let Some(guard) = &mut guard {
+                        enforced.add(guard.solve(stepper.parameters_mut()));
+                    }
+                }
+                sum
+            };
             if !sum.loss.is_finite() {
                 break 'training StopReason::Diverged { epoch };
-            }
-            // The last layer moves first (lines 8 to 23), then the layers before it (lines 27 to 29).
-            optimiser.begin();
-            stepper.apply(&mut optimiser, stepper.last_range());
-            stepper.apply(&mut optimiser, stepper.hidden_range());
-            // K' for the layers as they are now, and the nearest last layer that satisfies it.
-            if let Some(guard) = &mut guard {
-                enforced.add(guard.solve(stepper.parameters_mut()));
             }
             train_sum += sum;
             done += batch.len();
             observer.progress(done, rows);
         }
         // Remember the best solution found (lines 24 to 26), once an epoch.
-        let validation_loss = validation.as_ref().map(|data| stepper.evaluate(*loss, data).mean());
-        let mut record = EpochRecord { epoch, train_loss: train_sum.mean(), validation_loss, best: false, seconds: 0.0 };
+        let validation_loss = match &paper {
+            // The paper's update has done so after each batch.
+            Some(paper) => paper.least_of_epoch,
+            None => validation.as_ref().map(|data| stepper.evaluate_of(&mut *objective, data).mean()),
+        };
+        let margin = guard.as_mut().map(|guard| guard.margin(stepper.parameters_mut()));
+        let moved = margin.map(|_| enforced.moved_since(before));
+        let steps = paper.as_ref().map(|paper| paper.steps);
+        let train_loss = train_sum.mean();
+        let mut record =
+            EpochRecord { epoch, train_loss, validation_loss, best: false, seconds: 0.0, margin, moved, paper: steps };
         if !record.score().is_finite() || stepper.parameters().iter().any(|w| !w.is_finite()) {
             break StopReason::Diverged { epoch };
         }
-        record.best = best(&state.records).is_none_or(|best| record.score() < best.score());
+        record.best = match (&paper, least_before) {
+            (Some(paper), Some(before)) => paper.least < before,
+            _ => best(&state.records).is_none_or(|best| record.score() < best.score()),
+        };
         record.seconds = started.elapsed().as_secs_f64();
         save(&mut state, record, &stepper, &optimiser);
         observer.epoch(&record);
@@ -281,7 +355,8 @@ fn save(state: &mut State, record: EpochRecord, stepper: &Stepper, optimiser: &O
     state.parameters.copy_from_slice(stepper.parameters());
     state.first.copy_from_slice(&optimiser.first);
     state.second.copy_from_slice(&optimiser.second);
-    if record.best {
+    // The paper's update has kept its own, before the hidden layers moved.
+    if record.best && record.paper.is_none() {
         state.best.copy_from_slice(stepper.parameters());
     }
     state.records.push(record);

@@ -1,8 +1,12 @@
 //! `[network]` and `[train]` of a settings file enter; values known to be in range leave.
 
+use std::path::PathBuf;
+
 use deepsade_net::Activation;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use super::PaperSettings;
 
 /// The most weights that two neighbouring hidden layers may have between them.
 const MOST_WEIGHTS: usize = 1 << 28;
@@ -18,6 +22,11 @@ pub struct NetworkSettings {
     /// A feature that multiplies the outputs, for rules that scale with it: `"auto"` (default: where rules are enforced and scale
     /// with a feature), `"none"`, or the name of a numeric feature that is never negative.
     pub gate: String,
+    /// An ONNX file to start from instead of random weights, with the columns of the data as its input; relative to the rule file.
+    /// `hidden`, `activation` and `gate` are then not read. Not with rules that are enforced by weights.
+    pub trunk: Option<PathBuf>,
+    /// With `trunk`: nothing is trained, the file's scores are taken as they are. Default false.
+    pub freeze: bool,
 }
 
 /// How an activation is written in settings.
@@ -60,6 +69,10 @@ pub struct TrainSettings {
     pub regions: usize,
     /// Where the rules are enforced: `"auto"` (default), `"weights"`, `"decode"` or `"none"`.
     pub enforce: Enforce,
+    /// Nodes that the decision diagram of the rules may take when they are enforced by decoding. Default 200000; 1 or above.
+    pub decode_nodes: usize,
+    /// The paper's update, `[train.paper]`.
+    pub paper: PaperSettings,
 }
 
 /// The optimisers.
@@ -114,7 +127,7 @@ pub enum Enforce {
     Weights,
     /// In the output step.
     Decode,
-    /// Wherever it can be done: in the weights.
+    /// Labels and rankings in the output step, everything else in the weights.
     #[default]
     Auto,
 }
@@ -136,7 +149,7 @@ pub enum SettingsError {
 
 impl Default for NetworkSettings {
     fn default() -> Self {
-        Self { hidden: vec![50, 30, 10], activation: ActivationName::Relu, gate: "auto".into() }
+        Self { hidden: vec![50, 30, 10], activation: ActivationName::Relu, gate: "auto".into(), trunk: None, freeze: false }
     }
 }
 
@@ -154,6 +167,8 @@ impl Default for TrainSettings {
             bounds: BoundsName::Interval,
             regions: 1,
             enforce: Enforce::Auto,
+            decode_nodes: 200_000,
+            paper: PaperSettings::default(),
         }
     }
 }
@@ -174,6 +189,7 @@ impl NetworkSettings {
         for (layer, &units) in self.hidden.iter().enumerate() {
             within((1..=65536).contains(&units), || format!("network.hidden[{layer}]"), units, "from 1 to 65536")?;
         }
+        within(!self.freeze || self.trunk.is_some(), || "network.freeze".into(), true, "false without network.trunk")?;
         let weights = self.hidden.windows(2).map(|pair| pair[0] * pair[1]).max().unwrap_or(0);
         within(
             weights <= MOST_WEIGHTS,
@@ -188,6 +204,15 @@ impl TrainSettings {
     /// How the rules are kept.
     pub fn how(&self) -> crate::guard::How {
         crate::guard::How { bounds: self.bounds.into(), regions: self.regions }
+    }
+
+    /// The settings by which gradient descent goes on where rules are enforced: the paper's is plain.
+    pub(super) fn descent(&self, enforced: bool) -> Self {
+        if enforced && self.update == Update::Paper {
+            let learning_rate = self.paper.learning_rate;
+            return Self { optimiser: OptimiserName::Sgd, learning_rate, momentum: 0.0, weight_decay: 0.0, ..self.clone() };
+        }
+        self.clone()
     }
 
     /// Refuses the first setting outside its range.
@@ -205,12 +230,16 @@ impl TrainSettings {
         within(decay >= 0.0 && decay.is_finite(), || "train.weight_decay".into(), decay, "0 or above and finite")?;
         within(self.batch >= 1, || "train.batch".into(), self.batch, "1 or above")?;
         within(self.epochs >= 1, || "train.epochs".into(), self.epochs, "1 or above")?;
+        let boxes = self.update != Update::Paper || self.bounds == BoundsName::Interval;
+        within(boxes, || "train.bounds".into(), "relational", "interval where train.update is paper, whose K' is over boxes")?;
+        self.paper.check()?;
         within((1..=256).contains(&self.regions), || "train.regions".into(), self.regions, "from 1 to 256")?;
+        within(self.decode_nodes >= 1, || "train.decode_nodes".into(), self.decode_nodes, "1 or above")?;
         within(self.patience != Some(0), || "train.patience".into(), 0, "1 or above; leave it out to never stop early")
     }
 }
 
-fn within(
+pub(super) fn within(
     ok: bool,
     field: impl FnOnce() -> String,
     value: impl std::fmt::Display,

@@ -12,4 +12,10 @@ pub enum PlanError {
     /// No dense layer leads to the output.
     #[error("no dense layer leads to the network's output, so there is nothing to train")]
     NothingToTrain,
+    /// A choice has no gradient.
+    #[error("node {node} chooses a row of a table, which has no gradient: train the network that ends at the scores before it")]
+    Choice {
+        /// The node.
+        node: usize,
+    },
 }

@@ -17,7 +17,7 @@ impl Standard {
     /// For regression, weighted mean and standard deviation over the rows; a constant target has scale 1. If a gate follows the
     /// last layer the shift is 0, since the gate would act on it too. Classes and labels keep their units.
     pub fn new(data: &Dataset, loss: Loss, stepper: &Stepper) -> Self {
-        let outputs = data.y.cols;
+        let outputs = stepper.outputs();
         let (mut shift, mut scale) = (vec![0.0; outputs], vec![1.0; outputs]);
         let total: f64 = data.weight.iter().map(|&v| f64::from(v)).sum();
         if loss != Loss::MeanSquares || stepper.units() == Units::Fixed || total <= 0.0 {
@@ -25,7 +25,7 @@ impl Standard {
         }
         for j in 0..outputs {
             let mean = |f: &dyn Fn(f64) -> f64| {
-                let rows = data.weight.iter().zip(data.y.data.iter().skip(j).step_by(outputs));
+                let rows = data.weight.iter().zip(data.y.data.iter().skip(j).step_by(data.y.cols));
                 rows.map(|(&v, &y)| f64::from(v) * f(f64::from(y))).sum::<f64>() / total
             };
             let centre = mean(&|y| y);

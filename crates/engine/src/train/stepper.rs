@@ -7,7 +7,7 @@ use deepsade_net::{Matrix, Network, Op};
 use super::loss::Sum;
 use super::pass::{Backward, forward};
 use super::plan::{Plan, Units, Work};
-use super::{Loss, Optimiser, PlanError};
+use super::{Loss, Objective, Optimiser, PlanError};
 
 /// A network laid out for training: all parameters in one buffer, one buffer a value for batches up to a fixed size.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub struct Stepper {
     values: Vec<Vec<f32>>,
     deltas: Vec<Vec<f32>>,
     truth: Vec<f32>,
+    /// Width of the rows of `truth`: that of the output, or more.
+    truth_width: usize,
     weight: Vec<f32>,
     capacity: usize,
     /// Rows of the batch that is loaded.
@@ -60,6 +62,23 @@ pub struct LastLayer<'a> {
     pub outputs: usize,
 }
 
+/// What the last dense layer reads for the batch that is loaded, and what the network should say.
+#[derive(Debug, Clone, Copy)]
+pub struct Latent<'a> {
+    /// One row z a row of the batch.
+    pub z: &'a [f32],
+    /// One row of targets a row of the batch.
+    pub truth: &'a [f32],
+    /// The weight of each row.
+    pub weight: &'a [f32],
+    /// What the outputs of each row are multiplied by, if a gate follows.
+    pub gate: Option<&'a [f32]>,
+    /// Width of z.
+    pub inputs: usize,
+    /// Width of the targets.
+    pub outputs: usize,
+}
+
 impl Stepper {
     /// Lays out `network` for batches of up to `capacity` rows.
     pub fn new(network: &Network, capacity: usize) -> Result<Self, PlanError> {
@@ -79,6 +98,7 @@ impl Stepper {
             values: plan.widths.iter().map(buffer).collect(),
             deltas: plan.widths.iter().map(buffer).collect(),
             truth: vec![0.0; capacity * plan.widths[plan.output]],
+            truth_width: plan.widths[plan.output],
             weight: vec![0.0; capacity],
             capacity,
             rows: 0,
@@ -86,12 +106,13 @@ impl Stepper {
         })
     }
 
-    /// Computes once for all rows what no parameter changes.
+    /// Computes once for all rows what no parameter changes. Rows of y may be wider than the output, for an [`Objective`] to read.
     ///
     /// # Panics
     /// If the rows are not as wide as the network's input and output, or x, y and weight differ in length.
     pub fn prepare(&mut self, x: &Matrix, y: &Matrix, weight: &[f32]) -> Prepared {
-        assert!(x.cols == self.plan.widths[0] && y.cols == self.outputs(), "rows as wide as the network");
+        assert!(x.cols == self.plan.widths[0] && y.cols >= self.outputs(), "rows as wide as the network");
+        self.truth.resize(self.truth.len().max(self.capacity * y.cols), 0.0);
         assert!(x.rows == y.rows && x.rows == weight.len(), "x, y and weight have the same rows");
         let width = |slot: usize| self.plan.widths[slot];
         let mut tables: Vec<_> = self.plan.tables.iter().map(|&slot| Matrix::zeros(x.rows, width(slot))).collect();
@@ -116,19 +137,26 @@ impl Stepper {
     pub fn load(&mut self, data: &Prepared, rows: impl ExactSizeIterator<Item = usize>) {
         self.rows = rows.len();
         assert!(self.rows <= self.capacity, "a batch fits the buffers");
-        let outputs = self.outputs();
+        let width = data.truth.cols;
+        self.truth_width = width;
+        self.truth.resize(self.truth.len().max(self.rows * width), 0.0);
         for (r, row) in rows.enumerate() {
             for (table, &slot) in data.tables.iter().zip(&self.plan.tables) {
                 self.values[slot][r * table.cols..(r + 1) * table.cols].copy_from_slice(table.row(row));
             }
-            self.truth[r * outputs..(r + 1) * outputs].copy_from_slice(data.truth.row(row));
+            self.truth[r * width..(r + 1) * width].copy_from_slice(data.truth.row(row));
             self.weight[r] = data.weight[row];
         }
     }
 
     /// The gradient of the loss of the batch; returns that loss.
-    pub fn gradient(&mut self, loss: Loss) -> Sum {
-        let sum = self.loss(loss);
+    pub fn gradient(&mut self, mut loss: Loss) -> Sum {
+        self.gradient_of(&mut loss)
+    }
+
+    /// The gradient of any objective on the batch; returns its value.
+    pub fn gradient_of(&mut self, objective: &mut dyn Objective) -> Sum {
+        let sum = self.loss(objective);
         let mut backward = Backward {
             layers: &self.plan.layers,
             parameters: &self.parameters,
@@ -145,12 +173,13 @@ impl Stepper {
     }
 
     /// Forward, to the loss and its gradient with respect to the outputs.
-    fn loss(&mut self, loss: Loss) -> Sum {
+    fn loss(&mut self, objective: &mut dyn Objective) -> Sum {
         self.forward();
         let (output, width) = (self.plan.output, self.outputs());
         let size = self.rows * width;
         let (scores, delta) = (&self.values[output][..size], &mut self.deltas[output][..size]);
-        loss.gradient(scores, &self.truth[..size], &self.weight[..self.rows], width, delta)
+        let truth = &self.truth[..self.rows * self.truth_width];
+        objective.gradient(scores, truth, &self.weight[..self.rows], width, delta)
     }
 
     /// The outputs for the batch, row by row.
@@ -162,11 +191,16 @@ impl Stepper {
     }
 
     /// The loss of all rows of `data`.
-    pub fn evaluate(&mut self, loss: Loss, data: &Prepared) -> Sum {
+    pub fn evaluate(&mut self, mut loss: Loss, data: &Prepared) -> Sum {
+        self.evaluate_of(&mut loss, data)
+    }
+
+    /// Any objective on all rows of `data`.
+    pub fn evaluate_of(&mut self, objective: &mut dyn Objective, data: &Prepared) -> Sum {
         let mut sum = Sum::default();
         for start in (0..data.rows()).step_by(self.capacity.max(1)) {
             self.load(data, start..data.rows().min(start + self.capacity));
-            sum += self.loss(loss);
+            sum += self.loss(objective);
         }
         sum
     }
@@ -203,6 +237,21 @@ impl Stepper {
             z: z.map_or(&[], |step| &self.values[step.from[0].slot][..self.rows * last.inputs]),
             inputs: last.inputs,
             outputs: last.outputs,
+        }
+    }
+
+    /// The batch as the last dense layer sees it.
+    pub fn latent(&self) -> Latent<'_> {
+        let LastLayer { z, inputs, .. } = self.last_layer();
+        let outputs = self.outputs();
+        let gate = self.plan.steps.last().filter(|step| matches!(step.work, Work::Gate));
+        Latent {
+            z,
+            truth: &self.truth[..self.rows * outputs],
+            weight: &self.weight[..self.rows],
+            gate: gate.map(|step| &self.values[step.from[1].slot][..self.rows]),
+            inputs,
+            outputs,
         }
     }
 

@@ -15,6 +15,8 @@ use super::proto::{
 use crate::{Activation, Matrix, NetworkError, Node, Op};
 
 const OPSET: i64 = 13;
+/// Name of the second output of a network that ends in a choice.
+pub(super) const SCORES: &str = "scores";
 const IR_VERSION: i64 = 8;
 /// Above this width a diagonal matrix would outgrow the rest of the file (256 KB), and Affine is written as Mul and Add.
 const DIAGONAL_LIMIT: usize = 256;
@@ -23,7 +25,8 @@ pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
     let network = &model.network;
     network.validate()?;
     let widths = network.widths();
-    let mut graph = Graph { last: network.nodes.len(), ..Graph::default() };
+    let scores = network.scores();
+    let mut graph = Graph { last: network.nodes.len(), scores, ..Graph::default() };
     for (k, node) in network.nodes.iter().enumerate() {
         graph.write(k, node, widths[node.from[0]]);
     }
@@ -35,7 +38,9 @@ pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
         name: "deepsade".into(),
         initializer: graph.initializers,
         input: vec![value_info("x", network.inputs)],
-        output: vec![value_info("y", network.outputs())],
+        output: std::iter::once(value_info("y", network.outputs()))
+            .chain(scores.map(|v| value_info(SCORES, widths[v])))
+            .collect(),
         sparse_initializer: vec![],
     };
     let metadata_props =
@@ -55,6 +60,8 @@ pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
 struct Graph {
     /// Index of the value that is the output.
     last: usize,
+    /// Index of the value behind a choice of the output, which is a second output.
+    scores: Option<usize>,
     nodes: Vec<NodeProto>,
     initializers: Vec<TensorProto>,
 }
@@ -98,6 +105,12 @@ impl Graph {
             }
             Op::Concat => self.node("Concat", &name, from, y, vec![integer("axis", 1)]),
             Op::Gate => self.node("Mul", &name, from, y, vec![]),
+            Op::Choose(table) => {
+                let index = format!("{name}_index");
+                self.node("ArgMax", &index, vec![x], index.clone(), vec![integer("axis", 1), integer("keepdims", 0)]);
+                let table = self.tensor(&name, "table", &[table.rows, table.cols], &table.data);
+                self.node("Gather", &name, vec![table, index], y, vec![integer("axis", 0)]);
+            }
         }
     }
 
@@ -122,6 +135,7 @@ impl Graph {
         match v {
             0 => "x".into(),
             v if v == self.last => "y".into(),
+            v if Some(v) == self.scores => SCORES.into(),
             v => format!("v{v}"),
         }
     }

@@ -62,7 +62,7 @@ pub fn any_network(seed: u64) -> Network {
     for _ in 0..r.below(9) {
         let value = r.below(net.nodes.len() + 1);
         let width = net.width(value).unwrap();
-        let op = match r.below(7) {
+        let op = match r.below(8) {
             0 => Op::Affine { scale: r.parameters(width), shift: r.parameters(width) },
             1 => {
                 let rows = 1 + r.below(5);
@@ -75,8 +75,12 @@ pub fn any_network(seed: u64) -> Network {
                 Op::Dense { w, b: r.parameters(width) }
             }
             3 => r.activation(),
-            4 => Op::Select((0..=r.below(4)).map(|_| r.below(width)).collect()),
-            5 => {
+            4 => {
+                let cols = 1 + r.below(4);
+                Op::Choose(Matrix { rows: width, cols, data: r.parameters(width * cols) })
+            }
+            5 => Op::Select((0..=r.below(4)).map(|_| r.below(width)).collect()),
+            6 => {
                 let from = (0..=r.below(3)).map(|_| r.below(net.nodes.len() + 1)).collect();
                 net.nodes.push(Node { op: Op::Concat, from });
                 continue;

@@ -1,6 +1,7 @@
 use super::*;
 
 fn state() -> State {
+    let paper = Some(PaperSteps { line_search: 3, optimal: 4, feasible: 5, infeasible: 6, unknown: 7, restart: true });
     State {
         epoch: 2,
         steps: 17,
@@ -9,8 +10,26 @@ fn state() -> State {
         second: vec![],
         best: vec![3.0; 3],
         records: vec![
-            EpochRecord { epoch: 1, train_loss: 0.5, validation_loss: None, best: true, seconds: 0.1 },
-            EpochRecord { epoch: 2, train_loss: 0.25, validation_loss: Some(0.75), best: false, seconds: 0.2 },
+            EpochRecord {
+                epoch: 1,
+                train_loss: 0.5,
+                validation_loss: None,
+                best: true,
+                seconds: 0.1,
+                margin: None,
+                moved: Some(0.5),
+                paper: None,
+            },
+            EpochRecord {
+                epoch: 2,
+                train_loss: 0.25,
+                validation_loss: Some(0.75),
+                best: false,
+                seconds: 0.2,
+                margin: Some(1e-6),
+                moved: None,
+                paper,
+            },
         ],
     }
 }
@@ -44,7 +63,7 @@ fn refusals_say_what_is_wrong_and_what_to_do() {
     for (bytes, message) in [
         (&b"id,income\n1,2\n"[..], "run.ckpt is not a checkpoint: start without --resume"),
         (&bytes[..60], "the checkpoint run.ckpt is damaged: start without --resume"),
-        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 1: start without --resume"),
+        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 3: start without --resume"),
         (&other, "the checkpoint run.ckpt is of a run with other settings, data or network: start without --resume"),
     ] {
         assert_eq!(read(bytes).unwrap_err().to_string(), message);

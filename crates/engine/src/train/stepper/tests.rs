@@ -34,6 +34,7 @@ fn reference(network: &Network, x: &[f64]) -> Vec<f64> {
             Op::Select(columns) => columns.iter().map(|&c| read(0)[c]).collect(),
             Op::Concat => node.from.iter().flat_map(|&v| values[v].clone()).collect(),
             Op::Gate => read(0).iter().map(|x| x * read(1)[0]).collect(),
+            Op::Choose(_) => unreachable!("choices are not trained"),
         });
     }
     values.pop().unwrap()

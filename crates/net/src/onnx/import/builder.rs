@@ -19,6 +19,8 @@ pub(super) enum Value<'a> {
     Constant(&'a TensorProto),
     /// Computed from the input.
     Rows(Rows),
+    /// Which column of a computed value is largest, the first of several.
+    Largest(Rows),
 }
 
 /// One value of the network, seen as a tensor of the file.

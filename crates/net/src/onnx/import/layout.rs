@@ -48,7 +48,36 @@ impl<'a> Reader<'_, 'a> {
         self.builder.push(&place, Op::Concat, from, vec![width])
     }
 
+    /// The first of the largest columns, without a dimension of its own: what Gather reads to choose a row of a table.
+    pub(super) fn arg_max(&mut self) -> Result<Rows, ImportError> {
+        let (axis, keep, last) = (self.int("axis", 0)?, self.int("keepdims", 1)?, self.int("select_last_index", 0)?);
+        if (axis != 1 && axis != -1) || keep != 0 || last != 0 {
+            return self.usage(
+                format!("its axis is {axis}, keepdims {keep}, select_last_index {last}"),
+                "to choose a row of a table axis 1, keepdims 0 and the first index are needed",
+            );
+        }
+        self.vector(0).map(|(rows, _)| rows)
+    }
+
+    /// A constant table and the index of its row -> Choose.
+    fn choose(&mut self, totals: &Rows) -> Result<Rows, ImportError> {
+        let axis = self.int("axis", 0)?;
+        let (table, name) = self.matrix(0)?;
+        if axis != 0 || table.rows != totals.width() || table.cols == 0 {
+            let found =
+                format!("it takes rows of '{name}', {} x {}, axis {axis}, by {} columns", table.rows, table.cols, totals.width());
+            return self.usage(found, "an ArgMax over as many columns as the table has rows must choose the row (axis 0)");
+        }
+        let place = self.place();
+        let shape = vec![table.cols];
+        self.builder.push(&place, Op::Choose(table), vec![totals.index], shape)
+    }
+
     pub(super) fn gather(&mut self) -> Result<Rows, ImportError> {
+        if let Ok(Value::Largest(totals)) = self.operand(1) {
+            return self.choose(&totals);
+        }
         let (x, width) = self.vector(0)?;
         let axis = self.int("axis", 0)?;
         let Some(indices) = self.constant(1)? else { return self.usage("it has no indices", "they must be constant") };

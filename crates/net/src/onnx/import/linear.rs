@@ -97,7 +97,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// The constant matrix that is operand `k`, and its name.
-    fn matrix(&mut self, k: usize) -> Result<(Matrix, &'a str), ImportError> {
+    pub(super) fn matrix(&mut self, k: usize) -> Result<(Matrix, &'a str), ImportError> {
         let Some(t) = self.constant(k)? else {
             return self.usage(format!("operand {k} is missing"), "it must be a constant matrix");
         };

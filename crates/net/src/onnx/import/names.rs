@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::onnx::error::ImportError;
+use crate::onnx::export::SCORES;
 use crate::onnx::proto::{Dimension, GraphProto, NodeProto, TensorProto, ValueInfoProto, element};
 
 /// Tensors known before anything is computed, by name: initializers and Constant nodes.
@@ -141,6 +142,8 @@ fn only_output<'a>(graph: &'a GraphProto, producers: &BTreeMap<&'a str, usize>) 
     };
     let candidates: Vec<_> = match &graph.output[..] {
         [only] => vec![only],
+        // A choice with the scores behind it, as the exporter writes it.
+        [chosen, scores] if chosen.name == "y" && scores.name == SCORES => vec![chosen],
         several => several.iter().filter(scores).collect(),
     };
     match candidates[..] {

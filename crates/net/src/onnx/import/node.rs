@@ -21,6 +21,7 @@ impl<'a> Reader<'_, 'a> {
             // ZipMap only puts class names beside the scores.
             ("" | "ai.onnx", "Identity") | ("ai.onnx.ml", "ZipMap") => return self.operand(0),
             ("" | "ai.onnx", "Cast") => return self.cast(),
+            ("" | "ai.onnx", "ArgMax") => return self.arg_max().map(Value::Largest),
             ("" | "ai.onnx", "Dropout") => self.dropout()?,
             ("" | "ai.onnx", "Gemm") => self.gemm()?,
             ("" | "ai.onnx", "MatMul") => self.matmul()?,
@@ -101,6 +102,7 @@ impl<'a> Reader<'_, 'a> {
     pub(super) fn rows(&self, k: usize) -> Result<Rows, ImportError> {
         match self.operand(k)? {
             Value::Rows(rows) => Ok(rows),
+            Value::Largest(_) => self.usage(format!("operand {k} is the result of an ArgMax"), "only Gather may read one"),
             Value::Constant(t) => self.usage(
                 format!("operand {k} is the constant '{}'", t.name),
                 "it must depend on the network's input; fold constants before exporting",
@@ -124,7 +126,9 @@ impl<'a> Reader<'_, 'a> {
         }
         match self.operand(k)? {
             Value::Constant(t) => Ok(Some(t)),
-            Value::Rows(_) => self.usage(format!("operand {k} is computed from the input"), "it must be constant"),
+            Value::Rows(_) | Value::Largest(_) => {
+                self.usage(format!("operand {k} is computed from the input"), "it must be constant")
+            }
         }
     }
 

@@ -1,0 +1,225 @@
+//! Models that choose their outputs: what is right is accepted, and every damage to table, diagram or rules is found.
+
+mod common;
+
+use common::{accepted, certificate, dense, rule};
+use deepsade_check::{Arithmetic, Tree, Verdict, check};
+use deepsade_net::{Matrix, Model, Network, Node, Op};
+use deepsade_spec::sets::{DECODE_KEY, Diagram, Place, SETS_KEY, Sets};
+use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task};
+
+fn schema(task: Task) -> Schema {
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    Schema {
+        features: vec![
+            feature("x", Domain::Real { lo: 0.0, hi: 1.0 }),
+            feature("k", Domain::Category { levels: vec!["p".into(), "q".into()] }),
+        ],
+        task,
+        one_hot: OneHot::Full,
+    }
+}
+
+fn labels(n: usize) -> Schema {
+    schema(Task::Multilabel { labels: (0..n).map(|j| format!("l{j}")).collect() })
+}
+
+/// Scores that overflow float32: nothing about them may matter.
+fn scores(n: usize) -> Network {
+    Network { inputs: 3, nodes: vec![dense(n, 3, vec![3e38; 3 * n], vec![3e38; n], 0)] }
+}
+
+fn bytes(network: Network, schema: &Schema, place: &str, sets: Option<&str>) -> Vec<u8> {
+    let mut model = Model::new(network);
+    model.metadata.insert("deepsade.schema".into(), schema.to_json());
+    model.metadata.insert(DECODE_KEY.into(), place.into());
+    model.metadata.extend(sets.map(|s| (SETS_KEY.to_string(), s.to_string())));
+    model.to_bytes().expect("a valid network")
+}
+
+fn in_graph(schema: &Schema, rows: &[&[f32]]) -> Vec<u8> {
+    let table = Matrix { rows: rows.len(), cols: rows[0].len(), data: rows.concat() };
+    let mut network = scores(rows[0].len());
+    network.nodes.push(Node { op: Op::Dense { w: table.clone(), b: vec![0.0; rows.len()] }, from: vec![1] });
+    network.nodes.push(Node { op: Op::Choose(table), from: vec![2] });
+    bytes(network, schema, "in-graph", None)
+}
+
+fn judge(model: &[u8], schema: &Schema, texts: &[&str]) -> Verdict {
+    let rules: Vec<RuleText> = texts.iter().map(|t| rule(t)).collect();
+    let trees = vec![Tree::Decode; rules.len()];
+    check(model, &rules, &certificate(model, &rules, schema, Arithmetic::Float32, trees).to_json())
+}
+
+fn reason(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Accepted(_) => panic!("accepted"),
+        Verdict::Rejected { step, reason } => format!("{step}: {reason}"),
+    }
+}
+
+#[test]
+fn tables_are_accepted_row_by_row_and_every_flipped_entry_is_found() {
+    let schema = labels(3);
+    let rules = ["exactly(2, label[j] for j in 0..3)", "label[2] => label[0]"];
+    let rows: [&[f32]; 2] = [&[1.0, 0.0, 1.0], &[1.0, 1.0, 0.0]];
+    let verdict = judge(&in_graph(&schema, &rows), &schema, &rules);
+    let Verdict::Accepted(proof) = &verdict else { panic!("{verdict:?}") };
+    assert_eq!(proof.decoded(), Some(Place::InGraph));
+    assert_eq!(proof.rules().iter().map(|r| r.cells).collect::<Vec<_>>(), [2, 2]);
+    for k in 0..6 {
+        let mut flat = rows.concat();
+        flat[k] = 1.0 - flat[k];
+        let verdict = judge(&in_graph(&schema, &[&flat[..3], &flat[3..]]), &schema, &rules);
+        let expected =
+            format!("rule \"exactly(2, label[j] for j in 0..3)\", region root: row {} of the table breaks the rule", k / 3);
+        assert_eq!(reason(&verdict), expected);
+    }
+    let more: [&[f32]; 3] = [rows[0], rows[1], &[0.0, 1.0, 1.0]];
+    assert!(reason(&judge(&in_graph(&schema, &more), &schema, &rules)).contains("label[2] => label[0]\", region root: row 2"));
+}
+
+#[test]
+fn a_table_knows_nothing_of_the_input() {
+    let schema = labels(2);
+    let model = in_graph(&schema, &[&[1.0, 0.0], &[1.0, 1.0]]);
+    assert!(accepted(&judge(&model, &schema, &["x < 0.5 => label[0]"])));
+    assert!(reason(&judge(&model, &schema, &["x < 0.5 => label[1]"])).contains("row 0"));
+    assert!(reason(&judge(&model, &schema, &["score(0) >= x"])).contains("row 0"));
+}
+
+/// x < 0.5 => exactly one of three labels, else none of the first two.
+fn diagram() -> Diagram {
+    // Facts 0 to 2 are labels, 3 is the condition x >= 0.5, as it stands in the first rule's normal form.
+    let nodes = vec![
+        [3, 0, 1], // 2: label 2
+        [3, 1, 0], // 3: not label 2
+        [2, 2, 3], // 4: one of labels 1, 2
+        [2, 3, 0], // 5: neither
+        [1, 4, 5], // 6: exactly one
+        [2, 1, 0], // 7: not label 1
+        [1, 7, 0], // 8: neither of 0, 1
+        [0, 6, 8],
+    ];
+    Diagram { order: vec![3, 0, 1, 2], nodes }
+}
+
+const CONDITIONAL: [&str; 2] = ["x < 0.5 => exactly(1, label[j] for j in 0..3)", "x >= 0.5 => not label[0] and not label[1]"];
+
+#[test]
+fn a_diagram_with_conditions_is_accepted_and_every_other_edge_that_adds_sets_is_found() {
+    let schema = labels(3);
+    let model = |d: &Diagram| bytes(scores(3), &schema, "library", Some(&Sets::Diagram(d.clone()).to_json()));
+    let verdict = judge(&model(&diagram()), &schema, &CONDITIONAL);
+    let Verdict::Accepted(proof) = &verdict else { panic!("{verdict:?}") };
+    assert_eq!(proof.decoded(), Some(Place::Library));
+    let obeys = |large: bool, set: usize| {
+        let l = |j: usize| set >> j & 1 == 1;
+        if large { !l(0) && !l(1) } else { usize::from(l(0)) + usize::from(l(1)) + usize::from(l(2)) == 1 }
+    };
+    let comes_out = |d: &Diagram, p: bool, set: usize| {
+        let mut id = d.root();
+        while id >= 2 {
+            let [level, low, high] = d.nodes[id - 2];
+            let fact = d.order[level];
+            id = if if fact == 3 { p } else { set >> fact & 1 == 1 } { high } else { low };
+        }
+        id == 1
+    };
+    let (mut good, mut bad, mut misshapen) = (0, 0, 0);
+    for node in 0..8 {
+        for side in 1..3 {
+            for to in 0..10 {
+                let mut damaged = diagram();
+                damaged.nodes[node][side] = to;
+                let verdict = judge(&model(&damaged), &schema, &CONDITIONAL);
+                if !accepted(&verdict) && reason(&verdict).starts_with("decode: node") {
+                    misshapen += 1;
+                    continue;
+                }
+                let sound = [false, true].iter().all(|p| (0..8).all(|s| !comes_out(&damaged, *p, s) || obeys(*p, s)));
+                assert_eq!(accepted(&verdict), sound, "node {node} side {side} to {to}: {verdict:?}");
+                if sound {
+                    good += 1;
+                } else {
+                    bad += 1;
+                    assert!(reason(&verdict).ends_with("region root: a set that can come out breaks the rule"));
+                }
+            }
+        }
+    }
+    assert!(good > 10 && bad > 10 && misshapen > 10, "{good} {bad} {misshapen}");
+}
+
+#[test]
+fn rules_that_the_sets_were_not_made_for_are_rejected() {
+    let schema = labels(3);
+    let model = bytes(scores(3), &schema, "library", Some(&Sets::Diagram(diagram()).to_json()));
+    let with = |text| judge(&model, &schema, &[CONDITIONAL[0], CONDITIONAL[1], text]);
+    assert!(accepted(&with("label[0] => not label[1]")));
+    assert!(accepted(&with("label[0] or not label[0]")));
+    assert!(!accepted(&with("label[0] or label[1]")));
+    assert!(!accepted(&with("x < 0.5 => label[2]")));
+    assert!(!accepted(&with("score(2) <= x")));
+    // A free label may be either way.
+    let free = bytes(scores(3), &schema, "library", Some("{\"order\":[0],\"nodes\":[[0,0,1]]}"));
+    assert!(accepted(&judge(&free, &schema, &["label[0] or label[1]"])));
+    assert!(!accepted(&judge(&free, &schema, &["label[1]"])));
+}
+
+#[test]
+fn classes_are_chosen_too() {
+    let classes = ["u", "v", "w"].map(String::from).to_vec();
+    let schema = schema(Task::Multiclass { target: "c".into(), classes });
+    let rows: [&[f32]; 2] = [&[1.0, 0.0, 0.0], &[0.0, 0.0, 1.0]];
+    assert!(accepted(&judge(&in_graph(&schema, &rows), &schema, &["c in {'u', 'w'}"])));
+    assert!(reason(&judge(&in_graph(&schema, &rows), &schema, &["c == 'u'"])).contains("row 1"));
+}
+
+#[test]
+fn implications_and_assignments_prove_what_they_say_and_no_more() {
+    let six = labels(6);
+    let model = bytes(scores(6), &six, "library", Some("{\"implications\":[[1,0],[2,0],[5,2]]}"));
+    assert!(accepted(&judge(&model, &six, &["label[1] => label[0]", "label[0] or not label[2]", "label[5] => label[2]"])));
+    for text in ["label[0] => label[1]", "label[3] => label[0]", "label[1] => label[2]", "label[0]"] {
+        assert!(reason(&judge(&model, &six, &[text])).contains("is not among what the sets obey"), "{text}");
+    }
+    let ranking = schema(Task::Ranking { items: ["a", "b", "c"].map(String::from).to_vec() });
+    let model = bytes(scores(9), &ranking, "library", Some("{\"assignment\":3}"));
+    let lines = ["forall i in 0..3: exactly(1, at[i, p] for p in 0..3)", "forall p in 0..3: exactly(1, at[i, p] for i in 0..3)"];
+    assert!(accepted(&judge(&model, &ranking, &lines)));
+    assert!(!accepted(&judge(&model, &ranking, &["at[0, 0]"])));
+    assert!(!accepted(&judge(&model, &ranking, &["forall i in 0..3: exactly(2, at[i, p] for p in 0..3)"])));
+}
+
+#[test]
+fn what_the_metadata_say_must_be_so() {
+    let schema = labels(2);
+    let step = |model: &[u8]| reason(&judge(model, &schema, &["label[0] or label[1]"]));
+    assert!(step(&bytes(scores(2), &schema, "in-graph", None)).starts_with("decode: "));
+    assert!(step(&bytes(scores(2), &schema, "library", None)).contains("no `deepsade.decode.sets`"));
+    assert!(step(&bytes(scores(2), &schema, "elsewhere", None)).starts_with("decode: "));
+    assert!(step(&bytes(scores(2), &schema, "library", Some("{\"order\":[9],\"nodes\":[]}"))).starts_with("decode: "));
+    let small = Network { inputs: 3, nodes: vec![dense(2, 3, vec![0.0; 6], vec![1.0; 2], 0)] };
+    let plain = common::model(&small, &schema);
+    assert!(step(&plain).ends_with("region root: the model does not choose its outputs"));
+    // A leaf speaks of the scores, and the library changes them.
+    let model = bytes(scores(2), &schema, "library", Some("{\"order\":[0],\"nodes\":[[0,0,1]]}"));
+    let rules = [rule("label[0] or label[1]")];
+    let leaf = certificate(
+        &model,
+        &rules,
+        &schema,
+        Arithmetic::Float32,
+        vec![common::leaf(deepsade_check::Bounds::Interval, vec![vec![1, 1]])],
+    );
+    assert!(reason(&check(&model, &rules, &leaf.to_json())).starts_with("decode: the library chooses"));
+}
+
+#[test]
+fn a_certificate_of_choices_reads_back() {
+    let schema = labels(2);
+    let model = in_graph(&schema, &[&[1.0, 0.0]]);
+    let certificate = certificate(&model, &[rule("label[0]")], &schema, Arithmetic::Float32, vec![Tree::Decode]);
+    assert_eq!(deepsade_check::Certificate::from_json(&certificate.to_json()), Ok(certificate));
+}

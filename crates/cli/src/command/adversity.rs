@@ -1,0 +1,102 @@
+//! `deepsade adversity`: a network, rules and rows enter; the share of rows with a counter-example near them leaves.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use deepsade_engine::adversity::{Near, adversity};
+use deepsade_engine::data::{ReadOptions, RowStatus, encode, encode_inputs, read_table};
+use deepsade_engine::verify::Settings;
+use deepsade_net::Matrix;
+use serde_json::json;
+
+use super::subject::{self, Files, Subject};
+use super::verify::{example_in_words, input_as_json, output_as_json};
+use crate::args::AdversityArgs;
+use crate::interrupt::Interrupt;
+use crate::outcome::{Outcome, emit};
+use crate::progress::RowBar;
+
+/// Runs the command.
+pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
+    if !(args.radius >= 0.0 && args.radius.is_finite() && args.timeout > 0.0 && args.timeout.is_finite()) {
+        bail!("--radius must be a number from 0 on, --timeout a positive number of seconds");
+    }
+    let files = Files {
+        model: &args.model,
+        rules: &args.rules,
+        data: args.data.as_deref(),
+        output: None,
+        rows: args.data.as_ref().is_none_or(|d| d.is_dir()),
+    };
+    let subject = subject::read(&files)?;
+    let (x, outside) = rows(args, &subject)?;
+    if x.rows == 0 {
+        bail!("no row of the data lies in the domain ({outside} lie outside)");
+    }
+    let mut settings = Settings { timeout: Some(Duration::from_secs_f64(args.timeout)), ..Settings::default() };
+    settings.threads = args.threads.unwrap_or(settings.threads).max(1);
+    let (interrupt, bar) = (Interrupt::listen(), RowBar::new(args.quiet, x.rows));
+    let started = Instant::now();
+    let spec = &subject.spec;
+    let found =
+        adversity(spec, &subject.model.network, &x, args.radius, &settings, &|done| bar.done(done), &|| interrupt.pressed())?;
+    bar.finish();
+    let seconds = started.elapsed().as_secs_f64();
+    let broken = found.iter().filter(|n| matches!(n, Near::Broken(_))).count();
+    let undecided = found.iter().filter(|n| matches!(n, Near::Undecided(_))).count();
+    let first = found.iter().find_map(|n| if let Near::Broken(example) = n { Some(example) } else { None });
+    let share = |n: usize| 100.0 * n as f64 / x.rows as f64;
+    if args.json {
+        let report = json!({
+            "adversity": share(broken), "at_most": share(broken + undecided), "radius": args.radius,
+            "rows": x.rows, "broken": broken, "safe": x.rows - broken - undecided, "undecided": undecided, "outside_domain": outside,
+            "seconds": seconds,
+            "example": first.map(|e| json!({
+                "rule": spec.rules[e.rule].name, "input": input_as_json(&spec.schema, &e.x),
+                "output": output_as_json(&spec.schema.task, &e.y),
+            })),
+        });
+        emit(&(serde_json::to_string_pretty(&report)? + "\n"))?;
+    } else {
+        let mut out = format!(
+            "adversity {:.2} %: {broken} of {} rows have a counter-example within {} ({seconds:.1} s)\n",
+            share(broken),
+            x.rows,
+            args.radius
+        );
+        if undecided > 0 {
+            out += &format!("undecided: {undecided} rows, so at most {:.2} %\n", share(broken + undecided));
+        }
+        if outside > 0 {
+            out += &format!("not looked at: {outside} rows outside the domain or incomplete\n");
+        }
+        if let Some(example) = first {
+            out += &format!("the first:\n{}", example_in_words(spec, example));
+        }
+        emit(&out)?;
+    }
+    Ok(if undecided > 0 { Outcome::Unknown } else { Outcome::Success })
+}
+
+/// The rows inside the domain, and how many are not.
+fn rows(args: &AdversityArgs, subject: &Subject) -> anyhow::Result<(Matrix, usize)> {
+    let schema = &subject.spec.schema;
+    let inputs = match (&args.data, &subject.loaded) {
+        (Some(path), _) if !path.is_dir() => {
+            let separator = subject.problem.data.as_ref().and_then(|d| d.separator).and_then(|c| u8::try_from(c).ok());
+            let options = ReadOptions { separator, ..ReadOptions::for_schema(schema) };
+            encode_inputs(&read_table(path, &options, &mut |_| {})?, schema)?
+        }
+        (_, Some(loaded)) => {
+            let all = encode(&loaded.table, schema)?;
+            return Ok((all.x, 0));
+        }
+        _ => {
+            return Err(anyhow::anyhow!("no rows: give --data, or name a file under [data]"))
+                .context(args.rules.display().to_string());
+        }
+    };
+    let inside: Vec<usize> = (0..inputs.x.rows).filter(|r| inputs.status[*r] == RowStatus::Inside).collect();
+    let data = inside.iter().flat_map(|r| inputs.x.row(*r).iter().copied()).collect();
+    Ok((Matrix { rows: inside.len(), cols: inputs.x.cols, data }, inputs.x.rows - inside.len()))
+}

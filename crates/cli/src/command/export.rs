@@ -1,0 +1,46 @@
+//! `deepsade export`: a rule file, and perhaps a model, enter; its problem leaves in the words of another program.
+
+use anyhow::Context;
+use deepsade_engine::artifact::write_whole;
+use deepsade_engine::fit;
+use deepsade_engine::last_layer;
+use deepsade_engine::problem::Problem;
+use deepsade_engine::verify::vnnlib;
+use deepsade_net::Model;
+
+use crate::args::{ExportArgs, ExportTarget};
+use crate::outcome::{Outcome, emit};
+use crate::progress::ReadBar;
+
+/// Runs the command.
+pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
+    let text = match args.to {
+        ExportTarget::Smtlib => smtlib(args)?,
+        ExportTarget::Vnnlib => {
+            let mut bar = ReadBar::new(args.quiet);
+            let (spec, _) = Problem::read(&args.file)?.load(args.data.as_deref(), &mut |p| bar.update(p))?;
+            vnnlib::write(&spec)?
+        }
+    };
+    match &args.out {
+        Some(path) => write_whole(path, text.as_bytes())?,
+        None => emit(&text)?,
+    }
+    Ok(Outcome::Success)
+}
+
+fn smtlib(args: &ExportArgs) -> anyhow::Result<String> {
+    let problem = Problem::read(&args.file)?;
+    let mut bar = ReadBar::new(args.quiet);
+    let (spec, _) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
+    let seed = problem.data.as_ref().map_or(0, |data| data.seed);
+    let (network, fixed) = match &args.model {
+        Some(path) => {
+            let bytes = std::fs::read(path).with_context(|| format!("can't read the model {}", path.display()))?;
+            let model = Model::from_bytes(&bytes).with_context(|| format!("{} is no model", path.display()))?;
+            (model.network, true)
+        }
+        None => (fit::plain_network(&spec, &problem.network, seed), false),
+    };
+    Ok(last_layer::smtlib(&spec, &network, fixed, problem.train.how(), args.quantifiers.into())?)
+}

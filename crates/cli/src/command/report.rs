@@ -1,0 +1,38 @@
+//! `deepsade report`: a folder enters, one HTML page leaves.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use deepsade_engine::artifact::write_whole;
+use deepsade_lab::report::{Page, Proof, report};
+use serde_json::json;
+
+use crate::args::ReportArgs;
+use crate::outcome::{Outcome, emit};
+
+/// Runs the command.
+pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
+    let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
+    let page = write(&args.dir, args.data.as_deref(), &out)?;
+    if args.json {
+        let proved = page.proof.as_ref().map(Proof::proved);
+        let said = json!({"page": out, "proved": proved, "proof": page.proof.as_ref().map(|_| page.said)});
+        emit(&(serde_json::to_string_pretty(&said)? + "\n"))?;
+    } else {
+        let said = if page.said.is_empty() { page.said } else { page.said + ".\n" };
+        emit(&format!("{said}Page: {}\n", out.display()))?;
+    }
+    Ok(Outcome::Success)
+}
+
+/// Makes the page and writes it.
+pub fn write(dir: &Path, data: Option<&Path>, out: &Path) -> anyhow::Result<Page> {
+    let inputs = ["model.onnx", "certificate.json", "rules.toml", "run.jsonl", "summary.json", "results.jsonl"];
+    if inputs.iter().map(|name| dir.join(name)).chain(data.map(PathBuf::from)).any(|input| super::predict::same_file(out, &input))
+    {
+        bail!("--out {} would overwrite an input; name another file", out.display());
+    }
+    let page = report(dir, data)?;
+    write_whole(out, page.html.as_bytes())?;
+    Ok(page)
+}

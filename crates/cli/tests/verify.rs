@@ -1,0 +1,138 @@
+//! verify, adversity, repair and export from the command line: answers, exit codes, files, refusals.
+
+mod support;
+
+use deepsade_net::{Model, Op};
+use serde_json::Value;
+use support::{data_folder, expect, json, refusal, small_problem};
+
+/// A folder with a model trained without rules (`free`) and one with (`safe`).
+fn trained() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    small_problem(folder.path(), 30);
+    // A rule that the labels contradict: a network without it learns to break it.
+    let file = folder.path().join("loans.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("income < 20 and area == 'rural' =>", "income > 80 and area == 'urban' =>")).unwrap();
+    expect(folder.path(), 0, &["train", "loans.toml", "--out", "free", "--enforce", "none", "-q"]);
+    expect(folder.path(), 0, &["train", "loans.toml", "--out", "safe", "-q"]);
+    folder
+}
+
+#[test]
+fn a_free_network_is_refuted_repaired_and_then_proved() {
+    let folder = trained();
+    let home = folder.path();
+    let free = ["verify", "--model", "free/model.onnx", "--rules", "loans.toml", "--json"];
+    let report = json(home, 1, &free);
+    assert_eq!((&report["verdict"], &report["rule"]), (&Value::from("refuted"), &Value::from("poor")));
+    assert_eq!(report["input"]["area"], "urban");
+    assert!(report["input"]["income"].as_f64().unwrap() > 80.0);
+    assert!(report["output"]["score('yes')"].as_f64() > report["output"]["score('no')"].as_f64());
+    assert!(report["seconds"].is_number() && report["regions"].is_number());
+    assert!(expect(home, 1, &free[..5]).contains("refuted"));
+
+    let report =
+        json(home, 0, &["verify", "--model", "safe/model.onnx", "--rules", "loans.toml", "--json", "--certificate", "proof"]);
+    assert_eq!(report["verdict"], "proved");
+    assert!(expect(home, 0, &["check", "proof"]).contains("accepted"));
+
+    let repaired = json(home, 0, &["repair", "--model", "free/model.onnx", "--rules", "loans.toml", "--out", "fixed", "--json"]);
+    assert_eq!((&repaired["repaired"], &repaired["certified"]), (&Value::from(true), &Value::from(true)));
+    assert!(repaired["after"]["accuracy"].as_f64().unwrap() > 70.0, "{repaired}");
+    assert_eq!(repaired["after"]["rows_breaking_all"], 0);
+    expect(home, 0, &["check", "fixed"]);
+    expect(home, 0, &["verify", "--model", "fixed/model.onnx", "--rules", "loans.toml"]);
+    let again = json(home, 0, &["repair", "--model", "fixed/model.onnx", "--rules", "loans.toml", "--out", "twice", "--json"]);
+    assert_eq!(again["repaired"], false);
+    // All but the last layer, bit for bit.
+    let dense = |name: &str| {
+        let network = Model::from_bytes(&std::fs::read(home.join(name)).unwrap()).unwrap().network;
+        let bits = |op: &Op| match op {
+            Op::Dense { w, b } => Some(w.data.iter().chain(b).map(|v| v.to_bits()).collect::<Vec<u32>>()),
+            _ => None,
+        };
+        network.nodes.iter().filter_map(|n| bits(&n.op)).collect::<Vec<_>>()
+    };
+    let (before, after) = (dense("free/model.onnx"), dense("fixed/model.onnx"));
+    assert_eq!(before[..before.len() - 1], after[..after.len() - 1]);
+    assert_ne!(before.last(), after.last());
+}
+
+#[test]
+fn adversity_counts_every_row() {
+    let folder = trained();
+    let home = folder.path();
+    let ask = |model: &str| {
+        json(
+            home,
+            0,
+            &["adversity", "--model", model, "--rules", "loans.toml", "--data", "loans.csv", "--radius", "0.1", "--json", "-q"],
+        )
+    };
+    let (free, safe) = (ask("free/model.onnx"), ask("safe/model.onnx"));
+    assert_eq!((&safe["adversity"], &safe["broken"], &safe["undecided"]), (&Value::from(0.0), &Value::from(0), &Value::from(0)));
+    assert!(free["adversity"].as_f64().unwrap() > 1.0, "{free}");
+    assert_eq!(free["rows"], 200);
+    let words = expect(home, 0, &["adversity", "--model", "free/model.onnx", "--rules", "loans.toml", "-q"]);
+    assert!(words.contains("of 200 rows have a counter-example within 0.1") && words.contains("rule 'poor'"), "{words}");
+}
+
+#[test]
+fn exported_rules_are_the_same_question() {
+    let folder = trained();
+    let home = folder.path();
+    let text = expect(home, 0, &["export", "loans.toml", "--to", "vnnlib"]);
+    std::fs::write(home.join("p.vnnlib"), &text).unwrap();
+    assert!(text.contains("; rule poor: income > 80"), "{text}");
+    let free = expect(home, 1, &["verify", "--model", "free/model.onnx", "--vnnlib", "p.vnnlib", "--vnncomp"]);
+    assert!(free.starts_with("sat\n((X_0 ") && free.contains("(Y_1 "), "{free}");
+    let safe = ["verify", "--model", "safe/model.onnx", "--vnnlib", "p.vnnlib"];
+    assert_eq!(expect(home, 0, &[&safe[..], &["--vnncomp", "--certificate", "proof"]].concat()), "unsat\n");
+    expect(home, 0, &["check", "proof"]);
+    expect(home, 0, &["check", "proof", "--vnnlib", "p.vnnlib"]);
+    std::fs::write(home.join("q.vnnlib"), text.replace("(assert (<= X_0 99))", "(assert (<= X_0 98))")).unwrap();
+    expect(home, 1, &["check", "proof", "--vnnlib", "q.vnnlib"]);
+}
+
+#[test]
+fn bad_input_is_named() {
+    let folder = trained();
+    let home = folder.path();
+    let model = ["verify", "--model", "free/model.onnx"];
+    let with = |rest: &[&str]| refusal(home, &[&model[..], rest].concat());
+    assert!(with(&["--rules", "none.toml"]).contains("none.toml"));
+    std::fs::write(home.join("bad.vnnlib"), "(declare-const X_0 Real)\n(assert (<= Y_0 0))").unwrap();
+    assert!(with(&["--vnnlib", "bad.vnnlib"]).contains("bad.vnnlib, line 2, column 13: `Y_0` is not declared"));
+    let small = "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (>= X_0 0))(assert (<= X_0 1))(assert (<= Y_0 0))";
+    std::fs::write(home.join("small.vnnlib"), small).unwrap();
+    let wrong = with(&["--vnnlib", "small.vnnlib"]);
+    assert!(wrong.contains("the network has 4 inputs and 2 outputs, the rules speak of 1 columns (X_0)"), "{wrong}");
+    assert!(with(&["--rules", "loans.toml", "--timeout=-1"]).contains("--timeout"));
+    std::fs::write(
+        home.join("never.toml"),
+        std::fs::read_to_string(home.join("loans.toml")).unwrap().replace("=> loan == 'no'", "=> loan == 'no' and loan == 'yes'"),
+    )
+    .unwrap();
+    let report = json(home, 1, &["repair", "--model", "free/model.onnx", "--rules", "never.toml", "--out", "x", "--json"]);
+    assert_eq!(report["offer"], "decode");
+}
+
+#[test]
+fn use_cases_without_rules_are_refuted_and_guaranteed_ones_proved() {
+    let Some(data) = data_folder() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for case in ["uc1", "uc2", "uc3"] {
+        let file = examples.join(format!("{case}.toml"));
+        let (file, data) = (file.to_str().unwrap(), data.to_str().unwrap());
+        for (enforce, code) in [("none", 1), ("auto", 0)] {
+            let out = format!("{case}-{enforce}");
+            expect(home, 0, &["train", file, "--out", &out, "--enforce", enforce, "--data", data, "-q"]);
+            let model = format!("{out}/model.onnx");
+            let report = json(home, code, &["verify", "--model", &model, "--rules", file, "--data", data, "--json"]);
+            assert_eq!(report["verdict"], if code == 1 { "refuted" } else { "proved" }, "{case} {enforce}");
+        }
+    }
+}

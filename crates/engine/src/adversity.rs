@@ -1,0 +1,98 @@
+//! A network, rules and rows enter; for each row whether an input near it breaks a rule leaves: the Adversity Index of the paper.
+//!
+//! Near: every number within `radius` times the width of its domain, clipped to the domain; whole numbers stay whole, and a category
+//! keeps its level (its columns are 0 and 1, farther apart than the radius). Attack first, then branch and bound, so every row is
+//! decided but for those that run out of time or that rounding decides; these are counted apart.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use deepsade_net::{Matrix, Network};
+use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
+
+use crate::verify::{CounterExample, Outcome, Settings, VerifyError, Why, broken_within, chosen, fits};
+
+/// What was found near one row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Near {
+    /// An input that breaks a rule.
+    Broken(CounterExample),
+    /// None.
+    Safe,
+    /// Neither was shown.
+    Undecided(Why),
+}
+
+/// Looks around every row of `x`, which must be rows of the domain; `settings.timeout` is for each row. Rows are dealt out to
+/// `settings.threads`; `progress` is told how many are done.
+pub fn adversity(
+    spec: &NormalSpec,
+    network: &Network,
+    x: &Matrix,
+    radius: f64,
+    settings: &Settings,
+    progress: &(dyn Fn(usize) + Sync),
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Vec<Near>, VerifyError> {
+    fits(spec, network)?;
+    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    match chosen(spec, network, settings.arithmetic)? {
+        None => {}
+        Some(Outcome::Unknown { why, .. }) => return Ok((0..x.rows).map(|_| Near::Undecided(why.clone())).collect()),
+        Some(_) => return Ok((0..x.rows).map(|_| Near::Safe).collect()),
+    }
+    let alone = Settings { threads: 1, ..settings.clone() };
+    let results: Vec<Mutex<Option<Near>>> = (0..x.rows).map(|_| Mutex::new(None)).collect();
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        loop {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            if k >= x.rows {
+                break;
+            }
+            let near = match broken_within(spec, network, &ball(&spec.schema, &whole, x.row(k), radius), &alone, interrupted) {
+                Ok(Some(example)) => Near::Broken(example),
+                Ok(None) => Near::Safe,
+                Err(why) => Near::Undecided(why),
+            };
+            *results[k].lock().expect("no thread panics while it holds a result") = Some(near);
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..settings.threads.max(1)).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    let taken = |slot: Mutex<Option<Near>>| slot.into_inner().expect("no thread panics").expect("every row was looked at");
+    Ok(results.into_iter().map(taken).collect())
+}
+
+/// The inputs near a row.
+pub fn ball(schema: &Schema, whole: &Region, row: &[f32], radius: f64) -> Region {
+    let mut region = whole.clone();
+    let columns = schema.columns();
+    for (f, feature) in schema.features.iter().enumerate() {
+        let first = columns.partition_point(|c| c.feature < f);
+        match &feature.domain {
+            Domain::Real { .. } | Domain::Integer { .. } => {
+                let (lo, hi) = feature.domain.range().unwrap_or_default();
+                let (x, r) = (f64::from(row[first]), radius * (f64::from(hi) - f64::from(lo)));
+                let exact = |v: f64| Rational::try_from(v).unwrap_or_default();
+                for (sign, end) in [(Rational::ONE, exact(x) - exact(r)), (-Rational::ONE, -(exact(x) + exact(r)))] {
+                    let mut linear = Linear::var(Var::Feature(f)).scaled(&sign);
+                    linear.constant = -end;
+                    region.cut(&Atom { linear, strict: false });
+                }
+            }
+            Domain::Category { levels } => {
+                let dropped = usize::from(schema.one_hot == OneHot::DropFirst);
+                let taken = (dropped..levels.len()).find(|l| row[first + l - dropped] > 0.5).unwrap_or(0);
+                debug_assert!(dropped == 1 || columns[first + taken].kind == ColumnKind::Level(taken));
+                let mut linear = Linear::var(Var::Level(f, taken));
+                linear.constant = -Rational::ONE;
+                region.cut(&Atom { linear, strict: false });
+            }
+        }
+    }
+    region
+}

@@ -1,0 +1,42 @@
+//! A trained network and its decoder enter; the model that chooses valid outputs leaves, with its certificate and the checker's word.
+
+use deepsade_check::{Arithmetic, Certificate, RuleProof, Tree, check, sha256_hex};
+use deepsade_net::{Model, Network, Node, Op};
+use deepsade_spec::canonical::canonical;
+use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
+use deepsade_spec::{NormalSpec, RuleText};
+
+use super::Decoder;
+use crate::artifact::{self, ArtifactError};
+use crate::certify::Proof;
+
+/// Writes the choice behind the scores: as a table in the graph where the valid sets are few and the same for every input, else
+/// as metadata for the library.
+pub fn attach(spec: &NormalSpec, network: &Network, decoder: &Decoder) -> Result<(Model, Proof), ArtifactError> {
+    let mut network = network.clone();
+    let place = match decoder.table() {
+        Some(table) => {
+            let scores = network.nodes.len();
+            let b = vec![0.0; table.rows];
+            network.nodes.push(Node { op: Op::Dense { w: table.clone(), b }, from: vec![scores] });
+            network.nodes.push(Node { op: Op::Choose(table), from: vec![scores + 1] });
+            Place::InGraph
+        }
+        None => Place::Library,
+    };
+    let mut model = artifact::model(spec, network)?;
+    model.metadata.insert(DECODE_KEY.into(), place.name().into());
+    if place == Place::Library {
+        model.metadata.insert(SETS_KEY.into(), decoder.sets().to_json());
+    }
+    let bytes = model.to_bytes()?;
+    let rules: Vec<RuleText> = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
+    let certificate = Certificate {
+        model_sha256: sha256_hex(&bytes),
+        rules_sha256: sha256_hex(canonical(spec).as_bytes()),
+        arithmetic: Arithmetic::Float32,
+        rules: spec.rules.iter().map(|r| RuleProof { name: r.name.clone(), tree: Tree::Decode }).collect(),
+    };
+    let verdict = check(&bytes, &rules, &certificate.to_json());
+    Ok((model, Proof { certificate, verdict }))
+}

@@ -1,0 +1,101 @@
+//! Scores, true sets and conditions of a batch enter; the negative log-likelihood over the valid sets and its gradient leave.
+//!
+//! `l = -log P(y | valid) = log P(valid) - log P(y)`, label j present with probability `sigmoid(s_j)`, each on its own;
+//! `dl/ds = P(label | valid) - y`. For labels divided by their number, like the plain loss; for classes this is the softmax over
+//! those that the rules allow. Where the diagram is too large for P(valid) the loss is a surrogate: each item's softmax over its
+//! places and each place's over the items, halved (rankings); the plain loss of each label (implications).
+
+use super::{Decoder, Scratch, paths::log_probabilities};
+use crate::guard::Units;
+use crate::train::{Loss, Objective, OutputStep, Sum};
+use deepsade_spec::sets::Sets;
+
+/// The loss, with its buffers.
+#[derive(Debug)]
+pub struct OverValid<'a> {
+    decoder: &'a Decoder,
+    scratch: Scratch,
+    met: Vec<bool>,
+    marginals: Vec<f64>,
+}
+
+impl OutputStep for Decoder {
+    fn objective(&self, _: &Units) -> Box<dyn Objective + '_> {
+        Box::new(OverValid {
+            decoder: self,
+            scratch: Scratch::default(),
+            met: vec![false; self.conditions.len()],
+            marginals: vec![0.0; self.labels],
+        })
+    }
+
+    fn side(&self) -> usize {
+        self.conditions.len()
+    }
+
+    fn identity(&self) -> String {
+        format!("{} {}", self.sets.to_json(), self.paths.is_some())
+    }
+}
+
+impl Objective for OverValid<'_> {
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+        let total: f32 = weight.iter().sum();
+        let mut sum = Sum::default();
+        let rows = scores.chunks_exact(width).zip(truth.chunks_exact(width + self.met.len())).zip(weight);
+        for (((s, truth), &v), d) in rows.zip(delta.chunks_exact_mut(width)) {
+            d.fill(0.0);
+            if v > 0.0 {
+                let (y, met) = truth.split_at(width);
+                sum += Sum { loss: f64::from(v) * self.row(s, y, met, v / total, d), weight: f64::from(v) };
+            }
+        }
+        sum
+    }
+}
+
+impl OverValid<'_> {
+    /// l of one row; `v dl/ds` goes into d.
+    fn row(&mut self, s: &[f32], y: &[f32], met: &[f32], v: f32, d: &mut [f32]) -> f64 {
+        // Divergence must be seen, not decoded.
+        if s.iter().any(|s| !s.is_finite()) {
+            return f64::NAN;
+        }
+        self.met.iter_mut().zip(met).for_each(|(b, m)| *b = *m > 0.5);
+        let Some(log_valid) = self.decoder.log_valid(s, &self.met, &mut self.scratch, &mut self.marginals) else {
+            return match self.decoder.sets {
+                Sets::Assignment(n) => lines(n, s, y, v, d),
+                _ => Loss::SigmoidCrossEntropy.gradient(s, y, &[1.0], s.len(), d).mean() * scaled(d, v),
+            };
+        };
+        let n = if self.decoder.one_of { 1.0 } else { s.len() as f64 };
+        let log_truth: f64 = s.iter().zip(y).map(|(s, y)| log_probabilities(f64::from(*s))[usize::from(*y > 0.5)]).sum();
+        for ((d, p), y) in d.iter_mut().zip(&self.marginals).zip(y) {
+            *d = (f64::from(v) * (p - f64::from(*y)) / n) as f32;
+        }
+        (log_valid - log_truth) / n
+    }
+}
+
+/// Multiplies a gradient; returns 1.
+fn scaled(d: &mut [f32], v: f32) -> f64 {
+    d.iter_mut().for_each(|d| *d *= v);
+    1.0
+}
+
+/// The softmax of each item over the places and of each place over the items.
+fn lines(n: usize, s: &[f32], y: &[f32], v: f32, d: &mut [f32]) -> f64 {
+    let mut loss = 0.0;
+    let factor = 1.0 / (2.0 * n as f64);
+    for (start, step) in (0..n).flat_map(|k| [(k * n, 1), (k, n)]) {
+        let at = |k: usize| start + k * step;
+        let top = (0..n).map(|k| s[at(k)]).fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = (0..n).map(|k| f64::from(s[at(k)] - top).exp()).sum();
+        for k in 0..n {
+            let (log_p, y) = (f64::from(s[at(k)] - top) - sum.ln(), f64::from(y[at(k)]));
+            loss -= factor * y * log_p;
+            d[at(k)] += (f64::from(v) * factor * (log_p.exp() - y)) as f32;
+        }
+    }
+    loss
+}

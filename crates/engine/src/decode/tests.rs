@@ -1,0 +1,299 @@
+//! Against all label sets, one by one, on random rules.
+
+use std::fmt::Write;
+
+use deepsade_spec::{Feature, OneHot, RuleText, Schema, compile};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+use crate::guard::Units;
+use crate::train::OutputStep;
+use deepsade_spec::Domain;
+
+fn schema(task: Task) -> Schema {
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    Schema {
+        features: vec![
+            feature("a", Domain::Real { lo: 0.0, hi: 10.0 }),
+            feature("b", Domain::Integer { lo: -5, hi: 5 }),
+            feature("k", Domain::Category { levels: vec!["p".into(), "q".into(), "r".into()] }),
+        ],
+        task,
+        one_hot: OneHot::Full,
+    }
+}
+
+fn multilabel(n: usize) -> Schema {
+    schema(Task::Multilabel { labels: (0..n).map(|j| format!("l{j}")).collect() })
+}
+
+fn spec(schema: &Schema, texts: &[String]) -> NormalSpec {
+    let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: t.clone(), text: t.clone() }).collect();
+    compile(&rules, schema).unwrap_or_else(|e| panic!("{texts:?}: {e:?}"))
+}
+
+/// A random condition over labels, and over the input where that is asked for.
+fn condition(rng: &mut ChaCha8Rng, n: usize, depth: usize, inputs: bool) -> String {
+    if inputs && rng.random_range(0..5) == 0 {
+        return ["a < 3.5", "a + b >= 4", "k == 'p'", "b == 2", "k in {'p', 'q'}"][rng.random_range(0..5)].into();
+    }
+    let label = |rng: &mut ChaCha8Rng| format!("label[{}]", rng.random_range(0..n));
+    if depth == 0 {
+        return label(rng);
+    }
+    let part = |rng: &mut ChaCha8Rng| condition(rng, n, depth - 1, inputs);
+    match rng.random_range(0..6) {
+        0 => format!("({} => {})", part(rng), part(rng)),
+        1 => format!("({} or {})", part(rng), part(rng)),
+        2 => format!("not ({} and {})", part(rng), part(rng)),
+        3 => format!("({} <=> {})", part(rng), part(rng)),
+        4 => {
+            let mut sum = String::from("0");
+            for j in 0..n {
+                let _ = write!(sum, " + {} * label[{j}]", [-2, -1, 1, 2, 3][rng.random_range(0..5)]);
+            }
+            format!("{sum} <= {}", rng.random_range(0..5))
+        }
+        _ => format!("exactly(1, {}, {}, {})", part(rng), part(rng), label(rng)),
+    }
+}
+
+/// A point of the domain, or outside of it.
+fn point(rng: &mut ChaCha8Rng, outside: bool) -> Vec<f32> {
+    let level = rng.random_range(0..3);
+    let wide = if outside { 100.0 } else { 1.0 };
+    let mut x = vec![rng.random_range(0.0..10.0) * wide, (rng.random_range(-5..=5) as f32) * wide];
+    x.extend((0..3).map(|l| f32::from(u8::from(l == level))));
+    x
+}
+
+/// The sets that obey the rules for an input, by the rules' own semantics.
+fn valid_sets(spec: &NormalSpec, x: &[f32], n: usize) -> Vec<Vec<f32>> {
+    let judge = Judge::new(spec);
+    (0..1usize << n)
+        .map(|set| (0..n).map(|j| f32::from(u8::from(set >> j & 1 == 1))).collect::<Vec<f32>>())
+        .filter(|y| (0..spec.rules.len()).all(|r| !judge.breaks(r, x, y)))
+        .collect()
+}
+
+fn worth(scores: &[f32], y: &[f32]) -> f64 {
+    scores.iter().zip(y).map(|(s, y)| f64::from(*s) * f64::from(*y)).sum()
+}
+
+fn random_decoder(rng: &mut ChaCha8Rng, inputs: bool) -> Option<(NormalSpec, Decoder, usize)> {
+    let most = if rng.random_range(0..8) == 0 { 12 } else { 7 };
+    let n = rng.random_range(1..=most);
+    let texts: Vec<String> =
+        (0..rng.random_range(1..4)).map(|_| condition(rng, n, 2, inputs)).filter(|t| t.contains("label")).collect();
+    let spec = spec(&multilabel(n), &texts);
+    match Decoder::new(&spec, 100_000) {
+        Ok(decoder) => Some((spec, decoder, n)),
+        Err(DecodeError::Impossible { .. }) => None,
+        Err(other) => panic!("{texts:?}: {other}"),
+    }
+}
+
+#[test]
+fn best_set_partition_function_and_gradient_are_those_of_brute_force() {
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let (mut compared, mut scratch) = (0, Scratch::default());
+    for round in 0..600 {
+        let Some((spec, decoder, n)) = random_decoder(&mut rng, round % 2 == 0) else { continue };
+        for outside in [false, true] {
+            let x = point(&mut rng, outside);
+            // Quarters: sums are exact, and ties are frequent.
+            let scores: Vec<f32> = (0..n).map(|_| rng.random_range(-12i32..12) as f32 / 4.0).collect();
+            let valid = valid_sets(&spec, &x, n);
+            let met = decoder.met(&Judge::new(&spec), &x);
+            let mut set = vec![9.0; n];
+            let found = decoder.best(&scores, &met, &mut scratch, &mut set);
+            assert_eq!(found, !valid.is_empty(), "{spec:?} {x:?}");
+            assert!(found || outside, "inputs of the domain have valid sets");
+            if !found {
+                continue;
+            }
+            assert!(valid.contains(&set), "round {round}");
+            let most = valid.iter().map(|y| worth(&scores, y)).fold(f64::NEG_INFINITY, f64::max);
+            assert_eq!(worth(&scores, &set), most);
+            // Twice the same.
+            let mut again = vec![0.0; n];
+            decoder.best(&scores, &met, &mut Scratch::default(), &mut again);
+            assert_eq!(set, again);
+
+            let z: f64 = valid.iter().map(|y| worth(&scores, y).exp()).sum();
+            let all: f64 = scores.iter().map(|s| f64::from(*s).exp().ln_1p()).sum();
+            let mut marginals = vec![0.0; n];
+            let Some(log_valid) = decoder.log_valid(&scores, &met, &mut scratch, &mut marginals) else { continue };
+            assert!((log_valid - (z.ln() - all)).abs() < 1e-9, "{log_valid} {}", z.ln() - all);
+            for j in 0..n {
+                let with: f64 = valid.iter().filter(|y| y[j] > 0.0).map(|y| worth(&scores, y).exp()).sum();
+                assert!((marginals[j] - with / z).abs() < 1e-9, "{j}: {} {}", marginals[j], with / z);
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared > 700, "{compared}");
+}
+
+#[test]
+fn the_gradient_is_a_central_difference_of_the_loss() {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let mut compared = 0;
+    for round in 0..80 {
+        let Some((spec, decoder, n)) = random_decoder(&mut rng, round % 2 == 0) else { continue };
+        let x = point(&mut rng, false);
+        let valid = valid_sets(&spec, &x, n);
+        let scores: Vec<f32> = (0..n).map(|_| rng.random_range(-2.0..2.0)).collect();
+        let mut truth = valid[rng.random_range(0..valid.len())].clone();
+        truth.extend(decoder.met(&Judge::new(&spec), &x).into_iter().map(|m| f32::from(u8::from(m))));
+        let mut loss = decoder.objective(&Units::raw(decoder.labels()));
+        let mut delta = vec![9.0; n];
+        let value = loss.gradient(&scores, &truth, &[2.5], n, &mut delta).mean();
+        assert!(value >= -1e-9, "a likelihood is at most 1");
+        for j in 0..n {
+            let h = 1.0 / 64.0;
+            let mut at = |h: f32| {
+                let mut moved = scores.clone();
+                moved[j] += h;
+                loss.gradient(&moved, &truth, &[2.5], n, &mut vec![0.0; n]).mean()
+            };
+            let slope = (at(h) - at(-h)) / f64::from(2.0 * h);
+            assert!((slope - f64::from(delta[j])).abs() < 1e-4, "{slope} {}", delta[j]);
+        }
+        compared += 1;
+    }
+    assert!(compared > 40, "{compared}");
+}
+
+#[test]
+fn surrogate_gradients_are_central_differences_too() {
+    let n = 3;
+    let scores: Vec<f32> = (0..9).map(|k| ((k * 7 % 5) as f32 - 2.0) / 3.0).collect();
+    let truth = [0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+    for sets in [Sets::Assignment(n), Sets::Implications(vec![(0, 1)])] {
+        let decoder = Decoder::of(sets, None, 9, Vec::new());
+        let mut loss = decoder.objective(&Units::raw(decoder.labels()));
+        let mut delta = vec![0.0; 9];
+        loss.gradient(&scores, &truth, &[1.5], 9, &mut delta);
+        for j in 0..9 {
+            let mut at = |h: f32| {
+                let mut moved = scores.clone();
+                moved[j] += h;
+                loss.gradient(&moved, &truth, &[1.5], 9, &mut [0.0; 9]).mean()
+            };
+            let slope = (at(1.0 / 64.0) - at(-1.0 / 64.0)) * 32.0;
+            assert!((slope - f64::from(delta[j])).abs() < 1e-4, "{slope} {}", delta[j]);
+        }
+    }
+}
+
+#[test]
+fn extreme_and_missing_scores_give_valid_sets() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let wild = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 0.0, -0.0, 1e-45];
+    for round in 0..200 {
+        let Some((spec, decoder, n)) = random_decoder(&mut rng, round % 2 == 0) else { continue };
+        let x = point(&mut rng, false);
+        let scores: Vec<f32> = (0..n).map(|_| wild[rng.random_range(0..wild.len())]).collect();
+        let mut set = vec![9.0; n];
+        assert!(decoder.best(&scores, &decoder.met(&Judge::new(&spec), &x), &mut Scratch::default(), &mut set));
+        assert!(valid_sets(&spec, &x, n).contains(&set));
+    }
+}
+
+#[test]
+fn the_table_lists_the_valid_sets_in_order() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    for _ in 0..200 {
+        let Some((spec, decoder, n)) = random_decoder(&mut rng, false) else { continue };
+        let mut valid = valid_sets(&spec, &point(&mut rng, false), n);
+        valid.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        let table = decoder.table();
+        if valid.len() > MAX_TABLE {
+            assert_eq!(table, None);
+        } else if decoder.nodes().is_some() {
+            assert_eq!(table.unwrap().data, valid.concat());
+        }
+    }
+}
+
+#[test]
+fn an_input_without_a_valid_set_is_named() {
+    let texts = ["a < 3.5 => label[0]", "b >= 2 => not label[0]"].map(String::from);
+    let error = Decoder::new(&spec(&multilabel(2), &texts), 1000).unwrap_err();
+    let DecodeError::Impossible { x } = &error else { panic!("{error}") };
+    let value = |name: &str| x.iter().find(|(n, _)| n == name).unwrap().1.parse::<f64>().unwrap();
+    assert!(value("a") < 3.5 && value("b") >= 2.0, "{error}");
+    // The same conditions that exclude each other are no conflict.
+    let texts = ["a < 3.5 => label[0]", "a >= 3.5 => not label[0]"].map(String::from);
+    assert!(Decoder::new(&spec(&multilabel(2), &texts), 1000).is_ok());
+    let texts = ["a < 3.5 => label[0]", "a > 4 => not label[0]"].map(String::from);
+    assert!(Decoder::new(&spec(&multilabel(2), &texts), 1000).is_ok());
+    let never = Decoder::new(&spec(&multilabel(2), &["label[0] and not label[0]".into()]), 1000).unwrap_err();
+    assert_eq!(never.to_string(), "no label set obeys the rules for any input");
+}
+
+#[test]
+fn what_can_not_be_decoded_is_refused() {
+    let refused = |schema: &Schema, text: &str, budget: usize| Decoder::new(&spec(schema, &[text.into()]), budget).unwrap_err();
+    assert!(matches!(refused(&multilabel(3), "score(0) >= 1", 1000), DecodeError::Scores { .. }));
+    let many = "sum(i * i * label[i] for i in 0..20) > 500";
+    assert_eq!(refused(&multilabel(20), many, 50), DecodeError::TooLarge { budget: 50 });
+    let numbers = schema(Task::Regression { targets: vec!["y".into()] });
+    assert_eq!(refused(&numbers, "y <= a", 1000), DecodeError::Regression);
+}
+
+#[test]
+fn classes_are_a_masked_maximum() {
+    let classes: Vec<String> = ["u", "v", "w"].map(String::from).into();
+    let schema = schema(Task::Multiclass { target: "c".into(), classes });
+    let spec = spec(&schema, &["a < 3.5 => c in {'v', 'w'}".into(), "k == 'p' => c != 'w'".into()]);
+    let decoder = Decoder::new(&spec, 1000).unwrap();
+    let judge = Judge::new(&spec);
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    for _ in 0..200 {
+        let x = point(&mut rng, false);
+        let scores: Vec<f32> = (0..3).map(|_| rng.random_range(-2.0..2.0)).collect();
+        let met = decoder.met(&judge, &x);
+        let mut set = vec![0.0; 3];
+        assert!(decoder.best(&scores, &met, &mut Scratch::default(), &mut set));
+        let allowed: Vec<usize> = (0..3).filter(|c| !(x[0] < 3.5 && *c == 0 || x[2] > 0.0 && *c == 2)).collect();
+        let best = allowed.iter().copied().max_by(|a, b| scores[*a].total_cmp(&scores[*b])).unwrap();
+        assert_eq!(set, [0, 1, 2].map(|c| f32::from(u8::from(c == best))));
+        // The likelihood is the softmax over the allowed ones.
+        let mut p = vec![0.0; 3];
+        decoder.log_valid(&scores, &met, &mut Scratch::default(), &mut p);
+        let z: f64 = allowed.iter().map(|c| f64::from(scores[*c]).exp()).sum();
+        for c in 0..3 {
+            let expected = if allowed.contains(&c) { f64::from(scores[c]).exp() / z } else { 0.0 };
+            assert!((p[c] - expected).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn rankings_and_hierarchies_are_recognised() {
+    let ranking = schema(Task::Ranking { items: (0..8).map(|i| format!("i{i}")).collect() });
+    let texts = ["forall i in 0..8: exactly(1, at[i, p] for p in 0..8)", "forall p in 0..8: exactly(1, at[i, p] for i in 0..8)"];
+    let decoder = Decoder::new(&spec(&ranking, &texts.map(String::from)), 100_000).unwrap();
+    assert_eq!(*decoder.sets(), Sets::Assignment(8));
+    assert!(decoder.nodes().unwrap() < 5000 && decoder.table().is_none());
+    // The diagram and the solver agree.
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    for _ in 0..50 {
+        let scores: Vec<f32> = (0..64).map(|_| rng.random_range(-3.0..3.0)).collect();
+        let (mut a, mut b) = (vec![0.0; 64], vec![0.0; 64]);
+        decoder.best(&scores, &[], &mut Scratch::default(), &mut a);
+        decoder.paths.as_ref().unwrap().best(&scores, &[], &mut paths::Scratch::default(), &mut b);
+        assert_eq!(a, b);
+    }
+    // Half of the rules leave more than assignments.
+    let half = Decoder::new(&spec(&ranking, &[texts[0].into()]), 100_000).unwrap();
+    assert!(matches!(half.sets(), Sets::Diagram(_)));
+
+    let texts: Vec<String> = (1..40).map(|j| format!("label[{j}] => label[{}]", (j - 1) / 2)).collect();
+    let tree = Decoder::new(&spec(&multilabel(40), &texts), 100_000).unwrap();
+    assert!(matches!(tree.sets(), Sets::Implications(pairs) if pairs.len() == 39));
+    assert!(tree.nodes().unwrap() < 1000, "{:?}", tree.nodes());
+}

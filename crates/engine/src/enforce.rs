@@ -1,0 +1,79 @@
+//! Rules and settings enter; where the rules are enforced leaves, and why.
+
+use deepsade_spec::{NormalSpec, Task};
+
+use crate::decode::{DecodeError, Decoder};
+use crate::explain::audit;
+use crate::train::{Enforce, TrainSettings};
+
+/// Where rules are enforced.
+#[derive(Debug, Clone)]
+pub enum Means {
+    /// Nowhere.
+    Nowhere,
+    /// In the weights of the last layer.
+    Weights,
+    /// In the output step, by choosing among valid label sets.
+    Decode(Box<Decoder>),
+    /// In the output step, by moving to the nearest outputs that obey the rules.
+    Nearest,
+}
+
+/// Where, and why there.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// Where.
+    pub means: Means,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+impl Means {
+    /// The word of the settings.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Nowhere => "none",
+            Self::Weights => "weights",
+            Self::Decode(_) | Self::Nearest => "decode",
+        }
+    }
+}
+
+/// Decides where the rules of a problem are enforced; with `"auto"` labels and rankings are decoded where they can be.
+pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, DecodeError> {
+    let say = |means: Means, why: &str| Ok(Decision { means, why: why.into() });
+    let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
+    match settings.enforce {
+        _ if spec.rules.is_empty() => say(Means::Nowhere, "there are no rules"),
+        Enforce::None => say(Means::Nowhere, "the settings say so"),
+        Enforce::Weights => say(Means::Weights, "the settings say so"),
+        Enforce::Decode if matches!(spec.schema.task, Task::Regression { .. }) => say(Means::Nearest, "the settings say so"),
+        Enforce::Decode => say(decoded(Decoder::new(spec, settings.decode_nodes)?), "the settings say so"),
+        Enforce::Auto if labels => match Decoder::new(spec, settings.decode_nodes) {
+            Ok(decoder) => {
+                let found = audit(spec);
+                let why = match found.components {
+                    _ if found.constant_only => {
+                        "through the weights only a constant label set is possible, and the most likely valid set is not bound by that"
+                    }
+                    Some(n) if n > 1 => {
+                        "through the weights predictions are confined to one of several kinds of label sets, and the most likely \
+                         valid set is not bound by that"
+                    }
+                    _ => {
+                        "through the weights a rule about several labels holds all their scores back at once, and the most likely \
+                         valid set leaves the scores free"
+                    }
+                };
+                say(decoded(decoder), why)
+            }
+            Err(impossible @ DecodeError::Impossible { .. }) => Err(impossible),
+            Err(error) => say(Means::Weights, &format!("decoding is not possible: {error}")),
+        },
+        Enforce::Auto => say(Means::Weights, "for numbers and classes the result is a plain network, at little cost"),
+    }
+}
+
+fn decoded(decoder: Decoder) -> Means {
+    Means::Decode(Box::new(decoder))
+}

@@ -1,0 +1,108 @@
+//! K' for the hidden layers as they are: as a test of one last layer, and as the hard part of a problem of the last layer.
+
+use super::cell::{Cell, Term};
+use super::{Guard, multiplier};
+use crate::maxsmt::Problem;
+use crate::maxsmt::problem::{Atom, Clause, Form, Latent};
+
+/// The margin in the hard part, as a multiple of the guard's own: rounding the weights to float32 must not use it up.
+const MARGIN: f64 = 1.5;
+
+impl Guard {
+    /// `TranslateDomainConstraint` of the paper: the boxes of what the last layer reads, for these parameters.
+    pub fn translate(&mut self, parameters: &[f32]) {
+        self.bounds.update(parameters);
+    }
+
+    /// Whether the last layer, at the end of the parameters, satisfies K' as it was last translated.
+    pub fn satisfied(&mut self, parameters: &mut [f32]) -> bool {
+        let layer = Self::layer(parameters, self.inputs, self.outputs);
+        self.cells.iter_mut().all(|cell| {
+            let v = self.bounds.last_input(cell.region);
+            cell.read(&layer, v, &mut self.scratch);
+            if cell.slack(v, self.margin, &self.scratch).excess <= 0.0 {
+                return true;
+            }
+            if !cell.has_choice() {
+                return false;
+            }
+            let before = cell.lambda().to_vec();
+            let empty = multiplier::improve(cell, &layer, v, self.margin, 0.0, &mut self.scratch).excess <= 0.0;
+            if !empty {
+                cell.weigh(&before);
+            }
+            empty
+        })
+    }
+
+    /// K' and a box for the last layer, without soft constraints.
+    pub fn problem(&self, lo: Vec<f64>, hi: Vec<f64>) -> Problem {
+        let regions = self.cells.iter().map(|c| c.region + 1).max().unwrap_or(0);
+        let latent = |r: usize| {
+            let v = self.bounds.last_input(r);
+            Latent { m: v.m.iter().map(|x| f64::from(*x)).collect(), r: v.r.iter().map(|x| f64::from(*x)).collect() }
+        };
+        let boxes: Vec<Latent> = (0..regions).map(latent).collect();
+        let sizes: Vec<Vec<f64>> = boxes.iter().map(|latent| self.output_sizes(latent, &lo, &hi)).collect();
+        let hard = self.cells.iter().map(|cell| self.clause(cell, &boxes[cell.region], &sizes[cell.region])).collect();
+        Problem { inputs: self.inputs, outputs: self.outputs, lo, hi, hard, boxes, soft: Vec::new() }
+    }
+
+    /// For each output the most that its terms can add up to, signs aside.
+    fn output_sizes(&self, latent: &Latent, lo: &[f64], hi: &[f64]) -> Vec<f64> {
+        let most = |k: usize| lo[k].abs().max(hi[k].abs());
+        let output = |j: usize| {
+            let weights = (0..self.inputs).map(|k| most(j * self.inputs + k) * (latent.m[k].abs() + latent.r[k]));
+            weights.sum::<f64>() + most(self.outputs * self.inputs + j)
+        };
+        (0..self.outputs).map(output).collect()
+    }
+
+    fn clause(&self, cell: &Cell, latent: &Latent, sizes: &[f64]) -> Clause {
+        let free: Vec<usize> = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free).collect();
+        let alone = |i: usize| (0..cell.atoms.len()).map(|k| f64::from(u8::from(k == i))).collect::<Vec<f64>>();
+        // The multipliers at hand first: a search that tries choices in order tries them first.
+        let mut multipliers = vec![cell.lambda().to_vec()];
+        multipliers.extend(free.iter().map(|i| alone(*i)).filter(|l| *l != cell.lambda()));
+        let choices = multipliers.iter().map(|l| cell.rho.iter().map(|rho| self.form(cell, l, *rho, latent, sizes)).collect());
+        let (first, last) = (cell.rho.first().copied().unwrap_or(1.0), cell.rho.last().copied().unwrap_or(1.0));
+        let atom = |i: &usize| {
+            let term = &cell.atoms[*i];
+            let margin = self.rounding(&[(term, 1.0)], last, latent, sizes);
+            let form = Form { alpha: term.a.clone(), c: term.c.clone(), constant: term.d + margin };
+            Atom { form, gate: term.gate }
+        };
+        Clause {
+            rule: self.rules[cell.rule.min(self.rules.len() - 1)].clone(),
+            latent: cell.region,
+            choices: choices.collect(),
+            atoms: free.iter().map(atom).collect(),
+            gate: (first, last),
+        }
+    }
+
+    /// The weighted sum of the atoms at one value of the gate.
+    fn form(&self, cell: &Cell, lambda: &[f64], rho: f64, latent: &Latent, sizes: &[f64]) -> Form {
+        let used: Vec<(&Term, f64)> = cell.atoms.iter().zip(lambda.iter().copied()).filter(|(_, l)| *l > 0.0).collect();
+        let mut alpha = vec![0.0; self.outputs];
+        let mut c = vec![0.0; self.inputs];
+        let mut constant = self.rounding(&used, rho, latent, sizes);
+        for (term, l) in &used {
+            term.a.iter().for_each(|(j, a)| alpha[*j] += l * rho * a);
+            term.c.iter().for_each(|(k, v)| c[*k] += l * v);
+            constant += l * (term.d + rho * term.gate);
+        }
+        let sparse = |dense: Vec<f64>| dense.into_iter().enumerate().filter(|(_, v)| *v != 0.0).collect();
+        Form { alpha: sparse(alpha), c: sparse(c), constant }
+    }
+
+    /// What the rounding of a weighted sum of atoms may be, for any last layer of the box.
+    fn rounding(&self, terms: &[(&Term, f64)], rho: f64, latent: &Latent, sizes: &[f64]) -> f64 {
+        let term = |(term, l): &(&Term, f64)| {
+            let outputs = term.a.iter().map(|(j, a)| a.abs() * sizes[*j]).sum::<f64>();
+            let inputs = term.c.iter().map(|(k, c)| c.abs() * (latent.m[*k].abs() + latent.r[*k])).sum::<f64>();
+            l * (rho * outputs + inputs + term.d.abs() + (rho * term.gate).abs())
+        };
+        MARGIN * self.margin.relative * terms.iter().map(term).sum::<f64>() + 1e-30
+    }
+}

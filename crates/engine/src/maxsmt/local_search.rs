@@ -1,0 +1,136 @@
+//! Incomplete `MaxSMT`: feasible weights are found by projections, then moved to satisfy one more soft constraint at a time.
+
+use std::time::Instant;
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::problem::{Row, Soft};
+use super::{Budget, MaxSmt, Outcome, Problem, Solution, SolverError, Why};
+
+/// Projections before a point is given up.
+const PROJECTIONS: usize = 60;
+
+/// The incomplete engine. The same problem gives the same answer.
+#[derive(Debug, Clone, Default)]
+pub struct LocalSearch;
+
+impl MaxSmt for LocalSearch {
+    fn solve(&mut self, problem: &Problem, budget: Budget) -> Result<Outcome, SolverError> {
+        let deadline = budget.deadline();
+        let mut rng = ChaCha8Rng::seed_from_u64(0);
+        let bound = problem.reachable();
+        let solution = |w: Vec<f64>| Solution { satisfied: problem.satisfied(&w), w };
+        let mut best: Option<Solution> = None;
+        for start in starts(problem, &mut rng) {
+            if let Some(found) = repair(problem, start).map(solution)
+                && best.as_ref().is_none_or(|best| found.satisfied > best.satisfied)
+            {
+                best = Some(found);
+            }
+        }
+        let Some(mut best) = best else { return Ok(Outcome::Unknown(Why::Budget)) };
+        let mut moves = 0;
+        let mut present = best.clone();
+        let mut order: Vec<usize> = (0..problem.soft.len()).collect();
+        let mut idle = 0;
+        while best.satisfied < bound && moves < budget.nodes && idle < 4 && Instant::now() < deadline {
+            idle += 1;
+            order.shuffle(&mut rng);
+            for soft in order.iter().map(|k| &problem.soft[*k]) {
+                if soft.holds(&present.w) {
+                    continue;
+                }
+                if moves == budget.nodes {
+                    break;
+                }
+                moves += 1;
+                let Some(next) = satisfy(problem, soft, present.w.clone()).map(solution) else { continue };
+                // Moves that cost nothing are made, too: they lead off plateaus.
+                if next.satisfied >= present.satisfied {
+                    present = next;
+                    if present.satisfied > best.satisfied {
+                        best = present.clone();
+                        idle = 0;
+                    }
+                }
+            }
+        }
+        Ok(if best.satisfied >= bound { Outcome::Optimal(best) } else { Outcome::Feasible { solution: best, bound } })
+    }
+}
+
+/// The two ends of the box, its middle, and some points between.
+fn starts(problem: &Problem, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
+    let between = |t: &mut dyn FnMut() -> f64| -> Vec<f64> {
+        problem.lo.iter().zip(&problem.hi).map(|(lo, hi)| lo + t() * (hi - lo)).collect()
+    };
+    let mut starts = vec![between(&mut || 0.5), between(&mut || 0.0), between(&mut || 1.0)];
+    for _ in 0..3 {
+        starts.push(between(&mut || rng.random::<f64>()));
+    }
+    starts
+}
+
+/// Moves w so that the row holds, changing it as little as the box allows; false if no weights of the box satisfy it.
+fn project(problem: &Problem, row: &Row, w: &mut [f64]) -> bool {
+    // Half a per mille further than needed, so that the next projection does not undo it by a rounding.
+    let goal = |value: f64| -value * 1.0005 + 1e-9;
+    for _ in 0..=row.a.len() {
+        let value = row.value(w);
+        if value >= 0.0 {
+            return true;
+        }
+        let movable = |k: usize, a: f64| if a > 0.0 { w[k] < problem.hi[k] } else { w[k] > problem.lo[k] };
+        let norm: f64 = row.a.iter().filter(|(k, a)| movable(*k, *a)).map(|(_, a)| a * a).sum();
+        if norm <= 1e-300 {
+            return false;
+        }
+        let t = goal(value) / norm;
+        for (k, a) in &row.a {
+            w[*k] = (w[*k] + t * a).clamp(problem.lo[*k], problem.hi[*k]);
+        }
+    }
+    row.value(w) >= 0.0
+}
+
+/// The choice of each clause that is nearest to holding is made to hold, in turn.
+fn repair(problem: &Problem, mut w: Vec<f64>) -> Option<Vec<f64>> {
+    for _ in 0..PROJECTIONS {
+        let mut clean = true;
+        for clause in &problem.hard {
+            let rows = clause.choices.iter().map(|choice| problem.violated(clause, choice, &w));
+            let nearest = rows.min_by(|a, b| {
+                let excess = |row: &Option<Row>| row.as_ref().map_or(0.0, |row| -row.value(&w));
+                excess(a).total_cmp(&excess(b))
+            });
+            if let Some(Some(row)) = nearest {
+                clean = false;
+                if !project(problem, &row, &mut w) {
+                    return None;
+                }
+            }
+        }
+        if clean {
+            return Some(w);
+        }
+    }
+    None
+}
+
+/// Moves w so that the soft constraint holds and K' stays.
+fn satisfy(problem: &Problem, soft: &Soft, mut w: Vec<f64>) -> Option<Vec<f64>> {
+    for _ in 0..4 {
+        for row in &soft.rows {
+            if !project(problem, row, &mut w) {
+                return None;
+            }
+        }
+        w = repair(problem, w)?;
+        if soft.holds(&w) {
+            return Some(w);
+        }
+    }
+    None
+}

@@ -1,0 +1,19 @@
+//! Outputs of a regression enter; the nearest outputs that obey the rules at their input leave.
+//!
+//! For fixed inputs the rules are conditions on the outputs alone: a union of polyhedra, the *pieces*. The nearest point of
+//! each is found exactly, the nearest of these is the prediction, and its derivative is the orthogonal projection on the faces
+//! that hold it.
+
+mod active_set;
+mod allowed;
+mod attach;
+mod head;
+mod objective;
+
+/// Metadata key of a regression: where its outputs are moved to the nearest ones that obey the rules, `"in-graph"` or `"library"`.
+pub const NEAREST_KEY: &str = "deepsade.nearest";
+
+pub use active_set::{Infeasible, Nearest, nearest};
+pub use allowed::{Allowed, AllowedError, DecodeError, Face, Place};
+pub use attach::{Attached, attach};
+pub use head::{Head, HeadError, Reason};

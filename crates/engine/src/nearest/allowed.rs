@@ -1,0 +1,265 @@
+//! Rules of a regression and an input enter; the half-spaces whose union of intersections holds the outputs that obey them leaves.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deepsade_net::Matrix;
+use deepsade_spec::cells::cells;
+use deepsade_spec::{Atom, Formula, NormalSpec, Threshold, Var};
+use thiserror::Error;
+
+use super::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
+use crate::judge::Judge;
+
+/// Pieces that the outputs of one input may have.
+const MAX_PIECES: usize = 4096;
+
+/// Why rules can't be built into the output step.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AllowedError {
+    /// Too many alternatives.
+    #[error(
+        "the rules leave more than {MAX_PIECES} alternatives for the outputs of one input; state them with fewer `or`s, or use \
+         enforce = \"weights\""
+    )]
+    TooManyPieces,
+}
+
+/// What the rules allow, as a function of the input.
+#[derive(Debug)]
+pub struct Allowed<'a> {
+    judge: Judge<'a>,
+    spec: &'a NormalSpec,
+    faces: Vec<Face>,
+    /// Atoms about the input alone.
+    conditions: Vec<Atom>,
+    /// What was needed so far: the truth of the conditions, and the pieces then.
+    known: Mutex<Vec<(Vec<bool>, Arc<Pieces>)>>,
+}
+
+/// Each piece is an intersection of half-spaces, by index.
+type Pieces = Vec<Vec<usize>>;
+
+/// An atom that mentions outputs, `a.y + x-terms + constant >= 0` with `|a| = 1`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Face {
+    /// The atom.
+    pub atom: Atom,
+    /// Coefficients of the outputs.
+    pub a: Vec<f64>,
+    /// Coefficients of the input variables.
+    pub x: Vec<(Var, f64)>,
+    /// The constant.
+    pub constant: f64,
+}
+
+/// What is allowed at one input.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    /// The offset of each face there.
+    pub offsets: Vec<f64>,
+    /// Which of the pieces seen so far it has.
+    pub case: usize,
+    pieces: Arc<Pieces>,
+}
+
+impl<'a> Allowed<'a> {
+    /// Prepares the rules.
+    pub fn new(spec: &'a NormalSpec) -> Self {
+        let outputs = spec.schema.task.outputs();
+        let (mut faces, mut conditions) = (Vec::<Face>::new(), Vec::new());
+        for rule in &spec.rules {
+            rule.claim.atoms(&mut |atom| {
+                if !atom.linear.mentions_output() {
+                    if !conditions.contains(atom) {
+                        conditions.push(atom.clone());
+                    }
+                } else if !faces.iter().any(|f| f.atom == *atom) {
+                    faces.push(Face::new(atom, outputs));
+                }
+            });
+        }
+        Self { judge: Judge::new(spec), spec, faces, conditions, known: Mutex::default() }
+    }
+
+    /// The half-spaces.
+    pub fn faces(&self) -> &[Face] {
+        &self.faces
+    }
+
+    /// Whether the rules are one intersection of half-spaces, the same for every input but for the offsets.
+    pub fn is_one_piece(&self) -> bool {
+        self.conditions.is_empty() && self.spec.rules.iter().all(|r| is_conjunction(&r.claim))
+    }
+
+    /// What is allowed at an encoded input.
+    pub fn at(&self, x: &[f32]) -> Result<Place, AllowedError> {
+        let truth: Vec<bool> = self.conditions.iter().map(|c| self.judge.meets(c, x)).collect();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let case = if let Some(case) = known.iter().position(|(t, _)| *t == truth) {
+            case
+        } else {
+            let pieces = Arc::new(self.pieces(&truth)?);
+            known.push((truth, pieces));
+            known.len() - 1
+        };
+        let offset = |f: &Face| f.x.iter().map(|(var, c)| c * self.judge.input(x, *var)).sum::<f64>() + f.constant;
+        Ok(Place { offsets: self.faces.iter().map(offset).collect(), case, pieces: known[case].1.clone() })
+    }
+
+    /// Targets with what their rows' inputs say beside them: the offset of each face, and the case.
+    pub fn beside(&self, x: &Matrix, y: &Matrix) -> Result<Matrix, AllowedError> {
+        let cols = y.cols + self.faces.len() + 1;
+        let mut wide = Matrix { rows: y.rows, cols, data: Vec::with_capacity(y.rows * cols) };
+        for r in 0..y.rows {
+            let place = self.at(x.row(r))?;
+            wide.data.extend_from_slice(y.row(r));
+            wide.data.extend(place.offsets.iter().map(|c| *c as f32));
+            wide.data.push(place.case as f32);
+        }
+        Ok(wide)
+    }
+
+    /// A place from its case and offsets.
+    ///
+    /// # Panics
+    /// If [`Allowed::at`] has not met the case.
+    pub fn place(&self, case: usize, offsets: Vec<f64>) -> Place {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Place { offsets, case, pieces: known[case].1.clone() }
+    }
+
+    fn pieces(&self, truth: &[bool]) -> Result<Pieces, AllowedError> {
+        let claim = Formula::and(self.spec.rules.iter().map(|r| self.given(&r.claim, truth)));
+        let mut pieces = Pieces::new();
+        let ended = cells(&claim, &mut |atoms| {
+            let face = |atom: &Atom| self.faces.iter().position(|f| f.atom == *atom).expect("every atom has its face");
+            let mut piece: Vec<usize> = atoms.iter().map(face).collect();
+            piece.sort_unstable();
+            piece.dedup();
+            if !pieces.contains(&piece) {
+                pieces.push(piece);
+            }
+            if pieces.len() > MAX_PIECES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if ended.is_break() { Err(AllowedError::TooManyPieces) } else { Ok(pieces) }
+    }
+
+    /// The claim with its conditions on the input replaced by their truth.
+    fn given(&self, claim: &Formula, truth: &[bool]) -> Formula {
+        let all = |parts: &[Formula]| parts.iter().map(|p| self.given(p, truth)).collect::<Vec<_>>();
+        match claim {
+            Formula::Atom(atom) => match self.conditions.iter().position(|c| c == atom) {
+                Some(k) if truth[k] => Formula::True,
+                Some(_) => Formula::False,
+                None => claim.clone(),
+            },
+            Formula::And(parts) => Formula::and(all(parts)),
+            Formula::Or(parts) => Formula::or(all(parts)),
+            Formula::Threshold(Threshold { terms, bound, strict }) => {
+                let terms = terms.iter().map(|(w, f)| (w.clone(), self.given(f, truth))).collect();
+                Formula::threshold(terms, bound.clone(), *strict)
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The nearest outputs to `p` that keep a distance of `margin` from every face.
+    pub fn nearest(&self, place: &Place, p: &[f64], margin: f64) -> Result<Nearest, Infeasible> {
+        let mut best: Option<(f64, Nearest)> = None;
+        for piece in place.pieces.iter() {
+            let face = |k: &usize| HalfSpace { a: &self.faces[*k].a, c: place.offsets[*k] - margin };
+            let Ok(mut found) = nearest(p, &piece.iter().map(face).collect::<Vec<_>>()) else { continue };
+            let distance = found.y.iter().zip(p).map(|(y, p)| (y - p).powi(2)).sum::<f64>();
+            if best.as_ref().is_none_or(|(b, _)| distance < *b) {
+                found.active.iter_mut().for_each(|k| *k = piece[*k]);
+                best = Some((distance, found));
+            }
+        }
+        best.map(|(_, found)| found).ok_or(Infeasible)
+    }
+
+    /// Turns a gradient with respect to the nearest outputs into one with respect to the point they are near to.
+    pub fn backward(&self, active: &[usize], g: &mut [f64]) {
+        take_out(&active.iter().map(|k| self.faces[*k].a.as_slice()).collect::<Vec<_>>(), g);
+    }
+
+    /// Float32 outputs that obey the rules exactly, next to the given ones; these themselves if they do.
+    pub fn decode(&self, x: &[f32], y: &[f32]) -> Result<Vec<f32>, DecodeError> {
+        let breaks = |y: &[f32]| (0..self.spec.rules.len()).any(|rule| self.judge.breaks(rule, x, y));
+        if !breaks(y) {
+            return Ok(y.to_vec());
+        }
+        if y.iter().any(|v| !v.is_finite()) {
+            return Err(DecodeError::NotFinite);
+        }
+        let place = self.at(x)?;
+        let p: Vec<f64> = y.iter().map(|v| f64::from(*v)).collect();
+        let size = p.iter().chain(&place.offsets).fold(0.0f64, |m, v| m.max(v.abs())).max(f64::from(f32::MIN_POSITIVE));
+        // Rounding to float32 may cross a face by half a unit in the last place of each output: keep so far away.
+        for margin in std::iter::once(0.0).chain((0..24).map(|k| size * 2f64.powi(k - 24))) {
+            let Ok(found) = self.nearest(&place, &p, margin) else { break };
+            let rounded: Vec<f32> = found.y.iter().map(|v| *v as f32).collect();
+            if !breaks(&rounded) {
+                return Ok(rounded);
+            }
+            // An equality has no inside to retreat to, but one of the float32 points around it may obey it.
+            if margin == 0.0
+                && let Some(near) = neighbours(&found.y).find(|y| !breaks(y))
+            {
+                return Ok(near);
+            }
+        }
+        Err(DecodeError::Infeasible(Infeasible))
+    }
+}
+
+/// The float32 points around a point, of up to 10 of its coordinates.
+fn neighbours(y: &[f64]) -> impl Iterator<Item = Vec<f32>> + '_ {
+    let around = |v: f64| {
+        let near = v as f32;
+        if f64::from(near) > v { [near.next_down(), near] } else { [near, near.next_up()] }
+    };
+    (0..1usize << y.len().min(10)).map(move |bits| y.iter().enumerate().map(|(j, v)| around(*v)[bits >> j.min(10) & 1]).collect())
+}
+
+/// Why a row has no valid outputs.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DecodeError {
+    /// The network gave no number.
+    #[error("the network's outputs are not finite")]
+    NotFinite,
+    /// Too many alternatives.
+    #[error(transparent)]
+    Allowed(#[from] AllowedError),
+    /// Nothing is allowed.
+    #[error(transparent)]
+    Infeasible(#[from] Infeasible),
+}
+
+impl Face {
+    fn new(atom: &Atom, outputs: usize) -> Self {
+        let (mut a, mut x) = (vec![0.0; outputs], Vec::new());
+        for (var, c) in &atom.linear.terms {
+            match var {
+                Var::Output(j) => a[*j] = c.to_f64().value(),
+                input => x.push((*input, c.to_f64().value())),
+            }
+        }
+        let length = a.iter().map(|a| a * a).sum::<f64>().sqrt();
+        a.iter_mut().for_each(|a| *a /= length);
+        x.iter_mut().for_each(|(_, c)| *c /= length);
+        Self { atom: atom.clone(), a, x, constant: atom.linear.constant.to_f64().value() / length }
+    }
+}
+
+fn is_conjunction(claim: &Formula) -> bool {
+    match claim {
+        Formula::True | Formula::Atom(_) => true,
+        Formula::And(parts) => parts.iter().all(is_conjunction),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+pub(in crate::nearest) mod tests;

@@ -1,0 +1,196 @@
+//! A trained regression network enters; the model with the nearest outputs built in leaves, with its proof where there is a closed
+//! form, else marked for the library to finish.
+
+use std::ops::ControlFlow;
+
+use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, Tree, Verdict, check, sha256_hex};
+use deepsade_net::{Model, Network, Op};
+use deepsade_spec::canonical::canonical;
+use deepsade_spec::cells::cells;
+use deepsade_spec::sets::Place;
+use deepsade_spec::{Formula, NormalRule, NormalSpec, RuleText};
+
+use super::NEAREST_KEY;
+use super::allowed::Allowed;
+use super::head::{Head, HeadError, Reason};
+use crate::artifact::{self, ArtifactError};
+use crate::certify::Proof;
+
+/// Margins to try, each four times the one before.
+const MARGINS: i32 = 16;
+/// Splits that one rule's proof may have.
+const MAX_SPLITS: usize = 10;
+
+/// A model with the rules built into its outputs.
+#[derive(Debug, Clone)]
+pub enum Attached {
+    /// The graph itself ends at outputs that obey the rules.
+    InGraph(Model, Box<Proof>),
+    /// The graph ends at plain outputs; `predict` and the library move them, and why.
+    Library(Model, HeadError),
+}
+
+/// Adds the head to a network; `gate` is the feature that its last node multiplies by.
+pub fn attach(spec: &NormalSpec, network: &Network, gate: Option<usize>) -> Result<Attached, ArtifactError> {
+    let allowed = Allowed::new(spec);
+    let head = Head::new(&allowed).and_then(|head| {
+        let fits = gate.is_none_or(|f| head.scales_with(f));
+        if fits { Ok(head) } else { Err(HeadError::Gate) }
+    });
+    let head = match head {
+        Ok(head) => head,
+        Err(why) => return Ok(Attached::Library(marked(spec, network, Place::Library)?, why)),
+    };
+    let rules: Vec<RuleText> = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
+    for k in 0..MARGINS {
+        let margin = size(&head, spec) * 2f64.powi(2 * k - 24);
+        let (deployed, reasons) = with_head(&head, network, spec, margin);
+        let model = marked(spec, &deployed, Place::InGraph)?;
+        let bytes = model.to_bytes()?;
+        let Some(certificate) = certificate(spec, &allowed, &reasons, &bytes) else {
+            return Ok(Attached::Library(marked(spec, network, Place::Library)?, HeadError::ManySplits));
+        };
+        let verdict = check(&bytes, &rules, &certificate.to_json());
+        if matches!(verdict, Verdict::Accepted(_)) {
+            return Ok(Attached::InGraph(model, Box::new(Proof { certificate, verdict })));
+        }
+    }
+    Ok(Attached::Library(marked(spec, network, Place::Library)?, HeadError::NoRoom))
+}
+
+fn marked(spec: &NormalSpec, network: &Network, place: Place) -> Result<Model, ArtifactError> {
+    let mut model = artifact::model(spec, network.clone())?;
+    model.metadata.insert(NEAREST_KEY.into(), place.name().into());
+    Ok(model)
+}
+
+/// The size of the faces' offsets: what margins are measured by.
+fn size(head: &Head, spec: &NormalSpec) -> f64 {
+    let reach = |var: &deepsade_spec::Var| {
+        let range = var.feature().and_then(|f| spec.schema.features[f].domain.range());
+        range.map_or(1.0, |(lo, hi)| f64::from(lo.abs().max(hi.abs())))
+    };
+    let offset = |f: &super::Face| f.constant.abs() + f.x.iter().map(|(var, c)| c.abs() * reach(var)).sum::<f64>();
+    head.faces().iter().map(offset).fold(1e-3, f64::max)
+}
+
+/// The network with the head before its gate, or at its end.
+fn with_head(head: &Head, network: &Network, spec: &NormalSpec, margin: f64) -> (Network, Vec<Reason>) {
+    let mut network = network.clone();
+    let gate = network.nodes.pop_if(|node| node.op == Op::Gate);
+    let value = gate.as_ref().map_or(network.nodes.len(), |gate| gate.from[0]);
+    let (nearest, reasons) = head.append(&mut network, value, &spec.schema, gate.is_some(), margin);
+    if let Some(mut gate) = gate {
+        gate.from[0] = nearest;
+        network.nodes.push(gate);
+    }
+    (network, reasons)
+}
+
+/// One tree a rule; `None` if one would have too many leaves.
+fn certificate(spec: &NormalSpec, allowed: &Allowed, reasons: &[Reason], bytes: &[u8]) -> Option<Certificate> {
+    let rules = spec.rules.iter().map(|rule| Some(RuleProof { name: rule.name.clone(), tree: tree(rule, allowed, reasons)? }));
+    Some(Certificate {
+        model_sha256: sha256_hex(bytes),
+        rules_sha256: sha256_hex(canonical(spec).as_bytes()),
+        arithmetic: Arithmetic::Float32,
+        rules: rules.collect::<Option<_>>()?,
+    })
+}
+
+fn tree(rule: &NormalRule, allowed: &Allowed, reasons: &[Reason]) -> Option<Tree> {
+    let mut found: Vec<&Reason> = Vec::new();
+    let _ = cells::<()>(&rule.claim.negated(), &mut |atoms| {
+        let face = |k: &usize| {
+            atoms.iter().any(|atom| Formula::Atom(atom.clone()).negated() == Formula::Atom(allowed.faces()[*k].atom.clone()))
+        };
+        found.extend((0..reasons.len()).find(face).map(|k| &reasons[k]));
+        ControlFlow::Continue(())
+    });
+    let mut splits: Vec<(usize, usize)> = found.iter().filter_map(|r| r.split).collect();
+    splits.sort_unstable();
+    splits.dedup();
+    if splits.len() > MAX_SPLITS {
+        return None;
+    }
+    let lines = |reason: &&Reason| Lines {
+        signs: vec![0.0; splits.len()],
+        slopes: reason.lines.iter().map(|(node, unit, steep)| [*node, *unit, if *steep { SLOPES } else { 0 }]).collect(),
+    };
+    let leaf =
+        Tree::Leaf { bounds: Bounds::Relational, cells: vec![vec![1]; found.len()], lines: found.iter().map(lines).collect() };
+    Some(splits.iter().rev().fold(leaf, |tree, (node, unit)| Tree::Unit {
+        node: *node,
+        unit: *unit,
+        below: Box::new(tree.clone()),
+        above: Box::new(tree),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use deepsade_check::Verdict;
+    use deepsade_net::{Activation, Matrix, Network, Node, Op};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::{Attached, attach};
+    use crate::judge::Judge;
+    use crate::nearest::allowed::tests::spec;
+
+    /// r and c to u and v through four hidden units; with `gate`, times r.
+    fn network(rng: &mut ChaCha8Rng, gate: bool) -> Network {
+        let mut dense = |rows: usize, cols: usize, scale: f32| {
+            let mut values = |n: usize| (0..n).map(|_| (rng.random::<f32>() - 0.5) * scale).collect::<Vec<f32>>();
+            Op::Dense { w: Matrix { rows, cols, data: values(rows * cols) }, b: values(rows) }
+        };
+        let mut nodes = vec![
+            Node { op: dense(4, 2, 0.3), from: vec![0] },
+            Node { op: Op::Act(Activation::Relu), from: vec![1] },
+            Node { op: dense(2, 4, 8.0), from: vec![2] },
+        ];
+        if gate {
+            nodes.push(Node { op: Op::Select(vec![0]), from: vec![0] });
+            nodes.push(Node { op: Op::Gate, from: vec![3, 4] });
+        }
+        Network { inputs: 2, nodes }
+    }
+
+    #[test]
+    fn what_has_a_closed_form_is_proved_and_holds_on_every_sample() {
+        let rng = &mut ChaCha8Rng::seed_from_u64(7);
+        for (rules, gate) in [
+            (&["u <= 0.1 * r"][..], true),
+            (&["u + v <= r", "u <= 0.1 * r"], true),
+            (&["u + v <= r", "u <= 0.1 * r"], false),
+            (&["0 <= u and u <= v"], false),
+            (&["0 <= u and u <= v"], true),
+            (&["-2 < u and u <= 3", "v >= 1"], false),
+            (&["u - v <= r", "u - v >= 0 - 3 * r"], false),
+            (&["u - v <= r", "u - v >= 0 - 3 * r"], true),
+        ] {
+            let spec = spec(rules);
+            let Attached::InGraph(model, proof) = attach(&spec, &network(rng, gate), gate.then_some(0)).unwrap() else {
+                panic!("{rules:?} have a closed form")
+            };
+            assert!(matches!(proof.verdict, Verdict::Accepted(_)), "{rules:?} {gate}: {:?}", proof.verdict);
+            let judge = Judge::new(&spec);
+            let mut x: Vec<f32> = vec![1.0, 0.0, 1.0, 1.0, 100.0, 0.0, 100.0, 1.0];
+            for _ in 0..2000 {
+                x.extend([1.0 + 99.0 * rng.random::<f32>(), f32::from(u8::from(rng.random::<bool>()))]);
+            }
+            let x = Matrix { rows: x.len() / 2, cols: 2, data: x };
+            assert_eq!(judge.count_breaking(&x, &model.network.forward(&x), |_| true), 0, "{rules:?} {gate}");
+        }
+    }
+
+    #[test]
+    fn what_has_none_is_left_to_the_library() {
+        let rng = &mut ChaCha8Rng::seed_from_u64(8);
+        for (rules, gate) in [(&["u <= 1 or v <= 1"][..], false), (&["u <= 0.1 * r + 1"], true), (&["u == v"], false)] {
+            let spec = spec(rules);
+            let attached = attach(&spec, &network(rng, gate), gate.then_some(0)).unwrap();
+            assert!(matches!(attached, Attached::Library(..)), "{rules:?}");
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! A network that breaks its rules enters; the same network with another last layer leaves, for which they hold, with the proof.
+//!
+//! Everything before the last dense layer stays, bit for bit. Features that the rules mention and the last layer does not read
+//! get there by new skip connections, with weight zero at first. Then the guard that training uses moves the last layer to the
+//! nearest one for which the rules hold on the whole domain: nearest in what the predictions on the rows change, of the data or, without
+//! data, drawn from the domain. Several ways of bounding the hidden layers are tried, once with all weights of the last layer free
+//! and once with those of the features and the bias alone, and the best is kept: by score where there are labels, else by change.
+
+use deepsade_check::{Bounds as BoundsKind, Verdict, check};
+use deepsade_net::{Matrix, Network, Node, Op};
+use deepsade_spec::{ColumnKind, Domain, NormalSpec};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use thiserror::Error;
+
+use crate::artifact::{self, ArtifactError};
+use crate::certify::Proof;
+use crate::data::Dataset;
+use crate::fit::{column_ranges, skip_columns};
+use crate::guard::{Guard, GuardError, How, Metric, Units};
+use crate::metrics::metrics;
+use crate::train::{PlanError, Stepper};
+use crate::verify::{VerifyError, fits, texts};
+
+/// Rows from which distances between last layers are measured.
+const MOST_ROWS: usize = 4096;
+/// Rows drawn from the domain where there are no data.
+const SAMPLED: usize = 1000;
+/// Ways to bound the hidden layers, in the order in which they are tried.
+const WAYS: [How; 5] = [
+    How { bounds: BoundsKind::Interval, regions: 1 },
+    How { bounds: BoundsKind::Relational, regions: 1 },
+    How { bounds: BoundsKind::Interval, regions: 16 },
+    How { bounds: BoundsKind::Relational, regions: 16 },
+    How { bounds: BoundsKind::Interval, regions: 64 },
+];
+/// Margins to try, as multiples of the error bound.
+const STRICTNESS: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
+
+/// A repaired model.
+#[derive(Debug)]
+pub struct Repaired {
+    /// The ONNX file.
+    pub model: Vec<u8>,
+    /// Its network.
+    pub network: Network,
+    /// Certificate and the checker's word, which is "accepted".
+    pub proof: Proof,
+    /// How the hidden layers were bounded.
+    pub how: How,
+    /// Features that now reach the last layer.
+    pub skipped: Vec<String>,
+    /// Whether only weights of features and the bias were moved.
+    pub features_only: bool,
+    /// By how much outputs on the rows change: root mean square.
+    pub change: f64,
+}
+
+/// Why a network can't be repaired so.
+#[derive(Debug, Error)]
+pub enum RepairError {
+    /// Its last layer is of another kind.
+    #[error("the network does not end in a dense layer (nor in one times a feature): there is no last layer to solve for")]
+    NoLastLayer,
+    /// It can't be taken apart.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// It does not fit the rules.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// No last layer does it.
+    #[error(transparent)]
+    Infeasible(#[from] GuardError),
+    /// The checker accepts none of those that were found.
+    #[error("last layers were found, but the checker does not accept them: {0}")]
+    Rejected(String),
+    /// The model can't be written down.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+}
+
+/// Repairs a network. `rows` are the data's, of which those that obey the rules count; without them the domain is sampled.
+pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> Result<Repaired, RepairError> {
+    fits(spec, network)?;
+    if matches!(network.nodes.last().map(|n| &n.op), Some(Op::Choose(_))) {
+        return Err(VerifyError::Choice.into());
+    }
+    let (network, skipped) = with_skips(spec, network)?;
+    let sampled;
+    let (rows, labelled) = if let Some(rows) = rows.filter(|r| r.x.rows > 0) {
+        (rows, true)
+    } else {
+        sampled = sample(spec);
+        (&sampled, false)
+    };
+    let mut best: Option<(f64, Repaired)> = None;
+    let mut failure = None;
+    for how in WAYS {
+        let guard = match Guard::new(spec, &network, &Units::raw(spec.schema.task.outputs()), how) {
+            Ok(guard) => guard,
+            Err(error) => {
+                failure = Some(error.into());
+                continue;
+            }
+        };
+        for features_only in [true, false] {
+            match attempt(spec, &network, rows, &guard, how, features_only) {
+                Ok(found) => {
+                    let cost = if labelled { loss(spec, rows, &found.network) } else { found.change };
+                    if best.as_ref().is_none_or(|(b, _)| cost < *b) {
+                        best = Some((cost, found));
+                    }
+                }
+                Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_))) => failure = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    match (best, failure) {
+        (Some((_, found)), _) => Ok(Repaired { skipped, ..found }),
+        (None, Some(error)) => Err(error),
+        (None, None) => unreachable!("every way ends in a last layer or an error"),
+    }
+}
+
+/// What the labels say about a network: the smaller the better.
+fn loss(spec: &NormalSpec, rows: &Dataset, network: &Network) -> f64 {
+    let scores = metrics(spec, rows, &network.forward(&rows.x), &vec![false; rows.x.rows]);
+    let score = |name: &str| scores.get(name).copied();
+    score("mse")
+        .or(score("accuracy").map(|a| -a))
+        .or(score("coherent").map(|c| -c - score("jaccard").unwrap_or(0.0)))
+        .unwrap_or(0.0)
+}
+
+/// Rows of the domain, drawn evenly.
+fn sample(spec: &NormalSpec) -> Dataset {
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let columns = spec.schema.columns();
+    let mut x = Matrix::zeros(SAMPLED, columns.len());
+    for r in 0..SAMPLED {
+        for (f, feature) in spec.schema.features.iter().enumerate() {
+            let first = columns.partition_point(|c| c.feature < f);
+            let u = rng.random::<f64>();
+            match &feature.domain {
+                Domain::Real { lo, hi } => {
+                    x.row_mut(r)[first] = ((f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u) as f32).clamp(*lo, *hi);
+                }
+                Domain::Integer { lo, hi } => x.row_mut(r)[first] = (f64::from(*lo) + f64::from(hi - lo) * u).round() as f32,
+                Domain::Category { levels } => {
+                    let level = ((levels.len() as f64 * u) as usize).min(levels.len() - 1);
+                    let column = columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(level));
+                    column.into_iter().for_each(|c| x.row_mut(r)[c] = 1.0);
+                }
+            }
+        }
+    }
+    Dataset { y: Matrix::zeros(SAMPLED, spec.schema.task.outputs()), weight: vec![1.0; SAMPLED], x }
+}
+
+fn attempt(
+    spec: &NormalSpec,
+    network: &Network,
+    rows: &Dataset,
+    first: &Guard,
+    how: How,
+    features_only: bool,
+) -> Result<Repaired, RepairError> {
+    let units = Units::raw(spec.schema.task.outputs());
+    let mut rejected = String::new();
+    for strictness in STRICTNESS {
+        let mut guard = first.transfer(spec, network, &units, &first.safe(), strictness)?;
+        let capacity = rows.x.rows.clamp(1, MOST_ROWS);
+        let mut stepper = Stepper::new(network, capacity)?;
+        let prepared = stepper.prepare(&rows.x, &rows.y, &rows.weight);
+        let every = rows.x.rows.div_ceil(capacity);
+        let chosen: Vec<usize> = (0..rows.x.rows).step_by(every).collect();
+        stepper.load(&prepared, chosen.into_iter());
+        stepper.forward();
+        let straight = guard.straight_columns();
+        let metric = if features_only { Metric::straight(&stepper, &straight) } else { Metric::new(&stepper, &straight) };
+        guard.begin_epoch(Some(metric));
+        guard.solve(stepper.parameters_mut());
+        let solved = stepper.network();
+        let model = artifact::model(spec, solved.clone())?.to_bytes().map_err(ArtifactError::from)?;
+        let certificate = guard.certificate(&model, spec);
+        match check(&model, &texts(spec), &certificate.to_json()) {
+            verdict @ Verdict::Accepted(_) => {
+                let (before, after) = (network.forward(&rows.x), solved.forward(&rows.x));
+                let change = distance(&before.data, &after.data) / (before.data.len() as f64).sqrt();
+                let proof = Proof { certificate, verdict };
+                return Ok(Repaired { model, network: solved, proof, how, skipped: Vec::new(), features_only, change });
+            }
+            Verdict::Rejected { step, reason } => rejected = format!("{step}: {reason}"),
+        }
+    }
+    Err(RepairError::Rejected(rejected))
+}
+
+fn distance(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum::<f64>().sqrt()
+}
+
+/// The node of the last dense layer, if the network ends in it or in its product with a feature.
+fn last_layer(network: &Network) -> Option<usize> {
+    let end = network.nodes.len().checked_sub(1)?;
+    let at = match &network.nodes[end].op {
+        Op::Dense { .. } => end,
+        Op::Gate => network.nodes[end].from[0].checked_sub(1)?,
+        _ => return None,
+    };
+    matches!(network.nodes[at].op, Op::Dense { .. }).then_some(at)
+}
+
+/// The network with every feature that the rules mention read by the last layer, scaled to [0, 1], at weight zero where it is new.
+fn with_skips(spec: &NormalSpec, network: &Network) -> Result<(Network, Vec<String>), RepairError> {
+    let at = last_layer(network).ok_or(RepairError::NoLastLayer)?;
+    let read = straight(network, network.nodes[at].from[0]);
+    let gate = match network.nodes.last() {
+        Some(Node { op: Op::Gate, from }) => straight(network, from[1]).first().copied().flatten(),
+        _ => None,
+    };
+    let columns = spec.schema.columns();
+    let missing: Vec<usize> = skip_columns(spec).into_iter().filter(|c| !read.contains(&Some(*c)) && gate != Some(*c)).collect();
+    if missing.is_empty() {
+        return Ok((network.clone(), Vec::new()));
+    }
+    let mut nodes = network.nodes[..at].to_vec();
+    let mut push = |op: Op, from: Vec<usize>| {
+        nodes.push(Node { op, from });
+        nodes.len()
+    };
+    let ranges = column_ranges(&spec.schema);
+    let scale = |c: &usize| {
+        let (lo, hi) = ranges[*c];
+        let level = columns[*c].kind != ColumnKind::Number;
+        let factor = (1.0 / (f64::from(hi) - f64::from(lo))) as f32;
+        if level || !factor.is_finite() { (1.0, if level { 0.0 } else { -lo }) } else { (factor, -lo * factor) }
+    };
+    let (factors, shifts) = missing.iter().map(scale).unzip();
+    let selected = push(Op::Select(missing.clone()), vec![0]);
+    let scaled = push(Op::Affine { scale: factors, shift: shifts }, vec![selected]);
+    let joined = push(Op::Concat, vec![network.nodes[at].from[0], scaled]);
+    let Op::Dense { w, b } = &network.nodes[at].op else { return Err(RepairError::NoLastLayer) };
+    let mut wider = Matrix::zeros(w.rows, w.cols + missing.len());
+    (0..w.rows).for_each(|r| wider.row_mut(r)[..w.cols].copy_from_slice(w.row(r)));
+    push(Op::Dense { w: wider, b: b.clone() }, vec![joined]);
+    // Nodes behind the last layer (a gate and what it reads) move up by the three new ones.
+    let moved = |v: &usize| if *v > at { v + 3 } else { *v };
+    for node in &network.nodes[at + 1..] {
+        nodes.push(Node { op: node.op.clone(), from: node.from.iter().map(moved).collect() });
+    }
+    let mut names: Vec<String> = missing.iter().map(|c| spec.schema.features[columns[*c].feature].name.clone()).collect();
+    names.dedup();
+    Ok((Network { inputs: network.inputs, nodes }, names))
+}
+
+/// For each column of a value the input column that it copies or scales.
+fn straight(network: &Network, value: usize) -> Vec<Option<usize>> {
+    let Some(k) = value.checked_sub(1) else { return (0..network.inputs).map(Some).collect() };
+    let node = &network.nodes[k];
+    match &node.op {
+        Op::Affine { .. } => straight(network, node.from[0]),
+        Op::Select(columns) => {
+            let before = straight(network, node.from[0]);
+            columns.iter().map(|c| before[*c]).collect()
+        }
+        Op::Concat => node.from.iter().flat_map(|v| straight(network, *v)).collect(),
+        Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => vec![None; network.width(value).unwrap_or(0)],
+    }
+}

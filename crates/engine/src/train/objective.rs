@@ -1,0 +1,32 @@
+//! What training makes small, seen from the network: scores and truth of a batch enter, the loss and its gradient leave.
+
+use std::fmt::Debug;
+
+use super::Loss;
+use super::loss::Sum;
+use crate::guard::Units;
+
+/// A loss with buffers of its own.
+pub trait Objective {
+    /// The loss of a batch with `width` scores a row; its gradient with respect to the scores goes into `delta`. Rows of `truth` may
+    /// be wider than `width`: see [`OutputStep::side`].
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum;
+}
+
+impl Objective for Loss {
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+        Loss::gradient(*self, scores, truth, weight, width, delta)
+    }
+}
+
+/// What follows the network and keeps the rules: the network is trained knowing it.
+pub trait OutputStep: Debug {
+    /// The loss of what comes out of the step, for scores and targets in these units.
+    fn objective(&self, units: &Units) -> Box<dyn Objective + '_>;
+
+    /// How many numbers about a row's input follow its targets in the rows of y.
+    fn side(&self) -> usize;
+
+    /// A text that differs where the step does: for [`super::Run::fingerprint`].
+    fn identity(&self) -> String;
+}

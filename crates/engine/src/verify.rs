@@ -1,0 +1,346 @@
+//! Rules and any supported network enter; a proof, a counter-example or the reason for neither leaves.
+//!
+//! Attack first, which settles most broken rules in milliseconds; then branch and bound. The search runs in float64 with float32's
+//! error terms; what it finds is written as a certificate, and only the checker says "proved". A counter-example is an input that
+//! was run through the network in float32 and judged by the rule itself.
+
+mod attack;
+mod bound;
+mod branch;
+mod pass;
+mod plan;
+mod rows;
+mod sensitivity;
+pub mod vnnlib;
+
+use std::time::{Duration, Instant};
+
+use deepsade_check::{Accepted, Arithmetic, Certificate, RuleProof, Tree, Verdict, check, sha256_hex};
+use deepsade_net::{Network, Node, Op};
+use deepsade_spec::canonical::canonical;
+use deepsade_spec::sets::{DECODE_KEY, Place};
+use deepsade_spec::{NormalSpec, Region, RuleText};
+use thiserror::Error;
+
+use crate::artifact::{self, ArtifactError};
+use crate::judge::Judge;
+pub use attack::CounterExample;
+use attack::Effort;
+pub use branch::Halt;
+use branch::{Ended, Search};
+use plan::Plan;
+
+/// Times that leaves which the checker does not accept are split further.
+const REOPENED: usize = 40;
+
+/// How long and in what arithmetic.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Seconds for everything; `None`: until decided. Default 60 s.
+    pub timeout: Option<Duration>,
+    /// The arithmetic of the network. Default float32.
+    pub arithmetic: Arithmetic,
+    /// Threads. Default: all cores.
+    pub threads: usize,
+    /// Decides where attacks start. Default 0.
+    pub seed: u64,
+    /// Open regions that may wait at once, which bounds memory. Default 100 000.
+    pub most_open: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            timeout: Some(Duration::from_mins(1)),
+            arithmetic: Arithmetic::Float32,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            seed: 0,
+            most_open: 100_000,
+        }
+    }
+}
+
+/// What was decided.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Every rule holds for every input of the domain.
+    Proved(Box<Proof>),
+    /// A rule does not.
+    Refuted(CounterExample),
+    /// Neither was shown.
+    Unknown {
+        /// The rule.
+        rule: usize,
+        /// What stood in the way.
+        why: Why,
+    },
+}
+
+/// A model, its certificate and what the checker said.
+#[derive(Debug)]
+pub struct Proof {
+    /// The ONNX file that the certificate is about: the network as it is, with the schema in its metadata.
+    pub model: Vec<u8>,
+    /// The certificate.
+    pub certificate: Certificate,
+    /// What was proved.
+    pub accepted: Accepted,
+}
+
+/// Why nothing was decided.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Why {
+    /// The time is over.
+    #[error("the time is over")]
+    Timeout,
+    /// Ctrl-C.
+    #[error("it was interrupted")]
+    Interrupted,
+    /// The rule holds or is broken by less than rounding.
+    #[error("it holds or is broken by less than float32 rounding can decide (--arithmetic real asks about exact numbers)")]
+    Margin,
+    /// Too many ways to break the rule.
+    #[error("it can be broken in more than 20000 ways, too many to look at one by one; split it into simpler rules")]
+    TooManyCells,
+    /// Memory.
+    #[error("too many regions are open at once for the memory that is allowed")]
+    TooManyOpen,
+    /// The checker does not accept what the search found.
+    #[error("the search is convinced that it holds, but the checker is not, at {step}: {reason}")]
+    Rejected {
+        /// Where.
+        step: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Why a network can't be looked at.
+#[derive(Debug, Error)]
+pub enum VerifyError {
+    /// Columns or outputs don't fit.
+    #[error(
+        "the network has {inputs} inputs and {outputs} outputs, the rules speak of {columns} columns ({names}) and {targets} outputs; \
+         features must be listed in the order of the network's columns, categories one column a level"
+    )]
+    Shape {
+        /// Of the network.
+        inputs: usize,
+        /// Of the network.
+        outputs: usize,
+        /// Of the schema.
+        columns: usize,
+        /// The schema's columns.
+        names: String,
+        /// Of the schema.
+        targets: usize,
+    },
+    /// A choice where none is expected.
+    #[error(
+        "the network chooses rows of a table (ArgMax, Gather); that can be the last step of a network that is verified, and a network \
+         that chooses can't be repaired: train it with enforce = \"decode\""
+    )]
+    Choice,
+    /// The domain can't be used.
+    #[error("{0}")]
+    Domain(String),
+    /// The model can't be written down.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+}
+
+/// How much work it was.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Work {
+    /// Regions bounded.
+    pub regions: usize,
+    /// Seconds of them all in the checker.
+    pub check_seconds: f64,
+}
+
+/// What all searches about a network share.
+struct Question<'a> {
+    spec: &'a NormalSpec,
+    network: &'a Network,
+    settings: &'a Settings,
+    plan: Plan,
+    judge: Judge<'a>,
+}
+
+impl<'a> Question<'a> {
+    fn new(spec: &'a NormalSpec, network: &'a Network, settings: &'a Settings) -> Self {
+        let plan = Plan::new(network, &spec.schema, settings.arithmetic);
+        Self { spec, network, settings, plan, judge: Judge::new(spec) }
+    }
+
+    fn search<'s>(&'s self, rule: usize, stop: &'s (dyn Fn() -> Option<Halt> + Sync)) -> Search<'s> {
+        let Self { spec, network, settings, plan, judge } = self;
+        let Settings { threads, seed, most_open, .. } = **settings;
+        Search { plan, network, spec, judge, rule, threads, seed, most_open, stop }
+    }
+}
+
+/// Says whether the network has the columns and outputs of the rules.
+pub fn fits(spec: &NormalSpec, network: &Network) -> Result<(), VerifyError> {
+    let columns = spec.schema.columns();
+    let (inputs, outputs, targets) = (network.inputs, network.outputs(), spec.schema.task.outputs());
+    if (inputs, outputs) == (columns.len(), targets) {
+        let choices = network.nodes.iter().rev().skip(1).filter(|n| matches!(n.op, Op::Choose(_))).count();
+        return if choices == 0 { Ok(()) } else { Err(VerifyError::Choice) };
+    }
+    let mut names: Vec<String> = columns.iter().take(12).map(|c| c.name.clone()).collect();
+    if columns.len() > 12 {
+        names.push("...".into());
+    }
+    Err(VerifyError::Shape { inputs, outputs, columns: columns.len(), names: names.join(", "), targets })
+}
+
+/// Decides the rules for a network; `interrupted` is asked now and then.
+pub fn verify(
+    spec: &NormalSpec,
+    network: &Network,
+    settings: &Settings,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<(Outcome, Work), VerifyError> {
+    fits(spec, network)?;
+    if let Some(outcome) = chosen(spec, network, settings.arithmetic)? {
+        return Ok((outcome, Work::default()));
+    }
+    let started = Instant::now();
+    let stop = || halt(started, settings.timeout, interrupted);
+    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let question = Question::new(spec, network, settings);
+    let mut work = Work::default();
+    let mut states = Vec::new();
+    for rule in 0..spec.rules.len() {
+        let search = question.search(rule, &stop);
+        let Some(state) = search.start(whole.clone()) else {
+            return Ok((Outcome::Unknown { rule, why: Why::TooManyCells }, work));
+        };
+        if let Some(example) = search.attack(&state, Effort { starts: 60, steps: 40 }) {
+            return Ok((Outcome::Refuted(example), work));
+        }
+        states.push(state);
+    }
+    let mut unknown = None;
+    for (rule, state) in states.iter_mut().enumerate() {
+        // What is left of the time is shared by the rules that are left.
+        let left = (spec.rules.len() - rule) as u32;
+        let now = Instant::now();
+        let share = settings.timeout.map(|t| t.saturating_sub(now - started) / left);
+        let stop = || halt(now, share, interrupted);
+        let ended = question.search(rule, &stop).run(state);
+        work.regions += state.regions;
+        let why = match ended {
+            Ended::Proved => continue,
+            Ended::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
+            Ended::Halted(Halt::Timeout) => Why::Timeout,
+            Ended::Halted(Halt::Interrupted) => Why::Interrupted,
+            Ended::Margin => Why::Margin,
+            Ended::TooManyOpen => Why::TooManyOpen,
+        };
+        unknown = unknown.or(Some((rule, why)));
+    }
+    if let Some((rule, why)) = unknown {
+        return Ok((Outcome::Unknown { rule, why }, work));
+    }
+    let model = artifact::model(spec, network.clone())?;
+    let bytes = model.to_bytes().map_err(ArtifactError::from)?;
+    let rules = texts(spec);
+    for attempt in 0.. {
+        let certificate = certificate(spec, &bytes, settings.arithmetic, states.iter().map(branch::State::tree));
+        let now = Instant::now();
+        let verdict = check(&bytes, &rules, &certificate.to_json());
+        work.check_seconds += now.elapsed().as_secs_f64();
+        let (step, reason) = match verdict {
+            Verdict::Accepted(accepted) => {
+                return Ok((Outcome::Proved(Box::new(Proof { model: bytes, certificate, accepted })), work));
+            }
+            Verdict::Rejected { step, reason } => (step, reason),
+        };
+        let place = spec.rules.iter().position(|r| step.starts_with(&format!("rule {:?}, region root", r.name)));
+        let rule = place.unwrap_or(0);
+        let rejected = || Outcome::Unknown { rule, why: Why::Rejected { step: step.clone(), reason: reason.clone() } };
+        let region = step.split("region ").nth(1).map(|p| p.split(',').next().unwrap_or(p));
+        let again = place.is_some() && attempt < REOPENED && stop().is_none();
+        if !again || !region.is_some_and(|place| states[rule].reopen(&whole, place)) {
+            return Ok((rejected(), work));
+        }
+        if !matches!(question.search(rule, &stop).run(&mut states[rule]), Ended::Proved) {
+            return Ok((rejected(), work));
+        }
+    }
+    unreachable!("the loop ends with an answer")
+}
+
+/// Whether a region, such as a ball around a point, holds an input that breaks some rule.
+pub(crate) fn broken_within(
+    spec: &NormalSpec,
+    network: &Network,
+    region: &Region,
+    settings: &Settings,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<CounterExample>, Why> {
+    let started = Instant::now();
+    let stop = || halt(started, settings.timeout, interrupted);
+    let question = Question::new(spec, network, settings);
+    let mut unknown = None;
+    for rule in 0..spec.rules.len() {
+        let search = question.search(rule, &stop);
+        let Some(mut state) = search.start(region.clone()) else {
+            unknown = Some(Why::TooManyCells);
+            continue;
+        };
+        if let Some(example) = search.attack(&state, Effort { starts: 4, steps: 20 }) {
+            return Ok(Some(example));
+        }
+        match search.run(&mut state) {
+            Ended::Proved => {}
+            Ended::Refuted(example) => return Ok(Some(example)),
+            Ended::Halted(Halt::Timeout) => unknown = Some(Why::Timeout),
+            Ended::Halted(Halt::Interrupted) => return Err(Why::Interrupted),
+            Ended::Margin => unknown = Some(Why::Margin),
+            Ended::TooManyOpen => unknown = Some(Why::TooManyOpen),
+        }
+    }
+    unknown.map_or(Ok(None), Err)
+}
+
+fn halt(started: Instant, timeout: Option<Duration>, interrupted: &(dyn Fn() -> bool + Sync)) -> Option<Halt> {
+    if interrupted() {
+        return Some(Halt::Interrupted);
+    }
+    timeout.filter(|t| started.elapsed() > *t).map(|_| Halt::Timeout)
+}
+
+/// The rules as the checker wants them.
+pub fn texts(spec: &NormalSpec) -> Vec<RuleText> {
+    spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect()
+}
+
+/// The answer for a network that chooses its outputs from a table: that every row obeys the rules. `None` for other networks.
+pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmetic) -> Result<Option<Outcome>, VerifyError> {
+    if !matches!(network.nodes.last(), Some(Node { op: Op::Choose(_), .. })) {
+        return Ok(None);
+    }
+    let mut model = artifact::model(spec, network.clone())?;
+    model.metadata.insert(DECODE_KEY.into(), Place::InGraph.name().into());
+    let model = model.to_bytes().map_err(ArtifactError::from)?;
+    let certificate = certificate(spec, &model, arithmetic, std::iter::repeat(Tree::Decode));
+    Ok(Some(match check(&model, &texts(spec), &certificate.to_json()) {
+        Verdict::Accepted(accepted) => Outcome::Proved(Box::new(Proof { model, certificate, accepted })),
+        Verdict::Rejected { step, reason } => {
+            let rule = spec.rules.iter().position(|r| step.starts_with(&format!("rule {:?}", r.name))).unwrap_or(0);
+            Outcome::Unknown { rule, why: Why::Rejected { step, reason } }
+        }
+    }))
+}
+
+fn certificate(spec: &NormalSpec, model: &[u8], arithmetic: Arithmetic, trees: impl Iterator<Item = Tree>) -> Certificate {
+    Certificate {
+        model_sha256: sha256_hex(model),
+        rules_sha256: sha256_hex(canonical(spec).as_bytes()),
+        arithmetic,
+        rules: spec.rules.iter().zip(trees).map(|(r, tree)| RuleProof { name: r.name.clone(), tree }).collect(),
+    }
+}

@@ -1,0 +1,189 @@
+//! A cell and a region enter; an input at which the network, run in float32, breaks the rule leaves, if one is found.
+//!
+//! Projected gradient steps from random points, corners and the middle climb the smallest atom of the cell: where all atoms hold the
+//! rule is broken. Every candidate is a point of the domain (whole numbers, one level a category), run through
+//! [`Network::forward`] and judged exactly.
+
+use deepsade_net::{Matrix, Network};
+use deepsade_spec::{Atom, NormalSpec, Region};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::bound::Cell;
+use super::plan::{Inputs, Plan};
+use crate::judge::Judge;
+
+/// An input that breaks a rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CounterExample {
+    /// Index of the rule.
+    pub rule: usize,
+    /// The network's input row, in raw units.
+    pub x: Vec<f32>,
+    /// What the network gives for it in float32.
+    pub y: Vec<f32>,
+    /// Whether every float32 runtime gives outputs that break the rule, in whatever order it adds: the rounding error bound leaves
+    /// room.
+    pub in_every_runtime: bool,
+}
+
+/// What an attack works on.
+pub(super) struct Target<'a> {
+    pub plan: &'a Plan,
+    pub network: &'a Network,
+    pub spec: &'a NormalSpec,
+    pub judge: &'a Judge<'a>,
+    pub rule: usize,
+}
+
+/// How much is tried.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort {
+    pub starts: usize,
+    pub steps: usize,
+}
+
+impl Target<'_> {
+    /// Looks for a counter-example in a part of the domain; `from` is tried first.
+    pub fn search(
+        &self,
+        cell: &Cell,
+        part: &Region,
+        inputs: &Inputs,
+        effort: Effort,
+        from: &[Vec<f64>],
+        seed: u64,
+    ) -> Option<CounterExample> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        for start in 0..effort.starts.max(from.len()) {
+            let mut x = match from.get(start) {
+                Some(x) => x.clone(),
+                None => self.start(start, inputs, &mut rng),
+            };
+            self.snap(&mut x, part);
+            if let Some(found) = self.climb(cell, part, inputs, effort.steps, x, &mut rng) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    fn start(&self, k: usize, inputs: &Inputs, rng: &mut ChaCha8Rng) -> Vec<f64> {
+        let number = |(lo, hi): (&f64, &f64), rng: &mut ChaCha8Rng| match k % 3 {
+            0 if k == 0 => f64::midpoint(*lo, *hi),
+            0 => *if rng.next_u32() & 1 == 0 { lo } else { hi },
+            _ => lo + (hi - lo) * rng.random::<f64>(),
+        };
+        let mut x: Vec<f64> = inputs.lo.iter().zip(&inputs.hi).map(|r| number(r, rng)).collect();
+        for (first, allowed) in &inputs.groups {
+            let levels: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
+            let chosen = levels[rng.next_u32() as usize % levels.len()];
+            (self.plan.dropped..allowed.len()).for_each(|l| x[first + l - self.plan.dropped] = f64::from(u8::from(l == chosen)));
+        }
+        x
+    }
+
+    /// The nearest point of the region: float32 numbers, whole ones where they must be, one level a category.
+    pub fn snap(&self, x: &mut [f64], part: &Region) {
+        for (f, &first) in self.plan.first.iter().enumerate() {
+            if let Some((lo, hi)) = part.range(f) {
+                let v = if part.whole_numbers(f) { x[first].round() } else { f64::from(x[first] as f32) };
+                x[first] = v.clamp(lo, hi);
+            } else if let Some(allowed) = part.levels(f) {
+                let dropped = self.plan.dropped;
+                let width = allowed.len() - dropped;
+                let columns = &mut x[first..first + width];
+                let absent = 1.0 - columns.iter().sum::<f64>();
+                let share = |l: usize| l.checked_sub(dropped).map_or(absent, |l| columns[l]);
+                let levels = (0..allowed.len()).filter(|l| allowed[*l]);
+                let best = levels.max_by(|a, b| share(*a).total_cmp(&share(*b)).then(b.cmp(a)));
+                columns.iter_mut().enumerate().for_each(|(l, v)| *v = f64::from(u8::from(Some(l + dropped) == best)));
+            }
+        }
+    }
+
+    fn climb(
+        &self,
+        cell: &Cell,
+        part: &Region,
+        inputs: &Inputs,
+        steps: usize,
+        mut x: Vec<f64>,
+        rng: &mut ChaCha8Rng,
+    ) -> Option<CounterExample> {
+        let mut found: Option<(f64, CounterExample)> = None;
+        let mut after = 0;
+        for t in 0..=steps {
+            let values = self.plan.values(&x);
+            let y = &values[self.plan.output()];
+            let smallest = cell.free().iter().map(|k| (cell.value(*k, y, &x), *k)).min_by(|a, b| a.0.total_cmp(&b.0))?;
+            if smallest.0 > -1e-4
+                && found.as_ref().is_none_or(|(best, _)| smallest.0 > *best)
+                && let Some(example) = self.replay(&x)
+            {
+                let certain = example.in_every_runtime;
+                found = Some((smallest.0, example));
+                if certain {
+                    break;
+                }
+            }
+            // A few more steps, to get clear of rounding.
+            after += usize::from(found.is_some());
+            if after > 15 {
+                break;
+            }
+            let atom = &cell.atoms[smallest.1];
+            let mut g = self.plan.gradient(&atom.y, &values);
+            g.iter_mut().zip(&atom.x).for_each(|(g, c)| *g += c);
+            let rate = 0.3 * (1.0 - t as f64 / (steps as f64 + 1.0)).powi(2) + 0.002;
+            for (i, (lo, hi)) in inputs.lo.iter().zip(&inputs.hi).enumerate() {
+                x[i] = (x[i] + g[i].signum() * f64::from(u8::from(g[i] != 0.0)) * rate * (hi - lo)).clamp(*lo, *hi);
+            }
+            for (first, allowed) in &inputs.groups {
+                self.best_level(&mut x, &g, *first, allowed, rng);
+            }
+            self.snap(&mut x, part);
+        }
+        found.map(|(_, example)| example)
+    }
+
+    /// The level to which the gradient points, now and then another one.
+    fn best_level(&self, x: &mut [f64], g: &[f64], first: usize, allowed: &[bool], rng: &mut ChaCha8Rng) {
+        let weight = |l: usize| l.checked_sub(self.plan.dropped).map_or(0.0, |l| g[first + l]);
+        let levels: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
+        let other = rng.next_u32() as usize % (4 * levels.len());
+        let Some(best) = levels.iter().copied().max_by(|a, b| weight(*a).total_cmp(&weight(*b)).then(b.cmp(a))) else { return };
+        let chosen = levels.get(other).copied().unwrap_or(best);
+        (self.plan.dropped..allowed.len()).for_each(|l| x[first + l - self.plan.dropped] = f64::from(u8::from(l == chosen)));
+    }
+
+    /// Runs the network in float32 and asks the rule itself.
+    pub fn replay(&self, x: &[f64]) -> Option<CounterExample> {
+        let x: Vec<f32> = x.iter().map(|v| *v as f32).collect();
+        let y = self.network.forward(&Matrix { rows: 1, cols: x.len(), data: x.clone() }).data;
+        if !self.judge.breaks(self.rule, &x, &y) {
+            return None;
+        }
+        Some(CounterExample { rule: self.rule, in_every_runtime: self.certainly_broken(&x), x, y })
+    }
+
+    /// Whether the rule is false for all outputs that a float32 runtime may give: no atom of it that could hold makes it true.
+    fn certainly_broken(&self, x: &[f32]) -> bool {
+        let balls = self.network.enclose(x);
+        let point: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
+        let y: Vec<f64> = balls.iter().map(|b| b.centre).collect();
+        let could_hold = |atom: &Atom| {
+            let cell = Cell::new(self.plan, std::slice::from_ref(atom));
+            let form = &cell.atoms[0];
+            let reach: f64 = form.y.iter().zip(&balls).map(|(c, b)| c.abs() * b.radius).sum();
+            let size: f64 = form.y.iter().zip(&y).chain(form.x.iter().zip(&point)).map(|(c, v)| (c * v).abs()).sum();
+            let most = cell.value(0, &y, &point) + reach + 1e-14 * (size + form.constant.abs());
+            if form.y.iter().all(|c| *c == 0.0) {
+                // About the input alone: exact.
+                return self.judge.holds(atom, x, &[]);
+            }
+            most >= 0.0
+        };
+        balls.iter().all(|b| b.centre.is_finite()) && !self.spec.rules[self.rule].claim.holds(&mut |atom| could_hold(atom))
+    }
+}

@@ -1,0 +1,321 @@
+//! A cell on a region enters; multipliers, slopes and weights of signs leave that bound it from above as well as a few steps find.
+
+use deepsade_check::{Lines, SLOPES};
+use deepsade_spec::{Atom, Rational, Region, Var};
+
+use super::pass::{Form, Kind, Pass, Sign, Slopes};
+use super::plan::{Boxes, Inputs, Plan, Step};
+
+/// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
+const STEPS: usize = 12;
+const STEPS_WITH_SIGNS: usize = 40;
+/// A bound must be below zero by so much, relative to its terms: rounded multipliers and float64 arithmetic stay within it.
+const MARGIN: f64 = 4e-9;
+/// Atoms between which multipliers are balanced pair by pair.
+const MOST_BALANCED: usize = 6;
+/// The largest whole multiplier.
+const WHOLE: f64 = (1u64 << 30) as f64;
+
+/// The atoms of a cell as forms, each scaled so that its largest output coefficient is 1.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    pub atoms: Vec<Form>,
+    scale: Vec<f64>,
+    /// Atoms that may get a multiplier: the others only cut the region.
+    free: Vec<usize>,
+    source: Vec<Atom>,
+}
+
+/// How a cell was bounded.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub upper: f64,
+    pub refuted: bool,
+    lambda: Vec<f64>,
+    slopes: Slopes,
+    weights: Vec<f64>,
+}
+
+fn number(c: &Rational) -> f64 {
+    c.to_f64().value()
+}
+
+impl Cell {
+    pub fn new(plan: &Plan, atoms: &[Atom]) -> Self {
+        let mut cell = Self { atoms: Vec::new(), scale: Vec::new(), free: Vec::new(), source: atoms.to_vec() };
+        for (k, atom) in atoms.iter().enumerate() {
+            let mut form = Form {
+                y: vec![0.0; plan.widths[plan.output()]],
+                x: vec![0.0; plan.widths[0]],
+                constant: number(&atom.linear.constant),
+                signs: Vec::new(),
+            };
+            for (var, c) in &atom.linear.terms {
+                let c = number(c);
+                match *var {
+                    Var::Output(j) => form.y[j] += c,
+                    Var::Feature(f) => form.x[plan.first[f]] += c,
+                    Var::Level(f, l) if l >= plan.dropped => form.x[plan.first[f] + l - plan.dropped] += c,
+                    Var::Level(f, _) => {
+                        form.constant += c;
+                        let end = plan.first.get(f + 1).copied().unwrap_or(plan.widths[0]);
+                        form.x[plan.first[f]..end].iter_mut().for_each(|x| *x -= c);
+                    }
+                }
+            }
+            let largest = |v: &[f64]| v.iter().fold(0.0f64, |m, c| m.max(c.abs()));
+            let size = Some(largest(&form.y)).filter(|s| *s > 0.0).unwrap_or(largest(&form.x));
+            let scale = if size > 0.0 { 1.0 / size } else { 1.0 };
+            form.y.iter_mut().chain(&mut form.x).chain([&mut form.constant]).for_each(|c| *c *= scale);
+            if atom.linear.mentions_output() || atom.linear.terms.len() > 1 {
+                cell.free.push(k);
+            }
+            cell.atoms.push(form);
+            cell.scale.push(scale);
+        }
+        if cell.free.is_empty() {
+            cell.free = (0..atoms.len()).collect();
+        }
+        cell
+    }
+
+    /// The part of a region where the cell's own conditions on single features hold.
+    pub fn part(&self, region: &Region) -> Region {
+        let mut part = region.clone();
+        self.source.iter().for_each(|atom| part.cut(atom));
+        part
+    }
+
+    fn form(&self, lambda: &[f64], signs: &[Sign], weights: &[f64]) -> Form {
+        let mut form = Form { y: vec![0.0; self.atoms[0].y.len()], x: vec![0.0; self.atoms[0].x.len()], ..Form::default() };
+        for (l, k) in lambda.iter().zip(&self.free).filter(|(l, _)| **l != 0.0) {
+            let atom = &self.atoms[*k];
+            form.y.iter_mut().zip(&atom.y).for_each(|(a, b)| *a += l * b);
+            form.x.iter_mut().zip(&atom.x).for_each(|(a, b)| *a += l * b);
+            form.constant += l * atom.constant;
+        }
+        form.signs = signs.iter().copied().zip(weights.iter().copied()).filter(|(_, w)| *w > 0.0).collect();
+        form
+    }
+
+    /// An atom's value where outputs and inputs are these.
+    pub fn value(&self, k: usize, y: &[f64], x: &[f64]) -> f64 {
+        let atom = &self.atoms[k];
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        atom.constant + dot(&atom.y, y) + dot(&atom.x, x)
+    }
+
+    /// Atoms by index, for attacks.
+    pub fn free(&self) -> &[usize] {
+        &self.free
+    }
+
+    /// The least upper bound that a few steps find. What the pass holds afterwards belongs to it.
+    pub fn bound(&self, plan: &Plan, kind: Kind, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass) -> Found {
+        let n = self.free.len();
+        let usual: Slopes = plan.steps.iter().map(|_| Vec::new()).collect();
+        let none = vec![0.0; signs.len()];
+        let mut best =
+            Found { upper: f64::INFINITY, refuted: false, lambda: vec![], slopes: usual.clone(), weights: none.clone() };
+        let mut starts: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+        if n > 1 {
+            starts.push(vec![1.0 / n as f64; n]);
+        }
+        for lambda in starts {
+            let upper = pass.upper(plan, &self.form(&lambda, signs, &none), kind, boxes, inputs, &usual);
+            let refuted = upper < -MARGIN * pass.size;
+            if upper < best.upper || refuted {
+                best = Found { upper, refuted, lambda, ..best };
+            }
+            if refuted {
+                return best;
+            }
+        }
+        if n > 1 {
+            self.balance(plan, kind, boxes, inputs, signs, pass, &mut best);
+        }
+        let optimise = !best.refuted && kind == Kind::Lines && (n > 1 || plan.steps.iter().any(|s| matches!(s, Step::Act(..))));
+        if optimise {
+            self.optimise(plan, boxes, inputs, signs, pass, &mut best);
+        }
+        // Leave the pass at the best bound.
+        pass.upper(plan, &self.form(&best.lambda, signs, &best.weights), kind, boxes, inputs, &best.slopes);
+        pass.along(plan);
+        best
+    }
+
+    /// Multipliers by line searches between pairs of atoms: the bound is convex in them, as each line's end is the larger of two.
+    #[allow(clippy::too_many_arguments, reason = "a cell on a region, and how it is bounded")]
+    fn balance(
+        &self,
+        plan: &Plan,
+        kind: Kind,
+        boxes: &Boxes,
+        inputs: &Inputs,
+        signs: &[Sign],
+        pass: &mut Pass,
+        best: &mut Found,
+    ) {
+        let n = self.free.len();
+        if n > MOST_BALANCED {
+            return;
+        }
+        let mut lambda = best.lambda.clone();
+        for _ in 0..if n == 2 { 1 } else { 3 } {
+            let before = best.upper;
+            for (i, j) in (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))) {
+                let sum = lambda[i] + lambda[j];
+                let mut try_at = |share: f64, best: &mut Found| {
+                    let mut trial = lambda.clone();
+                    (trial[i], trial[j]) = (share * sum, (1.0 - share) * sum);
+                    let form = self.form(&trial, signs, &best.weights);
+                    let upper = pass.upper(plan, &form, kind, boxes, inputs, &best.slopes);
+                    let refuted = upper < -MARGIN * pass.size;
+                    if upper < best.upper || refuted {
+                        *best = Found { upper, refuted, lambda: trial, ..best.clone() };
+                    }
+                    upper
+                };
+                // Golden section.
+                let (mut a, mut b) = (0.0, 1.0);
+                let ratio = (5f64.sqrt() - 1.0) / 2.0;
+                let (mut c, mut d) = (b - ratio * (b - a), a + ratio * (b - a));
+                let (mut at_c, mut at_d) = (try_at(c, best), try_at(d, best));
+                for _ in 0..16 {
+                    if best.refuted || sum == 0.0 {
+                        break;
+                    }
+                    if at_c < at_d {
+                        (b, d, at_d) = (d, c, at_c);
+                        c = b - ratio * (b - a);
+                        at_c = try_at(c, best);
+                    } else {
+                        (a, c, at_c) = (c, d, at_d);
+                        d = a + ratio * (b - a);
+                        at_d = try_at(d, best);
+                    }
+                }
+                if best.refuted {
+                    return;
+                }
+                lambda.clone_from(&best.lambda);
+            }
+            if best.upper > before - 1e-3 * before.abs() {
+                break;
+            }
+        }
+    }
+
+    /// Subgradient steps (Adam) on slopes and weights of signs, multiplicative ones on the multipliers.
+    fn optimise(&self, plan: &Plan, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass, best: &mut Found) {
+        let n = self.free.len();
+        let mut lambda: Vec<f64> = best.lambda.iter().map(|l| if n > 1 { 0.8 * l + 0.2 / n as f64 } else { *l }).collect();
+        let mut slopes: Slopes = plan.steps.iter().map(|step| open_slopes(step, boxes)).collect();
+        let mut weights = vec![0.0; signs.len()];
+        let (mut slope_moments, mut weight_moments) =
+            (slopes.iter().map(|s| vec![(0.0, 0.0); s.len()]).collect::<Vec<_>>(), vec![(0.0, 0.0); signs.len()]);
+        let steps = if signs.is_empty() { STEPS } else { STEPS_WITH_SIGNS };
+        let start = best.upper;
+        for t in 0..steps {
+            let rounded: Slopes =
+                slopes.iter().map(|s| s.iter().map(|s| (s * SLOPES as f64).round() / SLOPES as f64).collect()).collect();
+            let form = self.form(&lambda, signs, &weights);
+            let upper = pass.upper(plan, &form, Kind::Lines, boxes, inputs, &rounded);
+            let refuted = upper < -MARGIN * pass.size;
+            if upper < best.upper || refuted {
+                *best = Found { upper, refuted, lambda: lambda.clone(), slopes: rounded, weights: weights.clone() };
+            }
+            // Hopeless cells are left early: a third of the steps should have closed a tenth of the gap.
+            if refuted || (t == steps / 3 && best.upper > 0.9 * start && signs.is_empty()) {
+                return;
+            }
+            pass.along(plan);
+            let decay = 0.96f64.powi(t as i32);
+            if n > 1 {
+                let (x, y) = (&pass.values[0], &pass.values[plan.output()]);
+                let values: Vec<f64> = self.free.iter().map(|k| self.value(*k, y, x)).collect();
+                let size = values.iter().fold(1e-12f64, |m, v| m.max(v.abs()));
+                lambda.iter_mut().zip(&values).for_each(|(l, v)| *l *= (-0.7 * decay * v / size).exp());
+                let sum: f64 = lambda.iter().sum();
+                lambda.iter_mut().for_each(|l| *l /= sum);
+            }
+            for (k, step) in plan.steps.iter().enumerate() {
+                let Step::Act(_, from) = step else { continue };
+                for i in 0..slopes[k].len() {
+                    let a = pass.a[k + 1][i];
+                    let g = if a < 0.0 && !slopes[k][i].is_nan() { a * pass.values[*from][i] } else { 0.0 };
+                    let moved = adam(g, &mut slope_moments[k][i], t, 0.25 * decay);
+                    slopes[k][i] = (slopes[k][i] - moved).clamp(0.0, 1.0);
+                }
+            }
+            for (j, sign) in signs.iter().enumerate() {
+                let Step::Act(_, from) = plan.steps[sign.node] else { continue };
+                let g = pass.values[from][sign.unit] * if sign.above { 1.0 } else { -1.0 };
+                let scale = pass.a[from].iter().fold(1e-6f64, |m, a| m.max(a.abs()));
+                weights[j] = (weights[j] - adam(g, &mut weight_moments[j], t, 0.3 * decay * scale)).max(0.0);
+            }
+        }
+    }
+
+    /// The certificate's numbers for a cell that was refuted.
+    pub fn numbers(&self, plan: &Plan, boxes: &Boxes, found: &Found, signs: &[Sign]) -> (Vec<u64>, Lines) {
+        let raw: Vec<f64> = found.lambda.iter().zip(&self.free).map(|(l, k)| l * self.scale[*k]).collect();
+        let factor = WHOLE / raw.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let mut multipliers = vec![0u64; self.atoms.len()];
+        for (l, k) in raw.iter().zip(&self.free) {
+            multipliers[*k] = (l * factor).round() as u64;
+        }
+        let weight = |w: &f64| Some((w * factor) as f32).filter(|w| w.is_finite()).unwrap_or(0.0);
+        let mut lines = Lines { signs: found.weights.iter().map(weight).collect(), slopes: Vec::new() };
+        lines.signs.resize(signs.len(), 0.0);
+        for (k, step) in plan.steps.iter().enumerate() {
+            let Step::Act(_, from) = step else { continue };
+            for (i, s) in found.slopes[k].iter().enumerate() {
+                let usual = f64::from(u8::from(boxes.hi[*from][i] > -boxes.lo[*from][i]));
+                if !s.is_nan() && *s != usual {
+                    lines.slopes.push([k, i, (s * SLOPES as f64).round() as usize]);
+                }
+            }
+        }
+        (multipliers, lines)
+    }
+}
+
+/// The usual slopes where a relu's sign is open, `NaN` elsewhere.
+fn open_slopes(step: &Step, boxes: &Boxes) -> Vec<f64> {
+    let Step::Act(deepsade_net::Activation::Relu, from) = step else { return Vec::new() };
+    let slope = |(lo, hi): (&f64, &f64)| if *lo < 0.0 && *hi > 0.0 { f64::from(u8::from(*hi > -lo)) } else { f64::NAN };
+    boxes.lo[*from].iter().zip(&boxes.hi[*from]).map(slope).collect()
+}
+
+fn adam(g: f64, (m, v): &mut (f64, f64), t: usize, rate: f64) -> f64 {
+    *m = 0.9 * *m + 0.1 * g;
+    *v = 0.99 * *v + 0.01 * g * g;
+    let (m, v) = (*m / (1.0 - 0.9f64.powi(t as i32 + 1)), *v / (1.0 - 0.99f64.powi(t as i32 + 1)));
+    if v > 0.0 { rate * m / (v.sqrt() + 1e-12) } else { 0.0 }
+}
+
+/// The boxes with signs known; `None` if no evaluation has them.
+pub(super) fn with_signs(plan: &Plan, boxes: &Boxes, signs: &[Sign]) -> Option<Boxes> {
+    let mut boxes = boxes.clone();
+    for sign in signs {
+        let Step::Act(_, from) = plan.steps[sign.node] else { continue };
+        let (lo, hi) = (&mut boxes.lo[from][sign.unit], &mut boxes.hi[from][sign.unit]);
+        if sign.above {
+            *lo = lo.max(0.0);
+        } else {
+            *hi = hi.min(0.0);
+        }
+        if *lo > *hi {
+            // Where rounding decides, the checker may see it the other way.
+            if *lo - *hi > 1e-9 * (lo.abs() + hi.abs()) {
+                return None;
+            }
+            *lo = *hi;
+        }
+        if !sign.above {
+            (boxes.lo[sign.node + 1][sign.unit], boxes.hi[sign.node + 1][sign.unit]) = (0.0, 0.0);
+        }
+    }
+    Some(boxes)
+}

@@ -1,0 +1,443 @@
+//! A rule and a region enter; a tree whose leaves refute every cell leaves, or a counter-example, or why neither was found.
+//!
+//! Open regions wait on a stack, the latest on top. Round by round the top ones are bounded on all cores; each is closed, broken by a
+//! counter-example, or split on a feature or on the sign of a relu. What happens to a region depends on the region alone and rounds
+//! end together, so the result does not depend on the number of cores.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use deepsade_check::{Bounds, Lines, Tree};
+use deepsade_net::{Activation, Network};
+use deepsade_spec::cells::cells;
+use deepsade_spec::{Cut, NormalSpec, Region};
+
+use super::attack::{CounterExample, Effort, Target};
+use super::bound::{Cell, with_signs};
+use super::pass::{Kind, Pass, Sign};
+use super::plan::{Boxes, Inputs, Plan, Step};
+use crate::judge::Judge;
+
+/// Cells of one rule that are looked at one by one.
+const MAX_CELLS: usize = 20_000;
+/// Regions bounded in one round.
+const ROUND: usize = 64;
+/// Splits above a region; the checker reads 200.
+const MAX_DEPTH: usize = 190;
+/// Up to so many free features regions are split on features alone: with few of them that shrinks a region fastest.
+const FEW_FEATURES: usize = 8;
+/// Signs known at once before features are split again.
+const MAX_SIGNS: usize = 60;
+
+/// What a search works on.
+pub(super) struct Search<'a> {
+    pub plan: &'a Plan,
+    pub network: &'a Network,
+    pub spec: &'a NormalSpec,
+    pub judge: &'a Judge<'a>,
+    pub rule: usize,
+    pub threads: usize,
+    pub seed: u64,
+    /// Open regions that may wait at once.
+    pub most_open: usize,
+    /// Asked after every round.
+    pub stop: &'a (dyn Fn() -> Option<Halt> + Sync),
+}
+
+/// Why a search ends early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halt {
+    /// The time is over.
+    Timeout,
+    /// It was told to stop.
+    Interrupted,
+}
+
+/// How a search ended.
+pub(super) enum Ended {
+    Proved,
+    Refuted(CounterExample),
+    Halted(Halt),
+    /// A region that can't be split has neither a proof nor a counter-example: rounding decides there.
+    Margin,
+    TooManyOpen,
+}
+
+/// A region that is not closed yet.
+#[derive(Clone)]
+struct Open {
+    slot: usize,
+    region: Region,
+    signs: Vec<Sign>,
+    depth: usize,
+    /// Boxes of the parts that cells leave of the region, or of a larger region.
+    boxes: Option<Arc<Known>>,
+}
+
+/// Boxes by part, and whether they are of this very region.
+struct Known {
+    region: Region,
+    parts: BTreeMap<Region, Arc<(Inputs, Boxes)>>,
+}
+
+/// A place in the tree.
+enum Slot {
+    Open,
+    Leaf(Bounds, Vec<Vec<u64>>, Vec<Lines>),
+    Split(usize, Cut, [usize; 2]),
+    Unit(usize, usize, [usize; 2]),
+}
+
+/// The state of a search, which can go on.
+pub(super) struct State {
+    cells: Vec<Cell>,
+    slots: Vec<Slot>,
+    open: Vec<Open>,
+    /// Regions bounded so far.
+    pub regions: usize,
+}
+
+enum Step1 {
+    Closed(Bounds, Vec<Vec<u64>>, Vec<Lines>),
+    Refuted(CounterExample),
+    Split(usize, Cut, Arc<Known>),
+    Unit(usize, usize, Arc<Known>),
+    Stuck,
+}
+
+impl Search<'_> {
+    /// A search over a region, nothing done yet; `None` if the rule has too many cells.
+    pub fn start(&self, region: Region) -> Option<State> {
+        let negation = self.spec.rules[self.rule].claim.negated();
+        let mut found = Vec::new();
+        let full = cells(&negation, &mut |atoms| {
+            found.push(Cell::new(self.plan, atoms));
+            if found.len() > MAX_CELLS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: None }];
+        full.is_continue().then(|| State { cells: found, slots: vec![Slot::Open], open, regions: 0 })
+    }
+
+    /// Attacks every cell on the whole region.
+    pub fn attack(&self, state: &State, effort: Effort) -> Option<CounterExample> {
+        let region = &state.open.first()?.region;
+        let target = self.target();
+        // Many cells share the effort.
+        let starts = (effort.starts * 8 / state.cells.len().max(8)).max(3);
+        state.cells.iter().enumerate().find_map(|(k, cell)| {
+            let part = cell.part(region);
+            if part.is_empty() || (self.stop)().is_some() {
+                return None;
+            }
+            let inputs = self.plan.inputs(&part);
+            target.search(cell, &part, &inputs, Effort { starts, ..effort }, &[], self.seed ^ k as u64)
+        })
+    }
+
+    fn target(&self) -> Target<'_> {
+        Target { plan: self.plan, network: self.network, spec: self.spec, judge: self.judge, rule: self.rule }
+    }
+
+    /// Goes on until the search ends.
+    pub fn run(&self, state: &mut State) -> Ended {
+        let mut margin = false;
+        while !state.open.is_empty() {
+            if let Some(halt) = (self.stop)() {
+                return Ended::Halted(halt);
+            }
+            let batch = state.open.split_off(state.open.len().saturating_sub(ROUND));
+            let results = self.round(&state.cells, &batch);
+            state.regions += batch.len();
+            for (open, result) in batch.into_iter().zip(results) {
+                match result {
+                    Step1::Refuted(example) => return Ended::Refuted(example),
+                    Step1::Closed(bounds, lists, lines) => state.slots[open.slot] = Slot::Leaf(bounds, lists, lines),
+                    Step1::Stuck => margin = true,
+                    Step1::Split(feature, cut, boxes) => match open.region.split(feature, &cut) {
+                        Ok(parts) => {
+                            let children = parts.map(|region| (region, open.signs.clone(), Some(boxes.clone())));
+                            let ids = state.add(&open, children);
+                            state.slots[open.slot] = Slot::Split(feature, cut, ids);
+                        }
+                        Err(_) => margin = true,
+                    },
+                    Step1::Unit(node, unit, boxes) => {
+                        let child = |above| {
+                            let mut signs = open.signs.clone();
+                            signs.push(Sign { node, unit, above });
+                            (open.region.clone(), signs, Some(boxes.clone()))
+                        };
+                        let ids = state.add(&open, [child(false), child(true)]);
+                        state.slots[open.slot] = Slot::Unit(node, unit, ids);
+                    }
+                }
+            }
+            if margin {
+                return Ended::Margin;
+            }
+            if state.open.len() > self.most_open {
+                return Ended::TooManyOpen;
+            }
+        }
+        Ended::Proved
+    }
+
+    fn round(&self, cells: &[Cell], batch: &[Open]) -> Vec<Step1> {
+        let results: Vec<Mutex<Option<Step1>>> = batch.iter().map(|_| Mutex::new(None)).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut pass = Pass::default();
+            loop {
+                let k = next.fetch_add(1, Ordering::Relaxed);
+                let Some(open) = batch.get(k) else { break };
+                let result = self.bound(cells, open, &mut pass);
+                *results[k].lock().expect("no thread panics while it holds a result") = Some(result);
+            }
+        };
+        let helpers = self.threads.min(batch.len()).saturating_sub(1);
+        std::thread::scope(|scope| {
+            (0..helpers).for_each(|_| drop(scope.spawn(work)));
+            work();
+        });
+        let taken = |slot: Mutex<Option<Step1>>| slot.into_inner().expect("no thread panics").expect("every region was bounded");
+        results.into_iter().map(taken).collect()
+    }
+
+    /// Bounds one region: closed if every cell is refuted, else split where the first open cell says. Signs of units that are known
+    /// on a larger region are taken from there at first, which saves most of the work; the checker looks at each leaf afresh, so
+    /// a region is closed only if it closes without them, too.
+    fn bound(&self, cells: &[Cell], open: &Open, pass: &mut Pass) -> Step1 {
+        let prior = open.boxes.as_ref().filter(|k| k.region != open.region && k.parts.len() == 1);
+        match prior.and_then(|k| k.parts.values().next()) {
+            Some(prior) => match self.bound_from(cells, open, Some(&prior.1), pass) {
+                Step1::Closed(..) | Step1::Unit(..) => self.bound_from(cells, open, None, pass),
+                other => other,
+            },
+            None => self.bound_from(cells, open, None, pass),
+        }
+    }
+
+    fn bound_from(&self, cells: &[Cell], open: &Open, prior: Option<&Boxes>, pass: &mut Pass) -> Step1 {
+        let parts: Vec<(&Cell, Region)> =
+            cells.iter().map(|cell| (cell, cell.part(&open.region))).filter(|(_, part)| !part.is_empty()).collect();
+        if parts.is_empty() {
+            return Step1::Closed(Bounds::Interval, Vec::new(), Vec::new());
+        }
+        if open.signs.is_empty()
+            && let Some(lists) = self.by_intervals(&parts, pass)
+        {
+            return Step1::Closed(Bounds::Interval, lists, Vec::new());
+        }
+        let mut known = Known { region: open.region.clone(), parts: BTreeMap::new() };
+        let same = open.boxes.as_ref().filter(|k| k.region == open.region);
+        let (mut lists, mut lines) = (Vec::new(), Vec::new());
+        for (cell, part) in &parts {
+            let here = known.parts.entry(part.clone()).or_insert_with(|| {
+                same.and_then(|k| k.parts.get(part)).cloned().unwrap_or_else(|| {
+                    let inputs = self.plan.inputs(part);
+                    let boxes = self.plan.boxes(&inputs, Kind::Lines, prior, pass);
+                    Arc::new((inputs, boxes))
+                })
+            });
+            let (inputs, base) = (here.0.clone(), here.clone());
+            let Some(boxes) = with_signs(self.plan, &base.1, &open.signs) else {
+                lists.push(cell.atoms.iter().map(|_| 1).collect());
+                lines.push(Lines { signs: vec![0.0; open.signs.len()], slopes: Vec::new() });
+                continue;
+            };
+            let found = cell.bound(self.plan, Kind::Lines, &boxes, &inputs, &open.signs, pass);
+            if found.refuted {
+                let (list, line) = cell.numbers(self.plan, &boxes, &found, &open.signs);
+                lists.push(list);
+                lines.push(line);
+                continue;
+            }
+            let from = [pass.best_input(self.plan)];
+            let choice = self.choose(open, part, &boxes, &inputs, pass);
+            let effort = Effort { starts: 1, steps: 6 };
+            if let Some(example) = self.target().search(cell, part, &inputs, effort, &from, self.seed ^ open.slot as u64) {
+                return Step1::Refuted(example);
+            }
+            return match choice {
+                Some(Choice::Feature(feature, cut)) => Step1::Split(feature, cut, Arc::new(known)),
+                Some(Choice::Unit(node, unit)) => {
+                    // Cells that come later keep their boxes, too.
+                    known.parts.extend(same.iter().flat_map(|k| k.parts.clone()));
+                    Step1::Unit(node, unit, Arc::new(known))
+                }
+                None => Step1::Stuck,
+            };
+        }
+        if open.signs.is_empty() && lines.iter().all(|l| l.slopes.is_empty()) {
+            lines.clear();
+        }
+        Step1::Closed(Bounds::Relational, lists, lines)
+    }
+
+    /// Multipliers for all cells with intervals alone, which are the quickest to check.
+    fn by_intervals(&self, parts: &[(&Cell, Region)], pass: &mut Pass) -> Option<Vec<Vec<u64>>> {
+        let mut boxes: BTreeMap<&Region, (Inputs, Boxes)> = BTreeMap::new();
+        let mut lists = Vec::new();
+        for (cell, part) in parts {
+            let (inputs, boxes) = boxes.entry(part).or_insert_with(|| {
+                let inputs = self.plan.inputs(part);
+                let boxes = self.plan.boxes(&inputs, Kind::Interval, None, pass);
+                (inputs, boxes)
+            });
+            let found = cell.bound(self.plan, Kind::Interval, boxes, inputs, &[], pass);
+            if !found.refuted {
+                return None;
+            }
+            lists.push(cell.numbers(self.plan, boxes, &found, &[]).0);
+        }
+        Some(lists)
+    }
+
+    fn choose(&self, open: &Open, part: &Region, boxes: &Boxes, inputs: &Inputs, pass: &Pass) -> Option<Choice> {
+        if open.depth >= MAX_DEPTH {
+            return None;
+        }
+        let free = (0..self.plan.first.len()).filter(|f| width(part, *f) > 0.0).count();
+        let by_feature = || self.feature(part, boxes, inputs, pass).map(|(f, cut)| Choice::Feature(f, cut));
+        if free <= FEW_FEATURES || open.signs.len() >= MAX_SIGNS || !self.plan.piecewise_linear() {
+            return by_feature();
+        }
+        self.unit(boxes, pass).map(|(k, i)| Choice::Unit(k, i)).or_else(by_feature)
+    }
+
+    /// The relu whose line lies farthest from it where the bound is taken.
+    fn unit(&self, boxes: &Boxes, pass: &Pass) -> Option<(usize, usize)> {
+        let mut best: Option<(f64, (usize, usize))> = None;
+        for (k, step) in self.plan.steps.iter().enumerate() {
+            let Step::Act(Activation::Relu, from) = step else { continue };
+            for (i, a) in pass.a[k + 1].iter().enumerate() {
+                let (l, u) = (boxes.lo[*from][i], boxes.hi[*from][i]);
+                if l >= 0.0 || u <= 0.0 || *a == 0.0 {
+                    continue;
+                }
+                let v = pass.values[*from][i].clamp(l, u);
+                let (s, t) = pass.lines[k][i];
+                let here = a.abs() * (s * v + t - v.max(0.0)).abs();
+                let room = if *a > 0.0 { -l * u / (u - l) } else { (-l * s).max(u * (1.0 - s)) };
+                let score = here + 0.1 * a.abs() * room;
+                if best.is_none_or(|(b, _)| score > b) {
+                    best = Some((score, (k, i)));
+                }
+            }
+        }
+        best.map(|(_, place)| place)
+    }
+
+    /// The feature on which the bound depends most, and the middle of its range.
+    fn feature(&self, part: &Region, boxes: &Boxes, inputs: &Inputs, pass: &Pass) -> Option<(usize, Cut)> {
+        let smooth = !self.plan.piecewise_linear();
+        let weights = if smooth { self.plan.sensitivity(&pass.a[self.plan.output()], boxes) } else { pass.a[0].clone() };
+        let mut reach = vec![0.0f64; self.plan.first.len()];
+        for (f, reach) in reach.iter_mut().enumerate() {
+            let first = self.plan.first[f];
+            if part.range(f).is_some() {
+                *reach = weights[first].abs() * (inputs.hi[first] - inputs.lo[first]);
+            } else if let Some(allowed) = part.levels(f) {
+                let weight = |l: usize| l.checked_sub(self.plan.dropped).map_or(0.0, |l| weights[first + l]);
+                let left = (0..allowed.len()).filter(|l| allowed[*l]).map(weight);
+                let (lo, hi) = left.fold((f64::MAX, f64::MIN), |(a, b), w| (a.min(w), b.max(w)));
+                *reach = if smooth { hi.max(-lo) * f64::from(u8::from(width(part, f) > 0.0)) } else { hi - lo };
+            }
+        }
+        let total = reach.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        let whole = Region::whole(&self.spec.schema).ok()?;
+        // A feature that the last lines do not mention may still widen the boxes: its share of the domain counts a little.
+        let score = |f: usize| reach[f] / total + 0.05 * width(part, f) / width(&whole, f).max(f64::MIN_POSITIVE);
+        let free = (0..reach.len()).filter(|f| width(part, *f) > 0.0);
+        let best = free.max_by(|a, b| score(*a).total_cmp(&score(*b)).then(b.cmp(a)))?;
+        Some((best, middle(part, best)?))
+    }
+}
+
+enum Choice {
+    Feature(usize, Cut),
+    Unit(usize, usize),
+}
+
+/// The range of a number, or how many levels too many a category has.
+fn width(region: &Region, feature: usize) -> f64 {
+    match region.range(feature) {
+        Some((lo, hi)) => hi - lo,
+        None => region.levels(feature).map_or(0.0, |l| l.iter().filter(|a| **a).count() as f64 - 1.0),
+    }
+}
+
+/// A cut that leaves something on both sides.
+fn middle(region: &Region, feature: usize) -> Option<Cut> {
+    if let Some((lo, hi)) = region.range(feature) {
+        let at = f64::midpoint(lo, hi) as f32;
+        let at = if f64::from(at) >= hi { at.next_down() } else { at };
+        let at = if region.whole_numbers(feature) { f64::midpoint(lo, hi).floor() as f32 } else { at };
+        return (f64::from(at) >= lo && f64::from(at) < hi).then_some(Cut::At(at));
+    }
+    let allowed: Vec<usize> = region.levels(feature)?.iter().enumerate().filter(|(_, a)| **a).map(|(l, _)| l).collect();
+    (allowed.len() > 1).then(|| Cut::Levels(allowed[..allowed.len() / 2].to_vec()))
+}
+
+impl State {
+    fn add(&mut self, parent: &Open, children: [(Region, Vec<Sign>, Option<Arc<Known>>); 2]) -> [usize; 2] {
+        children.map(|(region, signs, boxes)| {
+            let slot = self.slots.len();
+            self.slots.push(Slot::Open);
+            self.open.push(Open { slot, region, signs, depth: parent.depth + 1, boxes });
+            slot
+        })
+    }
+
+    /// The tree as the certificate has it; open places as leaves without cells, which prove nothing.
+    pub fn tree(&self) -> Tree {
+        self.subtree(0)
+    }
+
+    fn subtree(&self, slot: usize) -> Tree {
+        let part = |slot: usize| Box::new(self.subtree(slot));
+        match &self.slots[slot] {
+            Slot::Open => Tree::Leaf { bounds: Bounds::Interval, cells: Vec::new(), lines: Vec::new() },
+            Slot::Leaf(bounds, cells, lines) => Tree::Leaf { bounds: *bounds, cells: cells.clone(), lines: lines.clone() },
+            Slot::Split(feature, cut, [a, b]) => {
+                Tree::Split { feature: *feature, cut: cut.clone(), below: part(*a), above: part(*b) }
+            }
+            Slot::Unit(node, unit, [a, b]) => Tree::Unit { node: *node, unit: *unit, below: part(*a), above: part(*b) },
+        }
+    }
+
+    /// Opens a leaf again that the checker did not accept, split in the middle of its widest feature; false if it can't be.
+    pub fn reopen(&mut self, whole: &Region, place: &str) -> bool {
+        let (mut slot, mut region, mut signs, mut depth) = (0, whole.clone(), Vec::new(), 0);
+        for side in place.split('/').skip(1) {
+            let above = side == "above";
+            depth += 1;
+            match &self.slots[slot] {
+                Slot::Split(feature, cut, ids) => {
+                    let Ok(parts) = region.split(*feature, cut) else { return false };
+                    region = parts[usize::from(above)].clone();
+                    slot = ids[usize::from(above)];
+                }
+                Slot::Unit(node, unit, ids) => {
+                    signs.push(Sign { node: *node, unit: *unit, above });
+                    slot = ids[usize::from(above)];
+                }
+                _ => return false,
+            }
+        }
+        let features = 0..usize::MAX;
+        let known = features.take_while(|f| region.range(*f).is_some() || region.levels(*f).is_some());
+        let share = |f: usize| width(&region, f) / width(whole, f).max(f64::MIN_POSITIVE);
+        let Some(feature) = known.filter(|f| width(&region, *f) > 0.0).max_by(|a, b| share(*a).total_cmp(&share(*b))) else {
+            return false;
+        };
+        let Some(cut) = middle(&region, feature) else { return false };
+        let Ok(parts) = region.split(feature, &cut) else { return false };
+        let parent = Open { slot, region, signs: signs.clone(), depth, boxes: None };
+        let ids = self.add(&parent, parts.map(|part| (part, signs.clone(), None)));
+        self.slots[slot] = Slot::Split(feature, cut, ids);
+        true
+    }
+}

@@ -1,0 +1,259 @@
+//! A linear form in the values enters; an upper bound of it over a region leaves, and the point along its lines that takes it.
+//!
+//! Backwards each relu is replaced by a line (CROWN): above it where its coefficient is positive, below it with a free slope in
+//! [0, 1] where it is negative. Forwards along the same lines, from the input that is best for what arrived there, come values at
+//! which the bound is taken. They are its derivatives by the slopes and by the multipliers of atoms and signs.
+
+use deepsade_net::Activation;
+
+use super::plan::{Boxes, Inputs, Plan, Step};
+use super::rows::Rows;
+
+/// The side on which a unit's input is known to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sign {
+    /// The relu among the nodes.
+    pub node: usize,
+    pub unit: usize,
+    pub above: bool,
+}
+
+/// Slopes of lower lines by node and unit; `NaN` for the usual one.
+pub(super) type Slopes = Vec<Vec<f64>>;
+
+/// Working memory, and what the last bound left in it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pass {
+    /// Coefficients of each value as they arrived there.
+    pub a: Vec<Vec<f64>>,
+    /// Slope and offset of the line that stood for each unit of an activation.
+    pub lines: Vec<Vec<(f64, f64)>>,
+    /// Values along the lines.
+    pub values: Vec<Vec<f64>>,
+    /// The input that is best for the form.
+    pub x: Vec<f64>,
+    /// Sum of magnitudes, to which rounding is relative.
+    pub size: f64,
+    constant: f64,
+    /// Working memory for the rows of a layer.
+    pub rows: Rows,
+    /// The gate's factor where the last bound was larger.
+    gate_at: Option<f64>,
+}
+
+/// How far back a form goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    /// To the last activation, which takes an end of its interval.
+    Interval,
+    /// Through relus by lines.
+    Lines,
+}
+
+impl Pass {
+    fn clear(&mut self, plan: &Plan) {
+        self.a.resize(plan.widths.len(), Vec::new());
+        self.lines.resize(plan.widths.len(), Vec::new());
+        for (a, w) in self.a.iter_mut().zip(&plan.widths) {
+            a.clear();
+            a.resize(*w, 0.0);
+        }
+        self.constant = 0.0;
+        self.size = 0.0;
+    }
+
+    /// An upper bound of `sign * (row . value + b)` by intervals.
+    pub fn row(&mut self, plan: &Plan, (row, b, sign): (&[f64], f64, f64), from: usize, boxes: &Boxes, inputs: &Inputs) -> f64 {
+        self.clear(plan);
+        self.constant = sign * b;
+        self.a[from].iter_mut().zip(row).for_each(|(a, w)| *a = sign * w);
+        self.back(plan, from, Kind::Interval, boxes, inputs, None, None)
+    }
+
+    /// An upper bound of a form, over both ends of a gate.
+    pub fn upper(&mut self, plan: &Plan, form: &Form, kind: Kind, boxes: &Boxes, inputs: &Inputs, slopes: &Slopes) -> f64 {
+        let Some((_, column)) = plan.gate else { return self.end(plan, form, kind, boxes, inputs, slopes, None) };
+        let ends = [inputs.lo[column], inputs.hi[column]].map(Some);
+        let lower = self.end(plan, form, kind, boxes, inputs, slopes, ends[0]);
+        let upper = self.end(plan, form, kind, boxes, inputs, slopes, ends[1]);
+        if lower > upper { self.end(plan, form, kind, boxes, inputs, slopes, ends[0]) } else { upper }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a form on a region, and how it is bounded")]
+    fn end(
+        &mut self,
+        plan: &Plan,
+        form: &Form,
+        kind: Kind,
+        boxes: &Boxes,
+        inputs: &Inputs,
+        slopes: &Slopes,
+        gate: Option<f64>,
+    ) -> f64 {
+        self.clear(plan);
+        self.gate_at = gate;
+        self.constant = form.constant;
+        self.a[0].copy_from_slice(&form.x);
+        let last = plan.output();
+        self.a[last].iter_mut().zip(&form.y).for_each(|(a, y)| *a += y);
+        for (sign, l) in &form.signs {
+            let Step::Act(_, from) = plan.steps[sign.node] else { continue };
+            self.a[from][sign.unit] += if sign.above { *l } else { -*l };
+        }
+        self.back(plan, last, kind, boxes, inputs, Some(slopes), gate)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one step of the pass each")]
+    fn back(
+        &mut self,
+        plan: &Plan,
+        from_value: usize,
+        kind: Kind,
+        boxes: &Boxes,
+        inputs: &Inputs,
+        slopes: Option<&Slopes>,
+        gate: Option<f64>,
+    ) -> f64 {
+        for k in (0..from_value).rev() {
+            let a = std::mem::take(&mut self.a[k + 1]);
+            if a.iter().any(|a| *a != 0.0) {
+                self.step(plan, k, &a, kind, boxes, slopes, gate);
+            }
+            self.a[k + 1] = a;
+        }
+        let mut x = std::mem::take(&mut self.x);
+        let most = inputs.most(&self.a[0], plan.dropped, &mut x);
+        self.size += self.a[0].iter().zip(&x).map(|(a, x)| (a * x).abs()).sum::<f64>() + self.constant.abs();
+        self.x = x;
+        self.constant + most
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one step of the pass each")]
+    fn step(&mut self, plan: &Plan, k: usize, a: &[f64], kind: Kind, boxes: &Boxes, slopes: Option<&Slopes>, gate: Option<f64>) {
+        let charge = |constant: &mut f64| *constant += a.iter().zip(&boxes.error[k + 1]).map(|(a, e)| a.abs() * e).sum::<f64>();
+        match &plan.steps[k] {
+            Step::Dense { w, b, cols, from } => {
+                charge(&mut self.constant);
+                self.constant += a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+                let into = &mut self.a[*from];
+                for (a, row) in a.iter().zip(w.chunks_exact(*cols)).filter(|(a, _)| **a != 0.0) {
+                    into.iter_mut().zip(row).for_each(|(i, w)| *i += a * w);
+                }
+            }
+            Step::Affine { scale, shift, from } => {
+                charge(&mut self.constant);
+                self.constant += a.iter().zip(shift).map(|(a, t)| a * t).sum::<f64>();
+                self.a[*from].iter_mut().zip(a.iter().zip(scale)).for_each(|(i, (a, s))| *i += a * s);
+            }
+            Step::Select(columns, from) => {
+                charge(&mut self.constant);
+                a.iter().zip(columns).for_each(|(a, c)| self.a[*from][*c] += a);
+            }
+            Step::Concat(parts) => {
+                charge(&mut self.constant);
+                let mut at = 0;
+                for v in parts {
+                    self.a[*v].iter_mut().zip(&a[at..]).for_each(|(i, a)| *i += a);
+                    at += plan.widths[*v];
+                }
+            }
+            Step::Act(Activation::Relu, from) if kind == Kind::Lines => {
+                let lines = &mut self.lines[k];
+                lines.clear();
+                let (lo, hi) = (&boxes.lo[*from], &boxes.hi[*from]);
+                let own = slopes.map(|s| &s[k]);
+                for (i, a) in a.iter().enumerate() {
+                    let line = relu_line(*a, lo[i], hi[i], own.and_then(|s| s.get(i)).copied().filter(|s| !s.is_nan()));
+                    self.constant += a * line.1 + if *a < 0.0 && line.0 > 0.0 { -a * plan.tiny() } else { 0.0 };
+                    self.a[*from][i] += a * line.0;
+                    lines.push(line);
+                }
+            }
+            Step::Gate(from, _) if gate.is_some() && plan.gate.is_some_and(|g| g.0 == k + 1) => {
+                let (r, column) = (gate.unwrap_or(0.0), plan.gate.map_or(0, |g| g.1));
+                let range = (boxes.lo[0][column], boxes.hi[0][column]);
+                for (i, a) in a.iter().enumerate() {
+                    self.constant += a.abs() * plan.gate_error(r, range, boxes.size(*from, i));
+                    self.a[*from][i] += a * r;
+                }
+                self.constant += std::mem::take(&mut self.a[0][column]) * r;
+            }
+            Step::Act(..) | Step::Gate(..) => {
+                let lines = &mut self.lines[k];
+                lines.clear();
+                for (i, a) in a.iter().enumerate() {
+                    let end = if *a < 0.0 { boxes.lo[k + 1][i] } else { boxes.hi[k + 1][i] };
+                    self.constant += a * end;
+                    lines.push((0.0, end));
+                }
+            }
+        }
+    }
+
+    /// Values along the lines of the last bound, from the input that is best for it.
+    pub fn along(&mut self, plan: &Plan) {
+        let mut values = std::mem::take(&mut self.values);
+        values.resize(plan.widths.len(), Vec::new());
+        values[0].clone_from(&self.x);
+        for (k, step) in plan.steps.iter().enumerate() {
+            let (before, after) = values.split_at_mut(k + 1);
+            let out = &mut after[0];
+            out.clear();
+            match step {
+                Step::Dense { w, b, cols, from } => {
+                    let x = &before[*from];
+                    let dot = |row: &[f64]| row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+                    out.extend(w.chunks_exact(*cols).zip(b).map(|(row, b)| dot(row) + b));
+                }
+                Step::Affine { scale, shift, from } => {
+                    out.extend(before[*from].iter().zip(scale.iter().zip(shift)).map(|(x, (s, t))| x * s + t));
+                }
+                Step::Act(_, from) => {
+                    let lines = &self.lines[k];
+                    // Where the form did not reach the node there are no lines; nothing reads these values then.
+                    out.extend(before[*from].iter().enumerate().map(|(i, v)| lines.get(i).map_or(0.0, |(s, t)| s * v + t)));
+                }
+                Step::Select(columns, from) => out.extend(columns.iter().map(|c| before[*from][*c])),
+                Step::Concat(parts) => parts.iter().for_each(|v| out.extend(&before[*v])),
+                Step::Gate(from, _) => match (self.gate_at, plan.gate.is_some_and(|g| g.0 == k + 1)) {
+                    (Some(r), true) => out.extend(before[*from].iter().map(|u| u * r)),
+                    _ => out.extend(self.lines[k].iter().map(|l| l.1)),
+                },
+            }
+        }
+        self.values = values;
+    }
+
+    /// The best input as a point: with a gate, its factor at the end that counted.
+    pub fn best_input(&self, plan: &Plan) -> Vec<f64> {
+        let mut x = self.x.clone();
+        if let (Some((_, column)), Some(r)) = (plan.gate, self.gate_at) {
+            x[column] = r;
+        }
+        x
+    }
+}
+
+/// `a relu(v) <= a (s v + t)` on [l, u].
+fn relu_line(a: f64, l: f64, u: f64, lower: Option<f64>) -> (f64, f64) {
+    if u <= 0.0 {
+        (0.0, 0.0)
+    } else if l >= 0.0 {
+        (1.0, 0.0)
+    } else if a > 0.0 {
+        // As in the checker: rounded to float32, and the offset that goes with that slope.
+        let s = f64::from((u / (u - l)) as f32);
+        (s, (-s * l).max((1.0 - s) * u))
+    } else {
+        (lower.unwrap_or(f64::from(u8::from(u > -l))), 0.0)
+    }
+}
+
+/// `y . outputs + x . inputs + constant`, plus multiples of known signs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Form {
+    pub y: Vec<f64>,
+    pub x: Vec<f64>,
+    pub constant: f64,
+    pub signs: Vec<(Sign, f64)>,
+}

@@ -1,0 +1,343 @@
+//! A network over a schema enters; its float64 copy leaves, with what bounds and gradients need: columns, errors, widths.
+//!
+//! Everything here steers the search. It repeats the checker's procedure (docs/certificate-format.md) in float64, float32 error terms
+//! included, so that what is refuted here is refuted there but for float64 rounding.
+
+use deepsade_check::Arithmetic;
+use deepsade_net::enclose::{ACTIVATION_ERROR, TINY, UNIT, gamma};
+use deepsade_net::{Activation, Network, Op};
+use deepsade_spec::{ColumnKind, Domain, OneHot, Region, Schema};
+
+use super::pass::{Kind, Pass};
+
+/// One node; values are numbered as in [`Network`].
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    Dense { w: Vec<f64>, b: Vec<f64>, cols: usize, from: usize },
+    Affine { scale: Vec<f64>, shift: Vec<f64>, from: usize },
+    Act(Activation, usize),
+    Select(Vec<usize>, usize),
+    Concat(Vec<usize>),
+    Gate(usize, usize),
+}
+
+/// The network in float64, and where features stand among its columns.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub steps: Vec<Step>,
+    pub widths: Vec<usize>,
+    /// First column of each feature.
+    pub first: Vec<usize>,
+    /// 1 if the first level of a category has no column.
+    pub dropped: usize,
+    /// The last gate's value and the raw column of its factor, if that is a number.
+    pub gate: Option<(usize, usize)>,
+    /// Whether that number is whole.
+    gate_whole: bool,
+    float32: bool,
+}
+
+/// A region as the network's columns see it.
+#[derive(Debug, Clone)]
+pub(super) struct Inputs {
+    pub lo: Vec<f64>,
+    pub hi: Vec<f64>,
+    /// First column and allowed levels of each category.
+    pub groups: Vec<(usize, Vec<bool>)>,
+}
+
+/// Intervals of every value on a region, and the error of each node's own operation.
+#[derive(Debug, Clone)]
+pub(super) struct Boxes {
+    pub lo: Vec<Vec<f64>>,
+    pub hi: Vec<Vec<f64>>,
+    pub error: Vec<Vec<f64>>,
+}
+
+impl Boxes {
+    pub fn size(&self, value: usize, i: usize) -> f64 {
+        self.lo[value][i].abs().max(self.hi[value][i].abs())
+    }
+}
+
+impl Plan {
+    pub fn new(network: &Network, schema: &Schema, arithmetic: Arithmetic) -> Self {
+        let f = |v: &[f32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
+        let steps = network.nodes.iter().map(|node| match &node.op {
+            Op::Dense { w, b } => Step::Dense { w: f(&w.data), b: f(b), cols: w.cols, from: node.from[0] },
+            Op::Affine { scale, shift } => Step::Affine { scale: f(scale), shift: f(shift), from: node.from[0] },
+            Op::Act(activation) => Step::Act(*activation, node.from[0]),
+            Op::Select(columns) => Step::Select(columns.clone(), node.from[0]),
+            Op::Concat => Step::Concat(node.from.clone()),
+            Op::Gate => Step::Gate(node.from[0], node.from[1]),
+            Op::Choose(_) => unreachable!("networks that choose have an answer of their own, or none"),
+        });
+        let steps: Vec<Step> = steps.collect();
+        let columns = schema.columns();
+        let first = (0..schema.features.len()).map(|f| columns.partition_point(|c| c.feature < f)).collect();
+        let gate = steps.iter().rposition(|s| matches!(s, Step::Gate(..))).and_then(|k| {
+            let Step::Gate(_, factor) = &steps[k] else { return None };
+            match steps.get(factor.checked_sub(1)?)? {
+                Step::Select(selected, 0) => {
+                    let column = *selected.first()?;
+                    (columns[column].kind == ColumnKind::Number).then_some((k + 1, column))
+                }
+                _ => None,
+            }
+        });
+        let dropped = usize::from(schema.one_hot == OneHot::DropFirst);
+        let domain = |c: usize| &schema.features[columns[c].feature].domain;
+        let gate_whole = gate.is_some_and(|(_, c)| matches!(domain(c), Domain::Integer { .. }));
+        Self { steps, widths: network.widths(), first, dropped, gate, gate_whole, float32: arithmetic == Arithmetic::Float32 }
+    }
+
+    /// The value of the outputs.
+    pub fn output(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub fn inputs(&self, region: &Region) -> Inputs {
+        let width = self.widths[0];
+        let mut inputs = Inputs { lo: vec![0.0; width], hi: vec![1.0; width], groups: Vec::new() };
+        for (f, &first) in self.first.iter().enumerate() {
+            if let Some((lo, hi)) = region.range(f) {
+                (inputs.lo[first], inputs.hi[first]) = (lo, hi);
+            } else if let Some(allowed) = region.levels(f) {
+                let count = allowed.iter().filter(|a| **a).count();
+                for (l, a) in allowed.iter().enumerate().skip(self.dropped) {
+                    let column = first + l - self.dropped;
+                    inputs.lo[column] = f64::from(u8::from(*a && count == 1));
+                    inputs.hi[column] = f64::from(u8::from(*a));
+                }
+                inputs.groups.push((first, allowed.to_vec()));
+            }
+        }
+        inputs
+    }
+
+    /// The error of a dot product with these magnitudes (see the checker's `dot_error`).
+    fn dot_error(&self, terms: usize, bias: bool, size: f64, operands: f64) -> f64 {
+        if !self.float32 || terms == 0 {
+            return 0.0;
+        }
+        let k = terms + usize::from(bias);
+        let flushes = 2.0 * ((2 * terms + usize::from(bias)) as f64 + operands) * TINY;
+        (gamma(k) * size + flushes) * (1.0 + 1e-9)
+    }
+
+    pub fn tiny(&self) -> f64 {
+        if self.float32 { TINY } else { 0.0 }
+    }
+
+    fn product_error(&self, g: f64, u: f64) -> f64 {
+        if self.float32 { UNIT * g * u * (1.0 + 1e-6) + TINY * (8.0 + 4.0 * (g + u)) } else { 0.0 }
+    }
+
+    /// The error of the last gate's products at one end r of its factor's range (see the checker's `gate_error`).
+    pub fn gate_error(&self, r: f64, (lo, hi): (f64, f64), u: f64) -> f64 {
+        let size = lo.abs().max(hi.abs());
+        if !self.float32 || size == 0.0 {
+            return 0.0;
+        }
+        let one_sided = lo >= 0.0 || hi <= 0.0;
+        let reach = if one_sided { r.abs() } else { size };
+        let flushes = 2.0 * (2.0 + size + 2.0 * u) * TINY;
+        UNIT * reach * u + if one_sided && self.gate_whole { flushes * reach } else { flushes }
+    }
+
+    /// Intervals of every value. With a prior (of a larger region) units whose sign is known there are not bounded anew.
+    pub fn boxes(&self, inputs: &Inputs, kind: Kind, prior: Option<&Boxes>, pass: &mut Pass) -> Boxes {
+        let mut boxes =
+            Boxes { lo: vec![inputs.lo.clone()], hi: vec![inputs.hi.clone()], error: vec![vec![0.0; inputs.lo.len()]] };
+        for (k, step) in self.steps.iter().enumerate() {
+            let (lo, hi, error) = self.step(k, step, inputs, &boxes, (kind, prior), pass);
+            boxes.lo.push(lo);
+            boxes.hi.push(hi);
+            boxes.error.push(error);
+        }
+        boxes
+    }
+
+    fn step(
+        &self,
+        k: usize,
+        step: &Step,
+        inputs: &Inputs,
+        boxes: &Boxes,
+        (kind, prior): (Kind, Option<&Boxes>),
+        pass: &mut Pass,
+    ) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let tiny = self.tiny();
+        let flushed = |lo: f64, hi: f64| {
+            (if lo > 0.0 && lo < tiny { 0.0 } else { lo }, if hi < 0.0 && -hi < tiny { 0.0 } else { hi }, tiny)
+        };
+        match step {
+            Step::Dense { w, b, cols, from } => {
+                let sizes: Vec<f64> = (0..*cols).map(|i| boxes.size(*from, i)).collect();
+                let mut out = (Vec::new(), Vec::new(), Vec::new());
+                let mut open = Vec::new();
+                for (o, row) in w.chunks_exact(*cols).enumerate() {
+                    let (mut n, mut size, mut operands) = (0, b[o].abs(), 0.0);
+                    for (w, s) in row.iter().zip(&sizes).filter(|(w, _)| **w != 0.0) {
+                        n += 1;
+                        size += w.abs() * s;
+                        operands += w.abs() + s;
+                    }
+                    let error = self.dot_error(n, b[o] != 0.0, size, operands);
+                    let known = prior.map(|p| (p.lo[k + 1][o], p.hi[k + 1][o])).filter(|(lo, hi)| *lo > 0.0 || *hi < 0.0);
+                    let (lo, hi) = known.unwrap_or_else(|| {
+                        let mut most = |sign: f64| pass.row(self, (row, b[o], sign), *from, boxes, inputs) + error;
+                        let hi = most(1.0);
+                        (-most(-1.0), hi)
+                    });
+                    if known.is_none() && kind == Kind::Lines {
+                        open.push(o);
+                    }
+                    out.0.push(lo);
+                    out.1.push(hi);
+                    out.2.push(error);
+                }
+                let row = |o: usize| &w[o * cols..(o + 1) * cols];
+                let forms: Vec<(&[f64], f64)> = open.iter().flat_map(|o| [(row(*o), 1.0), (row(*o), -1.0)]).collect();
+                let bounds = pass.rows.bounds(self, &forms, *from, boxes, inputs);
+                for (o, ends) in open.iter().zip(bounds.chunks_exact(2)) {
+                    out.1[*o] = out.1[*o].min(ends[0] + b[*o] + out.2[*o]);
+                    out.0[*o] = out.0[*o].max(-(ends[1] - b[*o] + out.2[*o]));
+                }
+                out
+            }
+            Step::Affine { scale, shift, from } => {
+                let column = |(i, (s, t)): (usize, (&f64, &f64))| {
+                    let (a, b) = (boxes.lo[*from][i] * s + t, boxes.hi[*from][i] * s + t);
+                    let size = boxes.size(*from, i);
+                    let n = usize::from(*s != 0.0);
+                    let error = self.dot_error(n, *t != 0.0, size * s.abs() + t.abs(), size + s.abs());
+                    (a.min(b) - error, a.max(b) + error, error)
+                };
+                unzip(scale.iter().zip(shift).enumerate().map(column))
+            }
+            Step::Select(columns, from) => unzip(columns.iter().map(|c| flushed(boxes.lo[*from][*c], boxes.hi[*from][*c]))),
+            Step::Concat(parts) => {
+                unzip(parts.iter().flat_map(|v| (0..self.widths[*v]).map(move |i| flushed(boxes.lo[*v][i], boxes.hi[*v][i]))))
+            }
+            Step::Act(Activation::Relu, from) => {
+                unzip((0..self.widths[*from]).map(|i| flushed(boxes.lo[*from][i].max(0.0), boxes.hi[*from][i].max(0.0))))
+            }
+            Step::Act(f, from) => {
+                let slack = if self.float32 { ACTIVATION_ERROR } else { 0.0 } + 1e-11;
+                let f = |x: f64| if *f == Activation::Tanh { x.tanh() } else { 1.0 / (1.0 + (-x).exp()) };
+                unzip((0..self.widths[*from]).map(|i| (f(boxes.lo[*from][i]) - slack, f(boxes.hi[*from][i]) + slack, 0.0)))
+            }
+            Step::Gate(from, factor) => unzip((0..self.widths[*from]).map(|i| {
+                let (x, g) = ((boxes.lo[*from][i], boxes.hi[*from][i]), (boxes.lo[*factor][0], boxes.hi[*factor][0]));
+                let corners = [x.0 * g.0, x.0 * g.1, x.1 * g.0, x.1 * g.1];
+                let (lo, hi) = corners.iter().fold((f64::MAX, f64::MIN), |(a, b), c| (a.min(*c), b.max(*c)));
+                let error = self.product_error(boxes.size(*factor, 0), boxes.size(*from, i));
+                let below = if lo >= 0.0 { (lo - error).max(0.0) } else { lo - error };
+                let above = if hi <= 0.0 { (hi + error).min(0.0) } else { hi + error };
+                (below, above, error)
+            })),
+        }
+    }
+
+    /// All values for one input row, exactly but for float64 rounding.
+    pub fn values(&self, x: &[f64]) -> Vec<Vec<f64>> {
+        let mut values = vec![x.to_vec()];
+        for step in &self.steps {
+            let value = match step {
+                Step::Dense { w, b, cols, from } => {
+                    let x = &values[*from];
+                    let dot = |row: &[f64]| row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+                    w.chunks_exact(*cols).zip(b).map(|(row, b)| dot(row) + b).collect()
+                }
+                Step::Affine { scale, shift, from } => {
+                    values[*from].iter().zip(scale.iter().zip(shift)).map(|(x, (s, t))| x * s + t).collect()
+                }
+                Step::Act(f, from) => values[*from].iter().map(|v| activate(*f, *v)).collect(),
+                Step::Select(columns, from) => columns.iter().map(|c| values[*from][*c]).collect(),
+                Step::Concat(parts) => parts.iter().flat_map(|v| values[*v].iter().copied()).collect(),
+                Step::Gate(from, factor) => values[*from].iter().map(|u| u * values[*factor][0]).collect(),
+            };
+            values.push(value);
+        }
+        values
+    }
+
+    /// The gradient of `c . outputs` with respect to the input, at a point given by its values.
+    pub fn gradient(&self, c: &[f64], values: &[Vec<f64>]) -> Vec<f64> {
+        let mut gradient: Vec<Vec<f64>> = self.widths.iter().map(|w| vec![0.0; *w]).collect();
+        gradient[self.output()].copy_from_slice(c);
+        for (k, step) in self.steps.iter().enumerate().rev() {
+            let a = std::mem::take(&mut gradient[k + 1]);
+            match step {
+                Step::Dense { w, cols, from, .. } => {
+                    for (a, row) in a.iter().zip(w.chunks_exact(*cols)).filter(|(a, _)| **a != 0.0) {
+                        gradient[*from].iter_mut().zip(row).for_each(|(g, w)| *g += a * w);
+                    }
+                }
+                Step::Affine { scale, from, .. } => {
+                    gradient[*from].iter_mut().zip(a.iter().zip(scale)).for_each(|(g, (a, s))| *g += a * s);
+                }
+                Step::Act(f, from) => {
+                    for (i, a) in a.iter().enumerate() {
+                        let (v, y) = (values[*from][i], values[k + 1][i]);
+                        gradient[*from][i] += a * match f {
+                            Activation::Relu => f64::from(u8::from(v > 0.0)),
+                            Activation::Sigmoid => y * (1.0 - y),
+                            Activation::Tanh => 1.0 - y * y,
+                        };
+                    }
+                }
+                Step::Select(columns, from) => a.iter().zip(columns).for_each(|(a, c)| gradient[*from][*c] += a),
+                Step::Concat(parts) => {
+                    let mut at = 0;
+                    for v in parts {
+                        gradient[*v].iter_mut().zip(&a[at..]).for_each(|(g, a)| *g += a);
+                        at += self.widths[*v];
+                    }
+                }
+                Step::Gate(from, factor) => {
+                    let r = values[*factor][0];
+                    gradient[*factor][0] += a.iter().zip(&values[*from]).map(|(a, u)| a * u).sum::<f64>();
+                    gradient[*from].iter_mut().zip(&a).for_each(|(g, a)| *g += a * r);
+                }
+            }
+        }
+        gradient.swap_remove(0)
+    }
+}
+
+fn activate(f: Activation, v: f64) -> f64 {
+    match f {
+        Activation::Relu => v.max(0.0),
+        Activation::Sigmoid => 1.0 / (1.0 + (-v).exp()),
+        Activation::Tanh => v.tanh(),
+    }
+}
+
+fn unzip(columns: impl Iterator<Item = (f64, f64, f64)>) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    let mut out = (Vec::new(), Vec::new(), Vec::new());
+    for (lo, hi, error) in columns {
+        out.0.push(lo);
+        out.1.push(hi);
+        out.2.push(error);
+    }
+    out
+}
+
+impl Inputs {
+    /// The largest `c . x` and where it is taken: numbers at an end, categories at their best allowed level.
+    pub fn most(&self, c: &[f64], dropped: usize, x: &mut Vec<f64>) -> f64 {
+        x.clear();
+        x.extend(c.iter().zip(self.lo.iter().zip(&self.hi)).map(|(c, (lo, hi))| if *c < 0.0 { *lo } else { *hi }));
+        for (first, allowed) in &self.groups {
+            let weight = |l: usize| l.checked_sub(dropped).map_or(0.0, |l| c[first + l]);
+            let levels = (0..allowed.len()).filter(|l| allowed[*l]);
+            let best = levels.fold(None, |best: Option<usize>, l| best.filter(|b| weight(*b) >= weight(l)).or(Some(l)));
+            for l in dropped..allowed.len() {
+                x[first + l - dropped] = f64::from(u8::from(Some(l) == best));
+            }
+        }
+        c.iter().zip(&*x).map(|(c, x)| c * x).sum()
+    }
+}

@@ -1,0 +1,373 @@
+//! The text of a VNN-LIB 1.0 property enters; the same question leaves as a schema and rules: the unsafe set is never reached.
+//!
+//! `X_i` become features, `Y_j` targets. The bounds of each `X_i` make the domain, rounded outward to float32; the assertions
+//! themselves go into the rules exactly, strict and non-strict told apart, so the claim is about just the float32 inputs that
+//! satisfy them. A disjunction among the assertions becomes one rule a part.
+
+mod text;
+mod write;
+
+use std::collections::BTreeSet;
+
+use deepsade_spec::lex::{TokenKind, lex};
+use deepsade_spec::{
+    Atom, Domain, Feature, Formula, Linear, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile, print,
+};
+use thiserror::Error;
+
+use text::{Expr, Place, Sexpr};
+pub use write::{WriteError, write};
+
+/// Parts of a disjunction that become rules of their own; with more, one rule has them all.
+const MOST_RULES: usize = 64;
+
+/// A property, ready to be decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Property {
+    /// Inputs with their ranges, outputs as targets.
+    pub schema: Schema,
+    /// What must hold for every input.
+    pub rules: Vec<RuleText>,
+    /// The rules in normal form.
+    pub spec: NormalSpec,
+}
+
+/// What is wrong with a property's text, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {}, column {}: {problem}", .place.line, .place.column)]
+pub struct VnnlibError {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub problem: Problem,
+}
+
+/// What is wrong with a property's text.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Problem {
+    /// A parenthesis too many.
+    #[error("this `)` closes nothing")]
+    Unopened,
+    /// A parenthesis too few.
+    #[error("this `(` is never closed")]
+    Unclosed,
+    /// Too many parentheses inside each other.
+    #[error("parentheses are nested more than 200 deep")]
+    TooDeep,
+    /// Neither a declaration nor an assertion.
+    #[error("expected (declare-const NAME Real) or (assert ...), found `{0}`")]
+    Command(String),
+    /// A declaration of something else than a real input or output.
+    #[error("expected (declare-const X_i Real) or (declare-const Y_j Real), with whole numbers i, j")]
+    Declaration,
+    /// Declared twice.
+    #[error("{0} is declared twice")]
+    Twice(String),
+    /// A gap in the numbers.
+    #[error("{0} is not declared; variables are numbered from 0 without gaps")]
+    Missing(String),
+    /// A name that is not declared.
+    #[error("`{0}` is not declared")]
+    Unknown(String),
+    /// An operator that is not part of linear arithmetic.
+    #[error("`{0}` is no operator here; known are {1}")]
+    Operator(String, &'static str),
+    /// Wrong number of operands.
+    #[error("`{0}` needs {1}")]
+    Operands(String, &'static str),
+    /// A product or quotient that is not linear.
+    #[error("`{0}` of two values that vary is not linear")]
+    NotLinear(char),
+    /// Division by zero.
+    #[error("a division by zero")]
+    ByZero,
+    /// No number.
+    #[error("`{0}` is no number such as 0.05 or -1.5e3")]
+    Number(String),
+    /// An input without a range.
+    #[error("{0} has no {1} bound: assert one, such as ({2} {0} 1.0)")]
+    Unbounded(String, &'static str, &'static str),
+    /// A range beyond float32.
+    #[error("the range of {0} is beyond float32")]
+    Range(String),
+    /// No input satisfies the assertions.
+    #[error("the assertions leave no value for {0}: nothing is claimed, whatever the network")]
+    Empty(String),
+    /// No assertion about outputs.
+    #[error("no assertion mentions an output Y_j")]
+    NoOutputs,
+    /// The rule language refuses it.
+    #[error("the property can't be written as a rule: {0}")]
+    Rule(String),
+}
+
+fn at<T>(place: Place, problem: Problem) -> Result<T, VnnlibError> {
+    Err(VnnlibError { place, problem })
+}
+
+/// Reads a property.
+///
+/// ```
+/// let text = "(declare-const X_0 Real)(declare-const Y_0 Real)
+///     (assert (>= X_0 0.0)) (assert (<= X_0 1.0)) ; the input set
+///     (assert (> Y_0 3.5)) ; the unsafe outputs";
+/// let property = deepsade_engine::verify::vnnlib::read(text).unwrap();
+/// assert_eq!(property.rules[0].text, "X_0 < 0 or X_0 > 1 or Y_0 <= 3.5");
+/// ```
+pub fn read(text: &str) -> Result<Property, VnnlibError> {
+    let end = Place { line: text.lines().count().max(1), column: 1 };
+    let (mut names, mut parts) = (BTreeSet::new(), Vec::new());
+    let mut places = Vec::new();
+    for command in text::parse(text)? {
+        let Expr::List(items) = &command.expr else {
+            return at(command.place, Problem::Command(command.head()));
+        };
+        match (items.first().map(Sexpr::head).as_deref(), items.len()) {
+            (Some("declare-const"), 3) | (Some("declare-fun"), 4) => {
+                let name = items[1].head();
+                let Some(var) = variable(&name) else { return at(items[1].place, Problem::Declaration) };
+                if items.last().map(Sexpr::head).as_deref() != Some("Real") {
+                    return at(command.place, Problem::Declaration);
+                }
+                if !names.insert(var) {
+                    return at(items[1].place, Problem::Twice(name));
+                }
+                places.push((var, items[1].place));
+            }
+            (Some("assert"), 2) => parts.push(formula(&items[1], &names)?),
+            (Some("set-logic" | "set-info" | "check-sat" | "get-model" | "exit"), _) => {}
+            _ => return at(command.place, Problem::Command(command.head())),
+        }
+    }
+    let count = |inputs: bool| names.iter().filter(|v| v.is_output() != inputs).count();
+    let (inputs, outputs) = (count(true), count(false));
+    for var in (0..inputs).map(Var::Feature).chain((0..outputs).map(Var::Output)) {
+        if !names.contains(&var) {
+            return at(end, Problem::Missing(name(var)));
+        }
+    }
+    if outputs == 0 || !parts.iter().any(|p| p.variables().iter().any(|v| v.is_output())) {
+        return at(end, Problem::NoOutputs);
+    }
+    let place = |f: usize| places.iter().find(|(v, _)| *v == Var::Feature(f)).map_or(end, |(_, p)| *p);
+    let whole = Formula::and(parts.clone());
+    let mut features = Vec::new();
+    for f in 0..inputs {
+        let domain = domain(&whole, f).map_err(|problem| VnnlibError { place: place(f), problem })?;
+        features.push(Feature { name: name(Var::Feature(f)), domain });
+    }
+    let targets = (0..outputs).map(|j| name(Var::Output(j))).collect();
+    let schema = Schema { features, task: Task::Regression { targets }, one_hot: OneHot::Full };
+    let rules: Vec<RuleText> = unsafe_sets(parts)
+        .into_iter()
+        .enumerate()
+        .map(|(k, set)| RuleText { name: format!("property {}", k + 1), text: print::formula(&set.negated(), &schema) })
+        .collect();
+    match compile(&rules, &schema) {
+        Ok(spec) => Ok(Property { schema, rules, spec }),
+        Err(errors) => at(end, Problem::Rule(errors.iter().map(|e| e.kind.to_string()).collect::<Vec<_>>().join("; "))),
+    }
+}
+
+/// One set for each part of the only disjunction that mentions outputs; else the whole.
+fn unsafe_sets(parts: Vec<Formula>) -> Vec<Formula> {
+    let outputs = |f: &Formula| f.variables().iter().any(|v| v.is_output());
+    let several = |f: &Formula| matches!(f, Formula::Or(any) if any.len() <= MOST_RULES) && outputs(f);
+    let flat: Vec<Formula> = parts.into_iter().flat_map(|p| if let Formula::And(all) = p { all } else { vec![p] }).collect();
+    let found: Vec<usize> = (0..flat.len()).filter(|k| several(&flat[*k])).collect();
+    let [k] = found.as_slice() else { return vec![Formula::and(flat)] };
+    let Formula::Or(any) = flat[*k].clone() else { return vec![Formula::and(flat)] };
+    let rest: Vec<Formula> = flat.iter().enumerate().filter(|(i, _)| i != k).map(|(_, f)| f.clone()).collect();
+    let sets = any.into_iter().map(|part| Formula::and(rest.iter().cloned().chain([part])));
+    // Every part must say something about outputs to be a rule; otherwise they stay together.
+    let sets: Vec<Formula> = sets.collect();
+    if sets.iter().all(outputs) { sets } else { vec![Formula::and(flat)] }
+}
+
+fn name(var: Var) -> String {
+    match var {
+        Var::Output(j) => format!("Y_{j}"),
+        Var::Feature(f) | Var::Level(f, _) => format!("X_{f}"),
+    }
+}
+
+fn variable(name: &str) -> Option<Var> {
+    let (kind, index) = name.split_once('_')?;
+    let index: usize = index.parse().ok().filter(|i: &usize| i.to_string() == index && *i < 1 << 20)?;
+    match kind {
+        "X" => Some(Var::Feature(index)),
+        "Y" => Some(Var::Output(index)),
+        _ => None,
+    }
+}
+
+fn formula(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Formula, VnnlibError> {
+    let Expr::List(items) = &s.expr else {
+        return match s.head().as_str() {
+            "true" => Ok(Formula::True),
+            "false" => Ok(Formula::False),
+            other => at(s.place, Problem::Operator(other.into(), "and, or, not, =>, <=, <, >=, >, =")),
+        };
+    };
+    let operator = items.first().map(Sexpr::head).unwrap_or_default();
+    let operands = &items[1.min(items.len())..];
+    let formulas = || operands.iter().map(|o| formula(o, names)).collect::<Result<Vec<_>, _>>();
+    match (operator.as_str(), operands.len()) {
+        ("and", _) => Ok(Formula::and(formulas()?)),
+        ("or", _) => Ok(Formula::or(formulas()?)),
+        ("not", 1) => Ok(formula(&operands[0], names)?.negated()),
+        ("=>", 2) => {
+            let [a, b] = [formula(&operands[0], names)?, formula(&operands[1], names)?];
+            Ok(Formula::or([a.negated(), b]))
+        }
+        ("<=" | "<" | ">=" | ">" | "=", 2..) => {
+            let sides = operands.iter().map(|o| linear(o, names)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Formula::and(sides.windows(2).map(|pair| compare(&operator, &pair[0], &pair[1]))))
+        }
+        ("not", _) => at(s.place, Problem::Operands(operator, "one operand")),
+        ("=>" | "<=" | "<" | ">=" | ">" | "=", _) => at(s.place, Problem::Operands(operator, "two operands")),
+        _ => at(s.place, Problem::Operator(operator, "and, or, not, =>, <=, <, >=, >, =")),
+    }
+}
+
+fn compare(operator: &str, a: &Linear, b: &Linear) -> Formula {
+    let least = |from: &Linear, less: &Linear, strict: bool| {
+        let mut linear = from.clone();
+        linear.add_scaled(&-Rational::ONE, less);
+        if linear.is_constant() {
+            let holds = if strict { linear.constant > Rational::ZERO } else { linear.constant >= Rational::ZERO };
+            return if holds { Formula::True } else { Formula::False };
+        }
+        Formula::Atom(Atom { linear, strict })
+    };
+    match operator {
+        "<=" => least(b, a, false),
+        "<" => least(b, a, true),
+        ">=" => least(a, b, false),
+        ">" => least(a, b, true),
+        _ => Formula::and([least(a, b, false), least(b, a, false)]),
+    }
+}
+
+fn linear(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Linear, VnnlibError> {
+    let Expr::List(items) = &s.expr else {
+        let word = s.head();
+        if let Some(var) = variable(&word) {
+            return if names.contains(&var) { Ok(Linear::var(var)) } else { at(s.place, Problem::Unknown(word)) };
+        }
+        return match number(&word) {
+            Some(value) => Ok(Linear::constant(value)),
+            None if word.starts_with(|c: char| c.is_alphabetic()) => at(s.place, Problem::Unknown(word)),
+            None => at(s.place, Problem::Number(word)),
+        };
+    };
+    let operator = items.first().map(Sexpr::head).unwrap_or_default();
+    let terms = items[1.min(items.len())..].iter().map(|o| linear(o, names)).collect::<Result<Vec<_>, _>>()?;
+    let (Some(first), rest) = (terms.first(), terms.get(1..).unwrap_or_default()) else {
+        return at(s.place, Problem::Operands(operator, "an operand"));
+    };
+    let mut sum = first.clone();
+    match operator.as_str() {
+        "+" => rest.iter().for_each(|t| sum.add_scaled(&Rational::ONE, t)),
+        "-" if rest.is_empty() => sum = sum.scaled(&-Rational::ONE),
+        "-" => rest.iter().for_each(|t| sum.add_scaled(&-Rational::ONE, t)),
+        "*" => {
+            for t in rest {
+                sum = match (sum.is_constant(), t.is_constant()) {
+                    (_, true) => sum.scaled(&t.constant),
+                    (true, _) => t.scaled(&sum.constant),
+                    _ => return at(s.place, Problem::NotLinear('*')),
+                };
+            }
+        }
+        "/" => {
+            for t in rest {
+                if !t.is_constant() {
+                    return at(s.place, Problem::NotLinear('/'));
+                }
+                if t.constant.is_zero() {
+                    return at(s.place, Problem::ByZero);
+                }
+                sum = sum.scaled(&(Rational::ONE / &t.constant));
+            }
+        }
+        _ => return at(s.place, Problem::Operator(operator, "+, -, *, /")),
+    }
+    Ok(sum)
+}
+
+fn number(word: &str) -> Option<Rational> {
+    let (sign, digits) = match word.strip_prefix('-') {
+        Some(rest) => (-Rational::ONE, rest),
+        None => (Rational::ONE, word.strip_prefix('+').unwrap_or(word)),
+    };
+    // `5.` and `.5` are written now and then.
+    let digits = if digits.starts_with('.') { format!("0{digits}") } else { digits.to_string() };
+    let digits = digits.strip_suffix('.').unwrap_or(&digits).replace(".e", "e").replace(".E", "E");
+    match lex(&digits).ok()?.as_slice() {
+        [token, _] => match &token.kind {
+            TokenKind::Number(value) => Some(sign * value),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The float32 values around what a formula leaves of an input.
+fn domain(whole: &Formula, f: usize) -> Result<Domain, Problem> {
+    let x = || name(Var::Feature(f));
+    let (lo, hi) = hull(whole, f).ok_or_else(|| Problem::Empty(x()))?;
+    let lo = lo.ok_or_else(|| Problem::Unbounded(x(), "lower", ">="))?;
+    let hi = hi.ok_or_else(|| Problem::Unbounded(x(), "upper", "<="))?;
+    if lo > hi {
+        return Err(Problem::Empty(x()));
+    }
+    let exact = |v: f32| Rational::try_from(v).ok();
+    let near = |r: &Rational| Some(r.to_f64().value() as f32).filter(|v| v.is_finite()).ok_or_else(|| Problem::Range(x()));
+    let (mut a, mut b) = (near(&lo)?, near(&hi)?);
+    while exact(a).is_some_and(|v| v > lo) {
+        a = a.next_down();
+    }
+    while exact(b).is_some_and(|v| v < hi) {
+        b = b.next_up();
+    }
+    // Zero has one sign here: equal properties give equal schemas.
+    if a.is_finite() && b.is_finite() { Ok(Domain::Real { lo: a + 0.0, hi: b + 0.0 }) } else { Err(Problem::Range(x())) }
+}
+
+type Ends = (Option<Rational>, Option<Rational>);
+
+/// The smallest interval that holds an input wherever the formula is true; `None` if it never is.
+fn hull(formula: &Formula, f: usize) -> Option<Ends> {
+    match formula {
+        Formula::False => None,
+        Formula::And(parts) => {
+            let mut ends: Ends = (None, None);
+            for part in parts {
+                let (lo, hi) = hull(part, f)?;
+                ends.0 = if ends.0.is_none() || lo > ends.0 { lo.or(ends.0) } else { ends.0 };
+                ends.1 = match (ends.1, hi) {
+                    (Some(a), Some(b)) => Some(a.min(b)),
+                    (a, b) => a.or(b),
+                };
+            }
+            Some(ends)
+        }
+        Formula::Or(parts) => {
+            let mut all = parts.iter().filter_map(|p| hull(p, f));
+            let first = all.next()?;
+            Some(all.fold(first, |(lo, hi), (a, b)| (lo.zip(a).map(|(x, y)| x.min(y)), hi.zip(b).map(|(x, y)| x.max(y)))))
+        }
+        Formula::Atom(atom) => {
+            let mut terms = atom.linear.terms.iter();
+            match (terms.next(), terms.next()) {
+                (Some((Var::Feature(g), c)), None) if *g == f => {
+                    let end = Some(-&atom.linear.constant / c);
+                    Some(if *c > Rational::ZERO { (end, None) } else { (None, end) })
+                }
+                _ => Some((None, None)),
+            }
+        }
+        Formula::True | Formula::Threshold(_) => Some((None, None)),
+    }
+}

@@ -1,0 +1,130 @@
+//! Rules enter; a VNN-LIB 1.0 property leaves whose unsafe set is reached exactly where some rule is broken.
+//!
+//! The columns of the network are `X_i`, its outputs `Y_j`. A category is a disjunction over its levels, a whole number one over its
+//! values if they are few; else it is written as a real number, which asks for more than the rules do, and a comment says so.
+
+use std::ops::ControlFlow;
+
+use dashu::integer::IBig;
+use deepsade_spec::cells::cells;
+use deepsade_spec::{Atom, Domain, NormalSpec, OneHot, Rational, Var, print};
+use thiserror::Error;
+
+/// Cells that are written down.
+const MOST_CELLS: usize = 20_000;
+/// Values of a whole number that are listed.
+const MOST_VALUES: i32 = 32;
+
+/// Why rules can't be written so.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum WriteError {
+    /// Nothing to say.
+    #[error("there is no rule to write")]
+    NoRules,
+    /// Too long.
+    #[error("the rules can be broken in more than {MOST_CELLS} ways, too many to list; write fewer or simpler rules")]
+    TooManyCells,
+}
+
+/// The property's text.
+pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
+    if spec.rules.is_empty() {
+        return Err(WriteError::NoRules);
+    }
+    let columns = spec.schema.columns();
+    let mut out = String::from("; sat: an input breaks a rule; unsat: every rule holds\n");
+    for rule in &spec.rules {
+        let shown = |text: &str| text.replace(['\n', '\r'], " ");
+        out += &format!("; rule {}: {}\n", shown(&rule.name), shown(&rule.text));
+    }
+    for (k, column) in columns.iter().enumerate() {
+        out += &format!("(declare-const X_{k} Real) ; {}\n", column.name.replace(['\n', '\r'], " "));
+    }
+    for j in 0..spec.schema.task.outputs() {
+        out += &format!("(declare-const Y_{j} Real) ; {}\n", spec.schema.task.output_name(j).replace(['\n', '\r'], " "));
+    }
+    let dropped = usize::from(spec.schema.one_hot == OneHot::DropFirst);
+    let first = |f: usize| columns.partition_point(|c| c.feature < f);
+    for (f, feature) in spec.schema.features.iter().enumerate() {
+        let x = first(f);
+        let range =
+            |lo: Rational, hi: Rational| format!("(assert (>= X_{x} {}))\n(assert (<= X_{x} {}))\n", term(&lo), term(&hi));
+        match &feature.domain {
+            Domain::Real { lo, hi } => out += &range(exact(*lo), exact(*hi)),
+            Domain::Integer { lo, hi } => {
+                out += &range(Rational::from(*lo), Rational::from(*hi));
+                if hi - lo < MOST_VALUES {
+                    let values = (*lo..=*hi).map(|v| format!("(= X_{x} {})", term(&Rational::from(v))));
+                    out += &disjunction(&values.collect::<Vec<_>>());
+                } else {
+                    out += &format!("; X_{x} is a whole number, which is not said here: sat may be about other inputs\n");
+                }
+            }
+            Domain::Category { levels } => {
+                let width = levels.len() - dropped;
+                (0..width).for_each(|i| out += &format!("(assert (>= X_{0} 0))\n(assert (<= X_{0} 1))\n", x + i));
+                let level = |l: usize| {
+                    let columns = (0..width).map(|i| format!("(= X_{} {})", x + i, u8::from(i + dropped == l)));
+                    format!("(and {})", columns.collect::<Vec<_>>().join(" "))
+                };
+                if width > 0 {
+                    out += &disjunction(&(0..levels.len()).map(level).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+    let column = |var: Var, c: &Rational, terms: &mut Vec<(String, Rational)>, constant: &mut Rational| match var {
+        Var::Output(j) => terms.push((format!("Y_{j}"), c.clone())),
+        Var::Feature(f) => terms.push((format!("X_{}", first(f)), c.clone())),
+        Var::Level(f, l) if l >= dropped => terms.push((format!("X_{}", first(f) + l - dropped), c.clone())),
+        Var::Level(f, _) => {
+            *constant += c;
+            let others = columns.iter().enumerate().filter(|(_, o)| o.feature == f);
+            terms.extend(others.map(|(k, _)| (format!("X_{k}"), -c)));
+        }
+    };
+    let atom = |atom: &Atom| {
+        let mut terms = Vec::new();
+        let mut constant = atom.linear.constant.clone();
+        atom.linear.terms.iter().for_each(|(var, c)| column(*var, c, &mut terms, &mut constant));
+        // Whole coefficients: decimals can't say a third.
+        let mut denominator = IBig::ONE;
+        for c in terms.iter().map(|t| &t.1).chain([&constant]) {
+            denominator *= (c * Rational::from(denominator.clone())).denominator();
+        }
+        let factor = Rational::from(denominator);
+        let products = terms.iter().map(|(name, c)| match c * &factor {
+            one if one.is_one() => name.clone(),
+            c => format!("(* {} {name})", term(&c)),
+        });
+        let products: Vec<String> = products.collect();
+        let sum = if products.len() == 1 { products[0].clone() } else { format!("(+ {})", products.join(" ")) };
+        format!("({} {sum} {})", if atom.strict { ">" } else { ">=" }, term(&(-constant * factor)))
+    };
+    let mut sets = Vec::new();
+    for rule in &spec.rules {
+        let all = cells(&rule.claim.negated(), &mut |atoms| {
+            sets.push(format!("(and {})", atoms.iter().map(atom).collect::<Vec<_>>().join(" ")));
+            if sets.len() > MOST_CELLS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if all.is_break() {
+            return Err(WriteError::TooManyCells);
+        }
+    }
+    Ok(out + &disjunction(&sets))
+}
+
+fn disjunction(parts: &[String]) -> String {
+    format!("(assert (or\n  {}))\n", parts.join("\n  "))
+}
+
+fn exact(x: f32) -> Rational {
+    Rational::try_from(x).unwrap_or_default()
+}
+
+/// A number as SMT-LIB writes it: the sign is an operator.
+fn term(r: &Rational) -> String {
+    let shown = print::number(&if *r < Rational::ZERO { -r } else { r.clone() });
+    let shown = shown.split_once('/').map_or(shown.clone(), |(n, d)| format!("(/ {n} {d})"));
+    if *r < Rational::ZERO { format!("(- {shown})") } else { shown }
+}

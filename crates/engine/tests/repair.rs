@@ -1,0 +1,127 @@
+//! Adversity against brute force, and repairs: rules hold afterwards, the trunk is as it was, and what can't be done is said.
+
+use std::time::Duration;
+
+use deepsade_check::{Verdict, check};
+use deepsade_engine::adversity::{Near, adversity};
+use deepsade_engine::judge::Judge;
+use deepsade_engine::repair::{RepairError, repair};
+use deepsade_engine::verify::{Outcome, Settings, texts, verify};
+use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn spec(texts: &[&str]) -> NormalSpec {
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    let schema = Schema {
+        features: vec![
+            feature("x", Domain::Real { lo: -2.0, hi: 2.0 }),
+            feature("n", Domain::Integer { lo: 0, hi: 10 }),
+            feature("k", Domain::Category { levels: ["p", "q"].map(String::from).to_vec() }),
+        ],
+        task: Task::Binary { target: "t".into(), classes: vec!["no".into(), "yes".into()] },
+        one_hot: OneHot::Full,
+    };
+    let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
+    compile(&rules, &schema).unwrap()
+}
+
+fn network(seed: u64, widths: &[usize]) -> Network {
+    let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+    let mut nodes = Vec::new();
+    for (k, pair) in widths.windows(2).enumerate() {
+        let mut numbers = |n: usize| (0..n).map(|_| rng.random::<f32>() * 2.0 - 1.0).collect::<Vec<f32>>();
+        let w = Matrix { rows: pair[1], cols: pair[0], data: numbers(pair[0] * pair[1]) };
+        nodes.push(Node { op: Op::Dense { w, b: numbers(pair[1]) }, from: vec![nodes.len()] });
+        if k + 2 < widths.len() {
+            nodes.push(Node { op: Op::Act(Activation::Relu), from: vec![nodes.len()] });
+        }
+    }
+    Network { inputs: widths[0], nodes }
+}
+
+#[test]
+fn adversity_agrees_with_dense_grids_around_every_row() {
+    let spec = spec(&["x > 0.5 and k == 'p' => t == 'no'"]);
+    let judge = Judge::new(&spec);
+    let (mut safe, mut broken) = (0, 0);
+    for seed in 0..10 {
+        let network = network(seed, &[4, 6, 5, 2]);
+        let rng = &mut ChaCha8Rng::seed_from_u64(50 + seed);
+        let rows: Vec<Vec<f32>> = (0..30)
+            .map(|_| {
+                let p = f32::from(u8::from(rng.random::<bool>()));
+                vec![rng.random::<f32>() * 4.0 - 2.0, (rng.random::<f32>() * 10.0).round(), p, 1.0 - p]
+            })
+            .collect();
+        let x = Matrix { rows: rows.len(), cols: 4, data: rows.concat() };
+        let settings = Settings { timeout: Some(Duration::from_secs(30)), ..Settings::default() };
+        let found = adversity(&spec, &network, &x, 0.1, &settings, &|_| {}, &|| false).unwrap();
+        for (row, near) in rows.iter().zip(&found) {
+            // x within 0.4, n within 1, the level as it is.
+            let (lo, hi) = ((row[0] - 0.4).max(-2.0), (row[0] + 0.4).min(2.0));
+            let grid = (0..=400).flat_map(|i| (-1..=1).map(move |d| (lo + (hi - lo) * i as f32 / 400.0, d as f32)));
+            let any = grid.filter(|(_, d)| (0.0..=10.0).contains(&(row[1] + d))).any(|(v, d)| {
+                let point = vec![v, row[1] + d, row[2], row[3]];
+                let y = network.forward(&Matrix { rows: 1, cols: 4, data: point.clone() });
+                judge.breaks(0, &point, &y.data)
+            });
+            match near {
+                Near::Broken(example) => {
+                    assert!(judge.breaks(0, &example.x, &example.y));
+                    assert!((example.x[0] - row[0]).abs() <= 0.4001 && (example.x[1] - row[1]).abs() <= 1.0);
+                    assert_eq!(example.x[2..], row[2..]);
+                    broken += 1;
+                }
+                Near::Safe => {
+                    assert!(!any, "seed {seed}, row {row:?}");
+                    safe += 1;
+                }
+                Near::Undecided(why) => panic!("{why}"),
+            }
+        }
+    }
+    assert!(safe > 20 && broken > 10, "{safe} {broken}");
+}
+
+#[test]
+fn a_repaired_network_is_certified_and_its_trunk_is_untouched() {
+    let spec = spec(&["x > 0.5 and k == 'p' => t == 'no'", "k == 'q' and n > 8 => t == 'yes'"]);
+    let mut repaired = 0;
+    for seed in 0..5 {
+        let network = network(seed, &[4, 8, 6, 2]);
+        let settings = Settings { timeout: Some(Duration::from_secs(20)), ..Settings::default() };
+        let (outcome, _) = verify(&spec, &network, &settings, &|| false).unwrap();
+        assert!(matches!(outcome, Outcome::Refuted(_)), "seed {seed}: a random network breaks the rules");
+        let found = repair(&spec, &network, None).unwrap();
+        // What the file says, not what we hold in memory.
+        let text = found.proof.certificate.to_json();
+        assert!(matches!(check(&found.model, &texts(&spec), &text), Verdict::Accepted(_)));
+        let file = Model::from_own_bytes(&found.model).unwrap().network;
+        for k in 0..network.nodes.len() - 1 {
+            let bits = |node: &Node| match &node.op {
+                Op::Dense { w, b } => w.data.iter().chain(b).map(|v| v.to_bits()).collect::<Vec<u32>>(),
+                _ => vec![],
+            };
+            assert_eq!(bits(&file.nodes[k]), bits(&network.nodes[k]), "node {k}");
+            assert_eq!(file.nodes[k].from, network.nodes[k].from);
+        }
+        assert_eq!(found.skipped, ["x", "n", "k"]);
+        repaired += 1;
+    }
+    assert_eq!(repaired, 5);
+}
+
+#[test]
+fn rules_that_no_last_layer_meets_are_a_finding() {
+    let never = spec(&["t == 'no'", "x > 0 => t == 'yes'"]);
+    assert!(matches!(repair(&never, &network(1, &[4, 8, 2]), None), Err(RepairError::Infeasible(_))));
+    let relu_at_the_end = {
+        let mut network = network(1, &[4, 8, 2]);
+        network.nodes.push(Node { op: Op::Act(Activation::Relu), from: vec![3] });
+        network
+    };
+    let spec = spec(&["x > 0.5 => t == 'no'"]);
+    assert!(matches!(repair(&spec, &relu_at_the_end, None), Err(RepairError::NoLastLayer)));
+}

@@ -1,0 +1,173 @@
+//! Verdicts on tiny networks against brute force: a proof is never broken by a grid, a broken rule is always refuted.
+
+use std::time::Duration;
+
+use deepsade_check::Arithmetic;
+use deepsade_engine::judge::Judge;
+use deepsade_engine::verify::{Outcome, Settings, Why, verify};
+use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn schema(domains: Vec<Domain>, outputs: usize, one_hot: OneHot) -> Schema {
+    let features = domains.into_iter().enumerate().map(|(k, domain)| Feature { name: format!("x{k}"), domain }).collect();
+    Schema { features, task: Task::Regression { targets: (0..outputs).map(|j| format!("y{j}")).collect() }, one_hot }
+}
+
+/// Dense layers of these widths with an activation between them.
+fn network(widths: &[usize], f: Activation, rng: &mut ChaCha8Rng) -> Network {
+    let mut nodes = Vec::new();
+    for (k, pair) in widths.windows(2).enumerate() {
+        let mut number = |n: usize| (0..n).map(|_| rng.random::<f32>() * 2.0 - 1.0).collect::<Vec<f32>>();
+        let w = Matrix { rows: pair[1], cols: pair[0], data: number(pair[0] * pair[1]) };
+        nodes.push(Node { op: Op::Dense { w, b: number(pair[1]) }, from: vec![nodes.len()] });
+        if k + 2 < widths.len() {
+            nodes.push(Node { op: Op::Act(f), from: vec![nodes.len()] });
+        }
+    }
+    Network { inputs: widths[0], nodes }
+}
+
+fn rules(texts: &[&str], schema: &Schema) -> NormalSpec {
+    let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
+    compile(&rules, schema).expect("rules compile")
+}
+
+/// Every row of a grid: n values of a real feature, all whole numbers, all levels.
+fn grid(schema: &Schema, n: usize) -> Matrix {
+    let mut rows: Vec<Vec<f32>> = vec![vec![]];
+    for feature in &schema.features {
+        let options: Vec<Vec<f32>> = match &feature.domain {
+            Domain::Real { lo, hi } => (0..=n).map(|i| vec![lo + (hi - lo) * i as f32 / n as f32]).collect(),
+            Domain::Integer { lo, hi } => (*lo..=*hi).map(|v| vec![v as f32]).collect(),
+            Domain::Category { levels } => {
+                let first = usize::from(schema.one_hot == OneHot::DropFirst);
+                let one = |l: usize| (first..levels.len()).map(|k| f32::from(u8::from(k == l))).collect();
+                (0..levels.len()).map(one).collect()
+            }
+        };
+        rows = rows.iter().flat_map(|row| options.iter().map(move |o| [row.as_slice(), o].concat())).collect();
+    }
+    Matrix { rows: rows.len(), cols: schema.columns().len(), data: rows.concat() }
+}
+
+fn settings(seconds: u64) -> Settings {
+    Settings { timeout: Some(Duration::from_secs(seconds)), ..Settings::default() }
+}
+
+/// The verdict, checked: a counter-example breaks its rule, a proof was accepted.
+fn decide(spec: &NormalSpec, network: &Network, settings: &Settings) -> Outcome {
+    let (outcome, _) = verify(spec, network, settings, &|| false).expect("the network fits");
+    if let Outcome::Refuted(example) = &outcome {
+        let x = Matrix { rows: 1, cols: example.x.len(), data: example.x.clone() };
+        assert_eq!(network.forward(&x).data, example.y);
+        assert!(Judge::new(spec).breaks(example.rule, &example.x, &example.y));
+    }
+    outcome
+}
+
+#[test]
+fn both_verdicts_agree_with_dense_grids() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(1);
+    let mut seen = [0, 0];
+    for case in 0..60 {
+        let schema = schema(
+            vec![
+                Domain::Real { lo: -1.0, hi: 1.0 },
+                Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() },
+                Domain::Integer { lo: -2, hi: 3 },
+            ],
+            2,
+            [OneHot::Full, OneHot::DropFirst][case % 2],
+        );
+        let f = [Activation::Relu, Activation::Relu, Activation::Tanh, Activation::Sigmoid][case % 4];
+        let network = network(&[schema.columns().len(), 5, 4, 2], f, rng);
+        let rows = grid(&schema, 400);
+        let y = network.forward(&rows);
+        // The largest a - b, or the largest min(a, b), which needs both multipliers; with and without a condition.
+        let score = |y: &[f32], x: &[f32]| match case % 3 {
+            0 => y[0] - y[1],
+            1 => y[0].min(y[1]),
+            _ if x[0] > 0.25 => y[0] + 0.5 * x[0],
+            _ => f32::MIN,
+        };
+        let most = (0..rows.rows).map(|r| score(y.row(r), rows.row(r))).fold(f32::MIN, f32::max);
+        let text = |c: f32| match case % 3 {
+            0 => format!("y0 - y1 < ({c:.6})"),
+            1 => format!("y0 < ({c:.6}) or y1 < ({c:.6})"),
+            _ => format!("x0 > 0.25 => y0 + x0 / 2 < ({c:.6})"),
+        };
+        let above = decide(&rules(&[&text(most + 0.02)], &schema), &network, &settings(60));
+        assert!(matches!(above, Outcome::Proved(_)), "case {case}: {} should be proved: {above:?}", text(most + 0.02));
+        let below = decide(&rules(&[&text(most - 1e-3)], &schema), &network, &settings(60));
+        let Outcome::Refuted(example) = &below else { panic!("case {case}: {} should be refuted: {below:?}", text(most - 1e-3)) };
+        assert!(example.in_every_runtime, "a violation by a thousandth is beyond rounding");
+        seen[0] += 1;
+        seen[1] += 1;
+    }
+    assert_eq!(seen, [60, 60]);
+}
+
+#[test]
+fn many_features_are_decided_by_signs_of_units() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(2);
+    let mut by_units = 0;
+    for case in 0..12 {
+        let schema = schema(vec![Domain::Integer { lo: 0, hi: 1 }; 10], 1, OneHot::Full);
+        let network = network(&[10, 8, 6, 1], Activation::Relu, rng);
+        let rows = grid(&schema, 1);
+        assert_eq!(rows.rows, 1024);
+        let most = network.forward(&rows).data.into_iter().fold(f32::MIN, f32::max);
+        let above = decide(&rules(&[&format!("y0 <= ({:.6})", most + 1e-3)], &schema), &network, &settings(60));
+        let Outcome::Proved(proof) = above else { panic!("case {case}: {above:?}") };
+        by_units += usize::from(proof.certificate.to_json().contains("\"node\":"));
+        let below = decide(&rules(&[&format!("y0 <= ({:.6})", most - 1e-3)], &schema), &network, &settings(60));
+        assert!(matches!(below, Outcome::Refuted(_)), "case {case}: {below:?}");
+    }
+    assert!(by_units > 4, "{by_units}");
+}
+
+#[test]
+fn what_rounding_decides_is_unknown_in_float32_and_proved_in_exact_numbers() {
+    // y = x * 0.1 computed in float32 may exceed the exact product by half a unit in the last place.
+    let schema = schema(vec![Domain::Real { lo: 1.0, hi: 1.0 }], 1, OneHot::Full);
+    let w = Matrix { rows: 1, cols: 1, data: vec![0.1] };
+    let network = Network { inputs: 1, nodes: vec![Node { op: Op::Dense { w, b: vec![0.0] }, from: vec![0] }] };
+    // float32's 0.1 is 0.100000001490116...
+    let spec = rules(&["y0 <= 0.1000000025"], &schema);
+    let float32 = decide(&spec, &network, &settings(10));
+    assert!(matches!(float32, Outcome::Unknown { rule: 0, why: Why::Margin }), "{float32:?}");
+    let real = Settings { arithmetic: Arithmetic::Real, ..settings(10) };
+    assert!(matches!(decide(&spec, &network, &real), Outcome::Proved(_)));
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_number_of_threads() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(3);
+    let schema = schema(vec![Domain::Real { lo: -1.0, hi: 1.0 }; 3], 1, OneHot::Full);
+    let network = network(&[3, 8, 8, 1], Activation::Relu, rng);
+    let most = network.forward(&grid(&schema, 30)).data.into_iter().fold(f32::MIN, f32::max);
+    let spec = rules(&[&format!("y0 <= ({:.6})", most + 0.1)], &schema);
+    let text = |threads| match decide(&spec, &network, &Settings { threads, ..settings(60) }) {
+        Outcome::Proved(proof) => proof.certificate.to_json(),
+        other => panic!("{other:?}"),
+    };
+    let alone = text(1);
+    assert_eq!(alone, text(3));
+    assert!(alone.contains("\"feature\":"), "the region had to be split");
+}
+
+#[test]
+fn a_stop_is_an_answer() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(4);
+    let schema = schema(vec![Domain::Real { lo: -1.0, hi: 1.0 }; 6], 1, OneHot::Full);
+    let network = network(&[6, 40, 40, 40, 1], Activation::Relu, rng);
+    let most = network.forward(&grid(&schema, 5)).data.into_iter().fold(f32::MIN, f32::max);
+    let spec = rules(&[&format!("y0 <= ({:.6})", most * 1.5)], &schema);
+    let (outcome, _) = verify(&spec, &network, &settings(60), &|| true).unwrap();
+    assert!(matches!(outcome, Outcome::Unknown { why: Why::Interrupted, .. }), "{outcome:?}");
+    let soon = Settings { timeout: Some(Duration::ZERO), ..Settings::default() };
+    let (outcome, _) = verify(&spec, &network, &soon, &|| false).unwrap();
+    assert!(matches!(outcome, Outcome::Unknown { why: Why::Timeout, .. }), "{outcome:?}");
+}

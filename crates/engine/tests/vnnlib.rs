@@ -1,0 +1,136 @@
+//! VNN-LIB properties: what they mean as rules, where bad ones go wrong, and that written rules read back as the same question.
+
+use deepsade_engine::verify::vnnlib::{Problem, WriteError, read, write};
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, Var, compile};
+
+const DECLARED: &str = "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n";
+const BOX: &str = "(assert (>= X_0 -1))(assert (<= X_0 1.0))\n(assert (>= X_1 0.1)) (assert (<= X_1 (+ 0.1 0.2)))\n";
+
+fn rules(assertions: &str) -> Vec<String> {
+    let property = read(&format!("{DECLARED}{BOX}{assertions}")).unwrap();
+    property.rules.into_iter().map(|r| r.text).collect()
+}
+
+#[test]
+fn assertions_become_the_rule_that_they_never_hold_together() {
+    // 0.1 and 0.3 are no float32 values: the exact bounds stay in the rule. -1 and 1 are decided by the domain when compiled.
+    let input = "X_0 < -1 or X_0 > 1 or X_1 < 0.1 or X_1 > 0.3";
+    assert_eq!(rules("(assert (>= Y_0 Y_1))"), [format!("{input} or Y_0 < Y_1")]);
+    assert_eq!(rules("(assert (> Y_0 Y_1))"), [format!("{input} or Y_0 <= Y_1")]);
+    assert_eq!(rules("(assert (and (<= Y_0 3) (<= Y_1 (* 2 X_0))))"), [format!("{input} or Y_0 > 3 or Y_1 > 2 * X_0")]);
+    // Parts of a disjunction are rules of their own.
+    let two = rules("(assert (or (and (<= Y_0 -2.5)) (and (>= Y_1 1e1))))");
+    assert_eq!(two, [format!("{input} or Y_0 > -2.5"), format!("{input} or Y_1 < 10")]);
+    assert_eq!(rules("(assert (not (=> (<= X_0 0) (< Y_0 (/ Y_1 4)))))").len(), 1);
+    assert_eq!(rules("(assert (< 0 Y_0 Y_1))"), [format!("{input} or Y_0 <= 0 or Y_0 >= Y_1")]);
+    let comments = read(&format!("; (assert (<= Y_9 0))\n{DECLARED}{BOX}(assert (<= Y_0 0)) ; the end")).unwrap();
+    assert_eq!(comments.spec.rules.len(), 1);
+}
+
+#[test]
+fn the_domain_is_the_hull_of_the_inputs_rounded_outward() {
+    let property = read(&format!(
+        "{DECLARED}(assert (or (and (>= X_0 0) (<= X_0 1) (= X_1 2) (<= Y_0 0)) (and (>= X_0 -3) (<= X_0 -2) (<= X_1 9) (>= X_1 0.1) (<= Y_1 0))))"
+    ))
+    .unwrap();
+    let Domain::Real { lo, hi } = property.schema.features[0].domain else { panic!("a real feature") };
+    assert_eq!((lo, hi), (-3.0, 1.0));
+    let Domain::Real { lo, hi } = property.schema.features[1].domain else { panic!("a real feature") };
+    assert!(f64::from(lo) <= 0.1 && f64::from(lo.next_up()) > 0.1, "{lo}");
+    assert_eq!((hi, property.rules.len()), (9.0, 2));
+}
+
+#[test]
+fn bad_texts_are_refused_at_their_place() {
+    let of = |text: &str| {
+        let error = read(text).unwrap_err();
+        ((error.place.line, error.place.column), error.problem)
+    };
+    assert_eq!(of("(assert\n  (<= Y_0 0)"), ((1, 1), Problem::Unclosed));
+    assert_eq!(of("(declare-const X_0 Real))"), ((1, 25), Problem::Unopened));
+    assert_eq!(of("(push 1)"), ((1, 1), Problem::Command("push".into())));
+    assert_eq!(of("(declare-const Z Real)"), ((1, 16), Problem::Declaration));
+    assert_eq!(of("(declare-const X_01 Real)"), ((1, 16), Problem::Declaration));
+    assert_eq!(of("(declare-const X_0 Int)"), ((1, 1), Problem::Declaration));
+    assert_eq!(of("(declare-const X_0 Real)\n(declare-const X_0 Real)"), ((2, 16), Problem::Twice("X_0".into())));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= Y_7 0))")), ((5, 13), Problem::Unknown("Y_7".into())));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= y 0))")), ((5, 13), Problem::Unknown("y".into())));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= Y_0 1.2.3))")), ((5, 17), Problem::Number("1.2.3".into())));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= Y_0))")), ((5, 9), Problem::Operands("<=".into(), "two operands")));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= (* Y_0 X_0) 1))")), ((5, 13), Problem::NotLinear('*')));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= (/ Y_0 0) 1))")), ((5, 13), Problem::ByZero));
+    assert!(matches!(of(&format!("{DECLARED}(assert (<= (sin Y_0) 1))")), ((5, 13), Problem::Operator(..))));
+    assert!(matches!(of(&format!("{DECLARED}(assert (xor (<= Y_0 1)))")), ((5, 9), Problem::Operator(..))));
+    assert!(matches!(of(&format!("{DECLARED}(assert (>= X_0 0))(assert (<= Y_0 1))")), ((1, 16), Problem::Unbounded(..))));
+    assert_eq!(of(&format!("{DECLARED}{BOX}(assert (>= X_0 2))(assert (<= Y_0 1))")), ((1, 16), Problem::Empty("X_0".into())));
+    assert_eq!(of(&format!("{DECLARED}{BOX}")).1, Problem::NoOutputs);
+    assert_eq!(of("(declare-const X_1 Real)(declare-const Y_0 Real)(assert (<= Y_0 0))").1, Problem::Missing("X_0".into()));
+    assert!(matches!(
+        of(&format!("{DECLARED}(assert (<= X_0 1e60))(assert (>= X_0 0))(assert (<= Y_0 0))")).1,
+        Problem::Range(_)
+    ));
+    assert_eq!(of(&"(".repeat(100_000)).1, Problem::TooDeep);
+    let message = read("(declare-const X_0 Real))").unwrap_err().to_string();
+    assert_eq!(message, "line 1, column 25: this `)` closes nothing");
+}
+
+fn spec(texts: &[&str], one_hot: OneHot) -> NormalSpec {
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    let schema = Schema {
+        features: vec![
+            feature("x", Domain::Real { lo: -0.1, hi: 2.5 }),
+            feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
+            feature("n", Domain::Integer { lo: -1, hi: 3 }),
+        ],
+        task: Task::Regression { targets: vec!["a".into(), "b".into()] },
+        one_hot,
+    };
+    let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
+    compile(&rules, &schema).unwrap()
+}
+
+#[test]
+fn written_rules_read_back_as_the_same_question() {
+    for one_hot in [OneHot::Full, OneHot::DropFirst] {
+        let spec = spec(&["k == 'p' and n >= 2 => a <= x / 3 + 1", "a < b or a > 2 * b"], one_hot);
+        let text = write(&spec).unwrap();
+        let back = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let columns = spec.schema.columns();
+        assert_eq!((back.schema.features.len(), back.schema.task.outputs()), (columns.len(), 2));
+        let dropped = usize::from(one_hot == OneHot::DropFirst);
+        // Wherever a point of the domain breaks a rule, it breaks the property, and the other way round.
+        let mut seen = [0, 0];
+        for x in [-0.1f32, 0.0, 1.0, 2.5] {
+            for level in 0..3usize {
+                for n in -1..=3i32 {
+                    for (a, b) in [(0.0f32, 0.0f32), (1.0, 2.0), (5.0, 1.0), (1.0, 1.0), (-1.0, -1.0), (1.5, 1.0)] {
+                        let exact = |v: f32| deepsade_spec::Rational::try_from(v).unwrap();
+                        let y = [a, b];
+                        let first = spec.rules.iter().any(|r| {
+                            !r.claim.at(&|var| match var {
+                                Var::Output(j) => exact(y[j]),
+                                Var::Feature(0) => exact(x),
+                                Var::Feature(_) => exact(n as f32),
+                                Var::Level(_, l) => exact(f32::from(u8::from(l == level))),
+                            })
+                        });
+                        let mut row = vec![x];
+                        row.extend((dropped..3).map(|l| f32::from(u8::from(l == level))));
+                        row.push(n as f32);
+                        let second = back.spec.rules.iter().any(|r| {
+                            !r.claim.at(&|var| match var {
+                                Var::Output(j) => exact(y[j]),
+                                Var::Feature(f) | Var::Level(f, _) => exact(row[f]),
+                            })
+                        });
+                        assert_eq!(first, second, "x {x} level {level} n {n} y {y:?}\n{text}");
+                        seen[usize::from(first)] += 1;
+                    }
+                }
+            }
+        }
+        assert!(seen[0] > 20 && seen[1] > 20, "{seen:?}");
+    }
+    let none = NormalSpec { rules: vec![], ..spec(&["a <= b"], OneHot::Full) };
+    assert_eq!(write(&none), Err(WriteError::NoRules));
+}

@@ -1,0 +1,41 @@
+//! Scores for each weight of a penalty enter, one curve a method leaves.
+
+use super::axis::{Axis, Frame, Key, legend};
+use super::scene::{Ink, Scene, Shape, Stroke};
+
+/// The scores of one method.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LambdaSeries {
+    /// What it is called.
+    pub name: String,
+    /// Lambda, mean, standard deviation (0 if not known).
+    pub points: Vec<(f64, f64, f64)>,
+}
+
+/// The loss, or what `label` says, against lambda. Lambda is drawn by powers of ten where it spans more than two of them.
+pub fn loss_against_lambda(label: &str, series: &[LambdaSeries]) -> Scene {
+    let mut scene = Scene::new(&format!("{label} against lambda"), 720.0, 440.0);
+    let lambdas = || series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
+    let smallest = lambdas().filter(|l| *l > 0.0).fold(f64::INFINITY, f64::min);
+    let log = lambdas().all(|l| l > 0.0) && lambdas().fold(0.0, f64::max) > 100.0 * smallest;
+    let x = if log { Axis::logarithmic("λ", lambdas()) } else { Axis::covering("λ", lambdas()) };
+    let y = Axis::covering(label, series.iter().flat_map(|s| s.points.iter().flat_map(|p| [p.1 - p.2, p.1 + p.2])));
+    let keys: Vec<(Key, String)> =
+        series.iter().enumerate().map(|(k, s)| (Key::Dot(Shape::nth(k), Ink::Series(k)), s.name.clone())).collect();
+    let top = 16.0 + legend(&mut scene, [104.0, 8.0], 600.0, &keys);
+    let frame = Frame { left: 104.0, top, width: 590.0, height: 372.0 - top, x, y };
+    frame.draw(&mut scene);
+    for (k, s) in series.iter().enumerate() {
+        let mut points = s.points.clone();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let ink = Ink::Series(k);
+        scene.line(points.iter().map(|p| frame.at(p.0, p.1)).collect(), Stroke { ink, width: 2.5, dashed: k % 2 == 1 });
+        for (lambda, mean, deviation) in points {
+            if deviation > 0.0 {
+                scene.line(vec![frame.at(lambda, mean - deviation), frame.at(lambda, mean + deviation)], Stroke::new(ink, 1.5));
+            }
+            scene.dot(frame.at(lambda, mean), 6.0, Shape::nth(k), ink);
+        }
+    }
+    scene
+}

@@ -1,0 +1,84 @@
+//! A folder of a training run or of an experiment enters, one HTML page that needs nothing else leaves.
+//!
+//! "Proved" stands on the page only where the checker, run on the files of the folder, says so.
+
+mod experiment;
+mod explorer;
+mod html;
+mod layers;
+mod payload;
+mod proof;
+mod run;
+mod sections;
+
+use std::path::{Path, PathBuf};
+
+use deepsade_engine::artifact::ArtifactError;
+use deepsade_engine::data::DataError;
+use thiserror::Error;
+
+pub use proof::Proof;
+pub use run::RunFolder;
+
+use crate::results::{self, ResultsError};
+
+/// Why there is no page.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// The folder holds nothing to report on.
+    #[error(
+        "{}: neither {} (a training run) nor {} (an experiment) is there; give the folder that --out named",
+        dir.display(), run::MODEL, results::FILE
+    )]
+    Nothing {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The model can't be read.
+    #[error(transparent)]
+    Model(#[from] ArtifactError),
+    /// Rows to explore can't be read.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The runs of an experiment can't be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// Rows that belong to no model.
+    #[error("--data gives rows to a model; {} is an experiment's folder, without one", dir.display())]
+    RowsWithoutModel {
+        /// The folder.
+        dir: PathBuf,
+    },
+}
+
+/// A page, and what it says about the proof.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// The page.
+    pub html: String,
+    /// What the checker said; `None` for an experiment.
+    pub proof: Option<Proof>,
+    /// The same in a line; empty for an experiment.
+    pub said: String,
+}
+
+/// Makes the page for a folder; `rows` is a data file whose rows can be explored.
+pub fn report(dir: &Path, rows: Option<&Path>) -> Result<Page, ReportError> {
+    if dir.join(run::MODEL).exists() {
+        let folder = RunFolder::read(dir, rows)?;
+        let html = run::page(&folder);
+        let said = folder.proof.in_words(folder.spec.as_ref().map_or(0, |s| s.rules.len()));
+        return Ok(Page { html, proof: Some(folder.proof), said });
+    }
+    if !dir.join(results::FILE).exists() {
+        return Err(ReportError::Nothing { dir: dir.into() });
+    }
+    if rows.is_some() {
+        return Err(ReportError::RowsWithoutModel { dir: dir.into() });
+    }
+    let html = experiment::page(dir, &results::read(&dir.join(results::FILE))?);
+    Ok(Page { html, proof: None, said: String::new() })
+}
+
+#[cfg(test)]
+mod tests;

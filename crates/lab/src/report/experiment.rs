@@ -1,0 +1,82 @@
+//! The runs of an experiment enter, a page of tables and figures leaves.
+
+use std::path::Path;
+
+use super::html::{Html, escape, number};
+use crate::figure::{Sample, compare};
+use crate::results::{Results, RunResult, mean};
+
+/// Makes the page.
+pub(crate) fn page(dir: &Path, results: &Results) -> String {
+    let mut html = Html::new();
+    if results.cut {
+        html.raw(
+            "<div class=\"badge warn\"><strong>The last line is cut off</strong>A run was being written; it is left out.</div>",
+        );
+    }
+    html.section("results", "Results");
+    html.paragraph(
+        "Mean ± standard deviation over the runs of each method. A score that a run does not have is left out of its mean.",
+    );
+    if results.runs.is_empty() {
+        html.paragraph("No run has finished yet.");
+    }
+    for use_case in results.use_cases() {
+        html.raw(&format!("<h3>{}</h3>\n", escape(if use_case.is_empty() { "(use case not named)" } else { use_case })));
+        table(&mut html, results, use_case);
+        for name in results.metrics(use_case) {
+            let samples: Vec<Sample> = results
+                .methods(use_case)
+                .into_iter()
+                .map(|method| Sample {
+                    name: method.into(),
+                    values: results.of(use_case, method).into_iter().filter_map(|r| r.metric(name)).collect(),
+                })
+                .filter(|s| !s.values.is_empty())
+                .collect();
+            if main_score(name) && !samples.is_empty() {
+                html.figure(&compare(name, &samples), &format!("{name} on {use_case}: every dot is a run, the bar is the mean."));
+            }
+        }
+    }
+    let name = super::run::title(dir);
+    let kind = format!("Experiment, {} finished runs", results.runs.len());
+    html.finish(&name, &kind, "")
+}
+
+/// Scores worth a picture: the task's own, on rows whose label obeys the rules.
+fn main_score(name: &str) -> bool {
+    ["mse", "accuracy", "coherent", "constraint_accuracy", "adi"].contains(&name.to_lowercase().as_str())
+}
+
+fn table(html: &mut Html, results: &Results, use_case: &str) {
+    let metrics = results.metrics(use_case);
+    let mut head = vec!["method", "runs"];
+    head.extend(&metrics);
+    head.extend(["seconds", "certified"]);
+    let shown = |values: Vec<f64>| match mean(&values) {
+        Some(m) if m.n > 1 => {
+            let mean = number(m.mean);
+            // As many decimals as the mean has.
+            let digits = mean.split_once('.').filter(|_| !mean.contains('e')).map_or(0, |(_, d)| d.len());
+            format!("{mean} ± {:.digits$}", m.deviation)
+        }
+        Some(m) => number(m.mean),
+        None => "–".into(),
+    };
+    let row = |method: &str| {
+        let runs: Vec<&RunResult> = results.of(use_case, method);
+        let mut row = vec![method.to_string(), runs.len().to_string()];
+        row.extend(metrics.iter().map(|name| shown(runs.iter().filter_map(|r| r.metric(name)).collect())));
+        row.push(shown(runs.iter().filter_map(|r| r.seconds).collect()));
+        let known: Vec<bool> = runs.iter().filter_map(|r| r.certified).collect();
+        row.push(if known.is_empty() {
+            "–".into()
+        } else {
+            format!("{} of {}", known.iter().filter(|c| **c).count(), known.len())
+        });
+        row
+    };
+    let rows: Vec<Vec<String>> = results.methods(use_case).into_iter().map(row).collect();
+    html.table(&head, &rows);
+}

@@ -1,0 +1,119 @@
+//! The files of a run enter, what may be said about their proof leaves.
+
+use std::path::Path;
+
+use deepsade_check::{Accepted, Arithmetic, Verdict};
+use deepsade_engine::recheck;
+use deepsade_spec::sets::Place;
+
+use super::html::{escape, marked, number};
+
+/// What is known about the proof of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Proof {
+    /// The checker accepted the certificate, just now, from the files.
+    Proved(Box<Accepted>),
+    /// The checker rejected it.
+    Rejected {
+        /// Where.
+        step: String,
+        /// Why.
+        reason: String,
+    },
+    /// There is no certificate.
+    None,
+    /// The files can't be checked.
+    Unchecked(String),
+}
+
+impl Proof {
+    /// Runs the checker on the files of a folder.
+    pub(crate) fn of(dir: &Path) -> Self {
+        let [model, rules, certificate] = ["model.onnx", "rules.toml", "certificate.json"].map(|name| dir.join(name));
+        if !certificate.exists() {
+            return Proof::None;
+        }
+        match recheck::files(&model, &rules, &certificate) {
+            Ok(Verdict::Accepted(accepted)) => Proof::Proved(Box::new(accepted)),
+            Ok(Verdict::Rejected { step, reason }) => Proof::Rejected { step, reason },
+            Err(error) => Proof::Unchecked(error.to_string()),
+        }
+    }
+
+    /// What was proved, if it was.
+    pub fn accepted(&self) -> Option<&Accepted> {
+        if let Proof::Proved(accepted) = self { Some(accepted) } else { None }
+    }
+
+    /// Whether the rules are proved in float32 for what `deepsade predict` answers.
+    pub fn proved(&self) -> bool {
+        self.accepted().is_some_and(|a| a.arithmetic() == Arithmetic::Float32)
+    }
+
+    /// In a line.
+    pub fn in_words(&self, rules: usize) -> String {
+        match self {
+            Proof::Proved(a) if a.decoded() == Some(Place::Library) => {
+                let holds = rules_hold(a.rules().len());
+                format!("Proved as decoded by this program, not for the graph alone: {holds} for every input of the domain")
+            }
+            Proof::Proved(a) if self.proved() => {
+                let how = if a.decoded().is_some() {
+                    "the graph chooses among outputs that obey them"
+                } else {
+                    "in float32 as deployed"
+                };
+                format!("Proved: {} for every input of the domain, {how}", rules_hold(a.rules().len()))
+            }
+            Proof::Proved(a) => {
+                format!("Proved for exact real arithmetic only, not for float32: {}", rules_hold(a.rules().len()))
+            }
+            Proof::Rejected { .. } => "Not proved: the checker rejects the certificate".into(),
+            Proof::None if rules == 0 => "No rules, nothing to prove".into(),
+            Proof::None => "Not proved: there is no certificate".into(),
+            Proof::Unchecked(_) => "Not proved: the files can't be checked".into(),
+        }
+    }
+
+    /// As a box on top of the page.
+    /// `in_library` says that the program, not the graph, chooses among outputs that obey the rules.
+    pub(crate) fn badge(&self, rules: usize, in_library: bool) -> String {
+        let (class, detail) = match self {
+            Proof::Proved(a) if a.decoded() == Some(Place::Library) => {
+                ("warn", format!("{CHECKED} The answer of `deepsade predict` obeys the rules; other runtimes give plain scores."))
+            }
+            Proof::Proved(_) if self.proved() => ("good", CHECKED.to_string()),
+            Proof::Proved(_) => ("warn", "Rounding in float32 may break a rule by a little.".into()),
+            Proof::Rejected { step, reason } => ("bad", format!("At {step}: {reason}. The rules may still hold; nobody knows.")),
+            Proof::None if rules == 0 => ("warn", String::new()),
+            Proof::None if in_library => ("warn", IN_LIBRARY.into()),
+            Proof::None => ("warn", "The rules were not enforced in training: predictions may break them.".into()),
+            Proof::Unchecked(why) => ("bad", why.clone()),
+        };
+        format!(
+            "<div class=\"badge {class}\" id=\"proof\"><strong>{}</strong>{}</div>\n",
+            escape(&self.in_words(rules)),
+            if class == "bad" { escape(&detail) } else { marked(&detail) }
+        )
+    }
+
+    /// Rows of the table of proved rules: name, regions, cells and margin; of what is chosen from, the cases.
+    pub(crate) fn rows(&self) -> Vec<Vec<String>> {
+        let rules = self.accepted().map(Accepted::rules).unwrap_or_default();
+        if self.accepted().is_some_and(|a| a.decoded().is_some()) {
+            return rules.iter().map(|r| vec![r.name.clone(), r.cells.to_string()]).collect();
+        }
+        let margin = |m: f64| if m.is_finite() { number(m) } else { "–".into() };
+        rules.iter().map(|r| vec![r.name.clone(), r.regions.to_string(), r.cells.to_string(), margin(r.margin)]).collect()
+    }
+}
+
+const CHECKED: &str = "The exact checker accepted the certificate when this page was made, from the files in the folder. \
+                       `deepsade check` repeats it.";
+
+const IN_LIBRARY: &str = "The rules are enforced by `deepsade predict` and the library, which move outputs to the nearest that obey \
+                          them and check each; other runtimes give plain outputs, and there is no certificate.";
+
+fn rules_hold(n: usize) -> String {
+    if n == 1 { "1 rule holds".into() } else { format!("{n} rules hold") }
+}

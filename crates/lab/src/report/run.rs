@@ -1,0 +1,177 @@
+//! The folder of a training run enters, its page leaves.
+
+use std::path::Path;
+
+use deepsade_check::sha256_hex;
+use deepsade_engine::artifact::{ArtifactError, RULES_KEY, read_model};
+use deepsade_engine::data::{ReadOptions, encode_inputs, read_table};
+use deepsade_engine::predict;
+use deepsade_engine::train::EpochRecord;
+use deepsade_net::{Matrix, Model, Op};
+use deepsade_spec::{NormalSpec, RuleText, Schema, compile};
+use serde_json::Value;
+
+use super::html::Html;
+use super::proof::Proof;
+use super::{ReportError, explorer, payload, sections};
+use crate::figure::{Epoch, Panel, latent_space, training_curves};
+use crate::tsne::{Settings, tsne};
+
+pub(crate) const MODEL: &str = "model.onnx";
+const LOG: &str = "run.jsonl";
+const SUMMARY: &str = "summary.json";
+/// Rows of the data that the explorer offers.
+const EXAMPLES: usize = 50;
+/// Rows of the data that the picture of the latent space shows.
+const LATENT_ROWS: usize = 400;
+
+/// Everything a run left.
+#[derive(Debug, Clone)]
+pub struct RunFolder {
+    /// The folder's name.
+    pub name: String,
+    /// The model.
+    pub model: Model,
+    /// SHA-256 of its file.
+    pub sha256: String,
+    /// Its domain and task.
+    pub schema: Schema,
+    /// Its rules; `None` if the model carries none that can be read.
+    pub spec: Option<NormalSpec>,
+    /// What the checker says.
+    pub proof: Proof,
+    /// The epochs that the log has.
+    pub epochs: Vec<EpochRecord>,
+    /// What training said at its end.
+    pub summary: Option<Value>,
+    /// Rows to explore.
+    pub examples: Vec<Vec<Value>>,
+    /// Encoded rows for the picture of the latent space.
+    pub rows: Option<Matrix>,
+}
+
+impl RunFolder {
+    /// Reads a folder, runs the checker on its files, and reads rows to explore if a data file is given.
+    pub fn read(dir: &Path, rows: Option<&Path>) -> Result<Self, ReportError> {
+        let path = dir.join(MODEL);
+        let (model, schema) = read_model(&path)?;
+        let bytes = std::fs::read(&path).map_err(|source| ArtifactError::Unreadable { path, source })?;
+        let proof = Proof::of(dir);
+        // What was proved is what the page shows; else what the model says it was trained for.
+        let spec = proof.accepted().map(|a| a.spec().clone()).or_else(|| carried_rules(&model, &schema));
+        // A log or a summary that can't be read is one that is not there: the page says so.
+        let log = std::fs::read_to_string(dir.join(LOG)).unwrap_or_default();
+        let epochs = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let summary = std::fs::read_to_string(dir.join(SUMMARY)).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let mut folder = Self {
+            name: title(dir),
+            model,
+            sha256: sha256_hex(&bytes),
+            schema,
+            spec,
+            proof,
+            epochs,
+            summary,
+            examples: Vec::new(),
+            rows: None,
+        };
+        if let Some(rows) = rows {
+            let table = read_table(rows, &ReadOptions::for_schema(&folder.schema), &mut |_| {})?;
+            let x = encode_inputs(&table, &folder.schema)?.x;
+            folder.examples = payload::examples(&table, &folder.schema, EXAMPLES);
+            folder.rows = Some(sample(&x, LATENT_ROWS));
+        }
+        Ok(folder)
+    }
+}
+
+/// The last two parts of a folder's path: what `--out` names is often just "model" or "run".
+pub(crate) fn title(dir: &Path) -> String {
+    let whole = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.into());
+    let parts: Vec<String> = whole.iter().skip(1).map(|part| part.to_string_lossy().into_owned()).collect();
+    parts[parts.len().saturating_sub(2)..].join("/")
+}
+
+fn carried_rules(model: &Model, schema: &Schema) -> Option<NormalSpec> {
+    let entries: Vec<Value> = serde_json::from_str(model.metadata.get(RULES_KEY)?).ok()?;
+    let text = |v: &Value| Some(RuleText { name: v["name"].as_str()?.into(), text: v["text"].as_str()?.into() });
+    compile(&entries.iter().map(text).collect::<Option<Vec<_>>>()?, schema).ok()
+}
+
+/// Complete rows, evenly spaced.
+fn sample(x: &Matrix, most: usize) -> Matrix {
+    let whole: Vec<usize> = (0..x.rows).filter(|r| x.row(*r).iter().all(|v| v.is_finite())).collect();
+    let every = whole.len().div_ceil(most).max(1);
+    let chosen: Vec<usize> = whole.into_iter().step_by(every).collect();
+    Matrix { rows: chosen.len(), cols: x.cols, data: chosen.iter().flat_map(|r| x.row(*r).iter().copied()).collect() }
+}
+
+/// Makes the page.
+pub(crate) fn page(run: &RunFolder) -> String {
+    let mut html = Html::new();
+    let spec = run.spec.as_ref();
+    sections::rules(&mut html, spec, &run.proof);
+    let payload = payload::payload(&run.model, &run.schema, spec, &run.examples);
+    explorer::explorer(&mut html, &payload);
+    sections::scores(&mut html, run.summary.as_ref());
+    curves(&mut html, run);
+    sections::network(&mut html, &run.model, &run.schema);
+    latent(&mut html, run);
+    sections::proof(&mut html, &run.proof, &run.sha256);
+    sections::domain(&mut html, &run.schema);
+    let task = &run.schema.task;
+    let kind = format!("Training run: {}, {} features, {} outputs", task.kind(), run.schema.features.len(), task.outputs());
+    html.finish(&run.name, &kind, &run.proof.badge(spec.map_or(0, |s| s.rules.len()), payload["decode"] == "library"))
+}
+
+fn curves(html: &mut Html, run: &RunFolder) {
+    html.section("training", "Training");
+    if run.epochs.is_empty() {
+        html.paragraph("The folder has no run.jsonl with the losses of the epochs.");
+        return;
+    }
+    let epoch = |r: &EpochRecord| Epoch {
+        epoch: r.epoch,
+        train: r.train_loss,
+        validation: r.validation_loss,
+        margin: r.margin,
+        moved: r.moved,
+    };
+    let epochs: Vec<Epoch> = run.epochs.iter().map(epoch).collect();
+    let best = run.epochs.iter().rev().find(|r| r.best).map(|r| r.epoch);
+    let mut caption = "Loss after each epoch".to_string();
+    if epochs.iter().any(|e| e.margin.is_some()) {
+        caption.push_str(
+            "; below, the smallest distance to breaking a rule at the end of each epoch, over all rules and the whole domain (in \
+             training units), and the share of steps after which the last layer was moved to keep the rules",
+        );
+    }
+    html.figure(&training_curves(&epochs, best), &(caption + "."));
+}
+
+/// The last hidden layer of some rows, laid out in the plane.
+fn latent(html: &mut Html, run: &RunFolder) {
+    let Some(x) = run.rows.as_ref().filter(|x| x.rows >= 10) else { return };
+    let Some(last) = run.model.network.nodes.iter().rposition(|n| matches!(n.op, Op::Act(_))) else { return };
+    let values = run.model.network.values(x);
+    let rows: Vec<Vec<f64>> = (0..x.rows).map(|r| values[last + 1].row(r).iter().map(|v| f64::from(*v)).collect()).collect();
+    let y = &values[values.len() - 1];
+    let (groups, group): (Vec<String>, Vec<usize>) = match run.schema.task.classes() {
+        Some(classes) => (classes.to_vec(), (0..y.rows).map(|r| predict::predicted_class(y.row(r))).collect()),
+        None => thirds(&run.schema.task.output_name(0), &(0..y.rows).map(|r| y.row(r)[0]).collect::<Vec<_>>()),
+    };
+    let panel = Panel { title: "last hidden layer".into(), points: tsne(&rows, Settings::default()) };
+    html.figure(
+        &latent_space(&[panel], &groups, &group),
+        &format!("{} rows of the data, by what is predicted for them.", y.rows),
+    );
+}
+
+/// Each value's third, and what the thirds are called.
+fn thirds(name: &str, values: &[f32]) -> (Vec<String>, Vec<usize>) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let [low, high] = [sorted.len() / 3, 2 * sorted.len() / 3].map(|k| sorted[k]);
+    let names = [format!("{name} below {low:.3}"), "between".into(), format!("{high:.3} or more")].to_vec();
+    (names, values.iter().map(|v| usize::from(*v >= low) + usize::from(*v >= high)).collect())
+}

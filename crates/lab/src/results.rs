@@ -1,0 +1,181 @@
+//! results.jsonl of an experiment enters, its runs and their means leave.
+//!
+//! One JSON object a finished run: `use_case`, `method`, `repeat`, `fold`, `metrics` (numbers by name), `seconds`, `certified`. Fields
+//! that are not there are not known; fields that are not listed play no part.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+/// The file's name in an experiment's folder.
+pub const FILE: &str = "results.jsonl";
+
+/// One finished run.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct RunResult {
+    /// Which problem.
+    pub use_case: String,
+    /// Which method.
+    pub method: String,
+    /// Which repetition, from 0.
+    pub repeat: Option<u64>,
+    /// Which fold, from 0.
+    pub fold: Option<u64>,
+    /// Scores; those that are no numbers, such as null, are not known.
+    pub metrics: BTreeMap<String, Value>,
+    /// Seconds of training.
+    pub seconds: Option<f64>,
+    /// Whether a certificate was accepted.
+    pub certified: Option<bool>,
+}
+
+/// The runs of an experiment.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Results {
+    /// In the order of the file.
+    pub runs: Vec<RunResult>,
+    /// True if the last line was cut off, as a killed program leaves it.
+    pub cut: bool,
+}
+
+/// Why runs can't be read.
+#[derive(Debug, Error)]
+pub enum ResultsError {
+    /// The file can't be read.
+    #[error("can't read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A line is no run.
+    #[error("{}, line {line}: expected one JSON object a run: {source}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+/// Mean and standard deviation (with n - 1) of some runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// How many runs have the number.
+    pub n: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation; 0 for one run.
+    pub deviation: f64,
+}
+
+/// Reads the runs.
+pub fn read(path: &Path) -> Result<Results, ResultsError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ResultsError::Unreadable { path: path.into(), source })?;
+    let mut results = Results::default();
+    let lines: Vec<(usize, &str)> = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).collect();
+    for (at, (k, line)) in lines.iter().enumerate() {
+        match serde_json::from_str(line) {
+            Ok(run) => results.runs.push(run),
+            Err(_) if at + 1 == lines.len() && !text.ends_with('\n') => results.cut = true,
+            Err(source) => return Err(ResultsError::Line { path: path.into(), line: k + 1, source }),
+        }
+    }
+    Ok(results)
+}
+
+/// Mean and deviation; `None` without values.
+pub fn mean(values: &[f64]) -> Option<Mean> {
+    let n = values.len();
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let spread = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n.max(2) - 1) as f64;
+    (n > 0).then(|| Mean { n, mean, deviation: spread.sqrt() })
+}
+
+impl RunResult {
+    /// A score, if it is a number.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.get(name).and_then(Value::as_f64)
+    }
+}
+
+impl Results {
+    /// The use cases, in the order in which they first occur.
+    pub fn use_cases(&self) -> Vec<&str> {
+        first_seen(self.runs.iter().map(|r| r.use_case.as_str()))
+    }
+
+    /// The methods of a use case, in the order in which they first occur.
+    pub fn methods(&self, use_case: &str) -> Vec<&str> {
+        first_seen(self.runs.iter().filter(|r| r.use_case == use_case).map(|r| r.method.as_str()))
+    }
+
+    /// The runs of one method on one use case.
+    pub fn of(&self, use_case: &str, method: &str) -> Vec<&RunResult> {
+        self.runs.iter().filter(|r| r.use_case == use_case && r.method == method).collect()
+    }
+
+    /// The names of all scores of a use case.
+    pub fn metrics(&self, use_case: &str) -> Vec<&str> {
+        let mut names: Vec<&str> =
+            self.runs.iter().filter(|r| r.use_case == use_case).flat_map(|r| r.metrics.keys().map(String::as_str)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+fn first_seen<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> Result<Results, ResultsError> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        std::fs::write(&path, text).unwrap();
+        read(&path)
+    }
+
+    #[test]
+    fn missing_and_unknown_fields_are_no_trouble() {
+        let results = file("{\"method\": \"ffn\", \"metrics\": {\"mse\": 2.5, \"adi\": null}, \"host\": \"x\"}\n\n{}\n").unwrap();
+        assert_eq!(results.runs.len(), 2);
+        assert_eq!(
+            (results.runs[0].metric("mse"), results.runs[0].metric("adi"), results.runs[0].metric("none")),
+            (Some(2.5), None, None)
+        );
+        assert_eq!(results.methods(""), ["ffn", ""]);
+    }
+
+    #[test]
+    fn a_cut_last_line_is_left_out_and_a_broken_one_is_named() {
+        let cut = file("{\"method\": \"a\"}\n{\"meth").unwrap();
+        assert!(cut.cut && cut.runs.len() == 1);
+        let error = file("{\"method\": 3}\n{}\n").unwrap_err().to_string();
+        assert!(error.contains("line 1"), "{error}");
+    }
+
+    #[test]
+    fn mean_and_deviation_by_hand() {
+        assert_eq!(mean(&[1.0, 3.0]), Some(Mean { n: 2, mean: 2.0, deviation: 2f64.sqrt() }));
+        assert_eq!(mean(&[5.0]).unwrap().deviation, 0.0);
+        assert_eq!(mean(&[]), None);
+    }
+}
