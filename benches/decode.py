@@ -5,7 +5,7 @@
     python3 benches/decode.py --only uc5 --seeds 5
 
 Each fold is `deepsade train FILE --fold k/5`; the data are looked for in $DEEPSADE_DATA or ../shared/data. Microseconds a row are
-printed by `cargo bench -p deepsade-engine --bench decode`.
+printed by `cargo bench --workspace --bench decode`.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 //! Microseconds to decode one row, and to take the likelihood and its gradient: rules of the use cases, and a hierarchy.
 //!
-//!     cargo bench -p deepsade-engine --bench decode
+//!     cargo bench --workspace --bench decode
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -105,6 +105,9 @@ pub enum Why {
     /// Memory.
     #[error("too many regions are open at once for the memory that is allowed")]
     TooManyOpen,
+    /// No time is left for the checker.
+    #[error("the search found a proof, but the time is over before the checker has been through it; give it more (--timeout)")]
+    Unchecked,
     /// The checker does not accept what the search found.
     #[error("the search is convinced that it holds, but the checker is not, at {step}: {reason}")]
     Rejected {
@@ -250,8 +253,13 @@ pub fn verify(
     for attempt in 0.. {
         let certificate = certificate(spec, &bytes, settings.arithmetic, states.iter().map(branch::State::tree));
         let now = Instant::now();
-        let verdict = check(&bytes, &rules, &certificate.to_json());
+        let verdict = check_until(&bytes, &rules, certificate.to_json(), &stop);
         work.check_seconds += now.elapsed().as_secs_f64();
+        let verdict = match verdict {
+            Ok(verdict) => verdict,
+            Err(Halt::Timeout) => return Ok((Outcome::Unknown { rule: 0, why: Why::Unchecked }, work)),
+            Err(Halt::Interrupted) => return Ok((Outcome::Unknown { rule: 0, why: Why::Interrupted }, work)),
+        };
         let (step, reason) = match verdict {
             Verdict::Accepted(accepted) => {
                 return Ok((Outcome::Proved(Box::new(Proof { model: bytes, certificate, accepted })), work));
@@ -271,6 +279,28 @@ pub fn verify(
         }
     }
     unreachable!("the loop ends with an answer")
+}
+
+/// The checker's word, unless the time is over first. The checker can't be stopped: then its thread is left behind, to end with the
+/// program.
+fn check_until(model: &[u8], rules: &[RuleText], certificate: String, stop: &dyn Fn() -> Option<Halt>) -> Result<Verdict, Halt> {
+    let (model, rules) = (model.to_vec(), rules.to_vec());
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody listens any more if the time was over.
+        let _ = send.send(check(&model, &rules, &certificate));
+    });
+    loop {
+        match receive.recv_timeout(Duration::from_millis(20)) {
+            Ok(verdict) => return Ok(verdict),
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
+                if let Some(halt) = stop() {
+                    return Err(halt);
+                }
+            }
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => unreachable!("the checker never panics"),
+        }
+    }
 }
 
 /// Whether a region, such as a ball around a point, holds an input that breaks some rule.

@@ -150,7 +150,7 @@ mod tests {
             for i in 0..=40 {
                 for k in 0..=40 - i {
                     let grid = [f64::from(i) / 40.0, f64::from(k) / 40.0, f64::from(40 - i - k) / 40.0];
-                    prop_assert!(worst(&grid) >= t - 1e-9, "{grid:?} gives {}, less than {t}", worst(&grid));
+                    prop_assert!(worst(&grid) >= t - 1e-7, "{grid:?} gives {}, less than {t}", worst(&grid));
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -114,7 +114,14 @@ impl Process {
     pub fn start(name: SolverName, program: &OsStr, deadline: Instant, replay: Option<File>) -> Result<Self, SolverError> {
         let mut command = Command::new(program);
         command.args(name.arguments()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|source| match source.kind() {
+        // A program that was written a moment ago is busy while a process forked meanwhile still holds it open for writing.
+        let busy = |started: &std::io::Result<Child>| matches!(started, Err(e) if e.kind() == ErrorKind::ExecutableFileBusy);
+        let mut started = command.spawn();
+        while busy(&started) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+            started = command.spawn();
+        }
+        let mut child = started.map_err(|source| match source.kind() {
             ErrorKind::NotFound => SolverError::Missing { name, program: program.into() },
             _ => SolverError::Start { name, program: program.into(), source },
         })?;
