@@ -26,7 +26,7 @@ use crate::guard::{Guard, Metric, Solved, Units};
 const EVALUATION_ROWS: usize = 256;
 
 /// Rows that tell what a change of the last layer costs.
-const METRIC_ROWS: usize = 64;
+const METRIC_ROWS: usize = 256;
 
 /// Training rows that stand in for validation rows where there are none, with the paper's update.
 const EVALUATED_WITHOUT_VALIDATION: usize = 1000;
