@@ -162,7 +162,7 @@ fn check() {
     );
     let refuse = refused(&cell);
     let mut pushed = parameters[last.clone()].to_vec();
-    pushed[last.len() - outputs + refuse] -= 0.01;
+    pushed[last.len() - outputs + refuse] -= 1.0;
     report(
         "boxes and K' and a move: the guard, the layer was pushed over the border",
         time(|| {
