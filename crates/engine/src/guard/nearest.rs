@@ -96,20 +96,17 @@ impl Nearest {
         let (mut count, mut weight) = (0, 0.0);
         for k in active.drain(..) {
             let cut = &mut self.cuts[k];
-            match kept[..count].last_mut().filter(|last| last.same_outputs(cut)) {
-                Some(mean) => {
-                    weight += cut.mu;
-                    let share = cut.mu / weight;
-                    mean.sides.iter_mut().zip(&cut.sides).for_each(|(mean, side)| *mean += share * (side - *mean));
+            if let Some(mean) = kept[..count].last_mut().filter(|last| last.same_outputs(cut)) {
+                weight += cut.mu;
+                let share = cut.mu / weight;
+                mean.sides.iter_mut().zip(&cut.sides).for_each(|(mean, side)| *mean += share * (side - *mean));
+            } else {
+                weight = cut.mu;
+                if kept.len() == count {
+                    kept.push(Cut::default());
                 }
-                None => {
-                    weight = cut.mu;
-                    if kept.len() == count {
-                        kept.push(Cut::default());
-                    }
-                    std::mem::swap(&mut kept[count], cut);
-                    count += 1;
-                }
+                std::mem::swap(&mut kept[count], cut);
+                count += 1;
             }
         }
         self.active = active;
