@@ -122,9 +122,14 @@ pub fn read_any(path: &Path, output: Option<&str>) -> Result<Model, ArtifactErro
         return Err(ArtifactError::TooLarge { path: path.into(), bytes });
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
+    parse_any(&bytes, path, output)
+}
+
+/// Reads any model that is in memory; `path` is what messages call it.
+pub fn parse_any(bytes: &[u8], path: &Path, output: Option<&str>) -> Result<Model, ArtifactError> {
     let model = match output {
-        Some(output) => Model::from_bytes_until(&bytes, output),
-        None => Model::from_bytes(&bytes),
+        Some(output) => Model::from_bytes_until(bytes, output),
+        None => Model::from_bytes(bytes),
     };
     model.map_err(|source| ArtifactError::Import { path: path.into(), source })
 }
@@ -137,7 +142,11 @@ pub fn schema_of(model: &Model, path: &Path) -> Result<Schema, ArtifactError> {
 
 /// Reads a model and the schema it carries.
 pub fn read_model(path: &Path) -> Result<(Model, Schema), ArtifactError> {
-    let model = read_any(path, None)?;
+    described(read_any(path, None)?, path)
+}
+
+/// A model with the schema it carries; `path` is what messages call it.
+pub fn described(model: Model, path: &Path) -> Result<(Model, Schema), ArtifactError> {
     let schema = schema_of(&model, path)?;
     let (columns, outputs) = (schema.columns().len(), schema.task.outputs());
     let (inputs, results) = (model.network.inputs, model.network.outputs());

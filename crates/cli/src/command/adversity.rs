@@ -6,11 +6,12 @@ use anyhow::{Context, bail};
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::data::{ReadOptions, RowStatus, encode, encode_inputs, read_table};
 use deepsade_engine::verify::Settings;
+use deepsade_engine::verify::words::{example_in_words, input_as_json, output_as_json};
 use deepsade_net::Matrix;
 use serde_json::json;
 
-use super::subject::{self, Files, Subject};
-use super::verify::{example_in_words, input_as_json, output_as_json};
+use deepsade_engine::subject::{self, Files, Subject};
+
 use crate::args::AdversityArgs;
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};

@@ -1,6 +1,5 @@
 //! `deepsade train`: a rule file enters, model.onnx, its certificate, run.jsonl and summary.json leave.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,23 +11,19 @@ use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
 use deepsade_engine::decode::DecodeError;
 use deepsade_engine::enforce::{Decision, Means, decide};
-use deepsade_engine::explain::{audit, vacuous};
+use deepsade_engine::explain::{audit, conflict_in_words, vacuous};
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::guard::GuardError;
 use deepsade_engine::maxsmt::SolverName;
 use deepsade_engine::maxsmt::smtlib::Quantifiers;
-use deepsade_engine::metrics::Metrics;
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::{
-    Enforce, EpochRecord, MaxSmtName, Observer, PaperSteps, StopReason, TrainError, TrainSettings, Update,
-};
+use deepsade_engine::summary::{Timings, paper_steps, scores, summary};
+use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainError, TrainSettings, Update};
+use deepsade_engine::verdict;
 use deepsade_spec::NormalSpec;
-use deepsade_spec::sets::Place;
-use serde::Serialize;
 use serde_json::json;
 
 use super::check;
-use super::explain::conflict_in_words;
 use crate::args::{EnforceArg, MaxSmtArg, QuantifiersArg, SolverArg, TrainArgs, UpdateArg};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
@@ -80,19 +75,6 @@ pub struct Done {
     pub model: PathBuf,
     pub timings: Timings,
     pub seed: u64,
-}
-
-/// Where the seconds went.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Timings {
-    /// Reading and encoding the data, and explaining the rules.
-    read: f64,
-    /// Training, the rules enforced at every step.
-    train: f64,
-    /// Making the certificate.
-    certify: f64,
-    /// Checking the files as written.
-    check: f64,
 }
 
 /// How a training ended.
@@ -240,11 +222,6 @@ impl From<QuantifiersArg> for Quantifiers {
     }
 }
 
-/// How the paper's update found its last layers, over all epochs.
-fn paper_steps(records: &[EpochRecord]) -> Option<PaperSteps> {
-    records.iter().filter_map(|record| record.paper).reduce(PaperSteps::and)
-}
-
 impl Done {
     /// What the exit code says: rules that were to be enforced must be certified.
     pub fn outcome(&self) -> Outcome {
@@ -256,39 +233,9 @@ impl Done {
     }
 
     fn json(&self) -> serde_json::Value {
-        let Fitted { trained, train, validation, test, gate, .. } = &self.fitted;
-        let accepted = self.verdict.as_ref().and_then(check::accepted);
-        let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| a.rules()).map(|r| (r.name.as_str(), r.margin)).collect();
-        json!({
-            "model": self.model,
-            "seconds": self.timings.train + self.timings.certify,
-            "timings": self.timings,
-            "epochs": trained.records.len(),
-            "best_epoch": trained.best_epoch,
-            "stopped": trained.stop.to_string(),
-            "seed": self.seed,
-            "train": numbers(train),
-            "validation": numbers(validation),
-            "test": numbers(test),
-            "certified": accepted.is_some(),
-            "arithmetic": accepted.map(|a| a.arithmetic().name()),
-            "margins": margins,
-            "enforce": self.fitted.means.name(),
-            "enforce_why": self.fitted.why,
-            "decode": self.fitted.place.map(Place::name),
-            "left_out": self.fitted.left_out,
-            "gate": gate,
-            "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
-            "paper": paper_steps(&trained.records).map(|steps| json!({
-                "line_search": steps.line_search,
-                "maxsmt_optimal": steps.optimal,
-                "maxsmt_feasible": steps.feasible,
-                "maxsmt_infeasible": steps.infeasible,
-                "maxsmt_unknown": steps.unknown,
-                "restarts": steps.restarts(),
-            })),
-            "verdict": self.verdict.as_ref().map(check::in_words),
-        })
+        let mut out = summary(&self.fitted, self.verdict.as_ref(), self.timings, self.seed);
+        out["model"] = json!(self.model);
+        out
     }
 
     /// A few lines for people.
@@ -343,7 +290,7 @@ impl Done {
                         steps.unknown
                     ));
                 }
-                out.push(check::in_words(verdict));
+                out.push(verdict::in_words(verdict));
             }
             None if let Some(why) = self.fitted.in_library => {
                 out.push(format!(
@@ -358,18 +305,6 @@ impl Done {
         out.push(format!("Model: {}", self.model.display()));
         out.join("\n") + "\n"
     }
-}
-
-/// Counts as whole numbers, scores as they are.
-pub fn numbers(metrics: &Metrics) -> serde_json::Value {
-    let number = |(name, v): (&String, &f64)| (name.clone(), if name.starts_with("rows") { json!(*v as u64) } else { json!(v) });
-    serde_json::Value::Object(metrics.iter().map(number).collect())
-}
-
-/// The scores that a task has, for people.
-pub fn scores(metrics: &Metrics) -> String {
-    let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {v:.3}"));
-    ["mse", "accuracy", "coherent", "flattened", "jaccard"].iter().filter_map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// run.jsonl: one line an epoch, written as they come.
