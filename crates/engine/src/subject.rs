@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use deepsade_net::Model;
+use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY, Place};
 use deepsade_spec::{Domain, NormalSpec, Schema, compile};
 use thiserror::Error;
 
@@ -27,6 +28,16 @@ pub struct Subject {
     pub loaded: Option<Loaded>,
     /// Whether the model said what its columns are.
     pub named: bool,
+}
+
+impl Subject {
+    /// That the outputs people see are not the graph's own, if so.
+    pub fn note(&self) -> Option<&'static str> {
+        let by_library = |key: &str| self.model.metadata.get(key).is_some_and(|place| place == Place::Library.name());
+        (by_library(DECODE_KEY) || by_library(NEAREST_KEY)).then_some(
+            "the library makes this model's predictions obey its rules, behind the graph; what follows is about the graph's own outputs",
+        )
+    }
 }
 
 /// Which files, and whether rows are needed.
@@ -70,7 +81,7 @@ pub enum SubjectError {
         /// The rule file.
         rules: PathBuf,
         /// How they differ.
-        source: VerifyError,
+        source: Box<VerifyError>,
     },
     /// A domain of a feature that is not there.
     #[error("{} states a domain for '{name}', which the model does not have", rules.display())]
@@ -119,7 +130,7 @@ pub fn together(model: Model, problem: Problem, files: &Files) -> Result<Subject
     fits(&spec, &model.network).map_err(|source| SubjectError::Fit {
         model: files.model.into(),
         rules: files.rules.into(),
-        source,
+        source: Box::new(source),
     })?;
     Ok(Subject { model, problem, spec, loaded, named })
 }

@@ -7,6 +7,7 @@ use deepsade_spec::sets::Place;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::enforce::Means;
 use crate::fit::Fitted;
 use crate::metrics::Metrics;
 use crate::train::{EpochRecord, PaperSteps};
@@ -46,6 +47,10 @@ pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, see
         "enforce": fitted.means.name(),
         "enforce_why": fitted.why,
         "decode": fitted.place.map(Place::name),
+        "loss": match &fitted.means {
+            Means::Decode(decoder) if decoder.nodes().is_none() => "surrogate",
+            _ => "exact",
+        },
         "left_out": fitted.left_out,
         "gate": gate,
         "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),

@@ -30,6 +30,7 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
         rows: args.data.as_ref().is_none_or(|d| d.is_dir()),
     };
     let subject = subject::read(&files)?;
+    subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
     let (x, outside) = rows(args, &subject)?;
     if x.rows == 0 {
         bail!("no row of the data lies in the domain ({outside} lie outside)");

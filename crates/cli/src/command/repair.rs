@@ -23,6 +23,7 @@ use deepsade_engine::subject::{self, Files};
 pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     let files = Files { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output: None, rows: true };
     let subject = subject::read(&files)?;
+    subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
     let (spec, network) = (&subject.spec, &subject.model.network);
     let rows = match (&subject.problem.data, &subject.loaded) {
         (Some(settings), Some(loaded)) => Some(fit::rows(spec, loaded, settings, settings.seed)?),
@@ -33,7 +34,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let found = match mend(spec, network, rows.as_ref(), &|| false) {
         Ok(Mended::Already(proof)) => {
-            return already(&proof, args, &rules, rows.as_ref().map(|r| score(spec, network, r)), started);
+            return already(&proof, args, &rules, rows.as_ref().map(|r| score(spec, network, r)).as_ref(), started);
         }
         Ok(Mended::Repaired(found)) => *found,
         Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_) | RepairError::NoLastLayer)) => {
@@ -69,11 +70,11 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-fn already(proof: &Proof, args: &RepairArgs, rules: &str, before: Option<Metrics>, started: Instant) -> anyhow::Result<Outcome> {
+fn already(proof: &Proof, args: &RepairArgs, rules: &str, before: Option<&Metrics>, started: Instant) -> anyhow::Result<Outcome> {
     report::write_proof(proof, rules, &args.out)?;
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
-        let before = before.as_ref().map(numbers);
+        let before = before.map(numbers);
         let out = json!({"repaired": false, "certified": true, "before": before, "after": before, "seconds": seconds});
         emit(&(serde_json::to_string_pretty(&out)? + "\n"))?;
     } else {

@@ -20,7 +20,7 @@ use deepsade_engine::problem::Problem;
 use deepsade_engine::summary::{Timings, paper_steps, scores, summary};
 use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainError, TrainSettings, Update};
 use deepsade_engine::verdict;
-use deepsade_spec::NormalSpec;
+use deepsade_spec::{NormalSpec, Task};
 use serde_json::json;
 
 use super::check;
@@ -112,6 +112,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     overrule(&mut problem.train, args);
     problem.train.check()?;
+    without_effect(&problem.train, args)?;
     let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
     if let Some(words) = conflict_in_words(&spec) {
         return Ok(Ended::Contradictory(words));
@@ -134,8 +135,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     if audit.constant_only && matches!(means, Means::Weights) && !args.quiet {
         eprintln!("note: {}", audit.words);
     }
-    if problem.train.enforce == Enforce::Auto && matches!(means, Means::Decode(_)) && !args.quiet {
-        eprintln!("note: enforce = \"auto\" chooses decode: {why}");
+    let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
+    if problem.train.enforce == Enforce::Auto && labels && !spec.rules.is_empty() && !args.quiet {
+        eprintln!("note: enforce = \"auto\" chooses {}: {why}", means.name());
     }
     let text = std::fs::read_to_string(&problem.path)?;
     let interrupt = Interrupt::listen();
@@ -154,7 +156,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     watch.bar.finish();
     watch.log.finish(&fitted.trained.records)?;
     if fitted.trained.stop == StopReason::Interrupted {
-        eprintln!("interrupted; go on with: deepsade train {} --out {} --resume", problem.path.display(), out.display());
+        eprintln!("interrupted; go on with: {}", again(&problem.path, out));
         return Ok(Ended::Interrupted);
     }
     if let (StopReason::Diverged { .. }, None) = (fitted.trained.stop, fitted.trained.best_epoch) {
@@ -181,6 +183,42 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     // For `deepsade report`.
     write_whole(&out.join("summary.json"), (serde_json::to_string_pretty(&done.json())? + "\n").as_bytes())?;
     Ok(Ended::Done(Box::new(done)))
+}
+
+/// The command that goes on with this run: as it was given, with the folder and `--resume`.
+fn again(file: &Path, out: &Path) -> String {
+    let quoted = |text: &str| {
+        let plain = text.chars().all(|c| c.is_alphanumeric() || "-_./=,:+".contains(c));
+        if plain && !text.is_empty() { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    };
+    let mut words: Vec<String> = std::env::args_os().skip(1).map(|a| quoted(&a.to_string_lossy())).collect();
+    if words.first().is_none_or(|command| command != "train") {
+        // The demo.
+        words = vec!["train".into(), quoted(&file.to_string_lossy())];
+    }
+    let has = |words: &[String], flag: &str| words.iter().any(|w| w == flag || w.starts_with(&format!("{flag}=")));
+    if !has(&words, "--out") {
+        words.extend(["--out".into(), quoted(&out.to_string_lossy())]);
+    }
+    if !has(&words, "--resume") {
+        words.push("--resume".into());
+    }
+    format!("deepsade {}", words.join(" "))
+}
+
+/// Refuses options that would have no effect.
+fn without_effect(settings: &TrainSettings, args: &TrainArgs) -> anyhow::Result<()> {
+    let paper = settings.update == Update::Paper;
+    let solver = paper && settings.paper.maxsmt == MaxSmtName::FuMalik;
+    let refused = [
+        (args.maxsmt.is_some() && !paper, "--maxsmt", "--update paper"),
+        (args.solver.is_some() && !solver, "--solver", "--update paper --maxsmt fu-malik"),
+        (args.quantifiers.is_some() && !solver, "--quantifiers", "--update paper --maxsmt fu-malik"),
+    ];
+    match refused.iter().find(|(refused, ..)| *refused) {
+        Some((_, option, needed)) => bail!("{option} has no effect without {needed}"),
+        None => Ok(()),
+    }
 }
 
 /// Puts what the command line says in place of what the file says.
@@ -227,9 +265,7 @@ impl Done {
     pub fn outcome(&self) -> Outcome {
         let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
-        let [train, test] = [&self.fitted.train, &self.fitted.test].map(|m| m["rows_breaking_all"]);
-        let broken = self.fitted.in_library.is_some() && train + test > 0.0;
-        if rejected || diverged || broken { Outcome::Finding } else { Outcome::Success }
+        if rejected || diverged || self.fitted.in_library.is_some() { Outcome::Finding } else { Outcome::Success }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -264,7 +300,13 @@ impl Done {
                     out.push(format!("The outputs are gated by {gate}: they scale with it."));
                 }
                 match &self.fitted.means {
-                    Means::Decode(_) => {
+                    Means::Decode(decoder) => {
+                        if decoder.nodes().is_none() {
+                            out.push(
+                                "The loss was a surrogate: the exact likelihood of the valid sets needs a diagram that is too large."
+                                    .into(),
+                            );
+                        }
                         let left_out = match self.fitted.left_out {
                             0 => String::new(),
                             n => format!("; {n} training rows whose label breaks a rule were left out"),
@@ -289,6 +331,9 @@ impl Done {
                         steps.infeasible,
                         steps.unknown
                     ));
+                    if steps.unknown > 0 && steps.optimal + steps.feasible + steps.infeasible == 0 {
+                        out.push("No MaxSMT problem was answered: does the solver run, and is its limit long enough?".into());
+                    }
                 }
                 out.push(verdict::in_words(verdict));
             }
@@ -296,7 +341,7 @@ impl Done {
                 out.push(format!(
                     "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
                      each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
-                     outputs, and there is no certificate."
+                     outputs, and there is no certificate (exit code 1)."
                 ));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),

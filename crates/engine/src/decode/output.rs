@@ -119,11 +119,14 @@ impl<'a> Output<'a> {
             _ => Decoder::new(&self.spec, budget)?,
         };
         if decoder.nodes().is_none() {
-            return Err(DecodeError::TooLarge { budget });
+            return Err(DecodeError::NoProbabilities { budget });
         }
         let (scores, judge, mut scratch) = (self.scores(x), Judge::new(&self.spec), Scratch::default());
         let mut labels = vec![0.0; decoder.labels()];
         let row = |r: usize| {
+            if y.row(r).iter().any(|y| y.is_nan()) {
+                return None;
+            }
             let (s, met) = (scores.row(r), decoder.met(&judge, x.row(r)));
             let log_valid = decoder.log_valid(s, &met, &mut scratch, &mut labels)?;
             let log_set: f64 =
