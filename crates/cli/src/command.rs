@@ -8,6 +8,7 @@ pub mod export;
 pub mod predict;
 pub mod repair;
 pub mod report;
+pub mod reproduce;
 pub mod subject;
 pub mod train;
 pub mod verify;
