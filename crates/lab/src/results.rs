@@ -78,7 +78,7 @@ pub enum ResultsError {
 }
 
 /// Mean and standard deviation (with n - 1) of some runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Mean {
     /// How many runs have the number.
     pub n: usize,

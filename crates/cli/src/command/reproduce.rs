@@ -4,13 +4,18 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use anyhow::{Context, bail};
+use deepsade_engine::artifact::write_whole;
+use deepsade_lab::reproduce::figures;
 use deepsade_lab::reproduce::plan::{Options, Plan};
+use deepsade_lab::reproduce::print::{Tables, hardware, today};
 use deepsade_lab::reproduce::runner::{self, Ended, Event, Setting};
 use deepsade_lab::reproduce::stock::Stock;
+use deepsade_lab::reproduce::table::tables;
+use deepsade_lab::results;
 
 use crate::args::ReproduceArgs;
 use crate::interrupt::Interrupt;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, emit};
 use crate::progress::RunBar;
 
 /// Runs the command.
@@ -43,7 +48,20 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Outcome> {
         eprintln!("interrupted: {done} of {runs} runs are in {}; add --resume to the same command to go on", args.out.display());
         return Ok(Outcome::Unknown);
     }
-    Ok(Outcome::Success)
+    let results = results::read(&args.out.join(results::FILE))?;
+    figures::draw(&plan, &stock, &args.out, &results)?;
+    let command = std::env::args().skip(1).fold("deepsade".to_string(), |line, word| line + " " + &word);
+    let tables = Tables { command, date: today(), hardware: hardware(), tables: tables(&results) };
+    let json = serde_json::to_string_pretty(&tables)? + "\n";
+    write_whole(&args.out.join("tables.json"), json.as_bytes())?;
+    write_whole(&args.out.join("tables.md"), tables.markdown().as_bytes())?;
+    emit(&if args.json { json } else { tables.markdown() })?;
+    if !args.quiet {
+        eprintln!("Tables, figures and models are in {0}; `deepsade report {0}` makes a page of them.", args.out.display());
+    }
+    // What promises a certificate must have one.
+    let uncertified = tables.tables.iter().flat_map(|t| &t.rows).any(|r| r.certified.is_some_and(|(n, of)| n < of));
+    Ok(if uncertified { Outcome::Finding } else { Outcome::Success })
 }
 
 fn options(args: &ReproduceArgs) -> Options {
