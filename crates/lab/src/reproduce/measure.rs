@@ -84,8 +84,11 @@ pub fn measure(
     }
     let certified = fitted.proof.as_ref().is_some_and(|p| p.accepted().is_some());
     let mut metrics = scores(spec, case, &fitted, &dealt, &split)?;
-    let Some(index) = adversity_index(spec, case, &fitted, &dealt, certified, interrupted)? else { return Ok(None) };
-    metrics.extend(index);
+    // Runs for a figure are about the loss alone.
+    if run.weight.is_none() {
+        let Some(index) = adversity_index(spec, case, &fitted, &dealt, certified, interrupted)? else { return Ok(None) };
+        metrics.extend(index);
+    }
     if let Some(folder) = models {
         keep(folder, case, &fitted, seconds, run.seed)?;
     }

@@ -95,7 +95,7 @@ impl Method {
         };
         settings.update = if self == Self::DeepsadePaper { Update::Paper } else { Update::Project };
         settings.penalty = self.penalty().map(|kind| PenaltySettings { kind, weights: weights.to_vec() });
-        if matches!(self, Self::DeepsadePlain | Self::DeepsadePaper) {
+        if self == Self::DeepsadePlain {
             problem.network.gate = "none".into();
         }
     }
