@@ -1,5 +1,9 @@
 """A local Ray cluster of two nodes, one of which dies in the middle."""
 
+import contextlib
+import json
+import os
+import pathlib
 import threading
 import time
 
@@ -34,23 +38,31 @@ def cluster():
     cluster.shutdown()
 
 
+@contextlib.contextmanager
+def a_node_lost(cluster, after):
+    """Kills one of the two nodes while the work goes on; fails if it was over by then."""
+    killed = []
+
+    def kill():
+        time.sleep(after)
+        cluster.remove_node(cluster.lost, allow_graceful=False)
+        killed.append(time.monotonic())
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    yield
+    ended = time.monotonic()
+    killer.join()
+    assert killed[0] < ended and len(cluster.list_all_nodes()) == 1
+
+
 def test_nothing_is_lost_with_a_node(cluster, free):
     model, X = free
     rules = ["food + rent <= 0.55 * x0"]
     alone = deepsade.adversity(model, X, rules, radius=0.05)
     assert 0 < alone["adversity"] < 100
-    killed = []
-
-    def kill():
-        time.sleep(1.0)
-        cluster.remove_node(cluster.lost, allow_graceful=False)
-        killed.append(True)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    spread = adversity(model, X, rules, radius=0.05, rows_per_task=2)
-    killer.join()
-    assert killed and len(cluster.list_all_nodes()) == 1
+    with a_node_lost(cluster, after=1.0):
+        spread = adversity(model, X, rules, radius=0.05, rows_per_task=2)
     assert spread == alone and spread.near == alone.near
 
 
@@ -68,3 +80,21 @@ def test_a_grid_search_over_rays_joblib_backend(cluster, free):
         there = search.fit(X, y).cv_results_["mean_test_score"]
     here = GridSearchCV(estimator, {"hidden": [(4,), (8,)]}, cv=2).fit(X, y).cv_results_["mean_test_score"]
     assert np.array_equal(there, here)
+
+
+def test_an_experiment_gives_the_same_lines(cluster, tmp_path):
+    folder = pathlib.Path(os.environ.get("DEEPSADE_DATA") or pathlib.Path(__file__).parents[3] / "shared" / "data")
+    if not (folder / "loan_data_set.csv").exists():
+        pytest.skip("the public data are not there: $DEEPSADE_DATA or ../shared/data")
+    from deepsade import _core
+    from deepsade.cluster import reproduce
+
+    options = {"cases": ["uc2"], "methods": ["deepsade", "ffn"], "repeats": 2, "quick": True, "data": folder}
+    with a_node_lost(cluster, after=1.0):
+        lines = reproduce(tmp_path / "spread", **options)
+    assert len(lines) == 2 * 5 * 2
+    alone = _core.Experiment(folder, ["uc2"], ["deepsade", "ffn"], 2, 5, True, 0)
+    scores = lambda line: {k: v for k, v in line.items() if k not in ("seconds", "tuning_seconds")}
+    ordered = lambda lines: sorted((scores(line) for line in lines), key=lambda r: (r["method"], r["repeat"], r["fold"]))
+    assert ordered(lines) == ordered(json.loads(alone.run(k)) for k in range(len(alone)))
+    assert reproduce(tmp_path / "spread", **options, resume=True) == lines

@@ -12,6 +12,7 @@ use deepsade_engine::subject::SubjectError;
 use deepsade_engine::train::TrainError;
 use deepsade_engine::verify::VerifyError;
 use deepsade_lab::report::ReportError;
+use deepsade_lab::reproduce::ReproduceError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyArithmeticError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -148,6 +149,17 @@ impl From<RepairError> for Failure {
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Self {
         Self::new(Class::Model, error)
+    }
+}
+
+impl From<ReproduceError> for Failure {
+    fn from(error: ReproduceError) -> Self {
+        let class = match &error {
+            ReproduceError::Folder { .. } | ReproduceError::File { .. } => Class::Os,
+            ReproduceError::Unexpected { .. } => Class::Data,
+            _ => Class::Settings,
+        };
+        Self::new(class, error)
     }
 }
 
