@@ -67,20 +67,22 @@ impl Model {
             )));
         }
         let inputs = match &numbers {
-            Numbers::Double(x) => match x.as_slice() {
-                Ok(values) => encode_numbers(rows, schema, |r, c| values[r * cols + c]),
-                Err(_) => {
+            Numbers::Double(x) => {
+                if let Ok(values) = x.as_slice() {
+                    encode_numbers(rows, schema, |r, c| values[r * cols + c])
+                } else {
                     let x = x.as_array();
                     encode_numbers(rows, schema, |r, c| x[[r, c]])
                 }
-            },
-            Numbers::Single(x) => match x.as_slice() {
-                Ok(values) => encode_numbers(rows, schema, |r, c| f64::from(values[r * cols + c])),
-                Err(_) => {
+            }
+            Numbers::Single(x) => {
+                if let Ok(values) = x.as_slice() {
+                    encode_numbers(rows, schema, |r, c| f64::from(values[r * cols + c]))
+                } else {
                     let x = x.as_array();
                     encode_numbers(rows, schema, |r, c| f64::from(x[[r, c]]))
                 }
-            },
+            }
         };
         self.complete(inputs)
     }
