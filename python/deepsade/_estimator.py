@@ -299,7 +299,9 @@ class DeepSaDeEstimator(BaseEstimator):
     def _say_outside(self, outside, rows):
         if not self._ruled or self.outside == "ignore":
             return
-        words = f"{outside} of {rows} rows lie outside the domain, where the rules are not guaranteed; in_domain(X) says which"
+        decoded = self.model_.place is not None and not hasattr(self, "target_names_")
+        what = "only rules that mention no feature are" if decoded else "the rules are not"
+        words = f"{outside} of {rows} rows lie outside the domain, where {what} guaranteed; in_domain(X) says which"
         if self.outside == "raise":
             raise _core.DataError(words)
         warnings.warn(words, OutsideDomainWarning, stacklevel=3)
@@ -383,13 +385,13 @@ def _is_int(value):
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def names_of(y, given, several):
-    """What rules call the columns of y."""
+def names_of(y, values, given):
+    """What rules call the columns of y, whose values are these."""
     if given is not None:
         return [given] if isinstance(given, str) else [str(n) for n in given]
-    if hasattr(y, "columns"):
+    if hasattr(y, "columns") and values.ndim == 2:
         return [str(c) for c in y.columns]
-    if not several:
+    if values.ndim == 1:
         name = getattr(y, "name", None)
         return [name if isinstance(name, str) and name else "y"]
-    return [f"y{k}" for k in range(np.shape(y)[1])]
+    return [f"y{k}" for k in range(values.shape[1])]

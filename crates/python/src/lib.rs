@@ -10,6 +10,7 @@ mod judge;
 mod layer;
 mod model;
 mod question;
+mod reproduce;
 #[path = "../../cli/src/rule_error.rs"]
 mod rule_error;
 mod table;
@@ -26,6 +27,8 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<fit::Fitted>()?;
     m.add_class::<layer::Rules>()?;
     m.add_class::<layer::Held>()?;
+    m.add_class::<reproduce::Experiment>()?;
+    m.add_class::<reproduce::Results>()?;
     m.add_function(wrap_pyfunction!(fit::fit, m)?)?;
     m.add_function(wrap_pyfunction!(fit::explain, m)?)?;
     m.add_function(wrap_pyfunction!(fit::decoded, m)?)?;
