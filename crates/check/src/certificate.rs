@@ -100,6 +100,7 @@ pub enum Bounds {
 pub const MAX_DEPTH: usize = 200;
 
 const FORMAT: &str = "deepsade-certificate";
+const DECODE: &str = "decode, outside the domain too where the rule mentions no feature";
 const VERSION: &str = "1";
 
 impl Arithmetic {
@@ -194,7 +195,7 @@ impl Tree {
                 }
                 out.push('}');
             }
-            Self::Decode => out.push_str("\"decode\""),
+            Self::Decode => out.push_str(&format!("\"{DECODE}\"")),
         }
     }
 
@@ -219,7 +220,7 @@ fn tree(mut value: Value, depth: usize) -> Result<Tree, String> {
     if depth > MAX_DEPTH {
         return Err(format!("a tree is deeper than {MAX_DEPTH}"));
     }
-    if value == Value::Text("decode".into()) {
+    if value == Value::Text(DECODE.into()) {
         return Ok(Tree::Decode);
     }
     let has = |value: &Value, key| matches!(value, Value::Object(fields) if fields.iter().any(|(k, _)| k == key));

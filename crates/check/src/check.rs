@@ -7,7 +7,7 @@ use dashu::integer::IBig;
 use deepsade_net::Model;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
-use deepsade_spec::sets::Place;
+use deepsade_spec::sets::{NEAREST_KEY, Place};
 use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Region, RuleText, Schema, Var, compile};
 
 use crate::bounds::{Known, Machine, Sign};
@@ -145,12 +145,15 @@ fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted
 
     let arithmetic = certificate.arithmetic;
     let machine = Machine { network: &model.network, layout: &layout, arithmetic };
-    let chosen = Chosen::read(&model, &spec).map_err(at("decode"))?;
+    if model.metadata.get(NEAREST_KEY).is_some_and(|place| place != Place::InGraph.name()) {
+        return Err(at("nearest")("the library moves the outputs: bounds on what the graph gives prove nothing"));
+    }
+    let chosen = Chosen::read(&model, &spec, &domain).map_err(at("decode"))?;
     let place = chosen.as_ref().map(Chosen::place);
     let decoded = place.filter(|_| certificate.rules.iter().all(|r| r.tree == Tree::Decode));
     // Bounds speak of the scores, not of what the library makes of them.
     if decoded != place && place == Some(Place::Library) {
-        return Err(at("decode")("the library chooses: each rule must be proved by \"decode\""));
+        return Err(at("decode")("the library chooses: each rule must be proved by decode"));
     } else if decoded.is_none() {
         // Finite outputs everywhere, also where no rule asks for anything.
         machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
@@ -160,7 +163,7 @@ fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted
     for (rule, proof) in spec.rules.iter().zip(&certificate.rules) {
         same("rules", &proof.name, &rule.name)?;
         let (negation, place) = (rule.claim.negated(), format!("rule {:?}, region root", rule.name));
-        if longest(&negation) > MAX_ATOMS {
+        if negation.longest_cell() > MAX_ATOMS {
             return Err((place, format!("a cell has more than {MAX_ATOMS} atoms")));
         }
         let mut done = ProvedRule { name: rule.name.clone(), regions: 0, cells: 0, margin: f64::INFINITY };
@@ -332,16 +335,5 @@ impl Checker<'_> {
             coefficients.iter().zip(values).for_each(|(a, y)| direct += &y.most(a));
         }
         through.min(direct)
-    }
-}
-
-/// Atoms in the longest cell of a formula.
-fn longest(formula: &Formula) -> usize {
-    match formula {
-        Formula::True | Formula::False => 0,
-        Formula::Atom(_) => 1,
-        Formula::And(parts) => parts.iter().map(longest).sum(),
-        Formula::Or(parts) => parts.iter().map(longest).max().unwrap_or(0),
-        Formula::Threshold(t) => t.terms.iter().map(|(_, part)| longest(part)).sum(),
     }
 }

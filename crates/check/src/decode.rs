@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use deepsade_net::{Matrix, Model, Op};
-use deepsade_spec::canonical::text;
+use deepsade_spec::canonical::{canonical, text};
 use deepsade_spec::sets::{DECODE_KEY, Diagram, Fact, Place, SETS_KEY, Sets};
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Var};
+use deepsade_spec::{Atom, Formula, NormalSpec, RULES_KEY, Rational, Region, Var, carried};
 
 /// What the outputs are chosen among.
 pub(crate) enum Chosen {
@@ -21,18 +21,24 @@ pub(crate) enum Chosen {
 
 impl Chosen {
     /// What the model chooses among; `None` if it does not choose.
-    pub(crate) fn read(model: &Model, spec: &NormalSpec) -> Result<Option<Self>, String> {
+    pub(crate) fn read(model: &Model, spec: &NormalSpec, domain: &Region) -> Result<Option<Self>, String> {
+        let bits = |table: &Matrix| table.data.iter().all(|y| [0.0, 1.0].contains(y));
+        let held = |key: &str| model.metadata.get(key).ok_or_else(|| format!("no `{key}` in the model"));
         match (model.metadata.get(DECODE_KEY).map(String::as_str), model.network.nodes.last().map(|n| &n.op)) {
             (None, _) => Ok(None),
-            (Some("in-graph"), Some(Op::Choose(table))) => Ok(Some(Self::Row(table.clone()))),
+            (Some("in-graph"), Some(Op::Choose(table))) if bits(table) => Ok(Some(Self::Row(table.clone()))),
             (Some("library"), _) => {
-                let text = model.metadata.get(SETS_KEY).ok_or_else(|| format!("no `{SETS_KEY}` in the model"))?;
-                Ok(Some(match Sets::from_json(text, spec)? {
-                    Sets::Diagram(diagram) => Self::Path(diagram.facts(spec), diagram),
-                    sets => Self::Obeying(sets.formulas()),
-                }))
+                // The library reads conditions from the rules in the file.
+                if canonical(&carried(held(RULES_KEY)?, &spec.schema)?) != canonical(spec) {
+                    return Err("the rules in the model's file are others".into());
+                }
+                let sets = Sets::from_json(held(SETS_KEY)?, spec)?;
+                sets.total(spec, domain).map(|()| match sets {
+                    Sets::Diagram(diagram) => Some(Self::Path(diagram.facts(spec), diagram)),
+                    sets => Some(Self::Obeying(sets.formulas())),
+                })
             }
-            (Some(other), _) => Err(format!("`{DECODE_KEY}` is {other:?}, but the last node does not choose a row of a table")),
+            (Some(other), _) => Err(format!("`{DECODE_KEY}` is {other:?}, but the graph does not end in a table of 0 and 1")),
         }
     }
 
@@ -49,7 +55,7 @@ impl Chosen {
                     let at = |v: &Var| if let Var::Output(j) = v { table.row(k).get(*j).copied() } else { None };
                     let exact = |v: Var| at(&v).and_then(|y| Rational::try_from(y).ok()).unwrap_or_default();
                     // Nothing is known of the input: an atom that reads it counts as false, and no formula negates.
-                    let known = |a: &Atom| a.linear.terms.keys().all(|v| at(v).is_some_and(f32::is_finite));
+                    let known = |a: &Atom| a.linear.terms.keys().all(|v| at(v).is_some());
                     if !claim.holds(&mut |a| known(a) && Formula::Atom(a.clone()).at(&exact)) {
                         return Err(format!("row {k} of the table breaks the rule"));
                     }

@@ -5,8 +5,8 @@ mod common;
 use common::{accepted, certificate, dense, rule};
 use deepsade_check::{Arithmetic, Tree, Verdict, check};
 use deepsade_net::{Matrix, Model, Network, Node, Op};
-use deepsade_spec::sets::{DECODE_KEY, Diagram, Place, SETS_KEY, Sets};
-use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task};
+use deepsade_spec::sets::{DECODE_KEY, Diagram, NEAREST_KEY, Place, SETS_KEY, Sets};
+use deepsade_spec::{Domain, Feature, OneHot, RULES_KEY, RuleText, Schema, Task};
 
 fn schema(task: Task) -> Schema {
     let feature = |name: &str, domain| Feature { name: name.into(), domain };
@@ -43,6 +43,26 @@ fn in_graph(schema: &Schema, rows: &[&[f32]]) -> Vec<u8> {
     network.nodes.push(Node { op: Op::Dense { w: table.clone(), b: vec![0.0; rows.len()] }, from: vec![1] });
     network.nodes.push(Node { op: Op::Choose(table), from: vec![2] });
     bytes(network, schema, "in-graph", None)
+}
+
+/// A model whose scores the library reads by these sets, carrying these rules.
+fn library(schema: &Schema, sets: &str, texts: &[&str]) -> Vec<u8> {
+    let mut model = Model::new(scores(schema.task.outputs()));
+    model.metadata.insert("deepsade.schema".into(), schema.to_json());
+    model.metadata.insert(RULES_KEY.into(), carried(texts));
+    model.metadata.insert(DECODE_KEY.into(), "library".into());
+    model.metadata.insert(SETS_KEY.into(), sets.into());
+    model.to_bytes().expect("a valid network")
+}
+
+fn carried(texts: &[&str]) -> String {
+    let entries: Vec<String> = texts.iter().map(|t| format!("{{\"name\":{t:?},\"text\":{t:?},\"normal\":\"\"}}")).collect();
+    format!("[{}]", entries.join(","))
+}
+
+/// The verdict on such a model, for the rules that it carries.
+fn judge_library(schema: &Schema, sets: &str, texts: &[&str]) -> Verdict {
+    judge(&library(schema, sets, texts), schema, texts)
 }
 
 fn judge(model: &[u8], schema: &Schema, texts: &[&str]) -> Verdict {
@@ -109,8 +129,8 @@ const CONDITIONAL: [&str; 2] = ["x < 0.5 => exactly(1, label[j] for j in 0..3)",
 #[test]
 fn a_diagram_with_conditions_is_accepted_and_every_other_edge_that_adds_sets_is_found() {
     let schema = labels(3);
-    let model = |d: &Diagram| bytes(scores(3), &schema, "library", Some(&Sets::Diagram(d.clone()).to_json()));
-    let verdict = judge(&model(&diagram()), &schema, &CONDITIONAL);
+    let judged = |d: &Diagram| judge_library(&schema, &Sets::Diagram(d.clone()).to_json(), &CONDITIONAL);
+    let verdict = judged(&diagram());
     let Verdict::Accepted(proof) = &verdict else { panic!("{verdict:?}") };
     assert_eq!(proof.decoded(), Some(Place::Library));
     let obeys = |large: bool, set: usize| {
@@ -126,15 +146,21 @@ fn a_diagram_with_conditions_is_accepted_and_every_other_edge_that_adds_sets_is_
         }
         id == 1
     };
-    let (mut good, mut bad, mut misshapen) = (0, 0, 0);
+    let (mut good, mut bad, mut misshapen, mut empty) = (0, 0, 0, 0);
     for node in 0..8 {
         for side in 1..3 {
             for to in 0..10 {
                 let mut damaged = diagram();
                 damaged.nodes[node][side] = to;
-                let verdict = judge(&model(&damaged), &schema, &CONDITIONAL);
+                let verdict = judged(&damaged);
                 if !accepted(&verdict) && reason(&verdict).starts_with("decode: node") {
                     misshapen += 1;
+                    continue;
+                }
+                let total = [false, true].iter().all(|p| (0..8).any(|s| comes_out(&damaged, *p, s)));
+                if !total {
+                    assert!(reason(&verdict).starts_with("decode: no set is left where"), "{verdict:?}");
+                    empty += 1;
                     continue;
                 }
                 let sound = [false, true].iter().all(|p| (0..8).all(|s| !comes_out(&damaged, *p, s) || obeys(*p, s)));
@@ -148,23 +174,22 @@ fn a_diagram_with_conditions_is_accepted_and_every_other_edge_that_adds_sets_is_
             }
         }
     }
-    assert!(good > 10 && bad > 10 && misshapen > 10, "{good} {bad} {misshapen}");
+    assert!(good > 10 && bad > 10 && misshapen > 10 && empty > 1, "{good} {bad} {misshapen} {empty}");
 }
 
 #[test]
 fn rules_that_the_sets_were_not_made_for_are_rejected() {
     let schema = labels(3);
-    let model = bytes(scores(3), &schema, "library", Some(&Sets::Diagram(diagram()).to_json()));
-    let with = |text| judge(&model, &schema, &[CONDITIONAL[0], CONDITIONAL[1], text]);
+    let with = |text| judge_library(&schema, &Sets::Diagram(diagram()).to_json(), &[CONDITIONAL[0], CONDITIONAL[1], text]);
     assert!(accepted(&with("label[0] => not label[1]")));
     assert!(accepted(&with("label[0] or not label[0]")));
     assert!(!accepted(&with("label[0] or label[1]")));
     assert!(!accepted(&with("x < 0.5 => label[2]")));
     assert!(!accepted(&with("score(2) <= x")));
     // A free label may be either way.
-    let free = bytes(scores(3), &schema, "library", Some("{\"order\":[0],\"nodes\":[[0,0,1]]}"));
-    assert!(accepted(&judge(&free, &schema, &["label[0] or label[1]"])));
-    assert!(!accepted(&judge(&free, &schema, &["label[1]"])));
+    let free = "{\"order\":[0],\"nodes\":[[0,0,1]]}";
+    assert!(accepted(&judge_library(&schema, free, &["label[0] or label[1]"])));
+    assert!(!accepted(&judge_library(&schema, free, &["label[1]"])));
 }
 
 #[test]
@@ -179,17 +204,17 @@ fn classes_are_chosen_too() {
 #[test]
 fn implications_and_assignments_prove_what_they_say_and_no_more() {
     let six = labels(6);
-    let model = bytes(scores(6), &six, "library", Some("{\"implications\":[[1,0],[2,0],[5,2]]}"));
-    assert!(accepted(&judge(&model, &six, &["label[1] => label[0]", "label[0] or not label[2]", "label[5] => label[2]"])));
+    let sets = "{\"implications\":[[1,0],[2,0],[5,2]]}";
+    assert!(accepted(&judge_library(&six, sets, &["label[1] => label[0]", "label[0] or not label[2]", "label[5] => label[2]"])));
     for text in ["label[0] => label[1]", "label[3] => label[0]", "label[1] => label[2]", "label[0]"] {
-        assert!(reason(&judge(&model, &six, &[text])).contains("is not among what the sets obey"), "{text}");
+        assert!(reason(&judge_library(&six, sets, &[text])).contains("is not among what the sets obey"), "{text}");
     }
     let ranking = schema(Task::Ranking { items: ["a", "b", "c"].map(String::from).to_vec() });
-    let model = bytes(scores(9), &ranking, "library", Some("{\"assignment\":3}"));
+    let sets = "{\"assignment\":3}";
     let lines = ["forall i in 0..3: exactly(1, at[i, p] for p in 0..3)", "forall p in 0..3: exactly(1, at[i, p] for i in 0..3)"];
-    assert!(accepted(&judge(&model, &ranking, &lines)));
-    assert!(!accepted(&judge(&model, &ranking, &["at[0, 0]"])));
-    assert!(!accepted(&judge(&model, &ranking, &["forall i in 0..3: exactly(2, at[i, p] for p in 0..3)"])));
+    assert!(accepted(&judge_library(&ranking, sets, &lines)));
+    assert!(!accepted(&judge_library(&ranking, sets, &["at[0, 0]"])));
+    assert!(!accepted(&judge_library(&ranking, sets, &["forall i in 0..3: exactly(2, at[i, p] for p in 0..3)"])));
 }
 
 #[test]
@@ -197,14 +222,17 @@ fn what_the_metadata_say_must_be_so() {
     let schema = labels(2);
     let step = |model: &[u8]| reason(&judge(model, &schema, &["label[0] or label[1]"]));
     assert!(step(&bytes(scores(2), &schema, "in-graph", None)).starts_with("decode: "));
-    assert!(step(&bytes(scores(2), &schema, "library", None)).contains("no `deepsade.decode.sets`"));
+    assert!(step(&bytes(scores(2), &schema, "library", None)).contains("no `deepsade.rules`"));
     assert!(step(&bytes(scores(2), &schema, "elsewhere", None)).starts_with("decode: "));
-    assert!(step(&bytes(scores(2), &schema, "library", Some("{\"order\":[9],\"nodes\":[]}"))).starts_with("decode: "));
+    let texts = ["label[0] or label[1]"];
+    assert!(step(&library(&schema, "{\"order\":[9],\"nodes\":[]}", &texts)).starts_with("decode: "));
+    let halves: [&[f32]; 1] = [&[1.0, 0.5]];
+    assert!(step(&in_graph(&schema, &halves)).contains("table of 0 and 1"));
     let small = Network { inputs: 3, nodes: vec![dense(2, 3, vec![0.0; 6], vec![1.0; 2], 0)] };
     let plain = common::model(&small, &schema);
     assert!(step(&plain).ends_with("region root: the model does not choose its outputs"));
     // A leaf speaks of the scores, and the library changes them.
-    let model = bytes(scores(2), &schema, "library", Some("{\"order\":[0],\"nodes\":[[0,0,1]]}"));
+    let model = library(&schema, "{\"order\":[0],\"nodes\":[[0,0,1]]}", &texts);
     let rules = [rule("label[0] or label[1]")];
     let leaf = certificate(
         &model,
@@ -214,6 +242,45 @@ fn what_the_metadata_say_must_be_so() {
         vec![common::leaf(deepsade_check::Bounds::Interval, vec![vec![1, 1]])],
     );
     assert!(reason(&check(&model, &rules, &leaf.to_json())).starts_with("decode: the library chooses"));
+}
+
+/// What the library reads is what was proved: the rules in the file, in their order, and no further step.
+#[test]
+fn the_rules_that_the_library_reads_are_those_that_were_proved() {
+    let schema = labels(3);
+    let sets = Sets::Diagram(diagram()).to_json();
+    let with = |texts: &[&str]| judge(&library(&schema, &sets, texts), &schema, &CONDITIONAL);
+    assert!(accepted(&with(&CONDITIONAL)));
+    let swapped = [CONDITIONAL[1], CONDITIONAL[0]];
+    let other = ["x < 0.4 => exactly(1, label[j] for j in 0..3)", CONDITIONAL[1]];
+    for texts in [&swapped[..], &other, &CONDITIONAL[..1], &[]] {
+        assert_eq!(reason(&with(texts)), "decode: the rules in the model's file are others", "{texts:?}");
+    }
+}
+
+#[test]
+fn a_contradiction_has_no_sets_and_no_proof() {
+    let schema = labels(1);
+    let verdict = judge_library(&schema, "{\"order\":[0],\"nodes\":[[0,0,0]]}", &["label[0]", "not label[0]"]);
+    assert!(reason(&verdict).starts_with("decode: no set is left"), "{verdict:?}");
+}
+
+#[test]
+fn outputs_that_the_library_moves_are_not_those_that_were_bounded() {
+    let schema = schema(Task::Regression { targets: vec!["u".into()] });
+    let small = Network { inputs: 3, nodes: vec![dense(1, 3, vec![0.0; 3], vec![1.0], 0)] };
+    let rules = [rule("u <= 2")];
+    let verdict = |place: Option<&str>| {
+        let mut model = Model::new(small.clone());
+        model.metadata.insert("deepsade.schema".into(), schema.to_json());
+        model.metadata.extend(place.map(|p| (NEAREST_KEY.to_string(), p.to_string())));
+        let model = model.to_bytes().expect("a valid network");
+        let leaf = common::leaf(deepsade_check::Bounds::Interval, vec![vec![1]]);
+        check(&model, &rules, &certificate(&model, &rules, &schema, Arithmetic::Float32, vec![leaf]).to_json())
+    };
+    assert!(accepted(&verdict(None)) && accepted(&verdict(Some("in-graph"))));
+    assert!(reason(&verdict(Some("library"))).starts_with("nearest: the library moves the outputs"));
+    assert!(reason(&verdict(Some("elsewhere"))).starts_with("nearest: "));
 }
 
 #[test]

@@ -9,6 +9,5 @@ pub mod predict;
 pub mod repair;
 pub mod report;
 pub mod reproduce;
-pub mod subject;
 pub mod train;
 pub mod verify;

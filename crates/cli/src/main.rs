@@ -6,6 +6,7 @@ mod interrupt;
 mod outcome;
 mod progress;
 mod render;
+mod rule_error;
 
 use std::process::ExitCode;
 

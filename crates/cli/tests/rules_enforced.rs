@@ -137,7 +137,10 @@ fn rules_on_numbers_hold_in_the_nearest_outputs() {
     for rule in ON_NUMBERS.iter().chain(&["y == w", "0 <= y and y <= w and w <= 3 * x + 5"]) {
         let dir = tempfile::tempdir().unwrap();
         Case { rules: &[rule], ..REGRESSION }.write(dir.path(), "epochs = 2\nbatch = 16");
-        let report = json(dir.path(), 0, &["train", "rules.toml", "--out", "run", "--enforce", "decode", "--json", "-q"]);
+        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--enforce", "decode", "--json", "-q"]);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        // Without a certificate the exit code says so.
+        assert_eq!(output.status.code(), Some(i32::from(report["decode"] != "in-graph")), "{rule}");
         for split in ["train", "validation", "test"] {
             assert_eq!(report[split]["rows_breaking_all"], 0, "{rule} {report}");
         }

@@ -162,7 +162,7 @@ fn check() {
     );
     let refuse = refused(&cell);
     let mut pushed = parameters[last.clone()].to_vec();
-    pushed[last.len() - outputs + refuse] -= 0.01;
+    pushed[last.len() - outputs + refuse] -= 1.0;
     report(
         "boxes and K' and a move: the guard, the layer was pushed over the border",
         time(|| {
@@ -284,7 +284,7 @@ fn profile(name: &str, file: &str, epochs: Option<usize>) {
     while steps < 2000 {
         let order: Vec<usize> = (0..rows).map(|r| (r * 7919 + steps) % rows).collect();
         lap(None);
-        stepper.load(&prepared, order[..rows.min(256)].iter().copied());
+        stepper.load(&prepared, order[..rows.min(64)].iter().copied());
         stepper.forward();
         guard.begin_epoch(Some(Metric::new(&stepper, &guard.straight_columns())));
         lap(Some(&mut spent[3]));

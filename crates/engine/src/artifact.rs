@@ -4,14 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use deepsade_net::{ImportError, Model, Network, NetworkError};
-use deepsade_spec::{NormalSpec, RuleText, Schema, compile, print};
-use serde::{Deserialize, Serialize};
+pub use deepsade_spec::RULES_KEY;
+use deepsade_spec::{NormalSpec, Schema, carried, print};
+use serde::Serialize;
 use thiserror::Error;
 
 /// Metadata key of the schema, as JSON.
 pub const SCHEMA_KEY: &str = "deepsade.schema";
-/// Metadata key of the rules, as a JSON list of name, text and normal form.
-pub const RULES_KEY: &str = "deepsade.rules";
 /// Metadata key of the program's version.
 pub const VERSION_KEY: &str = "deepsade.version";
 /// A file larger than this is no network of ours.
@@ -123,9 +122,14 @@ pub fn read_any(path: &Path, output: Option<&str>) -> Result<Model, ArtifactErro
         return Err(ArtifactError::TooLarge { path: path.into(), bytes });
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
+    parse_any(&bytes, path, output)
+}
+
+/// Reads any model that is in memory; `path` is what messages call it.
+pub fn parse_any(bytes: &[u8], path: &Path, output: Option<&str>) -> Result<Model, ArtifactError> {
     let model = match output {
-        Some(output) => Model::from_bytes_until(&bytes, output),
-        None => Model::from_bytes(&bytes),
+        Some(output) => Model::from_bytes_until(bytes, output),
+        None => Model::from_bytes(bytes),
     };
     model.map_err(|source| ArtifactError::Import { path: path.into(), source })
 }
@@ -138,7 +142,11 @@ pub fn schema_of(model: &Model, path: &Path) -> Result<Schema, ArtifactError> {
 
 /// Reads a model and the schema it carries.
 pub fn read_model(path: &Path) -> Result<(Model, Schema), ArtifactError> {
-    let model = read_any(path, None)?;
+    described(read_any(path, None)?, path)
+}
+
+/// A model with the schema it carries; `path` is what messages call it.
+pub fn described(model: Model, path: &Path) -> Result<(Model, Schema), ArtifactError> {
     let schema = schema_of(&model, path)?;
     let (columns, outputs) = (schema.columns().len(), schema.task.outputs());
     let (inputs, results) = (model.network.inputs, model.network.outputs());
@@ -150,16 +158,9 @@ pub fn read_model(path: &Path) -> Result<(Model, Schema), ArtifactError> {
 
 /// The rules that a model carries.
 pub fn model_rules(path: &Path, model: &Model, schema: &Schema) -> Result<NormalSpec, ArtifactError> {
-    #[derive(Deserialize)]
-    struct Entry {
-        name: String,
-        text: String,
-    }
     let wrong = |why: String| ArtifactError::BadRules { path: path.into(), why };
     let text = model.metadata.get(RULES_KEY).map_or("[]", String::as_str);
-    let entries: Vec<Entry> = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
-    let rules: Vec<RuleText> = entries.into_iter().map(|Entry { name, text }| RuleText { name, text }).collect();
-    compile(&rules, schema).map_err(|errors| wrong(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
+    carried(text, schema).map_err(wrong)
 }
 
 /// Writes a file under a temporary name and renames it, so that it is there whole or as it was before.

@@ -75,7 +75,8 @@ struct RegionBoxes {
     masked: Vec<Option<Masked>>,
     /// For linear bounds: how far float32 may be from the exact values.
     errors: Vec<Vec<f32>>,
-    /// Scratch of the dense layers.
+    /// What dense layers read, laid out for them: for those that read a value that does not move, and for the others in turn.
+    fixed: Vec<Option<dense::Lanes>>,
     lanes: dense::Lanes,
 }
 
@@ -99,8 +100,14 @@ impl Bounds {
         for region in regions {
             let values = widths.iter().map(|w| Boxed::new(*w)).collect();
             let masked = vec![None; network.nodes.len()];
-            let mut boxes =
-                RegionBoxes { values, groups: Vec::new(), masked, errors: Vec::new(), lanes: dense::Lanes::default() };
+            let mut boxes = RegionBoxes {
+                values,
+                groups: Vec::new(),
+                masked,
+                errors: Vec::new(),
+                fixed: vec![None; network.nodes.len()],
+                lanes: dense::Lanes::default(),
+            };
             input::interval(&mut boxes.values[0], schema, region);
             for k in 0..network.nodes.len() {
                 if !bounds.moving[k + 1] {
@@ -109,7 +116,10 @@ impl Bounds {
             }
             for (k, node) in network.nodes.iter().enumerate() {
                 if matches!(node.op, Op::Dense { .. }) && !bounds.moving[node.from[0]] {
+                    let mut lanes = dense::Lanes::default();
                     boxes.masked[k] = input::mask(&boxes.values[node.from[0]], &bounds.origins_of(node.from[0]), schema, region);
+                    lanes.fill(boxes.masked[k].as_ref().map_or(&boxes.values[node.from[0]], |masked| &masked.value));
+                    boxes.fixed[k] = Some(lanes);
                 }
             }
             boxes.groups = input::groups(schema, region);
@@ -195,7 +205,11 @@ impl Bounds {
             Op::Dense { w, b } => {
                 let (weights, bias) = self.dense(k, w.cols, b.len(), parameters);
                 let masked = boxes.masked[k].as_ref();
-                dense::interval(&mut out, masked.map_or(x, |masked| &masked.value), weights, bias, &mut boxes.lanes);
+                let lanes = boxes.fixed[k].as_ref().unwrap_or_else(|| {
+                    boxes.lanes.fill(x);
+                    &boxes.lanes
+                });
+                dense::interval(&mut out, lanes, weights, bias);
                 if let Some(masked) = masked {
                     dense::one_hot(&mut out, &masked.groups, weights, w.cols);
                 }

@@ -61,6 +61,12 @@ pub enum DecodeError {
         /// The budget.
         budget: usize,
     },
+    /// Probabilities need a diagram.
+    #[error("probabilities need the decision diagram of the rules, and it has more than {budget} nodes; predict without --proba")]
+    NoProbabilities {
+        /// The budget.
+        budget: usize,
+    },
     /// No set is valid for some input.
     #[error("no label set obeys the rules {}", place(.x))]
     Impossible {

@@ -4,7 +4,7 @@ use deepsade_spec::{NormalSpec, Task};
 
 use crate::decode::{DecodeError, Decoder};
 use crate::explain::audit;
-use crate::train::{Enforce, TrainSettings};
+use crate::train::{Enforce, TrainSettings, Update};
 
 /// Where rules are enforced.
 #[derive(Debug, Clone)]
@@ -49,6 +49,7 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
         Enforce::Weights => say(Means::Weights, "the settings say so"),
         Enforce::Decode if matches!(spec.schema.task, Task::Regression { .. }) => say(Means::Nearest, "the settings say so"),
         Enforce::Decode => say(decoded(Decoder::new(spec, settings.decode_nodes)?), "the settings say so"),
+        Enforce::Auto if settings.update == Update::Paper => say(Means::Weights, "update = \"paper\" solves for the weights"),
         Enforce::Auto if labels => match Decoder::new(spec, settings.decode_nodes) {
             Ok(decoder) => {
                 let found = audit(spec);

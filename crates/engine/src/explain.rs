@@ -6,8 +6,10 @@ pub mod eliminate;
 pub mod satisfy;
 pub mod vacuous;
 pub mod weights;
+pub mod words;
 
 pub use audit::{Audit, audit};
 pub use conflict::{Conflict, Conflicts, Possible, possible, smallest_conflict};
 pub use vacuous::vacuous;
 pub use weights::through_weights;
+pub use words::{Explanation, conflict_in_words, explain};

@@ -32,7 +32,7 @@ const CUTS: usize = 16;
 /// Sweeps over all cells, one by one, before the last layer is pulled back towards the safe one.
 const SWEEPS: usize = 40;
 /// A cut goes so much of the excess further, so that the corners next to it rarely ask for another round.
-const LEAN: f64 = 0.1;
+const LEAN: f64 = 0.3;
 /// A cell that is not empty gets new multipliers once in so many visits,
 const PATIENCE: u32 = 32;
 /// with an excess within this share of the smallest: the layer will have moved before they matter.

@@ -63,9 +63,14 @@ pub fn smtlib(
     let most = safe.iter().fold(1.0f64, |most, w| most.max(2.0 * f64::from(w.abs())));
     let (lo, hi) = if fixed { (last.clone(), last) } else { (vec![-most; safe.len()], vec![most; safe.len()]) };
     let question = if fixed {
-        "Does the last layer of the model satisfy K'? sat: it does, so the rules hold for every input."
+        "Does the last layer of the model satisfy K'?\n; sat: it does, so the rules hold for every input; unsat: not with this margin on \
+         this box, and a finer proof may still exist."
+            .into()
     } else {
-        "Is there a last layer that satisfies K'? sat: there is, and get-value shows one."
+        format!(
+            "Is there a last layer that satisfies K', with weights and biases from -{most} to {most}?\n; sat: there is, and get-value \
+             shows one; unsat: none in that range."
+        )
     };
     let mut text = format!(
         "; The problem of the last layer, y = W v + b: {question}\n; K' asks for the rules on the whole box of v, what the last layer \

@@ -25,5 +25,8 @@ pub mod predict;
 pub mod problem;
 pub mod recheck;
 pub mod repair;
+pub mod subject;
+pub mod summary;
 pub mod train;
+pub mod verdict;
 pub mod verify;

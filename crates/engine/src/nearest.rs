@@ -10,8 +10,7 @@ mod attach;
 mod head;
 mod objective;
 
-/// Metadata key of a regression: where its outputs are moved to the nearest ones that obey the rules, `"in-graph"` or `"library"`.
-pub const NEAREST_KEY: &str = "deepsade.nearest";
+pub use deepsade_spec::sets::NEAREST_KEY;
 
 pub use active_set::{Infeasible, Nearest, nearest};
 pub use allowed::{Allowed, AllowedError, DecodeError, Face, Place};

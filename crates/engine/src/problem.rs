@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use deepsade_spec::{NormalSpec, RuleError, RuleText, Schema, compile, duplicate_name};
-use serde::Deserialize;
+use deepsade_spec::{NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::data::{self, DataError, DataSettings, Loaded, Overrides, Progress, Request, TaskSettings};
+use crate::data::{self, DataError, DataSettings, FeatureOverride, Loaded, Overrides, Progress, Request, Table, TaskSettings};
 use crate::train::{NetworkSettings, SettingsError, TrainSettings};
 
 /// A rule file, read and checked; its data not yet.
@@ -26,7 +26,7 @@ pub struct Problem {
     pub train: TrainSettings,
     /// `[[rule]]`.
     pub rules: Vec<RuleText>,
-    one_hot: deepsade_spec::OneHot,
+    one_hot: OneHot,
 }
 
 /// What is wrong with a rule file or with what it names.
@@ -106,15 +106,30 @@ impl Problem {
 
     /// Checks the text of a rule file; `path` is where data files are looked for first.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ProblemError> {
-        let File { data, features, task, mut network, train, rule } = toml::from_str(text)
+        let file: File = toml::from_str(text)
             .map_err(|e| ProblemError::Toml { path: path.into(), message: e.to_string().trim_end().to_string() })?;
+        if let Some(data) = &file.data {
+            data.check()?;
+        }
+        Self::checked(file, path)
+    }
+
+    /// Checks the tables of a rule file that are in memory, as JSON, for rows that are too: `[data]` names no file and is handed back.
+    pub fn in_memory(json: &str) -> Result<(Self, DataSettings), ProblemError> {
+        let path = Path::new("settings");
+        let file: File =
+            serde_json::from_str(json).map_err(|e| ProblemError::Toml { path: path.into(), message: e.to_string() })?;
+        let data = file.data.clone().unwrap_or_default();
+        data.check_without_file()?;
+        Ok((Self::checked(file, path)?, data))
+    }
+
+    fn checked(file: File, path: &Path) -> Result<Self, ProblemError> {
+        let File { data, features, task, mut network, train, rule } = file;
         network.check()?;
         let folder = path.parent().unwrap_or(Path::new(""));
         network.trunk = network.trunk.map(|trunk| folder.join(trunk));
         train.check()?;
-        if let Some(data) = &data {
-            data.check()?;
-        }
         if let Some(name) = duplicate_name(&rule) {
             return Err(ProblemError::DuplicateRule(name.into()));
         }
@@ -142,6 +157,42 @@ impl Problem {
             None => data::schema_without_data(&self.features, &self.task, self.one_hot)?,
         };
         Ok((self.compile(&schema)?, loaded))
+    }
+
+    /// The same for rows that are in memory.
+    pub fn load_table(&self, table: Table, data: &DataSettings) -> Result<(NormalSpec, Loaded), ProblemError> {
+        let loaded = data::load_table(table, data, &self.task, &self.features)?;
+        Ok((self.compile(&loaded.schema)?, loaded))
+    }
+
+    /// A rule file that states what the data said: every domain, the targets and the classes. It needs no data.
+    pub fn stated(&self, schema: &Schema) -> String {
+        #[derive(Serialize)]
+        struct Stated<'a> {
+            task: TaskSettings,
+            network: &'a NetworkSettings,
+            train: &'a TrainSettings,
+            features: Overrides,
+            rule: Vec<Rule<'a>>,
+        }
+        #[derive(Serialize)]
+        struct Rule<'a> {
+            name: &'a str,
+            text: &'a str,
+        }
+        let task = TaskSettings {
+            kind: self.task.kind,
+            targets: Some(schema.task.target_columns().into_iter().map(String::from).collect()),
+            classes: schema.task.classes().map(<[String]>::to_vec),
+        };
+        let stated = Stated {
+            task,
+            network: &self.network,
+            train: &self.train,
+            features: schema.features.iter().map(|f| (f.name.clone(), FeatureOverride::of(&f.domain))).collect(),
+            rule: self.rules.iter().map(|r| Rule { name: &r.name, text: &r.text }).collect(),
+        };
+        toml::to_string(&stated).expect("settings become TOML")
     }
 
     fn compile(&self, schema: &Schema) -> Result<NormalSpec, ProblemError> {

@@ -28,16 +28,20 @@ pub fn files(model: &Path, rules: &Path, certificate: &Path) -> Result<Verdict, 
     };
     let bytes = std::fs::read(model).map_err(unreadable(model))?;
     let text = std::fs::read_to_string(certificate).map_err(unreadable(certificate))?;
-    let problem = Problem::read(rules)?;
-    let verdict = check(&bytes, &problem.rules, &text);
+    Ok(held(&bytes, &Problem::read(rules)?, &text))
+}
+
+/// The same for a model and a certificate that are in memory.
+pub fn held(model: &[u8], problem: &Problem, certificate: &str) -> Verdict {
+    let verdict = check(model, &problem.rules, certificate);
     let outside = match &verdict {
-        Verdict::Accepted(a) => outside_model(&problem, &a.spec().schema),
+        Verdict::Accepted(a) => outside_model(problem, &a.spec().schema),
         Verdict::Rejected { .. } => None,
     };
-    Ok(match outside {
+    match outside {
         Some(reason) => Verdict::Rejected { step: "domain".into(), reason },
         None => verdict,
-    })
+    }
 }
 
 /// What the rule file states about the domain and the model's own domain, for which the proof holds, does not cover.

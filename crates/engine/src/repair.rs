@@ -6,6 +6,8 @@
 //! data, drawn from the domain. Several ways of bounding the hidden layers are tried, once with all weights of the last layer free
 //! and once with those of the features and the bias alone, and the best is kept: by score where there are labels, else by change.
 
+use std::time::Duration;
+
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
 use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec};
@@ -16,12 +18,14 @@ use thiserror::Error;
 use crate::artifact::{self, ArtifactError};
 use crate::certify::Proof;
 use crate::data::Dataset;
-use crate::fit::{column_ranges, skip_columns};
+use crate::fit::{Rows, column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric, Units};
 use crate::metrics::metrics;
 use crate::train::{PlanError, Stepper};
-use crate::verify::{VerifyError, fits, texts};
+use crate::verify::{Outcome, Settings, VerifyError, fits, texts, verify};
 
+/// Time to see whether there is anything to repair.
+const LOOK: Duration = Duration::from_secs(10);
 /// Rows from which distances between last layers are measured.
 const MOST_ROWS: usize = 4096;
 /// Rows drawn from the domain where there are no data.
@@ -77,6 +81,31 @@ pub enum RepairError {
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
+}
+
+/// What became of a network.
+#[derive(Debug)]
+pub enum Mended {
+    /// Its rules hold already.
+    Already(Box<crate::verify::Proof>),
+    /// It was changed.
+    Repaired(Box<Repaired>),
+}
+
+/// Repairs a network unless its rules are found to hold already. Of `rows` those that obey the rules count.
+pub fn mend(
+    spec: &NormalSpec,
+    network: &Network,
+    rows: Option<&Rows>,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Mended, RepairError> {
+    let look = Settings { timeout: Some(LOOK), ..Settings::default() };
+    if let Outcome::Proved(proof) = verify(spec, network, &look, interrupted)?.0 {
+        return Ok(Mended::Already(proof));
+    }
+    let obeying: Option<Vec<usize>> = rows.map(|r| (0..r.all.rows()).filter(|k| !r.breaking[*k]).collect());
+    let weighing = rows.zip(obeying).map(|(r, chosen)| r.all.select(&chosen));
+    Ok(Mended::Repaired(Box::new(repair(spec, network, weighing.as_ref())?)))
 }
 
 /// Repairs a network. `rows` are the data's, of which those that obey the rules count; without them the domain is sampled.

@@ -12,6 +12,7 @@ mod plan;
 mod rows;
 mod sensitivity;
 pub mod vnnlib;
+pub mod words;
 
 use std::time::{Duration, Instant};
 

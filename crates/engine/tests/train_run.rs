@@ -199,7 +199,7 @@ fn divergence_is_an_outcome_and_keeps_the_best_so_far() {
     let trained = train(&planted_run(&data, &empty, &[], settings), &mut Silent).unwrap();
     let StopReason::Diverged { epoch } = trained.stop else { panic!("{:?}", trained.stop) };
     assert_eq!(trained.records.len(), epoch - 1);
-    assert!(trained.stop.to_string().contains("smaller train.learning_rate"));
+    assert!(trained.stop.to_string().contains("smaller learning_rate"));
     assert!(bytes(&trained.network).iter().all(|&w| f32::from_bits(w).is_finite()));
 }
 

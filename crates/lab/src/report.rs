@@ -66,10 +66,7 @@ pub struct Page {
 /// Makes the page for a folder; `rows` is a data file whose rows can be explored.
 pub fn report(dir: &Path, rows: Option<&Path>) -> Result<Page, ReportError> {
     if dir.join(run::MODEL).exists() {
-        let folder = RunFolder::read(dir, rows)?;
-        let html = run::page(&folder);
-        let said = folder.proof.in_words(folder.spec.as_ref().map_or(0, |s| s.rules.len()));
-        return Ok(Page { html, proof: Some(folder.proof), said });
+        return Ok(RunFolder::read(dir, rows)?.page());
     }
     if !dir.join(results::FILE).exists() {
         return Err(ReportError::Nothing { dir: dir.into() });
@@ -79,6 +76,15 @@ pub fn report(dir: &Path, rows: Option<&Path>) -> Result<Page, ReportError> {
     }
     let html = experiment::page(dir, &results::read(&dir.join(results::FILE))?);
     Ok(Page { html, proof: None, said: String::new() })
+}
+
+impl RunFolder {
+    /// Makes its page.
+    pub fn page(self) -> Page {
+        let html = run::page(&self);
+        let said = self.proof.in_words(self.spec.as_ref().map_or(0, |s| s.rules.len()));
+        Page { html, proof: Some(self.proof), said }
+    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,21 @@ pub struct RuleText {
     pub text: String,
 }
 
+/// Metadata key of the rules in a model's file: a JSON list of name, text and normal form.
+pub const RULES_KEY: &str = "deepsade.rules";
+
+/// The rules that a model's file carries under [`RULES_KEY`].
+pub fn carried(text: &str, schema: &Schema) -> Result<NormalSpec, String> {
+    #[derive(Deserialize)]
+    struct Entry {
+        name: String,
+        text: String,
+    }
+    let entries: Vec<Entry> = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let rules: Vec<RuleText> = entries.into_iter().map(|Entry { name, text }| RuleText { name, text }).collect();
+    compile(&rules, schema).map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
 /// Types every rule against the schema.
 pub fn check_types(rules: &[RuleText], schema: &Schema) -> Result<TypedSpec, Vec<RuleError>> {
     let mut typed = Vec::new();

@@ -236,6 +236,17 @@ impl Formula {
         }
     }
 
+    /// Atoms in its longest cell.
+    pub fn longest_cell(&self) -> usize {
+        match self {
+            Formula::True | Formula::False => 0,
+            Formula::Atom(_) => 1,
+            Formula::And(parts) => parts.iter().map(Formula::longest_cell).sum(),
+            Formula::Or(parts) => parts.iter().map(Formula::longest_cell).max().unwrap_or(0),
+            Formula::Threshold(t) => t.terms.iter().map(|(_, part)| part.longest_cell()).sum(),
+        }
+    }
+
     /// The variables that occur.
     pub fn variables(&self) -> BTreeSet<Var> {
         let mut variables = BTreeSet::new();

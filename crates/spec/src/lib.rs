@@ -19,9 +19,10 @@ pub mod print;
 pub mod region;
 pub mod schema;
 pub mod sets;
+mod total;
 pub mod typed;
 
-pub use compile::{RuleText, check_types, compile, duplicate_name};
+pub use compile::{RULES_KEY, RuleText, carried, check_types, compile, duplicate_name};
 pub use error::{RuleError, RuleErrorKind, Span, nearest};
 pub use formula::{Atom, Formula, Threshold};
 pub use linear::{Linear, Var};

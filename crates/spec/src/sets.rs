@@ -10,6 +10,9 @@ pub const DECODE_KEY: &str = "deepsade.decode";
 /// Metadata key: what the library chooses among, [`Sets::to_json`].
 pub const SETS_KEY: &str = "deepsade.decode.sets";
 
+/// Metadata key: where outputs are moved to the nearest ones that obey the rules, `"in-graph"` or `"library"`.
+pub const NEAREST_KEY: &str = "deepsade.nearest";
+
 /// Where the output is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {

@@ -6,11 +6,12 @@ use anyhow::{Context, bail};
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::data::{ReadOptions, RowStatus, encode, encode_inputs, read_table};
 use deepsade_engine::verify::Settings;
+use deepsade_engine::verify::words::{example_in_words, input_as_json, output_as_json};
 use deepsade_net::Matrix;
 use serde_json::json;
 
-use super::subject::{self, Files, Subject};
-use super::verify::{example_in_words, input_as_json, output_as_json};
+use deepsade_engine::subject::{self, Files, Subject};
+
 use crate::args::AdversityArgs;
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
@@ -29,6 +30,7 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
         rows: args.data.as_ref().is_none_or(|d| d.is_dir()),
     };
     let subject = subject::read(&files)?;
+    subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
     let (x, outside) = rows(args, &subject)?;
     if x.rows == 0 {
         bail!("no row of the data lies in the domain ({outside} lie outside)");

@@ -60,7 +60,9 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
             args.model.display()
         ),
     };
-    let scores = args.scores.then(|| output.scores(&inputs.x));
+    // The outputs of a regression are its predictions, unless they were moved.
+    let raw = !matches!(schema.task, Task::Regression { .. }) || output.place() == Some(Place::Library);
+    let scores = (args.scores && raw).then(|| output.scores(&inputs.x));
     let csv = predictions(&schema, &y, &inputs.status, scores.as_ref(), probabilities.as_deref())?;
     match &args.out {
         Some(path) => write_whole(path, &csv)?,
@@ -69,6 +71,14 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     if args.json {
         let counts = json!({"rows": table.rows(), "outside_domain": outside, "out": args.out});
         emit(&(serde_json::to_string_pretty(&counts)? + "\n"))?;
+    }
+    let blank = |row: usize| inputs.status[row] == RowStatus::Inside && y.row(row).iter().any(|v| v.is_nan());
+    let blanks = (0..y.rows).filter(|row| blank(*row)).count();
+    if blanks > 0 {
+        eprintln!(
+            "{blanks} rows of the domain have no prediction: no float32 output obeys the rules there, or the network gives none"
+        );
+        return Ok(Outcome::Finding);
     }
     if outside > 0 && !args.quiet {
         let first = inputs.status.iter().position(|s| *s != RowStatus::Inside).expect("some row is outside");
@@ -115,14 +125,13 @@ fn predictions(
     probabilities: Option<&[Option<Probabilities>]>,
 ) -> anyhow::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
-    // The outputs of a regression are its predictions.
-    let scores = scores.filter(|_| !matches!(schema.task, Task::Regression { .. }));
     let outputs = schema.task.outputs();
     let mut header = predict::columns(&schema.task);
     header.extend(["in_domain".into(), "outside".into()]);
     let words = header.len() - 2;
     if scores.is_some() {
-        header.extend((0..outputs).map(|j| schema.task.output_name(j)));
+        let prefix = if matches!(schema.task, Task::Regression { .. }) { "raw " } else { "" };
+        header.extend((0..outputs).map(|j| format!("{prefix}{}", schema.task.output_name(j))));
     }
     if probabilities.is_some() {
         header.push("probability".into());

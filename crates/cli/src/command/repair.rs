@@ -1,30 +1,29 @@
 //! `deepsade repair`: a network that breaks rules enters; one with another last layer and a certificate leaves.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context;
 use deepsade_check::Bounds;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::fit::{self, Rows};
 use deepsade_engine::metrics::{Metrics, metrics};
-use deepsade_engine::repair::{RepairError, Repaired, repair};
-use deepsade_engine::verify::{Outcome as Decided, Settings, verify};
+use deepsade_engine::repair::{Mended, RepairError, Repaired, mend};
+use deepsade_engine::summary::{self, numbers};
+use deepsade_engine::verify::Proof;
 use deepsade_net::Network;
 use deepsade_spec::NormalSpec;
 use serde_json::json;
 
-use super::subject::{self, Files};
-use super::{train, verify as report};
+use super::verify as report;
 use crate::args::RepairArgs;
 use crate::outcome::{Outcome, emit};
-
-/// Seconds to see whether there is anything to repair.
-const LOOK: Duration = Duration::from_secs(10);
+use deepsade_engine::subject::{self, Files};
 
 /// Runs the command.
 pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     let files = Files { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output: None, rows: true };
     let subject = subject::read(&files)?;
+    subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
     let (spec, network) = (&subject.spec, &subject.model.network);
     let rows = match (&subject.problem.data, &subject.loaded) {
         (Some(settings), Some(loaded)) => Some(fit::rows(spec, loaded, settings, settings.seed)?),
@@ -33,26 +32,11 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     let rules = std::fs::read_to_string(&args.rules)?;
     std::fs::create_dir_all(&args.out).with_context(|| format!("can't make the folder {}", args.out.display()))?;
     let started = Instant::now();
-    let look = Settings { timeout: Some(LOOK), ..Settings::default() };
-    if let Decided::Proved(proof) = verify(spec, network, &look, &|| false)?.0 {
-        report::write_proof(&proof, &rules, &args.out)?;
-        let seconds = started.elapsed().as_secs_f64();
-        if args.json {
-            let before = rows.as_ref().map(|r| train::numbers(&score(spec, network, r)));
-            let out = json!({"repaired": false, "certified": true, "before": before, "after": before, "seconds": seconds});
-            emit(&(serde_json::to_string_pretty(&out)? + "\n"))?;
-        } else {
-            emit(&format!(
-                "nothing to repair: every rule holds already ({seconds:.2} s); the proof is in {}\n",
-                args.out.display()
-            ))?;
+    let found = match mend(spec, network, rows.as_ref(), &|| false) {
+        Ok(Mended::Already(proof)) => {
+            return already(&proof, args, &rules, rows.as_ref().map(|r| score(spec, network, r)).as_ref(), started);
         }
-        return Ok(Outcome::Success);
-    }
-    let obeying: Option<Vec<usize>> = rows.as_ref().map(|r| (0..r.all.rows()).filter(|k| !r.breaking[*k]).collect());
-    let weighing = rows.as_ref().zip(obeying).map(|(r, chosen)| r.all.select(&chosen));
-    let found = match repair(spec, network, weighing.as_ref()) {
-        Ok(found) => found,
+        Ok(Mended::Repaired(found)) => *found,
         Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_) | RepairError::NoLastLayer)) => {
             let words = format!(
                 "can't be repaired through the last layer: {error}\nEnforce the rules in the output step instead: `enforce = \"decode\"` under [train], which holds for any network.\n"
@@ -77,11 +61,24 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
         let out = json!({
             "repaired": true, "certified": found.proof.accepted().is_some(), "seconds": seconds, "change": found.change,
             "skips_added": found.skipped, "bounds": found.how.bounds.name(), "regions": found.how.regions, "features_only": found.features_only,
-            "before": scores.as_ref().map(|s| train::numbers(&s.0)), "after": scores.as_ref().map(|s| train::numbers(&s.1)),
+            "before": scores.as_ref().map(|s| numbers(&s.0)), "after": scores.as_ref().map(|s| numbers(&s.1)),
         });
         emit(&(serde_json::to_string_pretty(&out)? + "\n"))?;
     } else {
         emit(&in_words(&found, scores.as_ref(), seconds, &args.out.display().to_string()))?;
+    }
+    Ok(Outcome::Success)
+}
+
+fn already(proof: &Proof, args: &RepairArgs, rules: &str, before: Option<&Metrics>, started: Instant) -> anyhow::Result<Outcome> {
+    report::write_proof(proof, rules, &args.out)?;
+    let seconds = started.elapsed().as_secs_f64();
+    if args.json {
+        let before = before.map(numbers);
+        let out = json!({"repaired": false, "certified": true, "before": before, "after": before, "seconds": seconds});
+        emit(&(serde_json::to_string_pretty(&out)? + "\n"))?;
+    } else {
+        emit(&format!("nothing to repair: every rule holds already ({seconds:.2} s); the proof is in {}\n", args.out.display()))?;
     }
     Ok(Outcome::Success)
 }
@@ -106,8 +103,8 @@ fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, seconds: f64,
             out += &format!(
                 "  on {} rows whose label obeys the rules: {} before, {} after\n",
                 after["rows"],
-                train::scores(before),
-                train::scores(after)
+                summary::scores(before),
+                summary::scores(after)
             );
             out += &format!(
                 "  predictions that break a rule: {} of {} before, {} after\n",

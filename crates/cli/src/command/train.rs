@@ -1,6 +1,5 @@
 //! `deepsade train`: a rule file enters, model.onnx, its certificate, run.jsonl and summary.json leave.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,23 +11,19 @@ use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
 use deepsade_engine::decode::DecodeError;
 use deepsade_engine::enforce::{Decision, Means, decide};
-use deepsade_engine::explain::{audit, vacuous};
+use deepsade_engine::explain::{audit, conflict_in_words, vacuous};
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::guard::GuardError;
 use deepsade_engine::maxsmt::SolverName;
 use deepsade_engine::maxsmt::smtlib::Quantifiers;
-use deepsade_engine::metrics::Metrics;
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::{
-    Enforce, EpochRecord, MaxSmtName, Observer, PaperSteps, StopReason, TrainError, TrainSettings, Update,
-};
-use deepsade_spec::NormalSpec;
-use deepsade_spec::sets::Place;
-use serde::Serialize;
+use deepsade_engine::summary::{Timings, paper_steps, scores, summary};
+use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainError, TrainSettings, Update};
+use deepsade_engine::verdict;
+use deepsade_spec::{NormalSpec, Task};
 use serde_json::json;
 
 use super::check;
-use super::explain::conflict_in_words;
 use crate::args::{EnforceArg, MaxSmtArg, QuantifiersArg, SolverArg, TrainArgs, UpdateArg};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
@@ -82,19 +77,6 @@ pub struct Done {
     pub seed: u64,
 }
 
-/// Where the seconds went.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Timings {
-    /// Reading and encoding the data, and explaining the rules.
-    read: f64,
-    /// Training, the rules enforced at every step.
-    train: f64,
-    /// Making the certificate.
-    certify: f64,
-    /// Checking the files as written.
-    check: f64,
-}
-
 /// How a training ended.
 pub enum Ended {
     /// With a model.
@@ -130,6 +112,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     overrule(&mut problem.train, args);
     problem.train.check()?;
+    without_effect(&problem.train, args)?;
     let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
     if let Some(words) = conflict_in_words(&spec) {
         return Ok(Ended::Contradictory(words));
@@ -152,8 +135,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     if audit.constant_only && matches!(means, Means::Weights) && !args.quiet {
         eprintln!("note: {}", audit.words);
     }
-    if problem.train.enforce == Enforce::Auto && matches!(means, Means::Decode(_)) && !args.quiet {
-        eprintln!("note: enforce = \"auto\" chooses decode: {why}");
+    let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
+    if problem.train.enforce == Enforce::Auto && labels && !spec.rules.is_empty() && !args.quiet {
+        eprintln!("note: enforce = \"auto\" chooses {}: {why}", means.name());
     }
     let text = std::fs::read_to_string(&problem.path)?;
     let interrupt = Interrupt::listen();
@@ -172,7 +156,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     watch.bar.finish();
     watch.log.finish(&fitted.trained.records)?;
     if fitted.trained.stop == StopReason::Interrupted {
-        eprintln!("interrupted; go on with: deepsade train {} --out {} --resume", problem.path.display(), out.display());
+        eprintln!("interrupted; go on with: {}", again(&problem.path, out));
         return Ok(Ended::Interrupted);
     }
     if let (StopReason::Diverged { .. }, None) = (fitted.trained.stop, fitted.trained.best_epoch) {
@@ -199,6 +183,42 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     // For `deepsade report`.
     write_whole(&out.join("summary.json"), (serde_json::to_string_pretty(&done.json())? + "\n").as_bytes())?;
     Ok(Ended::Done(Box::new(done)))
+}
+
+/// The command that goes on with this run: as it was given, with the folder and `--resume`.
+fn again(file: &Path, out: &Path) -> String {
+    let quoted = |text: &str| {
+        let plain = text.chars().all(|c| c.is_alphanumeric() || "-_./=,:+".contains(c));
+        if plain && !text.is_empty() { text.into() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    };
+    let mut words: Vec<String> = std::env::args_os().skip(1).map(|a| quoted(&a.to_string_lossy())).collect();
+    if words.first().is_none_or(|command| command != "train") {
+        // The demo.
+        words = vec!["train".into(), quoted(&file.to_string_lossy())];
+    }
+    let has = |words: &[String], flag: &str| words.iter().any(|w| w == flag || w.starts_with(&format!("{flag}=")));
+    if !has(&words, "--out") {
+        words.extend(["--out".into(), quoted(&out.to_string_lossy())]);
+    }
+    if !has(&words, "--resume") {
+        words.push("--resume".into());
+    }
+    format!("deepsade {}", words.join(" "))
+}
+
+/// Refuses options that would have no effect.
+fn without_effect(settings: &TrainSettings, args: &TrainArgs) -> anyhow::Result<()> {
+    let paper = settings.update == Update::Paper;
+    let solver = paper && settings.paper.maxsmt == MaxSmtName::FuMalik;
+    let refused = [
+        (args.maxsmt.is_some() && !paper, "--maxsmt", "--update paper"),
+        (args.solver.is_some() && !solver, "--solver", "--update paper --maxsmt fu-malik"),
+        (args.quantifiers.is_some() && !solver, "--quantifiers", "--update paper --maxsmt fu-malik"),
+    ];
+    match refused.iter().find(|(refused, ..)| *refused) {
+        Some((_, option, needed)) => bail!("{option} has no effect without {needed}"),
+        None => Ok(()),
+    }
 }
 
 /// Puts what the command line says in place of what the file says.
@@ -240,55 +260,18 @@ impl From<QuantifiersArg> for Quantifiers {
     }
 }
 
-/// How the paper's update found its last layers, over all epochs.
-fn paper_steps(records: &[EpochRecord]) -> Option<PaperSteps> {
-    records.iter().filter_map(|record| record.paper).reduce(PaperSteps::and)
-}
-
 impl Done {
     /// What the exit code says: rules that were to be enforced must be certified.
     pub fn outcome(&self) -> Outcome {
         let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
-        let [train, test] = [&self.fitted.train, &self.fitted.test].map(|m| m["rows_breaking_all"]);
-        let broken = self.fitted.in_library.is_some() && train + test > 0.0;
-        if rejected || diverged || broken { Outcome::Finding } else { Outcome::Success }
+        if rejected || diverged || self.fitted.in_library.is_some() { Outcome::Finding } else { Outcome::Success }
     }
 
     fn json(&self) -> serde_json::Value {
-        let Fitted { trained, train, validation, test, gate, .. } = &self.fitted;
-        let accepted = self.verdict.as_ref().and_then(check::accepted);
-        let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| a.rules()).map(|r| (r.name.as_str(), r.margin)).collect();
-        json!({
-            "model": self.model,
-            "seconds": self.timings.train + self.timings.certify,
-            "timings": self.timings,
-            "epochs": trained.records.len(),
-            "best_epoch": trained.best_epoch,
-            "stopped": trained.stop.to_string(),
-            "seed": self.seed,
-            "train": numbers(train),
-            "validation": numbers(validation),
-            "test": numbers(test),
-            "certified": accepted.is_some(),
-            "arithmetic": accepted.map(|a| a.arithmetic().name()),
-            "margins": margins,
-            "enforce": self.fitted.means.name(),
-            "enforce_why": self.fitted.why,
-            "decode": self.fitted.place.map(Place::name),
-            "left_out": self.fitted.left_out,
-            "gate": gate,
-            "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
-            "paper": paper_steps(&trained.records).map(|steps| json!({
-                "line_search": steps.line_search,
-                "maxsmt_optimal": steps.optimal,
-                "maxsmt_feasible": steps.feasible,
-                "maxsmt_infeasible": steps.infeasible,
-                "maxsmt_unknown": steps.unknown,
-                "restarts": steps.restarts(),
-            })),
-            "verdict": self.verdict.as_ref().map(check::in_words),
-        })
+        let mut out = summary(&self.fitted, self.verdict.as_ref(), self.timings, self.seed);
+        out["model"] = json!(self.model);
+        out
     }
 
     /// A few lines for people.
@@ -317,7 +300,13 @@ impl Done {
                     out.push(format!("The outputs are gated by {gate}: they scale with it."));
                 }
                 match &self.fitted.means {
-                    Means::Decode(_) => {
+                    Means::Decode(decoder) => {
+                        if decoder.nodes().is_none() {
+                            out.push(
+                                "The loss was a surrogate: the exact likelihood of the valid sets needs a diagram that is too large."
+                                    .into(),
+                            );
+                        }
                         let left_out = match self.fitted.left_out {
                             0 => String::new(),
                             n => format!("; {n} training rows whose label breaks a rule were left out"),
@@ -342,14 +331,17 @@ impl Done {
                         steps.infeasible,
                         steps.unknown
                     ));
+                    if steps.unknown > 0 && steps.optimal + steps.feasible + steps.infeasible == 0 {
+                        out.push("No MaxSMT problem was answered: does the solver run, and is its limit long enough?".into());
+                    }
                 }
-                out.push(check::in_words(verdict));
+                out.push(verdict::in_words(verdict));
             }
             None if let Some(why) = self.fitted.in_library => {
                 out.push(format!(
                     "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
                      each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
-                     outputs, and there is no certificate."
+                     outputs, and there is no certificate (exit code 1)."
                 ));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
@@ -358,18 +350,6 @@ impl Done {
         out.push(format!("Model: {}", self.model.display()));
         out.join("\n") + "\n"
     }
-}
-
-/// Counts as whole numbers, scores as they are.
-pub fn numbers(metrics: &Metrics) -> serde_json::Value {
-    let number = |(name, v): (&String, &f64)| (name.clone(), if name.starts_with("rows") { json!(*v as u64) } else { json!(v) });
-    serde_json::Value::Object(metrics.iter().map(number).collect())
-}
-
-/// The scores that a task has, for people.
-pub fn scores(metrics: &Metrics) -> String {
-    let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {v:.3}"));
-    ["mse", "accuracy", "coherent", "flattened", "jaccard"].iter().filter_map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// run.jsonl: one line an epoch, written as they come.

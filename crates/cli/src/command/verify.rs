@@ -7,15 +7,15 @@ use anyhow::{Context, bail};
 use deepsade_check::Arithmetic;
 use deepsade_engine::artifact::{read_any, write_whole};
 use deepsade_engine::verify::vnnlib::{self, Property};
-use deepsade_engine::verify::{CounterExample, Outcome as Decided, Proof, Settings, Why, Work, fits, verify};
+use deepsade_engine::verify::words::{as_json, in_words};
+use deepsade_engine::verify::{Outcome as Decided, Proof, Settings, Why, fits, verify};
 use deepsade_net::Model;
-use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
-use serde_json::{Map, Value, json};
+use deepsade_spec::{Domain, NormalSpec};
 
-use super::subject::{self, Files, columns_in_words};
 use crate::args::{ArithmeticArg, VerifyArgs};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
+use deepsade_engine::subject::{self, Files, columns_in_words};
 
 /// Runs the command.
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
@@ -75,6 +75,7 @@ fn question(args: &VerifyArgs) -> anyhow::Result<(Model, NormalSpec, String, boo
     let rules = args.rules.as_deref().context("--rules or --vnnlib is needed")?;
     let output = args.output.as_deref();
     let subject = subject::read(&Files { model: &args.model, rules, data: args.data.as_deref(), output, rows: false })?;
+    subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
     Ok((subject.model, subject.spec, std::fs::read_to_string(rules)?, subject.named))
 }
 
@@ -108,112 +109,6 @@ fn as_rule_file(property: &Property) -> String {
         out += &format!("\n[[rule]]\nname = {:?}\ntext = {:?}\n", rule.name, rule.text);
     }
     out
-}
-
-/// Features by name, levels in words.
-pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
-    let mut out = Map::new();
-    let columns = schema.columns();
-    for (f, feature) in schema.features.iter().enumerate() {
-        let first = columns.partition_point(|c| c.feature < f);
-        let value = match &feature.domain {
-            Domain::Category { levels } => {
-                let taken = columns.iter().enumerate().find(|(k, c)| c.feature == f && x[*k] > 0.5);
-                let level = taken.map_or(0, |(_, c)| if let ColumnKind::Level(l) = c.kind { l } else { 0 });
-                json!(levels[level])
-            }
-            Domain::Integer { .. } => json!(x[first] as i64),
-            Domain::Real { .. } => json!(x[first]),
-        };
-        out.insert(feature.name.clone(), value);
-    }
-    Value::Object(out)
-}
-
-/// Outputs by name.
-pub fn output_as_json(task: &Task, y: &[f32]) -> Value {
-    Value::Object(y.iter().enumerate().map(|(j, v)| (task.output_name(j), json!(v))).collect())
-}
-
-fn as_json(decided: &Decided, spec: &NormalSpec, seconds: f64, work: Work, inexact: &[String]) -> Value {
-    let columns: Vec<String> = spec.schema.columns().into_iter().map(|c| c.name).collect();
-    let mut out = json!({"seconds": seconds, "regions": work.regions, "check_seconds": work.check_seconds, "columns": columns, "inexact": inexact, "rule": null, "input": null, "output": null});
-    match decided {
-        Decided::Proved(proof) => {
-            out["verdict"] = json!("proved");
-            out["arithmetic"] = json!(proof.accepted.arithmetic().name());
-            out["rules"] = proof
-                .accepted
-                .rules()
-                .iter()
-                .map(|r| json!({"name": r.name, "regions": r.regions, "margin": r.margin}))
-                .collect();
-        }
-        Decided::Refuted(example) => {
-            out["verdict"] = json!("refuted");
-            out["rule"] = json!(spec.rules[example.rule].name);
-            out["input"] = input_as_json(&spec.schema, &example.x);
-            out["row"] = json!(example.x);
-            out["output"] = output_as_json(&spec.schema.task, &example.y);
-            out["in_every_runtime"] = json!(example.in_every_runtime);
-        }
-        Decided::Unknown { rule, why } => {
-            out["verdict"] = json!("unknown");
-            out["rule"] = json!(spec.rules[*rule].name);
-            out["why"] = json!(why.to_string());
-        }
-    }
-    out
-}
-
-/// A counter-example in a few lines.
-pub fn example_in_words(spec: &NormalSpec, example: &CounterExample) -> String {
-    let list = |value: Value| match value {
-        Value::Object(fields) => fields.iter().map(|(k, v)| format!("{k} = {v}")).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    };
-    let rule = &spec.rules[example.rule];
-    let everywhere = if example.in_every_runtime {
-        "in every float32 runtime"
-    } else {
-        "as this program adds; another order may round to the other side"
-    };
-    format!(
-        "  rule '{}': {}\n  input: {}\n  output: {}\n  ({everywhere})\n",
-        rule.name,
-        rule.text,
-        list(input_as_json(&spec.schema, &example.x)),
-        list(output_as_json(&spec.schema.task, &example.y)),
-    )
-}
-
-fn in_words(decided: &Decided, spec: &NormalSpec, seconds: f64, regions: usize, folder: Option<&Path>) -> String {
-    match decided {
-        Decided::Proved(proof) => {
-            let arithmetic = proof.accepted.arithmetic().name();
-            let mut out = format!(
-                "proved: {} rules hold for every input of the domain in {arithmetic} ({seconds:.2} s, {regions} regions); the checker accepts it\n",
-                spec.rules.len()
-            );
-            for rule in proof.accepted.rules() {
-                out += &format!("  {}: {} regions, margin {:e}\n", rule.name, rule.regions, rule.margin);
-            }
-            if let Some(folder) = folder {
-                out +=
-                    &format!("Certificate and the model it is about: {0}; check it with: deepsade check {0}\n", folder.display());
-            }
-            out
-        }
-        Decided::Refuted(example) => {
-            format!(
-                "refuted ({seconds:.2} s, {regions} regions): this input, run in float32, breaks a rule\n{}",
-                example_in_words(spec, example)
-            )
-        }
-        Decided::Unknown { rule, why } => {
-            format!("unknown ({seconds:.2} s, {regions} regions): rule '{}': {why}\n", spec.rules[*rule].name)
-        }
-    }
 }
 
 /// The answer as the competition reads it.

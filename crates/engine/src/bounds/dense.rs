@@ -12,22 +12,25 @@ const LANES: usize = 8;
 const ROWS: usize = 4;
 
 /// Middles and inflated radii laid out for the kernel: the last lanes overlap those before, with zeros where they do, so that no
-/// row has a remainder.
+/// row has a remainder. Fewer columns than lanes are not laid out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lanes {
+    columns: usize,
     m: Vec<[f32; LANES]>,
     r: Vec<[f32; LANES]>,
 }
 
 impl Lanes {
-    fn fill(&mut self, x: &Boxed, kappa: f32) {
+    pub(super) fn fill(&mut self, x: &Boxed) {
         let n = x.m.len();
+        let kappa = kappa(n);
+        self.columns = n;
         self.m.clear();
         self.m.resize(n.div_ceil(LANES), [0.0; LANES]);
         self.r.clear();
         self.r.resize(n.div_ceil(LANES), [0.0; LANES]);
-        let padding = self.m.len() * LANES - n;
-        let last = (self.m.len() - 1) * LANES;
+        let padding = if n < LANES { 0 } else { self.m.len() * LANES - n };
+        let last = self.m.len().saturating_sub(1) * LANES;
         for (k, (m, r)) in x.m.iter().zip(&x.r).enumerate() {
             let at = if k < last { k } else { k + padding };
             self.m[at / LANES][at % LANES] = *m;
@@ -36,17 +39,20 @@ impl Lanes {
     }
 }
 
-pub(super) fn interval(out: &mut Boxed, x: &Boxed, w: &[f32], b: &[f32], lanes: &mut Lanes) {
-    let n = x.m.len();
-    let kappa = 2.0 * (n as f32 + 3.0) * UNIT;
+/// The any-order error of n + 1 terms, twice over.
+fn kappa(n: usize) -> f32 {
+    2.0 * (n as f32 + 3.0) * UNIT
+}
+
+pub(super) fn interval(out: &mut Boxed, lanes: &Lanes, w: &[f32], b: &[f32]) {
+    let n = lanes.columns;
     if n < LANES {
-        for (i, b) in b.iter().enumerate() {
-            let terms = || w[i * n..(i + 1) * n].iter().zip(x.m.iter().zip(&x.r));
-            out.m[i] = terms().map(|(w, (m, _))| w * m).sum::<f32>() + b;
-            out.r[i] = terms().map(|(w, (m, r))| w.abs() * (r + kappa * (m.abs() + r))).sum();
+        for i in 0..b.len() {
+            let row = || w[i * n..(i + 1) * n].iter().enumerate();
+            out.m[i] = row().map(|(k, w)| w * lanes.m[0][k]).sum();
+            out.r[i] = row().map(|(k, w)| w.abs() * lanes.r[0][k]).sum();
         }
     } else {
-        lanes.fill(x, kappa);
         vector(
             #[inline(always)]
             || {
@@ -59,11 +65,14 @@ pub(super) fn interval(out: &mut Boxed, x: &Boxed, w: &[f32], b: &[f32], lanes: 
                 for (i, row) in rest.chunks_exact(n).enumerate() {
                     rows::<1>(row, n, lanes, &mut out.m[whole + i..], &mut out.r[whole + i..]);
                 }
-                out.m.iter_mut().zip(b).for_each(|(m, b)| *m += b);
             },
         );
     }
-    out.r.iter_mut().zip(b).for_each(|(r, b)| *r += kappa * b.abs() + f32::MIN_POSITIVE);
+    let kappa = kappa(n);
+    for ((m, r), b) in out.m.iter_mut().zip(&mut out.r).zip(b) {
+        *m += b;
+        *r += kappa * b.abs() + f32::MIN_POSITIVE;
+    }
 }
 
 /// `sum w m` and `sum |w| r` of a few rows.
@@ -141,7 +150,9 @@ mod tests {
             let w: Vec<f32> = (0..n * rows).map(|k| value(k + 2 * n)).collect();
             let b: Vec<f32> = (0..rows).map(|k| value(k + 77)).collect();
             let mut out = Boxed::new(rows);
-            interval(&mut out, &x, &w, &b, &mut Lanes::default());
+            let mut lanes = Lanes::default();
+            lanes.fill(&x);
+            interval(&mut out, &lanes, &w, &b);
             for i in 0..rows {
                 let row = &w[i * n..(i + 1) * n];
                 let m: f64 = row.iter().zip(&x.m).map(|(w, m)| f64::from(*w) * f64::from(*m)).sum::<f64>() + f64::from(b[i]);

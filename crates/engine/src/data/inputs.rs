@@ -77,6 +77,38 @@ pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError
     Ok(Inputs { x, status })
 }
 
+/// Encodes rows of plain numbers, for a schema without categories; `value` is asked for each row and column.
+///
+/// # Panics
+/// If a feature is a category.
+pub fn encode_numbers(rows: usize, schema: &Schema, value: impl Fn(usize, usize) -> f64) -> Inputs {
+    let ranges: Vec<(f32, f32, bool)> = schema
+        .features
+        .iter()
+        .map(|f| {
+            let (lo, hi) = f.domain.range().expect("every feature is a number");
+            (lo, hi, matches!(f.domain, Domain::Integer { .. }))
+        })
+        .collect();
+    let mut x = Matrix { rows, cols: ranges.len(), data: Vec::with_capacity(rows * ranges.len()) };
+    let mut status = vec![RowStatus::Inside; rows];
+    for (row, status) in status.iter_mut().enumerate() {
+        for (feature, &(lo, hi, whole)) in ranges.iter().enumerate() {
+            let v = value(row, feature) as f32 + 0.0;
+            x.data.push(v);
+            let inside = lo <= v && v <= hi && (!whole || v.fract() == 0.0);
+            if !inside {
+                *status = match *status {
+                    RowStatus::Inside | RowStatus::Outside { .. } if v.is_nan() => RowStatus::Missing { feature },
+                    RowStatus::Inside => RowStatus::Outside { feature },
+                    known => known,
+                };
+            }
+        }
+    }
+    Inputs { x, status }
+}
+
 /// How one table column becomes the columns of one feature.
 pub(crate) struct Plan<'a> {
     column: &'a Column,

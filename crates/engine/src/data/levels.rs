@@ -9,19 +9,21 @@ use super::table::Column;
 pub(crate) const MISSING_CODE: u32 = u32::MAX;
 
 /// A text column while it is being read.
-#[derive(Default)]
-pub(crate) struct Levels {
+#[derive(Debug, Default)]
+pub struct Levels {
     known: HashMap<Box<str>, u32>,
     names: Vec<String>,
     codes: Vec<u32>,
 }
 
 impl Levels {
-    pub(crate) fn with_capacity(rows: usize) -> Self {
+    /// Room for so many rows.
+    pub fn with_capacity(rows: usize) -> Self {
         Self { codes: Vec::with_capacity(rows), ..Self::default() }
     }
 
-    pub(crate) fn push(&mut self, text: &str) {
+    /// The next row holds this text.
+    pub fn push(&mut self, text: &str) {
         let code = self.known.get(text).copied().unwrap_or_else(|| {
             let code = self.names.len() as u32;
             self.names.push(text.to_owned());
@@ -31,12 +33,13 @@ impl Levels {
         self.codes.push(code);
     }
 
-    pub(crate) fn push_missing(&mut self) {
+    /// The next row holds nothing.
+    pub fn push_missing(&mut self) {
         self.codes.push(MISSING_CODE);
     }
 
     /// The finished column: levels sorted, so that the order of rows in the file leaves no trace.
-    pub(crate) fn finish(self) -> Column {
+    pub fn finish(self) -> Column {
         let Self { names, mut codes, known } = self;
         drop(known);
         let mut order: Vec<(String, usize)> = names.into_iter().zip(0..).collect();

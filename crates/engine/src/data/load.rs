@@ -10,7 +10,7 @@ use super::missing::{MissingReport, settle_missing};
 use super::overrides::Overrides;
 use super::read::{Columns, Progress, ReadOptions, known, read_table};
 use super::recipe::{Recipe, RecipeTable};
-use super::schema::{infer_schema, kinds_of_overrides};
+use super::schema::{infer_schema, kinds_of_overrides, widen};
 use super::settings::DataSettings;
 use super::table::{Kind, Table};
 use super::task::{TaskKind, TaskSettings};
@@ -70,10 +70,32 @@ pub fn load(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Load
             return Err(DataError::NotAFeature { name: name.clone(), role: "ignored" });
         }
     }
-    let Source { mut table, file, overrides, targets } = read(request, progress)?;
-    known(&targets, &table.names, "`targets`")?;
-    let missing = settle_missing(&mut table, &targets, data.missing)?;
-    let schema = infer_schema(&table, &targets, &overrides, task, data.one_hot)?;
+    let Source { table, file, overrides, targets } = read(request, progress)?;
+    settle(table, file, &targets, data, task, &overrides)
+}
+
+/// The same for a table that is already in memory, all of whose columns are used.
+pub fn load_table(table: Table, data: &DataSettings, task: &TaskSettings, overrides: &Overrides) -> Result<Loaded, DataError> {
+    data.check_without_file()?;
+    if let Some((_, name)) = table.names.iter().enumerate().find(|(k, name)| table.names[..*k].contains(name)) {
+        return Err(DataError::DuplicateColumn { file: "the data".into(), name: name.clone() });
+    }
+    let targets = task.resolve_targets(&data.targets)?;
+    settle(table, PathBuf::new(), &targets, data, task, overrides)
+}
+
+fn settle(
+    mut table: Table,
+    file: PathBuf,
+    targets: &[String],
+    data: &DataSettings,
+    task: &TaskSettings,
+    overrides: &Overrides,
+) -> Result<Loaded, DataError> {
+    known(targets, &table.names, "`targets`")?;
+    let missing = settle_missing(&mut table, targets, data.missing)?;
+    let mut schema = infer_schema(&table, targets, overrides, task, data.one_hot)?;
+    widen(&mut schema, overrides, data.margin);
     Ok(Loaded { table, schema, file, missing })
 }
 

@@ -73,6 +73,17 @@ impl FeatureOverride {
         Self { kind: Some(FeatureKind::Real), range: Some([lo, hi]), levels: None }
     }
 
+    /// A statement of exactly this domain.
+    pub fn of(domain: &Domain) -> Self {
+        match domain {
+            Domain::Real { lo, hi } => Self::real(f64::from(*lo), f64::from(*hi)),
+            Domain::Integer { lo, hi } => {
+                Self { kind: Some(FeatureKind::Integer), range: Some([f64::from(*lo), f64::from(*hi)]), levels: None }
+            }
+            Domain::Category { levels } => Self { kind: Some(FeatureKind::Category), range: None, levels: Some(levels.clone()) },
+        }
+    }
+
     /// Refuses contradictions; `name` is the feature's, for the message.
     pub fn check(&self, name: &str) -> Result<(), DataError> {
         match self.problem() {

@@ -39,6 +39,29 @@ pub fn infer_schema(
     Ok(Schema { features, task, one_hot })
 }
 
+/// Lets the domains of numbers whose range is not stated reach beyond the data, at each end by this share of their range.
+pub fn widen(schema: &mut Schema, overrides: &Overrides, margin: f64) {
+    if margin == 0.0 {
+        return;
+    }
+    let most = f64::from(f32::MAX);
+    for feature in schema.features.iter_mut().filter(|f| overrides.get(&f.name).is_none_or(|o| o.range.is_none())) {
+        match &mut feature.domain {
+            Domain::Real { lo, hi } => {
+                let by = margin * (f64::from(*hi) - f64::from(*lo));
+                *lo = round_down((f64::from(*lo) - by).max(-most));
+                *hi = round_up((f64::from(*hi) + by).min(most));
+            }
+            Domain::Integer { lo, hi } => {
+                let by = margin * (f64::from(*hi) - f64::from(*lo));
+                *lo = (f64::from(*lo) - by).floor().max(-LARGEST_INTEGER) as i32;
+                *hi = (f64::from(*hi) + by).ceil().min(LARGEST_INTEGER) as i32;
+            }
+            Domain::Category { .. } => {}
+        }
+    }
+}
+
 /// The schema of a rule file without `[data]`: the features in the order of the file, each with a stated domain.
 pub fn schema_without_data(overrides: &Overrides, task: &TaskSettings, one_hot: OneHot) -> Result<Schema, DataError> {
     let targets = task.resolve_targets(&[])?;

@@ -27,6 +27,9 @@ pub struct DataSettings {
     pub breaking_rows: BreakingRows,
     /// How many rows to relabel so that they break a rule, as the paper's experiments do. Default: 0.
     pub inject_violations: usize,
+    /// How far the domain of a number reaches beyond the data, where its range is not stated: at each end this share of the range.
+    /// Default: 0; 0 or above.
+    pub margin: f64,
     /// Columns of a category: `"full"` (one a level) or `"drop-first"` (none for the first level). Default: `"full"`.
     pub one_hot: OneHot,
     /// A built-in reader for data that is no table. Default: none.
@@ -148,7 +151,16 @@ impl DataSettings {
         if self.file.is_none() && self.recipe.is_none() {
             return Err(DataError::NoFile);
         }
+        self.check_without_file()
+    }
+
+    /// The same for rows that do not come from a file.
+    pub fn check_without_file(&self) -> Result<(), DataError> {
         self.split.check()?;
+        if !(self.margin >= 0.0 && self.margin.is_finite()) {
+            let expected = "a share of each feature's range, 0 or above and finite";
+            return Err(DataError::Setting { setting: "margin", value: self.margin.to_string(), expected });
+        }
         if let BreakingRows::Weight(w) = self.breaking_rows
             && !(0.0..=1.0).contains(&w)
         {

@@ -1,5 +1,7 @@
 //! A model and input rows enter; its outputs leave as its file says they are read: straight from the graph, or decoded.
 
+use std::borrow::Cow;
+
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_spec::NormalSpec;
 use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
@@ -11,8 +13,8 @@ use crate::nearest::{Allowed, NEAREST_KEY};
 /// How a model's outputs are read.
 #[derive(Debug, Clone)]
 pub struct Output<'a> {
-    model: &'a Model,
-    spec: &'a NormalSpec,
+    model: Cow<'a, Model>,
+    spec: Cow<'a, NormalSpec>,
     place: Option<Place>,
     /// What the library decodes with.
     decoder: Option<Decoder>,
@@ -32,6 +34,15 @@ pub struct Probabilities {
 impl<'a> Output<'a> {
     /// Reads a model's metadata; `spec` are the rules that it carries.
     pub fn of(model: &'a Model, spec: &'a NormalSpec) -> Result<Self, DecodeError> {
+        Self::new(Cow::Borrowed(model), Cow::Borrowed(spec))
+    }
+
+    /// The same, kept together with the model.
+    pub fn owned(model: Model, spec: NormalSpec) -> Result<Output<'static>, DecodeError> {
+        Output::new(Cow::Owned(model), Cow::Owned(spec))
+    }
+
+    fn new(model: Cow<'a, Model>, spec: Cow<'a, NormalSpec>) -> Result<Self, DecodeError> {
         let wrong = |what: String| DecodeError::Metadata(what);
         let (place, decoder) = match model.metadata.get(DECODE_KEY).map(String::as_str) {
             None => (None, None),
@@ -39,7 +50,7 @@ impl<'a> Output<'a> {
             Some("in-graph") => return Err(wrong("the graph does not end in a choice, but its metadata say so".into())),
             Some("library") => {
                 let text = model.metadata.get(SETS_KEY).ok_or_else(|| wrong(format!("'{SETS_KEY}' is missing")))?;
-                (Some(Place::Library), Some(Decoder::from_sets(text, spec)?))
+                (Some(Place::Library), Some(Decoder::from_sets(text, &spec)?))
             }
             Some(other) => return Err(wrong(format!("'{DECODE_KEY}' is '{other}'; this version knows in-graph and library"))),
         };
@@ -52,6 +63,16 @@ impl<'a> Output<'a> {
         Ok(Self { model, spec, place, decoder, nearest })
     }
 
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The rules that it carries.
+    pub fn spec(&self) -> &NormalSpec {
+        &self.spec
+    }
+
     /// Where outputs are chosen; `None` if they are the network's own.
     pub fn place(&self) -> Option<Place> {
         self.place
@@ -61,7 +82,7 @@ impl<'a> Output<'a> {
     pub fn outputs(&self, x: &Matrix) -> Matrix {
         let mut y = self.model.network.forward(x);
         if self.nearest {
-            let allowed = Allowed::new(self.spec);
+            let allowed = Allowed::new(&self.spec);
             for r in 0..x.rows {
                 let moved = allowed.decode(x.row(r), y.row(r)).unwrap_or_else(|_| vec![f32::NAN; y.cols]);
                 y.row_mut(r).copy_from_slice(&moved);
@@ -69,7 +90,7 @@ impl<'a> Output<'a> {
             return y;
         }
         let Some(decoder) = &self.decoder else { return y };
-        let (judge, mut scratch) = (Judge::new(self.spec), Scratch::default());
+        let (judge, mut scratch) = (Judge::new(&self.spec), Scratch::default());
         let mut set = vec![0.0; decoder.labels()];
         for r in 0..x.rows {
             if !decoder.best(y.row(r), &decoder.met(&judge, x.row(r)), &mut scratch, &mut set) {
@@ -95,14 +116,17 @@ impl<'a> Output<'a> {
     pub fn probabilities(&self, x: &Matrix, y: &Matrix, budget: usize) -> Result<Vec<Option<Probabilities>>, DecodeError> {
         let decoder = match &self.decoder {
             Some(decoder) if decoder.nodes().is_some() => decoder.clone(),
-            _ => Decoder::new(self.spec, budget)?,
+            _ => Decoder::new(&self.spec, budget)?,
         };
         if decoder.nodes().is_none() {
-            return Err(DecodeError::TooLarge { budget });
+            return Err(DecodeError::NoProbabilities { budget });
         }
-        let (scores, judge, mut scratch) = (self.scores(x), Judge::new(self.spec), Scratch::default());
+        let (scores, judge, mut scratch) = (self.scores(x), Judge::new(&self.spec), Scratch::default());
         let mut labels = vec![0.0; decoder.labels()];
         let row = |r: usize| {
+            if y.row(r).iter().any(|y| y.is_nan()) {
+                return None;
+            }
             let (s, met) = (scores.row(r), decoder.met(&judge, x.row(r)));
             let log_valid = decoder.log_valid(s, &met, &mut scratch, &mut labels)?;
             let log_set: f64 =

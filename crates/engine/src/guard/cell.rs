@@ -319,7 +319,8 @@ pub(super) fn sum_up(n: usize, term: impl Fn(usize) -> f64) -> f64 {
             *lane += term(at + l);
         }
     }
-    lanes.iter().sum::<f64>() + (whole..n).map(term).sum::<f64>()
+    let halves = [lanes[0] + lanes[4], lanes[1] + lanes[5], lanes[2] + lanes[6], lanes[3] + lanes[7]];
+    ((halves[0] + halves[1]) + (halves[2] + halves[3])) + (whole..n).map(term).sum::<f64>()
 }
 
 /// The coefficient after a step of length mu: soft(q - mu m, mu r).

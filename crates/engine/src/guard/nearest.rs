@@ -87,20 +87,30 @@ impl Nearest {
         self.active.clear();
     }
 
-    /// Begins a call: hands over the cuts that were active in the one before, in exchange for room. Returns how many.
+    /// Begins a call: hands over what is left of the one before, in exchange for room, and returns how many cuts that are. Those of
+    /// one cell are made one: with the sum of their multipliers, the mean of their points has the same effect.
     pub fn begin(&mut self, kept: &mut Vec<Cut>) -> usize {
-        self.active.retain(|k| !self.cuts[*k].sides.is_empty());
-        // Those of one cell side by side.
-        self.active.sort_unstable_by_key(|k| (self.cuts[*k].cell, *k));
-        if kept.len() < self.active.len() {
-            kept.resize_with(self.active.len(), Cut::default);
+        let mut active = std::mem::take(&mut self.active);
+        active.retain(|k| !self.cuts[*k].sides.is_empty() && self.cuts[*k].mu > 0.0);
+        active.sort_unstable_by_key(|k| (self.cuts[*k].cell, *k));
+        let (mut count, mut weight) = (0, 0.0);
+        for k in active.drain(..) {
+            let cut = &mut self.cuts[k];
+            if let Some(mean) = kept[..count].last_mut().filter(|last| last.same_outputs(cut)) {
+                weight += cut.mu;
+                let share = cut.mu / weight;
+                mean.sides.iter_mut().zip(&cut.sides).for_each(|(mean, side)| *mean += share * (side - *mean));
+            } else {
+                weight = cut.mu;
+                if kept.len() == count {
+                    kept.push(Cut::default());
+                }
+                std::mem::swap(&mut kept[count], cut);
+                count += 1;
+            }
         }
-        for (cut, k) in kept.iter_mut().zip(&self.active) {
-            std::mem::swap(cut, &mut self.cuts[*k]);
-        }
+        self.active = active;
         self.count = 0;
-        let count = self.active.len();
-        self.active.clear();
         count
     }
 

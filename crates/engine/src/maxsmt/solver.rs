@@ -114,6 +114,8 @@ impl Process {
     pub fn start(name: SolverName, program: &OsStr, deadline: Instant, replay: Option<File>) -> Result<Self, SolverError> {
         let mut command = Command::new(program);
         command.args(name.arguments()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         // A program that was written a moment ago is busy while a process forked meanwhile still holds it open for writing.
         let busy = |started: &std::io::Result<Child>| matches!(started, Err(e) if e.kind() == ErrorKind::ExecutableFileBusy);
         let mut started = command.spawn();
@@ -180,6 +182,9 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.sender = None;
+        // A wrapper script's own children, too.
+        #[cfg(unix)]
+        let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(&self.child), rustix::process::Signal::KILL);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -25,7 +25,9 @@ pub enum TrainError {
     #[error(transparent)]
     Solver(#[from] crate::maxsmt::SolverError),
     /// Nothing to learn from.
-    #[error("the training data have no row with a weight above 0")]
+    #[error(
+        "no row to learn from: the training rows are none, have weight 0, or all break a rule (`deepsade explain` counts them)"
+    )]
     NoRows,
     /// Data that do not fit the network, or each other.
     #[error("the {set} data have {what} {found}, expected {expected}")]

@@ -82,7 +82,10 @@ impl fmt::Display for StopReason {
             StopReason::EarlyStopped => write!(f, "stopped early: the loss got no better"),
             StopReason::Interrupted => write!(f, "interrupted"),
             StopReason::Diverged { epoch } => {
-                write!(f, "diverged in epoch {epoch}: the loss is not finite; try a smaller train.learning_rate")
+                write!(
+                    f,
+                    "diverged in epoch {epoch}: the loss is not finite; try a smaller learning_rate (of [train], or of [train.paper] where update is paper)"
+                )
             }
         }
     }

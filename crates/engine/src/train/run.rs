@@ -25,6 +25,9 @@ use crate::guard::{Guard, Metric, Solved, Units};
 /// Rows evaluated at a time, at least.
 const EVALUATION_ROWS: usize = 256;
 
+/// Rows that tell what a change of the last layer costs.
+const METRIC_ROWS: usize = 256;
+
 /// Training rows that stand in for validation rows where there are none, with the paper's update.
 const EVALUATED_WITHOUT_VALIDATION: usize = 1000;
 
@@ -189,7 +192,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         run.step.map_or_else(|| Box::new(*loss) as _, |step| step.objective(&standard.units()));
     let mut enforced = Enforced::default();
     if let Some(guard) = &mut guard {
-        weigh(guard, &mut stepper, &prepared, 0..rows.min(EVALUATION_ROWS));
+        weigh(guard, &mut stepper, &prepared, 0..rows.min(METRIC_ROWS));
         if run.start == Start::Fresh && settings.update == Update::Project {
             guard.approach_safe(stepper.parameters_mut(), FRESH_SHARE);
         }
@@ -227,7 +230,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         let started = Instant::now();
         shuffle(&mut order, run.seed, epoch);
         if let Some(guard) = &mut guard {
-            weigh(guard, &mut stepper, &prepared, order[..rows.min(EVALUATION_ROWS)].iter().copied());
+            weigh(guard, &mut stepper, &prepared, order[..rows.min(METRIC_ROWS)].iter().copied());
         }
         if let Some(paper) = &mut paper {
             paper.begin_epoch();

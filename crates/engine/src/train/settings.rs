@@ -258,6 +258,9 @@ impl TrainSettings {
         within(self.epochs >= 1, || "train.epochs".into(), self.epochs, "1 or above")?;
         let boxes = self.update != Update::Paper || self.bounds == BoundsName::Interval;
         within(boxes, || "train.bounds".into(), "relational", "interval where train.update is paper, whose K' is over boxes")?;
+        let weights = self.update != Update::Paper || matches!(self.enforce, Enforce::Auto | Enforce::Weights);
+        let which = if self.enforce == Enforce::None { "none" } else { "decode" };
+        within(weights, || "train.enforce".into(), which, "weights where train.update is paper, which solves for the weights")?;
         self.paper.check()?;
         within((1..=256).contains(&self.regions), || "train.regions".into(), self.regions, "from 1 to 256")?;
         within(self.decode_nodes >= 1, || "train.decode_nodes".into(), self.decode_nodes, "1 or above")?;

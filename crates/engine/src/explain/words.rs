@@ -1,0 +1,297 @@
+//! Rules enter, with or without rows; what they mean leaves, as plain data and in words.
+
+use std::collections::BTreeMap;
+
+use deepsade_spec::{Domain, NormalSpec, Rational, Var, print};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
+use crate::enforce::{Decision, Means, decide};
+use crate::fit;
+use crate::nearest::{Allowed, Head};
+use crate::train::{NetworkSettings, TrainSettings};
+
+/// What `explain` says; the JSON fields are a contract.
+#[derive(Debug, Serialize)]
+pub struct Explanation {
+    task: &'static str,
+    rows: Option<usize>,
+    rows_breaking: Option<usize>,
+    rows_breaking_injected: Option<usize>,
+    features: Vec<Value>,
+    rules: Vec<RuleExplanation>,
+    conflict: Option<ConflictExplanation>,
+    /// True if it could not be decided whether the rules contradict each other.
+    undecided: bool,
+    /// Why no last layer keeps the rules, if none does: then they can't be enforced through the weights.
+    weights: Option<String>,
+    /// What to look at twice.
+    notes: Vec<String>,
+    skip: Vec<String>,
+    gate: Vec<String>,
+    audit: AuditExplanation,
+    enforce: EnforceExplanation,
+}
+
+#[derive(Debug, Serialize)]
+struct RuleExplanation {
+    name: String,
+    text: String,
+    normal: String,
+    /// True if every input of the domain has outputs that obey it; null if that could not be decided.
+    satisfiable: Option<bool>,
+    /// True if the domain alone makes it true, whatever is predicted.
+    vacuous: bool,
+    rows_breaking: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct ConflictExplanation {
+    rules: Vec<String>,
+    witness: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct EnforceExplanation {
+    /// `"weights"`, `"decode"`, `"none"`; null where the settings ask for what is not possible.
+    means: Option<&'static str>,
+    why: String,
+    /// Nodes of the decision diagram, if rules are decoded by one.
+    nodes: Option<usize>,
+    /// Valid label sets, if there are few and the same for every input: then the ONNX graph itself chooses.
+    table: Option<usize>,
+    /// How a regression's outputs are moved.
+    nearest: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct AuditExplanation {
+    components: Option<u64>,
+    constant_only: bool,
+    words: String,
+}
+
+/// Explains rules, and what the labels of the rows say about them.
+pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSettings, settings: &TrainSettings) -> Explanation {
+    let name = |f: &usize| spec.schema.features[*f].name.clone();
+    let rule = |(k, r): (usize, &deepsade_spec::NormalRule)| RuleExplanation {
+        name: r.name.clone(),
+        text: r.text.clone(),
+        normal: print::formula(&r.claim, &spec.schema),
+        satisfiable: match possible(&[&r.claim], &spec.schema) {
+            Possible::Always => Some(true),
+            Possible::Not(_) => Some(false),
+            Possible::Unknown => None,
+        },
+        vacuous: vacuous(&r.claim, &spec.schema),
+        rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
+    };
+    let conflicts = smallest_conflict(spec);
+    let Audit { components, constant_only, words } = audit(spec);
+    let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };
+    let enforce = enforce(spec, settings);
+    let by_weights = conflict.is_none() && enforce.means == Some("weights");
+    let weights = by_weights.then(|| through_weights(spec, network, settings.how()).err().map(|e| e.to_string())).flatten();
+    let after = |rows: &fit::Rows| rows.breaking.iter().filter(|b| **b).count();
+    Explanation {
+        task: spec.schema.task.kind(),
+        rows: rows.map(|r| r.breaking.len()),
+        rows_breaking: rows.map(|r| r.any_breaking_shipped),
+        rows_breaking_injected: rows.filter(|r| after(r) != r.any_breaking_shipped).map(after),
+        features: spec.schema.features.iter().map(feature).collect(),
+        rules: spec.rules.iter().enumerate().map(rule).collect(),
+        conflict,
+        undecided: conflicts == Conflicts::Unknown,
+        weights,
+        notes: notes(spec),
+        skip: spec.skip.iter().map(name).collect(),
+        gate: spec.gate.iter().map(name).collect(),
+        audit: AuditExplanation { components: components.map(|c| u64::try_from(c).unwrap_or(u64::MAX)), constant_only, words },
+        enforce,
+    }
+}
+
+fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
+    match decide(spec, settings) {
+        Ok(Decision { means, why }) => {
+            let decoder = if let Means::Decode(decoder) = &means { Some(decoder) } else { None };
+            let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
+            let nearest = matches!(means, Means::Nearest).then(|| match Head::new(&Allowed::new(spec)) {
+                Ok(_) => "the nearest outputs that obey the rules, in the ONNX graph".to_string(),
+                Err(why) => format!("the nearest outputs that obey the rules, found by the library: {why}"),
+            });
+            EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table, nearest }
+        }
+        Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, nearest: None },
+    }
+}
+
+fn feature(f: &deepsade_spec::Feature) -> Value {
+    match &f.domain {
+        Domain::Real { lo, hi } => json!({"name": f.name, "kind": "real", "lo": lo, "hi": hi}),
+        Domain::Integer { lo, hi } => json!({"name": f.name, "kind": "integer", "lo": lo, "hi": hi}),
+        Domain::Category { levels } => json!({"name": f.name, "kind": "category", "levels": levels}),
+    }
+}
+
+/// Thresholds on inputs that float32 does not have: what a person reads there and what the network sees differ.
+fn notes(spec: &NormalSpec) -> Vec<String> {
+    let mut notes = Vec::new();
+    for rule in &spec.rules {
+        rule.claim.atoms(&mut |atom| {
+            let mut terms = atom.linear.terms.iter();
+            if let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) {
+                let bound = -&atom.linear.constant / c;
+                let near = bound.to_f32().value();
+                if Rational::try_from(near).is_ok_and(|v| v != bound) {
+                    notes.push(format!(
+                        "rule '{}': {} is not a float32 value; an input {} = {} enters the network as {near:.10}",
+                        rule.name,
+                        print::number(&bound),
+                        spec.schema.features[*f].name,
+                        print::number(&bound)
+                    ));
+                }
+            }
+        });
+    }
+    notes.dedup();
+    notes
+}
+
+/// The conflict in the names of the problem.
+fn conflict(spec: &NormalSpec, conflict: &Conflict) -> ConflictExplanation {
+    let mut witness = BTreeMap::new();
+    for (var, value) in &conflict.witness {
+        match var {
+            Var::Feature(f) => {
+                witness.insert(spec.schema.features[*f].name.clone(), json!(value.to_f64().value()));
+            }
+            Var::Level(f, l) if value.is_one() => {
+                let Domain::Category { levels } = &spec.schema.features[*f].domain else { continue };
+                witness.insert(spec.schema.features[*f].name.clone(), json!(levels[*l]));
+            }
+            _ => {}
+        }
+    }
+    ConflictExplanation { rules: conflict.rules.iter().map(|k| spec.rules[*k].name.clone()).collect(), witness }
+}
+
+/// One sentence about contradictory rules.
+pub fn conflict_in_words(spec: &NormalSpec) -> Option<String> {
+    let Conflicts::Found(found) = smallest_conflict(spec) else { return None };
+    Some(words(&conflict(spec, &found)))
+}
+
+fn words(found: &ConflictExplanation) -> String {
+    let place = if found.witness.is_empty() {
+        "for any input".to_string()
+    } else {
+        let at: Vec<String> = found.witness.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        format!("where {}", at.join(", "))
+    };
+    match found.rules.as_slice() {
+        [one] => format!("rule '{one}' can't be obeyed {place}"),
+        several => format!("rules '{}' can't be obeyed together {place}", several.join("', '")),
+    }
+}
+
+impl Explanation {
+    /// Whether the rules contradict each other.
+    pub fn contradictory(&self) -> bool {
+        self.conflict.is_some()
+    }
+
+    /// Whether something could not be decided within the budget.
+    pub fn undecided(&self) -> bool {
+        self.undecided || self.rules.iter().any(|r| r.satisfiable.is_none())
+    }
+}
+
+/// An explanation for people.
+pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
+    let mut out = vec![format!("Task: {}, {} outputs", e.task, spec.schema.task.outputs())];
+    if let (Some(rows), Some(breaking)) = (e.rows, e.rows_breaking) {
+        let injected = e.rows_breaking_injected.map(|n| format!(" ({n} after inject_violations)")).unwrap_or_default();
+        out.push(format!("Data: {rows} rows, {breaking} of which break a rule{injected}"));
+    }
+    out.push(format!("\nDomain, {} features:", spec.schema.features.len()));
+    out.extend(domain_lines(spec));
+    out.push(format!("\nRules, {}:", e.rules.len()));
+    for r in &e.rules {
+        out.push(format!("  {}: {}", r.name, r.text));
+        out.push(format!("    normal form: {}", shortened(&r.normal)));
+        let can = match r.satisfiable {
+            Some(true) if r.vacuous => "it holds on this domain whatever is predicted: are its numbers in the units of the data?",
+            Some(true) => "for every input of the domain some output obeys it",
+            Some(false) => "it CAN'T be obeyed for every input of the domain",
+            None => "whether it can be obeyed everywhere was not decided within the budget",
+        };
+        let rows = r.rows_breaking.map(|n| format!("; {n} data rows break it")).unwrap_or_default();
+        out.push(format!("    {can}{rows}"));
+    }
+    if e.rules.is_empty() {
+        out.push("  none".into());
+    }
+    out.push(String::new());
+    match &e.conflict {
+        Some(found) => out.push(format!("Conflict: {}.", words(found))),
+        None if e.undecided => out.push("Conflicts: not decided within the budget.".into()),
+        None => out.push("Conflicts: none.".into()),
+    }
+    if let Some(why) = &e.weights {
+        out.push(format!("Through the weights they can't be enforced: {why}."));
+    }
+    out.extend(e.notes.iter().map(|note| format!("Note: {note}.")));
+    let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    out.push(format!("Features that reach the last layer: {}", list(&e.skip)));
+    out.push(format!("Gate candidates (rules scale with them): {}", list(&e.gate)));
+    let components = e.audit.components.map_or("not counted".to_string(), |n| n.to_string());
+    out.push(format!(
+        "Degeneracy audit: components {components}, constant only: {}",
+        if e.audit.constant_only { "yes" } else { "no" }
+    ));
+    out.push(format!("  {}", e.audit.words));
+    let how = match (e.enforce.table, e.enforce.nodes) {
+        _ if let Some(nearest) = &e.enforce.nearest => format!(" ({nearest})"),
+        (Some(sets), _) => format!(" ({sets} valid sets: a table in the ONNX graph)"),
+        (None, Some(nodes)) => format!(" (a decision diagram of {nodes} nodes, decoded by the library)"),
+        _ => String::new(),
+    };
+    out.push(format!("Enforced by: {}{how}, because {}.", e.enforce.means.unwrap_or("nothing"), e.enforce.why));
+    out.join("\n") + "\n"
+}
+
+/// Neighbouring features with the same domain share a line once there are many.
+fn domain_lines(spec: &NormalSpec) -> Vec<String> {
+    let features = &spec.schema.features;
+    let domain = |d: &Domain| match d {
+        Domain::Real { lo, hi } => format!("real from {lo} to {hi}"),
+        Domain::Integer { lo, hi } => format!("whole from {lo} to {hi}"),
+        Domain::Category { levels } if levels.len() > 12 => format!("{} levels: {}, ...", levels.len(), levels[..12].join(", ")),
+        Domain::Category { levels } => format!("one of {}", levels.join(", ")),
+    };
+    let mut lines = Vec::new();
+    let mut at = 0;
+    while at < features.len() {
+        let same = features[at..].iter().take_while(|f| f.domain == features[at].domain).count();
+        let (name, shown) = (&features[at].name, domain(&features[at].domain));
+        if features.len() > 20 && same > 2 {
+            lines.push(format!("  {name} ... {} ({same} features): {shown}", features[at + same - 1].name));
+            at += same;
+        } else {
+            lines.push(format!("  {name}: {shown}"));
+            at += 1;
+        }
+    }
+    lines
+}
+
+fn shortened(text: &str) -> String {
+    const MOST: usize = 300;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{} ... (all of it: --json)", &text[..end]),
+        None => text.into(),
+    }
+}

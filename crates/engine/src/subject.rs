@@ -1,0 +1,177 @@
+//! A model and rules enter; the network and the rules about it leave, in the same columns.
+//!
+//! A model of this program carries its schema; what the rule file states about a feature's domain goes before it. A model of
+//! another tool carries none: then the rule file's features, in their order, are the network's columns.
+
+use std::path::{Path, PathBuf};
+
+use deepsade_net::Model;
+use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY, Place};
+use deepsade_spec::{Domain, NormalSpec, Schema, compile};
+use thiserror::Error;
+
+use crate::artifact::{ArtifactError, SCHEMA_KEY, read_any, schema_of};
+use crate::data::{self, DataError, Loaded, Request};
+use crate::problem::{Problem, ProblemError};
+use crate::verify::{VerifyError, fits};
+
+/// A network and the rules about it.
+#[derive(Debug)]
+pub struct Subject {
+    /// The network.
+    pub model: Model,
+    /// The rule file.
+    pub problem: Problem,
+    /// Its rules, in the columns of the network.
+    pub spec: NormalSpec,
+    /// The rows, if they had to be read or were asked for.
+    pub loaded: Option<Loaded>,
+    /// Whether the model said what its columns are.
+    pub named: bool,
+}
+
+impl Subject {
+    /// That the outputs people see are not the graph's own, if so.
+    pub fn note(&self) -> Option<&'static str> {
+        let by_library = |key: &str| self.model.metadata.get(key).is_some_and(|place| place == Place::Library.name());
+        (by_library(DECODE_KEY) || by_library(NEAREST_KEY)).then_some(
+            "the library makes this model's predictions obey its rules, behind the graph; what follows is about the graph's own outputs",
+        )
+    }
+}
+
+/// Which files, and whether rows are needed.
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'a> {
+    /// The network.
+    pub model: &'a Path,
+    /// The rule file.
+    pub rules: &'a Path,
+    /// A data file, or a folder to look in.
+    pub data: Option<&'a Path>,
+    /// A tensor to stop reading the network at.
+    pub output: Option<&'a str>,
+    /// Whether rows are needed.
+    pub rows: bool,
+}
+
+/// Why a network and rules don't come together.
+#[derive(Debug, Error)]
+pub enum SubjectError {
+    /// The model can't be read.
+    #[error(transparent)]
+    Model(#[from] ArtifactError),
+    /// The rules can't be read.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// The rows can't be read.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// Nothing is claimed.
+    #[error("{} has no rule", rules.display())]
+    NoRule {
+        /// The rule file.
+        rules: PathBuf,
+    },
+    /// Widths differ.
+    #[error("{} and {}: {source}", model.display(), rules.display())]
+    Fit {
+        /// The network.
+        model: PathBuf,
+        /// The rule file.
+        rules: PathBuf,
+        /// How they differ.
+        source: Box<VerifyError>,
+    },
+    /// A domain of a feature that is not there.
+    #[error("{} states a domain for '{name}', which the model does not have", rules.display())]
+    NoFeature {
+        /// The rule file.
+        rules: PathBuf,
+        /// The feature.
+        name: String,
+    },
+    /// A category against a number, or other levels.
+    #[error("{} states {stated:?} for '{name}', the model has {known:?}", rules.display())]
+    OtherDomain {
+        /// The rule file.
+        rules: PathBuf,
+        /// The feature.
+        name: String,
+        /// What the rule file says.
+        stated: Domain,
+        /// What the model says.
+        known: Domain,
+    },
+}
+
+/// Reads both files and brings them together.
+pub fn read(files: &Files) -> Result<Subject, SubjectError> {
+    let model = read_any(files.model, files.output)?;
+    let problem = with_data(Problem::read(files.rules)?, files.data);
+    together(model, problem, files)
+}
+
+/// Brings a model and a rule file together; `files` says what they are called, and where rows are.
+pub fn together(model: Model, problem: Problem, files: &Files) -> Result<Subject, SubjectError> {
+    let named = model.metadata.contains_key(SCHEMA_KEY);
+    let folder = files.data.filter(|d| d.is_dir());
+    let (spec, loaded) = if named {
+        let schema = stated(schema_of(&model, files.model)?, &problem)?;
+        let spec =
+            compile(&problem.rules, &schema).map_err(|errors| ProblemError::Rules { path: problem.path.clone(), errors })?;
+        (spec, if files.rows { load(&problem, folder)? } else { None })
+    } else {
+        problem.load(folder, &mut |_| {})?
+    };
+    if spec.rules.is_empty() {
+        return Err(SubjectError::NoRule { rules: files.rules.into() });
+    }
+    fits(&spec, &model.network).map_err(|source| SubjectError::Fit {
+        model: files.model.into(),
+        rules: files.rules.into(),
+        source: Box::new(source),
+    })?;
+    Ok(Subject { model, problem, spec, loaded, named })
+}
+
+/// A file on the command line goes before the one in the rule file.
+fn with_data(mut problem: Problem, given: Option<&Path>) -> Problem {
+    if let (Some(path), Some(settings)) = (given.filter(|p| !p.is_dir()), &mut problem.data) {
+        let path = path.canonicalize().unwrap_or_else(|_| path.into());
+        settings.file = Some(path.to_string_lossy().into_owned());
+    }
+    problem
+}
+
+fn load(problem: &Problem, folder: Option<&Path>) -> Result<Option<Loaded>, DataError> {
+    let Some(data) = &problem.data else { return Ok(None) };
+    let rule_file_dir = problem.path.parent().unwrap_or(Path::new("."));
+    let request = Request { data, task: &problem.task, overrides: &problem.features, rule_file_dir, data_dir: folder };
+    Ok(Some(data::load(request, &mut |_| {})?))
+}
+
+/// The model's schema with the domains that the rule file states.
+fn stated(mut schema: Schema, problem: &Problem) -> Result<Schema, SubjectError> {
+    for (name, stated) in &problem.features {
+        let Some(domain) = stated.stated_domain() else { continue };
+        let (rules, name) = (problem.path.clone(), name.clone());
+        let Some(f) = schema.feature(&name) else { return Err(SubjectError::NoFeature { rules, name }) };
+        match (&domain, &schema.features[f].domain) {
+            (Domain::Category { levels }, Domain::Category { levels: known }) if levels == known => {}
+            (Domain::Category { .. }, known) | (_, known @ Domain::Category { .. }) => {
+                return Err(SubjectError::OtherDomain { rules, name, known: known.clone(), stated: domain });
+            }
+            _ => schema.features[f].domain = domain,
+        }
+    }
+    Ok(schema)
+}
+
+/// How columns are read, for people.
+pub fn columns_in_words(schema: &Schema) -> String {
+    let columns = schema.columns();
+    let shown: Vec<String> = columns.iter().take(20).enumerate().map(|(k, c)| format!("{k} {}", c.name)).collect();
+    let more = if columns.len() > 20 { format!(", ... {} in all", columns.len()) } else { String::new() };
+    format!("columns: {}{more}", shown.join(", "))
+}

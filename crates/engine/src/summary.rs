@@ -1,0 +1,84 @@
+//! A finished training enters; what it says of itself leaves: the summary.json of its folder, and scores in words.
+
+use std::collections::BTreeMap;
+
+use deepsade_check::Verdict;
+use deepsade_spec::sets::Place;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::enforce::Means;
+use crate::fit::Fitted;
+use crate::metrics::Metrics;
+use crate::train::{EpochRecord, PaperSteps};
+use crate::verdict;
+
+/// Where the seconds went.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Timings {
+    /// Reading and encoding the data, and explaining the rules.
+    pub read: f64,
+    /// Training, the rules enforced at every step.
+    pub train: f64,
+    /// Making the certificate.
+    pub certify: f64,
+    /// Checking the files as written.
+    pub check: f64,
+}
+
+/// Everything about a training but where its model is.
+pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, seed: u64) -> Value {
+    let Fitted { trained, train, validation, test, gate, .. } = fitted;
+    let accepted = verdict.and_then(verdict::accepted);
+    let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| a.rules()).map(|r| (r.name.as_str(), r.margin)).collect();
+    json!({
+        "seconds": timings.train + timings.certify,
+        "timings": timings,
+        "epochs": trained.records.len(),
+        "best_epoch": trained.best_epoch,
+        "stopped": trained.stop.to_string(),
+        "seed": seed,
+        "train": numbers(train),
+        "validation": numbers(validation),
+        "test": numbers(test),
+        "certified": accepted.is_some(),
+        "arithmetic": accepted.map(|a| a.arithmetic().name()),
+        "margins": margins,
+        "enforce": fitted.means.name(),
+        "enforce_why": fitted.why,
+        "decode": fitted.place.map(Place::name),
+        "loss": match &fitted.means {
+            Means::Decode(decoder) if decoder.nodes().is_none() => "surrogate",
+            _ => "exact",
+        },
+        "left_out": fitted.left_out,
+        "gate": gate,
+        "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
+        "paper": paper_steps(&trained.records).map(|steps| json!({
+            "line_search": steps.line_search,
+            "maxsmt_optimal": steps.optimal,
+            "maxsmt_feasible": steps.feasible,
+            "maxsmt_infeasible": steps.infeasible,
+            "maxsmt_unknown": steps.unknown,
+            "restarts": steps.restarts(),
+        })),
+        "verdict": verdict.map(verdict::in_words),
+    })
+}
+
+/// How the paper's update found its last layers, over all epochs.
+pub fn paper_steps(records: &[EpochRecord]) -> Option<PaperSteps> {
+    records.iter().filter_map(|record| record.paper).reduce(PaperSteps::and)
+}
+
+/// Counts as whole numbers, scores as they are.
+pub fn numbers(metrics: &Metrics) -> Value {
+    let number = |(name, v): (&String, &f64)| (name.clone(), if name.starts_with("rows") { json!(*v as u64) } else { json!(v) });
+    Value::Object(metrics.iter().map(number).collect())
+}
+
+/// The scores that a task has, for people.
+pub fn scores(metrics: &Metrics) -> String {
+    let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {v:.3}"));
+    ["mse", "accuracy", "coherent", "flattened", "jaccard"].iter().filter_map(shown).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,116 @@
+//! What was decided about a network enters; it leaves in words and as JSON.
+
+use std::path::Path;
+
+use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
+use serde_json::{Map, Value, json};
+
+use super::{CounterExample, Outcome, Work};
+
+/// Features by name, levels in words.
+pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
+    let mut out = Map::new();
+    let columns = schema.columns();
+    for (f, feature) in schema.features.iter().enumerate() {
+        let first = columns.partition_point(|c| c.feature < f);
+        let value = match &feature.domain {
+            Domain::Category { levels } => {
+                let taken = columns.iter().enumerate().find(|(k, c)| c.feature == f && x[*k] > 0.5);
+                let level = taken.map_or(0, |(_, c)| if let ColumnKind::Level(l) = c.kind { l } else { 0 });
+                json!(levels[level])
+            }
+            Domain::Integer { .. } => json!(x[first] as i64),
+            Domain::Real { .. } => json!(x[first]),
+        };
+        out.insert(feature.name.clone(), value);
+    }
+    Value::Object(out)
+}
+
+/// Outputs by name.
+pub fn output_as_json(task: &Task, y: &[f32]) -> Value {
+    Value::Object(y.iter().enumerate().map(|(j, v)| (task.output_name(j), json!(v))).collect())
+}
+
+/// The answer as JSON.
+pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, inexact: &[String]) -> Value {
+    let columns: Vec<String> = spec.schema.columns().into_iter().map(|c| c.name).collect();
+    let mut out = json!({"seconds": seconds, "regions": work.regions, "check_seconds": work.check_seconds, "columns": columns, "inexact": inexact, "rule": null, "input": null, "output": null});
+    match decided {
+        Outcome::Proved(proof) => {
+            out["verdict"] = json!("proved");
+            out["arithmetic"] = json!(proof.accepted.arithmetic().name());
+            out["rules"] = proof
+                .accepted
+                .rules()
+                .iter()
+                .map(|r| json!({"name": r.name, "regions": r.regions, "margin": r.margin}))
+                .collect();
+        }
+        Outcome::Refuted(example) => {
+            out["verdict"] = json!("refuted");
+            out["rule"] = json!(spec.rules[example.rule].name);
+            out["input"] = input_as_json(&spec.schema, &example.x);
+            out["row"] = json!(example.x);
+            out["output"] = output_as_json(&spec.schema.task, &example.y);
+            out["in_every_runtime"] = json!(example.in_every_runtime);
+        }
+        Outcome::Unknown { rule, why } => {
+            out["verdict"] = json!("unknown");
+            out["rule"] = json!(spec.rules[*rule].name);
+            out["why"] = json!(why.to_string());
+        }
+    }
+    out
+}
+
+/// A counter-example in a few lines.
+pub fn example_in_words(spec: &NormalSpec, example: &CounterExample) -> String {
+    let list = |value: Value| match value {
+        Value::Object(fields) => fields.iter().map(|(k, v)| format!("{k} = {v}")).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    };
+    let rule = &spec.rules[example.rule];
+    let everywhere = if example.in_every_runtime {
+        "in every float32 runtime"
+    } else {
+        "as this program adds; another order may round to the other side"
+    };
+    format!(
+        "  rule '{}': {}\n  input: {}\n  output: {}\n  ({everywhere})\n",
+        rule.name,
+        rule.text,
+        list(input_as_json(&spec.schema, &example.x)),
+        list(output_as_json(&spec.schema.task, &example.y)),
+    )
+}
+
+/// The answer for people; `folder` is where the certificate was written.
+pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usize, folder: Option<&Path>) -> String {
+    match decided {
+        Outcome::Proved(proof) => {
+            let arithmetic = proof.accepted.arithmetic().name();
+            let mut out = format!(
+                "proved: {} rules hold for every input of the domain in {arithmetic} ({seconds:.2} s, {regions} regions); the checker accepts it\n",
+                spec.rules.len()
+            );
+            for rule in proof.accepted.rules() {
+                out += &format!("  {}: {} regions, margin {:e}\n", rule.name, rule.regions, rule.margin);
+            }
+            if let Some(folder) = folder {
+                out +=
+                    &format!("Certificate and the model it is about: {0}; check it with: deepsade check {0}\n", folder.display());
+            }
+            out
+        }
+        Outcome::Refuted(example) => {
+            format!(
+                "refuted ({seconds:.2} s, {regions} regions): this input, run in float32, breaks a rule\n{}",
+                example_in_words(spec, example)
+            )
+        }
+        Outcome::Unknown { rule, why } => {
+            format!("unknown ({seconds:.2} s, {regions} regions): rule '{}': {why}\n", spec.rules[*rule].name)
+        }
+    }
+}

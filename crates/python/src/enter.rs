@@ -1,0 +1,58 @@
+//! Work enters, its result leaves: without the interpreter's lock, stopped by Ctrl-C, errors as Python knows them.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use pyo3::prelude::*;
+
+use crate::errors::Failure;
+
+/// Signals are asked for no more often than this.
+const EVERY_MS: u64 = 50;
+
+/// Whether Python wants the work to stop, and why.
+pub struct Signals {
+    begun: Instant,
+    asked: AtomicU64,
+    stop: AtomicBool,
+    error: Mutex<Option<PyErr>>,
+}
+
+impl Signals {
+    fn new() -> Self {
+        Self { begun: Instant::now(), asked: AtomicU64::new(0), stop: AtomicBool::new(false), error: Mutex::new(None) }
+    }
+
+    /// Whether to stop. Python handles signals on its main thread alone; on others this only repeats what is known.
+    pub fn pressed(&self) -> bool {
+        if self.stop.load(Ordering::Relaxed) {
+            return true;
+        }
+        let now = self.begun.elapsed().as_millis() as u64;
+        if now < self.asked.load(Ordering::Relaxed) + EVERY_MS {
+            return false;
+        }
+        self.asked.store(now, Ordering::Relaxed);
+        if let Err(error) = Python::attach(|py| py.check_signals()) {
+            self.fail(error);
+        }
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Stops the work with an error of Python's.
+    pub fn fail(&self, error: PyErr) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.error.lock().expect("no thread panics while it holds the error").get_or_insert(error);
+    }
+}
+
+/// Runs the work.
+pub fn enter<T: Send>(py: Python<'_>, work: impl FnOnce(&Signals) -> Result<T, Failure> + Send) -> PyResult<T> {
+    let signals = Signals::new();
+    let result = py.detach(|| work(&signals));
+    match signals.error.into_inner().expect("no thread panics while it holds the error") {
+        Some(error) => Err(error),
+        None => result.map_err(PyErr::from),
+    }
+}

@@ -1,0 +1,226 @@
+//! Check, verify, adversity, repair and report, as the command line has them: bytes, JSON and tables enter, JSON leaves.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use deepsade_check::Arithmetic;
+use deepsade_engine::adversity::{self as engine, Near};
+use deepsade_engine::artifact;
+use deepsade_engine::data::{self, DataSettings, Loaded, MissingReport, RowStatus};
+use deepsade_engine::fit::rows;
+use deepsade_engine::metrics::metrics;
+use deepsade_engine::problem::Problem;
+use deepsade_engine::recheck;
+use deepsade_engine::repair::{Mended, mend};
+use deepsade_engine::summary::numbers;
+use deepsade_engine::verdict::{as_deployed, as_json, in_words};
+use deepsade_engine::verify::words::{self, input_as_json, output_as_json};
+use deepsade_engine::verify::{self as search, Outcome, Settings};
+use deepsade_lab::report::RunFolder;
+use deepsade_net::{Matrix, Network};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::{Value, json};
+
+use crate::array::Numbers;
+use crate::enter::enter;
+use crate::errors::{Class, Failure};
+use crate::question::{self, Rules, texts};
+use crate::table::{self, Table};
+
+/// What the checker says to a certificate, as JSON, and in words.
+#[pyfunction]
+#[pyo3(signature = (onnx, rules, certificate, real=false))]
+pub fn check(py: Python<'_>, onnx: &[u8], rules: Rules, certificate: &str, real: bool) -> PyResult<(String, String)> {
+    enter(py, |_| {
+        let judged = match &rules {
+            Rules::Own => deepsade_check::check(onnx, &texts(&question::read(onnx, &rules, None)?.spec), certificate),
+            Rules::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate),
+            Rules::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate),
+        };
+        let verdict = if real { judged } else { as_deployed(judged) };
+        Ok((as_json(&verdict).to_string(), in_words(&verdict)))
+    })
+}
+
+/// A proof's model and certificate.
+type Proof = (Py<PyBytes>, String);
+
+fn proof(py: Python<'_>, model: &[u8], certificate: &deepsade_check::Certificate) -> Proof {
+    (PyBytes::new(py, model).unbind(), certificate.to_json())
+}
+
+/// What is decided about a network: JSON, words, a rule file, and a proof's model and certificate.
+#[pyfunction]
+#[pyo3(signature = (onnx, rules, timeout=60.0, arithmetic="float32", threads=None, output=None))]
+pub fn verify(
+    py: Python<'_>,
+    onnx: &[u8],
+    rules: Rules,
+    timeout: f64,
+    arithmetic: &str,
+    threads: Option<usize>,
+    output: Option<String>,
+) -> PyResult<(String, String, String, Option<Proof>)> {
+    let arithmetic = match arithmetic {
+        "float32" => Arithmetic::Float32,
+        "real" => Arithmetic::Real,
+        other => return Err(PyValueError::new_err(format!("arithmetic = '{other}': must be 'float32' or 'real'"))),
+    };
+    let settings = settings(timeout, threads)?;
+    let settings = Settings { arithmetic, ..settings };
+    let (json, words, rules, decided) = enter(py, |signals| {
+        let asked = question::read(onnx, &rules, output.as_deref())?;
+        let started = Instant::now();
+        let (decided, work) = search::verify(&asked.spec, &asked.model.network, &settings, &|| signals.pressed())?;
+        let seconds = started.elapsed().as_secs_f64();
+        let json = words::as_json(&decided, &asked.spec, seconds, work, &asked.model.inexact).to_string();
+        Ok((json, words::in_words(&decided, &asked.spec, seconds, work.regions, None), asked.rules, decided))
+    })?;
+    let proof = if let Outcome::Proved(found) = &decided { Some(proof(py, &found.model, &found.certificate)) } else { None };
+    Ok((json, words, rules, proof))
+}
+
+fn settings(timeout: f64, threads: Option<usize>) -> PyResult<Settings> {
+    if !(timeout > 0.0 && timeout.is_finite()) {
+        return Err(PyValueError::new_err(format!("timeout = {timeout}: must be a positive number of seconds")));
+    }
+    let mut settings = Settings { timeout: Some(Duration::from_secs_f64(timeout)), ..Settings::default() };
+    settings.threads = threads.unwrap_or(settings.threads).max(1);
+    Ok(settings)
+}
+
+/// For each row inside the domain a JSON object with what was found near it, and how many rows lie outside.
+#[pyfunction]
+#[pyo3(signature = (onnx, rules, x, radius=0.1, timeout=10.0, threads=None, progress=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn adversity(
+    py: Python<'_>,
+    onnx: &[u8],
+    rules: Rules,
+    x: &Bound<'_, PyAny>,
+    radius: f64,
+    timeout: f64,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Vec<String>, usize)> {
+    if !(radius >= 0.0 && radius.is_finite()) {
+        return Err(PyValueError::new_err(format!("radius = {radius}: must be a number from 0 on")));
+    }
+    let settings = settings(timeout, threads)?;
+    enum Given {
+        Table(data::Table),
+        Matrix(Matrix),
+    }
+    let given = if x.is_instance_of::<Table>() {
+        Given::Table(table::of(x)?.inner.clone())
+    } else {
+        Given::Matrix(Numbers::of(x)?.matrix())
+    };
+    enter(py, |signals| {
+        let asked = question::read(onnx, &rules, None)?;
+        let schema = &asked.spec.schema;
+        let inputs = match given {
+            Given::Table(table) => data::encode_inputs(&table, schema)?,
+            Given::Matrix(x) => {
+                let features = schema.features.len();
+                if x.cols != features || schema.columns().len() != features {
+                    let words = format!(
+                        "X has {} columns; the model has {features} features, some of which may be categories: give a frame then",
+                        x.cols
+                    );
+                    return Err(Failure::new(Class::Data, words));
+                }
+                data::encode_numbers(x.rows, schema, |r, c| f64::from(x.row(r)[c]))
+            }
+        };
+        let inside: Vec<usize> = (0..inputs.x.rows).filter(|r| inputs.status[*r] == RowStatus::Inside).collect();
+        let data = inside.iter().flat_map(|r| inputs.x.row(*r).iter().copied()).collect();
+        let x = Matrix { rows: inside.len(), cols: inputs.x.cols, data };
+        let told = |done: usize| {
+            if let Some(progress) = &progress
+                && let Err(error) = Python::attach(|py| progress.call1(py, (done, x.rows)))
+            {
+                signals.fail(error);
+            }
+        };
+        let found = engine::adversity(&asked.spec, &asked.model.network, &x, radius, &settings, &told, &|| signals.pressed())?;
+        let line = |(near, row): (&Near, &usize)| match near {
+            Near::Safe => json!({"row": row, "near": "safe"}),
+            Near::Undecided(why) => json!({"row": row, "near": "undecided", "why": why.to_string()}),
+            Near::Broken(e) => json!({
+                "row": row, "near": "broken", "rule": asked.spec.rules[e.rule].name,
+                "input": input_as_json(schema, &e.x), "output": output_as_json(&schema.task, &e.y),
+            }),
+        };
+        Ok((found.iter().zip(&inside).map(|n| line(n).to_string()).collect(), inputs.x.rows - inside.len()))
+    })
+}
+
+/// Repairs a network: JSON, a rule file, and the proof's model and certificate. The table, if there is one, holds labels, too.
+#[pyfunction]
+#[pyo3(signature = (onnx, rules, table=None))]
+pub fn repair(
+    py: Python<'_>,
+    onnx: &[u8],
+    rules: Rules,
+    table: Option<PyRefMut<'_, Table>>,
+) -> PyResult<(String, String, Proof)> {
+    let table = table.map(|mut t| std::mem::take(&mut t.inner));
+    let (json, rules, mended) = enter(py, |signals| {
+        let asked = question::read(onnx, &rules, None)?;
+        let (spec, network) = (&asked.spec, &asked.model.network);
+        let known = match table {
+            Some(table) => {
+                let loaded =
+                    Loaded { table, schema: spec.schema.clone(), file: PathBuf::new(), missing: MissingReport::default() };
+                Some(rows(spec, &loaded, &DataSettings::default(), 0)?)
+            }
+            None => None,
+        };
+        let score =
+            |network: &Network| known.as_ref().map(|r| numbers(&metrics(spec, &r.all, &network.forward(&r.all.x), &r.breaking)));
+        let started = Instant::now();
+        let mended = mend(spec, network, known.as_ref(), &|| signals.pressed())?;
+        let seconds = started.elapsed().as_secs_f64();
+        let json: Value = match &mended {
+            Mended::Already(_) => {
+                let before = score(network);
+                json!({"repaired": false, "certified": true, "before": before, "after": before, "seconds": seconds})
+            }
+            Mended::Repaired(found) => json!({
+                "repaired": true, "certified": found.proof.accepted().is_some(), "seconds": seconds, "change": found.change,
+                "skips_added": found.skipped, "bounds": found.how.bounds.name(), "regions": found.how.regions,
+                "features_only": found.features_only, "before": score(network), "after": score(&found.network),
+            }),
+        };
+        Ok((json.to_string(), asked.rules, mended))
+    })?;
+    let proof = match &mended {
+        Mended::Already(found) => proof(py, &found.model, &found.certificate),
+        Mended::Repaired(found) => proof(py, &found.model, &found.proof.certificate),
+    };
+    Ok((json, rules, proof))
+}
+
+/// Writes the page about a training run's folder; says what the page says about the proof.
+#[pyfunction]
+#[pyo3(signature = (folder, out, name=None, data=None))]
+pub fn report(py: Python<'_>, folder: PathBuf, out: PathBuf, name: Option<String>, data: Option<PathBuf>) -> PyResult<String> {
+    enter(py, |_| {
+        let mut run = RunFolder::read(&folder, data.as_deref())?;
+        if let Some(name) = name {
+            run.name = name;
+        }
+        let page = run.page();
+        artifact::write_whole(&out, page.html.as_bytes())?;
+        Ok(page.said)
+    })
+}
+
+/// Writes a file whole or not at all.
+#[pyfunction]
+pub fn write_whole(py: Python<'_>, path: PathBuf, bytes: &[u8]) -> PyResult<()> {
+    enter(py, |_| Ok(artifact::write_whole(Path::new(&path), bytes)?))
+}

@@ -1,0 +1,42 @@
+//! The native half of the Python package: numpy arrays, Arrow frames and JSON enter, the engine runs, arrays and JSON leave.
+//!
+//! Everything goes through [`enter::enter`], which frees the interpreter's lock, honours Ctrl-C and turns errors into Python's.
+
+mod array;
+mod enter;
+mod errors;
+mod fit;
+mod judge;
+mod layer;
+mod model;
+mod question;
+mod reproduce;
+#[path = "../../cli/src/rule_error.rs"]
+mod rule_error;
+mod table;
+
+use pyo3::prelude::*;
+
+/// The native half of `deepsade`.
+#[pymodule(name = "_core")]
+fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    errors::add(m)?;
+    m.add_class::<table::Table>()?;
+    m.add_class::<model::Model>()?;
+    m.add_class::<fit::Fitted>()?;
+    m.add_class::<layer::Rules>()?;
+    m.add_class::<layer::Held>()?;
+    m.add_class::<reproduce::Experiment>()?;
+    m.add_class::<reproduce::Results>()?;
+    m.add_function(wrap_pyfunction!(fit::fit, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::explain, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::decoded, m)?)?;
+    m.add_function(wrap_pyfunction!(judge::check, m)?)?;
+    m.add_function(wrap_pyfunction!(judge::verify, m)?)?;
+    m.add_function(wrap_pyfunction!(judge::adversity, m)?)?;
+    m.add_function(wrap_pyfunction!(judge::repair, m)?)?;
+    m.add_function(wrap_pyfunction!(judge::report, m)?)?;
+    m.add_function(wrap_pyfunction!(judge::write_whole, m)?)?;
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! A network and rules as Python hands them over enter; what is asked about leaves.
+
+use std::path::{Path, PathBuf};
+
+use deepsade_engine::artifact::{described, model_rules, parse_any};
+use deepsade_engine::problem::Problem;
+use deepsade_engine::subject::{Files, together};
+use deepsade_net::Model;
+use deepsade_spec::{NormalSpec, RuleText};
+use pyo3::prelude::*;
+
+use crate::errors::{Class, Failure};
+use crate::model::NAME;
+
+/// Which rules.
+#[derive(Debug, Clone)]
+pub enum Rules {
+    /// Those that the model carries.
+    Own,
+    /// The tables of a rule file, as JSON.
+    Json(String),
+    /// A rule file.
+    File(PathBuf),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Rules {
+    type Error = PyErr;
+
+    /// None, text or a path.
+    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_none() {
+            Ok(Self::Own)
+        } else if let Ok(text) = value.extract::<String>() {
+            Ok(Self::Json(text))
+        } else {
+            Ok(Self::File(value.extract()?))
+        }
+    }
+}
+
+/// A network and the rules about it.
+pub struct Question {
+    pub model: Model,
+    pub spec: NormalSpec,
+    /// A rule file with these rules.
+    pub rules: String,
+}
+
+/// Reads a model and brings it together with rules; `output` names a tensor to stop at.
+pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Question, Failure> {
+    let path = Path::new(NAME);
+    let model = parse_any(onnx, path, output)?;
+    let (problem, named) = match rules {
+        Rules::Own => {
+            let (model, schema) = described(model, path)?;
+            let spec = model_rules(path, &model, &schema)?;
+            if spec.rules.is_empty() {
+                return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
+            }
+            let rules = own(&spec)?.stated(&schema);
+            return Ok(Question { model, spec, rules });
+        }
+        Rules::Json(text) => (Problem::in_memory(text)?.0, PathBuf::from("the rules")),
+        Rules::File(path) => (Problem::read(path)?, path.clone()),
+    };
+    let files = Files { model: path, rules: &named, data: None, output, rows: false };
+    let subject = together(model, problem, &files)?;
+    let text = match rules {
+        Rules::File(path) => std::fs::read_to_string(path).map_err(|e| Failure::new(Class::Os, e))?,
+        _ => subject.problem.stated(&subject.spec.schema),
+    };
+    Ok(Question { model: subject.model, spec: subject.spec, rules: text })
+}
+
+/// The rules of a spec as a problem.
+fn own(spec: &NormalSpec) -> Result<Problem, Failure> {
+    let rules: Vec<_> = texts(spec).iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
+    let json = serde_json::json!({"task": {"kind": spec.schema.task.kind()}, "rule": rules});
+    Ok(Problem::in_memory(&json.to_string())?.0)
+}
+
+/// Names and texts of rules.
+pub fn texts(spec: &NormalSpec) -> Vec<RuleText> {
+    spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect()
+}

@@ -1,0 +1,397 @@
+"""What the four estimators share: parameters, rows in, certificates and files out."""
+
+import json
+import os
+import tempfile
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from . import _core
+from ._frame import is_frame, is_pandas, table_of
+from ._progress import Progress
+from ._settings import domains_of, rules_of
+
+_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+
+
+class OutsideDomainWarning(UserWarning):
+    """Rows to predict lie outside the domain, where the rules are not guaranteed."""
+
+
+class Explanation(dict):
+    """What rules mean: the fields of ``deepsade explain --json``; printed, its words."""
+
+    def __init__(self, words, fields):
+        super().__init__(fields)
+        self._words = words
+
+    def __str__(self):
+        return self._words
+
+
+class DeepSaDeEstimator(BaseEstimator):
+    """Parameters and manners of all estimators of this package.
+
+    Parameters
+    ----------
+    rules : list of str, list of (name, text), or dict of name to text
+        What predictions must never break, in the rule language (docs/rules.md). Features are called as the frame's columns, or
+        ``x0``, ``x1``, ... for arrays; what is predicted as ``target_names`` say.
+    hidden : tuple of int
+        Units of each hidden layer.
+    activation : {"relu", "sigmoid", "tanh"}
+    gate : str
+        A feature that multiplies the outputs, for rules that scale with it; "auto" finds one, "none" wants none.
+    enforce : {"auto", "weights", "decode", "none"}
+        Where rules are enforced (docs/decoding.md).
+    domain : dict, optional
+        For each feature named: ``(lo, hi)`` for a real number, ``range(lo, hi + 1)`` for whole numbers, a list of levels for a
+        category. Other features get the range or the levels of the data. The rules are proved for this domain.
+    margin : float
+        How far the domain reaches beyond the data where it is not stated: this share of the range, at each end.
+    target_names : str or list of str, optional
+        What rules call the predictions. Default: the name of ``y``, or "y"; "y0", "y1", ... for several.
+    optimiser, learning_rate, momentum, weight_decay, batch, epochs, patience, update, bounds, regions, decode_nodes, paper
+        As under ``[train]`` in a rule file (docs/training.md); ``paper`` is a dict.
+    validation_fraction : float
+        Share of the rows that choose the best epoch.
+    breaking_rows : "keep", "drop" or float
+        What to do with training rows whose own label breaks a rule; a number is their weight.
+    missing : {"error", "drop", "impute"}
+        What to do with missing values in ``fit``.
+    one_hot : {"full", "drop-first"}
+    outside : {"warn", "raise", "ignore"}
+        What ``predict`` does about rows outside the domain, for which nothing is guaranteed.
+    random_state : int, RandomState or None
+        Decides the initial weights, the validation rows and the order of rows. Same seed, same model.
+    verbose : bool
+        Whether to show progress (by tqdm where it is installed).
+
+    Attributes
+    ----------
+    certified_ : bool
+        Whether the exact checker accepts the certificate: the rules hold for every input of the domain.
+    certificate_ : str or None
+        The certificate (docs/certificate-format.md).
+    margins_ : dict
+        For each rule the proved distance to breaking it.
+    summary_ : dict
+        Scores, timings, what was enforced and why.
+    history_ : list of dict
+        A record for each epoch.
+    """
+
+    def __init__(
+        self,
+        rules=(),
+        *,
+        hidden=(50, 30, 10),
+        activation="relu",
+        gate="auto",
+        enforce="auto",
+        domain=None,
+        margin=0.0,
+        target_names=None,
+        optimiser="adam",
+        learning_rate=0.001,
+        momentum=0.0,
+        weight_decay=0.0,
+        batch=32,
+        epochs=100,
+        patience=None,
+        update="project",
+        bounds="interval",
+        regions=1,
+        decode_nodes=200_000,
+        paper=None,
+        validation_fraction=0.1,
+        breaking_rows="keep",
+        missing="error",
+        one_hot="full",
+        outside="warn",
+        random_state=0,
+        verbose=False,
+    ):
+        self.rules = rules
+        self.hidden = hidden
+        self.activation = activation
+        self.gate = gate
+        self.enforce = enforce
+        self.domain = domain
+        self.margin = margin
+        self.target_names = target_names
+        self.optimiser = optimiser
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.batch = batch
+        self.epochs = epochs
+        self.patience = patience
+        self.update = update
+        self.bounds = bounds
+        self.regions = regions
+        self.decode_nodes = decode_nodes
+        self.paper = paper
+        self.validation_fraction = validation_fraction
+        self.breaking_rows = breaking_rows
+        self.missing = missing
+        self.one_hot = one_hot
+        self.outside = outside
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
+    # Each task says these.
+
+    def _read_target(self, y):
+        """Checks y; sets classes_ and the like, and gives (kind, columns), columns a list of (name, levels or None, values)."""
+        raise NotImplementedError
+
+    def _take_schema(self, task):
+        """Sets classes_ and the like from a model's task."""
+        raise NotImplementedError
+
+    # Fitting.
+
+    def fit(self, X, y):
+        """Trains on rows and their labels.
+
+        Returns the estimator itself. Raises ``ContradictionError`` or ``InfeasibleError`` where no network can obey the rules,
+        ``RuleError`` for a rule that can't be read, ``KeyboardInterrupt`` after Ctrl-C; the estimator is then as it was before.
+        """
+        settings, table = self._problem(X, y)
+        seed = check_random_state(self.random_state).randint(2**31 - 1) if not _is_int(self.random_state) else int(self.random_state)
+        with Progress(self.verbose, "epoch") as progress:
+            fitted = _core.fit(json.dumps(settings), table, seed, progress)
+        for note in fitted.notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        self._settings = settings
+        self._take(fitted.model, fitted.certificate, fitted.certified, fitted.rules)
+        self.verdict_ = fitted.verdict
+        self.summary_ = json.loads(fitted.summary)
+        self.history_ = [json.loads(line) for line in fitted.log.splitlines()]
+        self.margins_ = self.summary_["margins"]
+        return self
+
+    def _problem(self, X, y):
+        """The tables of a rule file, and the rows."""
+        X, names = self._read_features(X, y)
+        kind, columns = self._read_target(y)
+        check_consistent_length(X, columns[0][2])
+        stated = domains_of(self.domain)
+        table, declared = table_of(X, names, {n: s["levels"] for n, s in stated.items() if "levels" in s})
+        for name, levels in declared.items():
+            stated.setdefault(name, {"kind": "category", "levels": levels})
+        for name, levels, values in columns:
+            if levels is None:
+                table.add_numbers(name, np.ascontiguousarray(values, dtype=np.float64))
+            else:
+                table.add_levels(name, levels, np.ascontiguousarray(values, dtype=np.int64))
+        task = {"kind": kind, "targets": [name for name, _, _ in columns]}
+        if columns[0][1] is not None:
+            task["classes"] = columns[0][1]
+        share = float(self.validation_fraction)
+        return {
+            "data": {
+                "split": {"train": 1.0 - share, "validation": share, "test": 0.0},
+                "missing": self.missing,
+                "breaking_rows": self.breaking_rows,
+                "one_hot": self.one_hot,
+                "margin": float(self.margin),
+            },
+            "features": stated,
+            "task": task,
+            **self._how(),
+            "rule": rules_of(self.rules),
+        }, table
+
+    def _how(self):
+        train = {
+            "optimiser": self.optimiser,
+            "learning_rate": float(self.learning_rate),
+            "momentum": float(self.momentum),
+            "weight_decay": float(self.weight_decay),
+            "batch": int(self.batch),
+            "epochs": int(self.epochs),
+            "patience": None if self.patience is None else int(self.patience),
+            "update": self.update,
+            "bounds": self.bounds,
+            "regions": int(self.regions),
+            "enforce": self.enforce,
+            "decode_nodes": int(self.decode_nodes),
+        }
+        if self.paper is not None:
+            train["paper"] = dict(self.paper)
+        return {
+            "network": {"hidden": [int(units) for units in self.hidden], "activation": self.activation, "gate": self.gate},
+            "train": train,
+        }
+
+    def _read_features(self, X, y):
+        if is_frame(X):
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            validate_data(self, X, skip_check_array=True)
+            if len(X) == 0 or X.shape[1] == 0:
+                raise ValueError(f"Found array with {len(X)} sample(s) and {X.shape[1]} feature(s); a minimum of 1 is required of each.")
+        else:
+            if y is None:
+                validate_data(self, X, y)
+            finite = True if self.missing == "error" else "allow-nan"
+            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=finite)
+        names = getattr(self, "feature_names_in_", None)
+        names = [f"x{k}" for k in range(self.n_features_in_)] if names is None else [str(n) for n in names]
+        return X, names
+
+    def _take(self, model, certificate, certified, rules):
+        """Becomes the estimator of a model."""
+        self.model_ = model
+        self.certificate_ = certificate
+        self.certified_ = certified
+        self.rule_file_ = rules
+        schema = json.loads(model.schema)
+        self._features = [f["name"] for f in schema["features"]]
+        self._levels = {f["name"]: f["domain"]["levels"] for f in schema["features"] if f["domain"]["kind"] == "category"}
+        self._ruled = len(json.loads(model.rules)) > 0
+        self._plain = not self._levels and not hasattr(self, "feature_names_in_")
+        self._take_schema(schema["task"])
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "model_")
+
+    # Predicting.
+
+    def _rows(self, X):
+        """What the native model reads."""
+        if type(X) is np.ndarray and (X.dtype is _DOUBLE or X.dtype is _SINGLE):
+            # One row costs microseconds; scikit-learn's own checks would cost a hundred of them.
+            if X.ndim == 2 and X.shape[1] == self.n_features_in_ and X.shape[0] and self._plain:
+                return X
+        check_is_fitted(self)
+        if is_frame(X):
+            validate_data(self, X, skip_check_array=True, reset=False)
+            names = [str(c) for c in X.columns] if hasattr(self, "feature_names_in_") else self._features
+            if is_pandas(X) and len(X) == 0:
+                raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+            return table_of(X, names, self._levels)[0]
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        if self._levels:
+            return table_of(X, self._features, self._levels)[0]
+        return np.ascontiguousarray(X)
+
+    def _model(self):
+        try:
+            return self.model_
+        except AttributeError:
+            check_is_fitted(self)
+            raise
+
+    def _say_outside(self, outside, rows):
+        if not self._ruled or self.outside == "ignore":
+            return
+        decoded = self.model_.place is not None and not hasattr(self, "target_names_")
+        what = "only rules that mention no feature are" if decoded else "the rules are not"
+        words = f"{outside} of {rows} rows lie outside the domain, where {what} guaranteed; in_domain(X) says which"
+        if self.outside == "raise":
+            raise _core.DataError(words)
+        warnings.warn(words, OutsideDomainWarning, stacklevel=3)
+
+    def in_domain(self, X):
+        """For each row whether it lies in the domain, where the rules are guaranteed."""
+        return self._model().inside(self._rows(X))
+
+    def scores(self, X):
+        """The network's raw scores, before any choice."""
+        return self._model().scores(self._rows(X))
+
+    # What was proved, and files.
+
+    @property
+    def domain_(self):
+        """For each feature its domain, as the certificate has it."""
+        return {f["name"]: f["domain"] for f in json.loads(self._model().schema)["features"]}
+
+    def explain(self, X=None, y=None):
+        """What the rules mean: can they be obeyed, do they contradict each other, where are they enforced and why.
+
+        With rows before training (and how many labels break which rule); without, of a fitted estimator.
+        """
+        if X is not None:
+            from sklearn.base import clone
+
+            settings, table = clone(self)._problem(X, y)
+            words, fields = _core.explain(json.dumps(settings), table)
+        else:
+            self._model()
+            words, fields = _core.explain(json.dumps(self._stated()))
+        return Explanation(words, json.loads(fields))
+
+    def _stated(self):
+        schema = json.loads(self.model_.schema)
+        features = {}
+        for f in schema["features"]:
+            d = f["domain"]
+            features[f["name"]] = (
+                {"kind": "category", "levels": d["levels"]}
+                if d["kind"] == "category"
+                else {"kind": d["kind"], "range": [d["lo"], d["hi"]]}
+            )
+        task = schema["task"]
+        targets = [task["target"]] if "target" in task else task.get("targets", task.get("labels", task.get("items")))
+        stated = {"kind": task["kind"], "targets": targets}
+        if "classes" in task:
+            stated["classes"] = task["classes"]
+        return {"features": features, "task": stated, **self._how(), "rule": json.loads(self.model_.rules)}
+
+    def save_onnx(self, path):
+        """Writes the network, with its domain and rules in the metadata, as an ONNX file."""
+        _core.write_whole(os.fspath(path), self._model().onnx)
+
+    def save(self, folder):
+        """Writes what ``deepsade train`` writes: model.onnx, certificate.json, rules.toml, summary.json and run.jsonl."""
+        model = self._model()
+        os.makedirs(folder, exist_ok=True)
+        files = {"model.onnx": model.onnx, "rules.toml": self.rule_file_.encode()}
+        if self.certificate_ is not None:
+            files["certificate.json"] = self.certificate_.encode()
+        if hasattr(self, "summary_"):
+            files["summary.json"] = (json.dumps(self.summary_, indent=2) + "\n").encode()
+            files["run.jsonl"] = "".join(json.dumps(r) + "\n" for r in self.history_).encode()
+        for name in ("certificate.json", "summary.json", "run.jsonl"):
+            stale = os.path.join(folder, name)
+            if name not in files and os.path.exists(stale):
+                os.remove(stale)
+        for name, content in files.items():
+            _core.write_whole(os.path.join(os.fspath(folder), name), content)
+
+    def report(self, path, name=None):
+        """Writes one HTML page: proof, scores, training, an explorer to try the network with. Says what it says about the proof."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.save(folder)
+            return _core.report(folder, os.fspath(path), name or type(self).__name__)
+
+
+def _is_int(value):
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def names_of(y, values, given):
+    """What rules call the columns of y, whose values are these."""
+    if given is not None:
+        return [given] if isinstance(given, str) else [str(n) for n in given]
+    if hasattr(y, "columns") and values.ndim == 2:
+        return [str(c) for c in y.columns]
+    if values.ndim == 1:
+        name = getattr(y, "name", None)
+        return [name if isinstance(name, str) and name else "y"]
+    return [f"y{k}" for k in range(values.shape[1])]

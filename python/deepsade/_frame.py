@@ -1,0 +1,85 @@
+"""Rows enter as numpy arrays, pandas frames or anything that speaks Arrow; the engine's table leaves."""
+
+import numpy as np
+
+from . import _core
+from ._settings import level_text
+
+
+def is_frame(X):
+    """Whether rows come with named, typed columns."""
+    return is_pandas(X) or (hasattr(X, "__arrow_c_stream__") and hasattr(X, "columns"))
+
+
+def is_pandas(X):
+    return type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")
+
+
+def table_of(X, names, levels=None):
+    """The table of a frame or matrix, and the levels that its column types declare.
+
+    `levels` says which columns hold texts, and which: then numbers are read as texts, too.
+    """
+    table = _core.Table()
+    if not is_frame(X):
+        wanted = levels or {}
+        for k, name in enumerate(names):
+            if name in wanted:
+                _add_texts(table, name, [level_text(v) for v in X[:, k]])
+            else:
+                table.add_numbers(name, np.ascontiguousarray(X[:, k], dtype=np.float64))
+        return table, {}
+    if is_pandas(X):
+        return table, _add_pandas(table, X, names, levels or {})
+    return table, _add_arrow(table, X, names)
+
+
+def _add_pandas(table, X, names, levels):
+    declared = {}
+    for k, name in enumerate(names):
+        column = X.iloc[:, k]
+        dtype = column.dtype
+        if getattr(dtype, "categories", None) is not None:
+            known = [level_text(c) for c in dtype.categories]
+            table.add_levels(name, known, column.cat.codes.to_numpy(np.int64))
+            declared[name] = known
+        elif dtype.kind in "biuf" and name not in levels:
+            table.add_numbers(name, column.to_numpy(dtype=np.float64, na_value=np.nan))
+        elif dtype.kind in "biufOTU":
+            values = column.to_numpy(dtype=object, na_value=None)
+            if name not in levels and _all_numbers(values):
+                table.add_numbers(name, np.array([np.nan if v is None else v for v in values], dtype=np.float64))
+            else:
+                _add_texts(table, name, [None if v is None else _text(v, name) for v in values])
+        else:
+            raise TypeError(f"column '{name}' holds {dtype}; numbers, booleans, texts and categories can be used")
+    return declared
+
+
+def _all_numbers(values):
+    return all(v is None or isinstance(v, (int, float, np.number)) for v in values)
+
+
+def _text(value, name):
+    if not isinstance(value, (str, int, float, bool, np.generic)):
+        raise TypeError(f"column '{name}' holds a {type(value).__name__}; argument must be a string or a real number")
+    return value if isinstance(value, str) else level_text(value)
+
+
+def _add_texts(table, name, values):
+    known = sorted({v for v in values if v is not None})
+    index = {level: k for k, level in enumerate(known)}
+    codes = np.fromiter((-1 if v is None else index[v] for v in values), dtype=np.int64, count=len(values))
+    table.add_levels(name, known, codes)
+
+
+def _add_arrow(table, X, names):
+    table.add_arrow(X)
+    declared = {}
+    if list(table.names) != list(names):
+        raise ValueError(f"the frame's columns are {list(table.names)}, expected {list(names)}")
+    for name, dtype in getattr(X, "schema", {}).items() if hasattr(getattr(X, "schema", None), "items") else ():
+        # polars.Enum
+        if type(dtype).__name__ == "Enum":
+            declared[name] = [str(c) for c in dtype.categories]
+    return declared

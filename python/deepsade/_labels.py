@@ -1,0 +1,127 @@
+"""Sets of labels, and orderings of items."""
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from ._estimator import DeepSaDeEstimator, names_of
+
+
+class _Columns(DeepSaDeEstimator):
+    """A column of y for each label or item."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        return tags
+
+    def _columns(self, y, kind, good, words):
+        values = np.asarray(y)
+        if values.ndim == 1:
+            values = values.reshape(-1, 1)
+        names = names_of(y, values, self.target_names)
+        values = check_array(values, dtype=np.float64, input_name="y")
+        if len(names) != values.shape[1]:
+            raise ValueError(f"target_names names {len(names)} targets, y has {values.shape[1]}")
+        bad = np.argwhere(~good(values))
+        if len(bad):
+            row, column = bad[0]
+            raise ValueError(f"y[{row}, {column}] = {values[row, column]:g}: {words}")
+        return kind, [(name, None, values[:, k]) for k, name in enumerate(names)]
+
+    def _outputs(self, X):
+        y, outside = self._model().outputs(self._rows(X))
+        if outside:
+            self._say_outside(outside, len(y))
+        return y
+
+    def score(self, X, y):
+        """The share of rows of which everything is predicted right."""
+        return float((self.predict(X) == np.asarray(y).reshape(len(y), -1)).all(axis=1).mean())
+
+
+class DeepSaDeMultilabel(_Columns):
+    """Sets of labels that obey the rules for every input, proved; y has a column of 0 and 1 for each label.
+
+    Rules say ``label[k]`` for the k-th label, counted from 0, or its name.
+
+    >>> import numpy as np
+    >>> from deepsade import DeepSaDeMultilabel
+    >>> rng = np.random.default_rng(3)
+    >>> X = rng.normal(size=(200, 3))
+    >>> Y = (X > 0).astype(int)
+    >>> model = DeepSaDeMultilabel(rules=["count(label[i] for i in 0..3) <= 2"], hidden=(8,), epochs=20).fit(X, Y)
+    >>> model.certified_, int(model.predict(X).sum(axis=1).max()) <= 2
+    (True, True)
+    """
+
+    __doc__ += DeepSaDeEstimator.__doc__.partition("\n")[2]
+
+    def _read_target(self, y):
+        return self._columns(y, "multilabel", lambda v: (v == 0) | (v == 1), "a label is 0 or 1")
+
+    def _take_schema(self, task):
+        self.labels_ = list(task["labels"])
+
+    def predict(self, X):
+        """For each row 0 or 1 a label."""
+        return (self._outputs(X) > 0).astype(np.int64)
+
+    def predict_proba(self, X):
+        """For each row the probability of each label; where sets are decoded, among those that obey the rules."""
+        model, rows = self._model(), self._rows(X)
+        if model.place is not None:
+            return model.probabilities(rows)[:, :-1]
+        return 1.0 / (1.0 + np.exp(-model.scores(rows).astype(np.float64)))
+
+
+class DeepSaDeRanker(_Columns):
+    """Orderings of items that obey the rules for every input, proved; y holds the place of each item, from 1 on.
+
+    Rules say ``at[i, p]`` for "item i is on place p", both counted from 0. Unless ``rules`` are given, each item has one place
+    and each place one item.
+
+    >>> import numpy as np
+    >>> from deepsade import DeepSaDeRanker
+    >>> rng = np.random.default_rng(4)
+    >>> X = rng.normal(size=(200, 3))
+    >>> places = X.argsort(axis=1).argsort(axis=1) + 1
+    >>> model = DeepSaDeRanker(hidden=(16,), epochs=30).fit(X, places)
+    >>> model.certified_, sorted(model.predict(X[:1])[0].tolist())
+    (True, [1, 2, 3])
+    """
+
+    __doc__ += DeepSaDeEstimator.__doc__.partition("\n")[2]
+
+    def _problem(self, X, y):
+        settings, table = super()._problem(X, y)
+        n = len(settings["task"]["targets"])
+        if not settings["rule"]:
+            settings["rule"] = [
+                {"name": "each item has one place", "text": f"forall i in 0..{n}: exactly(1, at[i, p] for p in 0..{n})"},
+                {"name": "each place has one item", "text": f"forall p in 0..{n}: exactly(1, at[i, p] for i in 0..{n})"},
+            ]
+        return settings, table
+
+    def _read_target(self, y):
+        shape = np.asarray(y).shape
+        n = shape[1] if len(shape) == 2 else 1
+        return self._columns(y, "ranking", lambda v: (v >= 1) & (v <= n) & (v % 1 == 0), f"a place is a whole number from 1 to {n}")
+
+    def _take_schema(self, task):
+        self.items_ = list(task["items"])
+
+    def predict(self, X):
+        """For each row the place of each item, from 1 on; 0 where none was chosen, which only other rules allow."""
+        y = self._outputs(X)
+        n = len(self.items_)
+        at = y.reshape(len(y), n, n) > 0
+        return np.where(at.any(axis=2), at.argmax(axis=2) + 1, 0)
+
+    def predict_proba(self, X):
+        """For each row and item the probability of each place (rows x items x places), among orderings that obey the rules."""
+        model, rows = self._model(), self._rows(X)
+        n = len(self.items_)
+        if model.place is not None:
+            return model.probabilities(rows)[:, :-1].reshape(-1, n, n)
+        return (1.0 / (1.0 + np.exp(-model.scores(rows).astype(np.float64)))).reshape(-1, n, n)
