@@ -302,7 +302,7 @@ pub struct ReproduceArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// The folder of the data files [default: $DEEPSADE_DATA]
+    /// The folder of the data files [default: the one that `$DEEPSADE_DATA` names]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Folder for results.jsonl, tables, figures and models

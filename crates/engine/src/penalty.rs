@@ -121,7 +121,7 @@ impl OutputStep for Penalty {
     }
 
     fn identity(&self) -> String {
-        format!("{:?}", self)
+        format!("{self:?}")
     }
 }
 

@@ -69,7 +69,7 @@ impl Html {
         for byte in svg.bytes() {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'=' | b'/' | b':' | b'.' | b',' | b'-' | b';' | b'(' | b')' => {
-                    source.push(byte as char)
+                    source.push(byte as char);
                 }
                 other => {
                     let _ = write!(source, "%{other:02X}");

@@ -154,7 +154,7 @@ mod tests {
             assert!(quick.adversity.rows <= full.adversity.rows && quick.tune.weights.len() <= full.tune.weights.len());
             assert!(full.title.contains("substitute") == full.substitute);
         }
-        assert_eq!(quick[3].epochs[&Method::Ffn], 12);
+        assert_eq!(quick[3].epochs[&Method::Ffn], 25);
         assert!(!full[3].epochs.contains_key(&Method::Ffn));
     }
 }

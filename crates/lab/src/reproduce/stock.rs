@@ -32,8 +32,11 @@ pub struct Dealt {
 pub struct Stock {
     data: PathBuf,
     prepared: Mutex<Vec<(String, Arc<Prepared>)>>,
-    dealt: Mutex<Vec<((String, u64), Arc<Dealt>)>>,
+    dealt: Mutex<Vec<(Key, Arc<Dealt>)>>,
 }
+
+/// Use case and seed.
+type Key = (String, u64);
 
 impl Stock {
     /// Nothing read yet.
@@ -45,7 +48,7 @@ impl Stock {
     pub fn rows(&self, case: &Case, seed: u64) -> Result<Arc<Dealt>, ReproduceError> {
         // Held while reading, so that two runs do not read the same.
         let mut dealt = self.dealt.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let key = (case.name.clone(), seed);
+        let key: Key = (case.name.clone(), seed);
         if let Some((_, found)) = dealt.iter().find(|(k, _)| *k == key) {
             return Ok(found.clone());
         }
