@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from . import _core
-from ._frame import is_frame, table_of
+from ._frame import columns_of, is_frame, table_of
 from ._progress import Progress
 from ._settings import question
 
@@ -260,7 +260,7 @@ def _features(model, onnx, domain):
 def _rows_of(model, X, onnx):
     if is_frame(X):
         names, levels = _features(model, onnx, None)
-        return table_of(X, [str(c) for c in X.columns], levels)[0]
+        return table_of(X, columns_of(X), levels)[0]
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2:
         raise ValueError(f"expected a matrix of rows, got {X.ndim} dimension(s)")

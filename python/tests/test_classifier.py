@@ -130,6 +130,15 @@ def test_contradictory_and_unreadable_rules(loans):
     assert issubclass(deepsade.RuleError, ValueError)
 
 
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(loans):
+    X, y = matrix(loans)
+    model = estimator().fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(deepsade.DataError, match="no such column"):
+        model.fit(X[:, :1], np.where(y == "Y", "yes", "no"))
+    assert (model.predict(X) == before).all() and model.n_features_in_ == 2
+
+
 def test_bad_rows_are_refused_as_scikit_learn_does(loans):
     X, y = matrix(loans)
     model = estimator().fit(X, y)

@@ -30,7 +30,7 @@ def kinds(X):
         {c: X[c].to_numpy() if c != "area" else X[c].tolist() for c in X.columns}, schema_overrides={"area": polars.Categorical}
     )
     arrow = pytest.importorskip("pyarrow")
-    yield "arrow", polars.from_pandas(X)
+    yield "arrow", arrow.Table.from_pandas(X, preserve_index=False)
 
 
 def test_every_kind_of_frame_gives_the_same_model(loans):

@@ -36,6 +36,26 @@ def test_stubs_name_what_is_there():
             assert methods == {m for m in dir(getattr(_core, name)) if not m.startswith("_")}, name
 
 
+def test_public_types_have_the_signatures_that_are_there():
+    stub = ast.parse((pathlib.Path(deepsade.__file__).parent / "__init__.pyi").read_text())
+    functions = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef)}
+    classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
+    functions["__init__"] = next(n for n in classes["_Estimator"].body if getattr(n, "name", "") == "__init__")
+    for name, node in functions.items():
+        there = deepsade.DeepSaDeClassifier.__init__ if name == "__init__" else getattr(deepsade, name)
+        args = node.args
+        named = [a.arg for a in [*args.args, *args.kwonlyargs]]
+        assert named == list(inspect.signature(there).parameters), name
+        defaults = [*args.defaults, *args.kw_defaults]
+        ours = [p.default for p in inspect.signature(there).parameters.values() if p.default is not inspect.Parameter.empty]
+        assert [ast.literal_eval(d) for d in defaults] == ours, name
+    for name in classes:
+        if name.startswith("DeepSaDe"):
+            for method in classes[name].body + classes["_Estimator"].body:
+                if isinstance(method, ast.FunctionDef):
+                    assert hasattr(getattr(deepsade, name), method.name), (name, method.name)
+
+
 def test_everything_promised_is_there():
     for name in deepsade.__all__:
         if name not in ("torch", "from_torch", "cluster"):

@@ -34,7 +34,7 @@ impl Signals {
             return false;
         }
         self.asked.store(now, Ordering::Relaxed);
-        if let Err(error) = Python::attach(|py| py.check_signals()) {
+        if let Err(error) = Python::attach(Python::check_signals) {
             self.fail(error);
         }
         self.stop.load(Ordering::Relaxed)

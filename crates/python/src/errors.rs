@@ -100,12 +100,14 @@ impl From<ProblemError> for Failure {
 impl From<FitError> for Failure {
     fn from(error: FitError) -> Self {
         let class = match &error {
-            FitError::Data(_) | FitError::Inject(_) => Class::Data,
-            FitError::Train(TrainError::Guard(GuardError::Infeasible { .. })) | FitError::Allowed(_) => Class::Infeasible,
             FitError::Decode(DecodeError::Impossible { .. }) => Class::Contradiction,
-            FitError::Decode(_) => Class::Infeasible,
-            FitError::Train(TrainError::NoRows | TrainError::Shape { .. } | TrainError::NotFinite { .. }) => Class::Data,
-            FitError::Train(_) | FitError::Gate { .. } => Class::Settings,
+            FitError::Train(TrainError::Guard(GuardError::Infeasible { .. })) | FitError::Allowed(_) | FitError::Decode(_) => {
+                Class::Infeasible
+            }
+            FitError::Data(_)
+            | FitError::Inject(_)
+            | FitError::Train(TrainError::NoRows | TrainError::Shape { .. } | TrainError::NotFinite { .. }) => Class::Data,
+            FitError::Train(_) | FitError::Gate { .. } | FitError::Penalty(_) => Class::Settings,
             FitError::Trunk { .. } | FitError::Artifact(_) => Class::Model,
         };
         Self::new(class, error)

@@ -2,6 +2,9 @@
 //!
 //! Everything goes through [`enter::enter`], which frees the interpreter's lock, honours Ctrl-C and turns errors into Python's.
 
+// PyO3 hands arguments over by value.
+#![allow(clippy::needless_pass_by_value)]
+
 mod array;
 mod enter;
 mod errors;
