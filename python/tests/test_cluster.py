@@ -10,6 +10,8 @@ import time
 import numpy as np
 import pytest
 
+# A busy machine takes its time to start a node.
+os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install deepsade[cluster]")
 
 import deepsade
