@@ -16,6 +16,7 @@ fn runs(out: &Path) -> Vec<String> {
         let fields = run.as_object_mut().unwrap();
         assert!(fields.remove("seconds").unwrap().as_f64().unwrap() > 0.0);
         fields.remove("tuning_seconds");
+        fields.remove("cpu_seconds");
         run.to_string()
     };
     let mut runs: Vec<String> = text.lines().map(run).collect();

@@ -71,6 +71,12 @@ pub enum ReproduceError {
         /// Whether it is an experiment's.
         resumable: bool,
     },
+    /// Somebody else writes there.
+    #[error("another `deepsade reproduce` is writing to {}; wait for it, or name another folder with --out", out.display())]
+    Busy {
+        /// The folder.
+        out: PathBuf,
+    },
     /// Results of something else.
     #[error("can't go on with {}: {what}. Its results would not belong together; name another folder with --out", out.display())]
     Differs {

@@ -27,8 +27,11 @@ pub struct RunResult {
     pub fold: Option<u64>,
     /// Scores; those that are no numbers, such as null, are not known.
     pub metrics: BTreeMap<String, Value>,
-    /// Seconds of training.
+    /// Seconds of training, by the clock.
     pub seconds: Option<f64>,
+    /// Seconds of training that its thread was at work, where the system tells: what else the machine does is not in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_seconds: Option<f64>,
     /// Whether a certificate was accepted.
     pub certified: Option<bool>,
     /// Weights of the penalty that it was trained with.

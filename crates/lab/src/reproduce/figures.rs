@@ -111,10 +111,10 @@ pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result
                 save(format!("{name}-latent"), caption, &latent::every_layer(&test, &pair))?;
             }
             Task::Binary { .. } => {
-                if let Some(found) = slice::find(spec, &test.x, &ffn.model) {
+                if let Some(found) = slice::find(spec, &dealt.rows.all.x, &ffn.model) {
                     for (method, model) in pair {
                         let caption =
-                            format!("{}: a slice of the inputs around a test row, by what {method} predicts.", case.title);
+                            format!("{}: a slice of the inputs around a row of the data, by what {method} predicts.", case.title);
                         save(format!("{name}-adversity-{method}"), caption, &slice::figure(spec, &found, model))?;
                     }
                 }

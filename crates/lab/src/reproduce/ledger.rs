@@ -1,7 +1,7 @@
 //! An output folder enters; which runs are finished leaves, and every further one is written down at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -78,9 +78,17 @@ impl Ledger {
         let unusable = |source| ReproduceError::Folder { dir: out.into(), source };
         std::fs::create_dir_all(out).map_err(unusable)?;
         let (path, settings) = (out.join(results::FILE), out.join(SETTINGS));
+        if !resume && std::fs::read_dir(out).map_err(unusable)?.next().is_some() {
+            return Err(ReproduceError::NotEmpty { out: out.into(), resumable: settings.exists() });
+        }
+        let failed = |source| ReproduceError::File { path: path.clone(), source };
+        let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        // Held until the file is closed, however the program ends; where there are no locks, there are none.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(ReproduceError::Busy { out: out.into() });
+        }
         let mut identity = identity.clone();
         let mut finished = BTreeSet::new();
-        let mut whole = 0;
         if resume && settings.exists() {
             let unreadable = |source| ReproduceError::File { path: settings.clone(), source };
             let text = std::fs::read_to_string(&settings).map_err(unreadable)?;
@@ -90,19 +98,17 @@ impl Ledger {
                 return Err(ReproduceError::Differs { out: out.into(), what });
             }
             identity.cases.extend(earlier.cases);
-            if path.exists() {
-                finished = results::read(&path)?.runs.iter().map(key).collect();
-                let text = std::fs::read(&path).map_err(|source| ReproduceError::File { path: path.clone(), source })?;
-                // A line that was being written when the program was killed is written anew.
-                whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
-            }
-        } else if std::fs::read_dir(out).map_err(unusable)?.next().is_some() {
-            return Err(ReproduceError::NotEmpty { out: out.into(), resumable: settings.exists() });
+            let text = std::fs::read(&path).map_err(failed)?;
+            // A line that was being written when the program was killed is written anew.
+            let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+            file.set_len(whole as u64).map_err(failed)?;
+            finished = results::read(&path)?.runs.iter().map(key).collect();
+        } else if file.metadata().map_err(failed)?.len() > 0 {
+            // Results of nobody knows what.
+            return Err(ReproduceError::NotEmpty { out: out.into(), resumable: false });
         }
         write_whole(&settings, (serde_json::to_string_pretty(&identity).expect("plain data becomes JSON") + "\n").as_bytes())?;
-        let failed = |source| ReproduceError::File { path: path.clone(), source };
-        let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        file.set_len(whole as u64).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
         Ok(Self { path, file, finished })
     }
 
@@ -158,8 +164,13 @@ mod tests {
         ledger.append(&result(1)).unwrap();
         let both = std::fs::read_to_string(&path).unwrap();
         drop(ledger);
+        // Without the end of its line a run is not there, even if all else of it is.
+        std::fs::write(&path, &both[..both.len() - 1]).unwrap();
+        assert!(!Ledger::open(dir.path(), &identity(0), true).unwrap().has(&plan, &plan.runs[1]));
         std::fs::write(&path, &both[..both.len() - 9]).unwrap();
         let mut ledger = Ledger::open(dir.path(), &identity(0), true).unwrap();
+        let error = Ledger::open(dir.path(), &identity(0), true).unwrap_err().to_string();
+        assert!(error.contains("another"), "{error}");
         assert_eq!(plan.runs.iter().map(|r| ledger.has(&plan, r)).collect::<Vec<_>>(), [true, false]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
         ledger.append(&result(1)).unwrap();

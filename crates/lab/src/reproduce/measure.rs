@@ -76,9 +76,10 @@ pub fn measure(
     run.method.apply(&mut problem, &weights);
     let breaking_rows = problem.data.as_ref().map(|d| d.breaking_rows).unwrap_or_default();
     let fit = Fit { spec, breaking_rows, network: &problem.network, settings: &problem.train, seed: run.seed };
-    let begun = Instant::now();
+    let (begun, at_work) = (Instant::now(), at_work());
     let fitted = fit.run_on(rows, &split, None, &mut watch)?;
     let seconds = begun.elapsed().as_secs_f64();
+    let cpu_seconds = at_work.zip(self::at_work()).map(|(before, after)| after - before);
     if fitted.trained.stop == StopReason::Interrupted {
         return Ok(None);
     }
@@ -100,6 +101,7 @@ pub fn measure(
         fold: Some(run.fold as u64),
         metrics,
         seconds: Some(seconds),
+        cpu_seconds,
         certified: run.method.guarantees().then_some(certified),
         weights,
         tuning_seconds,
@@ -107,6 +109,12 @@ pub fn measure(
         stopped: Some(fitted.trained.stop.to_string()),
         seed: Some(run.seed),
     }))
+}
+
+/// Seconds that this thread has been at work, as Linux counts them.
+fn at_work() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split(' ').next()?.parse::<f64>().ok()? * 1e-9)
 }
 
 type Scores = BTreeMap<String, Value>;

@@ -40,7 +40,7 @@ impl Tables {
 
 const LEGEND: &str = "Mean ± standard deviation over the runs, on test rows whose label obeys the rules; constraint: predictions that \
 obey the rules, of all test rows; AdI: share of rows with an input within 0.1 of them that breaks a rule (0 by proof where certified); \
-seconds: of a training with its certificate; distinct: different predictions on the test rows (1 is a constant). The best mean of a \
+seconds: of a training with its certificate, processor time where the system tells; distinct: different predictions on the test rows (1 is a constant). The best mean of a \
 column is bold. p: corrected resampled t-test (Nadeau and Bengio) of the first score against the best method of the other kind, with or \
 without a guarantee. After each number the paper's, where it has one.";
 
@@ -51,7 +51,7 @@ impl Table {
         for (k, column) in self.columns.iter().enumerate() {
             head.push(column.heading.clone());
             if self.has_paper(k) {
-                head.push("paper".into());
+                head.push(if self.substitute { "paper (other data)" } else { "paper" }.into());
             }
         }
         head.extend(["certified".into(), "p (against)".into()]);
@@ -171,6 +171,7 @@ mod tests {
         let table = Table {
             case: "uc2".into(),
             title: "Loans".into(),
+            substitute: false,
             columns,
             rows: vec![row("a", cells(80.0, true, Some([79.5, 4.0]))), row("bcd", cells(7.0, false, None))],
             notes: vec!["a note".into()],

@@ -18,6 +18,8 @@ pub struct Table {
     pub case: String,
     /// What it is called.
     pub title: String,
+    /// True if the paper's numbers are of other data.
+    pub substitute: bool,
     /// The columns of numbers.
     pub columns: Vec<Column>,
     /// One row a method.
@@ -110,7 +112,7 @@ fn columns(case: &Case) -> Vec<Column> {
 }
 
 fn value(run: &RunResult, column: &str) -> Option<f64> {
-    if column == "seconds" { run.seconds } else { run.metric(column) }
+    if column == "seconds" { run.cpu_seconds.or(run.seconds) } else { run.metric(column) }
 }
 
 fn table(
@@ -152,7 +154,7 @@ fn table(
         }
     }
     let notes = methods.iter().flat_map(|(method, runs)| notes(case, *method, runs)).collect();
-    Table { case: case.name.clone(), title: case.title.clone(), columns, rows, notes }
+    Table { case: case.name.clone(), title: case.title.clone(), substitute: case.substitute, columns, rows, notes }
 }
 
 /// The test on runs that both have.
