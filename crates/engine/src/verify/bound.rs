@@ -31,6 +31,8 @@ pub(super) struct Cell {
 pub(super) struct Found {
     pub upper: f64,
     pub refuted: bool,
+    /// Not refuted, but so close to it that only exact arithmetic tells.
+    pub tight: bool,
     lambda: Vec<f64>,
     slopes: Slopes,
     weights: Vec<f64>,
@@ -115,8 +117,14 @@ impl Cell {
         let n = self.free.len();
         let usual: Slopes = plan.steps.iter().map(|_| Vec::new()).collect();
         let none = vec![0.0; signs.len()];
-        let mut best =
-            Found { upper: f64::INFINITY, refuted: false, lambda: vec![], slopes: usual.clone(), weights: none.clone() };
+        let mut best = Found {
+            upper: f64::INFINITY,
+            refuted: false,
+            tight: false,
+            lambda: vec![],
+            slopes: usual.clone(),
+            weights: none.clone(),
+        };
         let mut starts: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
         if n > 1 {
             starts.push(vec![1.0 / n as f64; n]);
@@ -141,6 +149,7 @@ impl Cell {
         // Leave the pass at the best bound.
         pass.upper(plan, &self.form(&best.lambda, signs, &best.weights), kind, boxes, inputs, &best.slopes);
         pass.along(plan);
+        best.tight = !best.refuted && best.upper <= MARGIN * pass.size;
         best
     }
 
@@ -223,7 +232,7 @@ impl Cell {
             let upper = pass.upper(plan, &form, Kind::Lines, boxes, inputs, &rounded);
             let refuted = upper < -MARGIN * pass.size;
             if upper < best.upper || refuted {
-                *best = Found { upper, refuted, lambda: lambda.clone(), slopes: rounded, weights: weights.clone() };
+                *best = Found { upper, refuted, tight: false, lambda: lambda.clone(), slopes: rounded, weights: weights.clone() };
             }
             // Hopeless cells are left early: a third of the steps should have closed a tenth of the gap.
             if refuted || (t == steps / 3 && best.upper > 0.9 * start && signs.is_empty()) {
