@@ -10,6 +10,7 @@ mod branch;
 mod exact;
 mod pass;
 mod plan;
+mod program;
 mod rows;
 mod sensitivity;
 pub mod vnnlib;
@@ -64,6 +65,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// A timeout of so many seconds; `None`, which is no limit, for more than clocks can count.
+    pub fn patience(seconds: f64) -> Option<Duration> {
+        Duration::try_from_secs_f64(seconds).ok().filter(|d| Instant::now().checked_add(*d).is_some())
+    }
+
     fn margin(&self) -> Why {
         if self.arithmetic == Arithmetic::Real { Why::ExactMargin } else { Why::Margin }
     }

@@ -76,7 +76,7 @@ pub fn seconds(given: f64) -> anyhow::Result<Option<Duration>> {
     if !(given > 0.0 && given.is_finite()) {
         bail!("--timeout {given} must be a positive number of seconds");
     }
-    Ok(Duration::try_from_secs_f64(given).ok().filter(|d| Instant::now().checked_add(*d).is_some()))
+    Ok(Settings::patience(given))
 }
 
 /// Makes a folder for results and sees that files can be written there, and that it is not where the model is.

@@ -5,6 +5,7 @@ use deepsade_spec::{Atom, Rational, Region, Var};
 
 use super::pass::{Form, Kind, Pass, Sign, Slopes};
 use super::plan::{Boxes, Inputs, Plan, Step};
+use super::program::{self, Condition};
 
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
 const STEPS: usize = 12;
@@ -146,6 +147,9 @@ impl Cell {
         if optimise {
             self.optimise(plan, boxes, inputs, signs, pass, &mut best);
         }
+        if !best.refuted && !signs.is_empty() && kind == Kind::Lines && plan.gate.is_none() {
+            self.program(plan, boxes, inputs, signs, pass, &mut best);
+        }
         // Leave the pass at the best bound.
         pass.upper(plan, &self.form(&best.lambda, signs, &best.weights), kind, boxes, inputs, &best.slopes);
         pass.along(plan);
@@ -263,6 +267,32 @@ impl Cell {
                 let scale = pass.a[from].iter().fold(1e-6f64, |m, a| m.max(a.abs()));
                 weights[j] = (weights[j] - adam(g, &mut weight_moments[j], t, 0.3 * decay * scale)).max(0.0);
             }
+        }
+    }
+
+    /// Multipliers and weights of signs by a linear program, for the slopes at hand: where all signs are known it is exact.
+    fn program(&self, plan: &Plan, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass, best: &mut Found) {
+        let n = self.free.len();
+        let unit = |of: usize, k: usize| (0..of).map(|i| f64::from(u8::from(i == k))).collect::<Vec<f64>>();
+        let mut linear = |lambda: &[f64], weights: &[f64]| {
+            pass.upper(plan, &self.form(lambda, signs, weights), Kind::Lines, boxes, inputs, &best.slopes);
+            let (g, h) = pass.at_input();
+            Condition { g: g.to_vec(), h }
+        };
+        let goal = linear(&unit(n, 0), &vec![0.0; signs.len()]);
+        let atoms = (1..n).map(|k| (unit(n, k), vec![0.0; signs.len()]));
+        let sides = (0..signs.len()).map(|j| (vec![0.0; n], unit(signs.len(), j)));
+        let conditions: Vec<Condition> = atoms.chain(sides).map(|(lambda, weights)| linear(&lambda, &weights)).collect();
+        let found = program::weights(&goal.g, &conditions, &inputs.lo, &inputs.hi);
+        let (others, weights) = found.split_at(n - 1);
+        let lambda: Vec<f64> = std::iter::once(1.0).chain(others.iter().copied()).collect();
+        let upper = pass.upper(plan, &self.form(&lambda, signs, weights), Kind::Lines, boxes, inputs, &best.slopes);
+        // Bounds compare with multipliers that sum up to 1.
+        let sum: f64 = lambda.iter().sum();
+        let refuted = upper < -MARGIN * pass.size;
+        if upper / sum < best.upper || refuted {
+            let scaled = |v: &[f64]| v.iter().map(|v| v / sum).collect::<Vec<f64>>();
+            *best = Found { upper: upper / sum, refuted, lambda: scaled(&lambda), weights: scaled(weights), ..best.clone() };
         }
     }
 

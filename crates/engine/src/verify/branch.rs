@@ -30,8 +30,12 @@ const ROUND: usize = 64;
 const MAX_DEPTH: usize = 190;
 /// Up to so many free features regions are split on features at first: with few of them that shrinks a region fastest.
 const FEW_FEATURES: usize = 8;
-/// With so few relus left whose sign is open, and which count, their signs are split: that ends, whatever the function's shape.
+/// With so few relus left whose sign is open, and which count, their signs are split: that ends, whatever the function's shape;
 const FEW_UNITS: usize = 8;
+/// so it does in a network with so few of them;
+const SMALL: usize = 64;
+/// and where so many splits for each feature were not enough.
+const MOST_SPLITS: usize = 10;
 /// Signs known at once before features are split again.
 const MAX_SIGNS: usize = 60;
 
@@ -365,7 +369,9 @@ impl Search<'_> {
         // Signs say nothing about which whole numbers and levels there are.
         let stepwise =
             (0..self.plan.first.len()).any(|f| width(part, f) > 0.0 && (part.range(f).is_none() || part.whole_numbers(f)));
-        let first = free <= FEW_FEATURES && (count > FEW_UNITS || stepwise) && open.signs.is_empty();
+        let splits = open.depth - open.signs.len();
+        let small = self.plan.relus() <= SMALL || count <= FEW_UNITS || splits > MOST_SPLITS * free;
+        let first = free <= FEW_FEATURES && open.signs.is_empty() && (stepwise || !small);
         if first { by_feature().or(by_unit) } else { by_unit.or_else(by_feature) }
     }
 
