@@ -185,7 +185,7 @@ impl Machine<'_> {
     /// Products with a zero weight are exact zeros and adding them is exact. Each of the k other terms (b included, if not 0) passes
     /// at most k roundings (one product, k - 1 sums), hence gamma(k) = t / (1 - t) <= t (1 + 2 t), t = k 2^-24 <= 1/2. Flushing
     /// costs at most `tiny` for each product, sum and b, and `tiny` times the other factor for each operand; later roundings
-    /// multiply that by less than 2.
+    /// multiply that by less than 2. A normal b without any term is what comes out: nothing is rounded or flushed.
     fn dot_error<'i>(&self, terms: impl Iterator<Item = (f32, &'i Dyadic)>, b: f32) -> (Dyadic, Dyadic) {
         let (mut n, mut size, mut operands) = (0, Dyadic::from(b.abs()), Dyadic::default());
         for (w, x) in terms.filter(|(w, _)| *w != 0.0) {
@@ -195,7 +195,7 @@ impl Machine<'_> {
             operands += x;
             n += 1;
         }
-        let with_b = i64::from(b != 0.0);
+        let with_b = i64::from(b != 0.0 && (n > 0 || !b.is_normal()));
         let t = &Dyadic::int(if n > 0 { n + with_b } else { 0 }) * &self.unit();
         let gamma = &t + &(&(&t * &t) * &Dyadic::int(2));
         let flushes = &Dyadic::int(2) * &(&Dyadic::int(2 * n + with_b) + &operands);

@@ -382,6 +382,9 @@ pub struct AdversityArgs {
     /// Seconds to try for each row
     #[arg(long, value_name = "S", default_value_t = 10.0)]
     pub timeout: f64,
+    /// Stop reading the network at this tensor: the scores before a Softmax, say
+    #[arg(long, value_name = "NAME")]
+    pub output: Option<String>,
     /// Threads [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
@@ -401,10 +404,14 @@ pub struct RepairArgs {
     /// The rule file
     #[arg(long, value_name = "FILE")]
     pub rules: PathBuf,
-    /// Rows with labels, on whose predictions the change should be small [default: the data of the rule file, if it names any]
+    /// Rows on whose predictions the change should be small: CSV, .csv.gz or .parquet with the model's feature columns, and the
+    /// targets if scores are wanted [default: the data of the rule file, if it names any]
     #[arg(long, value_name = "D.csv")]
     pub data: Option<PathBuf>,
-    /// Folder for model.onnx, rules.toml and certificate.json
+    /// Stop reading the network at this tensor: the scores before a Softmax, say
+    #[arg(long, value_name = "NAME")]
+    pub output: Option<String>,
+    /// Folder for model.onnx, rules.toml and certificate.json; not the model's own
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Print one JSON object on standard output

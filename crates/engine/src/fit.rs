@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::artifact;
 use crate::certify::{Proof, certify};
-use crate::data::{self, BreakingRows, DataError, DataSettings, Dataset, Loaded, Split};
+use crate::data::{self, BreakingRows, DataError, DataSettings, Dataset, Loaded, Split, Table};
 use crate::decode::{self, DecodeError, Decoder};
 use crate::enforce::{Decision, Means, decide};
 use crate::guard::{Guard, Units};
@@ -84,9 +84,14 @@ pub enum FitError {
 
 /// Encodes the rows, judges their labels, injects violations and deals the rows out.
 pub fn rows(spec: &NormalSpec, loaded: &Loaded, settings: &DataSettings, seed: u64) -> Result<Rows, FitError> {
-    let mut all = data::encode(&loaded.table, &spec.schema)?;
+    rows_of(spec, &loaded.table, settings, seed)
+}
+
+/// The same for a table whose rows lie in the domain.
+pub fn rows_of(spec: &NormalSpec, table: &Table, settings: &DataSettings, seed: u64) -> Result<Rows, FitError> {
+    let mut all = data::encode(table, &spec.schema)?;
     let judge = Judge::new(spec);
-    let labelled = Labelled::new(spec, &loaded.table, &all);
+    let labelled = Labelled::new(spec, table, &all);
     let n = all.rows();
     let breaking_shipped = (0..spec.rules.len())
         .map(|rule| (0..n).map(|row| judge.label_breaks(rule, &labelled, row).map(usize::from)).sum())

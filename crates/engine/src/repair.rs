@@ -5,6 +5,10 @@
 //! nearest one for which the rules hold on the whole domain: nearest in what the predictions on the rows change, of the data or, without
 //! data, drawn from the domain. Several ways of bounding the hidden layers are tried, once with all weights of the last layer free
 //! and once with those of the features and the bias alone, and the best is kept: by score where there are labels, else by change.
+//! Bounds are looser than the truth, so what they ask for is more than is needed: the last layer then goes as far back as the search
+//! of `verify` can prove ([`shrink`]).
+
+mod shrink;
 
 use std::time::Duration;
 
@@ -23,9 +27,12 @@ use crate::guard::{Guard, GuardError, How, Metric, Units};
 use crate::metrics::metrics;
 use crate::train::{PlanError, Stepper};
 use crate::verify::{Outcome, Settings, VerifyError, fits, texts, verify};
+use shrink::Shrink;
 
 /// Time to see whether there is anything to repair.
 const LOOK: Duration = Duration::from_secs(10);
+/// Time to bring the last layer back towards what it was.
+const BACK: Duration = Duration::from_secs(30);
 /// Rows from which distances between last layers are measured.
 const MOST_ROWS: usize = 4096;
 /// Rows drawn from the domain where there are no data.
@@ -58,6 +65,8 @@ pub struct Repaired {
     pub features_only: bool,
     /// By how much outputs on the rows change: root mean square.
     pub change: f64,
+    /// By how much they did before the last layer was brought back towards what it was; `None` if it could not be.
+    pub before_shrinking: Option<f64>,
 }
 
 /// Why a network can't be repaired so.
@@ -105,22 +114,58 @@ pub fn mend(
     }
     let obeying: Option<Vec<usize>> = rows.map(|r| (0..r.all.rows()).filter(|k| !r.breaking[*k]).collect());
     let weighing = rows.zip(obeying).map(|(r, chosen)| r.all.select(&chosen));
-    Ok(Mended::Repaired(Box::new(repair(spec, network, weighing.as_ref())?)))
+    let weighing = weighing.as_ref().map_or(Weighing::Nothing, Weighing::Labelled);
+    Ok(Mended::Repaired(Box::new(weighed(spec, network, weighing, interrupted)?)))
+}
+
+/// The same with inputs of which no labels are known.
+pub fn mend_inputs(
+    spec: &NormalSpec,
+    network: &Network,
+    x: Matrix,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Mended, RepairError> {
+    let look = Settings { timeout: Some(LOOK), ..Settings::default() };
+    if let Outcome::Proved(proof) = verify(spec, network, &look, interrupted)?.0 {
+        return Ok(Mended::Already(proof));
+    }
+    let rows = unlabelled(spec, x);
+    Ok(Mended::Repaired(Box::new(weighed(spec, network, Weighing::Inputs(&rows), interrupted)?)))
+}
+
+/// On which rows outputs should change little.
+#[derive(Clone, Copy)]
+enum Weighing<'a> {
+    /// On those of the domain.
+    Nothing,
+    Inputs(&'a Dataset),
+    Labelled(&'a Dataset),
 }
 
 /// Repairs a network. `rows` are the data's, of which those that obey the rules count; without them the domain is sampled.
 pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> Result<Repaired, RepairError> {
+    weighed(spec, network, rows.map_or(Weighing::Nothing, Weighing::Labelled), &|| false)
+}
+
+fn weighed(
+    spec: &NormalSpec,
+    network: &Network,
+    rows: Weighing,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Repaired, RepairError> {
     fits(spec, network)?;
     if matches!(network.nodes.last().map(|n| &n.op), Some(Op::Choose(_))) {
         return Err(VerifyError::Choice.into());
     }
     let (network, skipped) = with_skips(spec, network)?;
     let sampled;
-    let (rows, labelled) = if let Some(rows) = rows.filter(|r| r.x.rows > 0) {
-        (rows, true)
-    } else {
-        sampled = sample(spec);
-        (&sampled, false)
+    let (rows, labelled) = match rows {
+        Weighing::Labelled(rows) if rows.x.rows > 0 => (rows, true),
+        Weighing::Inputs(rows) if rows.x.rows > 0 => (rows, false),
+        _ => {
+            sampled = sample(spec);
+            (&sampled, false)
+        }
     };
     let mut best: Option<(f64, Repaired)> = None;
     let mut failure = None;
@@ -146,10 +191,53 @@ pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> R
         }
     }
     match (best, failure) {
-        (Some((_, found)), _) => Ok(Repaired { skipped, ..found }),
+        (Some((cost, found)), _) => {
+            let found = Repaired { skipped, ..found };
+            let nearer = shrunk(spec, &network, &found, &rows.x, interrupted)?;
+            // Labels have the last word.
+            let worse = |nearer: &Repaired| labelled && loss(spec, rows, &nearer.network) > cost;
+            Ok(nearer.filter(|n| !worse(n)).unwrap_or(found))
+        }
         (None, Some(error)) => Err(error),
         (None, None) => unreachable!("every way ends in a last layer or an error"),
     }
+}
+
+/// The same repair with less change, if there is one that can be proved.
+fn shrunk(
+    spec: &NormalSpec,
+    network: &Network,
+    found: &Repaired,
+    rows: &Matrix,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Repaired>, RepairError> {
+    let at = last_layer(network).ok_or(RepairError::NoLastLayer)?;
+    let every = rows.rows.div_ceil(MOST_ROWS).max(1);
+    let chosen: Vec<usize> = (0..rows.rows).step_by(every).collect();
+    let data = chosen.iter().flat_map(|r| rows.row(*r).iter().copied()).collect();
+    let few = Matrix { rows: chosen.len(), cols: rows.cols, data };
+    let search = Shrink { spec, network, at, rows: &few, time: BACK, interrupted };
+    let Some((nearer, proof)) = search.run(&found.network) else { return Ok(None) };
+    let change = change(network, &nearer, rows);
+    if change >= found.change {
+        return Ok(None);
+    }
+    let proved = Proof { certificate: proof.certificate, verdict: Verdict::Accepted(proof.accepted) };
+    Ok(Some(Repaired {
+        model: proof.model,
+        network: nearer,
+        proof: proved,
+        how: found.how,
+        skipped: found.skipped.clone(),
+        features_only: false,
+        change,
+        before_shrinking: Some(found.change),
+    }))
+}
+
+fn change(before: &Network, after: &Network, x: &Matrix) -> f64 {
+    let (before, after) = (before.forward(x), after.forward(x));
+    distance(&before.data, &after.data) / (before.data.len() as f64).sqrt()
 }
 
 /// What the labels say about a network: the smaller the better.
@@ -184,7 +272,11 @@ fn sample(spec: &NormalSpec) -> Dataset {
             }
         }
     }
-    Dataset { y: Matrix::zeros(SAMPLED, spec.schema.task.outputs()), weight: vec![1.0; SAMPLED], x }
+    unlabelled(spec, x)
+}
+
+fn unlabelled(spec: &NormalSpec, x: Matrix) -> Dataset {
+    Dataset { y: Matrix::zeros(x.rows, spec.schema.task.outputs()), weight: vec![1.0; x.rows], x }
 }
 
 fn attempt(
@@ -215,10 +307,18 @@ fn attempt(
         let certificate = guard.certificate(&model, spec);
         match check(&model, &texts(spec), &certificate.to_json()) {
             verdict @ Verdict::Accepted(_) => {
-                let (before, after) = (network.forward(&rows.x), solved.forward(&rows.x));
-                let change = distance(&before.data, &after.data) / (before.data.len() as f64).sqrt();
+                let change = change(network, &solved, &rows.x);
                 let proof = Proof { certificate, verdict };
-                return Ok(Repaired { model, network: solved, proof, how, skipped: Vec::new(), features_only, change });
+                return Ok(Repaired {
+                    model,
+                    network: solved,
+                    proof,
+                    how,
+                    skipped: Vec::new(),
+                    features_only,
+                    change,
+                    before_shrinking: None,
+                });
             }
             Verdict::Rejected { step, reason } => rejected = format!("{step}: {reason}"),
         }

@@ -2,18 +2,21 @@
 //!
 //! Attack first, which settles most broken rules in milliseconds; then branch and bound. The search runs in float64 with float32's
 //! error terms; what it finds is written as a certificate, and only the checker says "proved". A counter-example is an input that
-//! was run through the network in float32 and judged by the rule itself.
+//! was run through the network, in float32 or exactly as was asked, and judged by the rule itself.
 
 mod attack;
 mod bound;
 mod branch;
+mod exact;
 mod pass;
 mod plan;
+mod program;
 mod rows;
 mod sensitivity;
 pub mod vnnlib;
 pub mod words;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use deepsade_check::{Accepted, Arithmetic, Certificate, RuleProof, Tree, Verdict, check, sha256_hex};
@@ -64,6 +67,17 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// A timeout of so many seconds; `None`, which is no limit, for more than clocks can count.
+    pub fn patience(seconds: f64) -> Option<Duration> {
+        Duration::try_from_secs_f64(seconds).ok().filter(|d| Instant::now().checked_add(*d).is_some())
+    }
+
+    fn margin(&self) -> Why {
+        if self.arithmetic == Arithmetic::Real { Why::ExactMargin } else { Why::Margin }
+    }
+}
+
 /// What was decided.
 #[derive(Debug)]
 pub enum Outcome {
@@ -78,6 +92,19 @@ pub enum Outcome {
         /// What stood in the way.
         why: Why,
     },
+}
+
+impl Outcome {
+    /// What that says about the file that was read, where it and the network differ in rounding: a proof is one of the network, and
+    /// a counter-example may be one of the network alone.
+    #[must_use]
+    pub fn of_file(self, inexact: &[String]) -> Self {
+        match self {
+            Self::Proved(_) if !inexact.is_empty() => Self::Unknown { rule: 0, why: Why::Inexact(inexact.join("; ")) },
+            Self::Refuted(example) if !inexact.is_empty() => Self::Refuted(CounterExample { in_every_runtime: false, ..example }),
+            other => other,
+        }
+    }
 }
 
 /// A model, its certificate and what the checker said.
@@ -103,9 +130,24 @@ pub enum Why {
     /// The rule holds or is broken by less than rounding.
     #[error("it holds or is broken by less than float32 rounding can decide (--arithmetic real asks about exact numbers)")]
     Margin,
+    /// The rule holds or is broken by less than the bounds can tell, in exact arithmetic.
+    #[error("it holds or is broken by less than the bounds tell apart, in exact numbers")]
+    ExactMargin,
     /// Too many ways to break the rule.
-    #[error("it can be broken in more than 20000 ways, too many to look at one by one; split it into simpler rules")]
+    #[error(
+        "it can be broken in more than 20000 ways, or by more than 1024 conditions together, too many to look at one by one; split it \
+         into simpler rules"
+    )]
     TooManyCells,
+    /// The file computes something else in places.
+    #[error(
+        "every rule is proved for the network as it was read, but the file rounds differently there: {0}. Deploy the model that \
+         --certificate writes, for which the proof holds, or export the file without these operators"
+    )]
+    Inexact(String),
+    /// Numbers beyond float32.
+    #[error("values inside the network can exceed float32's range on this domain ({0}): narrow the domain")]
+    Overflow(String),
     /// Memory.
     #[error("too many regions are open at once for the memory that is allowed")]
     TooManyOpen,
@@ -123,6 +165,15 @@ pub enum Why {
         /// Why.
         reason: String,
     },
+}
+
+impl From<Halt> for Why {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Timeout => Self::Timeout,
+            Halt::Interrupted => Self::Interrupted,
+        }
+    }
 }
 
 /// Why a network can't be looked at.
@@ -232,27 +283,32 @@ pub fn verify(
         }
         states.push(state);
     }
-    let mut unknown = None;
-    for (rule, state) in states.iter_mut().enumerate() {
-        // What is left of the time is shared by the rules that are left.
-        let left = (spec.rules.len() - rule) as u32;
-        let now = Instant::now();
-        let share = settings.timeout.map(|t| t.saturating_sub(now - started) / left);
-        let stop = || halt(now, share, interrupted);
-        let ended = question.search(rule, &stop).run(state);
-        work.regions += state.regions;
-        let why = match ended {
-            Ended::Proved => continue,
-            Ended::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
-            Ended::Halted(Halt::Timeout) => Why::Timeout,
-            Ended::Halted(Halt::Interrupted) => Why::Interrupted,
-            Ended::Margin => Why::Margin,
-            Ended::TooManyOpen => Why::TooManyOpen,
-            Ended::TooManyRegions => Why::TooManyRegions,
-        };
-        unknown = unknown.or(Some((rule, why)));
+    let mut open: Vec<usize> = (0..states.len()).collect();
+    let mut unknown: BTreeMap<usize, Why> = BTreeMap::new();
+    // What is left of the time is shared by the rules that are left; what a rule does not use is for the others, again and again.
+    while !open.is_empty() {
+        let rules = std::mem::take(&mut open);
+        for (done, &rule) in rules.iter().enumerate() {
+            let left = (rules.len() - done) as u32;
+            let now = Instant::now();
+            let share = settings.timeout.map(|t| t.saturating_sub(now - started) / left);
+            let stop = || halt(now, share, interrupted);
+            let state = &mut states[rule];
+            let before = state.regions;
+            let ended = question.search(rule, &stop).run(state);
+            work.regions += state.regions - before;
+            match ended {
+                Ended::Proved => {}
+                Ended::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
+                Ended::Halted(Halt::Timeout) if settings.timeout.is_some_and(|t| started.elapsed() < t) => open.push(rule),
+                Ended::Halted(halt) => drop(unknown.insert(rule, Why::from(halt))),
+                Ended::Margin => drop(unknown.insert(rule, settings.margin())),
+                Ended::TooManyOpen => drop(unknown.insert(rule, Why::TooManyOpen)),
+                Ended::TooManyRegions => drop(unknown.insert(rule, Why::TooManyRegions)),
+            }
+        }
     }
-    if let Some((rule, why)) = unknown {
+    if let Some((rule, why)) = unknown.pop_first() {
         return Ok((Outcome::Unknown { rule, why }, work));
     }
     let model = artifact::model(spec, network.clone())?;
@@ -274,16 +330,26 @@ pub fn verify(
             }
             Verdict::Rejected { step, reason } => (step, reason),
         };
+        if step == "range" {
+            return Ok((Outcome::Unknown { rule: 0, why: Why::Overflow(reason) }, work));
+        }
         let place = spec.rules.iter().position(|r| step.starts_with(&format!("rule {:?}, region root", r.name)));
         let rule = place.unwrap_or(0);
         let rejected = || Outcome::Unknown { rule, why: Why::Rejected { step: step.clone(), reason: reason.clone() } };
         let region = step.split("region ").nth(1).map(|p| p.split(',').next().unwrap_or(p));
         let again = place.is_some() && attempt < REOPENED && stop().is_none();
-        if !again || !region.is_some_and(|place| states[rule].reopen(&whole, place)) {
+        if !again || !(states[rule].doubt() || region.is_some_and(|place| states[rule].reopen(&whole, place))) {
             return Ok((rejected(), work));
         }
-        if !matches!(question.search(rule, &stop).run(&mut states[rule]), Ended::Proved) {
-            return Ok((rejected(), work));
+        let before = states[rule].regions;
+        let ended = question.search(rule, &stop).run(&mut states[rule]);
+        work.regions += states[rule].regions - before;
+        match ended {
+            Ended::Proved => {}
+            Ended::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
+            Ended::Margin => return Ok((Outcome::Unknown { rule, why: settings.margin() }, work)),
+            Ended::Halted(halt) => return Ok((Outcome::Unknown { rule, why: Why::from(halt) }, work)),
+            Ended::TooManyOpen | Ended::TooManyRegions => return Ok((rejected(), work)),
         }
     }
     unreachable!("the loop ends with an answer")
@@ -332,12 +398,14 @@ pub(crate) fn broken_within(
         if let Some(example) = search.attack(&state, Effort { starts: 4, steps: 20 }) {
             return Ok(Some(example));
         }
+        // No checker looks at this proof: what only exact arithmetic can tell stays open.
+        state.doubt();
         match search.run(&mut state) {
             Ended::Proved => {}
             Ended::Refuted(example) => return Ok(Some(example)),
             Ended::Halted(Halt::Timeout) => unknown = Some(Why::Timeout),
             Ended::Halted(Halt::Interrupted) => return Err(Why::Interrupted),
-            Ended::Margin => unknown = Some(Why::Margin),
+            Ended::Margin => unknown = Some(settings.margin()),
             Ended::TooManyOpen => unknown = Some(Why::TooManyOpen),
             Ended::TooManyRegions => unknown = Some(Why::TooManyRegions),
         }

@@ -114,6 +114,13 @@ fn a_repaired_network_is_certified_and_its_trunk_is_untouched() {
 }
 
 #[test]
+fn a_network_without_hidden_layers_is_repaired() {
+    let spec = spec(&["x > 0.5 and k == 'p' => t == 'no'"]);
+    let found = repair(&spec, &network(3, &[4, 2]), None).unwrap();
+    assert!(matches!(check(&found.model, &texts(&spec), &found.proof.certificate.to_json()), Verdict::Accepted(_)));
+}
+
+#[test]
 fn rules_that_no_last_layer_meets_are_a_finding() {
     let never = spec(&["t == 'no'", "x > 0 => t == 'yes'"]);
     assert!(matches!(repair(&never, &network(1, &[4, 8, 2]), None), Err(RepairError::Infeasible(_))));

@@ -142,6 +142,102 @@ fn what_rounding_decides_is_unknown_in_float32_and_proved_in_exact_numbers() {
     assert!(matches!(decide(&spec, &network, &real), Outcome::Proved(_)));
 }
 
+fn dense(rows: usize, w: &[f32], b: &[f32], from: usize) -> Node {
+    Node { op: Op::Dense { w: Matrix { rows, cols: w.len() / rows, data: w.to_vec() }, b: b.to_vec() }, from: vec![from] }
+}
+
+#[test]
+fn exact_questions_are_judged_in_exact_numbers() {
+    // 2^24 + 1 is rounded to 2^24 in float32; exactly, the difference is 1.
+    let big = 16_777_216.0;
+    let network = Network { inputs: 1, nodes: vec![dense(1, &[1.0], &[big], 0), dense(1, &[1.0], &[-big], 1)] };
+    let schema = schema(vec![Domain::Real { lo: 1.0, hi: 1.0 }], 1, OneHot::Full);
+    let real = Settings { arithmetic: Arithmetic::Real, ..settings(10) };
+    let ask = |text: &str, settings: &Settings| verify(&rules(&[text], &schema), &network, settings, &|| false).unwrap().0;
+    assert!(matches!(ask("y0 >= 1", &settings(10)), Outcome::Refuted(example) if example.y == [0.0] && !example.exact));
+    assert!(matches!(ask("y0 >= 1", &real), Outcome::Proved(_)));
+    assert!(matches!(ask("y0 > 0.999", &real), Outcome::Proved(_)));
+    assert!(matches!(ask("y0 < 1", &real), Outcome::Refuted(example) if example.y == [1.0] && example.exact));
+    assert!(matches!(ask("y0 <= 0.5", &real), Outcome::Refuted(example) if !example.in_every_runtime));
+}
+
+#[test]
+fn rules_that_hold_with_nothing_to_spare_are_proved() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(8);
+    let schema = schema(vec![Domain::Real { lo: -1.0, hi: 1.0 }; 2], 1, OneHot::Full);
+    let mut relu = network(&[2, 6, 1], Activation::Relu, rng);
+    relu.nodes.push(Node { op: Op::Act(Activation::Relu), from: vec![relu.nodes.len()] });
+    let constant = Network { inputs: 2, nodes: vec![dense(1, &[0.0, 0.0], &[0.5], 0)] };
+    for (network, text) in
+        [(&relu, "y0 >= 0"), (&relu, "x0 > 0.25 => y0 >= 0"), (&constant, "y0 <= 0.5"), (&constant, "y0 >= 0.5")]
+    {
+        let outcome = decide(&rules(&[text], &schema), network, &settings(10));
+        assert!(matches!(outcome, Outcome::Proved(_)), "{text}: {outcome:?}");
+    }
+    let broken = decide(&rules(&["y0 < 0.5"], &schema), &constant, &settings(10));
+    assert!(matches!(broken, Outcome::Refuted(_)), "{broken:?}");
+}
+
+#[test]
+fn conditions_with_alternatives_are_looked_at_one_by_one() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(11);
+    for case in 0..12 {
+        let schema = schema(vec![Domain::Real { lo: -1.0, hi: 1.0 }, Domain::Integer { lo: -3, hi: 3 }], 1, OneHot::Full);
+        let network = network(&[2, 6, 5, 1], [Activation::Tanh, Activation::Sigmoid, Activation::Relu][case % 3], rng);
+        let rows = grid(&schema, 2000);
+        let y = network.forward(&rows);
+        let (condition, meets): (_, fn(&[f32]) -> bool) = if case % 2 == 0 {
+            ("x1 != 0", |x| x[1] != 0.0)
+        } else {
+            ("x0 <= -0.2 or x0 >= 0.3", |x| x[0] <= -0.2 || x[0] >= 0.3)
+        };
+        let most = (0..rows.rows).filter(|r| meets(rows.row(*r))).map(|r| y.row(r)[0]).fold(f32::MIN, f32::max);
+        let spec = rules(&[&format!("{condition} => y0 <= ({:.6})", most + 0.05)], &schema);
+        let outcome = decide(&spec, &network, &settings(20));
+        assert!(matches!(outcome, Outcome::Proved(_)), "case {case}: {outcome:?}");
+    }
+}
+
+#[test]
+fn small_relu_networks_are_decided_near_their_maximum() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(12);
+    for case in 0..6 {
+        let schema = schema(vec![Domain::Real { lo: -1.0, hi: 1.0 }; 3], 1, OneHot::Full);
+        let network = network(&[3, 8, 8, 1], Activation::Relu, rng);
+        let most = network.forward(&grid(&schema, 60)).data.into_iter().fold(f32::MIN, f32::max);
+        let spec = rules(&[&format!("y0 <= ({:.6})", most + 0.004)], &schema);
+        let (outcome, work) = verify(&spec, &network, &settings(20), &|| false).unwrap();
+        assert!(matches!(outcome, Outcome::Proved(_) | Outcome::Refuted(_)), "case {case}: {outcome:?}");
+        assert!(work.regions < 3000, "case {case}: {} regions", work.regions);
+    }
+}
+
+#[test]
+fn hundreds_of_conditions_in_one_rule_are_decided() {
+    let schema = schema(vec![Domain::Real { lo: 0.0, hi: 1.0 }], 1, OneHot::Full);
+    let network = Network { inputs: 1, nodes: vec![dense(1, &[1.0], &[0.0], 0)] };
+    let text = (2..3000).map(|k| format!("y0 <= {k}")).collect::<Vec<_>>().join(" and ");
+    assert!(matches!(decide(&rules(&[&text], &schema), &network, &settings(30)), Outcome::Proved(_)));
+    let never = (2..3000).map(|k| format!("y0 >= {k}")).collect::<Vec<_>>().join(" or ");
+    let outcome = decide(&rules(&[&never], &schema), &network, &settings(30));
+    assert!(matches!(outcome, Outcome::Unknown { why: Why::TooManyCells, .. }), "{outcome:?}");
+}
+
+#[test]
+fn time_that_one_rule_leaves_is_for_the_others() {
+    // The first rule is hard, the second easy: half of the time is not enough for the first.
+    let rng = &mut ChaCha8Rng::seed_from_u64(4);
+    let schema = schema(vec![Domain::Real { lo: -1.0, hi: 1.0 }; 6], 1, OneHot::Full);
+    let network = network(&[6, 40, 40, 40, 1], Activation::Relu, rng);
+    let most = network.forward(&grid(&schema, 5)).data.into_iter().fold(f32::MIN, f32::max);
+    let spec = rules(&[&format!("y0 <= ({:.6})", most * 1.01), "y0 <= 1000000", "y0 >= -1000000"], &schema);
+    let started = std::time::Instant::now();
+    let (outcome, _) = verify(&spec, &network, &settings(2), &|| false).unwrap();
+    if let Outcome::Unknown { rule: 0, why: Why::Timeout } = outcome {
+        assert!(started.elapsed() >= Duration::from_secs(2), "{:?}", started.elapsed());
+    }
+}
+
 #[test]
 fn the_result_does_not_depend_on_the_number_of_threads() {
     let rng = &mut ChaCha8Rng::seed_from_u64(3);

@@ -13,8 +13,8 @@ fn rules(assertions: &str) -> Vec<String> {
 
 #[test]
 fn assertions_become_the_rule_that_they_never_hold_together() {
-    // 0.1 and 0.3 are no float32 values: the exact bounds stay in the rule. -1 and 1 are decided by the domain when compiled.
-    let input = "X_0 < -1 or X_0 > 1 or X_1 < 0.1 or X_1 > 0.3";
+    // 0.1 and 0.3 are no float32 values: they are rounded outward, as the domain is.
+    let input = "X_0 < -1 or X_0 > 1 or X_1 < 0.0999999940395355224609375 or X_1 > 0.300000011920928955078125";
     assert_eq!(rules("(assert (>= Y_0 Y_1))"), [format!("{input} or Y_0 < Y_1")]);
     assert_eq!(rules("(assert (> Y_0 Y_1))"), [format!("{input} or Y_0 <= Y_1")]);
     assert_eq!(rules("(assert (and (<= Y_0 3) (<= Y_1 (* 2 X_0))))"), [format!("{input} or Y_0 > 3 or Y_1 > 2 * X_0")]);
@@ -133,4 +133,39 @@ fn written_rules_read_back_as_the_same_question() {
     }
     let none = NormalSpec { rules: vec![], ..spec(&["a <= b"], OneHot::Full) };
     assert_eq!(write(&none), Err(WriteError::NoRules));
+}
+
+#[test]
+fn a_box_between_two_float32_numbers_is_not_empty() {
+    let of = |inputs: &str| {
+        let text = format!("{DECLARED}(assert (>= X_1 0))(assert (<= X_1 1)){inputs}(assert (<= Y_0 0.5))");
+        read(&text).map(|p| (p.schema.features[0].domain.clone(), p.spec.rules[0].claim.variables().contains(&Var::Feature(0))))
+    };
+    let (down, up) = (0.1f32.next_down(), 0.1f32);
+    for point in
+        ["(assert (= X_0 0.1))", "(assert (>= X_0 0.1))(assert (<= X_0 0.1))", "(assert (and (<= X_0 0.1) (>= X_0 0.1)))"]
+    {
+        // The rule asks about both neighbours: no condition on X_0 is left in it.
+        assert_eq!(of(point), Ok((Domain::Real { lo: down, hi: up }, false)), "{point}");
+    }
+    assert_eq!(of("(assert (>= X_0 0.5))(assert (< X_0 0.75))").unwrap(), (Domain::Real { lo: 0.5, hi: 0.75 }, true));
+    // What no real number satisfies is refused, not rounded into something.
+    for never in
+        ["(assert (> X_0 0.1))(assert (<= X_0 0.1))", "(assert (>= X_0 0.1))(assert (<= X_0 0.0999999999))", "(assert false)"]
+    {
+        let problem = of(&format!("(assert (>= X_0 0))(assert (<= X_0 1)){never}")).unwrap_err().problem;
+        assert!(matches!(problem, Problem::Empty(_) | Problem::Contradiction), "{never}: {problem:?}");
+    }
+    // A part that contradicts itself falls away; the others are asked.
+    let parts = "(assert (>= X_0 0))(assert (<= X_0 1))(assert (or (and (> X_0 0.1) (< X_0 0.1) (>= Y_1 0)) (>= Y_1 7)))";
+    assert!(of(parts).is_ok());
+}
+
+#[test]
+fn thousands_of_parts_are_read() {
+    for (word, n) in [("or", 5000), ("and", 900)] {
+        let parts: Vec<String> = (0..n).map(|k| format!("(>= Y_0 (+ {k} (* 2 Y_1)))")).collect();
+        let property = read(&format!("{DECLARED}{BOX}(assert ({word} {}))", parts.join(" "))).unwrap();
+        assert_eq!(property.spec.rules.len(), 1);
+    }
 }

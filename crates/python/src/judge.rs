@@ -74,7 +74,7 @@ pub fn verify(
         let asked = question::read(onnx, &rules, output.as_deref())?;
         let started = Instant::now();
         let (decided, work) = search::verify(&asked.spec, &asked.model.network, &settings, &|| signals.pressed())?;
-        let seconds = started.elapsed().as_secs_f64();
+        let (decided, seconds) = (decided.of_file(&asked.model.inexact), started.elapsed().as_secs_f64());
         let json = words::as_json(&decided, &asked.spec, seconds, work, &asked.model.inexact).to_string();
         Ok((json, words::in_words(&decided, &asked.spec, seconds, work.regions, None), asked.rules, decided))
     })?;
@@ -86,7 +86,7 @@ fn settings(timeout: f64, threads: Option<usize>) -> PyResult<Settings> {
     if !(timeout > 0.0 && timeout.is_finite()) {
         return Err(PyValueError::new_err(format!("timeout = {timeout}: must be a positive number of seconds")));
     }
-    let mut settings = Settings { timeout: Some(Duration::from_secs_f64(timeout)), ..Settings::default() };
+    let mut settings = Settings { timeout: Settings::patience(timeout), ..Settings::default() };
     settings.threads = threads.unwrap_or(settings.threads).max(1);
     Ok(settings)
 }

@@ -38,7 +38,11 @@ pub enum ExprKind {
     Negate(Box<Expr>),
     /// `not a`
     Not(Box<Expr>),
-    /// `a + b`, `a and b`
+    /// `a and b and c`
+    All(Vec<Expr>),
+    /// `a or b or c`
+    Any(Vec<Expr>),
+    /// `a + b`, `a => b`
     Binary(Operator, Box<Expr>, Box<Expr>),
     /// `0 <= y <= income`: n operands, n - 1 relations
     Chain(Vec<Expr>, Vec<Relation>),
@@ -68,7 +72,7 @@ pub struct Generator {
     pub high: Expr,
 }
 
-/// Binary operators other than comparisons.
+/// Binary operators other than comparisons, `and` and `or`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Operator {
@@ -76,10 +80,21 @@ pub enum Operator {
     Subtract,
     Multiply,
     Divide,
-    And,
-    Or,
     Implies,
     Iff,
+}
+
+impl Operator {
+    /// Whether a chain of both nests to the left: `a + b - c`.
+    pub fn chains_with(self, other: Self) -> bool {
+        let class = |operator| match operator {
+            Self::Add | Self::Subtract => 0,
+            Self::Multiply | Self::Divide => 1,
+            Self::Iff => 2,
+            Self::Implies => 3,
+        };
+        self != Self::Implies && class(self) == class(other)
+    }
 }
 
 /// Comparisons.

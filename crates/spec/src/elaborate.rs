@@ -62,6 +62,8 @@ impl Elaborator<'_> {
             ExprKind::Call { function, args, generators } => self.call(function, args, generators, &expr.span),
             ExprKind::Negate(a) => Ok(Value::Num(self.number(a)?.scaled(&-Rational::ONE))),
             ExprKind::Not(a) => Ok(Value::Bool(not(self.condition(a)?))),
+            ExprKind::All(parts) => Ok(Value::Bool(and(self.conditions(parts)?))),
+            ExprKind::Any(parts) => Ok(Value::Bool(or(self.conditions(parts)?))),
             ExprKind::Binary(operator, a, b) => self.binary(*operator, a, b),
             ExprKind::Chain(operands, relations) => self.chain(operands, relations),
             ExprKind::In { item, set, negated } => {
@@ -101,6 +103,10 @@ impl Elaborator<'_> {
         }
     }
 
+    fn conditions(&mut self, parts: &[Expr]) -> Result<Vec<Bool>, Fault> {
+        parts.iter().map(|part| self.condition(part)).collect()
+    }
+
     /// An expression that must be a number; a condition counts as 1 or 0.
     fn number(&mut self, expr: &Expr) -> Result<Num, Fault> {
         let value = self.value(expr)?;
@@ -126,28 +132,49 @@ impl Elaborator<'_> {
         }
     }
 
+    /// A chain such as `a + b - c` nests to the left: it is taken apart in a loop, not by a call for each link.
     fn binary(&mut self, operator: Operator, a: &Expr, b: &Expr) -> Result<Value, Fault> {
+        let (mut first, mut rest) = (a, vec![(operator, b)]);
+        while let ExprKind::Binary(inner, a, b) = &first.kind
+            && inner.chains_with(operator)
+        {
+            rest.push((*inner, b));
+            first = a;
+        }
         match operator {
-            Operator::Add | Operator::Subtract => {
-                let sign = if operator == Operator::Add { Rational::ONE } else { -Rational::ONE };
-                let mut sum = self.number(a)?;
-                sum.add_scaled(&sign, self.number(b)?);
-                Ok(Value::Num(sum))
+            Operator::Implies => Ok(Value::Bool(or(vec![not(self.condition(a)?), self.condition(b)?]))),
+            Operator::Iff => {
+                let mut left = self.condition(first)?;
+                for (_, right) in rest.into_iter().rev() {
+                    left = iff(left, self.condition(right)?);
+                }
+                Ok(Value::Bool(left))
             }
+            Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide => {
+                let mut left = self.number(first)?;
+                for (operator, term) in rest.into_iter().rev() {
+                    left = self.operate(operator, left, first.span.start, term)?;
+                }
+                Ok(Value::Num(left))
+            }
+        }
+    }
+
+    fn operate(&mut self, operator: Operator, mut left: Num, start: usize, b: &Expr) -> Result<Num, Fault> {
+        let right = self.number(b)?;
+        match operator {
+            Operator::Subtract => left.add_scaled(&-Rational::ONE, right),
             Operator::Multiply => {
-                let (left, right) = (self.number(a)?, self.number(b)?);
                 if let Some(factor) = left.as_constant() {
-                    return Ok(Value::Num(right.scaled(factor)));
+                    return Ok(right.scaled(factor));
                 }
-                if let Some(factor) = right.as_constant() {
-                    return Ok(Value::Num(left.scaled(factor)));
-                }
-                let span = a.span.start..b.span.end;
-                let hint = "one side of `*` must be a constant; conditions such as `x == 'a' => ...` can stand for a switch";
-                Err((RuleErrorKind::NotLinear("both factors vary"), span, Some(hint.into())))
+                let Some(factor) = right.as_constant() else {
+                    let hint = "one side of `*` must be a constant; conditions such as `x == 'a' => ...` can stand for a switch";
+                    return Err((RuleErrorKind::NotLinear("both factors vary"), start..b.span.end, Some(hint.into())));
+                };
+                left = left.scaled(factor);
             }
             Operator::Divide => {
-                let (left, right) = (self.number(a)?, self.number(b)?);
                 let Some(divisor) = right.as_constant() else {
                     let hint = "multiply out: write `y <= 2 * x` for `y / x <= 2` where x is positive";
                     return Err((RuleErrorKind::NotLinear("the divisor varies"), b.span.clone(), Some(hint.into())));
@@ -155,13 +182,11 @@ impl Elaborator<'_> {
                 if divisor.is_zero() {
                     return Err((RuleErrorKind::DivisionByZero, b.span.clone(), None));
                 }
-                Ok(Value::Num(left.scaled(&(Rational::ONE / divisor))))
+                left = left.scaled(&(Rational::ONE / divisor));
             }
-            Operator::And => Ok(Value::Bool(and(vec![self.condition(a)?, self.condition(b)?]))),
-            Operator::Or => Ok(Value::Bool(or(vec![self.condition(a)?, self.condition(b)?]))),
-            Operator::Implies => Ok(Value::Bool(or(vec![not(self.condition(a)?), self.condition(b)?]))),
-            Operator::Iff => Ok(Value::Bool(iff(self.condition(a)?, self.condition(b)?))),
+            _ => left.add_scaled(&Rational::ONE, right),
         }
+        Ok(left)
     }
 
     fn choice(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Value, Fault> {

@@ -94,11 +94,28 @@ impl Parser {
     }
 
     fn or(&mut self) -> Parsed {
-        self.left_associative(Self::and, &[("or", Operator::Or)])
+        self.several(Self::and, "or", ExprKind::Any)
     }
 
     fn and(&mut self) -> Parsed {
-        self.left_associative(Self::not, &[("and", Operator::And)])
+        self.several(Self::not, "and", ExprKind::All)
+    }
+
+    /// Operands with the same word between them, side by side: thousands are as shallow as two.
+    fn several(&mut self, operand: fn(&mut Self) -> Parsed, word: &str, kind: fn(Vec<Expr>) -> ExprKind) -> Parsed {
+        let first = operand(self)?;
+        if !self.is(word) {
+            return Ok(first);
+        }
+        let mut parts = vec![first];
+        while self.take(word) {
+            // Chains of one operand don't deepen the next.
+            let links = self.links;
+            parts.push(operand(self)?);
+            self.links = links;
+        }
+        let span = parts[0].span.start..parts[parts.len() - 1].span.end;
+        Ok(Expr { kind: kind(parts), span })
     }
 
     fn not(&mut self) -> Parsed {

@@ -171,3 +171,20 @@ fn gates_are_the_features_that_a_rule_scales_with() {
     assert_eq!(gate("a + b <= income + n"), Vec::<usize>::new());
     assert_eq!(gate("income < 5 => a <= 1"), Vec::<usize>::new());
 }
+
+#[test]
+fn long_flat_rules_need_no_deep_stack() {
+    let schema = schema(tasks()[0].clone());
+    let chain = |word: &str, n: usize| (0..n).map(|k| format!("a <= {k} * b / 2 - c")).collect::<Vec<_>>().join(word);
+    let rules = [
+        RuleText { name: "and".into(), text: chain(" and ", 5000) },
+        RuleText { name: "or".into(), text: chain(" or ", 5000) },
+        RuleText { name: "sum".into(), text: format!("{}a <= 1", "b - ".repeat(900)) },
+        RuleText { name: "product".into(), text: format!("{}a <= 1", "1 * ".repeat(900)) },
+    ];
+    // A quarter of what threads get.
+    let small = std::thread::Builder::new().stack_size(1 << 19);
+    let spec = small.spawn(move || compile(&rules, &schema)).unwrap().join().unwrap().unwrap();
+    assert_eq!(spec.rules[0].claim.conjuncts().len(), 5000);
+    assert_eq!(spec.rules[1].claim.negated().conjuncts().len(), 5000);
+}

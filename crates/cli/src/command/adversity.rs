@@ -1,10 +1,11 @@
 //! `deepsade adversity`: a network, rules and rows enter; the share of rows with a counter-example near them leaves.
 
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::data::{ReadOptions, RowStatus, encode, encode_inputs, read_table};
+use deepsade_engine::data::{ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
 use deepsade_engine::verify::Settings;
 use deepsade_engine::verify::words::{example_in_words, input_as_json, output_as_json};
 use deepsade_net::Matrix;
@@ -19,23 +20,27 @@ use crate::progress::RowBar;
 
 /// Runs the command.
 pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
-    if !(args.radius >= 0.0 && args.radius.is_finite() && args.timeout > 0.0 && args.timeout.is_finite()) {
-        bail!("--radius must be a number from 0 on, --timeout a positive number of seconds");
+    if !(args.radius >= 0.0 && args.radius.is_finite()) {
+        bail!("--radius must be a number from 0 on");
     }
+    let timeout = super::verify::seconds(args.timeout)?;
     let files = Files {
         model: &args.model,
         rules: &args.rules,
         data: args.data.as_deref(),
-        output: None,
+        output: args.output.as_deref(),
         rows: args.data.as_ref().is_none_or(|d| d.is_dir()),
     };
     let subject = subject::read(&files)?;
     subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
-    let (x, outside) = rows(args, &subject)?;
+    for place in &subject.model.inexact {
+        eprintln!("note: {place}: the file may round differently there from the network that was looked at");
+    }
+    let (x, numbers, outside) = rows(args, &subject)?;
     if x.rows == 0 {
         bail!("no row of the data lies in the domain ({outside} lie outside)");
     }
-    let mut settings = Settings { timeout: Some(Duration::from_secs_f64(args.timeout)), ..Settings::default() };
+    let mut settings = Settings { timeout, ..Settings::default() };
     settings.threads = args.threads.unwrap_or(settings.threads).max(1);
     let (interrupt, bar) = (Interrupt::listen(), RowBar::new(args.quiet, x.rows));
     let started = Instant::now();
@@ -49,9 +54,13 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
     let first = found.iter().find_map(|n| if let Near::Broken(example) = n { Some(example) } else { None });
     let share = |n: usize| 100.0 * n as f64 / x.rows as f64;
     if args.json {
+        let listed = |wanted: fn(&Near) -> bool| -> Vec<u64> {
+            numbers.iter().zip(&found).filter(|(_, near)| wanted(near)).map(|(row, _)| *row).collect()
+        };
         let report = json!({
             "adversity": share(broken), "at_most": share(broken + undecided), "radius": args.radius,
             "rows": x.rows, "broken": broken, "safe": x.rows - broken - undecided, "undecided": undecided, "outside_domain": outside,
+            "broken_rows": listed(|n| matches!(n, Near::Broken(_))), "undecided_rows": listed(|n| matches!(n, Near::Undecided(_))),
             "seconds": seconds,
             "example": first.map(|e| json!({
                 "rule": spec.rules[e.rule].name, "input": input_as_json(&spec.schema, &e.x),
@@ -80,25 +89,26 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
     Ok(if undecided > 0 { Outcome::Unknown } else { Outcome::Success })
 }
 
-/// The rows inside the domain, and how many are not.
-fn rows(args: &AdversityArgs, subject: &Subject) -> anyhow::Result<(Matrix, usize)> {
+/// The rows inside the domain, their numbers in the file (the first row of data is 1), and how many are not inside.
+fn rows(args: &AdversityArgs, subject: &Subject) -> anyhow::Result<(Matrix, Vec<u64>, usize)> {
     let schema = &subject.spec.schema;
-    let inputs = match (&args.data, &subject.loaded) {
+    match (&args.data, &subject.loaded) {
         (Some(path), _) if !path.is_dir() => {
-            let separator = subject.problem.data.as_ref().and_then(|d| d.separator).and_then(|c| u8::try_from(c).ok());
-            let options = ReadOptions { separator, ..ReadOptions::for_schema(schema) };
-            encode_inputs(&read_table(path, &options, &mut |_| {})?, schema)?
+            let (table, inside) = inside(path, subject)?;
+            Ok((encode_inputs(&table, schema)?.x, table.row_numbers.clone(), inside.iter().filter(|i| !**i).count()))
         }
-        (_, Some(loaded)) => {
-            let all = encode(&loaded.table, schema)?;
-            return Ok((all.x, 0));
-        }
-        _ => {
-            return Err(anyhow::anyhow!("no rows: give --data, or name a file under [data]"))
-                .context(args.rules.display().to_string());
-        }
-    };
-    let inside: Vec<usize> = (0..inputs.x.rows).filter(|r| inputs.status[*r] == RowStatus::Inside).collect();
-    let data = inside.iter().flat_map(|r| inputs.x.row(*r).iter().copied()).collect();
-    Ok((Matrix { rows: inside.len(), cols: inputs.x.cols, data }, inputs.x.rows - inside.len()))
+        (_, Some(loaded)) => Ok((encode(&loaded.table, schema)?.x, loaded.table.row_numbers.clone(), 0)),
+        _ => Err(anyhow::anyhow!("no rows: give --data, or name a file under [data]")).context(args.rules.display().to_string()),
+    }
+}
+
+/// The rows of a file that lie in the domain, and for each row of the file whether it does.
+pub fn inside(path: &Path, subject: &Subject) -> anyhow::Result<(Table, Vec<bool>)> {
+    let schema = &subject.spec.schema;
+    let separator = subject.problem.data.as_ref().and_then(|d| d.separator).and_then(|c| u8::try_from(c).ok());
+    let options = ReadOptions { separator, ..ReadOptions::for_schema(schema) };
+    let mut table = read_table(path, &options, &mut |_| {})?;
+    let inside: Vec<bool> = encode_inputs(&table, schema)?.status.iter().map(|s| *s == RowStatus::Inside).collect();
+    table.keep_rows(&inside);
+    Ok((table, inside))
 }

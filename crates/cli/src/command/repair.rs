@@ -2,53 +2,58 @@
 
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::bail;
 use deepsade_check::Bounds;
 use deepsade_engine::artifact::write_whole;
+use deepsade_engine::data::{DataSettings, encode_inputs};
+use deepsade_engine::explain::{Conflicts, smallest_conflict};
 use deepsade_engine::fit::{self, Rows};
 use deepsade_engine::metrics::{Metrics, metrics};
-use deepsade_engine::repair::{Mended, RepairError, Repaired, mend};
+use deepsade_engine::repair::{Mended, RepairError, Repaired, mend, mend_inputs};
 use deepsade_engine::summary::{self, numbers};
 use deepsade_engine::verify::Proof;
-use deepsade_net::Network;
+use deepsade_net::{Matrix, Network};
 use deepsade_spec::NormalSpec;
 use serde_json::json;
 
 use super::verify as report;
 use crate::args::RepairArgs;
+use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
-use deepsade_engine::subject::{self, Files};
+use deepsade_engine::subject::{self, Files, Subject};
+
+/// What is known about the rows on which outputs should change little.
+enum Known {
+    Nothing,
+    Inputs(Matrix),
+    Labelled(Rows),
+}
 
 /// Runs the command.
 pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
-    let files = Files { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output: None, rows: true };
+    let output = args.output.as_deref();
+    let files = Files { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
     subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
     let (spec, network) = (&subject.spec, &subject.model.network);
-    let rows = match (&subject.problem.data, &subject.loaded) {
-        (Some(settings), Some(loaded)) => Some(fit::rows(spec, loaded, settings, settings.seed)?),
-        _ => None,
-    };
+    let known = known(args, &subject)?;
+    let rows = if let Known::Labelled(rows) = &known { Some(rows) } else { None };
     let rules = std::fs::read_to_string(&args.rules)?;
-    std::fs::create_dir_all(&args.out).with_context(|| format!("can't make the folder {}", args.out.display()))?;
+    report::writable(&args.out, &args.model)?;
+    let interrupt = Interrupt::listen();
     let started = Instant::now();
-    let found = match mend(spec, network, rows.as_ref(), &|| false) {
+    let mended = match &known {
+        Known::Inputs(x) => mend_inputs(spec, network, x.clone(), &|| interrupt.pressed()),
+        _ => mend(spec, network, rows, &|| interrupt.pressed()),
+    };
+    let found = match mended {
         Ok(Mended::Already(proof)) => {
-            return already(&proof, args, &rules, rows.as_ref().map(|r| score(spec, network, r)).as_ref(), started);
+            return already(&proof, args, &rules, rows.map(|r| score(spec, network, r)).as_ref(), started);
         }
         Ok(Mended::Repaired(found)) => *found,
         Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_) | RepairError::NoLastLayer)) => {
-            let words = format!(
-                "can't be repaired through the last layer: {error}\nEnforce the rules in the output step instead: `enforce = \"decode\"` under [train], which holds for any network.\n"
-            );
-            emit(&if args.json {
-                serde_json::to_string_pretty(
-                    &json!({"repaired": false, "certified": false, "why": error.to_string(), "offer": "decode"}),
-                )? + "\n"
-            } else {
-                words
-            })?;
-            return Ok(Outcome::Finding);
+            report::forget(&args.out)?;
+            return refused(&error, spec, args);
         }
         Err(error) => return Err(error.into()),
     };
@@ -56,18 +61,69 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     write_whole(&args.out.join("rules.toml"), rules.as_bytes())?;
     write_whole(&args.out.join("certificate.json"), found.proof.certificate.to_json().as_bytes())?;
     let seconds = started.elapsed().as_secs_f64();
-    let scores = rows.as_ref().map(|r| (score(spec, network, r), score(spec, &found.network, r)));
+    let scores = rows.map(|r| (score(spec, network, r), score(spec, &found.network, r)));
     if args.json {
         let out = json!({
             "repaired": true, "certified": found.proof.accepted().is_some(), "seconds": seconds, "change": found.change,
             "skips_added": found.skipped, "bounds": found.how.bounds.name(), "regions": found.how.regions, "features_only": found.features_only,
+            "before_shrinking": found.before_shrinking,
             "before": scores.as_ref().map(|s| numbers(&s.0)), "after": scores.as_ref().map(|s| numbers(&s.1)),
         });
         emit(&(serde_json::to_string_pretty(&out)? + "\n"))?;
     } else {
-        emit(&in_words(&found, scores.as_ref(), seconds, &args.out.display().to_string()))?;
+        let given = matches!(known, Known::Inputs(_));
+        emit(&in_words(&found, scores.as_ref(), given, seconds, &args.out.display().to_string()))?;
     }
     Ok(Outcome::Success)
+}
+
+/// The rows of `--data` or of the rule file.
+fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<Known> {
+    let spec = &subject.spec;
+    if let (Some(settings), Some(loaded)) = (&subject.problem.data, &subject.loaded) {
+        return Ok(Known::Labelled(fit::rows(spec, loaded, settings, settings.seed)?));
+    }
+    let Some(path) = args.data.as_deref().filter(|p| !p.is_dir()) else { return Ok(Known::Nothing) };
+    let (table, inside) = super::adversity::inside(path, subject)?;
+    let outside = inside.iter().filter(|i| !**i).count();
+    if table.rows() == 0 {
+        bail!("{}: no row lies in the domain ({outside} lie outside or are incomplete)", path.display());
+    }
+    if outside > 0 {
+        eprintln!("note: {outside} rows of {} lie outside the domain or are incomplete; they do not count", path.display());
+    }
+    let targets = spec.schema.task.target_columns();
+    if targets.iter().any(|t| table.column(t).is_none()) {
+        eprintln!(
+            "note: {} has no column {}, so the change is weighed and nothing is scored",
+            path.display(),
+            targets.join(", ")
+        );
+        return Ok(Known::Inputs(encode_inputs(&table, &spec.schema)?.x));
+    }
+    Ok(Known::Labelled(fit::rows_of(spec, &table, &DataSettings::default(), 0)?))
+}
+
+/// Says why not, and what else there is.
+fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow::Result<Outcome> {
+    // Where rules contradict each other there is nothing to choose from, either.
+    let decode = !matches!(smallest_conflict(spec), Conflicts::Found(_));
+    let offer = format!(
+        "The rules can be enforced in the output step instead, for this network as it is: put `trunk = \"{}\"` and `freeze = true` \
+         under [network] in a rule file with [data], and run `deepsade train FILE.toml --enforce decode --out DIR` (docs/decoding.md).\n",
+        args.model.display()
+    );
+    let never = "The rules contradict each other (deepsade explain says where): change them.\n";
+    let advice = if decode { offer.as_str() } else { never };
+    emit(&if args.json {
+        let offer = decode.then_some("decode");
+        let out =
+            json!({"repaired": false, "certified": false, "why": error.to_string(), "offer": offer, "advice": advice.trim_end()});
+        serde_json::to_string_pretty(&out)? + "\n"
+    } else {
+        format!("can't be repaired through the last layer: {error}\n{advice}")
+    })?;
+    Ok(Outcome::Finding)
 }
 
 fn already(proof: &Proof, args: &RepairArgs, rules: &str, before: Option<&Metrics>, started: Instant) -> anyhow::Result<Outcome> {
@@ -87,17 +143,24 @@ fn score(spec: &NormalSpec, network: &Network, rows: &Rows) -> Metrics {
     metrics(spec, &rows.all, &network.forward(&rows.all.x), &rows.breaking)
 }
 
-fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, seconds: f64, folder: &str) -> String {
+fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, given: bool, seconds: f64, folder: &str) -> String {
     let mut out = format!("repaired in {seconds:.2} s: every rule holds for every input, and the checker accepts the proof\n");
     if !found.skipped.is_empty() {
         out += &format!("  features that now reach the last layer: {}\n", found.skipped.join(", "));
     }
     let bounds = if found.how.bounds == Bounds::Interval { "intervals" } else { "linear bounds" };
     let moved = if found.features_only { "weights of features and the bias" } else { "the last layer" };
-    out += &format!(
-        "  moved: {moved}; all before it is as it was (bounded by {bounds}, at most {} regions a rule)\n",
-        found.how.regions
-    );
+    out += &match found.before_shrinking {
+        None => format!(
+            "  moved: {moved}; all before it is as it was (bounded by {bounds}, at most {} regions a rule)\n",
+            found.how.regions
+        ),
+        Some(before) => {
+            format!(
+                "  moved: {moved}; all before it is as it was (brought back from a change of {before:.4}, proved by branch and bound)\n"
+            )
+        }
+    };
     match scores {
         Some((before, after)) => {
             out += &format!(
@@ -112,6 +175,7 @@ fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, seconds: f64,
             );
             out += &format!("  outputs change by {:.4} (root mean square)\n", found.change);
         }
+        None if given => out += &format!("  outputs change by {:.4} (root mean square, on the rows given)\n", found.change),
         None => out += &format!("  outputs change by {:.4} (root mean square, on inputs drawn from the domain)\n", found.change),
     }
     out + &format!("Model and certificate: {folder}; check with: deepsade check {folder}\n")

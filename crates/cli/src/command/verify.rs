@@ -19,12 +19,12 @@ use deepsade_engine::subject::{self, Files, columns_in_words};
 
 /// Runs the command.
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
-    if !(args.timeout > 0.0 && args.timeout.is_finite()) {
-        bail!("--timeout {} must be a positive number of seconds", args.timeout);
-    }
+    let timeout = seconds(args.timeout)?;
     let (model, spec, rules_toml, named) = question(args)?;
+    // Found out before the search, not after it.
+    args.certificate.as_deref().map_or(Ok(()), |folder| writable(folder, &args.model))?;
     let mut settings = Settings {
-        timeout: Some(Duration::from_secs_f64(args.timeout)),
+        timeout,
         arithmetic: match args.arithmetic {
             ArithmeticArg::Float32 => Arithmetic::Float32,
             ArithmeticArg::Real => Arithmetic::Real,
@@ -36,12 +36,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let (decided, work) = verify(&spec, &model.network, &settings, &|| interrupt.pressed())?;
     let seconds = started.elapsed().as_secs_f64();
-    if let (Decided::Proved(proof), Some(folder)) = (&decided, &args.certificate) {
-        write_proof(proof, &rules_toml, folder)?;
-        if let Some(property) = &args.vnnlib {
-            write_whole(&folder.join("property.vnnlib"), &std::fs::read(property)?)?;
-        }
-    }
+    // The answer is printed whatever becomes of the files.
+    let written = args.certificate.as_deref().map_or(Ok(()), |folder| write(&decided, args, &rules_toml, folder));
+    let decided = decided.of_file(&model.inexact);
     if args.vnncomp {
         emit(&vnncomp(&decided))?;
     } else if args.json {
@@ -56,11 +53,53 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
         }
         emit(&in_words(&decided, &spec, seconds, work.regions, args.certificate.as_deref()))?;
     }
+    written?;
     Ok(match decided {
         Decided::Proved(_) => Outcome::Success,
         Decided::Refuted(_) => Outcome::Finding,
         Decided::Unknown { .. } => Outcome::Unknown,
     })
+}
+
+/// Writes the proof, or takes away one that a run before left there.
+fn write(decided: &Decided, args: &VerifyArgs, rules: &str, folder: &Path) -> anyhow::Result<()> {
+    let Decided::Proved(proof) = decided else { return forget(folder) };
+    write_proof(proof, rules, folder)?;
+    if let Some(property) = &args.vnnlib {
+        write_whole(&folder.join("property.vnnlib"), &std::fs::read(property)?)?;
+    }
+    Ok(())
+}
+
+/// A number of seconds; `None` for more than anybody waits.
+pub fn seconds(given: f64) -> anyhow::Result<Option<Duration>> {
+    if !(given > 0.0 && given.is_finite()) {
+        bail!("--timeout {given} must be a positive number of seconds");
+    }
+    Ok(Settings::patience(given))
+}
+
+/// Makes a folder for results and sees that files can be written there, and that it is not where the model is.
+pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
+    let same = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    if same(&folder.join("model.onnx"), model) {
+        bail!("{} holds the model itself, which would be overwritten; name another folder", folder.display());
+    }
+    let probe = folder.join("deepsade.tmp-test");
+    std::fs::write(&probe, b"")
+        .and_then(|()| std::fs::remove_file(&probe))
+        .with_context(|| format!("can't write into {}", folder.display()))
+}
+
+/// Takes away the certificate of a run before: what is said now does not go with it.
+pub fn forget(folder: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_file(folder.join("certificate.json")) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(e).with_context(|| format!("can't remove the old certificate in {}", folder.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The network, the rules, the text of their file, and whether the model names its columns.
@@ -87,7 +126,6 @@ pub fn read_property(path: &Path) -> anyhow::Result<Property> {
 
 /// Writes what `deepsade check DIR` reads.
 pub fn write_proof(proof: &Proof, rules: &str, folder: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
     write_whole(&folder.join("model.onnx"), &proof.model)?;
     write_whole(&folder.join("rules.toml"), rules.as_bytes())?;
     write_whole(&folder.join("certificate.json"), proof.certificate.to_json().as_bytes())?;
@@ -111,16 +149,17 @@ fn as_rule_file(property: &Property) -> String {
     out
 }
 
-/// The answer as the competition reads it.
+/// The answer as the competition reads it. A violation that another order of summation may round away is no `sat` there: the
+/// example is run again in another runtime.
 fn vnncomp(decided: &Decided) -> String {
     match decided {
         Decided::Proved(_) => "unsat\n".into(),
-        Decided::Refuted(example) => {
+        Decided::Refuted(example) if example.in_every_runtime => {
             let inputs = example.x.iter().enumerate().map(|(k, v)| format!("(X_{k} {v:?})"));
             let outputs = example.y.iter().enumerate().map(|(k, v)| format!("(Y_{k} {v:?})"));
             format!("sat\n({})\n", inputs.chain(outputs).collect::<Vec<_>>().join("\n "))
         }
         Decided::Unknown { why: Why::Timeout, .. } => "timeout\n".into(),
-        Decided::Unknown { .. } => "unknown\n".into(),
+        Decided::Refuted(_) | Decided::Unknown { .. } => "unknown\n".into(),
     }
 }

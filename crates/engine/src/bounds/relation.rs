@@ -28,6 +28,9 @@ impl Bounds {
     pub fn update_tied(&mut self, parameters: &[f32], relation: &mut Relation) {
         let mut regions = std::mem::take(&mut self.regions);
         for boxes in &mut regions {
+            // Without a hidden layer no node adds any.
+            boxes.errors.resize(boxes.values.len(), Vec::new());
+            boxes.errors[0].resize(boxes.values[0].m.len(), 0.0);
             for k in 0..self.last_input {
                 if self.moving[k + 1] {
                     self.forward(k, boxes, parameters);
@@ -108,8 +111,6 @@ impl Bounds {
     /// What float32 may add to value k + 1: what it added to the values before, as far as it comes through, and this node's own.
     fn add_errors(&self, k: usize, boxes: &mut RegionBoxes, parameters: &[f32]) {
         let node = &self.network.nodes[k];
-        boxes.errors.resize(boxes.values.len(), Vec::new());
-        boxes.errors[0].resize(boxes.values[0].m.len(), 0.0);
         let mut out = std::mem::take(&mut boxes.errors[k + 1]);
         out.clear();
         let (x, errors) = (&boxes.values[node.from[0]], &boxes.errors[node.from[0]]);

@@ -1,15 +1,16 @@
-//! A cell and a region enter; an input at which the network, run in float32, breaks the rule leaves, if one is found.
+//! A cell and a region enter; an input at which the network breaks the rule leaves, if one is found.
 //!
 //! Projected gradient steps from random points, corners and the middle climb the smallest atom of the cell: where all atoms hold the
-//! rule is broken. Every candidate is a point of the domain (whole numbers, one level a category), run through
-//! [`Network::forward`] and judged exactly.
+//! rule is broken. Every candidate is a point of the domain (whole numbers, one level a category), judged exactly: on what
+//! [`Network::forward`] gives in float32, or on the outputs in exact arithmetic where the question is about those.
 
 use deepsade_net::{Matrix, Network};
-use deepsade_spec::{Atom, NormalSpec, Region};
+use deepsade_spec::{Atom, NormalSpec, Rational, Region, Var};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::bound::Cell;
+use super::exact;
 use super::plan::{Inputs, Plan};
 use crate::judge::Judge;
 
@@ -20,8 +21,10 @@ pub struct CounterExample {
     pub rule: usize,
     /// The network's input row, in raw units.
     pub x: Vec<f32>,
-    /// What the network gives for it in float32.
+    /// What the network gives for it in float32; if `exact`, the outputs in exact arithmetic, rounded.
     pub y: Vec<f32>,
+    /// Whether it was judged in exact arithmetic.
+    pub exact: bool,
     /// Whether every float32 runtime gives outputs that break the rule, in whatever order it adds: the rounding error bound leaves
     /// room.
     pub in_every_runtime: bool,
@@ -117,7 +120,7 @@ impl Target<'_> {
             let values = self.plan.values(&x);
             let y = &values[self.plan.output()];
             let smallest = cell.free().iter().map(|k| (cell.value(*k, y, &x), *k)).min_by(|a, b| a.0.total_cmp(&b.0))?;
-            if smallest.0 > -1e-4
+            if smallest.0 > -self.nearly(&values)
                 && found.as_ref().is_none_or(|(best, _)| smallest.0 > *best)
                 && let Some(example) = self.replay(&x)
             {
@@ -157,14 +160,46 @@ impl Target<'_> {
         (self.plan.dropped..allowed.len()).for_each(|l| x[first + l - self.plan.dropped] = f64::from(u8::from(l == chosen)));
     }
 
-    /// Runs the network in float32 and asks the rule itself.
+    /// Atoms that are below zero by no more may hold when evaluated in the arithmetic of the question.
+    fn nearly(&self, values: &[Vec<f64>]) -> f64 {
+        let size = || values.iter().flatten().fold(1.0f64, |m, v| m.max(v.abs()));
+        if self.plan.is_real() { 1e-9 * size() } else { 1e-4 }
+    }
+
+    /// Runs the network and asks the rule itself.
     pub fn replay(&self, x: &[f64]) -> Option<CounterExample> {
         let x: Vec<f32> = x.iter().map(|v| *v as f32).collect();
+        if self.plan.is_real() {
+            return self.replay_exactly(x);
+        }
         let y = self.network.forward(&Matrix { rows: 1, cols: x.len(), data: x.clone() }).data;
         if !self.judge.breaks(self.rule, &x, &y) {
             return None;
         }
-        Some(CounterExample { rule: self.rule, in_every_runtime: self.certainly_broken(&x), x, y })
+        Some(CounterExample { rule: self.rule, in_every_runtime: self.certainly_broken(&x), exact: false, x, y })
+    }
+
+    /// The same in exact arithmetic. With sigmoid or tanh, which have no exact value, the violation must be beyond rounding.
+    fn replay_exactly(&self, x: Vec<f32>) -> Option<CounterExample> {
+        let Some(outputs) = exact::outputs(self.network, &x) else {
+            let y = self.network.enclose(&x).iter().map(|b| b.centre as f32).collect();
+            return self.certainly_broken(&x).then(|| CounterExample {
+                rule: self.rule,
+                in_every_runtime: true,
+                exact: true,
+                x,
+                y,
+            });
+        };
+        let value = |var: Var| match var {
+            Var::Output(j) => outputs[j].clone(),
+            input => Rational::try_from(self.judge.input(&x, input)).unwrap_or_default(),
+        };
+        if self.spec.rules[self.rule].claim.at(&value) {
+            return None;
+        }
+        let y = outputs.iter().map(|v| v.to_f64().value() as f32).collect();
+        Some(CounterExample { rule: self.rule, in_every_runtime: self.certainly_broken(&x), exact: true, x, y })
     }
 
     /// Whether the rule is false for all outputs that a float32 runtime may give: no atom of it that could hold makes it true.

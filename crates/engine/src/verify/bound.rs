@@ -5,6 +5,7 @@ use deepsade_spec::{Atom, Rational, Region, Var};
 
 use super::pass::{Form, Kind, Pass, Sign, Slopes};
 use super::plan::{Boxes, Inputs, Plan, Step};
+use super::program::{self, Condition};
 
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
 const STEPS: usize = 12;
@@ -31,6 +32,8 @@ pub(super) struct Cell {
 pub(super) struct Found {
     pub upper: f64,
     pub refuted: bool,
+    /// Not refuted, but so close to it that only exact arithmetic tells.
+    pub tight: bool,
     lambda: Vec<f64>,
     slopes: Slopes,
     weights: Vec<f64>,
@@ -115,8 +118,14 @@ impl Cell {
         let n = self.free.len();
         let usual: Slopes = plan.steps.iter().map(|_| Vec::new()).collect();
         let none = vec![0.0; signs.len()];
-        let mut best =
-            Found { upper: f64::INFINITY, refuted: false, lambda: vec![], slopes: usual.clone(), weights: none.clone() };
+        let mut best = Found {
+            upper: f64::INFINITY,
+            refuted: false,
+            tight: false,
+            lambda: vec![],
+            slopes: usual.clone(),
+            weights: none.clone(),
+        };
         let mut starts: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
         if n > 1 {
             starts.push(vec![1.0 / n as f64; n]);
@@ -138,9 +147,13 @@ impl Cell {
         if optimise {
             self.optimise(plan, boxes, inputs, signs, pass, &mut best);
         }
+        if !best.refuted && !signs.is_empty() && kind == Kind::Lines && plan.gate.is_none() {
+            self.program(plan, boxes, inputs, signs, pass, &mut best);
+        }
         // Leave the pass at the best bound.
         pass.upper(plan, &self.form(&best.lambda, signs, &best.weights), kind, boxes, inputs, &best.slopes);
         pass.along(plan);
+        best.tight = !best.refuted && best.upper <= MARGIN * pass.size;
         best
     }
 
@@ -223,7 +236,7 @@ impl Cell {
             let upper = pass.upper(plan, &form, Kind::Lines, boxes, inputs, &rounded);
             let refuted = upper < -MARGIN * pass.size;
             if upper < best.upper || refuted {
-                *best = Found { upper, refuted, lambda: lambda.clone(), slopes: rounded, weights: weights.clone() };
+                *best = Found { upper, refuted, tight: false, lambda: lambda.clone(), slopes: rounded, weights: weights.clone() };
             }
             // Hopeless cells are left early: a third of the steps should have closed a tenth of the gap.
             if refuted || (t == steps / 3 && best.upper > 0.9 * start && signs.is_empty()) {
@@ -254,6 +267,32 @@ impl Cell {
                 let scale = pass.a[from].iter().fold(1e-6f64, |m, a| m.max(a.abs()));
                 weights[j] = (weights[j] - adam(g, &mut weight_moments[j], t, 0.3 * decay * scale)).max(0.0);
             }
+        }
+    }
+
+    /// Multipliers and weights of signs by a linear program, for the slopes at hand: where all signs are known it is exact.
+    fn program(&self, plan: &Plan, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass, best: &mut Found) {
+        let n = self.free.len();
+        let unit = |of: usize, k: usize| (0..of).map(|i| f64::from(u8::from(i == k))).collect::<Vec<f64>>();
+        let mut linear = |lambda: &[f64], weights: &[f64]| {
+            pass.upper(plan, &self.form(lambda, signs, weights), Kind::Lines, boxes, inputs, &best.slopes);
+            let (g, h) = pass.at_input();
+            Condition { g: g.to_vec(), h }
+        };
+        let goal = linear(&unit(n, 0), &vec![0.0; signs.len()]);
+        let atoms = (1..n).map(|k| (unit(n, k), vec![0.0; signs.len()]));
+        let sides = (0..signs.len()).map(|j| (vec![0.0; n], unit(signs.len(), j)));
+        let conditions: Vec<Condition> = atoms.chain(sides).map(|(lambda, weights)| linear(&lambda, &weights)).collect();
+        let found = program::weights(&goal.g, &conditions, &inputs.lo, &inputs.hi);
+        let (others, weights) = found.split_at(n - 1);
+        let lambda: Vec<f64> = std::iter::once(1.0).chain(others.iter().copied()).collect();
+        let upper = pass.upper(plan, &self.form(&lambda, signs, weights), Kind::Lines, boxes, inputs, &best.slopes);
+        // Bounds compare with multipliers that sum up to 1.
+        let sum: f64 = lambda.iter().sum();
+        let refuted = upper < -MARGIN * pass.size;
+        if upper / sum < best.upper || refuted {
+            let scaled = |v: &[f64]| v.iter().map(|v| v / sum).collect::<Vec<f64>>();
+            *best = Found { upper: upper / sum, refuted, lambda: scaled(&lambda), weights: scaled(weights), ..best.clone() };
         }
     }
 

@@ -22,12 +22,20 @@ use crate::judge::Judge;
 
 /// Cells of one rule that are looked at one by one.
 const MAX_CELLS: usize = 20_000;
+/// Atoms of one cell, as many as the checker reads.
+const MAX_ATOMS: usize = 1024;
 /// Regions bounded in one round.
 const ROUND: usize = 64;
 /// Splits above a region; the checker reads 200.
 const MAX_DEPTH: usize = 190;
-/// Up to so many free features regions are split on features alone: with few of them that shrinks a region fastest.
+/// Up to so many free features regions are split on features at first: with few of them that shrinks a region fastest.
 const FEW_FEATURES: usize = 8;
+/// With so few relus left whose sign is open, and which count, their signs are split: that ends, whatever the function's shape;
+const FEW_UNITS: usize = 8;
+/// so it does in a network with so few of them;
+const SMALL: usize = 64;
+/// and where so many splits for each feature were not enough.
+const MOST_SPLITS: usize = 10;
 /// Signs known at once before features are split again.
 const MAX_SIGNS: usize = 60;
 
@@ -75,11 +83,11 @@ struct Open {
     region: Region,
     signs: Vec<Sign>,
     depth: usize,
-    /// Boxes of the parts that cells leave of the region, or of a larger region.
+    /// Boxes of the parts that cells leave of this region, or of a larger one.
     boxes: Option<Arc<Known>>,
 }
 
-/// Boxes by part, and whether they are of this very region.
+/// Boxes of the parts that cells leave of a region.
 struct Known {
     region: Region,
     parts: BTreeMap<Region, Arc<(Inputs, Boxes)>>,
@@ -100,27 +108,48 @@ pub(super) struct State {
     open: Vec<Open>,
     /// Regions bounded so far.
     pub regions: usize,
+    /// Whether leaves that only exact arithmetic can tell to be closed count as such until the checker says no.
+    hopeful: bool,
+    hoped: Vec<Open>,
 }
 
 enum Step1 {
-    Closed(Bounds, Vec<Vec<u64>>, Vec<Lines>),
+    Closed(Leaf),
     Refuted(CounterExample),
     Split(usize, Cut, Arc<Known>),
     Unit(usize, usize, Arc<Known>),
     Stuck,
 }
 
+/// What the certificate says about a region, and whether only exact arithmetic can tell that it is true.
+struct Leaf {
+    bounds: Bounds,
+    lists: Vec<Vec<u64>>,
+    lines: Vec<Lines>,
+    hoped: bool,
+}
+
 impl Search<'_> {
     /// A search over a region, nothing done yet; `None` if the rule has too many cells.
     pub fn start(&self, region: Region) -> Option<State> {
         let negation = self.spec.rules[self.rule].claim.negated();
+        if negation.longest_cell() > MAX_ATOMS {
+            return None;
+        }
         let mut found = Vec::new();
         let full = cells(&negation, &mut |atoms| {
             found.push(Cell::new(self.plan, atoms));
             if found.len() > MAX_CELLS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: None }];
-        full.is_continue().then(|| State { cells: found, slots: vec![Slot::Open], open, regions: 0 })
+        full.is_continue().then(|| State {
+            cells: found,
+            slots: vec![Slot::Open],
+            open,
+            regions: 0,
+            hopeful: true,
+            hoped: Vec::new(),
+        })
     }
 
     /// Attacks every cell on the whole region.
@@ -154,12 +183,17 @@ impl Search<'_> {
                 return Ended::TooManyRegions;
             }
             let batch = state.open.split_off(state.open.len().saturating_sub(ROUND));
-            let results = self.round(&state.cells, &batch);
+            let results = self.round(&state.cells, &batch, state.hopeful);
             state.regions += batch.len();
             for (open, result) in batch.into_iter().zip(results) {
                 match result {
                     Step1::Refuted(example) => return Ended::Refuted(example),
-                    Step1::Closed(bounds, lists, lines) => state.slots[open.slot] = Slot::Leaf(bounds, lists, lines),
+                    Step1::Closed(leaf) => {
+                        state.slots[open.slot] = Slot::Leaf(leaf.bounds, leaf.lists, leaf.lines);
+                        if leaf.hoped {
+                            state.hoped.push(Open { boxes: None, ..open });
+                        }
+                    }
                     Step1::Stuck => margin = true,
                     Step1::Split(feature, cut, boxes) => match open.region.split(feature, &cut) {
                         Ok(parts) => {
@@ -190,7 +224,7 @@ impl Search<'_> {
         Ended::Proved
     }
 
-    fn round(&self, cells: &[Cell], batch: &[Open]) -> Vec<Step1> {
+    fn round(&self, cells: &[Cell], batch: &[Open], hopeful: bool) -> Vec<Step1> {
         let results: Vec<Mutex<Option<Step1>>> = batch.iter().map(|_| Mutex::new(None)).collect();
         let next = AtomicUsize::new(0);
         let work = || {
@@ -198,7 +232,7 @@ impl Search<'_> {
             loop {
                 let k = next.fetch_add(1, Ordering::Relaxed);
                 let Some(open) = batch.get(k) else { break };
-                let result = self.bound(cells, open, &mut pass);
+                let result = self.bound(cells, open, hopeful, &mut pass);
                 *results[k].lock().expect("no thread panics while it holds a result") = Some(result);
             }
         };
@@ -214,36 +248,38 @@ impl Search<'_> {
     /// Bounds one region: closed if every cell is refuted, else split where the first open cell says. Signs of units that are known
     /// on a larger region are taken from there at first, which saves most of the work; the checker looks at each leaf afresh, so
     /// a region is closed only if it closes without them, too.
-    fn bound(&self, cells: &[Cell], open: &Open, pass: &mut Pass) -> Step1 {
-        let prior = open.boxes.as_ref().filter(|k| k.region != open.region && k.parts.len() == 1);
-        match prior.and_then(|k| k.parts.values().next()) {
-            Some(prior) => match self.bound_from(cells, open, Some(&prior.1), pass) {
-                Step1::Closed(..) | Step1::Unit(..) => self.bound_from(cells, open, None, pass),
-                other => other,
-            },
-            None => self.bound_from(cells, open, None, pass),
+    fn bound(&self, cells: &[Cell], open: &Open, hopeful: bool, pass: &mut Pass) -> Step1 {
+        let larger = open.boxes.as_deref().filter(|k| k.region != open.region && self.plan.piecewise_linear());
+        if larger.is_some() {
+            match self.bound_from(cells, open, larger, hopeful, pass) {
+                Step1::Closed(..) | Step1::Unit(..) => {}
+                other => return other,
+            }
         }
+        self.bound_from(cells, open, None, hopeful, pass)
     }
 
-    fn bound_from(&self, cells: &[Cell], open: &Open, prior: Option<&Boxes>, pass: &mut Pass) -> Step1 {
+    fn bound_from(&self, cells: &[Cell], open: &Open, larger: Option<&Known>, hopeful: bool, pass: &mut Pass) -> Step1 {
         let parts: Vec<(&Cell, Region)> =
             cells.iter().map(|cell| (cell, cell.part(&open.region))).filter(|(_, part)| !part.is_empty()).collect();
+        let closed = |bounds, lists, lines, hoped| Step1::Closed(Leaf { bounds, lists, lines, hoped });
         if parts.is_empty() {
-            return Step1::Closed(Bounds::Interval, Vec::new(), Vec::new());
+            return closed(Bounds::Interval, Vec::new(), Vec::new(), false);
         }
         if open.signs.is_empty()
-            && let Some(lists) = self.by_intervals(&parts, pass)
+            && let Some((lists, hoped)) = self.by_intervals(&parts, hopeful, pass)
         {
-            return Step1::Closed(Bounds::Interval, lists, Vec::new());
+            return closed(Bounds::Interval, lists, Vec::new(), hoped);
         }
         let mut known = Known { region: open.region.clone(), parts: BTreeMap::new() };
         let same = open.boxes.as_ref().filter(|k| k.region == open.region);
-        let (mut lists, mut lines) = (Vec::new(), Vec::new());
+        let (mut lists, mut lines, mut hoped) = (Vec::new(), Vec::new(), false);
         for (cell, part) in &parts {
             let here = known.parts.entry(part.clone()).or_insert_with(|| {
                 same.and_then(|k| k.parts.get(part)).cloned().unwrap_or_else(|| {
                     let inputs = self.plan.inputs(part);
-                    let boxes = self.plan.boxes(&inputs, Kind::Lines, prior, pass);
+                    let prior = larger.and_then(|k| k.parts.get(&cell.part(&k.region)));
+                    let boxes = self.plan.boxes(&inputs, Kind::Lines, prior.map(|p| &p.1), pass);
                     Arc::new((inputs, boxes))
                 })
             });
@@ -254,14 +290,15 @@ impl Search<'_> {
                 continue;
             };
             let found = cell.bound(self.plan, Kind::Lines, &boxes, &inputs, &open.signs, pass);
-            if found.refuted {
+            if found.refuted || hopeful && found.tight {
                 let (list, line) = cell.numbers(self.plan, &boxes, &found, &open.signs);
                 lists.push(list);
                 lines.push(line);
+                hoped |= !found.refuted;
                 continue;
             }
             let from = [pass.best_input(self.plan)];
-            let choice = self.choose(open, part, &boxes, &inputs, pass);
+            let choice = self.apart(&open.region, &parts).or_else(|| self.choose(open, part, &boxes, &inputs, pass));
             let effort = Effort { starts: 1, steps: 6 };
             if let Some(example) = self.target().search(cell, part, &inputs, effort, &from, self.seed ^ open.slot as u64) {
                 return Step1::Refuted(example);
@@ -279,13 +316,13 @@ impl Search<'_> {
         if open.signs.is_empty() && lines.iter().all(|l| l.slopes.is_empty()) {
             lines.clear();
         }
-        Step1::Closed(Bounds::Relational, lists, lines)
+        closed(Bounds::Relational, lists, lines, hoped)
     }
 
-    /// Multipliers for all cells with intervals alone, which are the quickest to check.
-    fn by_intervals(&self, parts: &[(&Cell, Region)], pass: &mut Pass) -> Option<Vec<Vec<u64>>> {
+    /// Multipliers for all cells with intervals alone, which are the quickest to check; and whether only exact arithmetic can tell.
+    fn by_intervals(&self, parts: &[(&Cell, Region)], hopeful: bool, pass: &mut Pass) -> Option<(Vec<Vec<u64>>, bool)> {
         let mut boxes: BTreeMap<&Region, (Inputs, Boxes)> = BTreeMap::new();
-        let mut lists = Vec::new();
+        let (mut lists, mut hoped) = (Vec::new(), false);
         for (cell, part) in parts {
             let (inputs, boxes) = boxes.entry(part).or_insert_with(|| {
                 let inputs = self.plan.inputs(part);
@@ -293,12 +330,35 @@ impl Search<'_> {
                 (inputs, boxes)
             });
             let found = cell.bound(self.plan, Kind::Interval, boxes, inputs, &[], pass);
-            if !found.refuted {
+            if !found.refuted && !(hopeful && found.tight) {
                 return None;
             }
+            hoped |= !found.refuted;
             lists.push(cell.numbers(self.plan, boxes, &found, &[]).0);
         }
-        Some(lists)
+        Some((lists, hoped))
+    }
+
+    /// A cut along the border of a part, where cells leave different parts of a region: each then has its own regions.
+    fn apart(&self, region: &Region, parts: &[(&Cell, Region)]) -> Option<Choice> {
+        let first = &parts[0].1;
+        if parts.iter().all(|(_, part)| part == first) {
+            return None;
+        }
+        let cut = |part: &Region, f: usize| {
+            let cut = match (region.range(f), part.range(f)) {
+                (Some((_, hi)), Some((_, end))) if end < hi => Cut::At(end as f32),
+                (Some((lo, _)), Some((end, _))) if end > lo && region.whole_numbers(f) => Cut::At((end - 1.0) as f32),
+                (Some((lo, _)), Some((end, _))) if end > lo => Cut::At((end as f32).next_down()),
+                _ => match (region.levels(f), part.levels(f)) {
+                    (Some(all), Some(own)) if all != own => Cut::Levels((0..own.len()).filter(|l| own[*l]).collect()),
+                    _ => return None,
+                },
+            };
+            region.split(f, &cut).is_ok_and(|sides| !sides.iter().any(Region::is_empty)).then_some(Choice::Feature(f, cut))
+        };
+        let features = 0..self.plan.first.len();
+        features.into_iter().find_map(|f| parts.iter().find_map(|(_, part)| cut(part, f)))
     }
 
     fn choose(&self, open: &Open, part: &Region, boxes: &Boxes, inputs: &Inputs, pass: &Pass) -> Option<Choice> {
@@ -307,14 +367,23 @@ impl Search<'_> {
         }
         let free = (0..self.plan.first.len()).filter(|f| width(part, *f) > 0.0).count();
         let by_feature = || self.feature(part, boxes, inputs, pass).map(|(f, cut)| Choice::Feature(f, cut));
-        if free <= FEW_FEATURES || open.signs.len() >= MAX_SIGNS || !self.plan.piecewise_linear() {
+        if open.signs.len() >= MAX_SIGNS || !self.plan.piecewise_linear() {
             return by_feature();
         }
-        self.unit(boxes, pass).map(|(k, i)| Choice::Unit(k, i)).or_else(by_feature)
+        let (unit, count) = self.unit(boxes, pass);
+        let by_unit = unit.map(|(k, i)| Choice::Unit(k, i));
+        // Signs say nothing about which whole numbers and levels there are.
+        let stepwise =
+            (0..self.plan.first.len()).any(|f| width(part, f) > 0.0 && (part.range(f).is_none() || part.whole_numbers(f)));
+        let splits = open.depth - open.signs.len();
+        let small = self.plan.relus() <= SMALL || count <= FEW_UNITS || splits > MOST_SPLITS * free;
+        let first = free <= FEW_FEATURES && open.signs.is_empty() && (stepwise || !small);
+        if first { by_feature().or(by_unit) } else { by_unit.or_else(by_feature) }
     }
 
-    /// The relu whose line lies farthest from it where the bound is taken.
-    fn unit(&self, boxes: &Boxes, pass: &Pass) -> Option<(usize, usize)> {
+    /// The relu whose line lies farthest from it where the bound is taken, and how many have a line at all.
+    fn unit(&self, boxes: &Boxes, pass: &Pass) -> (Option<(usize, usize)>, usize) {
+        let mut count = 0;
         let mut best: Option<(f64, (usize, usize))> = None;
         for (k, step) in self.plan.steps.iter().enumerate() {
             let Step::Act(Activation::Relu, from) = step else { continue };
@@ -323,6 +392,7 @@ impl Search<'_> {
                 if l >= 0.0 || u <= 0.0 || *a == 0.0 {
                     continue;
                 }
+                count += 1;
                 let v = pass.values[*from][i].clamp(l, u);
                 let (s, t) = pass.lines[k][i];
                 let here = a.abs() * (s * v + t - v.max(0.0)).abs();
@@ -333,7 +403,7 @@ impl Search<'_> {
                 }
             }
         }
-        best.map(|(_, place)| place)
+        (best.map(|(_, place)| place), count)
     }
 
     /// The feature on which the bound depends most, and the middle of its range.
@@ -412,6 +482,16 @@ impl State {
             }
             Slot::Unit(node, unit, [a, b]) => Tree::Unit { node: *node, unit: *unit, below: part(*a), above: part(*b) },
         }
+    }
+
+    /// Opens all leaves again that were only hoped to be closed, for good; false if there is none.
+    pub fn doubt(&mut self) -> bool {
+        self.hopeful = false;
+        let hoped = std::mem::take(&mut self.hoped);
+        let any = !hoped.is_empty();
+        hoped.iter().for_each(|open| self.slots[open.slot] = Slot::Open);
+        self.open.extend(hoped);
+        any
     }
 
     /// Opens a leaf again that the checker did not accept, split in the middle of its widest feature; false if it can't be.

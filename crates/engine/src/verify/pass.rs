@@ -190,6 +190,11 @@ impl Pass {
         }
     }
 
+    /// The last bound as a form of the input: coefficients and constant.
+    pub fn at_input(&self) -> (&[f64], f64) {
+        (&self.a[0], self.constant)
+    }
+
     /// Values along the lines of the last bound, from the input that is best for it.
     pub fn along(&mut self, plan: &Plan) {
         let mut values = std::mem::take(&mut self.values);

@@ -125,6 +125,11 @@ impl Plan {
         (gamma(k) * size + flushes) * (1.0 + 1e-9)
     }
 
+    /// Whether the question is about exact arithmetic.
+    pub fn is_real(&self) -> bool {
+        !self.float32
+    }
+
     pub fn tiny(&self) -> f64 {
         if self.float32 { TINY } else { 0.0 }
     }

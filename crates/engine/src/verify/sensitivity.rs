@@ -10,6 +10,12 @@ impl Plan {
         !self.steps.iter().any(|s| matches!(s, Step::Act(f, _) if *f != deepsade_net::Activation::Relu))
     }
 
+    /// How many relus there are.
+    pub fn relus(&self) -> usize {
+        let width = |(k, step): (usize, &Step)| if let Step::Act(..) = step { self.widths[k + 1] } else { 0 };
+        self.steps.iter().enumerate().map(width).sum()
+    }
+
     /// For each input column the weight of its width in the width of `c . outputs`.
     pub fn sensitivity(&self, c: &[f64], boxes: &Boxes) -> Vec<f64> {
         let mut s: Vec<Vec<f64>> = self.widths.iter().map(|w| vec![0.0; *w]).collect();

@@ -1,9 +1,10 @@
 //! The text of a VNN-LIB 1.0 property enters; the same question leaves as a schema and rules: the unsafe set is never reached.
 //!
-//! `X_i` become features, `Y_j` targets. The bounds of each `X_i` make the domain, rounded outward to float32; the assertions
-//! themselves go into the rules exactly, strict and non-strict told apart, so the claim is about just the float32 inputs that
-//! satisfy them. A disjunction among the assertions becomes one rule a part.
+//! `X_i` become features, `Y_j` targets. Bounds of single inputs are rounded outward to float32, as ranges of rule files are, so
+//! that a set which real numbers satisfy is never empty for want of a float32 number; all other assertions go into the rules
+//! exactly, strict and non-strict told apart. A disjunction among the assertions becomes one rule a part.
 
+mod outward;
 mod text;
 mod write;
 
@@ -93,6 +94,9 @@ pub enum Problem {
     /// No input satisfies the assertions.
     #[error("the assertions leave no value for {0}: nothing is claimed, whatever the network")]
     Empty(String),
+    /// No input at all.
+    #[error("no input satisfies the assertions: nothing is claimed, whatever the network")]
+    Contradiction,
     /// No assertion about outputs.
     #[error("no assertion mentions an output Y_j")]
     NoOutputs,
@@ -156,9 +160,14 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
         let domain = domain(&whole, f).map_err(|problem| VnnlibError { place: place(f), problem })?;
         features.push(Feature { name: name(Var::Feature(f)), domain });
     }
+    let parts = vec![outward::rounded(&whole)];
     let targets = (0..outputs).map(|j| name(Var::Output(j))).collect();
     let schema = Schema { features, task: Task::Regression { targets }, one_hot: OneHot::Full };
-    let rules: Vec<RuleText> = unsafe_sets(parts)
+    let sets: Vec<Formula> = unsafe_sets(parts).into_iter().filter(|set| *set != Formula::False).collect();
+    if sets.is_empty() {
+        return at(end, Problem::Contradiction);
+    }
+    let rules: Vec<RuleText> = sets
         .into_iter()
         .enumerate()
         .map(|(k, set)| RuleText { name: format!("property {}", k + 1), text: print::formula(&set.negated(), &schema) })
@@ -322,17 +331,8 @@ fn domain(whole: &Formula, f: usize) -> Result<Domain, Problem> {
     if lo > hi {
         return Err(Problem::Empty(x()));
     }
-    let exact = |v: f32| Rational::try_from(v).ok();
-    let near = |r: &Rational| Some(r.to_f64().value() as f32).filter(|v| v.is_finite()).ok_or_else(|| Problem::Range(x()));
-    let (mut a, mut b) = (near(&lo)?, near(&hi)?);
-    while exact(a).is_some_and(|v| v > lo) {
-        a = a.next_down();
-    }
-    while exact(b).is_some_and(|v| v < hi) {
-        b = b.next_up();
-    }
-    // Zero has one sign here: equal properties give equal schemas.
-    if a.is_finite() && b.is_finite() { Ok(Domain::Real { lo: a + 0.0, hi: b + 0.0 }) } else { Err(Problem::Range(x())) }
+    let (lo, hi) = outward::down(&lo).zip(outward::up(&hi)).ok_or_else(|| Problem::Range(x()))?;
+    Ok(Domain::Real { lo, hi })
 }
 
 type Ends = (Option<Rational>, Option<Rational>);

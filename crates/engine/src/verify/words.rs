@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use deepsade_check::Arithmetic;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use serde_json::{Map, Value, json};
 
@@ -54,6 +55,7 @@ pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, i
             out["row"] = json!(example.x);
             out["output"] = output_as_json(&spec.schema.task, &example.y);
             out["in_every_runtime"] = json!(example.in_every_runtime);
+            out["arithmetic"] = json!(if example.exact { Arithmetic::Real } else { Arithmetic::Float32 }.name());
         }
         Outcome::Unknown { rule, why } => {
             out["verdict"] = json!("unknown");
@@ -71,7 +73,9 @@ pub fn example_in_words(spec: &NormalSpec, example: &CounterExample) -> String {
         other => other.to_string(),
     };
     let rule = &spec.rules[example.rule];
-    let everywhere = if example.in_every_runtime {
+    let everywhere = if example.exact && !example.in_every_runtime {
+        "in exact numbers; float32 may round to the other side"
+    } else if example.in_every_runtime {
         "in every float32 runtime"
     } else {
         "as this program adds; another order may round to the other side"
@@ -105,7 +109,8 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
         }
         Outcome::Refuted(example) => {
             format!(
-                "refuted ({seconds:.2} s, {regions} regions): this input, run in float32, breaks a rule\n{}",
+                "refuted ({seconds:.2} s, {regions} regions): this input, run {}, breaks a rule\n{}",
+                if example.exact { "in exact arithmetic" } else { "in float32" },
                 example_in_words(spec, example)
             )
         }

@@ -1,0 +1,311 @@
+//! A network, and a last layer for which the rules hold, enter; one that changes the outputs less leaves, with its proof.
+//!
+//! What the last layer reads does not change, so at one input every rule is a condition on the last layer that is linear in it. The
+//! smallest change that meets the conditions at some inputs is a quadratic program; `verify` then proves the rules or gives one
+//! input more. The distance is that of the outputs on the rows. Where that does not end in time, the way from the last layer
+//! that is known to be safe towards the one that is almost so is halved a few times.
+
+use std::time::{Duration, Instant};
+
+use deepsade_net::{Matrix, Network, Op};
+use deepsade_spec::{Atom, Formula, NormalSpec, Var};
+
+use crate::judge::Judge;
+use crate::verify::{Outcome, Proof, Settings, Why, verify};
+
+/// Inputs that are taken into account one after the other.
+const ROUNDS: usize = 400;
+/// Halvings of the way to a last layer that is safe.
+const HALVINGS: usize = 6;
+/// What conditions are asked to hold by, as a share of the outputs' size: then a few inputs stand for all those near them.
+const SPARE: f64 = 1e-3;
+/// Sweeps over the conditions of one quadratic program.
+const SWEEPS: usize = 3000;
+
+/// A network and where its last layer is.
+pub(super) struct Shrink<'a> {
+    pub spec: &'a NormalSpec,
+    /// With the last layer as it was before the repair.
+    pub network: &'a Network,
+    /// The node of the last layer.
+    pub at: usize,
+    /// Rows on which the outputs should change little.
+    pub rows: &'a Matrix,
+    /// Seconds for everything.
+    pub time: Duration,
+    pub interrupted: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Conditions `g . u >= h` on the change u, in coordinates in which its size is the change of the outputs.
+#[derive(Default)]
+struct Conditions {
+    g: Vec<Vec<f64>>,
+    h: Vec<f64>,
+    products: Vec<Vec<f64>>,
+    weights: Vec<f64>,
+}
+
+impl Shrink<'_> {
+    /// A nearer last layer than `safe`, if one was found; both with everything before them.
+    pub fn run(&self, safe: &Network) -> Option<(Network, Box<Proof>)> {
+        let started = Instant::now();
+        let left = || self.time.saturating_sub(started.elapsed());
+        let read = self.read(self.rows);
+        let factor = cholesky(&read);
+        let outputs = self.network.forward(self.rows);
+        let size = (outputs.data.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / outputs.data.len().max(1) as f64).sqrt();
+        let mut conditions = Conditions::default();
+        let mut spare = SPARE * size.max(1e-6);
+        let mut near = self.network.clone();
+        let judge = Judge::new(self.spec);
+        // Rows that break a rule are inputs as good as any.
+        let breaking: Vec<usize> = (0..self.rows.rows)
+            .filter(|r| (0..self.spec.rules.len()).any(|k| judge.breaks(k, self.rows.row(*r), outputs.row(*r))))
+            .take(ROUNDS / 4)
+            .collect();
+        for r in breaking {
+            (0..self.spec.rules.len())
+                .for_each(|k| self.demand(k, self.rows.row(r), &near, &judge, spare, &factor, &mut conditions));
+        }
+        for _ in 0..ROUNDS {
+            near = self.moved(&conditions.solve(), &factor);
+            if left().is_zero() || (self.interrupted)() {
+                return None;
+            }
+            match self.ask(&near, left() / 2) {
+                Some(Outcome::Proved(proof)) => return Some((near, proof)),
+                Some(Outcome::Refuted(example)) => {
+                    self.demand(example.rule, &example.x, &near, &judge, spare, &factor, &mut conditions);
+                }
+                Some(Outcome::Unknown { why: Why::Margin | Why::Rejected { .. }, .. }) => {
+                    spare *= 4.0;
+                    conditions.ask_for(3.0 / 4.0 * spare);
+                }
+                _ => break,
+            }
+        }
+        let (mut best, mut good, mut bad) = (None, 1.0f32, 0.0f32);
+        for _ in 0..HALVINGS {
+            let share = f32::midpoint(good, bad);
+            let between = self.between(&near, safe, share);
+            match self.ask(&between, left() / 2) {
+                Some(Outcome::Proved(proof)) => (best, good) = (Some((between, proof)), share),
+                Some(_) => bad = share,
+                None => break,
+            }
+        }
+        best
+    }
+
+    fn ask(&self, network: &Network, time: Duration) -> Option<Outcome> {
+        let settings = Settings { timeout: Some(time), ..Settings::default() };
+        if time.is_zero() || (self.interrupted)() {
+            return None;
+        }
+        verify(self.spec, network, &settings, self.interrupted).ok().map(|(outcome, _)| outcome)
+    }
+
+    /// What the last layer reads for rows, and 1 for the bias; times the gate's factor, if there is one.
+    fn read(&self, x: &Matrix) -> Vec<Vec<f64>> {
+        let value = |v: usize| match v {
+            0 => x.clone(),
+            v => Network { inputs: self.network.inputs, nodes: self.network.nodes[..v].to_vec() }.forward(x),
+        };
+        let z = value(self.network.nodes[self.at].from[0]);
+        let gate = self.network.nodes.last().filter(|n| matches!(n.op, Op::Gate)).map(|n| value(n.from[1]));
+        let row = |r: usize| {
+            let factor = gate.as_ref().map_or(1.0, |g| f64::from(g.row(r)[0]));
+            z.row(r).iter().map(|v| factor * f64::from(*v)).chain([factor]).collect()
+        };
+        (0..x.rows).map(row).collect()
+    }
+
+    /// Adds what a rule asks of the last layer at an input.
+    #[allow(clippy::too_many_arguments, reason = "a rule at an input, and what is known about it")]
+    fn demand(
+        &self,
+        rule: usize,
+        x: &[f32],
+        present: &Network,
+        judge: &Judge,
+        spare: f64,
+        factor: &[Vec<f64>],
+        into: &mut Conditions,
+    ) {
+        let row = Matrix { rows: 1, cols: x.len(), data: x.to_vec() };
+        let read = self.read(&row).remove(0);
+        let white = forward_solve(factor, &read);
+        let length = white.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-12);
+        let (now, before) = (present.enclose(x), self.network.enclose(x));
+        let value = |atom: &Atom, y: &dyn Fn(usize) -> f64| {
+            let term = |(var, c): (&Var, &deepsade_spec::Rational)| {
+                c.to_f64().value() * if let Var::Output(j) = var { y(*j) } else { judge.input(x, *var) }
+            };
+            atom.linear.constant.to_f64().value() + atom.linear.terms.iter().map(term).sum::<f64>()
+        };
+        // How far the last layer must move for an atom to hold.
+        let distance = |atom: &Atom| {
+            if atom.is_condition() {
+                return if judge.holds(atom, x, &[]) { 0.0 } else { f64::INFINITY };
+            }
+            (-value(atom, &|j| now[j].centre)).max(0.0) / (norm(atom) * length)
+        };
+        for atom in cheapest(&self.spec.rules[rule].claim, &distance).1 {
+            if atom.is_condition() {
+                continue;
+            }
+            let mut g = vec![0.0; white.len() * self.network.outputs()];
+            let mut rounding = 0.0;
+            for (var, c) in &atom.linear.terms {
+                let Var::Output(j) = var else { continue };
+                let c = c.to_f64().value();
+                rounding += c.abs() * now[*j].radius.max(before[*j].radius);
+                g[j * white.len()..(j + 1) * white.len()].iter_mut().zip(&white).for_each(|(g, v)| *g += c * v);
+            }
+            into.add(g, -value(&atom, &|j| before[j].centre) + 2.0 * rounding + spare * norm(&atom));
+        }
+    }
+
+    /// The network whose last layer is changed by u.
+    fn moved(&self, u: &[f64], factor: &[Vec<f64>]) -> Network {
+        let mut network = self.network.clone();
+        let Op::Dense { w, b } = &mut network.nodes[self.at].op else { return network };
+        if u.is_empty() {
+            return network;
+        }
+        for o in 0..w.rows {
+            let change = backward_solve(factor, &u[o * (w.cols + 1)..(o + 1) * (w.cols + 1)]);
+            let (weights, bias) = change.split_at(w.cols);
+            w.row_mut(o).iter_mut().zip(weights).for_each(|(w, d)| *w = (f64::from(*w) + d) as f32);
+            b[o] = (f64::from(b[o]) + bias[0]) as f32;
+        }
+        network
+    }
+
+    fn between(&self, near: &Network, safe: &Network, share: f32) -> Network {
+        let mut network = near.clone();
+        if let (Op::Dense { w, b }, Op::Dense { w: to, b: at }) = (&mut network.nodes[self.at].op, &safe.nodes[self.at].op) {
+            let mix = |a: &mut f32, b: &f32| *a = (1.0 - share) * *a + share * b;
+            w.data.iter_mut().zip(&to.data).for_each(|(a, b)| mix(a, b));
+            b.iter_mut().zip(at).for_each(|(a, b)| mix(a, b));
+        }
+        network
+    }
+}
+
+fn norm(atom: &Atom) -> f64 {
+    let outputs = atom.linear.terms.iter().filter(|(v, _)| v.is_output());
+    outputs.map(|(_, c)| c.to_f64().value().powi(2)).sum::<f64>().sqrt().max(1e-12)
+}
+
+/// The atoms that make a claim true with the shortest way to go, and that way.
+fn cheapest(claim: &Formula, distance: &dyn Fn(&Atom) -> f64) -> (f64, Vec<Atom>) {
+    let all = |parts: Vec<(f64, Vec<Atom>)>| {
+        let longest = parts.iter().fold(0.0f64, |m, (d, _)| m.max(*d));
+        (longest, parts.into_iter().flat_map(|(_, atoms)| atoms).collect())
+    };
+    match claim {
+        Formula::True => (0.0, Vec::new()),
+        Formula::False => (f64::INFINITY, Vec::new()),
+        Formula::Atom(atom) => (distance(atom), vec![atom.clone()]),
+        Formula::And(parts) => all(parts.iter().map(|p| cheapest(p, distance)).collect()),
+        Formula::Or(parts) => {
+            parts.iter().map(|p| cheapest(p, distance)).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, Vec::new()))
+        }
+        Formula::Threshold(t) => {
+            let mut ways: Vec<_> = t.terms.iter().map(|(weight, p)| (weight, cheapest(p, distance))).collect();
+            ways.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
+            let (mut count, mut taken) = (deepsade_spec::Rational::ZERO, Vec::new());
+            for (weight, way) in ways {
+                if t.reached_by(&count) {
+                    break;
+                }
+                count += weight;
+                taken.push(way);
+            }
+            all(taken)
+        }
+    }
+}
+
+impl Conditions {
+    fn add(&mut self, g: Vec<f64>, h: f64) {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let products: Vec<f64> = self.g.iter().chain([&g]).map(|other| dot(other, &g)).collect();
+        self.products.iter_mut().zip(&products).for_each(|(row, p)| row.push(*p));
+        self.products.push(products);
+        self.g.push(g);
+        self.h.push(h);
+        self.weights.push(0.0);
+    }
+
+    /// Asks every condition to hold by so much more.
+    fn ask_for(&mut self, more: f64) {
+        self.h.iter_mut().for_each(|h| *h += more);
+    }
+
+    /// The smallest u that meets them, by ascent on one weight after the other; nothing where there is no condition.
+    fn solve(&mut self) -> Vec<f64> {
+        let n = self.g.len();
+        for _ in 0..SWEEPS {
+            let mut largest = 0.0f64;
+            for j in 0..n {
+                let own = self.products[j][j];
+                if own <= 0.0 {
+                    continue;
+                }
+                let value: f64 = self.products[j].iter().zip(&self.weights).map(|(p, w)| p * w).sum();
+                let weight = (self.weights[j] + (self.h[j] - value) / own).max(0.0);
+                largest = largest.max((weight - self.weights[j]).abs() * own.sqrt());
+                self.weights[j] = weight;
+            }
+            let size = self.h.iter().fold(1e-9f64, |m, h| m.max(h.abs()));
+            if largest < 1e-7 * size {
+                break;
+            }
+        }
+        let mut u = vec![0.0; self.g.first().map_or(0, Vec::len)];
+        for (w, g) in self.weights.iter().zip(&self.g).filter(|(w, _)| **w > 0.0) {
+            u.iter_mut().zip(g).for_each(|(u, g)| *u += w * g);
+        }
+        u
+    }
+}
+
+/// The lower factor of E[v v'] with a little on the diagonal, so that columns which hardly vary can't move far for nothing.
+fn cholesky(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let n = rows.first().map_or(0, Vec::len);
+    let mut m = vec![vec![0.0; n]; n];
+    for v in rows {
+        for i in 0..n {
+            (0..=i).for_each(|j| m[i][j] += v[i] * v[j] / rows.len() as f64);
+        }
+    }
+    let mean = (0..n).map(|i| m[i][i]).sum::<f64>() / n.max(1) as f64;
+    (0..n).for_each(|i| m[i][i] += 1e-3 * mean.max(1e-9));
+    for i in 0..n {
+        for j in 0..=i {
+            let below: f64 = (0..j).map(|k| m[i][k] * m[j][k]).sum();
+            m[i][j] = if i == j { (m[i][i] - below).max(1e-12).sqrt() } else { (m[i][j] - below) / m[j][j] };
+        }
+    }
+    m
+}
+
+/// Solves L w = v.
+fn forward_solve(l: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
+    let mut w = vec![0.0; v.len()];
+    for i in 0..v.len() {
+        w[i] = (v[i] - (0..i).map(|k| l[i][k] * w[k]).sum::<f64>()) / l[i][i];
+    }
+    w
+}
+
+/// Solves L' w = v.
+fn backward_solve(l: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
+    let mut w = vec![0.0; v.len()];
+    for i in (0..v.len()).rev() {
+        w[i] = (v[i] - (i + 1..v.len()).map(|k| l[k][i] * w[k]).sum::<f64>()) / l[i][i];
+    }
+    w
+}

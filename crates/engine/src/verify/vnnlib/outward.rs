@@ -1,0 +1,87 @@
+//! A set of inputs and outputs enters; the set leaves with the bounds of single inputs rounded outward to float32.
+//!
+//! What no real number satisfies stays empty: bounds that contradict each other are found before they are rounded.
+
+use std::collections::BTreeMap;
+
+use deepsade_spec::{Atom, Formula, Linear, Rational, Var};
+
+/// An end of an interval, and whether it is outside.
+type End = Option<(Rational, bool)>;
+type Ends = BTreeMap<usize, (End, End)>;
+
+/// The set, rounded.
+pub(super) fn rounded(set: &Formula) -> Formula {
+    within(set, &Ends::new())
+}
+
+/// The set, rounded, where it stands inside these bounds.
+fn within(set: &Formula, bounds: &Ends) -> Formula {
+    let mut bounds = bounds.clone();
+    for part in set.conjuncts() {
+        if let Formula::Atom(atom) = part
+            && let Some((f, above, end)) = bound(atom)
+            && !narrow(bounds.entry(f).or_default(), above, end, atom.strict)
+        {
+            return Formula::False;
+        }
+    }
+    match set {
+        Formula::Atom(atom) => Formula::Atom(outward(atom)),
+        Formula::And(parts) => Formula::and(parts.iter().map(|p| within(p, &bounds)).collect::<Vec<_>>()),
+        Formula::Or(parts) => Formula::or(parts.iter().map(|p| within(p, &bounds)).collect::<Vec<_>>()),
+        Formula::True | Formula::False | Formula::Threshold(_) => set.clone(),
+    }
+}
+
+/// The input that an atom bounds, whether from above, and where.
+fn bound(atom: &Atom) -> Option<(usize, bool, Rational)> {
+    let mut terms = atom.linear.terms.iter();
+    match (terms.next(), terms.next()) {
+        (Some((Var::Feature(f), c)), None) => Some((*f, *c < Rational::ZERO, -&atom.linear.constant / c)),
+        _ => None,
+    }
+}
+
+/// Adds a bound; false if nothing is left.
+fn narrow((lo, hi): &mut (End, End), above: bool, end: Rational, strict: bool) -> bool {
+    let side = if above { &mut *hi } else { &mut *lo };
+    let tighter = side.as_ref().is_none_or(|(old, open)| {
+        let inside = if above { end < *old } else { end > *old };
+        inside || end == *old && strict && !open
+    });
+    if tighter {
+        *side = Some((end, strict));
+    }
+    match (lo, hi) {
+        (Some((lo, open)), Some((hi, shut))) => *lo < *hi || *lo == *hi && !*open && !*shut,
+        _ => true,
+    }
+}
+
+fn outward(atom: &Atom) -> Atom {
+    let Some((f, above, end)) = bound(atom) else { return atom.clone() };
+    let Some(near) = (if above { up(&end) } else { down(&end) }) else { return atom.clone() };
+    let near = Rational::try_from(near).unwrap_or_default();
+    if near == end {
+        return atom.clone();
+    }
+    let sign = if above { -Rational::ONE } else { Rational::ONE };
+    let mut linear = Linear::var(Var::Feature(f)).scaled(&sign);
+    linear.constant = -sign * near;
+    Atom { linear, strict: false }
+}
+
+/// The largest float32 number that is no larger. Zero has one sign here: equal properties give equal schemas.
+pub(super) fn down(r: &Rational) -> Option<f32> {
+    let mut near = r.to_f64().value() as f32;
+    while near > f32::MIN && Rational::try_from(near).map_or(near > 0.0, |v| v > *r) {
+        near = near.next_down();
+    }
+    near.is_finite().then_some(near + 0.0)
+}
+
+/// The smallest float32 number that is no smaller.
+pub(super) fn up(r: &Rational) -> Option<f32> {
+    down(&-r).map(|v| -v + 0.0)
+}
