@@ -28,8 +28,9 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
     __doc__ += DeepSaDeEstimator.__doc__.partition("\n")[2]
 
     def _read_target(self, y):
-        name = names_of(y, self.target_names, False)
-        y = column_or_1d(np.asarray(y), warn=True)
+        values = np.asarray(y)
+        name = names_of(y, values.ravel(), self.target_names)
+        y = column_or_1d(values, warn=True)
         check_classification_targets(y)
         if y.dtype.kind == "O" and any(v is None or v != v for v in y):
             raise ValueError("Input y contains NaN.")

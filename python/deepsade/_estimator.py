@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from . import _core
-from ._frame import is_frame, is_pandas, table_of
+from ._frame import columns_of, is_frame, is_pandas, table_of
 from ._progress import Progress
 from ._settings import domains_of, rules_of
 
@@ -168,12 +168,22 @@ class DeepSaDeEstimator(BaseEstimator):
         Returns the estimator itself. Raises ``ContradictionError`` or ``InfeasibleError`` where no network can obey the rules,
         ``RuleError`` for a rule that can't be read, ``KeyboardInterrupt`` after Ctrl-C; the estimator is then as it was before.
         """
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, y)
+        except BaseException:
+            # Names and classes of rows that were not learned from would belie the model of an earlier fit.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit(self, X, y):
         settings, table = self._problem(X, y)
         seed = check_random_state(self.random_state).randint(2**31 - 1) if not _is_int(self.random_state) else int(self.random_state)
         with Progress(self.verbose, "epoch") as progress:
             fitted = _core.fit(json.dumps(settings), table, seed, progress)
         for note in fitted.notes:
-            warnings.warn(note, UserWarning, stacklevel=2)
+            warnings.warn(note, UserWarning, stacklevel=3)
         self._settings = settings
         self._take(fitted.model, fitted.certificate, fitted.certified, fitted.rules)
         self.verdict_ = fitted.verdict
@@ -241,6 +251,9 @@ class DeepSaDeEstimator(BaseEstimator):
             if y is None:
                 raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
             validate_data(self, X, skip_check_array=True)
+            if not is_pandas(X):
+                # Not every scikit-learn knows the names of every frame.
+                self.feature_names_in_ = np.array(columns_of(X), dtype=object)
             if len(X) == 0 or X.shape[1] == 0:
                 raise ValueError(f"Found array with {len(X)} sample(s) and {X.shape[1]} feature(s); a minimum of 1 is required of each.")
         else:
@@ -280,7 +293,7 @@ class DeepSaDeEstimator(BaseEstimator):
         check_is_fitted(self)
         if is_frame(X):
             validate_data(self, X, skip_check_array=True, reset=False)
-            names = [str(c) for c in X.columns] if hasattr(self, "feature_names_in_") else self._features
+            names = columns_of(X) if hasattr(self, "feature_names_in_") else self._features
             if is_pandas(X) and len(X) == 0:
                 raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
             return table_of(X, names, self._levels)[0]
@@ -299,7 +312,9 @@ class DeepSaDeEstimator(BaseEstimator):
     def _say_outside(self, outside, rows):
         if not self._ruled or self.outside == "ignore":
             return
-        words = f"{outside} of {rows} rows lie outside the domain, where the rules are not guaranteed; in_domain(X) says which"
+        decoded = self.model_.place is not None and not hasattr(self, "target_names_")
+        what = "only rules that mention no feature are" if decoded else "the rules are not"
+        words = f"{outside} of {rows} rows lie outside the domain, where {what} guaranteed; in_domain(X) says which"
         if self.outside == "raise":
             raise _core.DataError(words)
         warnings.warn(words, OutsideDomainWarning, stacklevel=3)
@@ -383,13 +398,13 @@ def _is_int(value):
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def names_of(y, given, several):
-    """What rules call the columns of y."""
+def names_of(y, values, given):
+    """What rules call the columns of y, whose values are these."""
     if given is not None:
         return [given] if isinstance(given, str) else [str(n) for n in given]
-    if hasattr(y, "columns"):
+    if hasattr(y, "columns") and values.ndim == 2:
         return [str(c) for c in y.columns]
-    if not several:
+    if values.ndim == 1:
         name = getattr(y, "name", None)
         return [name if isinstance(name, str) and name else "y"]
-    return [f"y{k}" for k in range(np.shape(y)[1])]
+    return [f"y{k}" for k in range(values.shape[1])]

@@ -15,6 +15,11 @@ def is_pandas(X):
     return type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")
 
 
+def columns_of(X):
+    """The names of a frame's columns; pyarrow calls them otherwise."""
+    return [str(c) for c in (X.column_names if hasattr(X, "column_names") else X.columns)]
+
+
 def table_of(X, names, levels=None):
     """The table of a frame or matrix, and the levels that its column types declare.
 

@@ -19,7 +19,7 @@ class _Columns(DeepSaDeEstimator):
         values = np.asarray(y)
         if values.ndim == 1:
             values = values.reshape(-1, 1)
-        names = names_of(y if np.ndim(y) == 2 else values, self.target_names, True)
+        names = names_of(y, values, self.target_names)
         values = check_array(values, dtype=np.float64, input_name="y")
         if len(names) != values.shape[1]:
             raise ValueError(f"target_names names {len(names)} targets, y has {values.shape[1]}")
@@ -104,7 +104,8 @@ class DeepSaDeRanker(_Columns):
         return settings, table
 
     def _read_target(self, y):
-        n = np.shape(y)[1] if np.ndim(y) == 2 else 1
+        shape = np.asarray(y).shape
+        n = shape[1] if len(shape) == 2 else 1
         return self._columns(y, "ranking", lambda v: (v >= 1) & (v <= n) & (v % 1 == 0), f"a place is a whole number from 1 to {n}")
 
     def _take_schema(self, task):

@@ -29,9 +29,9 @@ class DeepSaDeRegressor(RegressorMixin, DeepSaDeEstimator):
         return tags
 
     def _read_target(self, y):
-        several = len(np.shape(y)) == 2
-        names = names_of(y, self.target_names, several)
         values = np.asarray(y)
+        several = values.ndim == 2
+        names = names_of(y, values, self.target_names)
         if several:
             values = check_array(values, dtype=np.float64, input_name="y")
         else:

@@ -35,6 +35,8 @@ pub enum Command {
     Repair(RepairArgs),
     /// Make one HTML page of a training run's or an experiment's folder: proof, scores, figures, an explorer
     Report(ReportArgs),
+    /// Run the paper's experiments: five use cases, ours and the baselines, tables and figures beside the paper's
+    Reproduce(ReproduceArgs),
     /// Write a problem down for other programs
     Export(ExportArgs),
 }
@@ -271,6 +273,50 @@ pub struct ReportArgs {
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Parser)]
+#[command(
+    after_help = "Methods: deepsade, deepsade-plain, deepsade-paper, deepsade-decode, ffn, reg, sl, sbr. What each is, and which \
+                        use case has it: docs/reproduce.md."
+)]
+pub struct ReproduceArgs {
+    /// uc1, uc2, uc3, uc4, uc5 or all
+    #[arg(value_name = "USE CASE", required = true)]
+    pub cases: Vec<String>,
+    /// Only these methods, separated by commas [default: those of each use case]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub methods: Vec<String>,
+    /// Times that the folds are dealt out anew [default: 5, with --quick 1]
+    #[arg(long, value_name = "N")]
+    pub repeats: Option<u64>,
+    /// Folds, each the test rows once; a tenth of the rows validates
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub folds: usize,
+    /// Runs at a time, one thread each; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// One repeat, fewer epochs for uc4, fewer weights to choose from, fewer rows for the Adversity Index
+    #[arg(long)]
+    pub quick: bool,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// The folder of the data files [default: the one that `$DEEPSADE_DATA` names]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Folder for results.jsonl, tables, figures and models
+    #[arg(long, value_name = "DIR", default_value = "runs/reproduce")]
+    pub out: PathBuf,
+    /// Go on with what the output folder has, with the same settings
+    #[arg(long)]
+    pub resume: bool,
+    /// Print the tables as one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, Parser)]

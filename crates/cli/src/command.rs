@@ -8,5 +8,6 @@ pub mod export;
 pub mod predict;
 pub mod repair;
 pub mod report;
+pub mod reproduce;
 pub mod train;
 pub mod verify;

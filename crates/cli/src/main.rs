@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => command::verify::run(args),
         Command::Adversity(args) => command::adversity::run(args),
         Command::Repair(args) => command::repair::run(args),
+        Command::Reproduce(args) => command::reproduce::run(args),
         Command::Export(args) => command::export::run(args),
     };
     match result {

@@ -130,3 +130,49 @@ impl RowBar {
         }
     }
 }
+
+/// Shows how many runs of an experiment are done, and the time left by what runs of their kind should cost.
+pub struct RunBar {
+    quiet: bool,
+    runs: usize,
+    done: usize,
+    cost: f64,
+    spent: f64,
+    started: Instant,
+    shown: Instant,
+    bar: Option<ProgressBar>,
+}
+
+impl RunBar {
+    /// A bar over `left` runs of `runs`, which cost so much.
+    pub fn new(quiet: bool, left: usize, runs: usize, cost: f64) -> Self {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("run {pos}/{len} {wide_bar} {msg}").expect("a valid template");
+            ProgressBar::new(runs as u64).with_style(style).with_position((runs - left) as u64)
+        });
+        let now = Instant::now();
+        Self { quiet, runs, done: runs - left, cost, spent: 0.0, started: now, shown: now, bar }
+    }
+
+    /// A run of this name and cost has ended.
+    pub fn done(&mut self, name: &str, cost: f64) {
+        self.done += 1;
+        self.spent += cost;
+        let left = self.started.elapsed().as_secs_f64() * (self.cost - self.spent).max(0.0) / self.spent.max(1e-9);
+        let left = if left < 90.0 { format!("{left:.0} s left") } else { format!("{:.0} min left", left / 60.0) };
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.done as u64);
+            bar.set_message(format!("{name}, {left}"));
+        } else if !self.quiet && (self.shown.elapsed() > LINE_EVERY || self.done == self.runs) {
+            self.shown = Instant::now();
+            eprintln!("run {}/{}: {name}, {left}", self.done, self.runs);
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

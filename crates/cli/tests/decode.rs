@@ -164,3 +164,34 @@ fn what_can_not_be_decoded_says_why() {
     expect(folder, 0, &["train", "p.toml", "-q", "--out", "out"]);
     assert!(refusal(folder, &["predict", "out/model.onnx", "new.csv", "--proba"]).contains("--proba needs"));
 }
+
+#[test]
+fn auto_says_why_it_does_not_decode() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    problem(folder, "[train]\nepochs = 1\ndecode_nodes = 2", &FREE_OF_INPUTS);
+    let output = support::deepsade(folder, &["train", "p.toml", "--out", "out"]);
+    let said = support::stderr(&output);
+    assert!(said.contains("enforce = \"auto\" chooses weights: decoding is not possible") && said.contains("2 nodes"), "{said}");
+}
+
+#[test]
+fn other_rules_in_the_file_of_a_model_are_no_proof() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    problem(folder, "[train]\nepochs = 1", &["a > 40 => label[0]", "b > 30 => label[1]"]);
+    let t = json(folder, 0, &["train", "p.toml", "--out", "out", "--json", "-q"]);
+    assert_eq!((&t["certified"], &t["decode"], &t["loss"]), (&true.into(), &"library".into(), &"exact".into()), "{t}");
+    let (path, proof) = (folder.join("out/model.onnx"), folder.join("out/certificate.json"));
+    let mut model = deepsade_net::Model::from_bytes(&std::fs::read(&path).unwrap()).unwrap();
+    let rules = model.metadata.get_mut("deepsade.rules").unwrap();
+    *rules = rules.replace("a > 40", "a > 90");
+    let bytes = model.to_bytes().unwrap();
+    std::fs::write(&path, &bytes).unwrap();
+    let mut certificate: serde_json::Value = serde_json::from_slice(&std::fs::read(&proof).unwrap()).unwrap();
+    certificate["model_sha256"] = deepsade_check::sha256_hex(&bytes).into();
+    std::fs::write(&proof, certificate.to_string()).unwrap();
+    assert!(expect(folder, 1, &["check", "out"]).contains("the rules in the model's file are others"));
+    let said = support::stderr(&support::deepsade(folder, &["verify", "--model", "out/model.onnx", "--rules", "p.toml"]));
+    assert!(said.contains("behind the graph"), "{said}");
+}

@@ -165,3 +165,38 @@ fn a_model_that_breaks_the_rules_is_unsat() {
         assert!(String::from_utf8_lossy(&output.stdout).starts_with("unsat"));
     }
 }
+
+#[test]
+fn options_without_effect_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    small_problem(folder.path(), 1);
+    let refused = |args: &[&str]| refusal(folder.path(), &[&["train", "loans.toml", "-q"], args].concat());
+    assert!(refused(&["--maxsmt", "local-search"]).contains("--maxsmt has no effect without --update paper"));
+    assert!(refused(&["--update", "paper", "--solver", "cvc5"]).contains("--solver has no effect without"));
+    assert!(refused(&["--update", "paper", "--enforce", "none"]).contains("train.enforce = none: must be weights"));
+    assert!(refused(&["--update", "paper", "--enforce", "decode"]).contains("train.enforce = decode: must be weights"));
+}
+
+/// A wrapper script's children are killed with it.
+#[cfg(unix)]
+#[test]
+fn a_solver_that_answers_nothing_is_said_and_leaves_no_process() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    small_problem(folder.path(), 1);
+    add(folder.path(), "learning_rate = 0.01\n", "[train.paper]\nlimit = 0.05\n");
+    let script = folder.path().join("z3");
+    let seconds = 100_000 + std::process::id();
+    std::fs::write(&script, format!("#!/bin/sh\nsleep {seconds}\necho sat\n")).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let output = command(folder.path(), &["train", "loans.toml", "--update", "paper", "--maxsmt", "fu-malik", "--out", "run"])
+        .env("DEEPSADE_Z3", &script)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("No MaxSMT problem was answered"), "{said}{}", stderr(&output));
+    let words = format!("sleep\0{seconds}");
+    let running = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let child = |p: &std::fs::DirEntry| std::fs::read(p.path().join("cmdline")).is_ok_and(|c| c.starts_with(words.as_bytes()));
+    assert_eq!(running.filter(child).count(), 0, "a child of the wrapper is still there");
+}

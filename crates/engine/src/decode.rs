@@ -170,6 +170,11 @@ impl Decoder {
         self.labels
     }
 
+    /// Whether exactly one of the labels is present, as in a classification.
+    pub fn is_one_of(&self) -> bool {
+        self.one_of
+    }
+
     /// How many conditions on the input the rules have.
     pub fn conditions(&self) -> usize {
         self.conditions.len()

@@ -19,6 +19,7 @@ use crate::inject::{InjectError, inject};
 use crate::judge::{Judge, Labelled};
 use crate::metrics::{Metrics, metrics};
 use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
+use crate::penalty::{Penalty, PenaltyError};
 use crate::train::{
     self, CheckpointSettings, Gate, Loss, NetworkSettings, Observer, OutputStep, Run, Start, StopReason, TrainError,
     TrainSettings, Trained,
@@ -57,6 +58,9 @@ pub enum FitError {
     /// The same, for a regression.
     #[error(transparent)]
     Allowed(#[from] AllowedError),
+    /// The rules can't be made a penalty.
+    #[error(transparent)]
+    Penalty(#[from] PenaltyError),
     /// A network to start from that does not fit.
     #[error("network.trunk = \"{}\": {why}", path.display())]
     Trunk {
@@ -186,6 +190,17 @@ pub struct Fit<'a> {
 impl Fit<'_> {
     /// Trains on the rows; `checkpoint` is a file and whether to go on from it.
     pub fn run(self, rows: &Rows, checkpoint: Option<(&Path, bool)>, observer: &mut dyn Observer) -> Result<Fitted, FitError> {
+        self.run_on(rows, &rows.split, checkpoint, observer)
+    }
+
+    /// The same with the rows dealt out otherwise.
+    pub fn run_on(
+        self,
+        rows: &Rows,
+        split: &Split,
+        checkpoint: Option<(&Path, bool)>,
+        observer: &mut dyn Observer,
+    ) -> Result<Fitted, FitError> {
         let schema = &self.spec.schema;
         let Decision { means, why } = decide(self.spec, self.settings)?;
         let decoder = if let Means::Decode(decoder) = &means { Some(&**decoder) } else { None };
@@ -195,20 +210,30 @@ impl Fit<'_> {
         };
         // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
         let nearest = matches!(means, Means::Nearest).then(|| Allowed::new(self.spec));
+        let penalty = match (&means, &self.settings.penalty) {
+            (Means::Nowhere, Some(settings)) if !self.spec.rules.is_empty() => {
+                Some(Penalty::new(self.spec, settings, loss(&schema.task), self.settings.decode_nodes)?)
+            }
+            _ => None,
+        };
         let validation_policy = if rules.is_some() || nearest.is_some() { BreakingRows::Drop } else { self.breaking_rows };
         let (train_rows, validation_rows) = if let Some(decoder) = decoder {
             let of = |indices: &[usize]| rows.decodable(indices, self.spec, decoder);
-            (of(&rows.split.train), of(&rows.split.validation))
+            (of(&split.train), of(&split.validation))
         } else {
             let (mut train, mut validation) =
-                (rows.weighted(&rows.split.train, self.breaking_rows), rows.weighted(&rows.split.validation, validation_policy));
+                (rows.weighted(&split.train, self.breaking_rows), rows.weighted(&split.validation, validation_policy));
             if let Some(allowed) = &nearest {
                 train.y = allowed.beside(&train.x, &train.y)?;
                 validation.y = allowed.beside(&validation.x, &validation.y)?;
             }
+            if let Some(penalty) = &penalty {
+                train.y = penalty.beside(self.spec, &train.x, &train.y);
+                validation.y = penalty.beside(self.spec, &validation.x, &validation.y);
+            }
             (train, validation)
         };
-        let left_out = if decoder.is_some() { rows.split.train.len() - train_rows.x.rows } else { 0 };
+        let left_out = if decoder.is_some() { split.train.len() - train_rows.x.rows } else { 0 };
         let gate = self.gate(&means, &train_rows)?;
         let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
         let gate = gate.filter(|_| trunk.is_none());
@@ -221,7 +246,10 @@ impl Fit<'_> {
             settings: self.settings.clone(),
             seed: self.seed,
             rules,
-            step: decoder.map(|d| d as &dyn OutputStep).or(nearest.as_ref().map(|n| n as &dyn OutputStep)),
+            step: decoder
+                .map(|d| d as &dyn OutputStep)
+                .or(nearest.as_ref().map(|n| n as &dyn OutputStep))
+                .or(penalty.as_ref().map(|p| p as &dyn OutputStep)),
             checkpoint: None,
         };
         run.checkpoint =
@@ -252,7 +280,7 @@ impl Fit<'_> {
         };
         let certify_seconds = started.elapsed().as_secs_f64();
         let score = |indices: &[usize]| rows.score(self.spec, &model, indices);
-        let (train, validation, test) = (score(&rows.split.train)?, score(&rows.split.validation)?, score(&rows.split.test)?);
+        let (train, validation, test) = (score(&split.train)?, score(&split.validation)?, score(&split.test)?);
         let place = decode::Output::of(&model, self.spec)?.place();
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
         Ok(Fitted {

@@ -2,7 +2,7 @@
 //!
 //! The way through: [`problem`] reads a rule file, [`data`] its rows, [`judge`] says which rules a row breaks, [`explain`] what
 //! the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and [`nearest`] choose its
-//! outputs, [`metrics`] and [`predict`] read them, [`artifact`] its files, [`recheck`] asks the checker about them.
+//! outputs, [`penalty`] only dissuades it, [`metrics`] and [`predict`] read them, [`artifact`] its files, [`recheck`] asks the checker about them.
 
 pub mod adversity;
 pub mod artifact;
@@ -20,6 +20,7 @@ pub mod last_layer;
 pub mod maxsmt;
 pub mod metrics;
 pub mod nearest;
+pub mod penalty;
 pub mod predict;
 pub mod problem;
 pub mod recheck;

@@ -34,7 +34,10 @@ pub use observe::{EpochRecord, Observer, Silent, StopReason};
 pub use optimiser::Optimiser;
 pub use paper::{ErrorsIn, MaxSmtName, PaperSettings, PaperSteps, search_box, soft_constraints};
 pub use run::{Run, Start, Trained, train};
-pub use settings::{ActivationName, BoundsName, Enforce, NetworkSettings, OptimiserName, SettingsError, TrainSettings, Update};
+pub use settings::{
+    ActivationName, BoundsName, Enforce, NetworkSettings, OptimiserName, PenaltyName, PenaltySettings, SettingsError,
+    TrainSettings, Update,
+};
 pub use shape::PlanError;
 pub use standard::Standard;
 pub use stepper::{LastLayer, Latent, Prepared, Stepper};

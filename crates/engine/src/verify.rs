@@ -50,6 +50,8 @@ pub struct Settings {
     pub seed: u64,
     /// Open regions that may wait at once, which bounds memory. Default 100 000.
     pub most_open: usize,
+    /// Regions that may be bounded for each rule: a limit of work that, unlike time, is the same on every machine. Default: none.
+    pub most_regions: usize,
 }
 
 impl Default for Settings {
@@ -60,6 +62,7 @@ impl Default for Settings {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             seed: 0,
             most_open: 100_000,
+            most_regions: usize::MAX,
         }
     }
 }
@@ -148,6 +151,9 @@ pub enum Why {
     /// Memory.
     #[error("too many regions are open at once for the memory that is allowed")]
     TooManyOpen,
+    /// Work.
+    #[error("it takes more regions than are allowed")]
+    TooManyRegions,
     /// No time is left for the checker.
     #[error("the search found a proof, but the time is over before the checker has been through it; give it more (--timeout)")]
     Unchecked,
@@ -230,8 +236,8 @@ impl<'a> Question<'a> {
 
     fn search<'s>(&'s self, rule: usize, stop: &'s (dyn Fn() -> Option<Halt> + Sync)) -> Search<'s> {
         let Self { spec, network, settings, plan, judge } = self;
-        let Settings { threads, seed, most_open, .. } = **settings;
-        Search { plan, network, spec, judge, rule, threads, seed, most_open, stop }
+        let Settings { threads, seed, most_open, most_regions, .. } = **settings;
+        Search { plan, network, spec, judge, rule, threads, seed, most_open, most_regions, stop }
     }
 }
 
@@ -298,6 +304,7 @@ pub fn verify(
                 Ended::Halted(halt) => drop(unknown.insert(rule, Why::from(halt))),
                 Ended::Margin => drop(unknown.insert(rule, settings.margin())),
                 Ended::TooManyOpen => drop(unknown.insert(rule, Why::TooManyOpen)),
+                Ended::TooManyRegions => drop(unknown.insert(rule, Why::TooManyRegions)),
             }
         }
     }
@@ -342,7 +349,7 @@ pub fn verify(
             Ended::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
             Ended::Margin => return Ok((Outcome::Unknown { rule, why: settings.margin() }, work)),
             Ended::Halted(halt) => return Ok((Outcome::Unknown { rule, why: Why::from(halt) }, work)),
-            Ended::TooManyOpen => return Ok((rejected(), work)),
+            Ended::TooManyOpen | Ended::TooManyRegions => return Ok((rejected(), work)),
         }
     }
     unreachable!("the loop ends with an answer")
@@ -400,6 +407,7 @@ pub(crate) fn broken_within(
             Ended::Halted(Halt::Interrupted) => return Err(Why::Interrupted),
             Ended::Margin => unknown = Some(settings.margin()),
             Ended::TooManyOpen => unknown = Some(Why::TooManyOpen),
+            Ended::TooManyRegions => unknown = Some(Why::TooManyRegions),
         }
     }
     unknown.map_or(Ok(None), Err)

@@ -5,7 +5,7 @@
 mod experiment;
 mod explorer;
 mod html;
-mod layers;
+pub(crate) mod layers;
 mod payload;
 mod proof;
 mod run;
@@ -19,6 +19,7 @@ use thiserror::Error;
 
 pub use proof::Proof;
 pub use run::RunFolder;
+pub(crate) use run::curve;
 
 use crate::results::{self, ResultsError};
 

@@ -1,12 +1,12 @@
 //! results.jsonl of an experiment enters, its runs and their means leave.
 //!
-//! One JSON object a finished run: `use_case`, `method`, `repeat`, `fold`, `metrics` (numbers by name), `seconds`, `certified`. Fields
+//! One JSON object a finished run: `use_case`, `method`, `repeat`, `fold`, `metrics` (numbers by name), `seconds`, `certified` and more. Fields
 //! that are not there are not known; fields that are not listed play no part.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -14,7 +14,7 @@ use thiserror::Error;
 pub const FILE: &str = "results.jsonl";
 
 /// One finished run.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunResult {
     /// Which problem.
@@ -27,10 +27,25 @@ pub struct RunResult {
     pub fold: Option<u64>,
     /// Scores; those that are no numbers, such as null, are not known.
     pub metrics: BTreeMap<String, Value>,
-    /// Seconds of training.
+    /// Seconds of training, by the clock.
     pub seconds: Option<f64>,
+    /// Seconds of training that its thread was at work, where the system tells: what else the machine does is not in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_seconds: Option<f64>,
     /// Whether a certificate was accepted.
     pub certified: Option<bool>,
+    /// Weights of the penalty that it was trained with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<f64>,
+    /// Seconds in which they were chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tuning_seconds: Option<f64>,
+    /// Epochs that were run.
+    pub epochs: Option<u64>,
+    /// Why no more were.
+    pub stopped: Option<String>,
+    /// What decided its initial weights and the order of its rows.
+    pub seed: Option<u64>,
 }
 
 /// The runs of an experiment.
@@ -66,7 +81,7 @@ pub enum ResultsError {
 }
 
 /// Mean and standard deviation (with n - 1) of some runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Mean {
     /// How many runs have the number.
     pub n: usize,

@@ -34,7 +34,7 @@ impl Signals {
             return false;
         }
         self.asked.store(now, Ordering::Relaxed);
-        if let Err(error) = Python::attach(|py| py.check_signals()) {
+        if let Err(error) = Python::attach(asked) {
             self.fail(error);
         }
         self.stop.load(Ordering::Relaxed)
@@ -45,6 +45,11 @@ impl Signals {
         self.stop.store(true, Ordering::Relaxed);
         self.error.lock().expect("no thread panics while it holds the error").get_or_insert(error);
     }
+}
+
+/// What Python's signal handlers say.
+fn asked(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
 }
 
 /// Runs the work.

@@ -1,7 +1,7 @@
 //! The table from the engine's errors to Python's exceptions; the text is the command line's.
 
 use deepsade_engine::artifact::ArtifactError;
-use deepsade_engine::data::DataError;
+use deepsade_engine::data::DataError as EngineDataError;
 use deepsade_engine::decode::DecodeError;
 use deepsade_engine::fit::FitError;
 use deepsade_engine::guard::GuardError;
@@ -12,6 +12,7 @@ use deepsade_engine::subject::SubjectError;
 use deepsade_engine::train::TrainError;
 use deepsade_engine::verify::VerifyError;
 use deepsade_lab::report::ReportError;
+use deepsade_lab::reproduce::ReproduceError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyArithmeticError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -21,7 +22,7 @@ use crate::rule_error::rule_error;
 create_exception!(deepsade, RuleError, PyValueError, "A rule can't be read; the message underlines the place.");
 create_exception!(deepsade, ContradictionError, PyValueError, "No output obeys all rules for some input.");
 create_exception!(deepsade, InfeasibleError, PyValueError, "No network of this kind was found that obeys the rules.");
-create_exception!(deepsade, DataError_, PyValueError, "The data don't fit the settings, the domain or the model.");
+create_exception!(deepsade, DataError, PyValueError, "The data don't fit the settings, the domain or the model.");
 create_exception!(deepsade, SettingsError, PyValueError, "A setting is outside its range, or unknown.");
 create_exception!(deepsade, ModelError, PyValueError, "A network can't be read, or does not fit the rules.");
 create_exception!(deepsade, DivergedError, PyArithmeticError, "Training diverged before there was a model.");
@@ -32,7 +33,7 @@ pub fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("RuleError", py.get_type::<RuleError>())?;
     m.add("ContradictionError", py.get_type::<ContradictionError>())?;
     m.add("InfeasibleError", py.get_type::<InfeasibleError>())?;
-    m.add("DataError", py.get_type::<DataError_>())?;
+    m.add("DataError", py.get_type::<DataError>())?;
     m.add("SettingsError", py.get_type::<SettingsError>())?;
     m.add("ModelError", py.get_type::<ModelError>())?;
     m.add("DivergedError", py.get_type::<DivergedError>())
@@ -70,7 +71,7 @@ impl From<Failure> for PyErr {
             Class::Rule => RuleError::new_err(text),
             Class::Contradiction => ContradictionError::new_err(text),
             Class::Infeasible => InfeasibleError::new_err(text),
-            Class::Data => DataError_::new_err(text),
+            Class::Data => DataError::new_err(text),
             Class::Settings => SettingsError::new_err(text),
             Class::Model => ModelError::new_err(text),
             Class::Diverged => DivergedError::new_err(text),
@@ -99,12 +100,14 @@ impl From<ProblemError> for Failure {
 impl From<FitError> for Failure {
     fn from(error: FitError) -> Self {
         let class = match &error {
-            FitError::Data(_) | FitError::Inject(_) => Class::Data,
-            FitError::Train(TrainError::Guard(GuardError::Infeasible { .. })) | FitError::Allowed(_) => Class::Infeasible,
             FitError::Decode(DecodeError::Impossible { .. }) => Class::Contradiction,
-            FitError::Decode(_) => Class::Infeasible,
-            FitError::Train(TrainError::NoRows | TrainError::Shape { .. } | TrainError::NotFinite { .. }) => Class::Data,
-            FitError::Train(_) | FitError::Gate { .. } => Class::Settings,
+            FitError::Train(TrainError::Guard(GuardError::Infeasible { .. })) | FitError::Allowed(_) | FitError::Decode(_) => {
+                Class::Infeasible
+            }
+            FitError::Data(_)
+            | FitError::Inject(_)
+            | FitError::Train(TrainError::NoRows | TrainError::Shape { .. } | TrainError::NotFinite { .. }) => Class::Data,
+            FitError::Train(_) | FitError::Gate { .. } | FitError::Penalty(_) => Class::Settings,
             FitError::Trunk { .. } | FitError::Artifact(_) => Class::Model,
         };
         Self::new(class, error)
@@ -151,8 +154,19 @@ impl From<ReportError> for Failure {
     }
 }
 
-impl From<DataError> for Failure {
-    fn from(error: DataError) -> Self {
+impl From<ReproduceError> for Failure {
+    fn from(error: ReproduceError) -> Self {
+        let class = match &error {
+            ReproduceError::Folder { .. } | ReproduceError::File { .. } => Class::Os,
+            ReproduceError::Unexpected { .. } => Class::Data,
+            _ => Class::Settings,
+        };
+        Self::new(class, error)
+    }
+}
+
+impl From<EngineDataError> for Failure {
+    fn from(error: EngineDataError) -> Self {
         Self::new(Class::Data, error)
     }
 }

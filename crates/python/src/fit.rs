@@ -11,7 +11,7 @@ use deepsade_engine::summary::{Timings, summary};
 use deepsade_engine::train::{EpochRecord, Observer, StopReason};
 use deepsade_engine::verdict::{accepted, as_deployed, in_words};
 use deepsade_engine::{decode, nearest, recheck};
-use deepsade_spec::NormalSpec;
+use deepsade_spec::{NormalSpec, Task};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -178,16 +178,15 @@ pub fn decoded(
     enter(py, |_| {
         let asked = question::read(onnx, &rules, output.as_deref())?;
         let (spec, network) = (&asked.spec, &asked.model.network);
-        let (model, proof) = match &spec.schema.task {
-            deepsade_spec::Task::Regression { .. } => match nearest::attach(spec, network, None)? {
+        let (model, proof) = if matches!(spec.schema.task, Task::Regression { .. }) {
+            match nearest::attach(spec, network, None)? {
                 nearest::Attached::InGraph(model, proof) => (model, Some(*proof)),
                 nearest::Attached::Library(model, _) => (model, None),
-            },
-            _ => {
-                let decoder = decode::Decoder::new(spec, decode_nodes)?;
-                let (model, proof) = decode::attach(spec, network, &decoder)?;
-                (model, Some(proof))
             }
+        } else {
+            let decoder = decode::Decoder::new(spec, decode_nodes)?;
+            let (model, proof) = decode::attach(spec, network, &decoder)?;
+            (model, Some(proof))
         };
         let bytes = model.to_bytes().map_err(|e| Failure::new(Class::Model, e))?;
         let certified = proof.as_ref().is_some_and(|p| p.accepted().is_some());

@@ -91,6 +91,12 @@ fn settings(timeout: f64, threads: Option<usize>) -> PyResult<Settings> {
     Ok(settings)
 }
 
+/// Rows to look around.
+enum Given {
+    Table(data::Table),
+    Matrix(Matrix),
+}
+
 /// For each row inside the domain a JSON object with what was found near it, and how many rows lie outside.
 #[pyfunction]
 #[pyo3(signature = (onnx, rules, x, radius=0.1, timeout=10.0, threads=None, progress=None))]
@@ -109,10 +115,6 @@ pub fn adversity(
         return Err(PyValueError::new_err(format!("radius = {radius}: must be a number from 0 on")));
     }
     let settings = settings(timeout, threads)?;
-    enum Given {
-        Table(data::Table),
-        Matrix(Matrix),
-    }
     let given = if x.is_instance_of::<Table>() {
         Given::Table(table::of(x)?.inner.clone())
     } else {

@@ -29,6 +29,9 @@ pub struct Held {
     active: Vec<Vec<usize>>,
 }
 
+/// The log of a probability for each row, and of each label given that.
+type LogValid<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
 impl Rules {
     /// The batch, if its widths are right.
     fn batch(&self, scores: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>) -> PyResult<(Matrix, Matrix)> {
@@ -126,15 +129,12 @@ impl Rules {
             let (mut y, mut active) = (Vec::with_capacity(scores.data.len()), Vec::with_capacity(scores.rows));
             for r in 0..scores.rows {
                 let p: Vec<f64> = scores.row(r).iter().map(|v| f64::from(*v)).collect();
-                match allowed.nearest(&allowed.at(x.row(r)).map_err(Failure::from)?, &p, 0.0) {
-                    Ok(found) => {
-                        y.extend(found.y);
-                        active.push(found.active);
-                    }
-                    Err(_) => {
-                        y.extend(std::iter::repeat_n(f64::NAN, p.len()));
-                        active.push(Vec::new());
-                    }
+                if let Ok(found) = allowed.nearest(&allowed.at(x.row(r)).map_err(Failure::from)?, &p, 0.0) {
+                    y.extend(found.y);
+                    active.push(found.active);
+                } else {
+                    y.extend(std::iter::repeat_n(f64::NAN, p.len()));
+                    active.push(Vec::new());
                 }
             }
             Ok((y, active))
@@ -159,12 +159,7 @@ impl Rules {
 
     /// For each row the log of the probability that independent labels with these scores obey the rules, and the probability of each
     /// label given that.
-    fn log_valid<'py>(
-        &self,
-        py: Python<'py>,
-        scores: &Bound<'py, PyAny>,
-        x: &Bound<'py, PyAny>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
+    fn log_valid<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>, x: &Bound<'py, PyAny>) -> PyResult<LogValid<'py>> {
         let decoder = self.chooses()?;
         let (scores, x) = self.batch(scores, x)?;
         let (rows, cols) = (scores.rows, scores.cols);

@@ -2,6 +2,9 @@
 //!
 //! Everything goes through [`enter::enter`], which frees the interpreter's lock, honours Ctrl-C and turns errors into Python's.
 
+// PyO3 hands arguments over by value.
+#![allow(clippy::needless_pass_by_value)]
+
 mod array;
 mod enter;
 mod errors;
@@ -10,6 +13,7 @@ mod judge;
 mod layer;
 mod model;
 mod question;
+mod reproduce;
 #[path = "../../cli/src/rule_error.rs"]
 mod rule_error;
 mod table;
@@ -26,6 +30,8 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<fit::Fitted>()?;
     m.add_class::<layer::Rules>()?;
     m.add_class::<layer::Held>()?;
+    m.add_class::<reproduce::Experiment>()?;
+    m.add_class::<reproduce::Results>()?;
     m.add_function(wrap_pyfunction!(fit::fit, m)?)?;
     m.add_function(wrap_pyfunction!(fit::explain, m)?)?;
     m.add_function(wrap_pyfunction!(fit::decoded, m)?)?;

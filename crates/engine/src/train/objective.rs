@@ -19,9 +19,9 @@ impl Objective for Loss {
     }
 }
 
-/// What follows the network and keeps the rules: the network is trained knowing it.
+/// What the network is trained knowing about the rules: what follows it and keeps them, or a penalty for breaking them.
 pub trait OutputStep: Debug {
-    /// The loss of what comes out of the step, for scores and targets in these units.
+    /// The loss with the rules in it, for scores and targets in these units.
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_>;
 
     /// How many numbers about a row's input follow its targets in the rows of y.

@@ -73,6 +73,31 @@ pub struct TrainSettings {
     pub decode_nodes: usize,
     /// The paper's update, `[train.paper]`.
     pub paper: PaperSettings,
+    /// A loss for breaking rules that are not enforced, `[train.penalty]`. Default: none; only with `enforce = "none"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<PenaltySettings>,
+}
+
+/// A loss for breaking rules, `[train.penalty]`: `(1 - sum of weights) * loss + weights * penalty`. It guarantees nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PenaltySettings {
+    /// `"semantic"`, `"fuzzy"` or `"hinge"`.
+    pub kind: PenaltyName,
+    /// One weight for all rules; for `"hinge"` one for each rule, or one that each has. Each from 0 on, together at most 1.
+    pub weights: Vec<f64>,
+}
+
+/// The losses for breaking rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PenaltyName {
+    /// Minus the logarithm of the probability that the rules hold (the paper's SL).
+    Semantic,
+    /// One minus the truth of each rule by the product t-norm (the paper's SBR).
+    Fuzzy,
+    /// How far the outputs are from obeying each rule (the paper's REG).
+    Hinge,
 }
 
 /// The optimisers.
@@ -169,6 +194,7 @@ impl Default for TrainSettings {
             enforce: Enforce::Auto,
             decode_nodes: 200_000,
             paper: PaperSettings::default(),
+            penalty: None,
         }
     }
 }
@@ -238,6 +264,12 @@ impl TrainSettings {
         self.paper.check()?;
         within((1..=256).contains(&self.regions), || "train.regions".into(), self.regions, "from 1 to 256")?;
         within(self.decode_nodes >= 1, || "train.decode_nodes".into(), self.decode_nodes, "1 or above")?;
+        if let Some(PenaltySettings { weights, .. }) = &self.penalty {
+            let ok = !weights.is_empty() && weights.iter().all(|w| *w >= 0.0) && weights.iter().sum::<f64>() <= 1.0 + 1e-9;
+            within(ok, || "train.penalty.weights".into(), format!("{weights:?}"), "0 or above each, and at most 1 together")?;
+            let free = self.enforce == Enforce::None;
+            within(free, || "train.penalty".into(), "given", "left out unless train.enforce is \"none\"")?;
+        }
         within(self.patience != Some(0), || "train.patience".into(), 0, "1 or above; leave it out to never stop early")
     }
 }

@@ -50,6 +50,8 @@ pub(super) struct Search<'a> {
     pub seed: u64,
     /// Open regions that may wait at once.
     pub most_open: usize,
+    /// Regions that may be bounded.
+    pub most_regions: usize,
     /// Asked after every round.
     pub stop: &'a (dyn Fn() -> Option<Halt> + Sync),
 }
@@ -71,6 +73,7 @@ pub(super) enum Ended {
     /// A region that can't be split has neither a proof nor a counter-example: rounding decides there.
     Margin,
     TooManyOpen,
+    TooManyRegions,
 }
 
 /// A region that is not closed yet.
@@ -175,6 +178,9 @@ impl Search<'_> {
         while !state.open.is_empty() {
             if let Some(halt) = (self.stop)() {
                 return Ended::Halted(halt);
+            }
+            if state.regions >= self.most_regions {
+                return Ended::TooManyRegions;
             }
             let batch = state.open.split_off(state.open.len().saturating_sub(ROUND));
             let results = self.round(&state.cells, &batch, state.hopeful);

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::html::{Html, escape, number};
 use crate::figure::{Sample, compare};
+use crate::reproduce::figures::{self, Figure};
+use crate::reproduce::table::{Table, tables};
 use crate::results::{Results, RunResult, mean};
 
 /// Makes the page.
@@ -21,9 +23,15 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
     if results.runs.is_empty() {
         html.paragraph("No run has finished yet.");
     }
+    let known = tables(results);
     for use_case in results.use_cases() {
-        html.raw(&format!("<h3>{}</h3>\n", escape(if use_case.is_empty() { "(use case not named)" } else { use_case })));
-        table(&mut html, results, use_case);
+        let beside_paper = known.iter().find(|t| t.case == use_case);
+        let title = beside_paper.map_or(if use_case.is_empty() { "(use case not named)" } else { use_case }, |t| &t.title);
+        html.raw(&format!("<h3>{}</h3>\n", escape(title)));
+        match beside_paper {
+            Some(table) => with_paper(&mut html, table),
+            None => table(&mut html, results, use_case),
+        }
         for name in results.metrics(use_case) {
             let samples: Vec<Sample> = results
                 .methods(use_case)
@@ -39,9 +47,42 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
             }
         }
     }
+    pictures(&mut html, dir);
     let name = super::run::title(dir);
     let kind = format!("Experiment, {} finished runs", results.runs.len());
     html.finish(&name, &kind, "")
+}
+
+/// The table of a use case of the paper, its numbers beside ours.
+fn with_paper(html: &mut Html, table: &Table) {
+    let head = table.head();
+    html.table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &table.body(false));
+    table.notes.iter().for_each(|note| html.paragraph(note));
+    if table.rows.iter().any(|r| r.p.is_some()) {
+        html.paragraph(
+            "p: corrected resampled t-test of the first score against the best method of the other kind, with or without a guarantee.",
+        );
+    }
+}
+
+/// The figures that `deepsade reproduce` left.
+fn pictures(html: &mut Html, dir: &Path) {
+    let folder = dir.join(figures::FIGURES);
+    let listed: Vec<Figure> = std::fs::read_to_string(folder.join(figures::CAPTIONS))
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    // A name that leads elsewhere is no figure's.
+    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let mut shown = listed
+        .iter()
+        .filter(|f| plain(&f.name))
+        .filter_map(|f| std::fs::read_to_string(folder.join(format!("{}.svg", f.name))).ok().map(|svg| (svg, f)))
+        .peekable();
+    if shown.peek().is_some() {
+        html.section("figures", "Figures");
+    }
+    shown.for_each(|(svg, figure)| html.picture(&svg, &figure.caption));
 }
 
 /// Scores worth a picture: the task's own, on rows whose label obeys the rules.

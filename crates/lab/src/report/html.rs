@@ -63,6 +63,25 @@ impl Html {
         self.raw(&format!("<figure>{}<figcaption>{}</figcaption></figure>\n", scene.svg(Theme::Page), escape(caption)));
     }
 
+    /// Adds a picture from a file, as an image, in which nothing can run.
+    pub(crate) fn picture(&mut self, svg: &str, caption: &str) {
+        let mut source = String::with_capacity(2 * svg.len());
+        for byte in svg.bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'=' | b'/' | b':' | b'.' | b',' | b'-' | b';' | b'(' | b')' => {
+                    source.push(byte as char);
+                }
+                other => {
+                    let _ = write!(source, "%{other:02X}");
+                }
+            }
+        }
+        let caption = escape(caption);
+        self.raw(&format!(
+            "<figure><img alt=\"{caption}\" src=\"data:image/svg+xml,{source}\"><figcaption>{caption}</figcaption></figure>\n"
+        ));
+    }
+
     /// The page; `badge` stands on top of it.
     pub(crate) fn finish(self, title: &str, kind: &str, badge: &str) -> String {
         let links: String = self.links.iter().map(|(id, name)| format!("<a href=\"#{id}\">{name}</a>")).collect();

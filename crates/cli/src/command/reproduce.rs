@@ -1,0 +1,87 @@
+//! `deepsade reproduce`: names of use cases enter, results.jsonl, tables, figures and models leave.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use anyhow::{Context, bail};
+use deepsade_engine::artifact::write_whole;
+use deepsade_lab::reproduce::figures;
+use deepsade_lab::reproduce::plan::{Options, Plan};
+use deepsade_lab::reproduce::print::{Tables, hardware, today};
+use deepsade_lab::reproduce::runner::{self, Ended, Event, Setting};
+use deepsade_lab::reproduce::stock::Stock;
+use deepsade_lab::reproduce::table::tables;
+use deepsade_lab::results;
+
+use crate::args::ReproduceArgs;
+use crate::interrupt::Interrupt;
+use crate::outcome::{Outcome, emit};
+use crate::progress::RunBar;
+
+/// Runs the command.
+pub fn run(args: &ReproduceArgs) -> anyhow::Result<Outcome> {
+    let plan = Plan::new(&options(args))?;
+    let stock = Stock::new(&data(args)?);
+    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    if jobs == 0 {
+        bail!("--jobs 0: at least 1");
+    }
+    let interrupt = Interrupt::listen();
+    let bar: Mutex<Option<RunBar>> = Mutex::new(None);
+    let watch = |event: Event| {
+        let mut bar = bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match event {
+            Event::Begun { left, runs, cost } => *bar = Some(RunBar::new(args.quiet, left, runs, cost)),
+            Event::Finished { run, cost } => {
+                if let Some(bar) = bar.as_mut() {
+                    bar.done(&format!("{} {}", run.use_case, run.method), cost);
+                }
+            }
+        }
+    };
+    let setting = Setting { out: &args.out, resume: args.resume, jobs };
+    let ended = runner::run(&plan, &stock, setting, &watch, &|| interrupt.pressed());
+    if let Some(bar) = bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner).as_ref() {
+        bar.finish();
+    }
+    if let Ended::Interrupted { done, runs } = ended? {
+        eprintln!("interrupted: {done} of {runs} runs are in {}; add --resume to the same command to go on", args.out.display());
+        return Ok(Outcome::Unknown);
+    }
+    let results = results::read(&args.out.join(results::FILE))?;
+    figures::draw(&plan, &stock, &args.out, &results)?;
+    let command = std::env::args().skip(1).fold("deepsade".to_string(), |line, word| line + " " + &word);
+    let tables = Tables { command, date: today(), hardware: hardware(), tables: tables(&results) };
+    let json = serde_json::to_string_pretty(&tables)? + "\n";
+    write_whole(&args.out.join("tables.json"), json.as_bytes())?;
+    write_whole(&args.out.join("tables.md"), tables.markdown().as_bytes())?;
+    emit(&if args.json { json } else { tables.markdown() })?;
+    if !args.quiet {
+        eprintln!("Tables, figures and models are in {0}; `deepsade report {0}` makes a page of them.", args.out.display());
+    }
+    // What promises a certificate must have one.
+    let uncertified = tables.tables.iter().flat_map(|t| &t.rows).any(|r| r.certified.is_some_and(|(n, of)| n < of));
+    Ok(if uncertified { Outcome::Finding } else { Outcome::Success })
+}
+
+fn options(args: &ReproduceArgs) -> Options {
+    let all = args.cases.iter().any(|name| name == "all");
+    Options {
+        cases: if all { vec![] } else { args.cases.clone() },
+        methods: args.methods.clone(),
+        repeats: args.repeats.unwrap_or(if args.quick { 1 } else { 5 }),
+        folds: args.folds,
+        quick: args.quick,
+        seed: args.seed,
+    }
+}
+
+fn data(args: &ReproduceArgs) -> anyhow::Result<PathBuf> {
+    let named = args.data.clone().or_else(|| std::env::var_os("DEEPSADE_DATA").map(PathBuf::from));
+    let folder =
+        named.context("name the folder of the data files with --data or $DEEPSADE_DATA; docs/data.md says what they are")?;
+    if !folder.is_dir() {
+        bail!("{} is no folder; --data names the folder of the data files that docs/data.md describes", folder.display());
+    }
+    Ok(folder)
+}

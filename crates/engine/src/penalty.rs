@@ -1,0 +1,169 @@
+//! Rules and a weight enter; a loss leaves that makes predictions which break the rules dearer, and guarantees nothing.
+//!
+//! `L' = (1 - sum_r lambda_r) L + sum_r lambda_r R_r`, with the task's own loss L and one R a rule, or one for all rules. These are
+//! the baselines of the paper: SL is [`semantic`], SBR is [`fuzzy`], REG is [`hinge`]. Each reads the normal form of the rules, so
+//! any rule can be asked for.
+
+mod fuzzy;
+mod hinge;
+mod semantic;
+mod tree;
+
+use deepsade_net::Matrix;
+use deepsade_spec::{NormalSpec, Task};
+use thiserror::Error;
+
+use crate::decode::{DecodeError, Decoder};
+use crate::guard::Units;
+use crate::judge::Judge;
+use crate::train::{Loss, Objective, OutputStep, PenaltyName, PenaltySettings, Sum};
+use semantic::Semantic;
+use tree::{Graded, Grades};
+
+/// Why rules can't be made a penalty.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum PenaltyError {
+    /// Neither one weight for all rules nor one a rule.
+    #[error("train.penalty.weights has {found} weights; give {expected}")]
+    Weights {
+        /// How many were given.
+        found: usize,
+        /// How many it may be.
+        expected: String,
+    },
+    /// Sets of labels can't be counted.
+    #[error("train.penalty.kind = \"semantic\" counts label sets: {0}")]
+    Semantic(#[from] DecodeError),
+    /// A regression has no label sets.
+    #[error("train.penalty.kind = \"semantic\" counts label sets, and a regression has none; use \"hinge\" or \"fuzzy\"")]
+    Regression,
+}
+
+/// The loss with a penalty, for the rules of a problem.
+#[derive(Debug, Clone)]
+pub struct Penalty {
+    loss: Loss,
+    settings: PenaltySettings,
+    how: How,
+}
+
+#[derive(Debug, Clone)]
+enum How {
+    Semantic(Box<Decoder>),
+    Graded(Graded),
+}
+
+impl Penalty {
+    /// Prepares the penalty of `settings` on top of `loss`; a diagram may take at most `nodes`.
+    pub fn new(spec: &NormalSpec, settings: &PenaltySettings, loss: Loss, nodes: usize) -> Result<Self, PenaltyError> {
+        let (found, rules) = (settings.weights.len(), spec.rules.len());
+        let one_each = settings.kind == PenaltyName::Hinge;
+        if found != 1 && !(one_each && found == rules) {
+            let expected =
+                if one_each { format!("one for all rules, or {rules}, one a rule") } else { "one for all rules".into() };
+            return Err(PenaltyError::Weights { found, expected });
+        }
+        let how = match settings.kind {
+            PenaltyName::Semantic if matches!(spec.schema.task, Task::Regression { .. }) => return Err(PenaltyError::Regression),
+            PenaltyName::Semantic => {
+                let decoder = Decoder::new(spec, nodes)?;
+                if decoder.nodes().is_none() {
+                    return Err(DecodeError::TooLarge { budget: nodes }.into());
+                }
+                How::Semantic(Box::new(decoder))
+            }
+            PenaltyName::Fuzzy | PenaltyName::Hinge => How::Graded(Graded::new(spec)),
+        };
+        Ok(Self { loss, settings: settings.clone(), how })
+    }
+
+    /// Targets with what the penalty has to know about each row's input behind them: see [`OutputStep::side`].
+    #[must_use]
+    pub fn beside(&self, spec: &NormalSpec, x: &Matrix, y: &Matrix) -> Matrix {
+        let (judge, cols) = (Judge::new(spec), y.cols + self.side());
+        let mut data = Vec::with_capacity(y.rows * cols);
+        for r in 0..y.rows {
+            data.extend_from_slice(y.row(r));
+            match &self.how {
+                How::Semantic(decoder) => data.extend(decoder.met(&judge, x.row(r)).into_iter().map(|m| f32::from(u8::from(m)))),
+                How::Graded(graded) => data.extend(graded.side(&judge, x.row(r))),
+            }
+        }
+        Matrix { rows: y.rows, cols, data }
+    }
+}
+
+impl OutputStep for Penalty {
+    fn objective(&self, units: &Units) -> Box<dyn Objective + '_> {
+        let weights = &self.settings.weights;
+        let part: Box<dyn Part + '_> = match &self.how {
+            How::Semantic(decoder) => Box::new(Semantic::new(decoder, weights[0])),
+            How::Graded(graded) => {
+                let one = |of: usize| if weights.len() == 1 { weights[0] } else { weights[of] };
+                let weights = (0..graded.rules()).map(one).collect();
+                match self.settings.kind {
+                    PenaltyName::Fuzzy => {
+                        Box::new(Grades::new(graded, units, weights, fuzzy::Fuzzy::new(graded, units, self.loss)))
+                    }
+                    _ => Box::new(Grades::new(graded, units, weights, hinge::Hinge::new(units))),
+                }
+            }
+        };
+        let rest = 1.0 - weights.iter().sum::<f64>();
+        Box::new(Penalised { loss: self.loss, rest, side: self.side(), truth: Vec::new(), slope: Vec::new(), part })
+    }
+
+    fn side(&self) -> usize {
+        match &self.how {
+            How::Semantic(decoder) => decoder.conditions(),
+            How::Graded(graded) => graded.atoms(),
+        }
+    }
+
+    fn identity(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// The penalty of one row.
+trait Part {
+    /// `sum_r lambda_r R_r` of a row of scores, with what stands beside its targets; its gradient goes into `slope`.
+    fn row(&mut self, scores: &[f32], side: &[f32], slope: &mut [f64]) -> f64;
+}
+
+/// L', with its buffers.
+struct Penalised<'a> {
+    loss: Loss,
+    rest: f64,
+    side: usize,
+    truth: Vec<f32>,
+    slope: Vec<f64>,
+    part: Box<dyn Part + 'a>,
+}
+
+impl Objective for Penalised<'_> {
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+        self.truth.clear();
+        truth.chunks_exact(width + self.side).for_each(|row| self.truth.extend_from_slice(&row[..width]));
+        let mut sum = self.loss.gradient(scores, &self.truth, weight, width, delta);
+        sum.loss *= self.rest;
+        delta.iter_mut().for_each(|d| *d *= self.rest as f32);
+        let total: f32 = weight.iter().sum();
+        self.slope.resize(width, 0.0);
+        let rows = scores.chunks_exact(width).zip(truth.chunks_exact(width + self.side)).zip(weight);
+        for (((s, truth), &v), d) in rows.zip(delta.chunks_exact_mut(width)).filter(|(((_, _), v), _)| **v > 0.0) {
+            // Divergence must be seen.
+            if s.iter().any(|s| !s.is_finite()) {
+                sum.loss = f64::NAN;
+                continue;
+            }
+            self.slope.fill(0.0);
+            sum.loss += f64::from(v) * self.part.row(s, &truth[width..], &mut self.slope);
+            d.iter_mut().zip(&self.slope).for_each(|(d, slope)| *d += v / total * *slope as f32);
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+//! Semantic loss (Xu and others, 2018): `R = -log P(valid)`, exact, by the decision diagram of the rules.
+//!
+//! Labels are present with probability `p = sigmoid(s)`, each on its own: `dR/ds = p - P(label | valid)`. Of classes exactly one is
+//! chosen, with probability `p = softmax(s)`, so valid is meant among those: R is the logarithm of all by the allowed, and the
+//! derivative has the same form.
+
+use super::Part;
+use crate::decode::paths::log_probabilities;
+use crate::decode::{Decoder, Scratch};
+
+/// The loss of a row, with its buffers.
+pub(super) struct Semantic<'a> {
+    decoder: &'a Decoder,
+    weight: f64,
+    scratch: Scratch,
+    met: Vec<bool>,
+    marginals: Vec<f64>,
+}
+
+impl<'a> Semantic<'a> {
+    pub fn new(decoder: &'a Decoder, weight: f64) -> Self {
+        let (met, marginals) = (vec![false; decoder.conditions()], vec![0.0; decoder.labels()]);
+        Self { decoder, weight, scratch: Scratch::default(), met, marginals }
+    }
+}
+
+impl Part for Semantic<'_> {
+    fn row(&mut self, scores: &[f32], side: &[f32], slope: &mut [f64]) -> f64 {
+        self.met.iter_mut().zip(side).for_each(|(met, side)| *met = *side > 0.5);
+        let valid = self.decoder.log_valid(scores, &self.met, &mut self.scratch, &mut self.marginals);
+        // No set is valid only outside the domain.
+        let Some(valid) = valid.filter(|v| v.is_finite()) else { return 0.0 };
+        let none: f64 = scores.iter().map(|s| log_probabilities(f64::from(*s))[0]).sum();
+        let top = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = scores.iter().map(|s| f64::from(s - top).exp()).sum();
+        let one_of = self.decoder.is_one_of();
+        for ((slope, marginal), s) in slope.iter_mut().zip(&self.marginals).zip(scores) {
+            let p = if one_of { f64::from(s - top).exp() / sum } else { log_probabilities(f64::from(*s))[1].exp() };
+            *slope = self.weight * (p - marginal);
+        }
+        let all = if one_of { none + f64::from(top) + sum.ln() } else { 0.0 };
+        self.weight * (all - valid)
+    }
+}

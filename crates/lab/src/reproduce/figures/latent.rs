@@ -1,0 +1,75 @@
+//! Models and test rows enter; their hidden layers leave, laid out in the plane.
+
+use deepsade_engine::data::Dataset;
+use deepsade_engine::judge::Judge;
+use deepsade_engine::predict::predicted_class;
+use deepsade_net::{Matrix, Model, Network, Op};
+use deepsade_spec::{Formula, NormalSpec};
+
+use super::sample;
+use crate::figure::{Panel, Scene, latent_space};
+use crate::report::layers::before_choice;
+use crate::tsne::{Settings, tsne};
+
+/// Rows of a picture.
+const MOST_ROWS: usize = 400;
+
+/// The last hidden layers of two models, by whether the rules ask something of a row.
+pub(super) fn under_rules(spec: &NormalSpec, x: &Matrix, models: &[(&str, &Model)]) -> Scene {
+    let x = rows(x);
+    let judge = Judge::new(spec);
+    let asked = |row: &[f32]| {
+        let constant = |truth: bool| if truth { Formula::True } else { Formula::False };
+        spec.rules.iter().any(|rule| {
+            let mut decided = |atom: &deepsade_spec::Atom| {
+                if atom.is_condition() { constant(judge.meets(atom, row)) } else { Formula::Atom(atom.clone()) }
+            };
+            rule.claim.replaced(&mut decided) != Formula::True
+        })
+    };
+    let group: Vec<usize> = (0..x.rows).map(|r| usize::from(asked(x.row(r)))).collect();
+    let panels: Vec<Panel> = models.iter().map(|(name, model)| panel(name, &last_hidden(&model.network, &x))).collect();
+    latent_space(&panels, &["no rule applies".into(), "a rule applies".into()], &group)
+}
+
+/// The last hidden layer of a classifier, by what it predicts.
+pub(super) fn predictions(spec: &NormalSpec, x: &Matrix, name: &str, model: &Model) -> Scene {
+    let x = rows(x);
+    let y = model.network.forward(&x);
+    let group: Vec<usize> = (0..y.rows).map(|r| predicted_class(y.row(r))).collect();
+    let classes = spec.schema.task.classes().map(<[String]>::to_vec).unwrap_or_default();
+    latent_space(&[panel(name, &last_hidden(&model.network, &x))], &classes, &group)
+}
+
+/// What every layer of two models reads, by the first label that is present.
+pub(super) fn every_layer(test: &Dataset, models: &[(&str, &Model)]) -> Scene {
+    let some = test.select(&sample(&test.x, MOST_ROWS));
+    let first = |r: usize| some.y.row(r).iter().position(|v| *v > 0.5).unwrap_or(3).min(3);
+    let group: Vec<usize> = (0..some.x.rows).map(first).collect();
+    let mut panels = Vec::new();
+    for (name, model) in models {
+        let network = before_choice(&model.network);
+        let values = network.values(&some.x);
+        let mut layer = 0;
+        for node in network.nodes.iter().filter(|n| matches!(n.op, Op::Dense { .. })) {
+            layer += 1;
+            panels.push(panel(&format!("{name}, input of layer {layer}"), &values[node.from[0]]));
+        }
+    }
+    latent_space(&panels, &["0", "1", "2", "3 or more"].map(|n| format!("first label {n}")), &group)
+}
+
+fn rows(x: &Matrix) -> Matrix {
+    let chosen = sample(x, MOST_ROWS);
+    Matrix { rows: chosen.len(), cols: x.cols, data: chosen.iter().flat_map(|r| x.row(*r).to_vec()).collect() }
+}
+
+fn last_hidden(network: &Network, x: &Matrix) -> Matrix {
+    let last = network.nodes.iter().rposition(|n| matches!(n.op, Op::Act(_))).map_or(0, |k| k + 1);
+    network.values(x).swap_remove(last)
+}
+
+fn panel(title: &str, values: &Matrix) -> Panel {
+    let rows: Vec<Vec<f64>> = (0..values.rows).map(|r| values.row(r).iter().map(|v| f64::from(*v)).collect()).collect();
+    Panel { title: title.into(), points: tsne(&rows, Settings::default()) }
+}

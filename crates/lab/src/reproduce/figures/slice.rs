@@ -1,0 +1,128 @@
+//! A classifier and test rows enter; a row leaves that obeys the rules while an input near it does not, and a slice through both.
+
+use deepsade_engine::judge::Judge;
+use deepsade_engine::predict::predicted_class;
+use deepsade_net::{Matrix, Model};
+use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec};
+
+use super::super::measure::RADIUS;
+use crate::figure::{Adversity, Cell, Scene};
+
+/// Points of the grid along each axis.
+const POINTS: usize = 90;
+/// Points of the grid along each axis while looking for an instance.
+const COARSE: usize = 9;
+
+/// An instance and the two features to move.
+pub(super) struct Found {
+    row: Vec<f32>,
+    columns: [usize; 2],
+}
+
+/// The first row and pair of numbers such that the row obeys the rules and one near it, with other values of the two, does not.
+pub(super) fn find(spec: &NormalSpec, x: &Matrix, model: &Model) -> Option<Found> {
+    let numbers: Vec<usize> = columns(spec);
+    let ruled: Vec<usize> = numbers.iter().copied().filter(|c| spec.skip.contains(&spec.schema.columns()[*c].feature)).collect();
+    let pairs = ruled.iter().flat_map(|a| numbers.iter().filter(move |b| *b != a).map(move |b| [*a, *b]));
+    for columns in pairs {
+        for r in 0..x.rows {
+            let found = Found { row: x.row(r).to_vec(), columns };
+            let near = found.grid(spec, model, &found.ball(spec), COARSE);
+            if !near[COARSE * COARSE / 2].broken && !found.centre(spec, model).broken && near.iter().any(|c| c.broken) {
+                return Some(found);
+            }
+        }
+    }
+    None
+}
+
+/// The slice as a model sees it, twice as wide as the ball.
+pub(super) fn figure(spec: &NormalSpec, found: &Found, model: &Model) -> Scene {
+    let names = spec.schema.columns();
+    let axis = |k: usize| {
+        let (lo, hi) = range(spec, found.columns[k]);
+        let (at, width) = (f64::from(found.row[found.columns[k]]), 2.5 * RADIUS * (hi - lo));
+        (names[found.columns[k]].name.clone(), (at - width).max(lo), (at + width).min(hi))
+    };
+    let (x, y) = (axis(0), axis(1));
+    let area = [[x.1, x.2], [y.1, y.2]];
+    let ball = found.ball(spec);
+    let near = found.grid(spec, model, &ball, POINTS);
+    let place = |axis: usize, k: usize| ball[axis][0] + (ball[axis][1] - ball[axis][0]) * k as f64 / (POINTS - 1) as f64;
+    let counterexample = near.iter().position(|c| c.broken).map(|k| [place(0, k % POINTS), place(1, k / POINTS)]);
+    let radius = found.columns.map(|c| RADIUS * (range(spec, c).1 - range(spec, c).0));
+    Adversity {
+        x,
+        y,
+        columns: POINTS,
+        cells: found.grid(spec, model, &area, POINTS),
+        predictions: spec.schema.task.classes().map(<[String]>::to_vec).unwrap_or_default(),
+        instance: found.columns.map(|c| f64::from(found.row[c])),
+        radius,
+        counterexample,
+    }
+    .figure()
+}
+
+impl Found {
+    /// The ball in the two features, within the domain.
+    fn ball(&self, spec: &NormalSpec) -> [[f64; 2]; 2] {
+        self.columns.map(|c| {
+            let ((lo, hi), at) = (range(spec, c), f64::from(self.row[c]));
+            let r = RADIUS * (hi - lo);
+            [(at - r).max(lo), (at + r).min(hi)]
+        })
+    }
+
+    fn centre(&self, spec: &NormalSpec, model: &Model) -> Cell {
+        let at = self.columns.map(|c| f64::from(self.row[c]));
+        self.grid(spec, model, &at.map(|v| [v, v]), 1)[0]
+    }
+
+    /// Predictions over an area, from the smallest values up, row by row.
+    fn grid(&self, spec: &NormalSpec, model: &Model, area: &[[f64; 2]; 2], points: usize) -> Vec<Cell> {
+        let value = |axis: usize, k: usize| {
+            let [lo, hi] = area[axis];
+            let v = lo + (hi - lo) * k as f64 / (points.max(2) - 1) as f64;
+            let whole =
+                matches!(spec.schema.features[spec.schema.columns()[self.columns[axis]].feature].domain, Domain::Integer { .. });
+            (if whole { v.round() } else { v }) as f32
+        };
+        let mut x = Matrix { rows: points * points, cols: self.row.len(), data: self.row.repeat(points * points) };
+        for k in 0..points * points {
+            x.row_mut(k)[self.columns[0]] = value(0, k % points);
+            x.row_mut(k)[self.columns[1]] = value(1, k / points);
+        }
+        let (y, judge) = (model.network.forward(&x), Judge::new(spec));
+        let constant = |truth: bool| if truth { Formula::True } else { Formula::False };
+        let cell = |k: usize| Cell {
+            prediction: predicted_class(y.row(k)),
+            applies: spec.rules.iter().any(|rule| {
+                let mut decided = |atom: &deepsade_spec::Atom| {
+                    if atom.is_condition() { constant(judge.meets(atom, x.row(k))) } else { Formula::Atom(atom.clone()) }
+                };
+                rule.claim.replaced(&mut decided) != Formula::True
+            }),
+            broken: (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(k), y.row(k))),
+        };
+        (0..points * points).map(cell).collect()
+    }
+}
+
+/// Columns of numbers with more than two values.
+fn columns(spec: &NormalSpec) -> Vec<usize> {
+    let wide = |domain: &Domain| match domain {
+        Domain::Real { lo, hi } => lo < hi,
+        Domain::Integer { lo, hi } => hi - lo > 1,
+        Domain::Category { .. } => false,
+    };
+    let columns = spec.schema.columns();
+    (0..columns.len())
+        .filter(|c| columns[*c].kind == ColumnKind::Number && wide(&spec.schema.features[columns[*c].feature].domain))
+        .collect()
+}
+
+fn range(spec: &NormalSpec, column: usize) -> (f64, f64) {
+    let (lo, hi) = spec.schema.features[spec.schema.columns()[column].feature].domain.range().unwrap_or((0.0, 1.0));
+    (f64::from(lo), f64::from(hi))
+}

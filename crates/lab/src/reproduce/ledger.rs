@@ -1,0 +1,198 @@
+//! An output folder enters; which runs are finished leaves, and every further one is written down at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use deepsade_check::sha256_hex;
+use deepsade_engine::artifact::write_whole;
+use serde::{Deserialize, Serialize};
+
+use super::ReproduceError;
+use super::plan::{Plan, Planned};
+use super::stock::Stock;
+use crate::results::{self, RunResult};
+
+/// The file that says what the results are of.
+pub const SETTINGS: &str = "settings.json";
+
+/// Everything that decides the results, as far as it can be told apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The program.
+    version: String,
+    folds: usize,
+    quick: bool,
+    seed: u64,
+    /// By use case: hashes of its settings, its rule file and its data.
+    cases: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Identity {
+    /// Reads the data files for their hashes; an error names the one that is missing.
+    pub fn new(plan: &Plan, stock: &Stock) -> Result<Self, ReproduceError> {
+        let mut cases = BTreeMap::new();
+        for case in &plan.cases {
+            let file = stock.file(case)?;
+            let bytes = std::fs::read(&file).map_err(|source| ReproduceError::File { path: file.clone(), source })?;
+            let settings = serde_json::to_string(case).expect("plain data becomes JSON");
+            let hashes = [("settings", settings.as_bytes()), ("rule file", case.rules().as_bytes()), ("data", &bytes)];
+            cases.insert(case.name.clone(), hashes.map(|(what, bytes)| (what.into(), sha256_hex(bytes))).into());
+        }
+        let version = env!("CARGO_PKG_VERSION").into();
+        Ok(Self { version, folds: plan.folds, quick: plan.quick, seed: plan.seed, cases })
+    }
+
+    /// The first thing that differs, in words.
+    fn difference(&self, earlier: &Self) -> Option<String> {
+        let differs = |what: &str, a: &dyn std::fmt::Display, b: &dyn std::fmt::Display| {
+            (a.to_string() != b.to_string()).then(|| format!("{what} was {b} and is now {a}"))
+        };
+        differs("the version of the program", &self.version, &earlier.version)
+            .or_else(|| differs("--folds", &self.folds, &earlier.folds))
+            .or_else(|| differs("--quick", &self.quick, &earlier.quick))
+            .or_else(|| differs("--seed", &self.seed, &earlier.seed))
+            .or_else(|| {
+                let both = self.cases.iter().filter_map(|(name, now)| Some((name, now, earlier.cases.get(name)?)));
+                let mut parts =
+                    both.flat_map(|(name, now, then)| now.iter().map(move |(what, hash)| (name, what, hash, then.get(what))));
+                parts
+                    .find(|(_, _, hash, then)| Some(*hash) != *then)
+                    .map(|(name, what, ..)| format!("the {what} of {name} changed"))
+            })
+    }
+}
+
+/// The results file, open for more.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+    file: File,
+    finished: BTreeSet<(String, String, Option<u64>, Option<u64>)>,
+}
+
+impl Ledger {
+    /// Starts a new file, or goes on with the one of an earlier call with the same settings.
+    pub fn open(out: &Path, identity: &Identity, resume: bool) -> Result<Self, ReproduceError> {
+        let unusable = |source| ReproduceError::Folder { dir: out.into(), source };
+        std::fs::create_dir_all(out).map_err(unusable)?;
+        let (path, settings) = (out.join(results::FILE), out.join(SETTINGS));
+        if !resume && std::fs::read_dir(out).map_err(unusable)?.next().is_some() {
+            return Err(ReproduceError::NotEmpty { out: out.into(), resumable: settings.exists() });
+        }
+        let failed = |source| ReproduceError::File { path: path.clone(), source };
+        let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        // Held until the file is closed, however the program ends; where there are no locks, there are none.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(ReproduceError::Busy { out: out.into() });
+        }
+        let mut identity = identity.clone();
+        let mut finished = BTreeSet::new();
+        if resume && settings.exists() {
+            let unreadable = |source| ReproduceError::File { path: settings.clone(), source };
+            let text = std::fs::read_to_string(&settings).map_err(unreadable)?;
+            let earlier: Identity =
+                serde_json::from_str(&text).map_err(|source| ReproduceError::Settings { path: settings.clone(), source })?;
+            if let Some(what) = identity.difference(&earlier) {
+                return Err(ReproduceError::Differs { out: out.into(), what });
+            }
+            identity.cases.extend(earlier.cases);
+            let text = std::fs::read(&path).map_err(failed)?;
+            // A line that was being written when the program was killed is written anew.
+            let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+            file.set_len(whole as u64).map_err(failed)?;
+            finished = results::read(&path)?.runs.iter().map(key).collect();
+        } else if file.metadata().map_err(failed)?.len() > 0 {
+            // Results of nobody knows what.
+            return Err(ReproduceError::NotEmpty { out: out.into(), resumable: false });
+        }
+        write_whole(&settings, (serde_json::to_string_pretty(&identity).expect("plain data becomes JSON") + "\n").as_bytes())?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        Ok(Self { path, file, finished })
+    }
+
+    /// Whether a run is there already.
+    pub fn has(&self, plan: &Plan, run: &Planned) -> bool {
+        let (use_case, method) = plan.names(run);
+        self.finished.contains(&(use_case, method, Some(run.repeat), Some(run.fold as u64)))
+    }
+
+    /// Writes a run down, to the disk.
+    pub fn append(&mut self, run: &RunResult) -> Result<(), ReproduceError> {
+        let line = serde_json::to_string(run).expect("plain data becomes JSON") + "\n";
+        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        written.map_err(|source| ReproduceError::File { path: self.path.clone(), source })?;
+        self.finished.insert(key(run));
+        Ok(())
+    }
+}
+
+fn key(run: &RunResult) -> (String, String, Option<u64>, Option<u64>) {
+    (run.use_case.clone(), run.method.clone(), run.repeat, run.fold)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::plan::Options;
+
+    fn identity(seed: u64) -> Identity {
+        let hashes = BTreeMap::from([("data".to_string(), "aa".to_string())]);
+        let cases = BTreeMap::from([("uc2".to_string(), hashes)]);
+        Identity { version: "1".into(), folds: 2, quick: false, seed, cases }
+    }
+
+    fn plan() -> Plan {
+        let options =
+            Options { cases: vec!["uc2".into()], methods: vec!["ffn".into()], repeats: 1, folds: 2, quick: false, seed: 0 };
+        Plan::new(&options).unwrap()
+    }
+
+    fn result(fold: u64) -> RunResult {
+        RunResult { use_case: "uc2".into(), method: "ffn".into(), repeat: Some(0), fold: Some(fold), ..RunResult::default() }
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_written_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = plan();
+        let mut ledger = Ledger::open(dir.path(), &identity(0), false).unwrap();
+        ledger.append(&result(0)).unwrap();
+        let path = dir.path().join(results::FILE);
+        let first = std::fs::read_to_string(&path).unwrap();
+        ledger.append(&result(1)).unwrap();
+        let both = std::fs::read_to_string(&path).unwrap();
+        drop(ledger);
+        // Without the end of its line a run is not there, even if all else of it is.
+        std::fs::write(&path, &both[..both.len() - 1]).unwrap();
+        assert!(!Ledger::open(dir.path(), &identity(0), true).unwrap().has(&plan, &plan.runs[1]));
+        std::fs::write(&path, &both[..both.len() - 9]).unwrap();
+        let mut ledger = Ledger::open(dir.path(), &identity(0), true).unwrap();
+        let error = Ledger::open(dir.path(), &identity(0), true).unwrap_err().to_string();
+        assert!(error.contains("another"), "{error}");
+        assert_eq!(plan.runs.iter().map(|r| ledger.has(&plan, r)).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
+        ledger.append(&result(1)).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), both);
+    }
+
+    #[test]
+    fn other_settings_and_full_folders_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(Ledger::open(dir.path(), &identity(0), false).unwrap());
+        let error = Ledger::open(dir.path(), &identity(0), false).unwrap_err().to_string();
+        assert!(error.contains("--resume"), "{error}");
+        let error = Ledger::open(dir.path(), &identity(1), true).unwrap_err().to_string();
+        assert!(error.contains("--seed was 0 and is now 1"), "{error}");
+        let mut changed = identity(0);
+        changed.cases.get_mut("uc2").unwrap().insert("data".into(), "bb".into());
+        let error = Ledger::open(dir.path(), &changed, true).unwrap_err().to_string();
+        assert!(error.contains("the data of uc2 changed"), "{error}");
+        // Another use case may join.
+        let mut more = identity(0);
+        more.cases.insert("uc3".into(), BTreeMap::new());
+        drop(Ledger::open(dir.path(), &more, true).unwrap());
+        assert!(Ledger::open(dir.path(), &identity(0), true).is_ok(), "and the first is remembered");
+    }
+}

@@ -1,0 +1,244 @@
+//! One planned run enters; it is trained and scored, and a line of the results leaves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Instant;
+
+use deepsade_engine::adversity::{Near, adversity};
+use deepsade_engine::artifact::write_whole;
+use deepsade_engine::data::{self, Split};
+use deepsade_engine::decode::Output;
+use deepsade_engine::fit::{self, Fit, Fitted};
+use deepsade_engine::judge::Judge;
+use deepsade_engine::predict::{predicted_class, predicted_label};
+use deepsade_engine::train::{Loss, Observer, StopReason};
+use deepsade_engine::verify;
+use deepsade_net::Matrix;
+use deepsade_spec::{NormalSpec, Task};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+
+use super::ReproduceError;
+use super::case::Case;
+use super::method::Method;
+use super::plan::{Plan, Planned, stable};
+use super::stock::{Dealt, Stock};
+use super::tune::Tuning;
+use crate::results::RunResult;
+
+/// The paper's radius of the Adversity Index.
+pub const RADIUS: f64 = 0.1;
+/// Share of all rows that validates.
+const VALIDATION: f64 = 0.1;
+
+/// Stops a training when told to.
+pub(super) struct Watch<'a>(pub &'a (dyn Fn() -> bool + Sync));
+
+impl Observer for Watch<'_> {
+    fn stop(&self) -> bool {
+        (self.0)()
+    }
+}
+
+/// Trains and scores a run; `None` if it was interrupted. The first run of each kind leaves its model in `models`.
+pub fn measure(
+    plan: &Plan,
+    run: &Planned,
+    stock: &Stock,
+    models: Option<&Path>,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<RunResult>, ReproduceError> {
+    let case = &plan.cases[run.case];
+    let dealt = stock.rows(case, run.split_seed)?;
+    let Dealt { prepared, rows } = &*dealt;
+    let spec = &prepared.spec;
+    let split = data::folds(rows.all.rows(), plan.folds, run.fold, VALIDATION, run.split_seed)?;
+    let mut watch = Watch(interrupted);
+    let mut problem = prepared.problem.clone();
+    if let Some(epochs) = case.epochs.get(&run.method) {
+        problem.train.epochs = *epochs;
+    }
+    let begun = Instant::now();
+    let weights = match (run.weight, run.method.penalty()) {
+        (Some(weight), _) => vec![weight],
+        (None, None) => vec![],
+        (None, Some(_)) => {
+            let tuning = Tuning { case, spec, problem: &problem, rows, split: &split, method: run.method, seed: run.seed };
+            match tuning.choose(&mut watch)? {
+                Some(weights) => weights,
+                None => return Ok(None),
+            }
+        }
+    };
+    let tuning_seconds = run.method.penalty().filter(|_| run.weight.is_none()).map(|_| begun.elapsed().as_secs_f64());
+    run.method.apply(&mut problem, &weights);
+    let breaking_rows = problem.data.as_ref().map(|d| d.breaking_rows).unwrap_or_default();
+    let fit = Fit { spec, breaking_rows, network: &problem.network, settings: &problem.train, seed: run.seed };
+    let (begun, at_work) = (Instant::now(), at_work());
+    let fitted = fit.run_on(rows, &split, None, &mut watch)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let cpu_seconds = at_work.zip(self::at_work()).map(|(before, after)| after - before);
+    if fitted.trained.stop == StopReason::Interrupted {
+        return Ok(None);
+    }
+    let certified = fitted.proof.as_ref().is_some_and(|p| p.accepted().is_some());
+    let mut metrics = scores(spec, case, &fitted, &dealt, &split)?;
+    // Runs for a figure are about the loss alone.
+    if run.weight.is_none() {
+        let Some(index) = adversity_index(spec, case, &fitted, &dealt, certified, interrupted)? else { return Ok(None) };
+        metrics.extend(index);
+    }
+    if let Some(folder) = models {
+        keep(folder, case, &fitted, seconds, run.seed)?;
+    }
+    let (use_case, method) = plan.names(run);
+    Ok(Some(RunResult {
+        use_case,
+        method,
+        repeat: Some(run.repeat),
+        fold: Some(run.fold as u64),
+        metrics,
+        seconds: Some(seconds),
+        cpu_seconds,
+        certified: run.method.guarantees().then_some(certified),
+        weights,
+        tuning_seconds,
+        epochs: Some(fitted.trained.records.len() as u64),
+        stopped: Some(fitted.trained.stop.to_string()),
+        seed: Some(run.seed),
+    }))
+}
+
+/// Seconds that this thread has been at work, as Linux counts them.
+fn at_work() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split(' ').next()?.parse::<f64>().ok()? * 1e-9)
+}
+
+type Scores = BTreeMap<String, Value>;
+
+/// Scores on the test rows.
+fn scores(spec: &NormalSpec, case: &Case, fitted: &Fitted, dealt: &Dealt, split: &Split) -> Result<Scores, ReproduceError> {
+    let test = &fitted.test;
+    let mut metrics = Scores::new();
+    metrics.insert("constraint_accuracy".into(), json!(100.0 * (1.0 - test["rows_breaking_all"] / test["rows_all"])));
+    for name in &case.scores {
+        metrics.insert(name.clone(), json!(test.get(name)));
+    }
+    let rows = dealt.rows.all.select(&split.test);
+    let output = Output::of(&fitted.model, spec).map_err(fit::FitError::from)?;
+    let y = output.outputs(&rows.x);
+    metrics.insert("distinct".into(), json!(distinct(&spec.schema.task, &y)));
+    metrics.insert("test_rows".into(), json!(test["rows_all"]));
+    metrics.insert("scored_rows".into(), json!(test["rows"]));
+    let loss = fit::loss(&spec.schema.task);
+    if output.place().is_none() && loss != Loss::MeanSquares {
+        let weight: Vec<f32> = split.test.iter().map(|r| f32::from(u8::from(!dealt.rows.breaking[*r]))).collect();
+        let mean = loss.gradient(&y.data, &rows.y.data, &weight, y.cols, &mut vec![0.0; y.data.len()]).mean();
+        metrics.insert("cross_entropy".into(), json!(mean));
+    }
+    Ok(metrics)
+}
+
+/// How many different predictions there are: a constant is 1.
+fn distinct(task: &Task, y: &Matrix) -> usize {
+    let prediction = |row: &[f32]| -> Vec<u32> {
+        match task {
+            Task::Regression { .. } => row.iter().map(|v| v.to_bits()).collect(),
+            Task::Binary { .. } | Task::Multiclass { .. } => vec![predicted_class(row) as u32],
+            Task::Multilabel { .. } | Task::Ranking { .. } => row.iter().map(|v| u32::from(predicted_label(*v))).collect(),
+        }
+    };
+    (0..y.rows).map(|r| prediction(y.row(r))).collect::<BTreeSet<_>>().len()
+}
+
+/// The share of rows with an input near them that breaks a rule; 0 by proof where there is one. `None` if it was interrupted.
+fn adversity_index(
+    spec: &NormalSpec,
+    case: &Case,
+    fitted: &Fitted,
+    dealt: &Dealt,
+    certified: bool,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Scores>, ReproduceError> {
+    let put = |share: f64, rows: usize, undecided: usize| {
+        let named = [("adi", json!(share)), ("adi_rows", json!(rows)), ("adi_undecided", json!(undecided))];
+        Some(named.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
+    };
+    let n = dealt.rows.all.rows();
+    if certified {
+        return Ok(put(0.0, n, 0));
+    }
+    let x = &dealt.rows.all.select(&around(case, n)).x;
+    let y = Output::of(&fitted.model, spec).map_err(fit::FitError::from)?.outputs(x);
+    if fitted.place.is_some() || y.data.iter().any(|v| !v.is_finite()) {
+        // Chosen outputs without a proof can't be searched, and numbers that are none obey nothing.
+        return Ok(put(f64::NAN, 0, x.rows));
+    }
+    // A row that breaks a rule itself needs no search.
+    let judge = Judge::new(spec);
+    let breaks = |r: usize| (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(r), y.row(r)));
+    let (broken, whole): (Vec<usize>, Vec<usize>) = (0..x.rows).partition(|r| breaks(*r));
+    let settings =
+        verify::Settings { timeout: None, threads: 1, most_regions: case.adversity.regions, ..verify::Settings::default() };
+    let rest = Matrix { rows: whole.len(), cols: x.cols, data: whole.iter().flat_map(|r| x.row(*r).to_vec()).collect() };
+    let near = adversity(spec, &fitted.model.network, &rest, RADIUS, &settings, &|_| {}, interrupted)?;
+    if interrupted() {
+        return Ok(None);
+    }
+    let found = near.iter().filter(|n| matches!(n, Near::Broken(_))).count();
+    let undecided = near.iter().filter(|n| matches!(n, Near::Undecided(_))).count();
+    Ok(put((broken.len() + found) as f64 / x.rows.max(1) as f64, x.rows, undecided))
+}
+
+/// The rows to look around, the same for every run of a use case.
+pub(super) fn around(case: &Case, n: usize) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..n).collect();
+    if case.adversity.rows < n {
+        all.shuffle(&mut ChaCha8Rng::seed_from_u64(stable(&format!("adversity {}", case.name))));
+        all.truncate(case.adversity.rows);
+        all.sort_unstable();
+    }
+    all
+}
+
+/// Leaves a model as `deepsade train` does, for `check`, `predict`, `report` and the figures.
+fn keep(folder: &Path, case: &Case, fitted: &Fitted, seconds: f64, seed: u64) -> Result<(), ReproduceError> {
+    std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
+    let bytes = fitted.model.to_bytes().map_err(deepsade_engine::artifact::ArtifactError::from)?;
+    write_whole(&folder.join("model.onnx"), &bytes)?;
+    write_whole(&folder.join("rules.toml"), case.rules().as_bytes())?;
+    if let Some(proof) = &fitted.proof {
+        write_whole(&folder.join("certificate.json"), proof.certificate.to_json().as_bytes())?;
+    }
+    let lines: Vec<String> = fitted.trained.records.iter().map(|r| json!(r).to_string() + "\n").collect();
+    write_whole(&folder.join("run.jsonl"), lines.concat().as_bytes())?;
+    let summary = json!({
+        "seconds": seconds,
+        "epochs": fitted.trained.records.len(),
+        "best_epoch": fitted.trained.best_epoch,
+        "stopped": fitted.trained.stop.to_string(),
+        "seed": seed,
+        "train": fitted.train,
+        "validation": fitted.validation,
+        "test": fitted.test,
+        "certified": fitted.proof.as_ref().is_some_and(|p| p.accepted().is_some()),
+        "enforce": fitted.means.name(),
+        "gate": fitted.gate,
+    });
+    write_whole(&folder.join("summary.json"), (summary.to_string() + "\n").as_bytes())?;
+    Ok(())
+}
+
+/// The folder of the model that a run leaves, if it leaves one.
+pub fn model_folder(plan: &Plan, run: &Planned) -> Option<String> {
+    let first = (run.repeat, run.fold, run.weight) == (0, 0, None);
+    first.then(|| folder_name(&plan.cases[run.case].name, run.method))
+}
+
+/// The name of a model's folder.
+pub fn folder_name(case: &str, method: Method) -> String {
+    format!("{case}-{method}")
+}

@@ -1,0 +1,154 @@
+"""Types of the public names; what they mean stands where they are defined."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import cluster as cluster
+from . import torch as torch
+from ._core import ContradictionError as ContradictionError
+from ._core import DataError as DataError
+from ._core import DivergedError as DivergedError
+from ._core import InfeasibleError as InfeasibleError
+from ._core import ModelError as ModelError
+from ._core import RuleError as RuleError
+from ._core import SettingsError as SettingsError
+from ._core import __version__ as __version__
+from .torch import from_torch as from_torch
+
+Rules = Union[Sequence[str], Sequence[tuple[str, str]], Mapping[str, str]]
+Frame = Any
+Path = Union[str, "os.PathLike[str]"]
+
+class OutsideDomainWarning(UserWarning): ...
+
+class _Estimator:
+    certified_: bool
+    certificate_: Optional[str]
+    verdict_: Optional[str]
+    margins_: dict[str, float]
+    summary_: dict[str, Any]
+    history_: list[dict[str, Any]]
+    rule_file_: str
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    def __init__(
+        self,
+        rules: Rules = (),
+        *,
+        hidden: Sequence[int] = (50, 30, 10),
+        activation: str = "relu",
+        gate: str = "auto",
+        enforce: str = "auto",
+        domain: Optional[Mapping[str, Any]] = None,
+        margin: float = 0.0,
+        target_names: Union[None, str, Sequence[str]] = None,
+        optimiser: str = "adam",
+        learning_rate: float = 0.001,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        batch: int = 32,
+        epochs: int = 100,
+        patience: Optional[int] = None,
+        update: str = "project",
+        bounds: str = "interval",
+        regions: int = 1,
+        decode_nodes: int = 200_000,
+        paper: Optional[Mapping[str, Any]] = None,
+        validation_fraction: float = 0.1,
+        breaking_rows: Union[str, float] = "keep",
+        missing: str = "error",
+        one_hot: str = "full",
+        outside: str = "warn",
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> "_Estimator": ...
+    @property
+    def domain_(self) -> dict[str, dict[str, Any]]: ...
+    def in_domain(self, X: Union[ArrayLike, Frame]) -> NDArray[np.bool_]: ...
+    def scores(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float32]: ...
+    def explain(self, X: Union[None, ArrayLike, Frame] = None, y: Union[None, ArrayLike, Frame] = None) -> dict[str, Any]: ...
+    def save_onnx(self, path: Path) -> None: ...
+    def save(self, folder: Path) -> None: ...
+    def report(self, path: Path, name: Optional[str] = None) -> str: ...
+    def score(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> float: ...
+
+class DeepSaDeClassifier(_Estimator):
+    classes_: NDArray[Any]
+    def fit(self, X: Union[ArrayLike, Frame], y: ArrayLike) -> "DeepSaDeClassifier": ...
+    def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[Any]: ...
+    def predict_proba(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float64]: ...
+
+class DeepSaDeRegressor(_Estimator):
+    target_names_: list[str]
+    def fit(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> "DeepSaDeRegressor": ...
+    def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float64]: ...
+
+class DeepSaDeMultilabel(_Estimator):
+    labels_: list[str]
+    def fit(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> "DeepSaDeMultilabel": ...
+    def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[np.int64]: ...
+    def predict_proba(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float64]: ...
+
+class DeepSaDeRanker(_Estimator):
+    items_: list[str]
+    def fit(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> "DeepSaDeRanker": ...
+    def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[np.int64]: ...
+    def predict_proba(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float64]: ...
+
+class Verification(dict[str, Any]):
+    certificate: Optional[str]
+    model: Optional[bytes]
+    rule_file: Optional[str]
+    def save(self, folder: Path) -> None: ...
+
+class Adversity(dict[str, Any]):
+    near: list[dict[str, Any]]
+
+Model = Union[_Estimator, Path, bytes]
+
+def check(model: Model, rules: Union[None, Rules, Path] = None, certificate: Optional[Path] = None, *, real: bool = False) -> dict[str, Any]: ...
+def verify(
+    model: Model,
+    rules: Union[None, Rules, Path] = None,
+    *,
+    domain: Optional[Mapping[str, Any]] = None,
+    task: str = "regression",
+    target_names: Union[None, str, Sequence[str]] = None,
+    classes: Optional[Sequence[Any]] = None,
+    timeout: float = 60.0,
+    arithmetic: str = "float32",
+    threads: Optional[int] = None,
+    output: Optional[str] = None,
+) -> Verification: ...
+def adversity(
+    model: Model,
+    X: Union[ArrayLike, Frame],
+    rules: Union[None, Rules, Path] = None,
+    *,
+    radius: float = 0.1,
+    timeout: float = 10.0,
+    threads: Optional[int] = None,
+    verbose: bool = False,
+    domain: Optional[Mapping[str, Any]] = None,
+    task: str = "regression",
+    target_names: Union[None, str, Sequence[str]] = None,
+    classes: Optional[Sequence[Any]] = None,
+) -> Adversity: ...
+def repair(
+    model: Model,
+    rules: Union[None, Rules, Path] = None,
+    X: Union[None, ArrayLike, Frame] = None,
+    y: Union[None, ArrayLike, Frame] = None,
+    *,
+    domain: Optional[Mapping[str, Any]] = None,
+    task: str = "regression",
+    target_names: Union[None, str, Sequence[str]] = None,
+    classes: Optional[Sequence[Any]] = None,
+) -> Any: ...
+def load(path: Path) -> Any: ...

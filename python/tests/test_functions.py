@@ -1,0 +1,111 @@
+"""check, verify, adversity, repair, load, report: the same answers as the command line's."""
+
+import json
+
+import numpy as np
+import pytest
+
+import deepsade
+from deepsade import DeepSaDeClassifier, DeepSaDeRegressor
+
+
+@pytest.fixture
+def model(expenses):
+    X, Y = expenses
+    rules = {"within income": "food + rent <= x0", "food": "food >= 0", "rent": "rent >= 0"}
+    return DeepSaDeRegressor(rules=rules, target_names=["food", "rent"], hidden=(8,), epochs=20).fit(X, Y)
+
+
+@pytest.fixture
+def free(expenses):
+    X, Y = expenses
+    return DeepSaDeRegressor(target_names=["food", "rent"], hidden=(8,), epochs=20).fit(X, Y)
+
+
+def test_check_accepts_the_certificate_and_no_other(model):
+    answer = deepsade.check(model)
+    assert answer["verdict"] == "accepted" and "certificate accepted" in str(answer)
+    assert {r["name"] for r in answer["rules"]} == {"within income", "food", "rent"} == set(model.margins_)
+    other = deepsade.check(model, rules=["food + rent <= 0.5 * x0"])
+    assert other["verdict"] == "rejected"
+    forged = json.loads(model.certificate_)
+    forged["model_sha256"] = "0" * 64
+    assert deepsade.check(model, certificate=json.dumps(forged))["verdict"] == "rejected"
+
+
+def test_verify_proves_and_refutes(model, free):
+    proved = deepsade.verify(model)
+    assert proved["verdict"] == "proved"
+    assert deepsade.check(proved.model, certificate=proved.certificate)["verdict"] == "accepted"
+    refuted = deepsade.verify(free, rules=["food + rent <= 0.2 * x0"])
+    assert refuted["verdict"] == "refuted" and refuted.certificate is None
+    x = np.array([[refuted["input"]["x0"], refuted["input"]["x1"]]])
+    assert free.predict(x).sum() > 0.2 * x[0, 0]
+    with pytest.raises(ValueError, match="nothing was proved"):
+        refuted.save("nowhere")
+
+
+def test_adversity_counts_rows(model, free, expenses):
+    X, _ = expenses
+    assert deepsade.adversity(model, X[:20])["adversity"] == 0
+    found = deepsade.adversity(free, X[:20], rules=["food + rent <= 0.2 * x0"], threads=1)
+    assert found["adversity"] > 50 and found["rows"] == 20 == len(found.near) and found["example"]["rule"] == "rule 1"
+
+
+def test_repair_proves_what_was_broken(free, expenses):
+    X, Y = expenses
+    mended = deepsade.repair(free, ["food + rent <= x0", "food >= -20"], X, Y)
+    assert mended.certified_ and mended.repair_["repaired"]
+    assert deepsade.verify(mended)["verdict"] == "proved"
+    y = mended.predict(X)
+    assert (y.sum(axis=1) <= X[:, 0]).all()
+
+
+def test_save_load_and_the_command_lines_folder(model, expenses, tmp_path):
+    X, _ = expenses
+    model.save(tmp_path / "run")
+    again = deepsade.load(tmp_path / "run")
+    assert type(again) is DeepSaDeRegressor and again.certified_ and (again.predict(X) == model.predict(X)).all()
+    assert again.margins_ == model.margins_ and again.summary_ == model.summary_ and len(again.history_) == 20
+    assert deepsade.check(tmp_path / "run")["verdict"] == "accepted"
+    assert not deepsade.load(tmp_path / "run" / "model.onnx").certified_
+    (tmp_path / "run" / "model.onnx").write_bytes(model.model_.onnx.replace(b"within income", b"within incomE"))
+    assert not deepsade.load(tmp_path / "run").certified_
+
+
+def test_report_is_one_page(model, tmp_path):
+    said = model.report(tmp_path / "page.html")
+    assert "roved" in said and "within income" in (tmp_path / "page.html").read_text()
+
+
+def test_a_foreign_network_must_be_described(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    # y = relu(x0 - x1): never negative, and at most 1 where x0 <= 1 and x1 >= 0.
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["x", "w", "b"], ["h"]), helper.make_node("Relu", ["h"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 1])],
+        [numpy_helper.from_array(np.array([[1.0], [-1.0]], np.float32), "w"), numpy_helper.from_array(np.zeros(1, np.float32), "b")],
+    )
+    path = tmp_path / "foreign.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    with pytest.raises(deepsade.ModelError, match="does not name its columns"):
+        deepsade.verify(path, ["y >= 0"])
+    domain = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
+    assert deepsade.verify(path, ["y >= -0.01", "y <= 1.01"], domain=domain, target_names="y")["verdict"] == "proved"
+    refuted = deepsade.verify(path, ["y <= 0.5"], domain=domain, target_names="y")
+    assert refuted["verdict"] == "refuted" and refuted["input"]["a"] - refuted["input"]["b"] > 0.5
+
+
+def test_errors_say_what_is_expected(tmp_path):
+    with pytest.raises(TypeError, match="a fitted estimator, a path or the bytes"):
+        deepsade.verify(3)
+    with pytest.raises(deepsade.ModelError, match="the model"):
+        deepsade.verify(b"nonsense")
+    with pytest.raises(FileNotFoundError):
+        deepsade.load(tmp_path / "nothing.onnx")
+    with pytest.raises(ValueError, match="there is no certificate"):
+        deepsade.check(DeepSaDeClassifier(hidden=(2,), epochs=1).fit([[0.0], [1.0]] * 5, [0, 1] * 5))

@@ -1,0 +1,75 @@
+"""Ctrl-C, progress, threads."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from deepsade import DeepSaDeRegressor
+
+
+def slow(**more):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 2, (5000, 10))
+    return DeepSaDeRegressor(rules=["y <= 10 * x0"], epochs=100_000, hidden=(50, 50), **more), X, X.sum(axis=1)
+
+
+def test_ctrl_c_stops_a_fit_in_good_order():
+    program = textwrap.dedent("""
+        import sys
+        sys.path.insert(0, %r)
+        from test_interrupt import slow
+        model, X, y = slow()
+        print("ready", flush=True)
+        try:
+            model.fit(X, y)
+        except KeyboardInterrupt:
+            print("stopped", hasattr(model, "model_"), flush=True)
+            print(model.set_params(epochs=1).fit(X, y).certified_)
+    """) % os.path.dirname(__file__)
+    run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert run.stdout.readline() == "ready\n"
+    time.sleep(1.5)
+    begun = time.monotonic()
+    run.send_signal(signal.SIGINT)
+    assert run.stdout.readline() == "stopped False\n"
+    assert time.monotonic() - begun < 10
+    assert run.stdout.readline() == "True\n" and run.wait(60) == 0
+
+
+def test_the_lock_is_free_while_fitting():
+    model, X, y = slow()
+    model.set_params(epochs=30)
+    worker = threading.Thread(target=model.fit, args=(X, y))
+    worker.start()
+    beats = 0
+    while worker.is_alive():
+        time.sleep(0.005)
+        beats += 1
+    worker.join()
+    assert model.certified_ and beats > 3
+
+
+def test_progress_is_told_and_its_errors_come_through(capsys):
+    model, X, y = slow(verbose=True)
+    model.set_params(epochs=5).fit(X, y)
+    assert "5/5" in capsys.readouterr().err
+
+    from deepsade import _core
+    import json
+
+    class Enough(Exception):
+        pass
+
+    def stop(*_):
+        raise Enough
+
+    settings, table = model._problem(X, y)
+    with pytest.raises(Enough):
+        _core.fit(json.dumps(settings), table, 0, stop)

@@ -1,0 +1,64 @@
+"""The package itself: import, stubs, doc tests."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import deepsade
+from deepsade import _core
+
+
+def test_importing_loads_neither_scikit_learn_nor_torch():
+    program = "import sys, deepsade; print([m for m in ('sklearn', 'torch', 'ray', 'pandas') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("module", ["", "._classifier", "._regressor", "._labels", "._functions"])
+def test_examples_in_docstrings(module):
+    failed, tried = doctest.testmod(importlib.import_module("deepsade" + module))
+    assert failed == 0
+
+
+def test_stubs_name_what_is_there():
+    stub = ast.parse((pathlib.Path(deepsade.__file__).parent / "_core.pyi").read_text())
+    named = {node.name: node for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    there = {name for name in dir(_core) if not name.startswith("_")}
+    assert there == set(named)
+    for name, node in named.items():
+        if isinstance(node, ast.ClassDef) and not issubclass(getattr(_core, name), BaseException):
+            methods = {m.name for m in node.body if isinstance(m, ast.FunctionDef)} - {"__init__", "__len__"}
+            assert methods == {m for m in dir(getattr(_core, name)) if not m.startswith("_")}, name
+
+
+def test_public_types_have_the_signatures_that_are_there():
+    stub = ast.parse((pathlib.Path(deepsade.__file__).parent / "__init__.pyi").read_text())
+    functions = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef)}
+    classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
+    functions["__init__"] = next(n for n in classes["_Estimator"].body if getattr(n, "name", "") == "__init__")
+    for name, node in functions.items():
+        there = deepsade.DeepSaDeClassifier.__init__ if name == "__init__" else getattr(deepsade, name)
+        args = node.args
+        named = [a.arg for a in [*args.args, *args.kwonlyargs]]
+        assert named == list(inspect.signature(there).parameters), name
+        defaults = [*args.defaults, *args.kw_defaults]
+        ours = [p.default for p in inspect.signature(there).parameters.values() if p.default is not inspect.Parameter.empty]
+        assert [ast.literal_eval(d) for d in defaults] == ours, name
+    for name in classes:
+        if name.startswith("DeepSaDe"):
+            for method in classes[name].body + classes["_Estimator"].body:
+                if isinstance(method, ast.FunctionDef):
+                    assert hasattr(getattr(deepsade, name), method.name), (name, method.name)
+
+
+def test_everything_promised_is_there():
+    for name in deepsade.__all__:
+        if name not in ("torch", "from_torch", "cluster"):
+            assert getattr(deepsade, name) is not None
+    assert (pathlib.Path(deepsade.__file__).parent / "py.typed").exists()
+    assert inspect.signature(deepsade.DeepSaDeClassifier).parameters["hidden"].default == (50, 30, 10)

@@ -1,0 +1,69 @@
+"""The regression: gating, several targets, and decoding by the nearest outputs."""
+
+import numpy as np
+import pytest
+
+import deepsade
+from deepsade import DeepSaDeRegressor
+
+RULES = ["food + rent <= x0", "food >= 0", "rent >= 0"]
+
+
+def estimator(**more):
+    return DeepSaDeRegressor(**{"rules": RULES, "target_names": ["food", "rent"], "hidden": (12, 6), "epochs": 30, **more})
+
+
+def anywhere(n=20_000):
+    rng = np.random.default_rng(5)
+    return np.column_stack([rng.uniform(11, 99, n), rng.uniform(1, 6, n)]).astype(np.float32)
+
+
+def test_sums_never_exceed_income(expenses):
+    X, Y = expenses
+    model = estimator().fit(X, Y)
+    assert model.certified_ and model.summary_["gate"] == "x0"
+    x = anywhere()
+    y = model.predict(x)
+    assert y.shape == (len(x), 2) and (y >= 0).all() and (y.sum(axis=1) <= x[:, 0]).all()
+    assert model.score(X, Y) > 0.3
+
+
+def test_decoded_numbers_obey_with_and_without_a_closed_form(expenses):
+    X, Y = expenses
+    x = anywhere()
+    model = estimator(enforce="decode", rules=["food + rent <= 0.5 * x0"]).fit(X, Y)
+    assert model.certified_ and model.model_.place == "in-graph"
+    assert (model.predict(x).sum(axis=1) <= 0.5 * x[:, 0]).all()
+    # Three faces that can hold at once have no closed form: the library moves each prediction, exactly.
+    model = estimator(enforce="decode").fit(X, Y)
+    assert not model.certified_ and model.model_.place == "library" and model.summary_["in_library"]
+    y = model.predict(x)
+    assert (y >= 0).all() and (y.sum(axis=1) <= x[:, 0]).all()
+
+
+def test_one_target_is_flat(expenses):
+    X, Y = expenses
+    model = DeepSaDeRegressor(rules=["y >= 0"], hidden=(8,), epochs=10).fit(X, Y[:, 0])
+    assert model.predict(X).shape == (len(X),) and (model.predict(X) >= 0).all()
+
+
+def test_names_come_from_frames(expenses):
+    pandas = pytest.importorskip("pandas")
+    X, Y = expenses
+    X, Y = pandas.DataFrame(X, columns=["income", "size"]), pandas.DataFrame(Y, columns=["food", "rent"])
+    model = DeepSaDeRegressor(rules=["food + rent <= income", "food >= 0", "rent >= 0"], hidden=(8,), epochs=10).fit(X, Y)
+    assert model.certified_ and model.feature_names_in_.tolist() == ["income", "size"] and model.target_names_ == ["food", "rent"]
+
+
+def test_impossible_rules_are_named(expenses):
+    X, Y = expenses
+    with pytest.raises(deepsade.ContradictionError, match="can't be obeyed"):
+        estimator(rules=["food >= 50", "food <= x0"]).fit(X, Y)
+
+
+def test_targets_are_checked(expenses):
+    X, Y = expenses
+    with pytest.raises(ValueError, match="target_names names 2 targets, y has 1"):
+        estimator().fit(X, Y[:, :1])
+    with pytest.raises(ValueError, match="NaN"):
+        estimator().fit(X, np.where(Y > Y.max() - 1e-9, np.nan, Y))

@@ -1,0 +1,111 @@
+"""PyTorch: gradients, trunks with rules, training through the layer."""
+
+import doctest
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install deepsade[torch]")
+
+import deepsade
+from deepsade.torch import RuleLayer, from_torch
+
+DOMAIN = {"income": (10.0, 100.0), "size": (1.0, 6.0)}
+RULES = ["food + rent <= income", "food >= 0"]
+
+
+def regression():
+    return RuleLayer(RULES, domain=DOMAIN, target_names=["food", "rent"])
+
+
+def test_examples_in_docstrings():
+    import deepsade.torch as module
+
+    assert doctest.testmod(module).failed == 0
+
+
+def test_gradients_of_the_projection_are_central_differences():
+    torch.manual_seed(0)
+    layer = regression()
+    x = torch.tensor([[50.0, 2.0], [50.0, 2.0], [20.0, 1.0], [80.0, 3.0]])
+    scores = torch.tensor([[30.0, 40.0], [10.0, 20.0], [-5.0, 10.0], [-5.0, 90.0]], requires_grad=True)
+    direction = torch.randn(4, 2)
+    (layer(scores, x) * direction).sum().backward()
+    for i in range(4):
+        for j in range(2):
+            step = torch.zeros(4, 2)
+            step[i, j] = 0.25
+            with torch.no_grad():
+                slope = ((layer(scores + step, x) - layer(scores - step, x)) * direction).sum() / 0.5
+            assert abs(slope - scores.grad[i, j]) < 1e-3
+
+
+def test_outputs_in_eval_mode_obey_exactly():
+    layer = regression().eval()
+    rng = np.random.default_rng(0)
+    x = torch.tensor(rng.uniform([10, 1], [100, 6], (2000, 2)), dtype=torch.float32)
+    y = layer(100 * torch.randn(2000, 2), x).double()
+    assert (y[:, 0] >= 0).all() and (y.sum(dim=1) <= x[:, 0].double()).all()
+
+
+def test_label_loss_is_the_exact_likelihood_over_valid_sets():
+    layer = RuleLayer(["label[0] => label[1]"], domain={"a": (0.0, 1.0)}, target_names=["p", "q", "r"], task="multilabel")
+    scores = torch.tensor([[0.3, -0.2, 1.0]], requires_grad=True)
+    x, y = torch.zeros(1, 1), torch.tensor([[1.0, 1.0, 0.0]])
+    sets = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1) if a <= b]
+    by_hand = torch.logsumexp(torch.stack([(scores[0] * torch.tensor(s)).sum() for s in sets]), 0) - (scores * y).sum()
+    loss = layer.loss(scores, x, y)[0]
+    assert torch.allclose(loss, by_hand, atol=1e-6)
+    expected = torch.autograd.grad(by_hand, scores)[0]
+    assert torch.allclose(torch.autograd.grad(loss, scores)[0], expected, atol=1e-6)
+    assert layer(torch.tensor([[5.0, -1.0, -1.0]]), x).tolist() == [[1.0, 1.0, 0.0]]
+
+
+def test_a_training_loop_of_ones_own():
+    torch.manual_seed(1)
+    rng = np.random.default_rng(1)
+    X = torch.tensor(rng.uniform([10, 1], [100, 6], (300, 2)), dtype=torch.float32)
+    Y = X[:, :1] * torch.tensor([[0.3, 0.6]])
+    trunk = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
+    layer = regression()
+    optimiser = torch.optim.Adam(trunk.parameters(), 0.01)
+    losses = []
+    for _ in range(60):
+        loss = layer.loss(trunk(X), X, Y).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 5
+
+
+def trunk(outputs):
+    torch.manual_seed(2)
+    return torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.ReLU(), torch.nn.Linear(8, outputs))
+
+
+@pytest.mark.parametrize("enforce", ["weights", "decode"])
+def test_a_trunk_gets_its_rules_and_round_trips(enforce, tmp_path):
+    pytest.importorskip("onnxscript")
+    module = trunk(2)
+    rules = ["food + rent <= income"]
+    model = from_torch(module, torch.zeros(1, 2), rules, domain=DOMAIN, target_names=["food", "rent"], enforce=enforce)
+    assert model.certified_ and deepsade.check(model)["verdict"] == "accepted"
+    x = np.random.default_rng(3).uniform([10, 1], [100, 6], (2000, 2)).astype(np.float32)
+    model.set_params(outside="ignore")
+    import pandas
+
+    y = model.predict(pandas.DataFrame(x, columns=["income", "size"]))
+    assert (y.sum(axis=1) <= x[:, 0]).all()
+    if enforce == "weights":
+        assert model.verification_["verdict"] == "proved"
+    model.save(tmp_path / "run")
+    assert deepsade.load(tmp_path / "run").certified_
+
+
+def test_labels_of_a_trunk_are_decoded(tmp_path):
+    pytest.importorskip("onnxscript")
+    model = from_torch(
+        trunk(3), torch.zeros(1, 2), ["label[0] => label[1]"], domain=DOMAIN, target_names=["p", "q", "r"], task="multilabel"
+    )
+    assert model.certified_ and model.model_.place == "in-graph"
