@@ -94,7 +94,7 @@ fn rows(args: &AdversityArgs, subject: &Subject) -> anyhow::Result<(Matrix, Vec<
     let schema = &subject.spec.schema;
     match (&args.data, &subject.loaded) {
         (Some(path), _) if !path.is_dir() => {
-            let (table, inside) = inside(path, subject)?;
+            let (table, inside) = inside(path, subject, &ReadOptions::for_schema(schema))?;
             Ok((encode_inputs(&table, schema)?.x, table.row_numbers.clone(), inside.iter().filter(|i| !**i).count()))
         }
         (_, Some(loaded)) => Ok((encode(&loaded.table, schema)?.x, loaded.table.row_numbers.clone(), 0)),
@@ -103,10 +103,10 @@ fn rows(args: &AdversityArgs, subject: &Subject) -> anyhow::Result<(Matrix, Vec<
 }
 
 /// The rows of a file that lie in the domain, and for each row of the file whether it does.
-pub fn inside(path: &Path, subject: &Subject) -> anyhow::Result<(Table, Vec<bool>)> {
+pub fn inside(path: &Path, subject: &Subject, options: &ReadOptions) -> anyhow::Result<(Table, Vec<bool>)> {
     let schema = &subject.spec.schema;
     let separator = subject.problem.data.as_ref().and_then(|d| d.separator).and_then(|c| u8::try_from(c).ok());
-    let options = ReadOptions { separator, ..ReadOptions::for_schema(schema) };
+    let options = ReadOptions { separator, ..options.clone() };
     let mut table = read_table(path, &options, &mut |_| {})?;
     let inside: Vec<bool> = encode_inputs(&table, schema)?.status.iter().map(|s| *s == RowStatus::Inside).collect();
     table.keep_rows(&inside);

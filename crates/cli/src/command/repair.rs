@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::bail;
 use deepsade_check::Bounds;
 use deepsade_engine::artifact::write_whole;
-use deepsade_engine::data::{DataSettings, encode_inputs};
+use deepsade_engine::data::{Columns, DataSettings, ReadOptions, encode_inputs};
 use deepsade_engine::explain::{Conflicts, smallest_conflict};
 use deepsade_engine::fit::{self, Rows};
 use deepsade_engine::metrics::{Metrics, metrics};
@@ -84,7 +84,9 @@ fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<Known> {
         return Ok(Known::Labelled(fit::rows(spec, loaded, settings, settings.seed)?));
     }
     let Some(path) = args.data.as_deref().filter(|p| !p.is_dir()) else { return Ok(Known::Nothing) };
-    let (table, inside) = super::adversity::inside(path, subject)?;
+    // Targets, too, where they are.
+    let options = ReadOptions { columns: Columns::All, ..ReadOptions::for_schema(&spec.schema) };
+    let (table, inside) = super::adversity::inside(path, subject, &options)?;
     let outside = inside.iter().filter(|i| !**i).count();
     if table.rows() == 0 {
         bail!("{}: no row lies in the domain ({outside} lie outside or are incomplete)", path.display());

@@ -58,21 +58,15 @@ impl Shrink<'_> {
         let mut spare = SPARE * size.max(1e-6);
         let mut near = self.network.clone();
         let judge = Judge::new(self.spec);
-        // Rows that break a rule are inputs as good as any.
-        let breaking: Vec<usize> = (0..self.rows.rows)
-            .filter(|r| (0..self.spec.rules.len()).any(|k| judge.breaks(k, self.rows.row(*r), outputs.row(*r))))
-            .take(ROUNDS / 4)
-            .collect();
-        for r in breaking {
-            (0..self.spec.rules.len())
-                .for_each(|k| self.demand(k, self.rows.row(r), &near, &judge, spare, &factor, &mut conditions));
-        }
         for _ in 0..ROUNDS {
             near = self.moved(&conditions.solve(), &factor);
-            if left().is_zero() || (self.interrupted)() {
-                return None;
+            if left() < self.time / 3 || (self.interrupted)() {
+                break;
             }
-            match self.ask(&near, left() / 2) {
+            if self.demand_rows(&near, &judge, spare, &factor, &mut conditions) {
+                continue;
+            }
+            match self.ask(&near, left() / 4) {
                 Some(Outcome::Proved(proof)) => return Some((near, proof)),
                 Some(Outcome::Refuted(example)) => {
                     self.demand(example.rule, &example.x, &near, &judge, spare, &factor, &mut conditions);
@@ -88,13 +82,28 @@ impl Shrink<'_> {
         for _ in 0..HALVINGS {
             let share = f32::midpoint(good, bad);
             let between = self.between(&near, safe, share);
-            match self.ask(&between, left() / 2) {
+            match self.ask(&between, left() / 3) {
                 Some(Outcome::Proved(proof)) => (best, good) = (Some((between, proof)), share),
                 Some(_) => bad = share,
                 None => break,
             }
         }
         best
+    }
+
+    /// Adds what the rules ask at one row that breaks them, spread over the rows, as that is quicker than a search; false if none does.
+    fn demand_rows(&self, near: &Network, judge: &Judge, spare: f64, factor: &[Vec<f64>], into: &mut Conditions) -> bool {
+        let y = near.forward(self.rows);
+        let start = into.g.len() * 97 % self.rows.rows.max(1);
+        let mut any = false;
+        for rule in 0..self.spec.rules.len() {
+            let mut order = (start..self.rows.rows).chain(0..start);
+            if let Some(r) = order.find(|r| judge.breaks(rule, self.rows.row(*r), y.row(*r))) {
+                self.demand(rule, self.rows.row(r), near, judge, spare, factor, into);
+                any = true;
+            }
+        }
+        any
     }
 
     fn ask(&self, network: &Network, time: Duration) -> Option<Outcome> {

@@ -183,13 +183,8 @@ impl Target<'_> {
     fn replay_exactly(&self, x: Vec<f32>) -> Option<CounterExample> {
         let Some(outputs) = exact::outputs(self.network, &x) else {
             let y = self.network.enclose(&x).iter().map(|b| b.centre as f32).collect();
-            return self.certainly_broken(&x).then(|| CounterExample {
-                rule: self.rule,
-                in_every_runtime: true,
-                exact: true,
-                x,
-                y,
-            });
+            let broken = self.certainly_broken(&x);
+            return broken.then_some(CounterExample { rule: self.rule, in_every_runtime: true, exact: true, x, y });
         };
         let value = |var: Var| match var {
             Var::Output(j) => outputs[j].clone(),

@@ -330,7 +330,7 @@ impl Search<'_> {
                 (inputs, boxes)
             });
             let found = cell.bound(self.plan, Kind::Interval, boxes, inputs, &[], pass);
-            if !found.refuted && !(hopeful && found.tight) {
+            if !(found.refuted || hopeful && found.tight) {
                 return None;
             }
             hoped |= !found.refuted;
