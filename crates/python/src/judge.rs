@@ -1,7 +1,7 @@
 //! Check, verify, adversity, repair and report, as the command line has them: bytes, JSON and tables enter, JSON leaves.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use deepsade_check::Arithmetic;
 use deepsade_engine::adversity::{self as engine, Near};
