@@ -24,7 +24,8 @@ import numpy as np
 import onnx
 import onnxruntime
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
+import program
+from program import ROOT
 BATCH = 4096
 
 
@@ -111,10 +112,9 @@ def data_folder(example):
 
 def train(example, folder, enforce=None):
     """Trains an example into `folder`; the report of `deepsade train`."""
-    program = [os.environ["DEEPSADE_BIN"]] if "DEEPSADE_BIN" in os.environ else ["cargo", "run", "--quiet", "--"]
-    command = [*program, "train", ROOT / "examples" / f"{example}.toml", "--data", data_folder(example), "--out", folder]
+    command = ["train", ROOT / "examples" / f"{example}.toml", "--data", data_folder(example), "--out", folder]
     command += ["--json", "-q", *(["--enforce", enforce] if enforce else [])]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    done = program.run(*command, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
 

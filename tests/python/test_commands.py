@@ -2,21 +2,19 @@
 
 import csv
 import gzip
-import pathlib
-import subprocess
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
+import program
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    subprocess.run(["cargo", "run", "--quiet", "--", "demo", "--out", folder], cwd=ROOT, check=True)
+    program.run("demo", "--out", folder, check=True)
     return folder
 
 

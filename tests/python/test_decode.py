@@ -2,21 +2,20 @@
 
 import csv
 import json
-import pathlib
-import subprocess
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
+import program
+
 LABELS = ["l0", "l1", "l2", "l3", "l4"]
 RULES = ["sum((j + 1) * label[j] for j in 0..5) > 4", "label[4] => not label[0]"]
 
 
 def deepsade(*args):
-    return subprocess.run(["cargo", "run", "--quiet", "--", *map(str, args)], cwd=ROOT, check=True, capture_output=True, text=True)
+    return program.run(*args, check=True, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")

@@ -3,23 +3,21 @@
     pip install -r tests/python/requirements.txt && pytest tests/python
 """
 
-import pathlib
-import subprocess
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
+import program
+
 NAMES = ["plain", "skip", "scaled_skip", "gated", "wide", "shared", "single"]
 
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported")
-    command = ["cargo", "run", "--quiet", "--package", "deepsade-net", "--example", "export_random", "--", folder]
-    subprocess.run(command, cwd=ROOT, check=True)
+    program.run_example("export_random", folder, check=True)
     return folder
 
 

@@ -3,15 +3,13 @@
 import base64
 import csv
 import json
-import pathlib
-import subprocess
 
 import numpy as np
 import pytest
 
 import browser as chromium
+import program
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
 LOANS = """
 [data]
 file = "loans.csv"
@@ -34,7 +32,7 @@ text = "income < 20 and area == 'rural' => loan == 'no'"
 
 
 def deepsade(*args):
-    return subprocess.run(["cargo", "run", "--quiet", "--", *map(str, args)], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return program.run(*args, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="module")

@@ -4,20 +4,20 @@ Needs torch for the networks; maraboupy (pip install maraboupy, Python 3.11) for
 """
 
 import json
-import pathlib
 import re
-import subprocess
 
 import numpy as np
 import onnxruntime
 import pytest
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
+import program
+from program import ROOT
+
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install torch)")
 
 
 def deepsade(*args, code=None, cwd=None):
-    done = subprocess.run(["cargo", "run", "--quiet", "--manifest-path", ROOT / "Cargo.toml", "--", *map(str, args)], cwd=cwd, capture_output=True, text=True)
+    done = program.run(*args, cwd=cwd, capture_output=True, text=True)
     assert code is None or done.returncode == code, done.stdout + done.stderr
     return done
 
