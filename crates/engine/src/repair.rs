@@ -108,14 +108,9 @@ pub fn mend(
     rows: Option<&Rows>,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
-    let look = Settings { timeout: Some(LOOK), ..Settings::default() };
-    if let Outcome::Proved(proof) = verify(spec, network, &look, interrupted)?.0 {
-        return Ok(Mended::Already(proof));
-    }
     let obeying: Option<Vec<usize>> = rows.map(|r| (0..r.all.rows()).filter(|k| !r.breaking[*k]).collect());
     let weighing = rows.zip(obeying).map(|(r, chosen)| r.all.select(&chosen));
-    let weighing = weighing.as_ref().map_or(Weighing::Nothing, Weighing::Labelled);
-    Ok(Mended::Repaired(Box::new(weighed(spec, network, weighing, interrupted)?)))
+    unless_held(spec, network, weighing.as_ref().map_or(Weighing::Nothing, Weighing::Labelled), interrupted)
 }
 
 /// The same with inputs of which no labels are known.
@@ -125,12 +120,20 @@ pub fn mend_inputs(
     x: Matrix,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
+    unless_held(spec, network, Weighing::Inputs(&unlabelled(spec, x)), interrupted)
+}
+
+fn unless_held(
+    spec: &NormalSpec,
+    network: &Network,
+    rows: Weighing,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Mended, RepairError> {
     let look = Settings { timeout: Some(LOOK), ..Settings::default() };
     if let Outcome::Proved(proof) = verify(spec, network, &look, interrupted)?.0 {
         return Ok(Mended::Already(proof));
     }
-    let rows = unlabelled(spec, x);
-    Ok(Mended::Repaired(Box::new(weighed(spec, network, Weighing::Inputs(&rows), interrupted)?)))
+    Ok(Mended::Repaired(Box::new(weighed(spec, network, rows, interrupted)?)))
 }
 
 /// On which rows outputs should change little.

@@ -78,7 +78,6 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         eprintln!(
             "{blanks} rows of the domain have no prediction: no float32 output obeys the rules there, or the network gives none"
         );
-        return Ok(Outcome::Finding);
     }
     if outside > 0 && !args.quiet {
         let first = inputs.status.iter().position(|s| *s != RowStatus::Inside).expect("some row is outside");
@@ -92,7 +91,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
             why(&table, &schema, inputs.status[first], first)
         );
     }
-    Ok(Outcome::Success)
+    Ok(if blanks > 0 { Outcome::Finding } else { Outcome::Success })
 }
 
 /// Whether two paths lead to one file.

@@ -50,7 +50,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Outcome> {
     }
     let results = results::read(&args.out.join(results::FILE))?;
     figures::draw(&plan, &stock, &args.out, &results)?;
-    let command = std::env::args().skip(1).fold("deepsade".to_string(), |line, word| line + " " + &word);
+    let command = std::env::args_os().skip(1).fold("deepsade".to_string(), |line, word| line + " " + &word.to_string_lossy());
     let tables = Tables { command, date: today(), hardware: hardware(), tables: tables(&results) };
     let json = serde_json::to_string_pretty(&tables)? + "\n";
     write_whole(&args.out.join("tables.json"), json.as_bytes())?;

@@ -12,6 +12,7 @@ use deepsade_engine::verify::{Outcome as Decided, Proof, Settings, Why, fits, ve
 use deepsade_net::Model;
 use deepsade_spec::{Domain, NormalSpec};
 
+use super::predict::same_file;
 use crate::args::{ArithmeticArg, VerifyArgs};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
@@ -82,14 +83,10 @@ pub fn seconds(given: f64) -> anyhow::Result<Option<Duration>> {
 /// Makes a folder for results and sees that files can be written there, and that it is not where the model is.
 pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
-    let same = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
-    if same(&folder.join("model.onnx"), model) {
+    if same_file(&folder.join("model.onnx"), model) {
         bail!("{} holds the model itself, which would be overwritten; name another folder", folder.display());
     }
-    let probe = folder.join("deepsade.tmp-test");
-    std::fs::write(&probe, b"")
-        .and_then(|()| std::fs::remove_file(&probe))
-        .with_context(|| format!("can't write into {}", folder.display()))
+    tempfile::tempfile_in(folder).map(drop).with_context(|| format!("can't write into {}", folder.display()))
 }
 
 /// Takes away the certificate of a run before: what is said now does not go with it.
