@@ -240,6 +240,13 @@ fn repair_weighs_by_rows_that_only_the_command_line_names() {
     let change = |report: &Value| report["change"].as_f64().unwrap();
     assert!(change(&low) < change(&none) && (change(&low) - change(&inputs)).abs() < 1e-3, "{none} {low} {inputs}");
     expect(home, 0, &["check", "out"]);
+    // Without time the first layer that is safe is kept, certified all the same.
+    let first = repair(&["--timeout", "0"]);
+    assert!(first["before_shrinking"].is_null() && first["certified"] == true, "{first}");
+    assert!(change(&first) > change(&none), "{first} {none}");
+    assert_eq!(none["before_shrinking"], first["change"]);
+    let wrong = ["repair", "--model", "line.onnx", "--rules", "line.toml", "--out", "out", "--timeout=-1"];
+    assert!(refusal(home, &wrong).contains("--timeout"));
     // On [0, 4] the nearest line to y = x below 2 changes by about 1 root mean square; twice that is not near.
     assert!(change(&none) < 1.2, "{none}");
 }
