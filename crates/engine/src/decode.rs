@@ -203,6 +203,20 @@ impl Decoder {
         self.paths.as_ref().map(|paths| paths.log_valid(scores, met, &mut scratch.paths, marginals))
     }
 
+    /// The same for the rows of a batch, one after the other; false where it is `None`.
+    pub fn log_valid_rows(
+        &self,
+        scores: &[f32],
+        met: &[bool],
+        scratch: &mut Scratch,
+        marginals: &mut [f64],
+        logs: &mut [f64],
+    ) -> bool {
+        let Some(paths) = &self.paths else { return false };
+        paths.log_valid_rows(scores, met, &mut scratch.paths, marginals, logs);
+        true
+    }
+
     /// All valid sets, if they do not depend on the input and are few: rows of 0 and 1 in ascending order, label 0 first.
     pub fn table(&self) -> Option<Matrix> {
         if !self.conditions.is_empty() {

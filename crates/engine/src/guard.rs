@@ -135,6 +135,8 @@ pub struct Guard {
     relation: Relation,
     outputs: usize,
     inputs: usize,
+    /// Whether multipliers are kept as long as they allow a last layer.
+    settled: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -174,7 +176,19 @@ pub struct Solved {
 impl Guard {
     /// Prepares the rules of `spec` for a network whose outputs are in `units`.
     pub fn new(spec: &NormalSpec, network: &Network, units: &Units, how: How) -> Result<Self, GuardError> {
-        build::guard(spec, network, units, how)
+        build::guard(spec, network, units, how, None)
+    }
+
+    /// The same, with multipliers that suit these outputs, in training units, where the rules leave a choice; they are kept as long
+    /// as some last layer satisfies them. Chosen anew for every last layer, they come to tie all outputs to each other.
+    pub fn around(
+        spec: &NormalSpec,
+        network: &Network,
+        units: &Units,
+        how: How,
+        outputs: Option<&[f64]>,
+    ) -> Result<Self, GuardError> {
+        build::guard(spec, network, units, how, outputs)
     }
 
     /// The same guard, regions and multipliers included, for a network of the same rules with other layers or units. The safe
@@ -190,6 +204,7 @@ impl Guard {
         let mut guard = build::attach(spec, network, units, self.kind, &self.cuts, strictness)?;
         let (w, b) = safe.split_at(safe.len() - guard.outputs);
         guard.safe = Safe { w: w.to_vec(), b: b.to_vec(), lambda: self.safe.lambda.clone() };
+        guard.settled = self.settled;
         guard.begin_epoch(None);
         Ok(guard)
     }
@@ -327,7 +342,7 @@ impl Guard {
         let v = self.bounds.last_input(cell.region);
         if slack.excess > 0.0 {
             cell.visits += 1;
-            if first && cell.visits % PATIENCE == 1 && cell.has_choice() {
+            if first && cell.visits % PATIENCE == 1 && cell.has_choice() && !self.settled {
                 let layer = Self::layer(parameters, self.inputs, self.outputs);
                 multiplier::improve(cell, &layer, v, margin, ROUGHLY, &mut self.scratch);
                 fresh = true;

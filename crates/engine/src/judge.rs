@@ -127,21 +127,37 @@ fn number(column: &Column, row: usize) -> f64 {
     }
 }
 
-/// The truth of an atom: in floats where they decide beyond rounding, else exactly.
+/// The truth of an atom: in floats where they decide beyond rounding or are exact, else exactly.
 fn holds(atom: &Atom, value: &impl Fn(Var) -> f64, exact: fn(f64) -> Rational) -> bool {
-    let mut sum = atom.linear.constant.to_f64().value();
+    let (mut sum, mut whole) = float(&atom.linear.constant);
     let mut size = sum.abs();
     for (var, c) in &atom.linear.terms {
-        let term = c.to_f64().value() * value(*var);
-        sum += term;
-        size += term.abs();
+        let ((c, small), v) = (float(c), value(*var));
+        whole &= small && v.fract() == 0.0;
+        sum += c * v;
+        size += (c * v).abs();
     }
     // Each of the at most 2^20 operations is off by less than 2^-52 of the size.
     if sum.abs() > size * 1e-9 {
         return sum > 0.0;
     }
+    // Sums of whole numbers are exact as long as they are small.
+    if whole && size < WHOLE {
+        return !atom.strict && sum == 0.0 || sum > 0.0;
+    }
     let sum = atom.linear.at(&|var| exact(value(var)));
     if atom.strict { sum > Rational::ZERO } else { sum >= Rational::ZERO }
+}
+
+/// Below it sums of whole numbers are exact in float64.
+const WHOLE: f64 = (1u64 << 51) as f64;
+
+/// The float nearest to a number, and whether it is a small whole one, as most coefficients are: those are quick to read.
+fn float(c: &Rational) -> (f64, bool) {
+    match i32::try_from(c.numerator()) {
+        Ok(n) if c.denominator().is_one() => (f64::from(n), true),
+        _ => (c.to_f64().value(), false),
+    }
 }
 
 fn binary(value: f64) -> Rational {
@@ -159,4 +175,30 @@ pub(crate) fn decimal(value: f64) -> Rational {
     let exponent = exponent - fraction.len() as i64;
     let power = UBig::from(10u8).pow(exponent.unsigned_abs() as usize);
     if exponent < 0 { Rational::from_parts(digits, power) } else { Rational::from(digits * IBig::from(power)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepsade_spec::Linear;
+
+    #[test]
+    fn what_floats_can_not_tell_is_judged_exactly() {
+        let third = Rational::from_parts(1.into(), 3u8.into());
+        let near_one = Rational::ONE + Rational::from_parts(1.into(), UBig::ONE << 60);
+        let judged = |c: &Rational, constant: i32, strict: bool, v: f64| {
+            let linear =
+                Linear { terms: [(Var::Output(0), c.clone())].into_iter().collect(), constant: Rational::from(constant) };
+            holds(&Atom { linear, strict }, &|_| v, binary)
+        };
+        for strict in [false, true] {
+            assert_eq!(judged(&Rational::ONE, -3, strict, 3.0), !strict);
+            assert_eq!(judged(&third, -1, strict, 3.0), !strict);
+            assert!(!judged(&third, -1, strict, 3.0f64.next_down()));
+            // As a float this coefficient is one.
+            assert!(judged(&near_one, -3, strict, 3.0));
+            assert!(!judged(&near_one, 3, strict, -3.0));
+            assert!(judged(&Rational::ONE, -1, strict, 1.0f64.next_up()));
+        }
+    }
 }

@@ -255,3 +255,31 @@ fn what_a_last_layer_can_keep_is_decided() {
     let (rules, _) = refusal(&["c == 'p' => a >= 1", "c != 'p' => a <= 0", "b >= x", "b <= 9.5"]).unwrap_err();
     assert_eq!(rules, ["b >= x", "b <= 9.5"]);
 }
+
+#[test]
+fn labels_that_the_rules_need_not_touch_stay_as_they_were() {
+    let features = vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }];
+    let task = Task::Multilabel { labels: (0..5).map(|j| format!("l{j}")).collect() };
+    let schema = Schema { features, task, one_hot: OneHot::default() };
+    let rule = RuleText { name: "some".into(), text: "sum((j + 1) * label[j] for j in 0..5) > 5".into() };
+    let spec = compile(&[rule], &schema).unwrap();
+    let settings = NetworkSettings { hidden: vec![7], ..NetworkSettings::default() };
+    let network = initial_network(&column_ranges(&schema), &skip_columns(&spec), None, 5, &settings, 3);
+    let how = How { bounds: BoundsKind::Interval, regions: 1 };
+    // Labels 1 and 3 obey the rule together.
+    let usual = [-1.0, 1.0, -1.0, 1.0, -1.0];
+    let mut guard = Guard::around(&spec, &network, &Units::raw(5), how, Some(&usual)).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut moved = parameters(&network);
+    let (inputs, start) = (7, moved.len() - 8 * 5);
+    for _ in 0..100 {
+        moved[start..].iter_mut().for_each(|p| *p += rng.random_range(-1.0..1.0));
+        let before = moved.clone();
+        assert!(guard.solve(&mut moved).moves > 0);
+        let bias = start + inputs * 5;
+        let row = |p: &[f32], j: usize| [&p[start + j * inputs..][..inputs], &p[bias + j..=bias + j]].concat();
+        let changed: Vec<usize> = (0..5).filter(|j| row(&moved, *j) != row(&before, *j)).collect();
+        assert!(!changed.is_empty() && changed.iter().all(|j| [1, 3].contains(j)), "labels {changed:?}");
+        moved = before;
+    }
+}

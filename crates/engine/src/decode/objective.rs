@@ -5,7 +5,7 @@
 //! those that the rules allow. Where the diagram is too large for P(valid) the loss is a surrogate: each item's softmax over its
 //! places and each place's over the items, halved (rankings); the plain loss of each label (implications).
 
-use super::{Decoder, Scratch, paths::log_probabilities};
+use super::{Decoder, Scratch, paths::log_set};
 use crate::guard::Units;
 use crate::train::{Loss, Objective, OutputStep, Sum};
 use deepsade_spec::sets::Sets;
@@ -17,6 +17,7 @@ pub struct OverValid<'a> {
     scratch: Scratch,
     met: Vec<bool>,
     marginals: Vec<f64>,
+    logs: Vec<f64>,
 }
 
 impl OutputStep for Decoder {
@@ -24,8 +25,9 @@ impl OutputStep for Decoder {
         Box::new(OverValid {
             decoder: self,
             scratch: Scratch::default(),
-            met: vec![false; self.conditions.len()],
-            marginals: vec![0.0; self.labels],
+            met: Vec::new(),
+            marginals: Vec::new(),
+            logs: Vec::new(),
         })
     }
 
@@ -40,40 +42,44 @@ impl OutputStep for Decoder {
 
 impl Objective for OverValid<'_> {
     fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+        let Self { decoder, scratch, met, marginals, logs } = self;
+        let wide = width + decoder.conditions.len();
+        met.clear();
+        met.extend(truth.chunks_exact(wide).flat_map(|truth| truth[width..].iter().map(|m| *m > 0.5)));
+        marginals.resize(scores.len(), 0.0);
+        logs.resize(weight.len(), 0.0);
+        let exact = decoder.log_valid_rows(scores, met, scratch, marginals, logs);
+        let n = if decoder.one_of { 1.0 } else { width as f64 };
         let total: f32 = weight.iter().sum();
         let mut sum = Sum::default();
-        let rows = scores.chunks_exact(width).zip(truth.chunks_exact(width + self.met.len())).zip(weight);
-        for (((s, truth), &v), d) in rows.zip(delta.chunks_exact_mut(width)) {
+        for (row, d) in delta.chunks_exact_mut(width).enumerate() {
+            let (s, y, v) = (&scores[row * width..][..width], &truth[row * wide..][..width], weight[row]);
             d.fill(0.0);
-            if v > 0.0 {
-                let (y, met) = truth.split_at(width);
-                sum += Sum { loss: f64::from(v) * self.row(s, y, met, v / total, d), weight: f64::from(v) };
+            if v <= 0.0 {
+                continue;
             }
+            let loss = if s.iter().any(|s| !s.is_finite()) {
+                // Divergence must be seen, not decoded.
+                f64::NAN
+            } else if exact {
+                for ((d, p), y) in d.iter_mut().zip(&marginals[row * width..]).zip(y) {
+                    *d = (f64::from(v / total) * (p - f64::from(*y)) / n) as f32;
+                }
+                (logs[row] - log_set(s, y)) / n
+            } else {
+                surrogate(&decoder.sets, s, y, v / total, d)
+            };
+            sum += Sum { loss: f64::from(v) * loss, weight: f64::from(v) };
         }
         sum
     }
 }
 
-impl OverValid<'_> {
-    /// l of one row; `v dl/ds` goes into d.
-    fn row(&mut self, s: &[f32], y: &[f32], met: &[f32], v: f32, d: &mut [f32]) -> f64 {
-        // Divergence must be seen, not decoded.
-        if s.iter().any(|s| !s.is_finite()) {
-            return f64::NAN;
-        }
-        self.met.iter_mut().zip(met).for_each(|(b, m)| *b = *m > 0.5);
-        let Some(log_valid) = self.decoder.log_valid(s, &self.met, &mut self.scratch, &mut self.marginals) else {
-            return match self.decoder.sets {
-                Sets::Assignment(n) => lines(n, s, y, v, d),
-                _ => Loss::SigmoidCrossEntropy.gradient(s, y, &[1.0], s.len(), d).mean() * scaled(d, v),
-            };
-        };
-        let n = if self.decoder.one_of { 1.0 } else { s.len() as f64 };
-        let log_truth: f64 = s.iter().zip(y).map(|(s, y)| log_probabilities(f64::from(*s))[usize::from(*y > 0.5)]).sum();
-        for ((d, p), y) in d.iter_mut().zip(&self.marginals).zip(y) {
-            *d = (f64::from(v) * (p - f64::from(*y)) / n) as f32;
-        }
-        (log_valid - log_truth) / n
+/// The loss where the diagram is too large; `v dl/ds` goes into d.
+fn surrogate(sets: &Sets, s: &[f32], y: &[f32], v: f32, d: &mut [f32]) -> f64 {
+    match sets {
+        Sets::Assignment(n) => lines(*n, s, y, v, d),
+        _ => Loss::SigmoidCrossEntropy.gradient(s, y, &[1.0], s.len(), d).mean() * scaled(d, v),
     }
 }
 

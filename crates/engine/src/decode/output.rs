@@ -129,9 +129,8 @@ impl<'a> Output<'a> {
             }
             let (s, met) = (scores.row(r), decoder.met(&judge, x.row(r)));
             let log_valid = decoder.log_valid(s, &met, &mut scratch, &mut labels)?;
-            let log_set: f64 =
-                s.iter().zip(y.row(r)).map(|(s, y)| super::paths::log_probabilities(f64::from(*s))[usize::from(*y > 0.5)]).sum();
-            (log_valid > f64::NEG_INFINITY).then(|| Probabilities { labels: labels.clone(), set: (log_set - log_valid).exp() })
+            let set = (super::paths::log_set(s, y.row(r)) - log_valid).exp();
+            (log_valid > f64::NEG_INFINITY).then(|| Probabilities { labels: labels.clone(), set })
         };
         Ok((0..x.rows).map(row).collect())
     }

@@ -47,6 +47,8 @@ pub(super) struct Frame<'a> {
     /// The gate's feature column and factor.
     pub gate: Option<Origin>,
     pub margin: Margin,
+    /// Outputs to start from, in training units.
+    pub usual: Option<&'a [f64]>,
 }
 
 /// A rule's regions before cells are attached: where they are cut.
@@ -56,8 +58,14 @@ pub(super) enum Cuts {
     Split(usize, Cut, Box<Cuts>, Box<Cuts>),
 }
 
-pub(super) fn guard(spec: &NormalSpec, network: &Network, units: &Units, how: How) -> Result<Guard, GuardError> {
-    let frame = frame(spec, network, units, how.bounds, 1.0)?;
+pub(super) fn guard(
+    spec: &NormalSpec,
+    network: &Network,
+    units: &Units,
+    how: How,
+    usual: Option<&[f64]>,
+) -> Result<Guard, GuardError> {
+    let frame = Frame { usual, ..frame(spec, network, units, how.bounds, 1.0)? };
     let mut cuts: Vec<Cuts> = spec.rules.iter().map(|_| Cuts::Whole).collect();
     for (rule, cuts) in cuts.iter_mut().enumerate() {
         frame.tighten(rule, cuts, how.regions);
@@ -108,7 +116,7 @@ fn frame<'a>(
     };
     let origins = shape.origins();
     let relative = strictness * 4.0 * (origins.len() as f64 + 8.0) / f64::from(1 << 24);
-    Ok(Frame { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 0.0 } })
+    Ok(Frame { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 0.0 }, usual: None })
 }
 
 impl Frame<'_> {
@@ -145,6 +153,7 @@ impl Frame<'_> {
             relation: Relation::default(),
             outputs,
             inputs: self.origins.len(),
+            settled: self.usual.is_some(),
         })
     }
 

@@ -50,7 +50,8 @@ fn first_layer(guard: &mut Guard, frame: &Frame, margin: Margin) -> Result<Vec<f
     let size = guard.inputs * guard.outputs;
     let choice = guard.cells.iter().any(Cell::has_choice);
     let mut stuck = 0;
-    for start in [Some(vec![0.0; guard.outputs]), guess(guard, frame, margin.absolute)].into_iter().flatten() {
+    let usual = frame.usual.map(<[f64]>::to_vec);
+    for start in [usual, Some(vec![0.0; guard.outputs]), guess(guard, frame, margin.absolute)].into_iter().flatten() {
         let mut layer = vec![0.0f32; size];
         layer.extend(start.iter().map(|v| *v as f32));
         choose_atoms(guard, &layer[size..]);

@@ -5,7 +5,7 @@
 //! derivative has the same form.
 
 use super::Part;
-use crate::decode::paths::log_probabilities;
+use crate::decode::paths::{log_probabilities, probabilities};
 use crate::decode::{Decoder, Scratch};
 
 /// The loss of a row, with its buffers.
@@ -30,15 +30,16 @@ impl Part for Semantic<'_> {
         let valid = self.decoder.log_valid(scores, &self.met, &mut self.scratch, &mut self.marginals);
         // No set is valid only outside the domain.
         let Some(valid) = valid.filter(|v| v.is_finite()) else { return 0.0 };
-        let none: f64 = scores.iter().map(|s| log_probabilities(f64::from(*s))[0]).sum();
-        let top = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let sum: f64 = scores.iter().map(|s| f64::from(s - top).exp()).sum();
-        let one_of = self.decoder.is_one_of();
-        for ((slope, marginal), s) in slope.iter_mut().zip(&self.marginals).zip(scores) {
-            let p = if one_of { f64::from(s - top).exp() / sum } else { log_probabilities(f64::from(*s))[1].exp() };
-            *slope = self.weight * (p - marginal);
-        }
-        let all = if one_of { none + f64::from(top) + sum.ln() } else { 0.0 };
+        let all = if self.decoder.is_one_of() {
+            let top = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let sum: f64 = scores.iter().map(|s| f64::from(s - top).exp()).sum();
+            slope.iter_mut().zip(scores).for_each(|(slope, s)| *slope = f64::from(s - top).exp() / sum);
+            scores.iter().map(|s| log_probabilities(f64::from(*s))[0]).sum::<f64>() + f64::from(top) + sum.ln()
+        } else {
+            slope.iter_mut().zip(scores).for_each(|(slope, s)| *slope = probabilities(f64::from(*s))[1]);
+            0.0
+        };
+        slope.iter_mut().zip(&self.marginals).for_each(|(p, marginal)| *p = self.weight * (*p - marginal));
         self.weight * (all - valid)
     }
 }

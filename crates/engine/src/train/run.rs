@@ -15,6 +15,7 @@ use super::error::{TrainError, check_data};
 use super::loss::Sum;
 use super::paper::{Batch, Paper};
 use super::standard::Standard;
+use super::usual::usual_outputs;
 use super::{
     CheckpointSettings, EpochRecord, Loss, Objective, Observer, Optimiser, OutputStep, Prepared, Stepper, StopReason,
     TrainSettings, Update,
@@ -185,7 +186,10 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         .then(|| stepper.prepare(&run.validation.x, &standard.standardise(&run.validation.y), &run.validation.weight));
     // K' from K and the layers before the last (lines 2 and 3): a last layer that satisfies it, or the rules that can't be met.
     let mut guard = match run.rules {
-        Some(rules) => Some(Guard::new(rules, &run.network, &standard.units(), settings.how())?),
+        Some(rules) => {
+            let usual = if settings.update == Update::Project { usual_outputs(rules, run.train) } else { None };
+            Some(Guard::around(rules, &run.network, &standard.units(), settings.how(), usual.as_deref())?)
+        }
         None => None,
     };
     let mut objective: Box<dyn Objective> =

@@ -10,6 +10,8 @@ use super::program::{self, Condition};
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
 const STEPS: usize = 12;
 const STEPS_WITH_SIGNS: usize = 40;
+/// Inputs up to which the linear program pays: an exchange takes their square.
+const PROGRAM_INPUTS: usize = 128;
 /// A bound must be below zero by so much, relative to its terms: rounded multipliers and float64 arithmetic stay within it.
 const MARGIN: f64 = 4e-9;
 /// Atoms between which multipliers are balanced pair by pair.
@@ -147,7 +149,8 @@ impl Cell {
         if optimise {
             self.optimise(plan, boxes, inputs, signs, pass, &mut best);
         }
-        if !best.refuted && !signs.is_empty() && kind == Kind::Lines && plan.gate.is_none() {
+        let small = inputs.lo.len() <= PROGRAM_INPUTS;
+        if small && !best.refuted && !signs.is_empty() && kind == Kind::Lines && plan.gate.is_none() {
             self.program(plan, boxes, inputs, signs, pass, &mut best);
         }
         // Leave the pass at the best bound.

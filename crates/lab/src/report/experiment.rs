@@ -23,7 +23,7 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
     if results.runs.is_empty() {
         html.paragraph("No run has finished yet.");
     }
-    let known = tables(results);
+    let (known, drawn) = (tables(results), pictures(dir));
     for use_case in results.use_cases() {
         let beside_paper = known.iter().find(|t| t.case == use_case);
         let title = beside_paper.map_or(if use_case.is_empty() { "(use case not named)" } else { use_case }, |t| &t.title);
@@ -32,7 +32,9 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
             Some(table) => with_paper(&mut html, table),
             None => table(&mut html, results, use_case),
         }
-        for name in results.metrics(use_case) {
+        let own: Vec<_> = drawn.iter().filter(|(figure, _)| figure.name.split('-').next() == Some(use_case)).collect();
+        own.iter().for_each(|(figure, svg)| html.picture(svg, &figure.caption));
+        for name in results.metrics(use_case).into_iter().filter(|_| own.is_empty()) {
             let samples: Vec<Sample> = results
                 .methods(use_case)
                 .into_iter()
@@ -47,7 +49,6 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
             }
         }
     }
-    pictures(&mut html, dir);
     let name = super::run::title(dir);
     let kind = format!("Experiment, {} finished runs", results.runs.len());
     html.finish(&name, &kind, "")
@@ -56,7 +57,7 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
 /// The table of a use case of the paper, its numbers beside ours.
 fn with_paper(html: &mut Html, table: &Table) {
     let head = table.head();
-    html.table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &table.body(false));
+    html.table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &table.body(true));
     table.notes.iter().for_each(|note| html.paragraph(note));
     if table.rows.iter().any(|r| r.p.is_some()) {
         html.paragraph(
@@ -65,8 +66,8 @@ fn with_paper(html: &mut Html, table: &Table) {
     }
 }
 
-/// The figures that `deepsade reproduce` left.
-fn pictures(html: &mut Html, dir: &Path) {
+/// The figures that `deepsade reproduce` left, each with its drawing.
+fn pictures(dir: &Path) -> Vec<(Figure, String)> {
     let folder = dir.join(figures::FIGURES);
     let listed: Vec<Figure> = std::fs::read_to_string(folder.join(figures::CAPTIONS))
         .ok()
@@ -74,15 +75,8 @@ fn pictures(html: &mut Html, dir: &Path) {
         .unwrap_or_default();
     // A name that leads elsewhere is no figure's.
     let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let mut shown = listed
-        .iter()
-        .filter(|f| plain(&f.name))
-        .filter_map(|f| std::fs::read_to_string(folder.join(format!("{}.svg", f.name))).ok().map(|svg| (svg, f)))
-        .peekable();
-    if shown.peek().is_some() {
-        html.section("figures", "Figures");
-    }
-    shown.for_each(|(svg, figure)| html.picture(&svg, &figure.caption));
+    let drawn = |f: Figure| std::fs::read_to_string(folder.join(format!("{}.svg", f.name))).ok().map(|svg| (f, svg));
+    listed.into_iter().filter(|f| plain(&f.name)).filter_map(drawn).collect()
 }
 
 /// Scores worth a picture: the task's own, on rows whose label obeys the rules.

@@ -40,6 +40,11 @@ impl Html {
     /// Adds a table of text; numbers go to the right.
     pub(crate) fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
         let class = |text: &str| if text.parse::<f64>().is_ok() || text.contains(" ± ") { " class=\"n\"" } else { "" };
+        // As in Markdown, stars around a cell make it bold.
+        let bold = |text: &str| match text.strip_prefix("**").and_then(|t| t.strip_suffix("**")) {
+            Some(inner) => format!("<strong>{}</strong>", escape(inner)),
+            None => escape(text),
+        };
         let right = |k: usize| rows.iter().all(|r| r.get(k).is_none_or(|t| t.is_empty() || t == "–" || !class(t).is_empty()));
         let mut out = String::from("<div class=\"scroll\"><table><tr>");
         for (k, name) in head.iter().enumerate() {
@@ -51,7 +56,7 @@ impl Html {
             out.push_str("<tr>");
             for (k, cell) in row.iter().enumerate() {
                 let class = if right(k) { " class=\"n\"" } else { "" };
-                let _ = write!(out, "<td{class}>{}</td>", escape(cell));
+                let _ = write!(out, "<td{class}>{}</td>", bold(cell));
             }
             out.push_str("</tr>\n");
         }

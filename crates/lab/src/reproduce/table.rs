@@ -190,7 +190,10 @@ fn notes(case: &Case, method: Method, runs: &[&RunResult]) -> Vec<String> {
     }
     let diverged = runs.iter().filter(|r| r.stopped.as_ref().is_some_and(|s| s.starts_with("diverged"))).count();
     if diverged > 0 {
-        notes.push(format!("`{method}`: {diverged} runs diverged; the network of the epoch before is scored."));
+        notes.push(format!(
+            "`{method}`: {diverged} {} diverged; the network of the epoch before is scored.",
+            if diverged == 1 { "run" } else { "runs" }
+        ));
     }
     notes
 }

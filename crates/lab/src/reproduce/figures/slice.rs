@@ -1,4 +1,4 @@
-//! A classifier and test rows enter; a row leaves that obeys the rules while an input near it does not, and a slice through both.
+//! A classifier and rows enter; a row leaves that obeys the rules while an input near it does not, and a slice through both.
 
 use deepsade_engine::judge::Judge;
 use deepsade_engine::predict::predicted_class;
@@ -19,21 +19,18 @@ pub(super) struct Found {
     columns: [usize; 2],
 }
 
-/// The first row and pair of numbers such that the row obeys the rules and one near it, with other values of the two, does not.
+/// The first row and pair of numbers such that the row obeys the rules and one near it, with other values of the two, does not;
+/// else the first row that breaks them itself.
 pub(super) fn find(spec: &NormalSpec, x: &Matrix, model: &Model) -> Option<Found> {
     let numbers: Vec<usize> = columns(spec);
     let ruled: Vec<usize> = numbers.iter().copied().filter(|c| spec.skip.contains(&spec.schema.columns()[*c].feature)).collect();
-    let pairs = ruled.iter().flat_map(|a| numbers.iter().filter(move |b| *b != a).map(move |b| [*a, *b]));
-    for columns in pairs {
-        for r in 0..x.rows {
-            let found = Found { row: x.row(r).to_vec(), columns };
-            let near = found.grid(spec, model, &found.ball(spec), COARSE);
-            if !near[COARSE * COARSE / 2].broken && !found.centre(spec, model).broken && near.iter().any(|c| c.broken) {
-                return Some(found);
-            }
-        }
-    }
-    None
+    let pairs: Vec<[usize; 2]> =
+        ruled.iter().flat_map(|a| numbers.iter().filter(move |b| *b != a).map(move |b| [*a, *b])).collect();
+    let all = || pairs.iter().flat_map(|pair| (0..x.rows).map(|r| Found { row: x.row(r).to_vec(), columns: *pair }));
+    let near = |found: &Found| found.grid(spec, model, &found.ball(spec), COARSE).iter().any(|c| c.broken);
+    all()
+        .find(|found| !found.centre(spec, model).broken && near(found))
+        .or_else(|| all().find(|found| found.centre(spec, model).broken))
 }
 
 /// The slice as a model sees it, twice as wide as the ball.
