@@ -95,7 +95,7 @@ mod tests {
             let rule = compile(&[RuleText { name: "r".into(), text: text.into() }], &schema).unwrap();
             let value = |var: Var| if let Var::Output(j) = var { Rational::try_from(at[j]).unwrap() } else { Rational::ZERO };
             let (nearest, atoms) = near(&rule.rules[0].claim, &|atom| atom.linear.at(&value).to_f64().value());
-            let mentioned = atoms.iter().flat_map(|a| a.linear.terms.iter().map(|(var, _)| *var)).collect::<Vec<_>>();
+            let mentioned = atoms.iter().flat_map(|a| a.linear.terms.keys().copied()).collect::<Vec<_>>();
             (nearest, mentioned)
         };
         assert_eq!(chosen("y0 >= 0 or y1 >= 0"), (0.75, vec![Var::Output(0)]));
