@@ -1,10 +1,11 @@
-"""The programs under test: in the folder that DEEPSADE_BUILT names (`target/debug`, say), else built and run by cargo."""
+"""The programs under test: in the folder that DEEPSADE_BUILT names (`target/debug`, say, seen from the repository), else built and run by
+cargo."""
 
 import os
 import pathlib
 import subprocess
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def run(*args, **options):
@@ -19,5 +20,5 @@ def run_example(name, *args, **options):
 
 def _run(path, cargo, args, options):
     built = os.environ.get("DEEPSADE_BUILT")
-    start = [pathlib.Path(built).absolute() / path] if built else ["cargo", "run", "--quiet", "--manifest-path", ROOT / "Cargo.toml", *cargo, "--"]
+    start = [ROOT / built / path] if built else ["cargo", "run", "--quiet", "--manifest-path", ROOT / "Cargo.toml", *cargo, "--"]
     return subprocess.run([*start, *map(str, args)], **{"cwd": ROOT, **options})

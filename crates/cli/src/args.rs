@@ -411,6 +411,9 @@ pub struct RepairArgs {
     /// Stop reading the network at this tensor: the scores before a Softmax, say
     #[arg(long, value_name = "NAME")]
     pub output: Option<String>,
+    /// Seconds for bringing the last layer back towards what it was, once a safe one is found; 0: keep the first that is safe
+    #[arg(long, value_name = "S", default_value_t = 20.0)]
+    pub timeout: f64,
     /// Folder for model.onnx, rules.toml and certificate.json; not the model's own
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,

@@ -157,13 +157,76 @@ fn what_is_read_inexactly_is_never_proved_of_the_file() {
     assert!(!home.join("proof/certificate.json").exists(), "an old certificate does not stay beside a new answer");
 }
 
+/// Dense layers with one number each, `y = w x + b`, one after the other, as a file.
+fn chain(home: &std::path::Path, name: &str, layers: &[(f32, f32)]) {
+    let dense = |&(w, b): &(f32, f32)| Op::Dense { w: Matrix { rows: 1, cols: 1, data: vec![w] }, b: vec![b] };
+    let nodes = layers.iter().enumerate().map(|(k, layer)| Node { op: dense(layer), from: vec![k] }).collect();
+    std::fs::write(home.join(name), Model::new(Network { inputs: 1, nodes }).to_bytes().unwrap()).unwrap();
+}
+
+#[test]
+fn a_sat_that_another_runtime_may_not_see_is_withheld() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    let property = |name: &str, bound: &str| {
+        let text = "(declare-const X_0 Real)(declare-const Y_0 Real)(assert (= X_0 1))";
+        std::fs::write(home.join(name), format!("{text}(assert (> Y_0 {bound}))")).unwrap();
+    };
+    // float32's 0.1 is 0.1000000015: above 0.1, by less than the rounding of a product and a sum may take away.
+    chain(home, "tenth.onnx", &[(0.1, 0.0)]);
+    property("near.vnnlib", "0.1");
+    property("far.vnnlib", "0.09");
+    let ask = |property| ["verify", "--model", "tenth.onnx", "--vnnlib", property];
+    let report = json(home, 1, &[&ask("near.vnnlib")[..], &["--json"]].concat());
+    assert_eq!((&report["verdict"], &report["in_every_runtime"]), (&Value::from("refuted"), &Value::from(false)));
+    assert_eq!(expect(home, 3, &[&ask("near.vnnlib")[..], &["--vnncomp"]].concat()), "unknown\n");
+    let sat = expect(home, 1, &[&ask("far.vnnlib")[..], &["--vnncomp"]].concat());
+    assert_eq!(sat, "sat\n((X_0 1.0)\n (Y_0 0.1))\n");
+}
+
+#[test]
+fn overflow_is_the_reason_that_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    chain(home, "huge.onnx", &[(1e30, 1e30), (1e30, 0.0)]);
+    line(home, "line.toml", "y >= 0");
+    let words = expect(home, 3, &["verify", "--model", "huge.onnx", "--rules", "line.toml"]);
+    assert!(words.contains("values inside the network can exceed float32's range on this domain"), "{words}");
+}
+
+#[test]
+fn an_inner_tensor_is_judged_where_it_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    // The tensor v1 is x, the output y is -x: only the first breaks the rule.
+    chain(home, "two.onnx", &[(1.0, 0.0), (-1.0, 0.0)]);
+    line(home, "line.toml", "y <= 2");
+    std::fs::write(home.join("rows.csv"), "x\n0\n1\n3\n4\n").unwrap();
+    let adversity = ["adversity", "--model", "two.onnx", "--rules", "line.toml", "--data", "rows.csv", "--json", "-q"];
+    assert_eq!(json(home, 0, &adversity)["broken_rows"], Value::from(Vec::<u64>::new()));
+    let inner = json(home, 0, &[&adversity[..], &["--output", "v1"]].concat());
+    assert_eq!(inner["broken_rows"], Value::from(vec![3, 4]));
+    assert!(inner["example"]["output"]["y"].as_f64().unwrap() > 2.0, "{inner}");
+    assert!(refusal(home, &[&adversity[..], &["--output", "v9"]].concat()).contains("v9"));
+
+    let repair = ["repair", "--model", "two.onnx", "--rules", "line.toml", "--out", "fixed", "--json"];
+    assert_eq!(json(home, 0, &repair)["repaired"], false);
+    let inner = json(home, 0, &[&repair[..], &["--output", "v1"]].concat());
+    assert_eq!((&inner["repaired"], &inner["certified"]), (&Value::from(true), &Value::from(true)));
+    // What was written is the network up to there.
+    let network = Model::from_bytes(&std::fs::read(home.join("fixed/model.onnx")).unwrap()).unwrap().network;
+    let denses = network.nodes.iter().filter(|n| matches!(n.op, Op::Dense { .. })).count();
+    let y = network.forward(&Matrix { rows: 2, cols: 1, data: vec![0.0, 4.0] }).data;
+    assert!(denses == 1 && y[1] <= 2.0 && y[1] > y[0], "{network:?} gives {y:?}");
+    expect(home, 0, &["check", "fixed"]);
+    assert!(refusal(home, &[&repair[..], &["--output", "v9"]].concat()).contains("v9"));
+}
+
 #[test]
 fn repair_weighs_by_rows_that_only_the_command_line_names() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();
-    let dense = Op::Dense { w: Matrix { rows: 1, cols: 1, data: vec![1.0] }, b: vec![0.0] };
-    let network = Network { inputs: 1, nodes: vec![Node { op: dense, from: vec![0] }] };
-    std::fs::write(home.join("line.onnx"), Model::new(network).to_bytes().unwrap()).unwrap();
+    chain(home, "line.onnx", &[(1.0, 0.0)]);
     line(home, "line.toml", "y <= 2");
     std::fs::write(home.join("low.csv"), "x,y\n0,0\n0.5,0.5\n1,1\n").unwrap();
     std::fs::write(home.join("inputs.csv"), "x\n0\n0.5\n1\n").unwrap();
@@ -177,6 +240,13 @@ fn repair_weighs_by_rows_that_only_the_command_line_names() {
     let change = |report: &Value| report["change"].as_f64().unwrap();
     assert!(change(&low) < change(&none) && (change(&low) - change(&inputs)).abs() < 1e-3, "{none} {low} {inputs}");
     expect(home, 0, &["check", "out"]);
+    // Without time the first layer that is safe is kept, certified all the same.
+    let first = repair(&["--timeout", "0"]);
+    assert!(first["before_shrinking"].is_null() && first["certified"] == true, "{first}");
+    assert!(change(&first) > change(&none), "{first} {none}");
+    assert_eq!(none["before_shrinking"], first["change"]);
+    let wrong = ["repair", "--model", "line.onnx", "--rules", "line.toml", "--out", "out", "--timeout=-1"];
+    assert!(refusal(home, &wrong).contains("--timeout"));
     // On [0, 4] the nearest line to y = x below 2 changes by about 1 root mean square; twice that is not near.
     assert!(change(&none) < 1.2, "{none}");
 }

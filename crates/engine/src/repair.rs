@@ -10,7 +10,7 @@
 
 mod shrink;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
 use deepsade_net::{Matrix, Network, Node, Op};
@@ -26,13 +26,9 @@ use crate::fit::{Rows, column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric, Units};
 use crate::metrics::metrics;
 use crate::train::{PlanError, Stepper};
-use crate::verify::{Outcome, Settings, VerifyError, fits, texts, verify};
+use crate::verify::{self, Outcome, VerifyError, fits, texts, verify};
 use shrink::Shrink;
 
-/// Time to see whether there is anything to repair.
-const LOOK: Duration = Duration::from_secs(10);
-/// Time to bring the last layer back towards what it was.
-const BACK: Duration = Duration::from_secs(30);
 /// Rows from which distances between last layers are measured.
 const MOST_ROWS: usize = 4096;
 /// Rows drawn from the domain where there are no data.
@@ -47,6 +43,21 @@ const WAYS: [How; 5] = [
 ];
 /// Margins to try, as multiples of the error bound.
 const STRICTNESS: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
+
+/// How long.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Time to see whether there is anything to repair. Default 10 s.
+    pub look: Duration,
+    /// Time to bring the last layer back towards what it was; none, and the first one that is safe is kept. Default 20 s.
+    pub back: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { look: Duration::from_secs(10), back: Duration::from_secs(20) }
+    }
+}
 
 /// A repaired model.
 #[derive(Debug)]
@@ -96,7 +107,7 @@ pub enum RepairError {
 #[derive(Debug)]
 pub enum Mended {
     /// Its rules hold already.
-    Already(Box<crate::verify::Proof>),
+    Already(Box<verify::Proof>),
     /// It was changed.
     Repaired(Box<Repaired>),
 }
@@ -106,11 +117,12 @@ pub fn mend(
     spec: &NormalSpec,
     network: &Network,
     rows: Option<&Rows>,
+    settings: &Settings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
     let obeying: Option<Vec<usize>> = rows.map(|r| (0..r.all.rows()).filter(|k| !r.breaking[*k]).collect());
     let weighing = rows.zip(obeying).map(|(r, chosen)| r.all.select(&chosen));
-    unless_held(spec, network, weighing.as_ref().map_or(Weighing::Nothing, Weighing::Labelled), interrupted)
+    unless_held(spec, network, weighing.as_ref().map_or(Weighing::Nothing, Weighing::Labelled), settings, interrupted)
 }
 
 /// The same with inputs of which no labels are known.
@@ -118,22 +130,24 @@ pub fn mend_inputs(
     spec: &NormalSpec,
     network: &Network,
     x: Matrix,
+    settings: &Settings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
-    unless_held(spec, network, Weighing::Inputs(&unlabelled(spec, x)), interrupted)
+    unless_held(spec, network, Weighing::Inputs(&unlabelled(spec, x)), settings, interrupted)
 }
 
 fn unless_held(
     spec: &NormalSpec,
     network: &Network,
     rows: Weighing,
+    settings: &Settings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
-    let look = Settings { timeout: Some(LOOK), ..Settings::default() };
+    let look = verify::Settings { timeout: Some(settings.look), ..verify::Settings::default() };
     if let Outcome::Proved(proof) = verify(spec, network, &look, interrupted)?.0 {
         return Ok(Mended::Already(proof));
     }
-    Ok(Mended::Repaired(Box::new(weighed(spec, network, rows, interrupted)?)))
+    Ok(Mended::Repaired(Box::new(weighed(spec, network, rows, settings, interrupted)?)))
 }
 
 /// On which rows outputs should change little.
@@ -147,13 +161,14 @@ enum Weighing<'a> {
 
 /// Repairs a network. `rows` are the data's, of which those that obey the rules count; without them the domain is sampled.
 pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> Result<Repaired, RepairError> {
-    weighed(spec, network, rows.map_or(Weighing::Nothing, Weighing::Labelled), &|| false)
+    weighed(spec, network, rows.map_or(Weighing::Nothing, Weighing::Labelled), &Settings::default(), &|| false)
 }
 
 fn weighed(
     spec: &NormalSpec,
     network: &Network,
     rows: Weighing,
+    settings: &Settings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Repaired, RepairError> {
     fits(spec, network)?;
@@ -196,10 +211,10 @@ fn weighed(
     match (best, failure) {
         (Some((cost, found)), _) => {
             let found = Repaired { skipped, ..found };
-            let nearer = shrunk(spec, &network, &found, &rows.x, interrupted)?;
             // Labels have the last word.
-            let worse = |nearer: &Repaired| labelled && loss(spec, rows, &nearer.network) > cost;
-            Ok(nearer.filter(|n| !worse(n)).unwrap_or(found))
+            let worse = |nearer: &Network| labelled && loss(spec, rows, nearer) > cost;
+            let nearer = shrunk(spec, &network, &found, &rows.x, settings.back, &worse, interrupted)?;
+            Ok(nearer.unwrap_or(found))
         }
         (None, Some(error)) => Err(error),
         (None, None) => unreachable!("every way ends in a last layer or an error"),
@@ -212,6 +227,8 @@ fn shrunk(
     network: &Network,
     found: &Repaired,
     rows: &Matrix,
+    time: Duration,
+    worse: &dyn Fn(&Network) -> bool,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<Repaired>, RepairError> {
     let at = last_layer(network).ok_or(RepairError::NoLastLayer)?;
@@ -219,12 +236,25 @@ fn shrunk(
     let chosen: Vec<usize> = (0..rows.rows).step_by(every).collect();
     let data = chosen.iter().flat_map(|r| rows.row(*r).iter().copied()).collect();
     let few = Matrix { rows: chosen.len(), cols: rows.cols, data };
-    let search = Shrink { spec, network, at, rows: &few, time: BACK, interrupted };
-    let Some((nearer, proof)) = search.run(&found.network) else { return Ok(None) };
-    let change = change(network, &nearer, rows);
-    if change >= found.change {
-        return Ok(None);
+    let features: Vec<bool> = straight(network, network.nodes[at].from[0]).iter().map(Option::is_some).collect();
+    // Where features alone did best, what changes the hidden weights, too, may be nearer and yet score worse.
+    let ways = if found.features_only { vec![vec![true; features.len()], features] } else { vec![vec![true; features.len()]] };
+    let started = Instant::now();
+    let mut nearest: Option<(f64, bool, Network, Box<verify::Proof>)> = None;
+    for (k, free) in ways.iter().enumerate() {
+        // What halves the change already is near enough.
+        if nearest.as_ref().is_some_and(|n| n.0 < found.change / 2.0) {
+            break;
+        }
+        let time = time.saturating_sub(started.elapsed()) / (ways.len() - k) as u32;
+        let shrink = Shrink { spec, network, at, rows: &few, free, time, worse, interrupted };
+        let Some((nearer, proof)) = shrink.run(&found.network) else { continue };
+        let change = change(network, &nearer, rows);
+        if change < nearest.as_ref().map_or(found.change, |n| n.0) {
+            nearest = Some((change, k > 0, nearer, proof));
+        }
     }
+    let Some((change, features_only, nearer, proof)) = nearest else { return Ok(None) };
     let proved = Proof { certificate: proof.certificate, verdict: Verdict::Accepted(proof.accepted) };
     Ok(Some(Repaired {
         model: proof.model,
@@ -232,7 +262,7 @@ fn shrunk(
         proof: proved,
         how: found.how,
         skipped: found.skipped.clone(),
-        features_only: false,
+        features_only,
         change,
         before_shrinking: Some(found.change),
     }))

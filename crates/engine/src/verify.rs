@@ -8,6 +8,7 @@ mod attack;
 mod bound;
 mod branch;
 mod exact;
+mod many_cells;
 mod pass;
 mod plan;
 mod program;
@@ -135,8 +136,8 @@ pub enum Why {
     ExactMargin,
     /// Too many ways to break the rule.
     #[error(
-        "it can be broken in more than 20000 ways, or by more than 1024 conditions together, too many to look at one by one; split it \
-         into simpler rules"
+        "it can be broken in more than 20000 ways, or by more than 1024 conditions together, too many to look at one by one; an attack \
+         found nothing; split it into simpler rules"
     )]
     TooManyCells,
     /// The file computes something else in places.
@@ -273,18 +274,22 @@ pub fn verify(
     let question = Question::new(spec, network, settings);
     let mut work = Work::default();
     let mut states = Vec::new();
+    let mut unknown: BTreeMap<usize, Why> = BTreeMap::new();
     for rule in 0..spec.rules.len() {
         let search = question.search(rule, &stop);
-        let Some(state) = search.start(whole.clone()) else {
-            return Ok((Outcome::Unknown { rule, why: Why::TooManyCells }, work));
-        };
-        if let Some(example) = search.attack(&state, Effort { starts: 60, steps: 40 }) {
+        let effort = Effort { starts: 60, steps: 40 };
+        let state = search.start(whole.clone());
+        let example = state.as_ref().map_or_else(|| search.attack_near(&whole, effort), |state| search.attack(state, effort));
+        if let Some(example) = example {
             return Ok((Outcome::Refuted(example), work));
+        }
+        if state.is_none() {
+            unknown.insert(rule, Why::TooManyCells);
         }
         states.push(state);
     }
-    let mut open: Vec<usize> = (0..states.len()).collect();
-    let mut unknown: BTreeMap<usize, Why> = BTreeMap::new();
+    // Rules whose cells are too many stay unknown; the others may still be refuted.
+    let mut open: Vec<usize> = (0..states.len()).filter(|rule| states[*rule].is_some()).collect();
     // What is left of the time is shared by the rules that are left; what a rule does not use is for the others, again and again.
     while !open.is_empty() {
         let rules = std::mem::take(&mut open);
@@ -293,7 +298,7 @@ pub fn verify(
             let now = Instant::now();
             let share = settings.timeout.map(|t| t.saturating_sub(now - started) / left);
             let stop = || halt(now, share, interrupted);
-            let state = &mut states[rule];
+            let Some(state) = &mut states[rule] else { continue };
             let before = state.regions;
             let ended = question.search(rule, &stop).run(state);
             work.regions += state.regions - before;
@@ -311,6 +316,7 @@ pub fn verify(
     if let Some((rule, why)) = unknown.pop_first() {
         return Ok((Outcome::Unknown { rule, why }, work));
     }
+    let mut states: Vec<branch::State> = states.into_iter().flatten().collect();
     let model = artifact::model(spec, network.clone())?;
     let bytes = model.to_bytes().map_err(ArtifactError::from)?;
     let rules = texts(spec);
@@ -391,13 +397,16 @@ pub(crate) fn broken_within(
     let mut unknown = None;
     for rule in 0..spec.rules.len() {
         let search = question.search(rule, &stop);
-        let Some(mut state) = search.start(region.clone()) else {
+        let effort = Effort { starts: 4, steps: 20 };
+        let state = search.start(region.clone());
+        let example = state.as_ref().map_or_else(|| search.attack_near(region, effort), |state| search.attack(state, effort));
+        if example.is_some() {
+            return Ok(example);
+        }
+        let Some(mut state) = state else {
             unknown = Some(Why::TooManyCells);
             continue;
         };
-        if let Some(example) = search.attack(&state, Effort { starts: 4, steps: 20 }) {
-            return Ok(Some(example));
-        }
         // No checker looks at this proof: what only exact arithmetic can tell stays open.
         state.doubt();
         match search.run(&mut state) {

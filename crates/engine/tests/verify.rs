@@ -162,6 +162,22 @@ fn exact_questions_are_judged_in_exact_numbers() {
 }
 
 #[test]
+fn arithmetic_beyond_float32_is_named() {
+    // 1e30 * 1e30 * x is infinite in float32, though not in the search's float64.
+    let network = Network { inputs: 1, nodes: vec![dense(1, &[1e30], &[0.0], 0), dense(1, &[1e30], &[0.0], 1)] };
+    let schema = |lo| schema(vec![Domain::Real { lo, hi: 2.0 }], 1, OneHot::Full);
+    let outcome = decide(&rules(&["y0 >= -1"], &schema(1.0)), &network, &settings(10));
+    let Outcome::Unknown { why: why @ Why::Overflow(_), .. } = &outcome else { panic!("{outcome:?}") };
+    assert!(why.to_string().contains("can exceed float32's range on this domain"), "{why}");
+    // An output that is infinite obeys nothing: where the attack comes by, that is a counter-example.
+    assert!(
+        matches!(decide(&rules(&["y0 <= 5"], &schema(1.0)), &network, &settings(10)), Outcome::Refuted(e) if e.y[0].is_infinite())
+    );
+    let narrow = Network { inputs: 1, nodes: vec![dense(1, &[1e30], &[0.0], 0), dense(1, &[1e-30], &[0.0], 1)] };
+    assert!(matches!(decide(&rules(&["y0 >= -1"], &schema(1.0)), &narrow, &settings(10)), Outcome::Proved(_)));
+}
+
+#[test]
 fn rules_that_hold_with_nothing_to_spare_are_proved() {
     let rng = &mut ChaCha8Rng::seed_from_u64(8);
     let schema = schema(vec![Domain::Real { lo: -1.0, hi: 1.0 }; 2], 1, OneHot::Full);
@@ -220,7 +236,43 @@ fn hundreds_of_conditions_in_one_rule_are_decided() {
     assert!(matches!(decide(&rules(&[&text], &schema), &network, &settings(30)), Outcome::Proved(_)));
     let never = (2..3000).map(|k| format!("y0 >= {k}")).collect::<Vec<_>>().join(" or ");
     let outcome = decide(&rules(&[&never], &schema), &network, &settings(30));
-    assert!(matches!(outcome, Outcome::Unknown { why: Why::TooManyCells, .. }), "{outcome:?}");
+    assert!(matches!(outcome, Outcome::Refuted(_)), "{outcome:?}");
+}
+
+#[test]
+fn a_rule_with_too_many_cells_is_attacked_before_it_is_unknown() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(5);
+    let schema = schema(vec![Domain::Real { lo: -1.0, hi: 1.0 }, Domain::Integer { lo: -2, hi: 2 }], 3, OneHot::Full);
+    let network = network(&[2, 8, 6, 3], Activation::Relu, rng);
+    let rows = grid(&schema, 400);
+    let y = network.forward(&rows);
+    // The largest of the smallest output where x0 > 0.25 and x1 is 2, or of the outputs alone.
+    let rows = (0..rows.rows).filter(|r| rows.row(*r)[0] > 0.25 && rows.row(*r)[1] == 2.0);
+    let most = rows.map(|r| y.row(r).iter().copied().fold(f32::MAX, f32::min)).fold(f32::MIN, f32::max);
+    // Each of 11 parts can fail in four ways, so 4^11 cells, of which at most the last of all can be reached.
+    let many = |c: f32| {
+        let parts = ["(y0 <= 900 and y1 <= 900 and y2 <= 900 and y0 + y1 <= 900)"; 8].join(" or ");
+        let last =
+            ["y0", "y1", "y2"].map(|y| format!("(y0 <= 900 and y1 <= 900 and y2 <= 900 and {y} <= ({c:.6}))")).join(" or ");
+        format!("x0 > 0.25 and x1 == 2 => {last} or ({parts})")
+    };
+    let broken_parts = |c: f32| many(c).replace("y0 + y1 <= 900", "y0 + y1 <= -900");
+    let long = |c: f32| {
+        let parts = (0..2000).map(|k| format!("y{} <= ({:.6})", k % 3, c - k as f32 * 1e-5)).collect::<Vec<_>>();
+        format!("x0 > 0.25 and x1 == 2 => {}", parts.join(" or "))
+    };
+    for text in [broken_parts(most - 1e-3), long(most - 1e-3)] {
+        let outcome = decide(&rules(&["y0 <= 1000", &text], &schema), &network, &settings(30));
+        let Outcome::Refuted(example) = &outcome else { panic!("{outcome:?}") };
+        assert_eq!((example.rule, example.x[1], example.in_every_runtime), (1, 2.0, true));
+    }
+    for text in [many(most + 1e-2), long(most + 1e-2)] {
+        let outcome = decide(&rules(&[&text], &schema), &network, &settings(30));
+        assert!(matches!(outcome, Outcome::Unknown { why: Why::TooManyCells, .. }), "{outcome:?}");
+    }
+    // It does not keep the rules after it from being refuted.
+    let both = rules(&[&many(most + 1e-2), &format!("y0 <= ({:.6})", most - 1.0)], &schema);
+    assert!(matches!(decide(&both, &network, &settings(30)), Outcome::Refuted(example) if example.rule == 1));
 }
 
 #[test]

@@ -136,6 +136,52 @@ fn written_rules_read_back_as_the_same_question() {
 }
 
 #[test]
+fn written_bounds_are_read_as_they_were_to_the_last_float32_number() {
+    let feature = |name: &str, lo: f32, hi: f32| Feature { name: name.into(), domain: Domain::Real { lo, hi } };
+    let schema = Schema {
+        features: vec![feature("x", 0.1, 0.7), feature("z", -0.3, 0.9)],
+        task: Task::Regression { targets: vec!["a".into()] },
+        one_hot: OneHot::Full,
+    };
+    let exact = |v: f32| deepsade_spec::Rational::try_from(v).unwrap();
+    let around = |v: f32| [v.next_down().next_down(), v.next_down(), v, v.next_up(), v.next_up().next_up()];
+    // In 'all', every x of the domain counts: the domain itself is read back. The others have a border inside it.
+    for (text, whole) in [
+        ("a <= 0.1", true),
+        ("x > 0.3 or z < 0.6 => a <= 0.1", true),
+        ("x >= 0.3 => a <= 0.1", false),
+        ("x > 0.3 and z < 0.6 => a <= 0.1", false),
+        ("x <= 0.5 and z >= 1 / 3 => a <= 0.1", false),
+        ("x < 0.5 and 3 * z <= 0.1 => a <= 0.1", false),
+    ] {
+        let spec = compile(&[RuleText { name: "r".into(), text: text.into() }], &schema).unwrap();
+        let written = write(&spec).unwrap();
+        let back = read(&written).unwrap_or_else(|e| panic!("{e}\n{written}"));
+        let domains = |schema: &Schema| schema.features.iter().map(|f| f.domain.clone()).collect::<Vec<_>>();
+        assert_eq!(domains(&back.schema) == domains(&schema), whole, "{written}");
+        let inside = |domain: &Domain, v: f32| matches!(domain, Domain::Real { lo, hi } if (*lo..=*hi).contains(&v));
+        let mut seen = [0, 0];
+        for x in [0.1, 0.3, 0.5, 0.7].into_iter().flat_map(around) {
+            for z in [-0.3, 0.1 / 3.0, 1.0 / 3.0, 0.6, 0.9].into_iter().flat_map(around) {
+                // Outputs break what can be broken: whether the property asks about an input is what is compared.
+                let broken = |spec: &NormalSpec, domains: &[Domain]| {
+                    let value = |var| match var {
+                        Var::Output(_) => exact(1.0),
+                        Var::Feature(0) => exact(x),
+                        Var::Feature(_) | Var::Level(..) => exact(z),
+                    };
+                    inside(&domains[0], x) && inside(&domains[1], z) && spec.rules.iter().any(|r| !r.claim.at(&value))
+                };
+                let asked = broken(&spec, &domains(&schema));
+                assert_eq!(asked, broken(&back.spec, &domains(&back.schema)), "{text}: x {x:?} z {z:?}\n{written}");
+                seen[usize::from(asked)] += 1;
+            }
+        }
+        assert!(seen[0] > 20 && seen[1] > 20, "{text}: {seen:?}");
+    }
+}
+
+#[test]
 fn a_box_between_two_float32_numbers_is_not_empty() {
     let of = |inputs: &str| {
         let text = format!("{DECLARED}(assert (>= X_1 0))(assert (<= X_1 1)){inputs}(assert (<= Y_0 0.5))");

@@ -11,7 +11,7 @@ use deepsade_engine::fit::rows;
 use deepsade_engine::metrics::metrics;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::recheck;
-use deepsade_engine::repair::{Mended, mend};
+use deepsade_engine::repair::{Mended, Settings as RepairSettings, mend};
 use deepsade_engine::summary::numbers;
 use deepsade_engine::verdict::{as_deployed, as_json, in_words};
 use deepsade_engine::verify::words::{self, input_as_json, output_as_json};
@@ -185,7 +185,7 @@ pub fn repair(
         let score =
             |network: &Network| known.as_ref().map(|r| numbers(&metrics(spec, &r.all, &network.forward(&r.all.x), &r.breaking)));
         let started = Instant::now();
-        let mended = mend(spec, network, known.as_ref(), &|| signals.pressed())?;
+        let mended = mend(spec, network, known.as_ref(), &RepairSettings::default(), &|| signals.pressed())?;
         let seconds = started.elapsed().as_secs_f64();
         let json: Value = match &mended {
             Mended::Already(_) => {

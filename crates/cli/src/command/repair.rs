@@ -1,6 +1,6 @@
 //! `deepsade repair`: a network that breaks rules enters; one with another last layer and a certificate leaves.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use deepsade_check::Bounds;
@@ -9,7 +9,7 @@ use deepsade_engine::data::{Columns, DataSettings, ReadOptions, encode_inputs};
 use deepsade_engine::explain::{Conflicts, smallest_conflict};
 use deepsade_engine::fit::{self, Rows};
 use deepsade_engine::metrics::{Metrics, metrics};
-use deepsade_engine::repair::{Mended, RepairError, Repaired, mend, mend_inputs};
+use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, mend_inputs};
 use deepsade_engine::summary::{self, numbers};
 use deepsade_engine::verify::Proof;
 use deepsade_net::{Matrix, Network};
@@ -31,6 +31,10 @@ enum Known {
 
 /// Runs the command.
 pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
+    let Ok(back) = Duration::try_from_secs_f64(args.timeout) else {
+        bail!("--timeout {} must be a number of seconds from 0 on", args.timeout);
+    };
+    let settings = Settings { back, ..Settings::default() };
     let output = args.output.as_deref();
     let files = Files { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
@@ -43,8 +47,8 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     let interrupt = Interrupt::listen();
     let started = Instant::now();
     let mended = match &known {
-        Known::Inputs(x) => mend_inputs(spec, network, x.clone(), &|| interrupt.pressed()),
-        _ => mend(spec, network, rows, &|| interrupt.pressed()),
+        Known::Inputs(x) => mend_inputs(spec, network, x.clone(), &settings, &|| interrupt.pressed()),
+        _ => mend(spec, network, rows, &settings, &|| interrupt.pressed()),
     };
     let found = match mended {
         Ok(Mended::Already(proof)) => {

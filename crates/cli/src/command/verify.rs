@@ -57,6 +57,8 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
     written?;
     Ok(match decided {
         Decided::Proved(_) => Outcome::Success,
+        // `unknown` was printed.
+        Decided::Refuted(example) if args.vnncomp && !example.in_every_runtime => Outcome::Unknown,
         Decided::Refuted(_) => Outcome::Finding,
         Decided::Unknown { .. } => Outcome::Unknown,
     })

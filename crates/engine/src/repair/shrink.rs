@@ -2,8 +2,9 @@
 //!
 //! What the last layer reads does not change, so at one input every rule is a condition on the last layer that is linear in it. The
 //! smallest change that meets the conditions at some inputs is a quadratic program; `verify` then proves the rules or gives one
-//! input more. The distance is that of the outputs on the rows. Where that does not end in time, the way from the last layer
-//! that is known to be safe towards the one that is almost so is halved a few times.
+//! input more. The distance is that of the outputs on the rows. Conditions are asked to hold by more and more, so that this ends. Where
+//! it does not in time, or labels score the result worse than the last layer that is known to be safe, layers between
+//! the two are tried.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +16,14 @@ use crate::verify::{Outcome, Proof, Settings, Why, verify};
 
 /// Inputs that are taken into account one after the other.
 const ROUNDS: usize = 400;
-/// Halvings of the way to a last layer that is safe.
-const HALVINGS: usize = 6;
-/// What conditions are asked to hold by, as a share of the outputs' size: then a few inputs stand for all those near them.
+/// Shares of the last layer that is safe, in those between it and the one that is almost so: the smaller, the longer the proof.
+const SHARES: [f32; 7] = [0.75, 0.5, 0.35, 0.25, 0.12, 0.06, 0.03];
+/// What conditions are asked to hold by at first, as a share of the outputs' size: then a few inputs stand for all those near them;
 const SPARE: f64 = 1e-3;
+/// and twice as much after so many inputs.
+const PATIENCE: usize = 8;
+/// The part of the time that one proof may take before layers nearer to the safe one are tried, which have shorter proofs.
+const SHORT: u32 = 6;
 /// Sweeps over the conditions of one quadratic program.
 const SWEEPS: usize = 3000;
 
@@ -31,8 +36,12 @@ pub(super) struct Shrink<'a> {
     pub at: usize,
     /// Rows on which the outputs should change little.
     pub rows: &'a Matrix,
+    /// Columns that the last layer reads and whose weights may move; the bias may, too.
+    pub free: &'a [bool],
     /// Seconds for everything.
     pub time: Duration,
+    /// Whether labels score a network worse than the safe one.
+    pub worse: &'a dyn Fn(&Network) -> bool,
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -48,6 +57,9 @@ struct Conditions {
 impl Shrink<'_> {
     /// A nearer last layer than `safe`, if one was found; both with everything before them.
     pub fn run(&self, safe: &Network) -> Option<(Network, Box<Proof>)> {
+        if self.time.is_zero() {
+            return None;
+        }
         let started = Instant::now();
         let left = || self.time.saturating_sub(started.elapsed());
         let read = self.read(self.rows);
@@ -58,35 +70,42 @@ impl Shrink<'_> {
         let mut spare = SPARE * size.max(1e-6);
         let mut near = self.network.clone();
         let judge = Judge::new(self.spec);
+        let (mut proved, mut refuted) = (None, 0);
         for _ in 0..ROUNDS {
             near = self.moved(&conditions.solve(), &factor);
-            if left() < self.time / 3 || (self.interrupted)() {
+            if left() < self.time / 2 || (self.interrupted)() {
                 break;
             }
             if self.demand_rows(&near, &judge, spare, &factor, &mut conditions) {
                 continue;
             }
-            match self.ask(&near, left() / 4) {
-                Some(Outcome::Proved(proof)) => return Some((near, proof)),
+            let more = match self.ask(&near, left().min(self.time / SHORT)) {
+                Some(Outcome::Proved(proof)) => {
+                    proved = Some(proof);
+                    break;
+                }
                 Some(Outcome::Refuted(example)) => {
                     self.demand(example.rule, &example.x, &near, &judge, spare, &factor, &mut conditions);
+                    refuted += 1;
+                    if refuted % PATIENCE == 0 { 2.0 } else { 1.0 }
                 }
-                Some(Outcome::Unknown { why: Why::Margin | Why::Rejected { .. }, .. }) => {
-                    spare *= 4.0;
-                    conditions.ask_for(3.0 / 4.0 * spare);
-                }
+                Some(Outcome::Unknown { why: Why::Margin | Why::Rejected { .. }, .. }) => 4.0,
                 _ => break,
-            }
+            };
+            conditions.ask_for((more - 1.0) * spare);
+            spare *= more;
         }
-        let (mut best, mut good, mut bad) = (None, 1.0f32, 0.0f32);
-        for _ in 0..HALVINGS {
-            let share = f32::midpoint(good, bad);
+        if let Some(proof) = proved.filter(|_| !(self.worse)(&near)) {
+            return Some((near, proof));
+        }
+        let mut best = None;
+        for share in SHARES {
             let between = self.between(&near, safe, share);
-            match self.ask(&between, left() / 3) {
-                Some(Outcome::Proved(proof)) => (best, good) = (Some((between, proof)), share),
-                Some(_) => bad = share,
-                None => break,
+            if (self.worse)(&between) {
+                continue;
             }
+            let Some(Outcome::Proved(proof)) = self.ask(&between, left() / 2) else { break };
+            best = Some((between, proof));
         }
         best
     }
@@ -114,7 +133,7 @@ impl Shrink<'_> {
         verify(self.spec, network, &settings, self.interrupted).ok().map(|(outcome, _)| outcome)
     }
 
-    /// What the last layer reads for rows, and 1 for the bias; times the gate's factor, if there is one.
+    /// What the last layer reads for rows, with zero for what may not move, and 1 for the bias; times the gate's factor, if there is one.
     fn read(&self, x: &Matrix) -> Vec<Vec<f64>> {
         let value = |v: usize| match v {
             0 => x.clone(),
@@ -124,7 +143,8 @@ impl Shrink<'_> {
         let gate = self.network.nodes.last().filter(|n| matches!(n.op, Op::Gate)).map(|n| value(n.from[1]));
         let row = |r: usize| {
             let factor = gate.as_ref().map_or(1.0, |g| f64::from(g.row(r)[0]));
-            z.row(r).iter().map(|v| factor * f64::from(*v)).chain([factor]).collect()
+            let free = z.row(r).iter().zip(self.free).map(|(v, free)| if *free { factor * f64::from(*v) } else { 0.0 });
+            free.chain([factor]).collect()
         };
         (0..x.rows).map(row).collect()
     }

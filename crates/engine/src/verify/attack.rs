@@ -64,14 +64,15 @@ impl Target<'_> {
                 None => self.start(start, inputs, &mut rng),
             };
             self.snap(&mut x, part);
-            if let Some(found) = self.climb(cell, part, inputs, effort.steps, x, &mut rng) {
+            if let Ok(found) = self.climb(cell, part, inputs, effort.steps, x, &mut rng) {
                 return Some(found);
             }
         }
         None
     }
 
-    fn start(&self, k: usize, inputs: &Inputs, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    /// The middle, a corner or a random point.
+    pub fn start(&self, k: usize, inputs: &Inputs, rng: &mut ChaCha8Rng) -> Vec<f64> {
         let number = |(lo, hi): (&f64, &f64), rng: &mut ChaCha8Rng| match k % 3 {
             0 if k == 0 => f64::midpoint(*lo, *hi),
             0 => *if rng.next_u32() & 1 == 0 { lo } else { hi },
@@ -105,7 +106,8 @@ impl Target<'_> {
         }
     }
 
-    fn climb(
+    /// A counter-example, or else the point where the climb ended.
+    pub fn climb(
         &self,
         cell: &Cell,
         part: &Region,
@@ -113,13 +115,14 @@ impl Target<'_> {
         steps: usize,
         mut x: Vec<f64>,
         rng: &mut ChaCha8Rng,
-    ) -> Option<CounterExample> {
+    ) -> Result<CounterExample, Vec<f64>> {
         let mut found: Option<(f64, CounterExample)> = None;
         let mut after = 0;
         for t in 0..=steps {
             let values = self.plan.values(&x);
             let y = &values[self.plan.output()];
-            let smallest = cell.free().iter().map(|k| (cell.value(*k, y, &x), *k)).min_by(|a, b| a.0.total_cmp(&b.0))?;
+            let atoms = cell.free().iter().map(|k| (cell.value(*k, y, &x), *k));
+            let Some(smallest) = atoms.min_by(|a, b| a.0.total_cmp(&b.0)) else { return Err(x) };
             if smallest.0 > -self.nearly(&values)
                 && found.as_ref().is_none_or(|(best, _)| smallest.0 > *best)
                 && let Some(example) = self.replay(&x)
@@ -147,7 +150,7 @@ impl Target<'_> {
             }
             self.snap(&mut x, part);
         }
-        found.map(|(_, example)| example)
+        found.map(|(_, example)| example).ok_or(x)
     }
 
     /// The level to which the gradient points, now and then another one.

@@ -168,6 +168,11 @@ impl Search<'_> {
         })
     }
 
+    /// Attacks a rule that has too many cells.
+    pub fn attack_near(&self, region: &Region, effort: Effort) -> Option<CounterExample> {
+        self.target().search_near(region, effort, self.seed, &|| (self.stop)().is_some())
+    }
+
     fn target(&self) -> Target<'_> {
         Target { plan: self.plan, network: self.network, spec: self.spec, judge: self.judge, rule: self.rule }
     }

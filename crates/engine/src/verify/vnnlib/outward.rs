@@ -1,5 +1,6 @@
 //! A set of inputs and outputs enters; the set leaves with the bounds of single inputs rounded outward to float32.
 //!
+//! A bound that is to be written is rounded inward instead, which no float32 number notices, and which reading leaves as it is.
 //! What no real number satisfies stays empty: bounds that contradict each other are found before they are rounded.
 
 use std::collections::BTreeMap;
@@ -70,6 +71,15 @@ fn outward(atom: &Atom) -> Atom {
     let mut linear = Linear::var(Var::Feature(f)).scaled(&sign);
     linear.constant = -sign * near;
     Atom { linear, strict: false }
+}
+
+/// The bound on a single input that holds for the same float32 numbers, at one of them: the input, whether from above, where, and
+/// whether that is outside. `None` if the atom is no such bound or lies beyond float32.
+pub(super) fn inward(atom: &Atom) -> Option<(usize, bool, Rational, bool)> {
+    let (f, above, end) = bound(atom)?;
+    let near = Rational::try_from(if above { down(&end) } else { up(&end) }?).ok()?;
+    let strict = atom.strict && near == end;
+    Some((f, above, near, strict))
 }
 
 /// The largest float32 number that is no larger. Zero has one sign here: equal properties give equal schemas.

@@ -2,6 +2,8 @@
 //!
 //! The columns of the network are `X_i`, its outputs `Y_j`. A category is a disjunction over its levels, a whole number one over its
 //! values if they are few; else it is written as a real number, which asks for more than the rules do, and a comment says so.
+//! Conditions on one feature (`x > 0.3`) are written with the float32 number next to them, which is the same for float32 inputs: as
+//! reading rounds such bounds outward, it would ask about one number more.
 
 use std::ops::ControlFlow;
 
@@ -9,6 +11,8 @@ use dashu::integer::IBig;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Domain, NormalSpec, OneHot, Rational, Var, print};
 use thiserror::Error;
+
+use super::outward::inward;
 
 /// Cells that are written down.
 const MOST_CELLS: usize = 20_000;
@@ -84,6 +88,10 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
         }
     };
     let atom = |atom: &Atom| {
+        if let Some((f, above, end, strict)) = inward(atom) {
+            let relation = [[">=", ">"], ["<=", "<"]][usize::from(above)][usize::from(strict)];
+            return format!("({relation} X_{} {})", first(f), term(&end));
+        }
         let mut terms = Vec::new();
         let mut constant = atom.linear.constant.clone();
         atom.linear.terms.iter().for_each(|(var, c)| column(*var, c, &mut terms, &mut constant));
