@@ -210,7 +210,12 @@ def load(path):
     told = _told(path)
     if not told and rule_file:
         said = json.loads(_core.settings(rule_file))
-        told = {"parameters": {**said["network"], **said["train"]}}
+        parameters = {**said["network"], **said["train"]}
+        if parameters["update"] != "paper":
+            del parameters["paper"]
+        # The engine has these in float32: 0.001, not 0.0010000000474974513.
+        parameters.update({n: float(str(np.float32(parameters[n]))) for n in ("learning_rate", "momentum", "weight_decay")})
+        told = {"parameters": parameters}
     estimator = estimator_of(model, certificate and _text(certificate), rule_file, rules and pathlib.Path(rules), told)
     if summary is not None and log is not None:
         estimator.summary_ = json.loads(_text(summary))

@@ -89,6 +89,7 @@ def test_a_loaded_model_can_be_fitted_anew(model, expenses, tmp_path):
     (tmp_path / "run" / "estimator.json").unlink()
     bare = deepsade.load(tmp_path / "run")
     assert bare.hidden == (8,) and bare.epochs == 20 and bare.target_names == ["food", "rent"]
+    assert bare.learning_rate == 0.001 and bare.paper is None
     assert clone(bare).fit(X, Y).model_.onnx == model.model_.onnx
 
 
