@@ -18,10 +18,11 @@ mod scene;
 mod svg;
 
 pub use adversity::{Adversity, Cell};
+pub(crate) use bounds::quantile;
 pub use bounds::{LayerWidths, bounds_per_layer};
-pub use compare::{Sample, compare};
+pub use compare::{Sample, beyond, compare};
 pub use curves::{Epoch, training_curves};
-pub use lambda::{LambdaSeries, loss_against_lambda};
+pub use lambda::{LambdaPoint, LambdaSeries, loss_against_lambda};
 pub use latent::{Panel, latent_space};
 pub use network::network_shape;
 pub use scene::{Anchor, Ink, Mark, Scene, Shape, Stroke};

@@ -1,6 +1,6 @@
 //! `deepsade reproduce`: names of use cases enter, results.jsonl, tables, figures and models leave.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Context, bail};
@@ -31,6 +31,11 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Outcome> {
     let watch = |event: Event| {
         let mut bar = bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match event {
+            Event::OtherData { case } => {
+                eprintln!(
+                    "note: the data of {case} are not byte for byte the file of docs/data.md: results may differ from those there"
+                );
+            }
             Event::Begun { left, runs, cost } => *bar = Some(RunBar::new(args.quiet, left, runs, cost)),
             Event::Finished { run, cost } => {
                 if let Some(bar) = bar.as_mut() {
@@ -51,6 +56,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Outcome> {
     let results = results::read(&args.out.join(results::FILE))?;
     figures::draw(&plan, &stock, &args.out, &results)?;
     let command = std::env::args_os().skip(1).fold("deepsade".to_string(), |line, word| line + " " + &word.to_string_lossy());
+    let command = after_earlier(&args.out, command);
     let tables = Tables { command, date: today(), hardware: hardware(), tables: tables(&results) };
     let json = serde_json::to_string_pretty(&tables)? + "\n";
     write_whole(&args.out.join("tables.json"), json.as_bytes())?;
@@ -64,10 +70,23 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Outcome> {
     Ok(if uncertified { Outcome::Finding } else { Outcome::Success })
 }
 
+/// The command after those of earlier calls, whose results are in the tables as well.
+fn after_earlier(out: &Path, command: String) -> String {
+    let text = std::fs::read_to_string(out.join("tables.json")).unwrap_or_default();
+    let earlier = serde_json::from_str::<serde_json::Value>(&text).ok().and_then(|t| t["command"].as_str().map(str::to_string));
+    match earlier {
+        Some(earlier) if earlier.split(THEN).all(|line| line != command) => earlier + THEN + &command,
+        Some(earlier) => earlier,
+        None => command,
+    }
+}
+
+/// Between two commands.
+const THEN: &str = ", then ";
+
 fn options(args: &ReproduceArgs) -> Options {
-    let all = args.cases.iter().any(|name| name == "all");
     Options {
-        cases: if all { vec![] } else { args.cases.clone() },
+        cases: args.cases.clone(),
         methods: args.methods.clone(),
         repeats: args.repeats.unwrap_or(if args.quick { 1 } else { 5 }),
         folds: args.folds,

@@ -41,7 +41,7 @@ impl Adversity {
     pub fn figure(&self) -> Scene {
         let mut scene = Scene::new("A slice of the input space around an instance", 720.0, 560.0);
         let mut keys: Vec<(Key, String)> = Vec::new();
-        for (k, name) in self.predictions.iter().enumerate() {
+        for (k, name) in self.predictions.iter().enumerate().filter(|(k, _)| self.cells.iter().any(|c| c.prediction == *k)) {
             keys.push((Key::Patch(tint(k), 0.35), name.clone()));
         }
         let hatch = Stroke::new(Ink::Text, 1.0);
@@ -64,7 +64,8 @@ impl Adversity {
         self.edges(&mut scene, &frame, hatch);
         let ([x, y], [rx, ry]) = (self.instance, self.radius);
         let corners = [[x - rx, y - ry], [x + rx, y - ry], [x + rx, y + ry], [x - rx, y + ry], [x - rx, y - ry]];
-        scene.line(corners.iter().map(|[x, y]| frame.at(*x, *y)).collect(), ball);
+        let inside = |[x, y]: &[f64; 2]| frame.at(x.clamp(self.x.1, self.x.2), y.clamp(self.y.1, self.y.2));
+        scene.line(corners.iter().map(inside).collect(), ball);
         scene.dot(frame.at(x, y), 7.0, Shape::Circle, Ink::Text);
         if let Some([x, y]) = self.counterexample {
             scene.dot(frame.at(x, y), 9.0, Shape::Cross, Ink::Text);

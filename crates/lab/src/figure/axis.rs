@@ -147,9 +147,11 @@ impl Frame {
         let small = LETTERS * 0.9;
         let across = self.x.ticks((self.width / 90.0) as usize);
         let widest = across.iter().map(|(_, t)| font::width(t, small)).fold(0.0, f64::max);
-        // Names that would touch get smaller, then fewer.
-        let room = self.width / across.len().max(1) as f64 - 6.0;
+        // Names that would touch stand in two rows, then get smaller, then fewer.
         let named = !self.x.names.is_empty();
+        let own = self.width / across.len().max(1) as f64 - 6.0;
+        let rows = if named && widest > own { 2 } else { 1 };
+        let room = own * rows as f64;
         let size = if named { small * (room / widest.max(1.0)).clamp(0.65, 1.0) } else { small };
         let every = if named { (widest * size / small / room).ceil().max(1.0) as usize } else { 1 };
         for (k, (v, text)) in across.iter().enumerate() {
@@ -158,7 +160,7 @@ impl Frame {
                 scene.line(vec![[x, self.top], [x, bottom]], Stroke::new(Ink::Faint, 1.0));
             }
             if k % every == 0 {
-                scene.text([x, bottom + 15.0], text, size, Anchor::Middle);
+                scene.text([x, bottom + 15.0 + (k % rows) as f64 * LETTERS], text, size, Anchor::Middle);
             }
         }
         let up = self.y.ticks(((self.height / 55.0) as usize).max(3));
@@ -170,7 +172,8 @@ impl Frame {
         }
         let border = vec![[self.left, self.top], [self.left, bottom], [right, bottom]];
         scene.line(border, Stroke::new(Ink::Text, 1.5));
-        scene.text([self.left + self.width / 2.0, bottom + 40.0], &self.x.label, LETTERS, Anchor::Middle);
+        let below = bottom + 40.0 + (rows - 1) as f64 * LETTERS;
+        scene.text([self.left + self.width / 2.0, below], &self.x.label, LETTERS, Anchor::Middle);
         let label = super::Mark::Text {
             at: [(self.left - widest - 26.0).max(LETTERS * 0.6), self.top + self.height / 2.0],
             text: self.y.label.clone(),

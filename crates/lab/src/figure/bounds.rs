@@ -12,10 +12,16 @@ pub struct LayerWidths {
     pub widths: Vec<f64>,
 }
 
+/// Widths below this share of the largest are not told apart.
+const NARROW: f64 = 1e-8;
+
 /// One box a layer, from the lower to the upper quartile, with the median; whiskers reach the extremes. By powers of ten.
 pub fn bounds_per_layer(layers: &[LayerWidths]) -> Scene {
     let mut scene = Scene::new("Bounds per layer: widths of the intervals of the units", 720.0, 420.0);
-    let positive = layers.iter().flat_map(|l| l.widths.iter().copied()).filter(|w| *w > 0.0);
+    let widths = || layers.iter().flat_map(|l| l.widths.iter().copied()).filter(|w| w.is_finite());
+    // Units that are as good as constant are drawn at the lower border.
+    let least = widths().fold(0.0, f64::max) * NARROW;
+    let positive = widths().filter(|w| *w > least);
     let names = layers.iter().map(|l| l.name.clone()).collect();
     let mut y = Axis::logarithmic("width of the bounds", positive);
     (y.lo, y.hi) = y.decades();
@@ -28,7 +34,8 @@ pub fn bounds_per_layer(layers: &[LayerWidths]) -> Scene {
         if sorted.is_empty() {
             continue;
         }
-        let [low, q1, median, q3, high] = [0.0, 0.25, 0.5, 0.75, 1.0].map(|q| frame.at(k as f64, quantile(&sorted, q))[1]);
+        let [low, q1, median, q3, high] =
+            [0.0, 0.25, 0.5, 0.75, 1.0].map(|q| frame.at(k as f64, quantile(&sorted, q).max(frame.y.lo))[1]);
         let x = frame.at(k as f64, 1.0)[0];
         let ink = Ink::Series(0);
         for (from, to) in [(low, q1), (q3, high)] {

@@ -1,6 +1,7 @@
 //! Scores of several methods enter; one strip of dots a method leaves, with its mean.
 
 use super::axis::{Axis, Frame};
+use super::bounds::quantile;
 use super::scene::{Ink, Scene, Shape, Stroke};
 
 /// The scores of one method, one a run.
@@ -12,10 +13,31 @@ pub struct Sample {
     pub values: Vec<f64>,
 }
 
+/// How far above the quartiles, in units of their distance from the smallest value, runs are still drawn where they are.
+const FAR: f64 = 4.0;
+
+/// Where runs are drawn at the border at the latest: a single one far off would leave nothing to see of the others.
+fn most(samples: &[Sample]) -> f64 {
+    let mut all: Vec<f64> = samples.iter().flat_map(|s| s.values.iter().copied()).filter(|v| v.is_finite()).collect();
+    all.sort_by(f64::total_cmp);
+    if all.is_empty() {
+        return f64::INFINITY;
+    }
+    let (least, upper) = (all[0], quantile(&all, 0.75));
+    if upper > least { upper + FAR * (upper - least) } else { f64::INFINITY }
+}
+
+/// How many runs [`compare`] draws at the upper border instead of where they are.
+pub fn beyond(samples: &[Sample]) -> usize {
+    let most = most(samples);
+    samples.iter().flat_map(|s| &s.values).filter(|v| v.is_finite() && **v > most).count()
+}
+
 /// Every run a dot, every mean a bar.
 pub fn compare(label: &str, samples: &[Sample]) -> Scene {
-    let mut scene = Scene::new(&format!("{label} by method"), 720.0, 400.0);
-    let y = Axis::covering(label, samples.iter().flat_map(|s| s.values.iter().copied()));
+    let mut scene = Scene::new(&format!("{label} by method"), 720.0, 424.0);
+    let most = most(samples);
+    let y = Axis::covering(label, samples.iter().flat_map(|s| s.values.iter().map(|v| v.min(most))));
     let names = samples.iter().map(|s| s.name.clone()).collect();
     let frame = Frame { left: 104.0, top: 18.0, width: 590.0, height: 316.0, x: Axis::named("method", names), y };
     frame.draw(&mut scene);
@@ -27,10 +49,11 @@ pub fn compare(label: &str, samples: &[Sample]) -> Scene {
         for (i, value) in values.iter().enumerate() {
             // Spread out, the same way each time.
             let aside = ((i * 7) % 11) as f64 / 11.0 - 0.45;
-            scene.dot(frame.at(k as f64 + 0.45 * aside, *value), 4.5, Shape::nth(k), Ink::Series(k));
+            scene.dot(frame.at(k as f64 + 0.45 * aside, value.min(most)), 4.5, Shape::nth(k), Ink::Series(k));
         }
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        scene.line(vec![frame.at(k as f64 - 0.3, mean), frame.at(k as f64 + 0.3, mean)], Stroke::new(Ink::Text, 3.0));
+        let bar = [-0.3, 0.3].map(|aside| frame.at(k as f64 + aside, mean.min(most)));
+        scene.line(bar.to_vec(), Stroke::new(Ink::Text, 3.0));
     }
     scene
 }

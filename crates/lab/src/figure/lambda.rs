@@ -8,18 +8,31 @@ use super::scene::{Ink, Scene, Shape, Stroke};
 pub struct LambdaSeries {
     /// What it is called.
     pub name: String,
-    /// Lambda, mean, standard deviation (0 if not known).
-    pub points: Vec<(f64, f64, f64)>,
+    /// The scores.
+    pub points: Vec<LambdaPoint>,
+}
+
+/// The scores for one weight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LambdaPoint {
+    /// The weight.
+    pub x: f64,
+    /// The lower quartile.
+    pub low: f64,
+    /// The median.
+    pub median: f64,
+    /// The upper quartile.
+    pub high: f64,
 }
 
 /// The loss, or what `label` says, against lambda. Lambda is drawn by powers of ten where it spans more than two of them.
 pub fn loss_against_lambda(label: &str, series: &[LambdaSeries]) -> Scene {
     let mut scene = Scene::new(&format!("{label} against lambda"), 720.0, 440.0);
-    let lambdas = || series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
+    let lambdas = || series.iter().flat_map(|s| s.points.iter().map(|p| p.x));
     let smallest = lambdas().filter(|l| *l > 0.0).fold(f64::INFINITY, f64::min);
     let log = lambdas().all(|l| l > 0.0) && lambdas().fold(0.0, f64::max) > 100.0 * smallest;
     let x = if log { Axis::logarithmic("λ", lambdas()) } else { Axis::covering("λ", lambdas()) };
-    let y = Axis::covering(label, series.iter().flat_map(|s| s.points.iter().flat_map(|p| [p.1 - p.2, p.1 + p.2])));
+    let y = Axis::covering(label, series.iter().flat_map(|s| s.points.iter().flat_map(|p| [p.low, p.high])));
     let keys: Vec<(Key, String)> =
         series.iter().enumerate().map(|(k, s)| (Key::Dot(Shape::nth(k), Ink::Series(k)), s.name.clone())).collect();
     let top = 16.0 + legend(&mut scene, [104.0, 8.0], 600.0, &keys);
@@ -27,14 +40,14 @@ pub fn loss_against_lambda(label: &str, series: &[LambdaSeries]) -> Scene {
     frame.draw(&mut scene);
     for (k, s) in series.iter().enumerate() {
         let mut points = s.points.clone();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
         let ink = Ink::Series(k);
-        scene.line(points.iter().map(|p| frame.at(p.0, p.1)).collect(), Stroke { ink, width: 2.5, dashed: k % 2 == 1 });
-        for (lambda, mean, deviation) in points {
-            if deviation > 0.0 {
-                scene.line(vec![frame.at(lambda, mean - deviation), frame.at(lambda, mean + deviation)], Stroke::new(ink, 1.5));
+        scene.line(points.iter().map(|p| frame.at(p.x, p.median)).collect(), Stroke { ink, width: 2.5, dashed: k % 2 == 1 });
+        for LambdaPoint { x, low, median, high } in points {
+            if high > low {
+                scene.line(vec![frame.at(x, low), frame.at(x, high)], Stroke::new(ink, 1.5));
             }
-            scene.dot(frame.at(lambda, mean), 6.0, Shape::nth(k), ink);
+            scene.dot(frame.at(x, median), 6.0, Shape::nth(k), ink);
         }
     }
     scene

@@ -40,7 +40,12 @@ fn all() -> Vec<(&'static str, Scene)> {
     };
     let series = |name: &str, up: f64| LambdaSeries {
         name: name.into(),
-        points: (0..6).map(|k| (10f64.powi(k - 3), up + 0.1 * f64::from(k * k), 0.05)).collect(),
+        points: (0..6)
+            .map(|k| {
+                let median = up + 0.1 * f64::from(k * k);
+                LambdaPoint { x: 10f64.powi(k - 3), low: median - 0.05, median, high: median + 0.05 }
+            })
+            .collect(),
     };
     vec![
         ("curves", training_curves(&epochs(40), Some(38))),

@@ -3,8 +3,12 @@
 use std::path::Path;
 
 use super::html::{Html, escape, number};
+use super::run::RunFolder;
 use crate::figure::{Sample, compare};
 use crate::reproduce::figures::{self, Figure};
+use crate::reproduce::plan::SWEEP;
+use crate::reproduce::print::LEGEND;
+use crate::reproduce::runner::MODELS;
 use crate::reproduce::table::{Table, tables};
 use crate::results::{Results, RunResult, mean};
 
@@ -24,12 +28,22 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
         html.paragraph("No run has finished yet.");
     }
     let (known, drawn) = (tables(results), pictures(dir));
-    for use_case in results.use_cases() {
+    if let Some(made) = made_by(dir) {
+        html.paragraph(&made);
+    }
+    if !known.is_empty() {
+        html.paragraph(LEGEND);
+    }
+    // Runs that were made for a figure alone have no table.
+    for use_case in results.use_cases().into_iter().filter(|name| !name.ends_with(SWEEP)) {
         let beside_paper = known.iter().find(|t| t.case == use_case);
         let title = beside_paper.map_or(if use_case.is_empty() { "(use case not named)" } else { use_case }, |t| &t.title);
         html.raw(&format!("<h3>{}</h3>\n", escape(title)));
         match beside_paper {
-            Some(table) => with_paper(&mut html, table),
+            Some(table) => {
+                with_paper(&mut html, table);
+                models(&mut html, dir, table);
+            }
             None => table(&mut html, results, use_case),
         }
         let own: Vec<_> = drawn.iter().filter(|(figure, _)| figure.name.split('-').next() == Some(use_case)).collect();
@@ -54,6 +68,33 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
     html.finish(&name, &kind, "")
 }
 
+/// The command, the day and the machine that `deepsade reproduce` wrote down.
+fn made_by(dir: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(dir.join("tables.json")).ok()?;
+    let tables: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let part = |name: &str| tables[name].as_str().map(str::to_string);
+    Some(format!("Made by {}, {}; {}.", part("command")?, part("date")?, part("hardware")?))
+}
+
+/// The rules of a use case, and what the checker says now of the models that its first runs left.
+fn models(html: &mut Html, dir: &Path, table: &Table) {
+    let read = |method: &str| {
+        let name = format!("{}-{method}", table.case);
+        RunFolder::read(&dir.join(MODELS).join(&name), None).ok().map(|folder| (name, folder))
+    };
+    let found: Vec<(String, RunFolder)> = table.rows.iter().filter_map(|row| read(&row.method)).collect();
+    let Some(spec) = found.iter().find_map(|(_, folder)| folder.spec.as_ref()) else { return };
+    let rules = spec.rules.iter().map(|r| format!("<li><code>{}</code></li>", escape(&r.text))).collect::<String>();
+    html.raw(&format!("<p>The rules:</p><ul>{rules}</ul>\n"));
+    let row = |(name, folder): &(String, RunFolder)| {
+        vec![format!("models/{name}"), folder.proof.in_words(spec.rules.len()), folder.sha256.clone()]
+    };
+    html.table(
+        &["first run's model", "the checker, just now", "SHA-256 of model.onnx"],
+        &found.iter().map(row).collect::<Vec<_>>(),
+    );
+}
+
 /// The table of a use case of the paper, its numbers beside ours.
 fn with_paper(html: &mut Html, table: &Table) {
     let head = table.head();
@@ -69,14 +110,10 @@ fn with_paper(html: &mut Html, table: &Table) {
 /// The figures that `deepsade reproduce` left, each with its drawing.
 fn pictures(dir: &Path) -> Vec<(Figure, String)> {
     let folder = dir.join(figures::FIGURES);
-    let listed: Vec<Figure> = std::fs::read_to_string(folder.join(figures::CAPTIONS))
-        .ok()
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
     // A name that leads elsewhere is no figure's.
     let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let drawn = |f: Figure| std::fs::read_to_string(folder.join(format!("{}.svg", f.name))).ok().map(|svg| (f, svg));
-    listed.into_iter().filter(|f| plain(&f.name)).filter_map(drawn).collect()
+    figures::listed(&folder).into_iter().filter(|f| plain(&f.name)).filter_map(drawn).collect()
 }
 
 /// Scores worth a picture: the task's own, on rows whose label obeys the rules.

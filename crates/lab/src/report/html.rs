@@ -5,6 +5,8 @@ use std::fmt::Write;
 pub(crate) use crate::figure::escape;
 use crate::figure::{Scene, Theme};
 
+/// Tables with more columns than this may be wider than the text.
+const WIDE: usize = 9;
 const STYLE: &str = include_str!("../../assets/page.css");
 
 /// Nothing is loaded from anywhere, whatever the page holds.
@@ -46,7 +48,7 @@ impl Html {
             None => escape(text),
         };
         let right = |k: usize| rows.iter().all(|r| r.get(k).is_none_or(|t| t.is_empty() || t == "–" || !class(t).is_empty()));
-        let mut out = String::from("<div class=\"scroll\"><table><tr>");
+        let mut out = format!("<div class=\"scroll{}\"><table><tr>", if head.len() > WIDE { " wide" } else { "" });
         for (k, name) in head.iter().enumerate() {
             let class = if right(k) && !rows.is_empty() { " class=\"n\"" } else { "" };
             let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(name));

@@ -28,6 +28,9 @@ pub struct Case {
     /// True if the data are not the paper's.
     #[serde(default)]
     pub substitute: bool,
+    /// SHA-256 of the public data file.
+    #[serde(skip_serializing)]
+    pub sha256: String,
     /// Rows that the data must have.
     pub rows: usize,
     /// Input columns that they must have.

@@ -20,9 +20,13 @@ use super::method::Method;
 use super::plan::{Plan, SWEEP};
 use super::runner::MODELS;
 use super::stock::{Dealt, Stock};
-use crate::figure::{LambdaSeries, Sample, Scene, Theme, bounds_per_layer, compare, loss_against_lambda, training_curves};
+use super::table::in_order;
+use crate::figure::{
+    LambdaPoint, LambdaSeries, Sample, Scene, Theme, beyond, bounds_per_layer, compare, loss_against_lambda, quantile,
+    training_curves,
+};
 use crate::report::{curve, layers};
-use crate::results::{Results, mean};
+use crate::results::Results;
 
 /// The folder of figures in an experiment's folder.
 pub const FIGURES: &str = "figures";
@@ -61,14 +65,22 @@ pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result
     for case in &plan.cases {
         let name = &case.name;
         for score in case.scores.iter().take(1) {
-            save(
-                format!("{name}-{score}"),
-                format!("{}: {score}, every dot a run, the bar the mean.", case.title),
-                &runs(results, case, score),
-            )?;
+            let samples = runs(results, case, score);
+            let far = match beyond(&samples) {
+                0 => String::new(),
+                1 => " One run lies above the border.".into(),
+                n => format!(" {n} runs lie above the border."),
+            };
+            let caption = format!("{}: {score}, every dot a run, the bar the mean.{far}", case.title);
+            let unit = if score == "mse" { "MSE".into() } else { format!("{score}, %") };
+            let label = if case.substitute { format!("{unit} (substitute data)") } else { unit };
+            save(format!("{name}-{score}"), caption, &compare(&label, &samples))?;
         }
         if let Some(scene) = lambda(results, case) {
-            let caption = format!("{}: cross-entropy on test rows against the weight of the penalty, one repeat.", case.title);
+            let caption = format!(
+                "{}: cross-entropy on test rows against the weight of the penalty; medians over runs, bars to the quartiles.",
+                case.title
+            );
             save(format!("{name}-lambda"), caption, &scene)?;
         }
         let kept = kept(out, case)?;
@@ -113,8 +125,10 @@ pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result
             Task::Binary { .. } => {
                 if let Some(found) = slice::find(spec, &dealt.rows.all.x, &ffn.model) {
                     for (method, model) in pair {
-                        let caption =
-                            format!("{}: a slice of the inputs around a row of the data, by what {method} predicts.", case.title);
+                        let caption = format!(
+                            "{}: a slice of the inputs around a row of the data, the other features as in the row, by what {method} predicts.",
+                            case.title
+                        );
                         save(format!("{name}-adversity-{method}"), caption, &slice::figure(spec, &found, model))?;
                     }
                 }
@@ -122,41 +136,54 @@ pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result
             Task::Regression { .. } | Task::Ranking { .. } => {}
         }
     }
+    // Figures of use cases that an earlier call drew are still there.
+    for figure in listed(&folder) {
+        if folder.join(format!("{}.svg", figure.name)).exists() && drawn.iter().all(|d| d.name != figure.name) {
+            drawn.push(figure);
+        }
+    }
+    drawn.sort_by_key(|figure| figure.name.split('-').next().map(str::to_string));
     let list = serde_json::to_string_pretty(&drawn).expect("plain data becomes JSON") + "\n";
     write_whole(&folder.join(CAPTIONS), list.as_bytes())?;
     Ok(drawn)
 }
 
+/// What the figures in a folder show; nothing where that can't be read.
+pub(crate) fn listed(folder: &Path) -> Vec<Figure> {
+    let text = std::fs::read_to_string(folder.join(CAPTIONS)).ok();
+    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
 /// Every run a dot.
-fn runs(results: &Results, case: &Case, score: &str) -> Scene {
+fn runs(results: &Results, case: &Case, score: &str) -> Vec<Sample> {
     let sample = |method: Method| {
-        let runs = results.of(&case.name, method.name());
+        let runs = in_order(results.of(&case.name, method.name()));
         Sample { name: method.name().into(), values: runs.iter().filter_map(|r| r.metric(score)).collect() }
     };
-    let samples: Vec<Sample> = Method::ALL.into_iter().map(sample).filter(|s| !s.values.is_empty()).collect();
-    compare(score, &samples)
+    Method::ALL.into_iter().map(sample).filter(|s| !s.values.is_empty()).collect()
 }
 
 /// The paper's figure 2: the loss for stated weights, and for comparison that of methods without one, as level lines.
 fn lambda(results: &Results, case: &Case) -> Option<Scene> {
     let sweep = case.sweep.as_ref()?;
     let place = format!("{}{SWEEP}", case.name);
-    let loss =
-        |runs: Vec<&crate::results::RunResult>| mean(&runs.iter().filter_map(|r| r.metric("cross_entropy")).collect::<Vec<_>>());
-    let swept: Vec<(f64, f64, f64)> = sweep
+    let loss = |runs: Vec<&crate::results::RunResult>| {
+        let mut values: Vec<f64> = runs.iter().filter_map(|r| r.metric("cross_entropy")).collect();
+        values.sort_by(f64::total_cmp);
+        (!values.is_empty()).then(|| [0.25, 0.5, 0.75].map(|q| quantile(&values, q)))
+    };
+    let point = |x: f64, [low, median, high]: [f64; 3]| LambdaPoint { x, low, median, high };
+    let swept: Vec<LambdaPoint> = sweep
         .weights
         .iter()
-        .filter_map(|w| loss(results.of(&place, &format!("{}:{w}", sweep.method))).map(|m| (*w, m.mean, m.deviation)))
+        .filter_map(|w| loss(results.of(&place, &format!("{}:{w}", sweep.method))).map(|l| point(*w, l)))
         .collect();
-    let (first, last) = (swept.first()?.0, swept.last()?.0);
+    let (first, last) = (swept.first()?.x, swept.last()?.x);
     let mut series = vec![LambdaSeries { name: sweep.method.name().into(), points: swept }];
     for method in [Method::Deepsade, Method::DeepsadePaper] {
-        let first_repeat = results.of(&case.name, method.name()).into_iter().filter(|r| r.repeat == Some(0)).collect();
-        if let Some(m) = loss(first_repeat) {
-            series.push(LambdaSeries {
-                name: method.name().into(),
-                points: vec![(first, m.mean, m.deviation), (last, m.mean, m.deviation)],
-            });
+        if let Some([_, median, _]) = loss(results.of(&case.name, method.name())) {
+            let points = [first, last].map(|x| point(x, [median; 3])).to_vec();
+            series.push(LambdaSeries { name: method.name().into(), points });
         }
     }
     Some(loss_against_lambda("test loss (cross-entropy)", &series))

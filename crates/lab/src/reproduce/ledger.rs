@@ -17,6 +17,9 @@ use crate::results::{self, RunResult};
 /// The file that says what the results are of.
 pub const SETTINGS: &str = "settings.json";
 
+/// Among the hashes of a use case, that of its data file.
+const DATA: &str = "data";
+
 /// Everything that decides the results, as far as it can be told apart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
@@ -37,11 +40,17 @@ impl Identity {
             let file = stock.file(case)?;
             let bytes = std::fs::read(&file).map_err(|source| ReproduceError::File { path: file.clone(), source })?;
             let settings = serde_json::to_string(case).expect("plain data becomes JSON");
-            let hashes = [("settings", settings.as_bytes()), ("rule file", case.rules().as_bytes()), ("data", &bytes)];
+            let hashes = [("settings", settings.as_bytes()), ("rule file", case.rules().as_bytes()), (DATA, &bytes)];
             cases.insert(case.name.clone(), hashes.map(|(what, bytes)| (what.into(), sha256_hex(bytes))).into());
         }
         let version = env!("CARGO_PKG_VERSION").into();
         Ok(Self { version, folds: plan.folds, quick: plan.quick, seed: plan.seed, cases })
+    }
+
+    /// Use cases whose data are not byte for byte the public file.
+    pub fn strangers<'a>(&self, plan: &'a Plan) -> Vec<&'a str> {
+        let strange = |case: &&super::case::Case| self.cases.get(&case.name).is_some_and(|hashes| hashes[DATA] != case.sha256);
+        plan.cases.iter().filter(strange).map(|case| case.name.as_str()).collect()
     }
 
     /// The first thing that differs, in words.
@@ -81,6 +90,10 @@ impl Ledger {
         if !resume && std::fs::read_dir(out).map_err(unusable)?.next().is_some() {
             return Err(ReproduceError::NotEmpty { out: out.into(), resumable: settings.exists() });
         }
+        // A folder of something else stays as it is.
+        if resume && !settings.exists() && std::fs::read_dir(out).map_err(unusable)?.next().is_some() {
+            return Err(ReproduceError::NotEmpty { out: out.into(), resumable: false });
+        }
         let failed = |source| ReproduceError::File { path: path.clone(), source };
         let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
         // Held until the file is closed, however the program ends; where there are no locks, there are none.
@@ -94,13 +107,16 @@ impl Ledger {
             let text = std::fs::read_to_string(&settings).map_err(unreadable)?;
             let earlier: Identity =
                 serde_json::from_str(&text).map_err(|source| ReproduceError::Settings { path: settings.clone(), source })?;
-            if let Some(what) = identity.difference(&earlier) {
-                return Err(ReproduceError::Differs { out: out.into(), what });
-            }
-            identity.cases.extend(earlier.cases);
             let text = std::fs::read(&path).map_err(failed)?;
             // A line that was being written when the program was killed is written anew.
             let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+            // Where nothing is finished, there is nothing to go on with.
+            if let Some(what) = identity.difference(&earlier).filter(|_| whole > 0) {
+                return Err(ReproduceError::Differs { out: out.into(), what });
+            }
+            if whole > 0 {
+                identity.cases.extend(earlier.cases);
+            }
             file.set_len(whole as u64).map_err(failed)?;
             finished = results::read(&path)?.runs.iter().map(key).collect();
         } else if file.metadata().map_err(failed)?.len() > 0 {

@@ -67,12 +67,13 @@ impl Plan {
             return Err(ReproduceError::Counts { repeats, folds });
         }
         let known = cases(quick);
-        if let Some(name) = options.cases.iter().find(|name| known.iter().all(|c| c.name != **name)) {
+        let asked: Vec<String> = options.cases.iter().map(|name| name.to_lowercase()).collect();
+        if let Some(name) = asked.iter().find(|name| *name != ALL && known.iter().all(|c| c.name != **name)) {
             let names = known.iter().map(|c| c.name.clone()).collect::<Vec<_>>().join(", ");
             return Err(ReproduceError::UnknownCase { name: name.clone(), known: names });
         }
-        let cases: Vec<Case> =
-            known.into_iter().filter(|c| options.cases.is_empty() || options.cases.contains(&c.name)).collect();
+        let all = asked.is_empty() || asked.iter().any(|name| name == ALL);
+        let cases: Vec<Case> = known.into_iter().filter(|c| all || asked.contains(&c.name)).collect();
         let methods = options.methods.iter().map(|name| method(name, &cases)).collect::<Result<Vec<_>, _>>()?;
         let mut runs = Vec::new();
         for (k, case) in cases.iter().enumerate() {
@@ -113,6 +114,9 @@ impl Plan {
         (case, label(run.method, run.weight))
     }
 }
+
+/// The name of all use cases together.
+const ALL: &str = "all";
 
 /// What follows the name of a use case whose weights are swept.
 pub const SWEEP: &str = "-lambda";

@@ -38,10 +38,11 @@ impl Tables {
     }
 }
 
-const LEGEND: &str = "Mean ± standard deviation over the runs, on test rows whose label obeys the rules; constraint: predictions that \
+/// What the columns mean.
+pub(crate) const LEGEND: &str = "Mean ± standard deviation over the runs, on test rows whose label obeys the rules; constraint: predictions that \
 obey the rules, of all test rows; AdI: share of rows with an input within 0.1 of them that breaks a rule (0 by proof where certified); \
-seconds: of a training with its certificate, processor time where the system tells; distinct: different predictions on the test rows (1 is a constant). The best mean of a \
-column is bold. p: corrected resampled t-test (Nadeau and Bengio) of the first score against the best method of the other kind, with or \
+seconds: of a training with its certificate, its processor time if it was measured; distinct: different predictions on the test rows (1 is a constant). The best mean of a \
+column is bold. p: corrected resampled t-test (Nadeau and Bengio, test rows / training rows 2/7 for 5 folds) of the first score against the best method of the other kind, with or \
 without a guarantee. After each number the paper's, where it has one.";
 
 impl Table {

@@ -17,6 +17,11 @@ pub const MODELS: &str = "models";
 /// What is told while runs go on.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
+    /// The data of a use case are not byte for byte the public file.
+    OtherData {
+        /// The use case.
+        case: &'a str,
+    },
     /// So many runs are to be done, of so many; what is left takes about so many seconds of one thread.
     Begun {
         /// To be done.
@@ -69,7 +74,9 @@ pub fn run(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Ended, ReproduceError> {
     let Setting { out, resume, jobs } = setting;
-    let ledger = Ledger::open(out, &Identity::new(plan, stock)?, resume)?;
+    let identity = Identity::new(plan, stock)?;
+    let ledger = Ledger::open(out, &identity, resume)?;
+    identity.strangers(plan).into_iter().for_each(|case| watch(Event::OtherData { case }));
     let left: Vec<&Planned> = plan.runs.iter().filter(|r| !ledger.has(plan, r)).collect();
     watch(Event::Begun { left: left.len(), runs: plan.runs.len(), cost: left.iter().map(|r| r.cost).sum() });
     let (ledger, error) = (Mutex::new(ledger), Mutex::new(None));

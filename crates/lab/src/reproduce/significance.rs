@@ -3,6 +3,9 @@
 //! The corrected resampled t-test (Nadeau and Bengio, 2003): folds share training rows, so their differences vary too little, and
 //! the variance of their mean is taken as `(1/n + test rows / training rows)` times their own instead of `1/n` times.
 
+/// Rows that validate, as a share of all: they train nothing.
+const VALIDATION: f64 = 0.1;
+
 /// Two-sided p of the differences between pairs over `folds` folds; `None` with fewer than two.
 pub fn p_value(differences: &[f64], folds: usize) -> Option<f64> {
     let n = differences.len();
@@ -14,7 +17,8 @@ pub fn p_value(differences: &[f64], folds: usize) -> Option<f64> {
     if variance == 0.0 {
         return Some(if mean == 0.0 { 1.0 } else { 0.0 });
     }
-    let t = mean / (variance * (1.0 / n as f64 + 1.0 / (folds - 1) as f64)).sqrt();
+    let test = 1.0 / folds as f64;
+    let t = mean / (variance * (1.0 / n as f64 + test / (1.0 - test - VALIDATION))).sqrt();
     Some(two_sided(t, (n - 1) as f64))
 }
 

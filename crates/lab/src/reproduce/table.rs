@@ -86,7 +86,7 @@ pub fn tables(results: &Results) -> Vec<Table> {
 }
 
 /// By repetition and fold: the order of the file depends on the number of jobs.
-fn in_order(mut runs: Vec<&RunResult>) -> Vec<&RunResult> {
+pub(super) fn in_order(mut runs: Vec<&RunResult>) -> Vec<&RunResult> {
     runs.sort_by_key(|r| (r.repeat, r.fold));
     runs
 }
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(table.rows[0].certified, Some((2, 3)));
         assert_eq!(table.rows[0].cells[at].ours, mean(&[82.0, 72.0, 77.0]));
         assert_eq!(table.rows[0].cells[at].paper, Some([80.04, 4.29]));
-        // Against sl the differences are -0, -1, -2: t = -1 / sqrt(1/3 + 1/2).
+        // Against sl the differences are -0, -1, -2.
         assert_eq!(table.rows[0].against.as_deref(), Some("sl"));
         let p = table.rows[0].p.unwrap();
         assert!((p - p_value(&[-0.0, -1.0, -2.0], 3).unwrap()).abs() < 1e-12 && p > 0.3, "{p}");
