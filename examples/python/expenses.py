@@ -5,7 +5,7 @@
 # out takes at most 5 % of it. Both *scale with the income*; so the network's outputs are multiplied by it (a gate), and that is
 # what lets small incomes and large ones obey at little cost.
 #
-# The data are looked for in `$DEEPSADE_DATA` or `../shared/data`; without them households are made up.
+# The data are looked for in `$DEEPSADE_DATA` or `../shared/data`; without them households are made up. Needs pandas.
 
 # %%
 import os

@@ -5,7 +5,7 @@
 # nobody with an income below 5000 and without a credit history gets a loan.
 #
 # Run it as a script, or cell by cell in an editor that knows `# %%`. The data are looked for in `$DEEPSADE_DATA` or
-# `../shared/data`; without them applications are made up.
+# `../shared/data`; without them applications are made up. Needs pandas.
 
 # %%
 import os

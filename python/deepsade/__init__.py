@@ -27,18 +27,20 @@ from ._core import (
 )
 
 _LAZY = {
+    "Adversity": "_functions",
     "DeepSaDeClassifier": "_classifier",
     "DeepSaDeMultilabel": "_labels",
     "DeepSaDeRanker": "_labels",
     "DeepSaDeRegressor": "_regressor",
     "OutsideDomainWarning": "_estimator",
+    "UncertifiedWarning": "_estimator",
+    "Verification": "_functions",
     "adversity": "_functions",
     "check": "_functions",
     "cluster": None,
-    "from_torch": "torch",
+    "from_torch": "_trunk",
     "load": "_functions",
     "repair": "_functions",
-    "torch": None,
     "verify": "_functions",
 }
 
@@ -56,6 +58,12 @@ __all__ = [
 
 
 def __getattr__(name):
+    if name == "torch":
+        # Not among the names that a module promises: it may not be there, and whoever lists them all should not fail.
+        try:
+            return _import_module(".torch", __name__)
+        except ImportError as error:
+            raise AttributeError(str(error)) from error
     if name not in _LAZY:
         raise AttributeError(f"module 'deepsade' has no attribute '{name}'")
     where = _LAZY[name]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional, Union
+from typing import Any, Optional, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,19 +17,21 @@ from ._core import ModelError as ModelError
 from ._core import RuleError as RuleError
 from ._core import SettingsError as SettingsError
 from ._core import __version__ as __version__
-from .torch import from_torch as from_torch
+from ._trunk import from_torch as from_torch
 
 Rules = Union[Sequence[str], Sequence[tuple[str, str]], Mapping[str, str]]
 Frame = Any
 Path = Union[str, "os.PathLike[str]"]
+Self = TypeVar("Self", bound="_Estimator")
 
 class OutsideDomainWarning(UserWarning): ...
+class UncertifiedWarning(UserWarning): ...
 
 class _Estimator:
     certified_: bool
     certificate_: Optional[str]
     verdict_: Optional[str]
-    margins_: dict[str, float]
+    margins_: dict[str, Optional[float]]
     summary_: dict[str, Any]
     history_: list[dict[str, Any]]
     rule_file_: str
@@ -67,7 +69,9 @@ class _Estimator:
         verbose: bool = False,
     ) -> None: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-    def set_params(self, **params: Any) -> "_Estimator": ...
+    def set_params(self: Self, **params: Any) -> Self: ...
+    def fit(self: Self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> Self: ...
+    def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[Any]: ...
     @property
     def domain_(self) -> dict[str, dict[str, Any]]: ...
     def in_domain(self, X: Union[ArrayLike, Frame]) -> NDArray[np.bool_]: ...
@@ -76,28 +80,62 @@ class _Estimator:
     def save_onnx(self, path: Path) -> None: ...
     def save(self, folder: Path) -> None: ...
     def report(self, path: Path, name: Optional[str] = None) -> str: ...
-    def score(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> float: ...
 
 class DeepSaDeClassifier(_Estimator):
     classes_: NDArray[Any]
-    def fit(self, X: Union[ArrayLike, Frame], y: ArrayLike) -> "DeepSaDeClassifier": ...
-    def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[Any]: ...
+    def __init__(
+        self,
+        rules: Rules = (),
+        *,
+        hidden: Sequence[int] = (50, 30, 10),
+        activation: str = "relu",
+        gate: str = "auto",
+        enforce: str = "auto",
+        domain: Optional[Mapping[str, Any]] = None,
+        margin: float = 0.0,
+        target_names: Union[None, str, Sequence[str]] = None,
+        optimiser: str = "adam",
+        learning_rate: float = 0.001,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        batch: int = 32,
+        epochs: int = 100,
+        patience: Optional[int] = None,
+        update: str = "project",
+        bounds: str = "interval",
+        regions: int = 1,
+        decode_nodes: int = 200_000,
+        paper: Optional[Mapping[str, Any]] = None,
+        validation_fraction: float = 0.1,
+        breaking_rows: Union[str, float] = "keep",
+        missing: str = "error",
+        one_hot: str = "full",
+        outside: str = "warn",
+        random_state: Any = 0,
+        verbose: bool = False,
+        classes: Optional[Sequence[Any]] = None,
+    ) -> None: ...
+    def score(
+        self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame], sample_weight: Optional[ArrayLike] = None
+    ) -> float: ...
     def predict_proba(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float64]: ...
 
 class DeepSaDeRegressor(_Estimator):
     target_names_: list[str]
-    def fit(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> "DeepSaDeRegressor": ...
+    def score(
+        self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame], sample_weight: Optional[ArrayLike] = None
+    ) -> float: ...
     def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float64]: ...
 
 class DeepSaDeMultilabel(_Estimator):
     labels_: list[str]
-    def fit(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> "DeepSaDeMultilabel": ...
+    def score(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> float: ...
     def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[np.int64]: ...
     def predict_proba(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float64]: ...
 
 class DeepSaDeRanker(_Estimator):
     items_: list[str]
-    def fit(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> "DeepSaDeRanker": ...
+    def score(self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> float: ...
     def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[np.int64]: ...
     def predict_proba(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float64]: ...
 
@@ -111,6 +149,7 @@ class Adversity(dict[str, Any]):
     near: list[dict[str, Any]]
 
 Model = Union[_Estimator, Path, bytes]
+Estimator = Union[DeepSaDeClassifier, DeepSaDeRegressor, DeepSaDeMultilabel, DeepSaDeRanker]
 
 def check(model: Model, rules: Union[None, Rules, Path] = None, certificate: Optional[Path] = None, *, real: bool = False) -> dict[str, Any]: ...
 def verify(
@@ -118,7 +157,7 @@ def verify(
     rules: Union[None, Rules, Path] = None,
     *,
     domain: Optional[Mapping[str, Any]] = None,
-    task: str = "regression",
+    task: Optional[str] = None,
     target_names: Union[None, str, Sequence[str]] = None,
     classes: Optional[Sequence[Any]] = None,
     timeout: float = 60.0,
@@ -136,7 +175,7 @@ def adversity(
     threads: Optional[int] = None,
     verbose: bool = False,
     domain: Optional[Mapping[str, Any]] = None,
-    task: str = "regression",
+    task: Optional[str] = None,
     target_names: Union[None, str, Sequence[str]] = None,
     classes: Optional[Sequence[Any]] = None,
 ) -> Adversity: ...
@@ -147,8 +186,8 @@ def repair(
     y: Union[None, ArrayLike, Frame] = None,
     *,
     domain: Optional[Mapping[str, Any]] = None,
-    task: str = "regression",
+    task: Optional[str] = None,
     target_names: Union[None, str, Sequence[str]] = None,
     classes: Optional[Sequence[Any]] = None,
-) -> Any: ...
-def load(path: Path) -> Any: ...
+) -> Estimator: ...
+def load(path: Path) -> Estimator: ...

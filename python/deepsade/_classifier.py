@@ -1,11 +1,13 @@
 """One of several classes."""
 
+import inspect
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ._estimator import DeepSaDeEstimator, names_of
+from ._estimator import PARAMETERS, DeepSaDeEstimator, names_of
 from ._settings import level_text
 
 
@@ -25,7 +27,19 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
     N
     """
 
-    __doc__ += DeepSaDeEstimator.__doc__.partition("\n")[2]
+    __doc__ = (__doc__ or "") + PARAMETERS
+
+    def __init__(self, rules=(), *, classes=None, **parameters):
+        super().__init__(rules, **parameters)
+        self.classes = classes
+
+    # scikit-learn reads the names of parameters here.
+    __init__.__signature__ = inspect.Signature(
+        [
+            *inspect.signature(DeepSaDeEstimator.__init__).parameters.values(),
+            inspect.Parameter("classes", inspect.Parameter.KEYWORD_ONLY, default=None),
+        ]
+    )
 
     def _read_target(self, y):
         values = np.asarray(y)
@@ -36,11 +50,27 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
             raise ValueError("Input y contains NaN.")
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity.")
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes is None:
+            self.classes_, codes = np.unique(y, return_inverse=True)
+        else:
+            self.classes_, codes = self._stated_classes(y)
         if len(self.classes_) < 2:
             raise ValueError(f"y holds one class, {self.classes_.tolist()}; a classifier needs two or more")
         kind = "binary" if len(self.classes_) == 2 else "multiclass"
         return kind, [(name[0], [level_text(c) for c in self.classes_.tolist()], codes.ravel())]
+
+    def _stated_classes(self, y):
+        """The classes in their order, and the index of each value of y."""
+        classes = np.unique(np.asarray(self.classes))
+        index = {c: k for k, c in enumerate(classes.tolist())}
+        codes = [index.get(v, -1) for v in y.tolist()]
+        if -1 in codes:
+            row = codes.index(-1)
+            raise ValueError(
+                f"y[{row}] = {y[row].item() if hasattr(y[row], 'item') else y[row]!r} is none of the classes {classes.tolist()}; "
+                "did another estimator encode y anew? Then state rules and classes in its codes"
+            )
+        return classes, np.array(codes, dtype=np.int64)
 
     def _take_schema(self, task):
         if not hasattr(self, "classes_"):
@@ -59,8 +89,14 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
         model = self._model()
         rows = self._rows(X)
         if model.place is not None:
-            return model.probabilities(rows)[:, :-1]
-        scores = model.scores(rows).astype(np.float64)
+            p, outside = model.probabilities(rows)
+            if outside:
+                self._say_outside(outside, len(p))
+            return p[:, :-1]
+        scores, outside = model.scores(rows)
+        if outside:
+            self._say_outside(outside, len(scores))
+        scores = scores.astype(np.float64)
         scores -= scores.max(axis=1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=1, keepdims=True)

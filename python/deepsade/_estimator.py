@@ -13,13 +13,19 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from . import _core
 from ._frame import columns_of, is_frame, is_pandas, table_of
 from ._progress import Progress
-from ._settings import domains_of, rules_of
+from ._saved import NAME, described
+from ._settings import domains_of, layers_of, named, number, one_of, rules_of, whole, word
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+_OUTSIDE = ("warn", "raise", "ignore")
 
 
 class OutsideDomainWarning(UserWarning):
     """Rows to predict lie outside the domain, where the rules are not guaranteed."""
+
+
+class UncertifiedWarning(UserWarning):
+    """Rules are enforced, but there is no certificate of it, or a file would lose what enforces them."""
 
 
 class Explanation(dict):
@@ -53,8 +59,12 @@ class DeepSaDeEstimator(BaseEstimator):
         category. Other features get the range or the levels of the data. The rules are proved for this domain.
     margin : float
         How far the domain reaches beyond the data where it is not stated: this share of the range, at each end.
+        Domains, like rules, are in the units of the X that reaches ``fit``; X needs no scaling.
     target_names : str or list of str, optional
         What rules call the predictions. Default: the name of ``y``, or "y"; "y0", "y1", ... for several.
+    classes : list, optional (``DeepSaDeClassifier`` alone)
+        All classes. Then rows of some of them are enough, as a fold of a cross-validation may have, and a y with any other value,
+        such as one that a meta-estimator has encoded anew, is refused.
     optimiser, learning_rate, momentum, weight_decay, batch, epochs, patience, update, bounds, regions, decode_nodes, paper
         As under ``[train]`` in a rule file (docs/training.md); ``paper`` is a dict.
     validation_fraction : float
@@ -75,10 +85,12 @@ class DeepSaDeEstimator(BaseEstimator):
     ----------
     certified_ : bool
         Whether the exact checker accepts the certificate: the rules hold for every input of the domain.
+    verdict_ : str or None
+        What the checker says, in words; None where there is no certificate.
     certificate_ : str or None
         The certificate (docs/certificate-format.md).
     margins_ : dict
-        For each rule the proved distance to breaking it.
+        For each rule the proved distance to breaking it; None for a rule of which none can be told.
     summary_ : dict
         Scores, timings, what was enforced and why.
     history_ : list of dict
@@ -181,7 +193,10 @@ class DeepSaDeEstimator(BaseEstimator):
         settings, table = self._problem(X, y)
         seed = check_random_state(self.random_state).randint(2**31 - 1) if not _is_int(self.random_state) else int(self.random_state)
         with Progress(self.verbose, "epoch") as progress:
-            fitted = _core.fit(json.dumps(settings), table, seed, progress)
+            try:
+                fitted = _core.fit(json.dumps(settings), table, seed, progress)
+            except _core.SettingsError as error:
+                raise named(error, self.get_params(deep=False)) from None
         for note in fitted.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
         self._settings = settings
@@ -190,10 +205,19 @@ class DeepSaDeEstimator(BaseEstimator):
         self.summary_ = json.loads(fitted.summary)
         self.history_ = [json.loads(line) for line in fitted.log.splitlines()]
         self.margins_ = self.summary_["margins"]
+        if self._ruled and not self.certified_ and self.enforce != "none":
+            warnings.warn(self._why_uncertified(), UncertifiedWarning, stacklevel=3)
         return self
+
+    def _why_uncertified(self):
+        why = self.summary_.get("in_library")
+        if why is not None:
+            return f"the rules hold for predict(), which moves each prediction, but there is no certificate of it: {why}"
+        return f"the rules are not proved: {self.verdict_ or 'there is no certificate'}"
 
     def _problem(self, X, y):
         """The tables of a rule file, and the rows."""
+        one_of("outside", self.outside, _OUTSIDE)
         X, names = self._read_features(X, y)
         kind, columns = self._read_target(y)
         check_consistent_length(X, columns[0][2])
@@ -209,14 +233,14 @@ class DeepSaDeEstimator(BaseEstimator):
         task = {"kind": kind, "targets": [name for name, _, _ in columns]}
         if columns[0][1] is not None:
             task["classes"] = columns[0][1]
-        share = float(self.validation_fraction)
+        share = number("validation_fraction", self.validation_fraction)
         return {
             "data": {
                 "split": {"train": 1.0 - share, "validation": share, "test": 0.0},
-                "missing": self.missing,
+                "missing": word("missing", self.missing),
                 "breaking_rows": self.breaking_rows,
-                "one_hot": self.one_hot,
-                "margin": float(self.margin),
+                "one_hot": word("one_hot", self.one_hot),
+                "margin": number("margin", self.margin),
             },
             "features": stated,
             "task": task,
@@ -226,23 +250,27 @@ class DeepSaDeEstimator(BaseEstimator):
 
     def _how(self):
         train = {
-            "optimiser": self.optimiser,
-            "learning_rate": float(self.learning_rate),
-            "momentum": float(self.momentum),
-            "weight_decay": float(self.weight_decay),
-            "batch": int(self.batch),
-            "epochs": int(self.epochs),
-            "patience": None if self.patience is None else int(self.patience),
-            "update": self.update,
-            "bounds": self.bounds,
-            "regions": int(self.regions),
-            "enforce": self.enforce,
-            "decode_nodes": int(self.decode_nodes),
+            "optimiser": word("optimiser", self.optimiser),
+            "learning_rate": number("learning_rate", self.learning_rate),
+            "momentum": number("momentum", self.momentum),
+            "weight_decay": number("weight_decay", self.weight_decay),
+            "batch": whole("batch", self.batch),
+            "epochs": whole("epochs", self.epochs),
+            "patience": None if self.patience is None else whole("patience", self.patience),
+            "update": word("update", self.update),
+            "bounds": word("bounds", self.bounds),
+            "regions": whole("regions", self.regions),
+            "enforce": word("enforce", self.enforce),
+            "decode_nodes": whole("decode_nodes", self.decode_nodes),
         }
         if self.paper is not None:
             train["paper"] = dict(self.paper)
         return {
-            "network": {"hidden": [int(units) for units in self.hidden], "activation": self.activation, "gate": self.gate},
+            "network": {
+                "hidden": layers_of(self.hidden),
+                "activation": word("activation", self.activation),
+                "gate": word("gate", self.gate),
+            },
             "train": train,
         }
 
@@ -309,15 +337,15 @@ class DeepSaDeEstimator(BaseEstimator):
             check_is_fitted(self)
             raise
 
-    def _say_outside(self, outside, rows):
-        if not self._ruled or self.outside == "ignore":
+    def _say_outside(self, outside, rows, stacklevel=3):
+        if one_of("outside", self.outside, _OUTSIDE) == "ignore" or not self._ruled:
             return
         decoded = self.model_.place is not None and not hasattr(self, "target_names_")
         what = "only rules that mention no feature are" if decoded else "the rules are not"
         words = f"{outside} of {rows} rows lie outside the domain, where {what} guaranteed; in_domain(X) says which"
         if self.outside == "raise":
             raise _core.DataError(words)
-        warnings.warn(words, OutsideDomainWarning, stacklevel=3)
+        warnings.warn(words, OutsideDomainWarning, stacklevel=stacklevel)
 
     def in_domain(self, X):
         """For each row whether it lies in the domain, where the rules are guaranteed."""
@@ -325,7 +353,7 @@ class DeepSaDeEstimator(BaseEstimator):
 
     def scores(self, X):
         """The network's raw scores, before any choice."""
-        return self._model().scores(self._rows(X))
+        return self._model().scores(self._rows(X))[0]
 
     # What was proved, and files.
 
@@ -343,10 +371,13 @@ class DeepSaDeEstimator(BaseEstimator):
             from sklearn.base import clone
 
             settings, table = clone(self)._problem(X, y)
-            words, fields = _core.explain(json.dumps(settings), table)
         else:
             self._model()
-            words, fields = _core.explain(json.dumps(self._stated()))
+            settings, table = self._stated(), None
+        try:
+            words, fields = _core.explain(json.dumps(settings), table)
+        except _core.SettingsError as error:
+            raise named(error, self.get_params(deep=False)) from None
         return Explanation(words, json.loads(fields))
 
     def _stated(self):
@@ -367,14 +398,26 @@ class DeepSaDeEstimator(BaseEstimator):
         return {"features": features, "task": stated, **self._how(), "rule": json.loads(self.model_.rules)}
 
     def save_onnx(self, path):
-        """Writes the network, with its domain and rules in the metadata, as an ONNX file."""
-        _core.write_whole(os.fspath(path), self._model().onnx)
+        """Writes the network, with its domain and rules in the metadata, as an ONNX file.
+
+        Where the library enforces the rules (``model_.place == "library"``), the file holds the network alone: another runtime gives
+        outputs that may break them, and :class:`UncertifiedWarning` says so. :func:`deepsade.load` reads it with its rules.
+        """
+        model = self._model()
+        if model.place == "library":
+            words = "the rules are enforced by this package, behind the network: in other runtimes the file's outputs may break them"
+            warnings.warn(words, UncertifiedWarning, stacklevel=2)
+        _core.write_whole(os.fspath(path), model.onnx)
 
     def save(self, folder):
-        """Writes what ``deepsade train`` writes: model.onnx, certificate.json, rules.toml, summary.json and run.jsonl."""
+        """Writes what ``deepsade train`` writes: model.onnx, certificate.json, rules.toml, summary.json and run.jsonl.
+
+        And estimator.json: parameters and classes as Python has them, for :func:`deepsade.load`.
+        """
         model = self._model()
         os.makedirs(folder, exist_ok=True)
-        files = {"model.onnx": model.onnx, "rules.toml": self.rule_file_.encode()}
+        told = json.dumps(described(self), indent=2) + "\n"
+        files = {"model.onnx": model.onnx, "rules.toml": self.rule_file_.encode(), NAME: told.encode()}
         if self.certificate_ is not None:
             files["certificate.json"] = self.certificate_.encode()
         if hasattr(self, "summary_"):
@@ -392,6 +435,10 @@ class DeepSaDeEstimator(BaseEstimator):
         with tempfile.TemporaryDirectory() as folder:
             self.save(folder)
             return _core.report(folder, os.fspath(path), name or type(self).__name__)
+
+
+#: The part of the documentation that all estimators share; without documentation (python -OO) there is none.
+PARAMETERS = (DeepSaDeEstimator.__doc__ or "").partition("\n")[2]
 
 
 def _is_int(value):

@@ -8,6 +8,8 @@ from ._settings import level_text
 
 def is_frame(X):
     """Whether rows come with named, typed columns."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("a LazyFrame holds no rows yet: give X.collect()")
     return is_pandas(X) or (hasattr(X, "__arrow_c_stream__") and hasattr(X, "columns"))
 
 

@@ -2,13 +2,14 @@
 
 import json
 import os
+import pathlib
+import warnings
 
 import numpy as np
 
-from . import _core
-from ._frame import columns_of, is_frame, table_of
+from . import _core, _saved
 from ._progress import Progress
-from ._settings import question
+from ._subject import existing, labelled, onnx_of, rows_of, rules_for, schema_of, targets_of, threads_of
 
 
 class Answer(dict):
@@ -54,7 +55,10 @@ def check(model, rules=None, certificate=None, *, real=False):
 
     Returns a dict with ``verdict`` "accepted" or "rejected" (with ``step`` and ``reason``); printed, its words.
     """
-    folder = os.fspath(model) if isinstance(model, (str, os.PathLike)) and os.path.isdir(model) else None
+    folder = existing(model) if isinstance(model, (str, os.PathLike)) else None
+    folder = folder if folder is not None and os.path.isdir(folder) else None
+    if not (certificate is None or isinstance(certificate, (str, os.PathLike))):
+        raise TypeError(f"certificate must be its text or its file, not {type(certificate).__name__}")
     if certificate is None:
         if folder is not None:
             certificate = os.path.join(folder, "certificate.json")
@@ -66,23 +70,26 @@ def check(model, rules=None, certificate=None, *, real=False):
         with open(certificate, encoding="utf-8") as file:
             certificate = file.read()
     if rules is None and folder is not None:
-        rules = _path(os.path.join(folder, "rules.toml"))
+        rules = pathlib.Path(folder, "rules.toml")
     onnx = onnx_of(model)
-    fields, words = _core.check(onnx, _rules(rules, onnx), certificate, real)
+    fields, words = _core.check(onnx, rules_for(rules, onnx), certificate, real)
     return Answer(words, json.loads(fields))
 
 
-def verify(model, rules=None, *, domain=None, task="regression", target_names=None, classes=None, timeout=60.0, arithmetic="float32",
+def verify(model, rules=None, *, domain=None, task=None, target_names=None, classes=None, timeout=60.0, arithmetic="float32",
            threads=None, output=None):
     """Decides for any network whether rules hold for every input: proved, refuted with a counter-example, or unknown.
 
     Parameters
     ----------
     model : estimator, path of a folder or an ONNX file, or bytes
-        A network of this package or of another tool. One of another tool does not name its columns: then ``domain`` must state
-        the features, in their order, ``task`` what is predicted, and ``target_names`` (and ``classes``) what rules call it.
+        A network of this package or of another tool.
     rules : optional
-        A rule file (path), or rules as an estimator takes them. Default: those that the model carries.
+        A rule file (path), or rules as an estimator takes them. Default: those that the model carries, for its own domain.
+    domain, task, target_names, classes : optional
+        Only beside ``rules`` that are no file. A model of this package knows them; of them ``domain`` may state another range for a
+        feature. A model of another tool does not name its columns: then ``domain`` must state the features, in their order, ``task``
+        what is predicted (default: a regression, or one of ``classes``), and ``target_names`` what rules call it.
     timeout : float
         Seconds to try.
     arithmetic : {"float32", "real"}
@@ -94,8 +101,8 @@ def verify(model, rules=None, *, domain=None, task="regression", target_names=No
     Verification
     """
     onnx = onnx_of(model)
-    asked = _rules(rules, onnx, domain, task, target_names, classes)
-    fields, words, rule_file, proof = _core.verify(onnx, asked, timeout, arithmetic, threads, output)
+    asked = rules_for(rules, onnx, domain, task, target_names, classes)
+    fields, words, rule_file, proof = _core.verify(onnx, asked, timeout, arithmetic, threads_of(threads), output)
     answer = Verification(words, json.loads(fields))
     answer.rule_file = rule_file
     if proof is not None:
@@ -122,173 +129,120 @@ class Adversity(dict):
         self.near = rows
 
 
-def adversity(model, X, rules=None, *, radius=0.1, timeout=10.0, threads=None, verbose=False, domain=None, task="regression",
+def adversity(model, X, rules=None, *, radius=0.1, timeout=10.0, threads=None, verbose=False, domain=None, task=None,
               target_names=None, classes=None):
     """For every row of X, looks for an input near it that breaks a rule: the Adversity Index.
 
     ``radius`` is a share of each feature's range, ``timeout`` seconds for each row; the rest as in :func:`verify`. Returns a dict;
-    its attribute ``near`` says for each row inside the domain "broken" (with an input), "safe" or "undecided".
+    ``"adversity"`` is a percentage, 0 to 100: of the rows inside the domain those near which a rule is broken (``"at_most"`` counts
+    the undecided among them). Its attribute ``near`` says for each such row "broken" (with an input), "safe" or "undecided".
     """
     onnx = onnx_of(model)
-    rows = _rows_of(model, X, onnx)
+    asked = rules_for(rules, onnx, domain, task, target_names, classes)
+    rows = rows_of(X, onnx)
     with Progress(verbose, "row") as progress:
-        lines, outside = _core.adversity(
-            onnx, _rules(rules, onnx, domain, task, target_names, classes), rows, radius, timeout, threads, progress
-        )
+        lines, outside = _core.adversity(onnx, asked, rows, radius, timeout, threads_of(threads), progress)
     if not lines:
         raise ValueError(f"no row of X lies in the domain ({outside} lie outside)")
     return Adversity([json.loads(line) for line in lines], outside, radius)
 
 
-def repair(model, rules=None, X=None, y=None, *, domain=None, task="regression", target_names=None, classes=None):
+def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_names=None, classes=None):
     """Changes the last layer of a network as little as possible so that rules hold for every input, with proof.
 
     With rows X and their labels y, predictions on these change little; without, on inputs drawn from the domain.
-    Returns a fitted estimator with ``repair_``, the fields of ``deepsade repair --json``. Raises ``InfeasibleError`` where the last
-    layer can't do it; decoding then can (:func:`deepsade.from_torch` with ``enforce="decode"``).
+    Of the rules only those given hold afterwards: those that the model carries must be named again, or a warning says that they are
+    dropped. The rest is as in :func:`verify`. Returns a fitted estimator with ``repair_``, the fields of ``deepsade repair --json``.
+    Raises ``ContradictionError`` where no output obeys the rules for some input, and ``InfeasibleError`` where the last layer can't do
+    it; decoding then can (:func:`deepsade.from_torch` with ``enforce="decode"``).
     """
     onnx = onnx_of(model)
-    asked = _rules(rules, onnx, domain, task, target_names, classes)
+    asked = rules_for(rules, onnx, domain, task, target_names, classes)
     table = None
     if X is not None and y is not None:
-        table = _labelled(model, X, y, onnx, domain, task, target_names, classes)
+        table = labelled(X, y, onnx, domain, target_names, classes)
     fields, rule_file, (repaired, certificate) = _core.repair(onnx, asked, table)
-    estimator = estimator_of(_core.Model(repaired), certificate, True, rule_file)
+    told = _told(model)
+    told.get("parameters", {}).pop("rules", None)
+    if classes is not None and "classes" not in told:
+        told["classes"] = _saved.kind_of(np.array(classes))
+    estimator = estimator_of(_core.Model(repaired), certificate, rule_file, told=told)
     estimator.repair_ = json.loads(fields)
+    if rules is not None and schema_of(onnx) is not None:
+        kept = {r["text"] for r in json.loads(estimator.model_.rules)}
+        dropped = [r["name"] for r in json.loads(_core.Model(onnx).rules) if r["text"] not in kept]
+        if dropped:
+            words = f"rules that the model carried are not among those given, and need not hold any more: {', '.join(dropped)}"
+            warnings.warn(words, UserWarning, stacklevel=2)
     return estimator
+
+
+def _told(model):
+    """What is known of an estimator beside its network."""
+    if hasattr(model, "model_") and hasattr(model, "get_params"):
+        return _saved.described(model)
+    path = _beside(os.fspath(model), _saved.NAME) if isinstance(model, (str, os.PathLike)) else None
+    return {} if path is None else json.loads(_text(path))
+
+
+def _beside(path, name):
+    """The file of this name in a model's folder; None if there is none. A network of another name may be of another folder."""
+    folder = path if os.path.isdir(path) else os.path.dirname(path) if os.path.basename(path) == "model.onnx" else None
+    found = None if folder is None else os.path.join(folder, name)
+    return found if found is not None and os.path.exists(found) else None
+
+
+def _text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def load(path):
     """The fitted estimator of a folder that ``deepsade train`` or ``save`` wrote, or of an ONNX file of this program.
 
-    With a certificate beside the model the checker is asked anew, and ``certified_`` is what it says.
+    The checker is asked anew, and ``certified_`` is what it says to the certificate of the folder; a file that is called model.onnx
+    stands for its folder. Parameters are those of ``save``, or those that the command line's rules.toml states.
     """
-    path = os.fspath(path)
-    folder = path if os.path.isdir(path) else os.path.dirname(path)
+    path = existing(path)
     model = _core.Model(onnx_of(path))
-    rules, certificate = (os.path.join(folder, name) for name in ("rules.toml", "certificate.json"))
-    text, certified, rule_file = None, False, ""
-    if os.path.isdir(path) and os.path.exists(certificate):
-        with open(certificate, encoding="utf-8") as file:
-            text = file.read()
-        certified = json.loads(_core.check(model.onnx, _path(rules), text)[0])["verdict"] == "accepted"
-    if os.path.isdir(path) and os.path.exists(rules):
-        with open(rules, encoding="utf-8") as file:
-            rule_file = file.read()
-    estimator = estimator_of(model, text, certified, rule_file)
-    summary, log = (os.path.join(folder, name) for name in ("summary.json", "run.jsonl"))
-    if os.path.isdir(path) and os.path.exists(summary) and os.path.exists(log):
-        with open(summary, encoding="utf-8") as file:
-            estimator.summary_ = json.load(file)
-        with open(log, encoding="utf-8") as file:
-            estimator.history_ = [json.loads(line) for line in file]
+    rules, certificate, summary, log = (_beside(path, n) for n in ("rules.toml", "certificate.json", "summary.json", "run.jsonl"))
+    rule_file = "" if rules is None else _text(rules)
+    told = _told(path)
+    if not told and rule_file:
+        said = json.loads(_core.settings(rule_file))
+        told = {"parameters": {**said["network"], **said["train"]}}
+    estimator = estimator_of(model, certificate and _text(certificate), rule_file, rules and pathlib.Path(rules), told)
+    if summary is not None and log is not None:
+        estimator.summary_ = json.loads(_text(summary))
+        estimator.history_ = [json.loads(line) for line in _text(log).splitlines()]
     return estimator
 
 
-def estimator_of(model, certificate, certified, rule_file):
-    """The fitted estimator of a model."""
+def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
+    """The fitted estimator of a model; the checker is asked about `rules` (a path), or those that the model carries."""
     from ._classifier import DeepSaDeClassifier
     from ._labels import DeepSaDeMultilabel, DeepSaDeRanker
     from ._regressor import DeepSaDeRegressor
 
     schema = json.loads(model.schema)
     kind = {"regression": DeepSaDeRegressor, "multilabel": DeepSaDeMultilabel, "ranking": DeepSaDeRanker}
-    rules = [(r["name"], r["text"]) for r in json.loads(model.rules)]
-    estimator = kind.get(schema["task"]["kind"], DeepSaDeClassifier)(rules=rules)
-    names = [f["name"] for f in schema["features"]]
-    estimator.n_features_in_ = len(names)
-    if names != [f"x{k}" for k in range(len(names))]:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    estimator._take(model, certificate, certified, rule_file)
-    estimator.margins_ = {}
-    if certified:
-        said = json.loads(_core.check(model.onnx, None, certificate)[0])
-        estimator.margins_ = {r["name"]: r["margin"] for r in said.get("rules", ())}
+    stated = [(r["name"], r["text"]) for r in json.loads(model.rules)]
+    names = targets_of(schema["task"])
+    kind = kind.get(schema["task"]["kind"], DeepSaDeClassifier)
+    estimator = kind(rules=stated, target_names=names[0] if kind is DeepSaDeClassifier else names)
+    _saved.restore(estimator, _saved.fitting(told or {}, schema))
+    features = [f["name"] for f in schema["features"]]
+    estimator.n_features_in_ = len(features)
+    if features != [f"x{k}" for k in range(len(features))]:
+        estimator.feature_names_in_ = np.array(features, dtype=object)
+    said, words = {}, None
+    if certificate is not None:
+        fields, words = _core.check(model.onnx, rules, certificate)
+        said = json.loads(fields)
+    estimator._take(model, certificate, said.get("verdict") == "accepted", rule_file)
+    estimator.verdict_ = words
+    estimator.margins_ = {r["name"]: r["margin"] for r in said.get("rules", ())} if estimator.certified_ else {}
     return estimator
-
-
-def onnx_of(model):
-    """The bytes of a model's ONNX file."""
-    if isinstance(model, (bytes, bytearray, memoryview)):
-        return bytes(model)
-    if hasattr(model, "model_"):
-        return model.model_.onnx
-    if isinstance(model, _core.Model):
-        return model.onnx
-    if isinstance(model, (str, os.PathLike)):
-        path = os.fspath(model)
-        with open(os.path.join(path, "model.onnx") if os.path.isdir(path) else path, "rb") as file:
-            return file.read()
-    raise TypeError(f"expected a fitted estimator, a path or the bytes of an ONNX file, not {type(model).__name__}")
-
-
-def _path(path):
-    import pathlib
-
-    return pathlib.Path(path)
-
-
-def _rules(rules, onnx, domain=None, task="regression", target_names=None, classes=None):
-    """What the native module reads: None, JSON, or a path."""
-    if rules is None:
-        return None
-    if isinstance(rules, os.PathLike) or (isinstance(rules, str) and rules.endswith(".toml")):
-        return _path(rules)
-    if isinstance(target_names, str):
-        target_names = [target_names]
-    try:
-        schema = json.loads(_core.Model(onnx).schema)
-    except _core.ModelError:
-        if domain is None or target_names is None:
-            raise _core.ModelError(
-                "the model does not name its columns: state its features, in their order, by domain={...}, and target_names"
-            ) from None
-    else:
-        task = schema["task"]["kind"]
-    return question(rules, task, target_names, classes, domain)
-
-
-def _features(model, onnx, domain):
-    try:
-        schema = json.loads(_core.Model(onnx).schema)
-    except _core.ModelError:
-        return list(domain or ()), {}
-    levels = {f["name"]: f["domain"]["levels"] for f in schema["features"] if f["domain"]["kind"] == "category"}
-    return [f["name"] for f in schema["features"]], levels
-
-
-def _rows_of(model, X, onnx):
-    if is_frame(X):
-        names, levels = _features(model, onnx, None)
-        return table_of(X, columns_of(X), levels)[0]
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2:
-        raise ValueError(f"expected a matrix of rows, got {X.ndim} dimension(s)")
-    names, levels = _features(model, onnx, None)
-    return table_of(X, names, levels)[0] if levels else np.ascontiguousarray(X)
-
-
-def _labelled(model, X, y, onnx, domain, task, target_names, classes):
-    names, levels = _features(model, onnx, domain)
-    if not is_frame(X):
-        X = np.asarray(X, dtype=np.float64)
-    table = table_of(X, names, levels)[0]
-    try:
-        task = json.loads(_core.Model(onnx).schema)["task"]
-    except _core.ModelError:
-        names = [target_names] if isinstance(target_names, str) else list(target_names)
-        task = {"target": names[0], "classes": classes} if classes is not None else {"targets": names}
-    if "classes" in task:
-        from ._settings import level_text
-
-        known = [level_text(c) for c in task["classes"]]
-        codes = np.array([known.index(level_text(v)) for v in np.asarray(y).tolist()], dtype=np.int64)
-        table.add_levels(task["target"], known, codes)
-        return table
-    names = task.get("targets", task.get("labels", task.get("items")))
-    values = np.asarray(y, dtype=np.float64).reshape(len(table), -1)
-    table.add_matrix(names, np.ascontiguousarray(values))
-    return table
 
 
 def _write(folder, model, certificate, rules):

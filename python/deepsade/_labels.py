@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from ._estimator import DeepSaDeEstimator, names_of
+from ._estimator import PARAMETERS, DeepSaDeEstimator, names_of
 
 
 class _Columns(DeepSaDeEstimator):
@@ -32,8 +32,21 @@ class _Columns(DeepSaDeEstimator):
     def _outputs(self, X):
         y, outside = self._model().outputs(self._rows(X))
         if outside:
-            self._say_outside(outside, len(y))
+            self._say_outside(outside, len(y), stacklevel=4)
         return y
+
+    def _probabilities(self, X):
+        """Where sets are decoded those among the sets that obey, else of each label on its own."""
+        model, rows = self._model(), self._rows(X)
+        if model.place is not None:
+            p, outside = model.probabilities(rows)
+            p = p[:, :-1]
+        else:
+            scores, outside = model.scores(rows)
+            p = 1.0 / (1.0 + np.exp(-scores.astype(np.float64)))
+        if outside:
+            self._say_outside(outside, len(p), stacklevel=4)
+        return p
 
     def score(self, X, y):
         """The share of rows of which everything is predicted right."""
@@ -55,7 +68,7 @@ class DeepSaDeMultilabel(_Columns):
     (True, True)
     """
 
-    __doc__ += DeepSaDeEstimator.__doc__.partition("\n")[2]
+    __doc__ = (__doc__ or "") + PARAMETERS
 
     def _read_target(self, y):
         return self._columns(y, "multilabel", lambda v: (v == 0) | (v == 1), "a label is 0 or 1")
@@ -69,17 +82,14 @@ class DeepSaDeMultilabel(_Columns):
 
     def predict_proba(self, X):
         """For each row the probability of each label; where sets are decoded, among those that obey the rules."""
-        model, rows = self._model(), self._rows(X)
-        if model.place is not None:
-            return model.probabilities(rows)[:, :-1]
-        return 1.0 / (1.0 + np.exp(-model.scores(rows).astype(np.float64)))
+        return self._probabilities(X)
 
 
 class DeepSaDeRanker(_Columns):
     """Orderings of items that obey the rules for every input, proved; y holds the place of each item, from 1 on.
 
-    Rules say ``at[i, p]`` for "item i is on place p", both counted from 0. Unless ``rules`` are given, each item has one place
-    and each place one item.
+    Rules say ``at[i, p]`` for "item i is on place p", both counted from 0. Besides ``rules``, each item always has one place and
+    each place one item.
 
     >>> import numpy as np
     >>> from deepsade import DeepSaDeRanker
@@ -91,16 +101,17 @@ class DeepSaDeRanker(_Columns):
     (True, [1, 2, 3])
     """
 
-    __doc__ += DeepSaDeEstimator.__doc__.partition("\n")[2]
+    __doc__ = (__doc__ or "") + PARAMETERS
 
     def _problem(self, X, y):
         settings, table = super()._problem(X, y)
         n = len(settings["task"]["targets"])
-        if not settings["rule"]:
-            settings["rule"] = [
-                {"name": "each item has one place", "text": f"forall i in 0..{n}: exactly(1, at[i, p] for p in 0..{n})"},
-                {"name": "each place has one item", "text": f"forall p in 0..{n}: exactly(1, at[i, p] for i in 0..{n})"},
-            ]
+        orderings = [
+            {"name": "each item has one place", "text": f"forall i in 0..{n}: exactly(1, at[i, p] for p in 0..{n})"},
+            {"name": "each place has one item", "text": f"forall p in 0..{n}: exactly(1, at[i, p] for i in 0..{n})"},
+        ]
+        texts = {rule["text"] for rule in settings["rule"]}
+        settings["rule"] += [rule for rule in orderings if rule["text"] not in texts]
         return settings, table
 
     def _read_target(self, y):
@@ -112,7 +123,7 @@ class DeepSaDeRanker(_Columns):
         self.items_ = list(task["items"])
 
     def predict(self, X):
-        """For each row the place of each item, from 1 on; 0 where none was chosen, which only other rules allow."""
+        """For each row the place of each item, from 1 on; 0 where a model of the command line has none for it."""
         y = self._outputs(X)
         n = len(self.items_)
         at = y.reshape(len(y), n, n) > 0
@@ -120,8 +131,6 @@ class DeepSaDeRanker(_Columns):
 
     def predict_proba(self, X):
         """For each row and item the probability of each place (rows x items x places), among orderings that obey the rules."""
-        model, rows = self._model(), self._rows(X)
+        p = self._probabilities(X)
         n = len(self.items_)
-        if model.place is not None:
-            return model.probabilities(rows)[:, :-1].reshape(-1, n, n)
-        return (1.0 / (1.0 + np.exp(-model.scores(rows).astype(np.float64)))).reshape(-1, n, n)
+        return p.reshape(-1, n, n)

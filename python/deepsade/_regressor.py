@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, column_or_1d
 
-from ._estimator import DeepSaDeEstimator, names_of
+from ._estimator import PARAMETERS, DeepSaDeEstimator, names_of
 
 
 class DeepSaDeRegressor(RegressorMixin, DeepSaDeEstimator):
@@ -21,7 +21,7 @@ class DeepSaDeRegressor(RegressorMixin, DeepSaDeEstimator):
     (True, 'x0')
     """
 
-    __doc__ += DeepSaDeEstimator.__doc__.partition("\n")[2]
+    __doc__ = (__doc__ or "") + PARAMETERS
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

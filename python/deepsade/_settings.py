@@ -1,7 +1,12 @@
 """Python's parameters enter; the tables of a rule file leave, as the engine reads them."""
 
 import json
+import math
 import numbers
+import operator
+import re
+
+from . import _core
 
 
 def rules_of(rules):
@@ -11,12 +16,64 @@ def rules_of(rules):
     if hasattr(rules, "items"):
         rules = list(rules.items())
     out = []
-    for k, rule in enumerate(rules or ()):
-        name, text = (f"rule {k + 1}", rule) if isinstance(rule, str) else rule
-        if not (isinstance(name, str) and isinstance(text, str)):
-            raise TypeError(f"rules[{k}] must be a text, or a pair of name and text")
-        out.append({"name": name, "text": text})
+    try:
+        rules = list(() if rules is None else rules)
+    except TypeError:
+        raise TypeError(f"rules must be a list of texts, not {type(rules).__name__}") from None
+    for k, rule in enumerate(rules):
+        pair = (f"rule {k + 1}", rule) if isinstance(rule, str) else rule
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
+            raise TypeError(f"rules[{k}] = {rule!r}: must be a text, or a pair of name and text")
+        out.append({"name": pair[0], "text": pair[1]})
     return out
+
+
+def whole(name, value):
+    """A whole number; 3.0 is one, 3.5 and True are none."""
+    if isinstance(value, numbers.Real) and not isinstance(value, (bool, numbers.Integral)) and float(value).is_integer():
+        value = int(value)
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} = {value!r}: must be a whole number") from None
+
+
+def number(name, value):
+    """A number, as a float."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} = {value!r}: must be a number") from None
+
+
+def word(name, value):
+    """A text; the engine knows which."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} = {value!r}: must be a text")
+    return value
+
+
+def layers_of(hidden):
+    """Units of each hidden layer."""
+    if isinstance(hidden, (str, numbers.Number)) or not hasattr(hidden, "__iter__"):
+        raise TypeError(f"hidden = {hidden!r}: must hold the units of each hidden layer, as in hidden=(50, 30)")
+    return [whole(f"hidden[{k}]", units) for k, units in enumerate(hidden)]
+
+
+def one_of(name, value, choices):
+    """A word that must be one of these."""
+    if value not in choices:
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def named(error, parameters):
+    """The engine's error about a word it does not know, with the parameter that holds it."""
+    found = re.search(r"(?:unknown variant `|invalid value: string \")(.*?)[`\"], (expected .*)", str(error), re.DOTALL)
+    name = found and next((n for n, value in parameters.items() if isinstance(value, str) and value == found[1]), None)
+    return _core.SettingsError(f"{name} = '{found[1]}': {found[2]}") if name else error
 
 
 def domain_of(stated, name):
@@ -28,6 +85,8 @@ def domain_of(stated, name):
             raise ValueError(f"domain['{name}'] = {stated}: a range of whole numbers must go up by 1 and hold one")
         return {"kind": "integer", "range": [stated[0], stated[-1]]}
     if isinstance(stated, tuple) and len(stated) == 2 and all(isinstance(v, numbers.Real) for v in stated):
+        if not all(math.isfinite(v) for v in stated):
+            raise ValueError(f"domain['{name}'] = {stated}: both ends must be finite; state the largest range that can occur")
         return {"kind": "real", "range": [float(v) for v in stated]}
     if isinstance(stated, (list, tuple)):
         return {"kind": "category", "levels": [level_text(v) for v in stated]}
@@ -45,6 +104,8 @@ def level_text(value):
 
 def domains_of(domain):
     """The tables of all stated features, in their order."""
+    if domain is not None and not hasattr(domain, "items"):
+        raise TypeError(f"domain must be a dict from features to domains, not {type(domain).__name__}")
     return {str(name): domain_of(stated, name) for name, stated in (domain or {}).items()}
 
 
@@ -52,7 +113,7 @@ def question(rules, kind, targets=None, classes=None, domain=None):
     """A rule file without data or training, as JSON."""
     task = {"kind": kind}
     if targets is not None:
-        task["targets"] = [str(t) for t in targets]
+        task["targets"] = [targets] if isinstance(targets, str) else [str(t) for t in targets]
     if classes is not None:
         task["classes"] = [level_text(c) for c in classes]
     return json.dumps({"task": task, "features": domains_of(domain), "rule": rules_of(rules)})

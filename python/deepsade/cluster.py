@@ -11,8 +11,9 @@ import numpy as np
 
 from . import _core
 from ._frame import is_frame
-from ._functions import Adversity, _rows_of, _rules, onnx_of
+from ._functions import Adversity
 from ._progress import Progress
+from ._subject import onnx_of, rows_of, rules_for
 
 __all__ = ["adversity", "reproduce"]
 
@@ -21,7 +22,7 @@ RETRIES = 20
 
 
 def adversity(
-    model, X, rules=None, *, address=None, radius=0.1, timeout=10.0, rows_per_task=None, num_cpus=1, domain=None, task="regression",
+    model, X, rules=None, *, address=None, radius=0.1, timeout=10.0, rows_per_task=None, num_cpus=1, domain=None, task=None,
     target_names=None, classes=None,
 ):
     """:func:`deepsade.adversity` with its rows dealt out to a Ray cluster.
@@ -30,7 +31,7 @@ def adversity(
     Rows go out ``rows_per_task`` at a time (default: four tasks for each CPU), each task with ``num_cpus`` threads.
     """
     onnx = onnx_of(model)
-    asked = _rules(rules, onnx, domain, task, target_names, classes)
+    asked = rules_for(rules, onnx, domain, task, target_names, classes)
     ray = _connected(address)
     count = len(X)
     if rows_per_task is None:
@@ -98,11 +99,14 @@ def _run(asked, index):
 
 def _near(onnx, rules, rows, radius, timeout, threads):
     """One task."""
-    return _core.adversity(onnx, rules, _rows_of(None, rows, onnx), radius, timeout, int(threads))
+    return _core.adversity(onnx, rules, rows_of(rows, onnx), radius, timeout, int(threads))
 
 
 def _connected(address):
-    import ray
+    try:
+        import ray
+    except ImportError as error:
+        raise ImportError("deepsade.cluster needs Ray: pip install 'deepsade[cluster]'", name="ray") from error
 
     if not ray.is_initialized():
         ray.init(address=address, log_to_driver=False)

@@ -1,92 +1,42 @@
 """PyTorch: a trunk trained elsewhere gets its rules, and a layer that obeys rules for networks of one's own (needs torch)."""
 
 import io
-import json
 import warnings
 
 import numpy as np
-import torch
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("deepsade.torch needs PyTorch: pip install 'deepsade[torch]'", name="torch") from error
 
 from . import _core
-from ._functions import _labelled, estimator_of, verify
-from ._settings import domains_of, level_text, rules_of
+from ._settings import question, rules_of
+from ._trunk import from_torch
 
 __all__ = ["RuleLayer", "from_torch", "to_onnx"]
 
 
 def to_onnx(module, example_input):
-    """The ONNX file of a module for one batch of float inputs, as bytes; the batch dimension is left open."""
-    module = module.eval()
+    """The ONNX file of a module for one batch of float inputs, as bytes; the batch dimension is left open.
+
+    It is traced in ``eval`` mode, and left in the mode it was in.
+    """
+    modes = [(part, part.training) for part in module.modules()]
     file = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         batch = torch.export.Dim("N")
-        program = torch.onnx.export(
-            module, (example_input.float(),), dynamo=True, input_names=["x"], output_names=["y"], dynamic_shapes=({0: batch},),
-            external_data=False, verbose=False,
-        )
+        try:
+            program = torch.onnx.export(
+                module.eval(), (example_input.float(),), dynamo=True, input_names=["x"], output_names=["y"],
+                dynamic_shapes=({0: batch},), external_data=False, verbose=False,
+            )
+        finally:
+            for part, mode in modes:
+                part.training = mode
     program.save(file)
     return file.getvalue()
-
-
-def from_torch(
-    module, example_input, rules, *, domain, target_names, task="regression", classes=None, enforce="auto", X=None, y=None,
-    decode_nodes=200_000, timeout=60.0,
-):
-    """Makes a network that was trained in PyTorch obey rules for every input, with proof.
-
-    The module is exported to ONNX. Then its last layer is solved for (``enforce="weights"``: changed as little as possible; with
-    rows X and labels y, predictions on these change little), or its outputs are decoded (``enforce="decode"``: the most likely
-    label set, or the nearest numbers, that obey the rules; the network itself stays as it is). ``"auto"`` decodes labels and
-    rankings, solves for the last layer of everything else, and decodes where that can't be done. The result is verified.
-
-    Parameters
-    ----------
-    module : torch.nn.Module
-        Dense layers with relu, sigmoid or tanh; its outputs are raw scores (docs/onnx.md says what can be read).
-    example_input : torch.Tensor
-        A batch, to trace the module with.
-    rules : as an estimator takes them
-    domain : dict
-        All features, in the order of the module's inputs, as an estimator takes them.
-    target_names : str or list of str
-        What rules call the outputs: targets, labels or items; one name for classes.
-    task : {"regression", "binary", "multiclass", "multilabel", "ranking"}
-    classes : list, optional
-        The classes, in the order of the module's outputs.
-
-    Returns a fitted estimator; ``verification_`` is what :func:`deepsade.verify` says of it (None where the library decodes).
-    """
-    onnx = to_onnx(module, example_input)
-    asked = _question(rules, domain, target_names, task, classes)
-    means = enforce if enforce != "auto" else ("decode" if task in ("multilabel", "ranking") else "weights")
-    if means not in ("weights", "decode"):
-        raise ValueError(f"enforce = '{enforce}': must be 'auto', 'weights' or 'decode'")
-    estimator = None
-    if means == "weights":
-        table = None if X is None or y is None else _labelled(None, X, y, onnx, domain, task, target_names, classes)
-        try:
-            fields, rule_file, (repaired, certificate) = _core.repair(onnx, asked, table)
-            estimator = estimator_of(_core.Model(repaired), certificate, True, rule_file)
-            estimator.repair_ = json.loads(fields)
-        except _core.InfeasibleError:
-            if enforce == "weights":
-                raise
-    if estimator is None:
-        model, certificate, certified, rule_file = _core.decoded(onnx, asked, decode_nodes)
-        estimator = estimator_of(model, certificate, certified, rule_file)
-    if classes is not None:
-        estimator.classes_ = np.array(classes)
-    estimator.verification_ = verify(estimator, timeout=timeout) if estimator.model_.place is None else None
-    return estimator
-
-
-def _question(rules, domain, target_names, task, classes):
-    targets = [target_names] if isinstance(target_names, str) else [str(t) for t in target_names]
-    stated = {"kind": task, "targets": targets}
-    if classes is not None:
-        stated["classes"] = [level_text(c) for c in classes]
-    return json.dumps({"task": stated, "features": domains_of(domain), "rule": rules_of(rules)})
 
 
 class _Nearest(torch.autograd.Function):
@@ -142,7 +92,8 @@ class RuleLayer(torch.nn.Module):
     classes and rankings it gives the most likely set that obeys them, 0 or 1 each; gradients pass straight through, and
     :meth:`loss` is the exact negative log-likelihood over the sets that obey the rules, which is what to train with.
 
-    In ``eval`` mode outputs of a regression are rounded so that they obey the rules exactly, in float32.
+    In ``eval`` mode outputs of a regression are rounded so that they obey the rules exactly, in float32. Rules that no output obeys
+    for some input of the domain are a ``ContradictionError``, as is a row outside the domain for which there is none.
 
     >>> import torch
     >>> from deepsade.torch import RuleLayer
@@ -159,12 +110,16 @@ class RuleLayer(torch.nn.Module):
     def __init__(self, rules, *, domain, target_names, task="regression", classes=None):
         super().__init__()
         self.task = task
-        self.rules = _core.Rules(_question(rules, domain, target_names, task, classes))
+        self._said = f"rules={[r['text'] for r in rules_of(rules)]}, target_names={target_names!r}, task={task!r}"
+        self.rules = _core.Rules(question(rules, task, target_names, classes, domain))
 
     @property
     def columns(self):
         """The names of the input's columns."""
         return self.rules.columns
+
+    def extra_repr(self):
+        return self._said
 
     def forward(self, scores, x):
         if self.task != "regression":
@@ -174,8 +129,17 @@ class RuleLayer(torch.nn.Module):
         return torch.from_numpy(self.rules.decode(_array(scores), _array(x))).to(scores)
 
     def loss(self, scores, x, y):
-        """For each row the negative log-likelihood of its label set (0 or 1 each), or the mean squared error of the nearest numbers."""
+        """For each row the negative log-likelihood of its label set (0 or 1 each), or the mean squared error of the nearest numbers.
+
+        A label set that breaks the rules for its input has no likelihood: its row is left out, with loss 0 and no gradient, as ``fit``
+        leaves it out. Numbers that break the rules are learned from like any other: the nearest that obey are asked to be near them.
+        """
         if self.task == "regression":
             return ((_Nearest.apply(scores, x, self.rules) - y) ** 2).mean(dim=1)
-        log = torch.nn.functional.binary_cross_entropy_with_logits(scores, y.to(scores), reduction="none").sum(dim=1)
-        return log + _LogValid.apply(scores, x, self.rules)
+        sets = _array(y)
+        if not ((sets == 0) | (sets == 1)).all():
+            raise ValueError("y must hold 0 or 1 for each label, class or place")
+        kept = torch.from_numpy(np.flatnonzero(self.rules.allows(sets, _array(x)))).to(scores.device)
+        scores, loss = scores[kept], scores.new_zeros(len(scores))
+        log = torch.nn.functional.binary_cross_entropy_with_logits(scores, y[kept].to(scores), reduction="none").sum(dim=1)
+        return loss.index_put((kept,), log + _LogValid.apply(scores, x[kept], self.rules))

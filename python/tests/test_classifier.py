@@ -108,8 +108,16 @@ def test_rows_outside_the_domain_are_told_of(loans):
     assert model.in_domain(far).tolist() == [False, False, True]
     with pytest.warns(deepsade.OutsideDomainWarning, match="2 of 3 rows"):
         model.predict(far)
+    for enforce in ("weights", "decode"):
+        with pytest.warns(deepsade.OutsideDomainWarning, match="2 of 3 rows") as told:
+            estimator(enforce=enforce, epochs=2).fit(X, y).predict_proba(far)
+        assert told[0].filename == __file__
     with pytest.raises(deepsade.DataError, match="2 of 3 rows"):
         model.set_params(outside="raise").predict(far)
+    with pytest.raises(deepsade.DataError, match="2 of 3 rows"):
+        model.predict_proba(far)
+    with pytest.raises(ValueError, match="outside = 'no'"):
+        model.set_params(outside="no").predict(far)
     wider = estimator(margin=1.5, outside="raise").fit(X, y)
     assert wider.in_domain(far).tolist() == [True, False, True]
     assert wider.domain_["x0"]["hi"] > 20_000 and wider.domain_["x1"] == {"kind": "integer", "lo": 0, "hi": 1}
@@ -123,11 +131,54 @@ def test_contradictory_and_unreadable_rules(loans):
         estimator(rules=["incme < 5 => loan == 'N'"]).fit(X, y)
     with pytest.raises(deepsade.SettingsError, match="train.batch = 0: must be 1 or above"):
         estimator(batch=0).fit(X, y)
-    with pytest.raises(deepsade.SettingsError, match="unknown variant `gelu`"):
-        estimator(activation="gelu").fit(X, y)
     with pytest.raises(TypeError, match="a list of texts"):
         estimator(rules=RULE).fit(X, y)
+    with pytest.raises(TypeError, match=r"rules\[0\] = 3: must be a text"):
+        estimator(rules=[3]).fit(X, y)
     assert issubclass(deepsade.RuleError, ValueError)
+
+
+@pytest.mark.parametrize("wrong, error, words", [
+    ({"activation": "gelu"}, deepsade.SettingsError, "^activation = 'gelu': expected one of `relu`, `sigmoid`, `tanh`$"),
+    ({"enforce": "always"}, deepsade.SettingsError, "^enforce = 'always': expected one of"),
+    ({"missing": "guess"}, deepsade.SettingsError, "^missing = 'guess': expected"),
+    ({"breaking_rows": "burn"}, deepsade.SettingsError, "^breaking_rows = 'burn': expected \"keep\", \"drop\" or a weight from 0 to 1$"),
+    ({"outside": "shout"}, ValueError, "outside = 'shout': must be one of 'warn', 'raise', 'ignore'"),
+    ({"hidden": 5}, TypeError, "hidden = 5: must hold the units of each hidden layer"),
+    ({"hidden": [3.5]}, TypeError, r"hidden\[0\] = 3.5: must be a whole number"),
+    ({"optimiser": 5}, TypeError, "optimiser = 5: must be a text"),
+    ({"learning_rate": "high"}, TypeError, "learning_rate = 'high': must be a number"),
+    ({"batch": True}, TypeError, "batch = True: must be a whole number"),
+    ({"domain": {"x0": (0, np.inf)}}, ValueError, r"domain\['x0'\] = \(0, inf\): both ends must be finite"),
+    ({"domain": 3}, TypeError, "domain must be a dict"),
+])
+def test_wrong_parameters_are_named(loans, wrong, error, words):
+    X, y = matrix(loans)
+    with pytest.raises(error, match=words):
+        estimator(**wrong).fit(X, y)
+
+
+def test_stated_classes(loans):
+    X, y = matrix(loans)
+    only = y == "N"
+    model = estimator(classes=["Y", "N"], outside="ignore").fit(X[only], y[only])
+    assert model.classes_.tolist() == ["N", "Y"] and model.predict_proba(X).shape == (len(X), 2)
+    # As VotingClassifier and cross_val_predict(method="predict_proba") encode it.
+    with pytest.raises(ValueError, match=r"y\[0\] = \d is none of the classes \['N', 'Y'\]; did another estimator encode y anew"):
+        estimator(classes=["Y", "N"]).fit(X, (y == "Y").astype(int))
+    assert clone(model).get_params()["classes"] == ["Y", "N"]
+
+
+def test_inside_estimators_that_encode_y_anew(loans):
+    from sklearn.ensemble import VotingClassifier
+    from sklearn.model_selection import cross_val_predict
+
+    X, y = matrix(loans)
+    codes = (y == "Y").astype(int)
+    inner = estimator(rules=["x0 < 5000 and x1 == 0 => loan == '0'"], classes=[0, 1], epochs=5, outside="ignore")
+    assert VotingClassifier([("a", inner)]).fit(X, codes).estimators_[0].certified_
+    p = cross_val_predict(inner, X, codes, cv=3, method="predict_proba")
+    assert (p[(X[:, 0] < 5000) & (X[:, 1] == 0), 0] > 0.5).all()
 
 
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was(loans):

@@ -74,10 +74,10 @@ def test_gaps_and_objects_are_refused(loans):
     X, y = frame(loans)
     gap = X.copy()
     gap.loc[3, "income"] = np.nan
-    with pytest.raises(ValueError, match="missing"):
+    with pytest.raises(ValueError, match="the first in row 3, column 'income'"):
         estimator().fit(gap, y)
     model = estimator().fit(X, y)
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="NaN in row 3, column 'income'"):
         model.predict(gap)
     odd = X.assign(area=[{"a": 1}] * len(X))
     with pytest.raises(TypeError, match="column 'area'"):
@@ -86,6 +86,14 @@ def test_gaps_and_objects_are_refused(loans):
         estimator().fit(X.assign(when=pandas.Timestamp("2024-01-01")), y)
     with pytest.raises(ValueError):
         estimator().fit(X.head(0), y.head(0))
+
+
+def test_a_lazy_frame_must_be_collected(loans):
+    polars = pytest.importorskip("polars")
+    X, y = frame(loans)
+    lazy = polars.LazyFrame({"income": X["income"].to_numpy()})
+    with pytest.raises(TypeError, match=r"give X.collect\(\)"):
+        estimator().fit(lazy, y)
 
 
 def test_numbers_as_levels(loans):

@@ -68,9 +68,76 @@ def test_save_load_and_the_command_lines_folder(model, expenses, tmp_path):
     assert type(again) is DeepSaDeRegressor and again.certified_ and (again.predict(X) == model.predict(X)).all()
     assert again.margins_ == model.margins_ and again.summary_ == model.summary_ and len(again.history_) == 20
     assert deepsade.check(tmp_path / "run")["verdict"] == "accepted"
-    assert not deepsade.load(tmp_path / "run" / "model.onnx").certified_
+    assert again.verdict_ == model.verdict_
+    assert deepsade.load(tmp_path / "run" / "model.onnx").certified_
+    model.save_onnx(tmp_path / "run" / "other.onnx")
+    assert not deepsade.load(tmp_path / "run" / "other.onnx").certified_
     (tmp_path / "run" / "model.onnx").write_bytes(model.model_.onnx.replace(b"within income", b"within incomE"))
     assert not deepsade.load(tmp_path / "run").certified_
+
+
+def test_a_loaded_model_can_be_fitted_anew(model, expenses, tmp_path):
+    from sklearn.base import clone
+
+    X, Y = expenses
+    model.save(tmp_path / "run")
+    again = deepsade.load(tmp_path / "run")
+    ours = {**model.get_params(), "rules": [*model.rules.items()]}
+    assert again.get_params() == ours and again.hidden == (8,)
+    assert clone(again).fit(X, Y).model_.onnx == model.model_.onnx
+    # A folder of the command line: rules.toml says how it was trained.
+    (tmp_path / "run" / "estimator.json").unlink()
+    bare = deepsade.load(tmp_path / "run")
+    assert bare.hidden == (8,) and bare.epochs == 20 and bare.target_names == ["food", "rent"]
+    assert clone(bare).fit(X, Y).model_.onnx == model.model_.onnx
+
+
+@pytest.mark.parametrize("kind", [int, bool, float, str, object])
+def test_classes_keep_their_kind(kind, tmp_path):
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    values, word = {int: ([0, 1], "1"), bool: ([False, True], "True"), float: ([-1.0, 1.0], "1")}.get(kind, (["no", "yes"], "yes"))
+    y = np.array(values, dtype=kind)[(X[:, 0] > 0).astype(int)]
+    model = DeepSaDeClassifier(rules=[f"x0 > 1 => y == '{word}'"], hidden=(4,), epochs=40, batch=8, learning_rate=0.02).fit(X, y)
+    model.save(tmp_path / "run")
+    for again in (deepsade.load(tmp_path / "run"), deepsade.repair(model), deepsade.repair(tmp_path / "run")):
+        assert again.classes_.dtype == y.dtype and again.predict(X).dtype == y.dtype
+        assert again.score(X, y) == model.score(X, y) > 0.8
+        assert again.predict([[1.5, 0.0]])[0] == values[1] and again.hidden == (4,)
+    # Classes of another model are not this one's.
+    other = DeepSaDeClassifier(hidden=(4,), epochs=1).fit(X, np.where(X[:, 0] > 0, "a", "b"))
+    other.save_onnx(tmp_path / "run" / "model.onnx")
+    assert deepsade.load(tmp_path / "run").classes_.tolist() == ["a", "b"]
+
+
+def test_what_describes_a_model_is_used_or_refused(model, free, expenses):
+    X, _ = expenses
+    for call in (deepsade.verify, deepsade.repair, lambda m, **more: deepsade.adversity(m, X[:2], **more)):
+        for given in ({"domain": {"x0": (0, 1000)}}, {"task": "regression"}, {"target_names": ["food", "rent"]}, {"classes": [0, 1]}):
+            with pytest.raises(ValueError, match=f"{next(iter(given))}= needs rules="):
+                call(model, **given)
+    rule = ["food + rent <= x0"]
+    with pytest.raises(ValueError, match=r"target_names=\['rent', 'food'\]: the model says \['food', 'rent'\] itself"):
+        deepsade.verify(model, rule, target_names=["rent", "food"])
+    with pytest.raises(ValueError, match="task='binary': the model says 'regression'"):
+        deepsade.verify(model, rule, task="binary")
+    assert deepsade.verify(model, rule, target_names=["food", "rent"])["verdict"] == "proved"
+    # The domain that is stated is the one that is looked at.
+    inside = deepsade.verify(free, ["food <= 1000"], domain={"x0": (10, 20)})
+    beyond = deepsade.verify(free, ["food <= 1000"], domain={"x0": (10, 1e6)})
+    assert (inside["verdict"], beyond["verdict"]) == ("proved", "refuted")
+
+
+def test_contradictory_rules_are_not_called_infeasible(free):
+    with pytest.raises(deepsade.ContradictionError, match="can't be obeyed together"):
+        deepsade.repair(free, ["food <= 1", "food >= 2"])
+
+
+def test_a_repair_says_which_rules_it_drops(model, recwarn):
+    mended = deepsade.repair(model, ["food + rent <= x0", "food >= 0"])
+    assert "need not hold any more: rent" in str(recwarn.pop(UserWarning).message)
+    assert mended.certified_ and mended.verdict_ and not recwarn.list
+    deepsade.repair(model)
+    assert not recwarn.list
 
 
 def test_report_is_one_page(model, tmp_path):
@@ -107,5 +174,12 @@ def test_errors_say_what_is_expected(tmp_path):
         deepsade.verify(b"nonsense")
     with pytest.raises(FileNotFoundError):
         deepsade.load(tmp_path / "nothing.onnx")
+    with pytest.raises(FileNotFoundError, match="there is no such file or folder: 'nope'"):
+        deepsade.check("nope")
+    for certificate in (3, True):
+        with pytest.raises(TypeError, match="certificate must be its text or its file"):
+            deepsade.check(b"", None, certificate)
+    with pytest.raises(ValueError, match="threads = -1: must be 1 or above"):
+        deepsade.verify(DeepSaDeClassifier(rules=["x0 > 0.5 => y == '1'"], hidden=(2,), epochs=1).fit([[0.0], [1.0]] * 5, [0, 1] * 5), threads=-1)
     with pytest.raises(ValueError, match="there is no certificate"):
         deepsade.check(DeepSaDeClassifier(hidden=(2,), epochs=1).fit([[0.0], [1.0]] * 5, [0, 1] * 5))

@@ -43,6 +43,32 @@ def test_ctrl_c_stops_a_fit_in_good_order():
     assert run.stdout.readline() == "True\n" and run.wait(60) == 0
 
 
+def test_nothing_is_made_of_what_is_thrown_away():
+    # Scores of this many rows alone would take longer.
+    program = textwrap.dedent("""
+        import os, signal, threading, time
+        import numpy as np
+        from deepsade import DeepSaDeMultilabel
+        X = np.random.default_rng(0).uniform(1, 2, (200_000, 10))
+        model = DeepSaDeMultilabel(rules=["at_most(3, label[i] for i in 0..10)"], hidden=(50, 50), batch=256)
+        at = []
+        def stop(done, *_):
+            at.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        from deepsade import _core
+        import json
+        settings, table = model._problem(X, (X > 1.5).astype(int))
+        begun = time.monotonic()
+        try:
+            _core.fit(json.dumps(settings), table, 0, stop)
+        except KeyboardInterrupt:
+            print(at[0] - begun, time.monotonic() - at[0])
+    """)
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    trained, after = map(float, run.stdout.split())
+    assert after < trained / 4, (trained, after)
+
+
 def test_the_lock_is_free_while_fitting():
     model, X, y = slow()
     model.set_params(epochs=30)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import deepsade
 from deepsade import DeepSaDeMultilabel, DeepSaDeRanker
 
 
@@ -18,6 +19,9 @@ def test_label_sets_obey_the_rules_for_any_input():
     y = model.set_params(outside="ignore").predict(10 * rows(3000))
     assert set(np.unique(y)) == {0, 1} and (y[:, 0] <= y[:, 1]).all() and (y.sum(axis=1) <= 3).all()
     p = model.predict_proba(X)
+    with pytest.warns(deepsade.OutsideDomainWarning, match="outside the domain") as told:
+        model.set_params(outside="warn").predict_proba(10 * X)
+    assert told[0].filename == __file__
     assert p.shape == (300, 4) and (0 <= p).all() and (p <= 1).all() and (p[:, 0] <= p[:, 1] + 1e-9).all()
     valid = (Y[:, 0] <= Y[:, 1]) & (Y.sum(axis=1) <= 3)
     assert model.score(X[valid], Y[valid]) > 0.5
@@ -38,6 +42,15 @@ def test_orderings_are_orderings_for_any_input():
     assert model.score(X, places) > 0.3
     p = model.predict_proba(X)
     assert p.shape == (600, 4, 4) and np.allclose(p.sum(axis=2), 1)
+
+
+def test_rules_of_ones_own_do_not_undo_the_ordering():
+    X = rows(600)
+    places = X.argsort(axis=1).argsort(axis=1) + 1
+    model = DeepSaDeRanker(rules=["not at[0, 0]"], hidden=(32,), epochs=20, outside="ignore").fit(X, places)
+    y = model.predict(10 * rows(2000))
+    assert model.certified_ and (np.sort(y, axis=1) == [1, 2, 3, 4]).all() and (y[:, 0] > 1).all()
+    assert model.get_params()["rules"] == ["not at[0, 0]"]
 
 
 def test_places_are_checked():

@@ -41,8 +41,11 @@ def test_public_types_have_the_signatures_that_are_there():
     functions = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef)}
     classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
     functions["__init__"] = next(n for n in classes["_Estimator"].body if getattr(n, "name", "") == "__init__")
+    own = next(n for n in classes["DeepSaDeClassifier"].body if getattr(n, "name", "") == "__init__")
+    own.args.args = own.args.args[1:]
+    functions["DeepSaDeClassifier.__init__"] = own
     for name, node in functions.items():
-        there = deepsade.DeepSaDeClassifier.__init__ if name == "__init__" else getattr(deepsade, name)
+        there = deepsade.DeepSaDeRegressor.__init__ if name == "__init__" else getattr(deepsade, name.removesuffix(".__init__"))
         args = node.args
         named = [a.arg for a in [*args.args, *args.kwonlyargs]]
         assert named == list(inspect.signature(there).parameters), name
@@ -56,9 +59,45 @@ def test_public_types_have_the_signatures_that_are_there():
                     assert hasattr(getattr(deepsade, name), method.name), (name, method.name)
 
 
+WITHOUT_TORCH = """
+import sys
+
+class NotThere:
+    def find_spec(self, name, *_):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+sys.meta_path.insert(0, NotThere())
+"""
+
+
+@pytest.mark.parametrize("what", [
+    "from deepsade import *; print(from_torch)",
+    "import deepsade, inspect; print(inspect.getmembers(deepsade))",
+    "import deepsade; print(hasattr(deepsade, 'torch'), 'torch' in dir(deepsade))",
+    "import pydoc, deepsade; print(pydoc.render_doc(deepsade))",
+])
+def test_names_can_be_listed_without_torch(what):
+    run = subprocess.run([sys.executable, "-c", WITHOUT_TORCH + what], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    if "hasattr" in what:
+        assert run.stdout == "False False\n"
+
+
+def test_without_torch_the_error_says_what_to_install():
+    said = subprocess.run([sys.executable, "-c", WITHOUT_TORCH + "import deepsade.torch"], capture_output=True, text=True).stderr
+    assert "ImportError: deepsade.torch needs PyTorch: pip install 'deepsade[torch]'" in said
+
+
+def test_without_docstrings():
+    program = "import deepsade; print(deepsade.DeepSaDeClassifier().hidden, deepsade.DeepSaDeRanker, deepsade.DeepSaDeRegressor)"
+    run = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
 def test_everything_promised_is_there():
+    assert "torch" not in deepsade.__all__
     for name in deepsade.__all__:
-        if name not in ("torch", "from_torch", "cluster"):
-            assert getattr(deepsade, name) is not None
+        assert getattr(deepsade, name) is not None
     assert (pathlib.Path(deepsade.__file__).parent / "py.typed").exists()
     assert inspect.signature(deepsade.DeepSaDeClassifier).parameters["hidden"].default == (50, 30, 10)

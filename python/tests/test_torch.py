@@ -61,6 +61,53 @@ def test_label_loss_is_the_exact_likelihood_over_valid_sets():
     assert layer(torch.tensor([[5.0, -1.0, -1.0]]), x).tolist() == [[1.0, 1.0, 0.0]]
 
 
+def test_labels_that_break_the_rules_are_left_out():
+    layer = RuleLayer(["label[0] => label[1]", "income > 50 => label[2]"], domain=DOMAIN, target_names=["p", "q", "r"], task="multilabel")
+    x = torch.tensor([[20.0, 1.0], [20.0, 1.0], [80.0, 1.0], [80.0, 1.0]])
+    y = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    scores = torch.tensor([[50.0, -50.0, 0.0]] * 4, requires_grad=True)
+    loss = layer.loss(scores, x, y)
+    assert loss.tolist() == pytest.approx([0, np.log(4), 0, np.log(2)], abs=1e-4)
+    loss.sum().backward()
+    assert (scores.grad[[0, 2]] == 0).all() and (scores.grad[[1, 3]] != 0).any(dim=1).all() and scores.grad.isfinite().all()
+    none = layer.loss(scores, x, torch.tensor([[1.0, 0.0, 0.0]] * 4))
+    none.mean().backward()
+    assert (none == 0).all()
+    with pytest.raises(ValueError, match="y must hold 0 or 1"):
+        layer.loss(scores, x, 0.5 * y)
+
+
+def test_losses_of_classes_are_those_of_the_classes_that_are_allowed():
+    layer = RuleLayer(["income > 50 => y != 'a'"], domain=DOMAIN, target_names="y", task="multiclass", classes=["a", "b", "c"])
+    x, y = torch.tensor([[20.0, 1.0], [80.0, 1.0], [80.0, 1.0]]), torch.eye(3)
+    loss = layer.loss(torch.zeros(3, 3), x, y)
+    assert torch.allclose(loss, torch.log(torch.tensor([3.0, 2.0, 2.0])))
+    assert layer.loss(torch.zeros(1, 3), x[1:2], y[:1]).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("rules", [["food <= 1", "food >= 2"], ["food >= 20", "food <= income"]])
+def test_contradictory_rules_are_refused(rules):
+    settings = {"domain": DOMAIN, "target_names": ["food", "rent"]}
+    with pytest.raises(deepsade.ContradictionError, match="can't be obeyed"):
+        RuleLayer(rules, **settings)
+    pytest.importorskip("onnxscript")
+    for enforce in ("auto", "weights", "decode"):
+        with pytest.raises(deepsade.ContradictionError, match="can't be obeyed"):
+            from_torch(trunk(2), torch.zeros(1, 2), rules, enforce=enforce, **settings)
+
+
+def test_a_row_without_outputs_is_an_error():
+    layer = RuleLayer(["food >= 5", "food <= income"], domain=DOMAIN, target_names="food")
+    x = torch.tensor([[20.0, 1.0], [3.0, 1.0]])
+    for mode in (True, False):
+        with pytest.raises(deepsade.ContradictionError, match=r"row 1 \(counted from 0\): no outputs were found"):
+            layer.train(mode)(torch.zeros(2, 1), x)
+
+
+def test_a_layer_says_what_it_is():
+    assert "RuleLayer(rules=['food + rent <= income', 'food >= 0'], target_names=['food', 'rent'], task='regression')" == repr(regression())
+
+
 def test_a_training_loop_of_ones_own():
     torch.manual_seed(1)
     rng = np.random.default_rng(1)
@@ -89,18 +136,27 @@ def test_a_trunk_gets_its_rules_and_round_trips(enforce, tmp_path):
     pytest.importorskip("onnxscript")
     module = trunk(2)
     rules = ["food + rent <= income"]
+    module[0].eval()
     model = from_torch(module, torch.zeros(1, 2), rules, domain=DOMAIN, target_names=["food", "rent"], enforce=enforce)
+    assert module.training and not module[0].training and "accepted" in model.verdict_
     assert model.certified_ and deepsade.check(model)["verdict"] == "accepted"
     x = np.random.default_rng(3).uniform([10, 1], [100, 6], (2000, 2)).astype(np.float32)
     model.set_params(outside="ignore")
-    import pandas
-
-    y = model.predict(pandas.DataFrame(x, columns=["income", "size"]))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        y = model.predict(x)
     assert (y.sum(axis=1) <= x[:, 0]).all()
     if enforce == "weights":
         assert model.verification_["verdict"] == "proved"
     model.save(tmp_path / "run")
     assert deepsade.load(tmp_path / "run").certified_
+
+
+def test_what_has_no_certificate_is_told_of():
+    pytest.importorskip("onnxscript")
+    rules = ["food + rent <= income", "food >= 0", "rent >= 0"]
+    with pytest.warns(deepsade.UncertifiedWarning, match="no certificate"):
+        model = from_torch(trunk(2), torch.zeros(1, 2), rules, domain=DOMAIN, target_names=["food", "rent"], enforce="decode")
+    assert model.model_.place == "library" and model.verdict_ is None
 
 
 def test_labels_of_a_trunk_are_decoded(tmp_path):

@@ -80,6 +80,9 @@ pub enum FitError {
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] artifact::ArtifactError),
+    /// The observer stopped the run and wants nothing of it.
+    #[error("interrupted; nothing was kept")]
+    Abandoned,
 }
 
 /// Encodes the rows, judges their labels, injects violations and deals the rows out.
@@ -255,6 +258,9 @@ impl Fit<'_> {
         run.checkpoint =
             checkpoint.map(|(path, resume)| CheckpointSettings { resume, ..CheckpointSettings::new(path, run.fingerprint()) });
         let trained = if self.network.freeze { untrained(run.network.clone()) } else { train::train(&run, observer)? };
+        if trained.stop == StopReason::Interrupted && observer.abandons() {
+            return Err(FitError::Abandoned);
+        }
         let network = train::fold_gate(trained.network.clone());
         let started = Instant::now();
         let mut in_library = None;

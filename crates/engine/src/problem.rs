@@ -117,8 +117,13 @@ impl Problem {
     /// Checks the tables of a rule file that are in memory, as JSON, for rows that are too: `[data]` names no file and is handed back.
     pub fn in_memory(json: &str) -> Result<(Self, DataSettings), ProblemError> {
         let path = Path::new("settings");
+        // A place in text that nobody wrote or sees would only confuse.
+        let placeless = |e: &serde_json::Error| {
+            let (text, place) = (e.to_string(), format!(" at line {} column {}", e.line(), e.column()));
+            text.strip_suffix(&place).unwrap_or(&text).to_owned()
+        };
         let file: File =
-            serde_json::from_str(json).map_err(|e| ProblemError::Toml { path: path.into(), message: e.to_string() })?;
+            serde_json::from_str(json).map_err(|e| ProblemError::Toml { path: path.into(), message: placeless(&e) })?;
         let data = file.data.clone().unwrap_or_default();
         data.check_without_file()?;
         Ok((Self::checked(file, path)?, data))

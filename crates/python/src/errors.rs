@@ -3,6 +3,7 @@
 use deepsade_engine::artifact::ArtifactError;
 use deepsade_engine::data::DataError as EngineDataError;
 use deepsade_engine::decode::DecodeError;
+use deepsade_engine::explain::conflict_in_words;
 use deepsade_engine::fit::FitError;
 use deepsade_engine::guard::GuardError;
 use deepsade_engine::nearest::AllowedError;
@@ -13,6 +14,7 @@ use deepsade_engine::train::TrainError;
 use deepsade_engine::verify::VerifyError;
 use deepsade_lab::report::ReportError;
 use deepsade_lab::reproduce::ReproduceError;
+use deepsade_spec::NormalSpec;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyArithmeticError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -63,6 +65,11 @@ impl Failure {
     pub fn new(class: Class, text: impl ToString) -> Self {
         Self { class, text: text.to_string() }
     }
+
+    /// An error if no output obeys all rules for some input.
+    pub fn if_contradictory(spec: &NormalSpec) -> Result<(), Self> {
+        conflict_in_words(spec).map_or(Ok(()), |words| Err(Self::new(Class::Contradiction, words)))
+    }
 }
 
 impl From<Failure> for PyErr {
@@ -109,6 +116,8 @@ impl From<FitError> for Failure {
             | FitError::Train(TrainError::NoRows | TrainError::Shape { .. } | TrainError::NotFinite { .. }) => Class::Data,
             FitError::Train(_) | FitError::Gate { .. } | FitError::Penalty(_) => Class::Settings,
             FitError::Trunk { .. } | FitError::Artifact(_) => Class::Model,
+            // The signal that stopped it is what Python sees.
+            FitError::Abandoned => Class::Os,
         };
         Self::new(class, error)
     }

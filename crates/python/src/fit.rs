@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use deepsade_engine::enforce::{Means, decide};
-use deepsade_engine::explain::{self as rules, audit, conflict_in_words, vacuous, words};
+use deepsade_engine::explain::{self as rules, audit, vacuous, words};
 use deepsade_engine::fit::{self as engine, Fit};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::summary::{Timings, summary};
@@ -72,6 +72,10 @@ impl Observer for Watch<'_> {
     fn stop(&self) -> bool {
         self.signals.pressed()
     }
+
+    fn abandons(&self) -> bool {
+        true
+    }
 }
 
 /// Trains a network; `settings` are the tables of a rule file as JSON. The table is used up.
@@ -89,9 +93,7 @@ pub fn fit(
         let begun = Instant::now();
         let (problem, data) = Problem::in_memory(settings)?;
         let (spec, loaded) = problem.load_table(table, &data)?;
-        if let Some(words) = conflict_in_words(&spec) {
-            return Err(Failure::new(Class::Contradiction, words));
-        }
+        Failure::if_contradictory(&spec)?;
         let rows = engine::rows(&spec, &loaded, &data, seed)?;
         drop(loaded);
         let notes = notes(&spec, &problem)?;
@@ -179,6 +181,7 @@ pub fn decoded(
         let asked = question::read(onnx, &rules, output.as_deref())?;
         let (spec, network) = (&asked.spec, &asked.model.network);
         let (model, proof) = if matches!(spec.schema.task, Task::Regression { .. }) {
+            Failure::if_contradictory(spec)?;
             match nearest::attach(spec, network, None)? {
                 nearest::Attached::InGraph(model, proof) => (model, Some(*proof)),
                 nearest::Attached::Library(model, _) => (model, None),

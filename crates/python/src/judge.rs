@@ -173,6 +173,7 @@ pub fn repair(
     let (json, rules, mended) = enter(py, |signals| {
         let asked = question::read(onnx, &rules, None)?;
         let (spec, network) = (&asked.spec, &asked.model.network);
+        Failure::if_contradictory(spec)?;
         let known = match table {
             Some(table) => {
                 let loaded =

@@ -10,9 +10,9 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::array::{Numbers, doubles, out};
+use crate::array::{Numbers, doubles, marks, out};
 use crate::enter::enter;
-use crate::errors::Failure;
+use crate::errors::{Class, Failure};
 
 /// Rules about stated features and targets.
 #[pyclass(frozen, module = "deepsade._core")]
@@ -51,6 +51,12 @@ impl Rules {
     }
 }
 
+/// What there is to say to a row whose input leaves no outputs: with rules that were found possible, one outside the domain.
+fn nothing(row: usize) -> Failure {
+    let words = "no outputs were found that obey the rules for its input; does it lie outside the domain?";
+    Failure::new(Class::Contradiction, format!("row {row} (counted from 0): {words}"))
+}
+
 #[pymethods]
 impl Rules {
     /// Compiles rules; `settings` are the tables of a rule file as JSON, with stated domains.
@@ -60,7 +66,10 @@ impl Rules {
             let (problem, _) = Problem::in_memory(&settings)?;
             let spec = problem.load(None, &mut |_| {})?.0;
             let decoder = match spec.schema.task {
-                Task::Regression { .. } => None,
+                Task::Regression { .. } => {
+                    Failure::if_contradictory(&spec)?;
+                    None
+                }
                 _ => Some(Decoder::new(&spec, problem.train.decode_nodes)?),
             };
             Ok(Self { spec, decoder, settings })
@@ -83,7 +92,7 @@ impl Rules {
         self.spec.schema.columns().into_iter().map(|c| c.name).collect()
     }
 
-    /// Outputs that obey the rules in float32: the most likely label set, or the nearest numbers; NaN where there are none.
+    /// Outputs that obey the rules in float32: the most likely label set, or the nearest numbers. An error for a row without any.
     fn decode<'py>(
         &self,
         py: Python<'py>,
@@ -96,14 +105,14 @@ impl Rules {
                 let (judge, mut scratch, mut set) = (Judge::new(&self.spec), Scratch::default(), vec![0.0; scores.cols]);
                 for r in 0..scores.rows {
                     if !decoder.best(scores.row(r), &decoder.met(&judge, x.row(r)), &mut scratch, &mut set) {
-                        set.fill(f32::NAN);
+                        return Err(nothing(r));
                     }
                     scores.row_mut(r).copy_from_slice(&set);
                 }
             } else {
                 let allowed = Allowed::new(&self.spec);
                 for r in 0..scores.rows {
-                    let y = allowed.decode(x.row(r), scores.row(r)).unwrap_or_else(|_| vec![f32::NAN; scores.cols]);
+                    let y = allowed.decode(x.row(r), scores.row(r)).map_err(|_| nothing(r))?;
                     scores.row_mut(r).copy_from_slice(&y);
                 }
             }
@@ -129,13 +138,9 @@ impl Rules {
             let (mut y, mut active) = (Vec::with_capacity(scores.data.len()), Vec::with_capacity(scores.rows));
             for r in 0..scores.rows {
                 let p: Vec<f64> = scores.row(r).iter().map(|v| f64::from(*v)).collect();
-                if let Ok(found) = allowed.nearest(&allowed.at(x.row(r)).map_err(Failure::from)?, &p, 0.0) {
-                    y.extend(found.y);
-                    active.push(found.active);
-                } else {
-                    y.extend(std::iter::repeat_n(f64::NAN, p.len()));
-                    active.push(Vec::new());
-                }
+                let found = allowed.nearest(&allowed.at(x.row(r)).map_err(Failure::from)?, &p, 0.0).map_err(|_| nothing(r))?;
+                y.extend(found.y);
+                active.push(found.active);
             }
             Ok((y, active))
         })?;
@@ -155,6 +160,22 @@ impl Rules {
             allowed.backward(active, row);
         }
         doubles(py, data, g.rows, outputs)
+    }
+
+    /// For each row whether its label set, 0 or 1 each, is one that the rules allow there.
+    fn allows<'py>(&self, py: Python<'py>, y: &Bound<'py, PyAny>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let decoder = self.chooses()?;
+        let (y, x) = self.batch(y, x)?;
+        let allowed = enter(py, |_| {
+            let (judge, mut scratch, mut set) = (Judge::new(&self.spec), Scratch::default(), vec![0.0; y.cols]);
+            let allows = |r: usize| {
+                // With scores that speak for this set alone, any other is less likely: it is the best one, or it is none.
+                let scores: Vec<f32> = y.row(r).iter().map(|v| 2.0 * v - 1.0).collect();
+                decoder.best(&scores, &decoder.met(&judge, x.row(r)), &mut scratch, &mut set) && set == y.row(r)
+            };
+            Ok((0..y.rows).map(allows).collect::<Vec<_>>())
+        })?;
+        Ok(marks(py, &allowed))
     }
 
     /// For each row the log of the probability that independent labels with these scores obey the rules, and the probability of each

@@ -41,5 +41,6 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(judge::repair, m)?)?;
     m.add_function(wrap_pyfunction!(judge::report, m)?)?;
     m.add_function(wrap_pyfunction!(judge::write_whole, m)?)?;
+    m.add_function(wrap_pyfunction!(question::settings, m)?)?;
     Ok(())
 }

@@ -163,30 +163,30 @@ impl Model {
         Ok((classes.into_pyarray(py), outside))
     }
 
-    /// Raw scores for each row, before any choice.
-    fn scores<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        out(py, self.run(x, |output, x| Ok(output.scores(x)))?.0)
+    /// Raw scores for each row, before any choice, and how many rows lie outside the domain.
+    fn scores<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyArray2<f32>>, usize)> {
+        let (scores, outside) = self.run(x, |output, x| Ok(output.scores(x)))?;
+        Ok((out(py, scores)?, outside))
     }
 
     /// For a model that chooses its outputs: the probability of each label, class or place among all that obey the rules, and of
-    /// the whole prediction (in the last column); not a number for a row without a valid prediction.
-    fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (data, rows) = self
-            .run(x, |output, x| {
-                let y = output.outputs(x);
-                let found = output.probabilities(x, &y, TrainSettings::default().decode_nodes)?;
-                let mut data = Vec::with_capacity(y.rows * (y.cols + 1));
-                for row in &found {
-                    match row {
-                        Some(p) => data.extend(p.labels.iter().copied().chain([p.set])),
-                        None => data.extend(std::iter::repeat_n(f64::NAN, y.cols + 1)),
-                    }
+    /// the whole prediction (in the last column); not a number for a row without a valid prediction. And how many rows lie outside
+    /// the domain.
+    fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyArray2<f64>>, usize)> {
+        let ((data, rows), outside) = self.run(x, |output, x| {
+            let y = output.outputs(x);
+            let found = output.probabilities(x, &y, TrainSettings::default().decode_nodes)?;
+            let mut data = Vec::with_capacity(y.rows * (y.cols + 1));
+            for row in &found {
+                match row {
+                    Some(p) => data.extend(p.labels.iter().copied().chain([p.set])),
+                    None => data.extend(std::iter::repeat_n(f64::NAN, y.cols + 1)),
                 }
-                Ok((data, y.rows))
-            })?
-            .0;
+            }
+            Ok((data, y.rows))
+        })?;
         let cols = self.output.spec().schema.task.outputs() + 1;
-        doubles(py, data, rows, cols)
+        Ok((doubles(py, data, rows, cols)?, outside))
     }
 
     /// Seconds that the outputs of these rows take in Rust, once they are encoded: what the rest is measured against.

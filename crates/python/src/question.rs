@@ -9,6 +9,7 @@ use deepsade_net::Model;
 use deepsade_spec::{NormalSpec, RuleText};
 use pyo3::prelude::*;
 
+use crate::enter::enter;
 use crate::errors::{Class, Failure};
 use crate::model::NAME;
 
@@ -77,6 +78,15 @@ fn own(spec: &NormalSpec) -> Result<Problem, Failure> {
     let rules: Vec<_> = texts(spec).iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
     let json = serde_json::json!({"task": {"kind": spec.schema.task.kind()}, "rule": rules});
     Ok(Problem::in_memory(&json.to_string())?.0)
+}
+
+/// The tables `[network]` and `[train]` of a rule file's text, as JSON.
+#[pyfunction]
+pub fn settings(py: Python<'_>, rules: &str) -> PyResult<String> {
+    enter(py, |_| {
+        let problem = Problem::parse(rules, Path::new("rules.toml"))?;
+        Ok(serde_json::json!({"network": problem.network, "train": problem.train}).to_string())
+    })
 }
 
 /// Names and texts of rules.

@@ -87,7 +87,8 @@ impl Table {
 impl Table {
     fn add(&mut self, name: String, column: Column) -> PyResult<()> {
         if self.inner.columns.is_empty() {
-            self.inner.row_numbers = (1..=column.len() as u64).collect();
+            // As Python counts rows.
+            self.inner.row_numbers = (0..column.len() as u64).collect();
         } else if column.len() != self.inner.rows() {
             let (found, expected) = (column.len(), self.inner.rows());
             return Err(PyValueError::new_err(format!("column '{name}' has {found} rows, the columns before it {expected}")));

@@ -50,6 +50,11 @@ pub trait Observer {
     fn stop(&self) -> bool {
         false
     }
+
+    /// Whether nobody wants what a stopped run has come to: then it is neither certified nor scored.
+    fn abandons(&self) -> bool {
+        false
+    }
 }
 
 /// Watches nothing.

@@ -1,0 +1,138 @@
+"""A network, rules and rows as people give them enter; what the native module reads leaves."""
+
+import errno
+import json
+import os
+import pathlib
+
+import numpy as np
+
+from . import _core
+from ._frame import columns_of, is_frame, table_of
+from ._settings import level_text, question, whole
+
+
+def onnx_of(model):
+    """The bytes of a model's ONNX file."""
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return bytes(model)
+    if hasattr(model, "model_"):
+        return model.model_.onnx
+    if isinstance(model, _core.Model):
+        return model.onnx
+    if isinstance(model, (str, os.PathLike)):
+        path = existing(model)
+        with open(os.path.join(path, "model.onnx") if os.path.isdir(path) else path, "rb") as file:
+            return file.read()
+    raise TypeError(f"expected a fitted estimator, a path or the bytes of an ONNX file, not {type(model).__name__}")
+
+
+def existing(path):
+    """A path at which there is something."""
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, "there is no such file or folder", path)
+    return path
+
+
+def threads_of(threads):
+    """How many threads, or None for as many as there are cores."""
+    if threads is not None and whole("threads", threads) < 1:
+        raise ValueError(f"threads = {threads}: must be 1 or above, or None for as many as there are cores")
+    return threads
+
+
+def rules_for(rules, onnx, domain=None, task=None, target_names=None, classes=None):
+    """What the native module reads: None, JSON, or a path."""
+    described = {"domain": domain, "task": task, "target_names": target_names, "classes": classes}
+    described = [f"{name}=" for name, value in described.items() if value is not None]
+    if rules is None:
+        if described:
+            raise ValueError(
+                f"{', '.join(described)} needs rules=...: without it the rules that the model carries are meant, with its own domain"
+            )
+        return None
+    if isinstance(rules, os.PathLike) or (isinstance(rules, str) and rules.endswith(".toml")):
+        if described:
+            raise ValueError(f"{', '.join(described)} can't be given beside a rule file: state it there")
+        return pathlib.Path(existing(rules))
+    if target_names is not None:
+        target_names = [target_names] if isinstance(target_names, str) else [str(t) for t in target_names]
+    schema = schema_of(onnx)
+    if schema is None:
+        if domain is None or target_names is None:
+            raise _core.ModelError(
+                "the model does not name its columns: state its features, in their order, by domain={...}, and target_names"
+            )
+        if task is None:
+            task = "regression" if classes is None else "binary" if len(classes) == 2 else "multiclass"
+    else:
+        own = schema["task"]
+        _same("task", task, own["kind"])
+        _same("target_names", target_names, targets_of(own))
+        _same("classes", None if classes is None else [level_text(c) for c in classes], own.get("classes"))
+        task, target_names, classes = own["kind"], None, None
+    return question(rules, task, target_names, classes, domain)
+
+
+def _same(name, given, own):
+    if given is not None and given != own:
+        raise ValueError(f"{name}={given!r}: the model says {own!r} itself; leave it out")
+
+
+def schema_of(onnx):
+    """Features and task as the model states them, or None."""
+    try:
+        return json.loads(_core.Model(onnx).schema)
+    except _core.ModelError:
+        return None
+
+
+def targets_of(task):
+    """What rules call what is predicted."""
+    return [task["target"]] if "target" in task else list(task.get("targets", task.get("labels", task.get("items"))))
+
+
+def _features(onnx, domain):
+    schema = schema_of(onnx)
+    if schema is None:
+        return list(domain or ()), {}
+    levels = {f["name"]: f["domain"]["levels"] for f in schema["features"] if f["domain"]["kind"] == "category"}
+    return [f["name"] for f in schema["features"]], levels
+
+
+def rows_of(X, onnx):
+    """Rows to look around."""
+    names, levels = _features(onnx, None)
+    if is_frame(X):
+        return table_of(X, columns_of(X), levels)[0]
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2:
+        raise ValueError(f"expected a matrix of rows, got {X.ndim} dimension(s)")
+    return table_of(X, names, levels)[0] if levels else np.ascontiguousarray(X)
+
+
+def labelled(X, y, onnx, domain, target_names, classes):
+    """Rows with their labels."""
+    names, levels = _features(onnx, domain)
+    if not is_frame(X):
+        X = np.asarray(X, dtype=np.float64)
+    table = table_of(X, names, levels)[0]
+    schema = schema_of(onnx)
+    if schema is None:
+        names = [target_names] if isinstance(target_names, str) else list(target_names)
+        task = {"target": names[0], "classes": classes} if classes is not None else {"targets": names}
+    else:
+        task = schema["task"]
+    if "classes" in task:
+        known = [level_text(c) for c in task["classes"]]
+        index = {c: k for k, c in enumerate(known)}
+        texts = [level_text(v) for v in np.asarray(y).tolist()]
+        odd = next((k for k, text in enumerate(texts) if text not in index), None)
+        if odd is not None:
+            raise ValueError(f"y[{odd}] = '{texts[odd]}' is none of the classes {known}")
+        table.add_levels(task["target"], known, np.array([index[text] for text in texts], dtype=np.int64))
+        return table
+    values = np.asarray(y, dtype=np.float64).reshape(len(table), -1)
+    table.add_matrix(targets_of(task), np.ascontiguousarray(values))
+    return table
