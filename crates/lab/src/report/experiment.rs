@@ -21,9 +21,6 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
         );
     }
     html.section("results", "Results");
-    html.paragraph(
-        "Mean ± standard deviation over the runs of each method. A score that a run does not have is left out of its mean.",
-    );
     if results.runs.is_empty() {
         html.paragraph("No run has finished yet.");
     }
@@ -31,9 +28,11 @@ pub(crate) fn page(dir: &Path, results: &Results) -> String {
     if let Some(made) = made_by(dir) {
         html.paragraph(&made);
     }
-    if !known.is_empty() {
-        html.paragraph(LEGEND);
-    }
+    html.paragraph(if known.is_empty() {
+        "Mean ± standard deviation over the runs of each method. A score that a run does not have is left out of its mean."
+    } else {
+        LEGEND
+    });
     // Runs that were made for a figure alone have no table.
     for use_case in results.use_cases().into_iter().filter(|name| !name.ends_with(SWEEP)) {
         let beside_paper = known.iter().find(|t| t.case == use_case);
