@@ -207,3 +207,25 @@ fn kept(out: &Path, case: &Case) -> Result<Vec<Kept>, ReproduceError> {
 fn sample(x: &Matrix, most: usize) -> Vec<usize> {
     (0..x.rows).step_by(x.rows.div_ceil(most).max(1)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::plan::Options;
+
+    #[test]
+    fn figures_of_use_cases_that_are_not_drawn_again_stay_listed() {
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().join(FIGURES);
+        std::fs::create_dir(&folder).unwrap();
+        let earlier = ["uc1-mse", "uc3-accuracy"].map(|name| Figure { name: name.into(), caption: "c".into() });
+        std::fs::write(folder.join(CAPTIONS), serde_json::to_string(&earlier).unwrap()).unwrap();
+        std::fs::write(folder.join("uc3-accuracy.svg"), "<svg/>").unwrap();
+        let options = Options { cases: vec!["uc2".into()], methods: vec![], repeats: 1, folds: 2, quick: true, seed: 0 };
+        let results = Results { runs: Vec::new(), cut: false };
+        draw(&Plan::new(&options).unwrap(), &Stock::new(out.path()), out.path(), &results).unwrap();
+        // That of use case 1 has no file any more.
+        let names: Vec<String> = listed(&folder).into_iter().map(|f| f.name).collect();
+        assert_eq!(names, ["uc2-accuracy", "uc3-accuracy"]);
+    }
+}

@@ -199,6 +199,9 @@ mod tests {
         drop(Ledger::open(dir.path(), &identity(0), false).unwrap());
         let error = Ledger::open(dir.path(), &identity(0), false).unwrap_err().to_string();
         assert!(error.contains("--resume"), "{error}");
+        // As long as nothing is finished, other settings may be tried.
+        drop(Ledger::open(dir.path(), &identity(1), true).unwrap());
+        Ledger::open(dir.path(), &identity(0), true).unwrap().append(&result(0)).unwrap();
         let error = Ledger::open(dir.path(), &identity(1), true).unwrap_err().to_string();
         assert!(error.contains("--seed was 0 and is now 1"), "{error}");
         let mut changed = identity(0);
@@ -210,5 +213,10 @@ mod tests {
         more.cases.insert("uc3".into(), BTreeMap::new());
         drop(Ledger::open(dir.path(), &more, true).unwrap());
         assert!(Ledger::open(dir.path(), &identity(0), true).is_ok(), "and the first is remembered");
+        // What is nobody's experiment stays as it is.
+        let other = tempfile::tempdir().unwrap();
+        std::fs::write(other.path().join("thesis.tex"), "x").unwrap();
+        let error = Ledger::open(other.path(), &identity(0), true).unwrap_err().to_string();
+        assert!(error.contains("is not empty") && std::fs::read_dir(other.path()).unwrap().count() == 1, "{error}");
     }
 }

@@ -193,6 +193,9 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_named() {
+        let beside_all = Plan::new(&options(&["all", "uc9"], &[])).unwrap_err().to_string();
+        assert!(beside_all.contains("'uc9'"), "{beside_all}");
+        assert_eq!(Plan::new(&options(&["all", "UC2"], &[])).unwrap().cases.len(), 5);
         let error = |cases: &[&str], methods: &[&str]| Plan::new(&options(cases, methods)).unwrap_err().to_string();
         assert!(error(&["uc9"], &[]).contains("uc9") && error(&["uc9"], &[]).contains("uc1, uc2"));
         assert!(error(&[], &["svm"]).contains("svm") && error(&[], &["svm"]).contains("deepsade-decode"));

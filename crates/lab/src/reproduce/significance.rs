@@ -84,12 +84,12 @@ mod tests {
         }
     }
 
-    /// Mean 2, variance 1, five folds once: t = 2 / sqrt(1/5 + 1/4) = 2.981; uncorrected it would be 4.472.
+    /// Mean 2, variance 1, five folds once: t = 2 / sqrt(1/5 + 2/7) = 2.869; uncorrected it would be 4.472.
     #[test]
     fn shared_training_rows_are_accounted_for() {
         let differences = [1.0, 1.5, 2.0, 2.5, 3.0].map(|d: f64| 2.0 + (d - 2.0) * (1.0f64 / 0.625).sqrt());
         let p = p_value(&differences, 5).unwrap();
-        assert!((p - two_sided(2.0 / 0.45f64.sqrt(), 4.0)).abs() < 1e-9);
+        assert!((p - two_sided(2.0 / (0.2f64 + 2.0 / 7.0).sqrt(), 4.0)).abs() < 1e-9);
         assert!(p > 0.04 && p < 0.05, "{p}");
         assert_eq!(p_value(&[1.0], 5), None);
         assert_eq!(p_value(&[0.0, 0.0], 5), Some(1.0));
