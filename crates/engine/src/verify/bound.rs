@@ -10,7 +10,7 @@ use super::program::{self, Condition};
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
 const STEPS: usize = 12;
 const STEPS_WITH_SIGNS: usize = 40;
-/// Inputs up to which the linear program pays: an exchange takes their square.
+/// Inputs up to which the linear program is asked: an exchange takes their square, and with 3136 one took minutes.
 const PROGRAM_INPUTS: usize = 128;
 /// A bound must be below zero by so much, relative to its terms: rounded multipliers and float64 arithmetic stay within it.
 const MARGIN: f64 = 4e-9;
