@@ -76,7 +76,7 @@ impl Case<'_> {
     fn holds(&self) -> Value {
         let dir = tempfile::tempdir().unwrap();
         self.write(dir.path(), "epochs = 4\nbatch = 16\nlearning_rate = 0.01");
-        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--json", "-q"]);
+        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--json", "-q", "--allow-library"]);
         let about = format!("{:?} {:?}\n{}", self.rules, self.network, stderr(&output));
         assert_eq!(output.status.code(), Some(0), "{about}");
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
