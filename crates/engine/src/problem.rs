@@ -190,14 +190,17 @@ impl Problem {
         if self.data.is_none() {
             return Ok(stated?);
         }
-        // Beside data the file may state a few features only, and these in any order.
-        match stated {
-            Ok(claim) if model.is_none_or(|m| claim.same_columns(m).is_ok()) => return Ok(claim),
-            _ => {}
+        // Beside data the file may state a few features only, and these in any order: then the data say the rest.
+        let fits = |claim: &Claim| model.is_none_or(|m| claim.same_columns(m).is_ok());
+        if let Some(claim) = stated.as_ref().ok().filter(|claim| fits(claim)) {
+            return Ok(claim.clone());
         }
         if loaded.is_none() {
-            let rows = self.rows(data_dir, &mut |_| {});
-            *loaded = rows.map_err(|source| ProblemError::Unstated { path: self.path.clone(), source })?;
+            match (self.rows(data_dir, &mut |_| {}), stated) {
+                (Ok(rows), _) => *loaded = rows,
+                (Err(_), Ok(claim)) => return Ok(claim),
+                (Err(source), Err(_)) => return Err(ProblemError::Unstated { path: self.path.clone(), source }),
+            }
         }
         Ok(of(loaded.as_ref().expect("a problem with data has rows").schema.clone()))
     }
