@@ -51,6 +51,9 @@ pub enum ImportError {
         /// The operator.
         name: String,
     },
+    /// The file says how it is to be trained, which may change what its weights are.
+    #[error("the file holds graphs for training: export it for inference")]
+    Training,
     /// The file is a valid one, but not byte for byte what [`crate::Model::to_bytes`] writes.
     #[error("the file was not written by deepsade, or was changed since: import it and export it again")]
     NotOurs,

@@ -51,6 +51,7 @@ pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
         graph: Some(graph),
         opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
         metadata_props,
+        training_info: vec![],
         functions: vec![],
     };
     Ok(file.encode_to_vec())
@@ -116,12 +117,8 @@ impl Graph {
 
     /// Mul is always written, even by 1: a Mul then marks where an Affine starts, and the Add behind it is its own.
     fn wide_affine(&mut self, name: &str, scale: &[f32], shift: &[f32], x: String, y: String) {
-        // One number for all columns is written without dimensions: Marabou reads no other Mul.
-        let scale = if scale.iter().all(|s| s.to_bits() == scale[0].to_bits()) {
-            self.tensor(name, "scale", &[], &scale[..1])
-        } else {
-            self.tensor(name, "scale", &[scale.len()], scale)
-        };
+        // A vector even where all numbers are equal: runtimes multiply a single number into a MatMul beside it.
+        let scale = self.tensor(name, "scale", &[scale.len()], scale);
         if is_zero(shift) {
             return self.node("Mul", name, vec![x, scale], y, vec![]);
         }
@@ -154,7 +151,7 @@ impl Graph {
 
     fn node(&mut self, op: &str, name: &str, input: Vec<String>, output: String, attribute: Vec<AttributeProto>) {
         let (op_type, name) = (op.into(), name.into());
-        self.nodes.push(NodeProto { input, output: vec![output], name, op_type, attribute, domain: String::new() });
+        self.nodes.push(NodeProto { input, output: vec![output], name, op_type, attribute, ..NodeProto::default() });
     }
 }
 
