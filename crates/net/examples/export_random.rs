@@ -92,7 +92,7 @@ fn far() -> Network {
     Network { inputs, nodes: nodes.enumerate().map(|(k, op)| Node { op, from: vec![k] }).collect() }
 }
 
-/// Functions of one column times that column: runtimes have names for them (x sigmoid(x) is SiLU).
+/// Functions of one column times that column: runtimes have names for them (`x sigmoid(x)` is `SiLU`).
 fn column() -> Network {
     let node = |op, from: &[usize]| Node { op, from: from.to_vec() };
     let act = |f| Op::Act(f);

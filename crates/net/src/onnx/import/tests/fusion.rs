@@ -195,3 +195,35 @@ fn a_file_with_a_single_factor_is_not_one_of_ours() {
     assert_eq!(Model::from_own_bytes(&old), Err(E::NotOurs));
     assert_eq!(Model::from_bytes(&old).unwrap().inexact.len(), 1);
 }
+
+#[test]
+fn our_files_hold_no_scale_behind_a_linear_node() {
+    let node = |op, from: &[usize]| Node { op, from: from.to_vec() };
+    let scale = |width| Op::Affine { scale: vec![2.0; width], shift: vec![1.0; width] };
+    let dense = |width: usize| Op::Dense { w: Matrix::zeros(width, width), b: vec![0.0; width] };
+    for width in [3, 257, 1024, 1025] {
+        for before in [scale(width), dense(width), Op::Select((0..width).collect()), Op::Act(Activation::Relu)] {
+            for copied in [false, true] {
+                let linear = !matches!(before, Op::Act(_));
+                let mut nodes = vec![node(before.clone(), &[0])];
+                nodes.extend(copied.then(|| node(Op::Concat, &[1])));
+                nodes.push(node(scale(width), &[nodes.len()]));
+                let last = nodes.len() - 1;
+                let network = crate::Network { inputs: width, nodes };
+                let bytes = Model::new(network.clone()).to_bytes().unwrap();
+                match Model::from_own_bytes(&bytes) {
+                    Ok(model) => assert_eq!(model.network, network),
+                    Err(refused) => {
+                        assert!(linear && width > 1024, "{refused}");
+                        assert_eq!(refused, E::Foldable { node: last, width });
+                        continue;
+                    }
+                }
+                let file = ModelProto::decode(&bytes[..]).unwrap();
+                let products = file.graph.unwrap().node.iter().filter(|n| n.op_type == "Mul").count();
+                let at_the_input_or_a_relu = width > 256 && !matches!(before, Op::Dense { .. } | Op::Select(_));
+                assert_eq!(products, usize::from(at_the_input_or_a_relu), "{width} {}", before.name());
+            }
+        }
+    }
+}
