@@ -2,12 +2,14 @@
 what comes out lies within the bounds, whatever the optimiser makes of it. Scales reach from 2^-120 to 2^120."""
 
 import collections
+import json
 
 import numpy as np
 import onnx
 import pytest
 from levels import LEVELS, enclose, outside, session
 from onnx import TensorProto, helper, numpy_helper
+from program import run
 
 GRAPHS, ROWS = 1200, 24
 # Operators that must occur among the files that import calls exact.
@@ -281,6 +283,18 @@ def test_what_is_folded_is_not_called_exact(name, tmp_path):
     save(tmp_path, "f", made(nodes, constants, 2, 2), np.float32([[1, 200], [3, 300]]))
     said = enclose(tmp_path)["f"]
     assert said["refused"] is None and said["inexact"], said
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_verify_does_not_prove_what_is_folded(name, tmp_path):
+    nodes, constants = FOLDED[name]
+    onnx.save(made(nodes, constants, 2, 2), tmp_path / "model.onnx")
+    ranges = "".join(f"features.{x} = {{range = [0.000001, 0.00001]}}\n" for x in ("a", "b"))
+    task = 'task = {kind = "regression", targets = ["p", "q"]}\n'
+    (tmp_path / "rules.toml").write_text(ranges + task + 'rule = [{name = "small", text = "p <= 1e38"}]\n')
+    found = run("verify", "--model", tmp_path / "model.onnx", "--rules", tmp_path / "rules.toml", "--json", capture_output=True, text=True)
+    report = json.loads(found.stdout)
+    assert (found.returncode, report["verdict"]) == (3, "unknown") and report["inexact"], report
 
 
 def test_onnxruntime_does_fold_single_factors(tmp_path):
