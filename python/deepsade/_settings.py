@@ -109,11 +109,12 @@ def domains_of(domain):
     return {str(name): domain_of(stated, name) for name, stated in (domain or {}).items()}
 
 
-def question(rules, kind, targets=None, classes=None, domain=None):
+def question(rules, kind, targets=None, classes=None, domain=None, one_hot="full"):
     """A rule file without data or training, as JSON."""
     task = {"kind": kind}
     if targets is not None:
         task["targets"] = [targets] if isinstance(targets, str) else [str(t) for t in targets]
     if classes is not None:
         task["classes"] = [level_text(c) for c in classes]
-    return json.dumps({"task": task, "features": domains_of(domain), "rule": rules_of(rules)})
+    tables = {"task": task, "features": domains_of(domain), "rule": rules_of(rules)}
+    return json.dumps(tables if one_hot == "full" else {"data": {"one_hot": one_hot}, **tables})

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._frame import columns_of, is_frame, table_of
-from ._settings import level_text, question, whole
+from ._settings import domains_of, level_text, question, whole
 
 
 def onnx_of(model):
@@ -71,8 +71,22 @@ def rules_for(rules, onnx, domain=None, task=None, target_names=None, classes=No
         _same("task", task, own["kind"])
         _same("target_names", target_names, targets_of(own))
         _same("classes", None if classes is None else [level_text(c) for c in classes], own.get("classes"))
-        task, target_names, classes = own["kind"], None, None
-    return question(rules, task, target_names, classes, domain)
+        task, target_names, classes = own["kind"], targets_of(own), own.get("classes")
+        domain = {**_domain_of(schema), **domains_of(domain)}
+    return question(rules, task, target_names, classes, domain, (schema or {}).get("one_hot", "full"))
+
+
+def _domain_of(schema):
+    """What a model says of its features, as a rule file states it."""
+
+    def stated(domain):
+        if domain["kind"] == "category":
+            return domain
+        # Ends of a real are float32 numbers, written in short.
+        number = (lambda v: float(np.float32(v))) if domain["kind"] == "real" else int
+        return {"kind": domain["kind"], "range": [number(domain["lo"]), number(domain["hi"])]}
+
+    return {feature["name"]: stated(feature["domain"]) for feature in schema["features"]}
 
 
 def _same(name, given, own):

@@ -1,6 +1,6 @@
 //! A model, rules and a certificate enter; a verdict leaves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use dashu::integer::IBig;
@@ -8,7 +8,7 @@ use deepsade_net::Model;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
 use deepsade_spec::sets::{NEAREST_KEY, Place};
-use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Region, RuleText, Schema, Var, compile};
+use deepsade_spec::{Atom, Claim, Formula, Linear, NormalSpec, Rational, Region, Schema, Var, compile};
 
 use crate::bounds::{Known, Machine, Sign};
 use crate::certificate::{Arithmetic, Bounds, Certificate, Lines, SLOPES, Tree};
@@ -99,16 +99,17 @@ const MAX_WIDTH: usize = 1 << 20;
 /// Regions whose bounds are kept for the next cells and rules.
 const KEPT_REGIONS: usize = 64;
 
-/// Judges a certificate: `Accepted` means that for every input whose features are float32 values of the domain, the ONNX file,
-/// evaluated as docs/soundness.md says, gives finite outputs that satisfy every rule. It never panics, whatever it is given.
-pub fn check(model: &[u8], rules: &[RuleText], certificate: &str) -> Verdict {
-    match judge(model, rules, certificate) {
+/// Judges a certificate: `Accepted` means that for every input whose features are float32 values of the model's domain, which covers
+/// the claim's, the ONNX file, evaluated as docs/soundness.md says, gives finite outputs that satisfy every rule. It never panics,
+/// whatever it is given.
+pub fn check(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
+    match judge(model, claim, certificate) {
         Ok(accepted) => Verdict::Accepted(accepted),
         Err((step, reason)) => Verdict::Rejected { step, reason },
     }
 }
 
-fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted, Failure> {
+fn judge(bytes: &[u8], claim: &Claim, certificate: &str) -> Result<Accepted, Failure> {
     fn at<E: ToString>(step: &str) -> impl Fn(E) -> Failure + '_ {
         move |e| (step.to_string(), e.to_string())
     }
@@ -125,11 +126,7 @@ fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted
 
     let text = model.metadata.get("deepsade.schema").ok_or("no `deepsade.schema` in the model").map_err(at("schema"))?;
     let schema = Schema::from_json(text).map_err(at("schema"))?;
-    let classes = schema.task.classes().unwrap_or_default().iter().map(String::as_str).collect::<Vec<_>>();
-    let names = schema.features.iter().map(|f| f.name.as_str()).chain(schema.task.target_columns()).collect::<Vec<_>>();
-    if [&classes, &names].iter().any(|names| names.iter().collect::<BTreeSet<_>>().len() < names.len()) {
-        return Err(at("schema")("two features, targets or classes share a name"));
-    }
+    schema.names_differ().map_err(at("schema"))?;
     let domain = Region::whole(&schema).map_err(at("schema"))?;
     let layout = Layout::new(&schema);
     let (inputs, outputs) = (layout.width(), schema.task.outputs());
@@ -138,7 +135,11 @@ fn judge(bytes: &[u8], rules: &[RuleText], certificate: &str) -> Result<Accepted
         return Err(at("schema")(format!("{inputs} inputs and {outputs} outputs, but the network has {found}")));
     }
 
-    let spec = compile(rules, &schema).map_err(|errors| ("rules".to_string(), format!("{errors:?}")))?;
+    claim.covered_by(&schema).map_err(at("claim"))?;
+    if claim.rules.is_empty() {
+        return Err(at("rules")("there is no rule: nothing is claimed"));
+    }
+    let spec = compile(&claim.rules, &schema).map_err(|errors| ("rules".to_string(), format!("{errors:?}")))?;
     let rules_sha256 = sha256_hex(canonical(&spec).as_bytes());
     same("rules hash", &certificate.rules_sha256, &rules_sha256)?;
     same("rules", &certificate.rules.len().to_string(), &spec.rules.len().to_string())?;

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{accepted, certificate, dense, rule};
-use deepsade_check::{Arithmetic, Tree, Verdict, check};
+use common::{accepted, certificate, claimed, dense, rule};
+use deepsade_check::{Arithmetic, Tree, Verdict};
 use deepsade_net::{Matrix, Model, Network, Node, Op};
 use deepsade_spec::sets::{DECODE_KEY, Diagram, NEAREST_KEY, Place, SETS_KEY, Sets};
 use deepsade_spec::{Domain, Feature, OneHot, RULES_KEY, RuleText, Schema, Task};
@@ -68,7 +68,7 @@ fn judge_library(schema: &Schema, sets: &str, texts: &[&str]) -> Verdict {
 fn judge(model: &[u8], schema: &Schema, texts: &[&str]) -> Verdict {
     let rules: Vec<RuleText> = texts.iter().map(|t| rule(t)).collect();
     let trees = vec![Tree::Decode; rules.len()];
-    check(model, &rules, &certificate(model, &rules, schema, Arithmetic::Float32, trees).to_json())
+    claimed(model, &rules, schema, &certificate(model, &rules, schema, Arithmetic::Float32, trees).to_json())
 }
 
 fn reason(verdict: &Verdict) -> String {
@@ -241,7 +241,7 @@ fn what_the_metadata_say_must_be_so() {
         Arithmetic::Float32,
         vec![common::leaf(deepsade_check::Bounds::Interval, vec![vec![1, 1]])],
     );
-    assert!(reason(&check(&model, &rules, &leaf.to_json())).starts_with("decode: the library chooses"));
+    assert!(reason(&claimed(&model, &rules, &schema, &leaf.to_json())).starts_with("decode: the library chooses"));
 }
 
 /// What the library reads is what was proved: the rules in the file, in their order, and no further step.
@@ -276,7 +276,7 @@ fn outputs_that_the_library_moves_are_not_those_that_were_bounded() {
         model.metadata.extend(place.map(|p| (NEAREST_KEY.to_string(), p.to_string())));
         let model = model.to_bytes().expect("a valid network");
         let leaf = common::leaf(deepsade_check::Bounds::Interval, vec![vec![1]]);
-        check(&model, &rules, &certificate(&model, &rules, &schema, Arithmetic::Float32, vec![leaf]).to_json())
+        claimed(&model, &rules, &schema, &certificate(&model, &rules, &schema, Arithmetic::Float32, vec![leaf]).to_json())
     };
     assert!(accepted(&verdict(None)) && accepted(&verdict(Some("in-graph"))));
     assert!(reason(&verdict(Some("library"))).starts_with("nearest: the library moves the outputs"));
@@ -289,4 +289,18 @@ fn a_certificate_of_choices_reads_back() {
     let model = in_graph(&schema, &[&[1.0, 0.0]]);
     let certificate = certificate(&model, &[rule("label[0]")], &schema, Arithmetic::Float32, vec![Tree::Decode]);
     assert_eq!(deepsade_check::Certificate::from_json(&certificate.to_json()), Ok(certificate));
+}
+
+/// The library chooses labels; raw scores and the numbers of a regression come out of the graph as they are.
+#[test]
+fn the_library_chooses_neither_scores_nor_numbers() {
+    let schema = labels(2);
+    let every = "{\"order\":[],\"nodes\":[]}";
+    for text in ["score(0) <= 1", "score(0) - score(1) <= 1 or label[0]", "label[0] or score(1) >= 0"] {
+        let verdict = judge_library(&schema, every, &[text]);
+        assert!(reason(&verdict).contains("reads raw scores"), "{text}: {verdict:?}");
+    }
+    let numbers = self::schema(Task::Regression { targets: vec!["u".into(), "v".into()] });
+    let verdict = judge_library(&numbers, every, &["u <= 1 or v <= 1"]);
+    assert!(reason(&verdict).contains("not the numbers of a regression"), "{verdict:?}");
 }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{dense, model};
-use deepsade_check::{Certificate, Verdict, check, sha256_hex};
+use common::{claimed, dense, model};
+use deepsade_check::{Certificate, Verdict, sha256_hex};
 use deepsade_net::Network;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
@@ -28,7 +28,9 @@ fn the_example_is_accepted() {
     let bytes = model(&network, &schema);
     let spec = compile(&rules, &schema).unwrap();
     let text = example.replace("MODEL", &sha256_hex(&bytes)).replace("RULES", &sha256_hex(canonical(&spec).as_bytes()));
-    let Verdict::Accepted(proof) = check(&bytes, &rules, &text) else { panic!("{:?}", check(&bytes, &rules, &text)) };
+    let Verdict::Accepted(proof) = claimed(&bytes, &rules, &schema, &text) else {
+        panic!("{:?}", claimed(&bytes, &rules, &schema, &text))
+    };
     assert_eq!(
         proof.rules().iter().map(|r| (r.name.as_str(), r.regions, r.cells)).collect::<Vec<_>>(),
         [("limit", 3, 3), ("small where p", 1, 1)]

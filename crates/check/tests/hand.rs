@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{accepted, act, certificate, dense, leaf, model, rule};
-use deepsade_check::{Arithmetic, Bounds, Tree, Verdict, check};
+use common::{accepted, act, certificate, claimed, dense, leaf, model, rule};
+use deepsade_check::{Arithmetic, Bounds, Tree, Verdict};
 use deepsade_net::{Activation, Network, Node, Op};
 use deepsade_spec::Cut;
 use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task};
@@ -23,7 +23,7 @@ fn real(lo: f32, hi: f32) -> Domain {
 fn judge(network: &Network, schema: &Schema, text: &str, arithmetic: Arithmetic, tree: Tree) -> Verdict {
     let (bytes, rules) = (model(network, schema), [rule(text)]);
     let certificate = certificate(&bytes, &rules, schema, arithmetic, vec![tree]);
-    check(&bytes, &rules, &certificate.to_json())
+    claimed(&bytes, &rules, schema, &certificate.to_json())
 }
 
 fn one(bounds: Bounds) -> Tree {
@@ -239,7 +239,7 @@ fn schemas_that_describe_no_domain_are_rejected() {
         bad.metadata.insert("deepsade.schema".into(), text);
         let bytes = bad.to_bytes().unwrap();
         let certificate = certificate(&bytes, &rules, &good, Float32, vec![one(Interval)]);
-        let Verdict::Rejected { step, .. } = check(&bytes, &rules, &certificate.to_json()) else { panic!("{to}") };
+        let Verdict::Rejected { step, .. } = claimed(&bytes, &rules, &good, &certificate.to_json()) else { panic!("{to}") };
         assert_eq!(step, "schema", "{to}");
     }
 }

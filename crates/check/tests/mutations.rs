@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Rng, Runtime, accepted, act, certificate, dense, holds, leaf, model, point, row, rule};
-use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, Tree, Verdict, check};
+use common::{Rng, Runtime, accepted, act, certificate, claimed, dense, holds, leaf, model, point, row, rule};
+use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, Tree, Verdict};
 use deepsade_net::{Activation, Model, Network, Node, Op};
 use deepsade_spec::Cut;
 use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
@@ -97,7 +97,7 @@ fn the_undamaged_certificate_is_accepted_and_tight() {
     let (bytes, schema) = (model(&network(), &schema()), schema());
     let rules = rules("+ 1e-6");
     assert!(!broken_somewhere(&network(), &rules));
-    let verdict = check(&bytes, &rules, &certificate(&bytes, &rules, &schema, Arithmetic::Float32, trees()).to_json());
+    let verdict = claimed(&bytes, &rules, &schema, &certificate(&bytes, &rules, &schema, Arithmetic::Float32, trees()).to_json());
     let Verdict::Accepted(proof) = &verdict else { panic!("{verdict:?}") };
     assert_eq!(proof.rules().iter().map(|r| (r.regions, r.cells)).collect::<Vec<_>>(), [(3, 3), (2, 1), (2, 2), (3, 3), (2, 2)]);
     assert!(proof.rules().iter().all(|r| r.margin > 0.0) && proof.rules()[0].margin < 1e-6);
@@ -113,7 +113,7 @@ fn no_damage_makes_a_false_rule_accepted() {
     assert!(broken_somewhere(&network(), &rules));
     let text = certificate(&bytes, &rules, &schema, Arithmetic::Float32, trees()).to_json();
     for damaged in damages(&text) {
-        assert!(!accepted(&check(&bytes, &rules, &damaged)), "{damaged}");
+        assert!(!accepted(&claimed(&bytes, &rules, &schema, &damaged)), "{damaged}");
     }
 }
 
@@ -124,7 +124,7 @@ fn damage_to_a_good_certificate_is_noticed_or_harmless() {
     let text = certificate(&bytes, &rules, &schema, Arithmetic::Float32, trees()).to_json();
     let mut harmless = 0;
     for damaged in damages(&text) {
-        if accepted(&check(&bytes, &rules, &damaged)) {
+        if accepted(&claimed(&bytes, &rules, &schema, &damaged)) {
             // Only where splits lie, how bounds are taken, or by which factor a list is multiplied, may differ.
             let (mut a, mut b) = (Certificate::from_json(&damaged).unwrap(), Certificate::from_json(&text).unwrap());
             assert_eq!((&a.model_sha256, &a.rules_sha256, a.arithmetic), (&b.model_sha256, &b.rules_sha256, b.arithmetic));
@@ -156,7 +156,7 @@ fn what_is_missing_is_named() {
     let rejected = |change: &dyn Fn(&mut Certificate)| {
         let mut bad = good.clone();
         change(&mut bad);
-        match check(&bytes, &rules, &bad.to_json()) {
+        match claimed(&bytes, &rules, &schema, &bad.to_json()) {
             Verdict::Rejected { step, reason } => format!("{step}: {reason}"),
             Verdict::Accepted(_) => panic!("accepted"),
         }
@@ -247,7 +247,7 @@ fn hostile_texts_are_rejected() {
     let point = good.replacen("[[1]]", "[[1.0]]", 1);
     let texts = [String::new(), "[".repeat(100_000), "{}".into(), "9".repeat(100_000), twice, unknown, huge, minus, point];
     for text in texts {
-        let Verdict::Rejected { step, .. } = check(&bytes, &rules, &text) else { panic!("accepted") };
+        let Verdict::Rejected { step, .. } = claimed(&bytes, &rules, &schema(), &text) else { panic!("accepted") };
         assert_eq!(step, "certificate");
     }
 }
@@ -262,11 +262,11 @@ fn a_changed_model_needs_its_own_proof() {
     for k in 0..good.len() {
         let mut bytes = good.clone();
         bytes[k] ^= 1 << rng.below(8);
-        let Verdict::Rejected { step, .. } = check(&bytes, &rules, &text) else { panic!("byte {k}") };
+        let Verdict::Rejected { step, .. } = claimed(&bytes, &rules, &schema, &text) else { panic!("byte {k}") };
         assert_eq!(step, "model hash");
         // With the hash put right: if accepted, then true of the changed model.
         let rehashed = certificate(&bytes, &rules, &schema, Arithmetic::Float32, trees()).to_json();
-        if accepted(&check(&bytes, &rules, &rehashed)) {
+        if accepted(&claimed(&bytes, &rules, &schema, &rehashed)) {
             let changed = Model::from_own_bytes(&bytes).unwrap().network;
             assert!(!broken_somewhere(&changed, &rules), "byte {k}");
             still += 1;
@@ -282,7 +282,7 @@ fn a_changed_model_needs_its_own_proof() {
                 w.data[i] = step(w.data[i]);
                 let bytes = model(&changed, &schema);
                 let text = certificate(&bytes, &rules, &schema, Arithmetic::Float32, trees()).to_json();
-                let yes = accepted(&check(&bytes, &rules, &text));
+                let yes = accepted(&claimed(&bytes, &rules, &schema, &text));
                 assert!(!yes || !broken_somewhere(&changed, &rules));
                 if yes { up += 1 } else { down += 1 }
             }

@@ -2,8 +2,10 @@
 
 mod common;
 
-use common::{Rng, Runtime, accepted, act, certificate, dense, holds, leaf, model, point, prove, prove_along, row, rule};
-use deepsade_check::{Arithmetic, Bounds, Lines, Tree, check};
+use common::{
+    Rng, Runtime, accepted, act, certificate, claimed, dense, holds, leaf, model, point, prove, prove_along, row, rule,
+};
+use deepsade_check::{Arithmetic, Bounds, Lines, Tree};
 use deepsade_net::{Activation, Network, Node, Op};
 use deepsade_spec::Cut;
 use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
@@ -219,9 +221,10 @@ fn signs_decide_every_small_network_of_one_input() {
         let tree = every_sign(&w, &b, &v, &mut Vec::new());
         let verdict = |slack: f64, tree: &Tree| {
             let rules = [rule(&format!("a <= ({:.9})", most + slack))];
-            accepted(&check(
+            accepted(&claimed(
                 &bytes,
                 &rules,
+                &schema,
                 &certificate(&bytes, &rules, &schema, Arithmetic::Float32, vec![tree.clone()]).to_json(),
             ))
         };

@@ -99,6 +99,9 @@ pub struct TrainArgs {
     /// Passes over the training rows, instead of what the file says
     #[arg(long, value_name = "N")]
     pub epochs: Option<usize>,
+    /// Exit with 0 also where the proof is about what `deepsade predict` or the library chooses, not about the ONNX graph alone
+    #[arg(long)]
+    pub allow_library: bool,
     /// Go on from the last epoch that was saved in the output folder
     #[arg(long)]
     pub resume: bool,
@@ -183,9 +186,15 @@ pub struct CheckArgs {
     /// A VNN-LIB property instead of a rule file
     #[arg(long, value_name = "FILE", conflicts_with = "rules")]
     pub vnnlib: Option<PathBuf>,
+    /// The data for what the rule file does not state, or a folder to look for them in
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<PathBuf>,
     /// Accept a proof for exact real arithmetic, which says nothing about float32
     #[arg(long)]
     pub real: bool,
+    /// Accept a proof about what `deepsade predict` or the library chooses, which says nothing about the ONNX graph alone
+    #[arg(long)]
+    pub allow_library: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,

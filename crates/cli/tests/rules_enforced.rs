@@ -76,7 +76,7 @@ impl Case<'_> {
     fn holds(&self) -> Value {
         let dir = tempfile::tempdir().unwrap();
         self.write(dir.path(), "epochs = 4\nbatch = 16\nlearning_rate = 0.01");
-        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--json", "-q"]);
+        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--json", "-q", "--allow-library"]);
         let about = format!("{:?} {:?}\n{}", self.rules, self.network, stderr(&output));
         assert_eq!(output.status.code(), Some(0), "{about}");
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -84,7 +84,7 @@ impl Case<'_> {
         for split in ["train", "validation", "test"] {
             assert_eq!(report[split]["rows_breaking_all"], 0, "{split} {about}");
         }
-        expect(dir.path(), 0, &["check", "run"]);
+        expect(dir.path(), 0, &["check", "run", "--allow-library"]);
         report
     }
 
@@ -148,7 +148,7 @@ fn rules_on_numbers_hold_in_the_nearest_outputs() {
         assert_eq!(report["certified"], report["decode"] == "in-graph", "{rule} {report}");
         if report["decode"] == "in-graph" {
             in_graph += 1;
-            expect(dir.path(), 0, &["check", "run"]);
+            expect(dir.path(), 0, &["check", "run", "--allow-library"]);
         }
         let predicted = expect(dir.path(), 0, &["predict", "run/model.onnx", "data.csv", "-q"]);
         assert!(!predicted.contains("NaN"), "{rule}");

@@ -5,7 +5,7 @@
 
 use deepsade_check::{Accepted, Certificate, Verdict, check};
 use deepsade_net::{Model, Network};
-use deepsade_spec::{NormalSpec, RuleText};
+use deepsade_spec::{Claim, NormalSpec};
 
 use crate::artifact::{self, ArtifactError};
 use crate::guard::{Guard, Units};
@@ -42,7 +42,7 @@ pub fn certify(
     gate: f64,
 ) -> Result<(Model, Proof), crate::fit::FitError> {
     let safe = raw_layer(&guard.safe(), units, gate);
-    let rules: Vec<RuleText> = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
+    let claim = Claim::from(spec);
     let mut stepper = Stepper::new(network, 1).map_err(TrainError::from)?;
     let mut last = None;
     // Linear bounds of the checker may be looser than ours; what they leave open, boxes may prove.
@@ -55,7 +55,7 @@ pub fn certify(
         let model = artifact::model(spec, stepper.network())?;
         let bytes = model.to_bytes().map_err(ArtifactError::from)?;
         let certificate = guard.certificate(&bytes, spec);
-        let verdict = check(&bytes, &rules, &certificate.to_json());
+        let verdict = check(&bytes, &claim, &certificate.to_json());
         let accepted = matches!(verdict, Verdict::Accepted(_));
         last = Some((model, Proof { certificate, verdict }));
         if accepted {

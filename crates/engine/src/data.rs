@@ -37,7 +37,7 @@ pub use missing::{MissingReport, settle_missing};
 pub use overrides::{FeatureKind, FeatureOverride, Overrides};
 pub use read::{Columns, Progress, ReadOptions, read_table};
 pub use recipe::{Recipe, RecipeTable};
-pub use schema::{infer_schema, kinds_of_overrides, kinds_of_schema, schema_without_data};
+pub use schema::{infer_schema, kinds_of_overrides, kinds_of_schema, stated_schema};
 pub use settings::{BreakingRows, DataSettings, MissingPolicy, SplitShares};
 pub use split::{Split, folds, split};
 pub use table::{Column, Kind, Table, Value};

@@ -70,7 +70,9 @@ impl<'a> Judge<'a> {
                 _ => f64::from(labelled.rows.y.row(row)[j]) * 2.0 - 1.0,
             },
         };
-        Some(!self.spec.rules[rule].claim.holds(&mut |atom| holds(atom, &value, decimal)))
+        // Conditions are met by what the network sees; what a rule demands of outputs is compared with decimals as written.
+        let met = |atom: &Atom| if atom.is_condition() { self.meets(atom, x) } else { holds(atom, &value, decimal) };
+        Some(!self.spec.rules[rule].claim.holds(&mut |atom| met(atom)))
     }
 
     /// Whether some rule is broken by the label of a data row; rules about scores do not count.

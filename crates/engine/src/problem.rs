@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use deepsade_spec::{NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name};
+use deepsade_spec::{Claim, NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -65,6 +65,18 @@ pub enum ProblemError {
     /// Data that can't be used.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// What a model is compared with is left to data that can't be read.
+    #[error(
+        "{} leaves features, domains or classes to its data, which can't be read: {source}. Name the data, or use the rules.toml that \
+         training writes beside the model: it states everything",
+        path.display()
+    )]
+    Unstated {
+        /// The file.
+        path: PathBuf,
+        /// Why the data can't be read.
+        source: DataError,
+    },
     /// Rules that can't be read.
     #[error("{}: {} of the rules can't be read", path.display(), errors.len())]
     Rules {
@@ -149,19 +161,63 @@ impl Problem {
         data_dir: Option<&Path>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(NormalSpec, Option<Loaded>), ProblemError> {
-        let loaded = match &self.data {
-            Some(data) => {
-                let rule_file_dir = self.path.parent().unwrap_or(Path::new("."));
-                let request = Request { data, task: &self.task, overrides: &self.features, rule_file_dir, data_dir };
-                Some(data::load(request, progress)?)
-            }
-            None => None,
-        };
+        let loaded = self.rows(data_dir, progress)?;
         let schema = match &loaded {
             Some(loaded) => loaded.schema.clone(),
-            None => data::schema_without_data(&self.features, &self.task, self.one_hot)?,
+            None => self.stated_schema()?,
         };
         Ok((self.compile(&schema)?, loaded))
+    }
+
+    /// Reads the data, if there are any.
+    pub fn rows(&self, data_dir: Option<&Path>, progress: &mut dyn FnMut(Progress)) -> Result<Option<Loaded>, DataError> {
+        let Some(data) = &self.data else { return Ok(None) };
+        let rule_file_dir = self.path.parent().unwrap_or(Path::new("."));
+        let request = Request { data, task: &self.task, overrides: &self.features, rule_file_dir, data_dir };
+        data::load(request, progress).map(Some)
+    }
+
+    /// What the file claims of a model. Nothing is taken from the model: where the file does not state everything, its data do.
+    /// `loaded` are the rows, if they were read already; they are left there if they had to be.
+    pub fn claim(
+        &self,
+        model: Option<&Schema>,
+        loaded: &mut Option<Loaded>,
+        data_dir: Option<&Path>,
+    ) -> Result<Claim, ProblemError> {
+        let of = |schema: Schema| Claim { schema, rules: self.rules.clone() };
+        let stated = self.stated_schema().map(of);
+        if self.data.is_none() {
+            return Ok(stated?);
+        }
+        // Beside data the file may state a few features only, and these in any order: then the data say the rest.
+        let fits = |claim: &Claim| model.is_none_or(|m| claim.same_columns(m).is_ok());
+        if let Some(claim) = stated.as_ref().ok().filter(|claim| fits(claim)) {
+            return Ok(claim.clone());
+        }
+        if loaded.is_none() {
+            match (self.rows(data_dir, &mut |_| {}), stated) {
+                (Ok(rows), _) => *loaded = rows,
+                (Err(_), Ok(claim)) => return Ok(claim),
+                (Err(source), Err(_)) => return Err(ProblemError::Unstated { path: self.path.clone(), source }),
+            }
+        }
+        Ok(of(loaded.as_ref().expect("a problem with data has rows").schema.clone()))
+    }
+
+    fn stated_schema(&self) -> Result<Schema, DataError> {
+        let of_data = self.data.as_ref().map_or(&[][..], |d| &d.targets);
+        data::stated_schema(&self.features, &self.task, of_data, self.one_hot)
+    }
+
+    /// The same problem with another data file than the one in the rule file; a folder is only looked in.
+    #[must_use]
+    pub fn with_data(mut self, given: Option<&Path>) -> Self {
+        if let (Some(path), Some(settings)) = (given.filter(|p| !p.is_dir()), &mut self.data) {
+            let path = path.canonicalize().unwrap_or_else(|_| path.into());
+            settings.file = Some(path.to_string_lossy().into_owned());
+        }
+        self
     }
 
     /// The same for rows that are in memory.
@@ -170,10 +226,13 @@ impl Problem {
         Ok((self.compile(&loaded.schema)?, loaded))
     }
 
-    /// A rule file that states what the data said: every domain, the targets and the classes. It needs no data.
+    /// A rule file that states what the data said: every domain, the targets and the classes, so that no data are needed to know
+    /// what is claimed.
     pub fn stated(&self, schema: &Schema) -> String {
         #[derive(Serialize)]
         struct Stated<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            data: Option<DataSettings>,
             task: TaskSettings,
             network: &'a NetworkSettings,
             train: &'a TrainSettings,
@@ -190,7 +249,9 @@ impl Problem {
             targets: Some(schema.task.target_columns().into_iter().map(String::from).collect()),
             classes: schema.task.classes().map(<[String]>::to_vec),
         };
+        let encoding = DataSettings { one_hot: schema.one_hot, ..DataSettings::default() };
         let stated = Stated {
+            data: self.data.clone().or_else(|| (encoding != DataSettings::default()).then_some(encoding)),
             task,
             network: &self.network,
             train: &self.train,

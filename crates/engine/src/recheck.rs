@@ -1,13 +1,34 @@
 //! A model, a rule file and a certificate as they stand on the disk enter, the checker's verdict leaves.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use deepsade_check::{Verdict, check};
-use deepsade_spec::{Domain, Schema};
+use deepsade_net::Model;
 use thiserror::Error;
 
-use crate::artifact::ArtifactError;
+use crate::artifact::{ArtifactError, schema_of};
 use crate::problem::{Problem, ProblemError};
+
+/// Which files.
+#[derive(Debug, Clone)]
+pub struct Files {
+    /// The model.
+    pub model: PathBuf,
+    /// The rule file.
+    pub rules: PathBuf,
+    /// The certificate.
+    pub certificate: PathBuf,
+    /// Data for what the rule file does not state, or a folder to look for them in.
+    pub data: Option<PathBuf>,
+}
+
+impl Files {
+    /// Those of a folder that training wrote.
+    pub fn of(dir: &Path) -> Self {
+        let [model, rules, certificate] = ["model.onnx", "rules.toml", "certificate.json"].map(|name| dir.join(name));
+        Self { model, rules, certificate, data: None }
+    }
+}
 
 /// Why nothing can be checked.
 #[derive(Debug, Error)]
@@ -15,53 +36,27 @@ pub enum RecheckError {
     /// The model or the certificate can't be read.
     #[error(transparent)]
     File(ArtifactError),
-    /// The rule file can't be read.
+    /// The rule file can't be read, or does not state what its rules are about.
     #[error(transparent)]
     Rules(#[from] ProblemError),
 }
 
-/// Checks the files. What the checker accepts is still rejected if the rule file states a larger domain than the model's own.
-pub fn files(model: &Path, rules: &Path, certificate: &Path) -> Result<Verdict, RecheckError> {
+/// Checks the files.
+pub fn files(files: &Files) -> Result<Verdict, RecheckError> {
     let unreadable = |path: &Path| {
         let path = path.to_path_buf();
         move |source| RecheckError::File(ArtifactError::Unreadable { path, source })
     };
-    let bytes = std::fs::read(model).map_err(unreadable(model))?;
-    let text = std::fs::read_to_string(certificate).map_err(unreadable(certificate))?;
-    Ok(held(&bytes, &Problem::read(rules)?, &text))
+    let bytes = std::fs::read(&files.model).map_err(unreadable(&files.model))?;
+    let text = std::fs::read_to_string(&files.certificate).map_err(unreadable(&files.certificate))?;
+    let data = files.data.as_deref();
+    Ok(held(&bytes, &Problem::read(&files.rules)?.with_data(data), &text, data.filter(|d| d.is_dir()))?)
 }
 
-/// The same for a model and a certificate that are in memory.
-pub fn held(model: &[u8], problem: &Problem, certificate: &str) -> Verdict {
-    let verdict = check(model, &problem.rules, certificate);
-    let outside = match &verdict {
-        Verdict::Accepted(a) => outside_model(problem, &a.spec().schema),
-        Verdict::Rejected { .. } => None,
-    };
-    match outside {
-        Some(reason) => Verdict::Rejected { step: "domain".into(), reason },
-        None => verdict,
-    }
-}
-
-/// What the rule file states about the domain and the model's own domain, for which the proof holds, does not cover.
-fn outside_model(problem: &Problem, schema: &Schema) -> Option<String> {
-    for (name, stated) in &problem.features {
-        let Some(stated) = stated.stated_domain() else { continue };
-        let Some(f) = schema.feature(name) else { return Some(format!("the model has no feature '{name}'")) };
-        let covered = match (&stated, &schema.features[f].domain) {
-            (Domain::Category { levels }, Domain::Category { levels: known }) => levels.iter().all(|l| known.contains(l)),
-            (Domain::Real { lo, hi }, Domain::Real { lo: a, hi: b }) => a <= lo && hi <= b,
-            (Domain::Integer { lo, hi }, Domain::Integer { lo: a, hi: b }) => a <= lo && hi <= b,
-            (Domain::Integer { lo, hi }, Domain::Real { lo: a, hi: b }) => *a <= *lo as f32 && *hi as f32 <= *b,
-            _ => false,
-        };
-        if !covered {
-            return Some(format!(
-                "the rule file states {stated:?} for '{name}', the model covers {:?}",
-                schema.features[f].domain
-            ));
-        }
-    }
-    None
+/// The same for a model and a certificate that are in memory; `data_dir` is looked in for data that the rule file needs.
+pub fn held(model: &[u8], problem: &Problem, certificate: &str, data_dir: Option<&Path>) -> Result<Verdict, ProblemError> {
+    // Only to know whether the data must be read; a model that can't be read is the checker's to reject.
+    let own = Model::from_own_bytes(model).ok().and_then(|m| schema_of(&m, Path::new("")).ok());
+    let claim = problem.claim(own.as_ref(), &mut None, data_dir)?;
+    Ok(check(model, &claim, certificate))
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
 use deepsade_net::{Matrix, Network, Node, Op};
-use deepsade_spec::{ColumnKind, Domain, NormalSpec};
+use deepsade_spec::{Claim, ColumnKind, Domain, NormalSpec};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
@@ -26,7 +26,7 @@ use crate::fit::{Rows, column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric, Units};
 use crate::metrics::metrics;
 use crate::train::{PlanError, Stepper};
-use crate::verify::{self, Outcome, VerifyError, fits, texts, verify};
+use crate::verify::{self, Outcome, VerifyError, fits, verify};
 use shrink::Shrink;
 
 /// Rows from which distances between last layers are measured.
@@ -338,7 +338,7 @@ fn attempt(
         let solved = stepper.network();
         let model = artifact::model(spec, solved.clone())?.to_bytes().map_err(ArtifactError::from)?;
         let certificate = guard.certificate(&model, spec);
-        match check(&model, &texts(spec), &certificate.to_json()) {
+        match check(&model, &Claim::from(spec), &certificate.to_json()) {
             verdict @ Verdict::Accepted(_) => {
                 let change = change(network, &solved, &rows.x);
                 let proof = Proof { certificate, verdict };

@@ -1,17 +1,18 @@
 //! A model and rules enter; the network and the rules about it leave, in the same columns.
 //!
-//! A model of this program carries its schema; what the rule file states about a feature's domain goes before it. A model of
-//! another tool carries none: then the rule file's features, in their order, are the network's columns.
+//! What the rules are about is what the rule file and its data say. A model of this program carries its schema, which must name the
+//! same columns and outputs; the domain is the rule file's. A model of another tool carries none: then the rule file's features, in
+//! their order, are the network's columns.
 
 use std::path::{Path, PathBuf};
 
 use deepsade_net::Model;
 use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY, Place};
-use deepsade_spec::{Domain, NormalSpec, Schema, compile};
+use deepsade_spec::{Mismatch, NormalSpec, Schema, compile};
 use thiserror::Error;
 
 use crate::artifact::{ArtifactError, SCHEMA_KEY, read_any, schema_of};
-use crate::data::{self, DataError, Loaded, Request};
+use crate::data::{DataError, Loaded};
 use crate::problem::{Problem, ProblemError};
 use crate::verify::{VerifyError, fits};
 
@@ -83,32 +84,22 @@ pub enum SubjectError {
         /// How they differ.
         source: Box<VerifyError>,
     },
-    /// A domain of a feature that is not there.
-    #[error("{} states a domain for '{name}', which the model does not have", rules.display())]
-    NoFeature {
+    /// The model's columns or outputs are others.
+    #[error("{} and {} are not about the same: {source}", rules.display(), model.display())]
+    Other {
+        /// The network.
+        model: PathBuf,
         /// The rule file.
         rules: PathBuf,
-        /// The feature.
-        name: String,
-    },
-    /// A category against a number, or other levels.
-    #[error("{} states {stated:?} for '{name}', the model has {known:?}", rules.display())]
-    OtherDomain {
-        /// The rule file.
-        rules: PathBuf,
-        /// The feature.
-        name: String,
-        /// What the rule file says.
-        stated: Domain,
-        /// What the model says.
-        known: Domain,
+        /// How they differ.
+        source: Box<Mismatch>,
     },
 }
 
 /// Reads both files and brings them together.
 pub fn read(files: &Files) -> Result<Subject, SubjectError> {
     let model = read_any(files.model, files.output)?;
-    let problem = with_data(Problem::read(files.rules)?, files.data);
+    let problem = Problem::read(files.rules)?.with_data(files.data);
     together(model, problem, files)
 }
 
@@ -117,10 +108,17 @@ pub fn together(model: Model, problem: Problem, files: &Files) -> Result<Subject
     let named = model.metadata.contains_key(SCHEMA_KEY);
     let folder = files.data.filter(|d| d.is_dir());
     let (spec, loaded) = if named {
-        let schema = stated(schema_of(&model, files.model)?, &problem)?;
+        let own = schema_of(&model, files.model)?;
+        let mut loaded = if files.rows { problem.rows(folder, &mut |_| {})? } else { None };
+        let claim = problem.claim(Some(&own), &mut loaded, folder)?;
+        claim.same_columns(&own).map_err(|source| SubjectError::Other {
+            model: files.model.into(),
+            rules: files.rules.into(),
+            source: Box::new(source),
+        })?;
         let spec =
-            compile(&problem.rules, &schema).map_err(|errors| ProblemError::Rules { path: problem.path.clone(), errors })?;
-        (spec, if files.rows { load(&problem, folder)? } else { None })
+            compile(&claim.rules, &claim.schema).map_err(|errors| ProblemError::Rules { path: problem.path.clone(), errors })?;
+        (spec, loaded.filter(|_| files.rows))
     } else {
         problem.load(folder, &mut |_| {})?
     };
@@ -133,39 +131,6 @@ pub fn together(model: Model, problem: Problem, files: &Files) -> Result<Subject
         source: Box::new(source),
     })?;
     Ok(Subject { model, problem, spec, loaded, named })
-}
-
-/// A file on the command line goes before the one in the rule file.
-fn with_data(mut problem: Problem, given: Option<&Path>) -> Problem {
-    if let (Some(path), Some(settings)) = (given.filter(|p| !p.is_dir()), &mut problem.data) {
-        let path = path.canonicalize().unwrap_or_else(|_| path.into());
-        settings.file = Some(path.to_string_lossy().into_owned());
-    }
-    problem
-}
-
-fn load(problem: &Problem, folder: Option<&Path>) -> Result<Option<Loaded>, DataError> {
-    let Some(data) = &problem.data else { return Ok(None) };
-    let rule_file_dir = problem.path.parent().unwrap_or(Path::new("."));
-    let request = Request { data, task: &problem.task, overrides: &problem.features, rule_file_dir, data_dir: folder };
-    Ok(Some(data::load(request, &mut |_| {})?))
-}
-
-/// The model's schema with the domains that the rule file states.
-fn stated(mut schema: Schema, problem: &Problem) -> Result<Schema, SubjectError> {
-    for (name, stated) in &problem.features {
-        let Some(domain) = stated.stated_domain() else { continue };
-        let (rules, name) = (problem.path.clone(), name.clone());
-        let Some(f) = schema.feature(&name) else { return Err(SubjectError::NoFeature { rules, name }) };
-        match (&domain, &schema.features[f].domain) {
-            (Domain::Category { levels }, Domain::Category { levels: known }) if levels == known => {}
-            (Domain::Category { .. }, known) | (_, known @ Domain::Category { .. }) => {
-                return Err(SubjectError::OtherDomain { rules, name, known: known.clone(), stated: domain });
-            }
-            _ => schema.features[f].domain = domain,
-        }
-    }
-    Ok(schema)
 }
 
 /// How columns are read, for people.

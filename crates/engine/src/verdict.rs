@@ -1,19 +1,41 @@
 //! The checker's verdict enters; what it says leaves, in words and as JSON.
 
-use deepsade_check::{Accepted, Arithmetic, Verdict};
+use deepsade_check::{Accepted, Arithmetic, ProvedRule, Verdict};
 use deepsade_spec::sets::Place;
-use serde_json::json;
+use deepsade_spec::{NormalRule, NormalSpec, Schema, print};
+use serde_json::{Value, json};
 
-/// A proof for exact real arithmetic says nothing about float32 as deployed: it is rejected.
-pub fn as_deployed(verdict: Verdict) -> Verdict {
+use crate::explain::vacuous;
+
+/// What is enough beside a proof about the ONNX graph in float32.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Enough {
+    /// A proof for exact real arithmetic.
+    pub real: bool,
+    /// A proof about what the library makes of the graph's outputs.
+    pub library: bool,
+}
+
+/// A proof for exact real arithmetic says nothing about float32, and one about what the library chooses says nothing about the graph
+/// in another runtime: as deployed they are rejected.
+pub fn as_deployed(verdict: Verdict, enough: Enough) -> Verdict {
+    let rejected = |step: &str, reason: &str| Verdict::Rejected { step: step.into(), reason: reason.into() };
     match verdict {
-        Verdict::Accepted(a) if a.arithmetic() != Arithmetic::Float32 => Verdict::Rejected {
-            step: "arithmetic".into(),
-            reason: "it proves the rules for exact real arithmetic, not for float32 as deployed; --real accepts that".into(),
-        },
+        Verdict::Accepted(a) if a.arithmetic() != Arithmetic::Float32 && !enough.real => rejected(
+            "arithmetic",
+            "it proves the rules for exact real arithmetic, not for float32 as deployed; --real accepts that",
+        ),
+        Verdict::Accepted(a) if a.decoded() == Some(Place::Library) && !enough.library => rejected(
+            "decode",
+            "it proves the rules for what `deepsade predict` or the library chooses, not for what the ONNX graph gives; \
+             --allow-library accepts that",
+        ),
         verdict => verdict,
     }
 }
+
+/// That a rule demands nothing, if so.
+pub const VACUOUS: &str = "vacuous: no input of the domain meets its condition";
 
 /// What was proved, if it was.
 pub fn accepted(verdict: &Verdict) -> Option<&Accepted> {
@@ -49,7 +71,7 @@ pub fn in_words(verdict: &Verdict) -> String {
 }
 
 /// The verdict as JSON.
-pub fn as_json(verdict: &Verdict) -> serde_json::Value {
+pub fn as_json(verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Accepted(a) => json!({
             "verdict": "accepted",
@@ -57,11 +79,60 @@ pub fn as_json(verdict: &Verdict) -> serde_json::Value {
             "rules_sha256": a.rules_sha256(),
             "arithmetic": a.arithmetic().name(),
             "decode": a.decoded().map(Place::name),
+            "task": a.spec().schema.task,
             "domain": a.spec().schema.features,
-            "rules": a.rules().iter().map(|r| json!({
-                "name": r.name, "regions": r.regions, "cells": r.cells, "margin": r.margin,
-            })).collect::<Vec<_>>(),
+            "rules": a.rules().iter().zip(&a.spec().rules).map(|(r, rule)| {
+                let mut out = rule_as_json(rule, &a.spec().schema);
+                out["regions"] = json!(r.regions);
+                out["cells"] = json!(r.cells);
+                out["margin"] = json!(r.margin);
+                out
+            }).collect::<Vec<_>>(),
         }),
         Verdict::Rejected { step, reason } => json!({"verdict": "rejected", "step": step, "reason": reason}),
     }
+}
+
+/// What a rule says.
+pub fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
+    json!({
+        "name": rule.name, "text": rule.text, "normal": print::formula(&rule.claim, schema), "vacuous": vacuous(&rule.claim, schema),
+    })
+}
+
+/// What exactly holds, for people: the task, the domain, and each rule as it was understood.
+pub fn claim_in_words(a: &Accepted) -> String {
+    let spec = a.spec();
+    let mut out = format!("task: {}\n{}", spec.schema.task.in_words(), domain_in_words(spec));
+    for (done, rule) in a.rules().iter().zip(&spec.rules) {
+        out += &format!("rule '{}': {}\n  {}\n", rule.name, print::formula(&rule.claim, &spec.schema), effort(a, done));
+        if vacuous(&rule.claim, &spec.schema) {
+            out += &format!("  {VACUOUS}\n");
+        }
+    }
+    out
+}
+
+fn effort(a: &Accepted, rule: &ProvedRule) -> String {
+    match a.decoded() {
+        Some(_) => format!("{} cases of what can be chosen", rule.cells),
+        None => format!("{} regions, {} cells, margin {:e}", rule.regions, rule.cells, rule.margin),
+    }
+}
+
+/// Every feature's domain; of very many features only of those that a rule mentions.
+fn domain_in_words(spec: &NormalSpec) -> String {
+    const SHOWN: usize = 40;
+    let features = &spec.schema.features;
+    let mut out = format!("domain: {} features\n", features.len());
+    let shown = |f: &usize| features.len() <= SHOWN || spec.skip.contains(f);
+    let listed: Vec<usize> = (0..features.len()).filter(shown).take(SHOWN).collect();
+    for f in &listed {
+        out += &format!("  {}: {}\n", features[*f].name, features[*f].domain.in_words());
+    }
+    match features.len() - listed.len() {
+        0 => {}
+        more => out += &format!("  and {more} more; --json lists all\n"),
+    }
+    out
 }

@@ -24,7 +24,7 @@ use deepsade_check::{Accepted, Arithmetic, Certificate, RuleProof, Tree, Verdict
 use deepsade_net::{Network, Node, Op};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::sets::{DECODE_KEY, Place};
-use deepsade_spec::{NormalSpec, Region, RuleText};
+use deepsade_spec::{Claim, NormalSpec, Region};
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
@@ -319,11 +319,11 @@ pub fn verify(
     let mut states: Vec<branch::State> = states.into_iter().flatten().collect();
     let model = artifact::model(spec, network.clone())?;
     let bytes = model.to_bytes().map_err(ArtifactError::from)?;
-    let rules = texts(spec);
+    let claim = Claim::from(spec);
     for attempt in 0.. {
         let certificate = certificate(spec, &bytes, settings.arithmetic, states.iter().map(branch::State::tree));
         let now = Instant::now();
-        let verdict = check_until(&bytes, &rules, certificate.to_json(), &stop);
+        let verdict = check_until(&bytes, &claim, certificate.to_json(), &stop);
         work.check_seconds += now.elapsed().as_secs_f64();
         let verdict = match verdict {
             Ok(verdict) => verdict,
@@ -363,12 +363,12 @@ pub fn verify(
 
 /// The checker's word, unless the time is over first. The checker can't be stopped: then its thread is left behind, to end with the
 /// program.
-fn check_until(model: &[u8], rules: &[RuleText], certificate: String, stop: &dyn Fn() -> Option<Halt>) -> Result<Verdict, Halt> {
-    let (model, rules) = (model.to_vec(), rules.to_vec());
+fn check_until(model: &[u8], claim: &Claim, certificate: String, stop: &dyn Fn() -> Option<Halt>) -> Result<Verdict, Halt> {
+    let (model, claim) = (model.to_vec(), claim.clone());
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         // Nobody listens any more if the time was over.
-        let _ = send.send(check(&model, &rules, &certificate));
+        let _ = send.send(check(&model, &claim, &certificate));
     });
     loop {
         match receive.recv_timeout(Duration::from_millis(20)) {
@@ -429,11 +429,6 @@ fn halt(started: Instant, timeout: Option<Duration>, interrupted: &(dyn Fn() -> 
     timeout.filter(|t| started.elapsed() > *t).map(|_| Halt::Timeout)
 }
 
-/// The rules as the checker wants them.
-pub fn texts(spec: &NormalSpec) -> Vec<RuleText> {
-    spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect()
-}
-
 /// The answer for a network that chooses its outputs from a table: that every row obeys the rules. `None` for other networks.
 pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmetic) -> Result<Option<Outcome>, VerifyError> {
     if !matches!(network.nodes.last(), Some(Node { op: Op::Choose(_), .. })) {
@@ -443,7 +438,7 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
     model.metadata.insert(DECODE_KEY.into(), Place::InGraph.name().into());
     let model = model.to_bytes().map_err(ArtifactError::from)?;
     let certificate = certificate(spec, &model, arithmetic, std::iter::repeat(Tree::Decode));
-    Ok(Some(match check(&model, &texts(spec), &certificate.to_json()) {
+    Ok(Some(match check(&model, &Claim::from(spec), &certificate.to_json()) {
         Verdict::Accepted(accepted) => Outcome::Proved(Box::new(Proof { model, certificate, accepted })),
         Verdict::Rejected { step, reason } => {
             let rule = spec.rules.iter().position(|r| step.starts_with(&format!("rule {:?}", r.name))).unwrap_or(0);

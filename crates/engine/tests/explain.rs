@@ -84,9 +84,11 @@ fn a_rule_that_contradicts_itself_is_a_conflict_of_one() {
 fn inputs_are_float32_values() {
     let mut schema = numbers();
     schema.features[0].domain = Domain::Real { lo: 0.0, hi: 1.0 };
-    // Only at 0.1 do both apply, and no float32 input is 0.1.
+    // Only at the float32 that 0.1 is read as do both apply.
     let decimal = spec(&schema, &["income <= 0.1 => food <= 1", "income >= 0.1 => food >= 2"]);
-    assert_eq!(smallest_conflict(&decimal), Conflicts::None);
+    assert_eq!(witness(&decimal, 0), Rational::try_from(0.1f32).unwrap());
+    let apart = spec(&schema, &["income <= 0.1 => food <= 1", "income > 0.1 => food >= 2"]);
+    assert_eq!(smallest_conflict(&apart), Conflicts::None);
     let binary = spec(&schema, &["income <= 0.125 => food <= 1", "income >= 0.125 => food >= 2"]);
     assert_eq!(witness(&binary, 0), Rational::try_from(0.125f32).unwrap());
     // A witness is an input that can be given to the network.

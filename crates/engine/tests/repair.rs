@@ -6,9 +6,9 @@ use deepsade_check::{Verdict, check};
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::judge::Judge;
 use deepsade_engine::repair::{RepairError, repair};
-use deepsade_engine::verify::{Outcome, Settings, texts, verify};
+use deepsade_engine::verify::{Outcome, Settings, verify};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
-use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use deepsade_spec::{Claim, Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -97,7 +97,7 @@ fn a_repaired_network_is_certified_and_its_trunk_is_untouched() {
         let found = repair(&spec, &network, None).unwrap();
         // What the file says, not what we hold in memory.
         let text = found.proof.certificate.to_json();
-        assert!(matches!(check(&found.model, &texts(&spec), &text), Verdict::Accepted(_)));
+        assert!(matches!(check(&found.model, &Claim::from(&spec), &text), Verdict::Accepted(_)));
         let file = Model::from_own_bytes(&found.model).unwrap().network;
         for k in 0..network.nodes.len() - 1 {
             let bits = |node: &Node| match &node.op {
@@ -117,7 +117,7 @@ fn a_repaired_network_is_certified_and_its_trunk_is_untouched() {
 fn a_network_without_hidden_layers_is_repaired() {
     let spec = spec(&["x > 0.5 and k == 'p' => t == 'no'"]);
     let found = repair(&spec, &network(3, &[4, 2]), None).unwrap();
-    assert!(matches!(check(&found.model, &texts(&spec), &found.proof.certificate.to_json()), Verdict::Accepted(_)));
+    assert!(matches!(check(&found.model, &Claim::from(&spec), &found.proof.certificate.to_json()), Verdict::Accepted(_)));
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl From<ProblemError> for Failure {
             }
             ProblemError::DuplicateRule(_) => Self::new(Class::Rule, &error),
             ProblemError::Unreadable { .. } => Self::new(Class::Os, &error),
-            ProblemError::Data(_) => Self::new(Class::Data, &error),
+            ProblemError::Data(_) | ProblemError::Unstated { .. } => Self::new(Class::Data, &error),
             ProblemError::Toml { .. } | ProblemError::TooLarge { .. } | ProblemError::Settings(_) => {
                 Self::new(Class::Settings, &error)
             }
@@ -140,9 +140,7 @@ impl From<SubjectError> for Failure {
             SubjectError::Problem(error) => error.into(),
             SubjectError::Data(error) => error.into(),
             SubjectError::NoRule { .. } => Self::new(Class::Rule, error),
-            SubjectError::Fit { .. } | SubjectError::NoFeature { .. } | SubjectError::OtherDomain { .. } => {
-                Self::new(Class::Model, error)
-            }
+            SubjectError::Fit { .. } | SubjectError::Other { .. } => Self::new(Class::Model, error),
         }
     }
 }

@@ -13,11 +13,12 @@ use deepsade_engine::problem::Problem;
 use deepsade_engine::recheck;
 use deepsade_engine::repair::{Mended, Settings as RepairSettings, mend};
 use deepsade_engine::summary::numbers;
-use deepsade_engine::verdict::{as_deployed, as_json, in_words};
+use deepsade_engine::verdict::{Enough, as_deployed, as_json, in_words};
 use deepsade_engine::verify::words::{self, input_as_json, output_as_json};
 use deepsade_engine::verify::{self as search, Outcome, Settings};
 use deepsade_lab::report::RunFolder;
 use deepsade_net::{Matrix, Network};
+use deepsade_spec::Claim;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -26,20 +27,27 @@ use serde_json::{Value, json};
 use crate::array::Numbers;
 use crate::enter::enter;
 use crate::errors::{Class, Failure};
-use crate::question::{self, Rules, texts};
+use crate::question::{self, Rules};
 use crate::table::{self, Table};
 
 /// What the checker says to a certificate, as JSON, and in words.
 #[pyfunction]
-#[pyo3(signature = (onnx, rules, certificate, real=false))]
-pub fn check(py: Python<'_>, onnx: &[u8], rules: Rules, certificate: &str, real: bool) -> PyResult<(String, String)> {
+#[pyo3(signature = (onnx, rules, certificate, real=false, library=false))]
+pub fn check(
+    py: Python<'_>,
+    onnx: &[u8],
+    rules: Rules,
+    certificate: &str,
+    real: bool,
+    library: bool,
+) -> PyResult<(String, String)> {
     enter(py, |_| {
         let judged = match &rules {
-            Rules::Own => deepsade_check::check(onnx, &texts(&question::read(onnx, &rules, None)?.spec), certificate),
-            Rules::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate),
-            Rules::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate),
+            Rules::Own => deepsade_check::check(onnx, &Claim::from(&question::read(onnx, &rules, None)?.spec), certificate),
+            Rules::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate, None)?,
+            Rules::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate, None)?,
         };
-        let verdict = if real { judged } else { as_deployed(judged) };
+        let verdict = as_deployed(judged, Enough { real, library });
         Ok((as_json(&verdict).to_string(), in_words(&verdict)))
     })
 }

@@ -6,7 +6,7 @@ use deepsade_engine::artifact::{described, model_rules, parse_any};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::subject::{Files, together};
 use deepsade_net::Model;
-use deepsade_spec::{NormalSpec, RuleText};
+use deepsade_spec::NormalSpec;
 use pyo3::prelude::*;
 
 use crate::enter::enter;
@@ -66,16 +66,13 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Question
     };
     let files = Files { model: path, rules: &named, data: None, output, rows: false };
     let subject = together(model, problem, &files)?;
-    let text = match rules {
-        Rules::File(path) => std::fs::read_to_string(path).map_err(|e| Failure::new(Class::Os, e))?,
-        _ => subject.problem.stated(&subject.spec.schema),
-    };
-    Ok(Question { model: subject.model, spec: subject.spec, rules: text })
+    let rules = subject.problem.stated(&subject.spec.schema);
+    Ok(Question { model: subject.model, spec: subject.spec, rules })
 }
 
 /// The rules of a spec as a problem.
 fn own(spec: &NormalSpec) -> Result<Problem, Failure> {
-    let rules: Vec<_> = texts(spec).iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
+    let rules: Vec<_> = spec.rules.iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
     let json = serde_json::json!({"task": {"kind": spec.schema.task.kind()}, "rule": rules});
     Ok(Problem::in_memory(&json.to_string())?.0)
 }
@@ -87,9 +84,4 @@ pub fn settings(py: Python<'_>, rules: &str) -> PyResult<String> {
         let problem = Problem::parse(rules, Path::new("rules.toml"))?;
         Ok(serde_json::json!({"network": problem.network, "train": problem.train}).to_string())
     })
-}
-
-/// Names and texts of rules.
-pub fn texts(spec: &NormalSpec) -> Vec<RuleText> {
-    spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect()
 }

@@ -139,7 +139,7 @@ fn number(rest: &str) -> Result<(TokenKind, usize), String> {
         exponent = exponent.saturating_add(written);
     }
     let glued = rest[len..].find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len() - len);
-    if glued > 0 || exponent.abs() > MAX_EXPONENT || mantissa.len() > MAX_EXPONENT as usize {
+    if glued > 0 || exponent.unsigned_abs() > MAX_EXPONENT.unsigned_abs() || mantissa.len() > MAX_EXPONENT as usize {
         return Err(rest[..len + glued].to_string());
     }
     let mantissa: IBig = mantissa.parse().map_err(|_| rest[..len].to_string())?;

@@ -6,6 +6,7 @@
 pub mod ast;
 pub mod canonical;
 pub mod cells;
+pub mod claim;
 mod compile;
 mod elaborate;
 pub mod error;
@@ -22,6 +23,7 @@ pub mod sets;
 mod total;
 pub mod typed;
 
+pub use claim::{Claim, Mismatch};
 pub use compile::{RULES_KEY, RuleText, carried, check_types, compile, duplicate_name};
 pub use error::{RuleError, RuleErrorKind, Span, nearest};
 pub use formula::{Atom, Formula, Threshold};

@@ -212,6 +212,7 @@ impl Normalizer<'_> {
         if atom.linear.mentions_output() {
             return Formula::Atom(atom);
         }
+        let atom = as_read(atom, self.schema);
         let (lo, hi) = range(&atom.linear, self.schema);
         let holds = |value: &Rational| if atom.strict { *value > Rational::ZERO } else { *value >= Rational::ZERO };
         if holds(&lo) {
@@ -222,6 +223,20 @@ impl Normalizer<'_> {
             Formula::Atom(atom)
         }
     }
+}
+
+/// The comparison of one real feature with a constant, as `x >= t` or `-x >= -t` with t as a feature of that value would be read:
+/// a float64 rounded to float32. So `x <= 0.1` and `x == 0.1` hold for the float32 that a data file's 0.1 becomes. Other conditions
+/// stay as they are: several features have no one value to compare with, and whole numbers are exact.
+fn as_read(atom: Atom, schema: &Schema) -> Atom {
+    let mut terms = atom.linear.terms.iter();
+    let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) else { return atom };
+    let t = (-&atom.linear.constant / c).to_f64().value() as f32;
+    let (Domain::Real { .. }, Ok(t)) = (&schema.features[*f].domain, Rational::try_from(t)) else { return atom };
+    let sign = if *c > Rational::ZERO { Rational::ONE } else { -Rational::ONE };
+    let mut linear = Linear::var(Var::Feature(*f)).scaled(&sign);
+    linear.constant = -sign * t;
+    Atom { linear, strict: atom.strict }
 }
 
 /// Class c is preferred to class d: a larger score, or an equal one and listed first.

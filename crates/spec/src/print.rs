@@ -63,7 +63,7 @@ fn atom(a: &Atom, schema: &Schema) -> String {
     format!("{} {relation} {}", linear(&left, schema), linear(&right, schema))
 }
 
-/// Labels, places and levels have a shorter form than their inequality.
+/// Labels, places, levels and thresholds have a shorter form than their inequality.
 fn simple(a: &Atom, schema: &Schema) -> Option<String> {
     let mut terms = a.linear.terms.iter();
     let (Some((var, c)), None) = (terms.next(), terms.next()) else { return None };
@@ -88,8 +88,27 @@ fn simple(a: &Atom, schema: &Schema) -> Option<String> {
                 None
             }
         }
+        (Var::Feature(f), strict) if c.is_one() || *c == -Rational::ONE => {
+            let relation = match (c.is_one(), strict) {
+                (true, false) => ">=",
+                (true, true) => ">",
+                (false, false) => "<=",
+                (false, true) => "<",
+            };
+            Some(format!("{} {relation} {}", quote(&schema.features[f].name), read_as(&(-c * one))?))
+        }
         _ => None,
     }
+}
+
+/// The shortest decimal that is read as this float32; `None` for other numbers.
+fn read_as(t: &Rational) -> Option<String> {
+    let short = t.to_f64().value() as f32;
+    if Rational::try_from(short).ok()? != *t {
+        return None;
+    }
+    let plain = short == 0.0 || (1e-5..1e16).contains(&short.abs());
+    Some(if plain { format!("{short}") } else { format!("{short:e}") })
 }
 
 fn linear(form: &Linear, schema: &Schema) -> String {

@@ -1,5 +1,7 @@
 //! The vocabulary of a problem: features with their domains, the task, and how features become network columns.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// Everything a rule may mention, and the set D over which it must hold.
@@ -160,6 +162,20 @@ impl Schema {
         serde_json::to_string(self).expect("plain data becomes JSON")
     }
 
+    /// Refuses a name that two features or targets share, or two classes: a rule that mentions it could mean either.
+    pub fn names_differ(&self) -> Result<(), String> {
+        fn repeated<'a>(names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+            let mut seen = BTreeSet::new();
+            names.into_iter().find(|name| !seen.insert(*name))
+        }
+        let columns = self.features.iter().map(|f| f.name.as_str()).chain(self.task.target_columns());
+        let classes = self.task.classes().unwrap_or_default().iter().map(String::as_str);
+        match repeated(columns).or_else(|| repeated(classes)) {
+            Some(name) => Err(format!("two features, targets or classes are called {name:?}")),
+            None => Ok(()),
+        }
+    }
+
     /// Index of a feature by name.
     pub fn feature(&self, name: &str) -> Option<usize> {
         self.features.iter().position(|f| f.name == name)
@@ -175,6 +191,31 @@ impl Domain {
             Domain::Category { .. } => None,
         }
     }
+
+    /// The domain for people.
+    pub fn in_words(&self) -> String {
+        match self {
+            Domain::Real { lo, hi } => format!("numbers from {lo} to {hi}"),
+            Domain::Integer { lo, hi } => format!("whole numbers from {lo} to {hi}"),
+            Domain::Category { levels } => format!("one of {}", first_few(levels)),
+        }
+    }
+}
+
+impl OneHot {
+    /// The encoding for people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            OneHot::Full => "a column for each level",
+            OneHot::DropFirst => "a column for each level but the first",
+        }
+    }
+}
+
+/// Names for people, at most ten of them.
+fn first_few(names: &[String]) -> String {
+    let more = if names.len() > 10 { ", ..." } else { "" };
+    format!("{}{more}", names.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", "))
 }
 
 impl Task {
@@ -206,6 +247,18 @@ impl Task {
             Task::Multiclass { .. } => "multiclass",
             Task::Multilabel { .. } => "multilabel",
             Task::Ranking { .. } => "ranking",
+        }
+    }
+
+    /// The task for people: its kind and, in their order, what is predicted.
+    pub fn in_words(&self) -> String {
+        match self {
+            Task::Regression { targets } => format!("a regression of {}", first_few(targets)),
+            Task::Binary { target, classes } | Task::Multiclass { target, classes } => {
+                format!("a {} classification of {target} as {}", self.kind(), first_few(classes))
+            }
+            Task::Multilabel { labels } => format!("a multilabel task with the labels {}", first_few(labels)),
+            Task::Ranking { items } => format!("a ranking of {}", first_few(items)),
         }
     }
 

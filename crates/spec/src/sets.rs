@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::json::{self, Value};
-use crate::{Atom, Formula, Linear, NormalSpec, Rational, Var};
+use crate::{Atom, Formula, Linear, NormalSpec, Rational, Task, Var};
 
 /// Metadata key: where the output is chosen, `"in-graph"` or `"library"`.
 pub const DECODE_KEY: &str = "deepsade.decode";
@@ -139,8 +139,14 @@ impl Sets {
         }
     }
 
-    /// Reads what [`Sets::to_json`] wrote for these rules.
+    /// Reads what [`Sets::to_json`] wrote for these rules, which must be about what can be chosen: labels or a class, not numbers.
     pub fn from_json(text: &str, spec: &NormalSpec) -> Result<Self, String> {
+        if matches!(spec.schema.task, Task::Regression { .. }) {
+            return Err("labels or a class can be chosen, not the numbers of a regression".into());
+        }
+        if let Some(rule) = spec.rules.iter().find(|r| r.reads_scores) {
+            return Err(format!("rule {:?} reads raw scores, which a choice leaves as they are", rule.name));
+        }
         Self::parse(text, spec.schema.task.outputs(), spec.conditions().len())
     }
 

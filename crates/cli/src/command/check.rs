@@ -4,60 +4,48 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use deepsade_check::{Verdict, check};
-use deepsade_engine::recheck::{self, RecheckError};
-use deepsade_engine::verdict::{accepted, as_deployed, as_json, in_words};
+use deepsade_engine::recheck::{self, Files, RecheckError};
+use deepsade_engine::verdict::{Enough, accepted, as_deployed, as_json, claim_in_words, in_words};
+use deepsade_spec::Claim;
 
 use crate::args::CheckArgs;
 use crate::outcome::{Outcome, emit};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let file =
-        |given: &Option<PathBuf>, name: &str| given.clone().unwrap_or_else(|| args.dir.clone().unwrap_or_default().join(name));
-    let (model, rules) = (file(&args.model, "model.onnx"), file(&args.rules, "rules.toml"));
-    let certificate = file(&args.certificate, "certificate.json");
-    let judged = match &args.vnnlib {
-        Some(property) => of_property(&model, property, &certificate)?,
-        None => files(&model, &rules, &certificate)?,
+    let given = |given: &Option<PathBuf>, default: PathBuf| given.clone().unwrap_or(default);
+    let of_dir = Files::of(args.dir.as_deref().unwrap_or(Path::new("")));
+    let files = Files {
+        model: given(&args.model, of_dir.model),
+        rules: given(&args.rules, of_dir.rules),
+        certificate: given(&args.certificate, of_dir.certificate),
+        data: args.data.clone(),
     };
-    let verdict = if args.real { judged } else { as_deployed(judged) };
+    let judged = match &args.vnnlib {
+        Some(property) => of_property(&files.model, property, &files.certificate)?,
+        None => self::files(&files)?,
+    };
+    let verdict = as_deployed(judged, Enough { real: args.real, library: args.allow_library });
     if args.json {
         emit(&(serde_json::to_string_pretty(&as_json(&verdict))? + "\n"))?;
     } else {
-        let mut out = in_words(&verdict) + "\n";
-        if let Some(a) = accepted(&verdict) {
-            out += &format!("  the domain is the model's own, {} features; --json lists it\n", a.spec().schema.features.len());
-        }
-        for (a, rule) in accepted(&verdict).iter().flat_map(|a| a.rules().iter().map(move |r| (a, r))) {
-            out += &match a.decoded() {
-                Some(_) => format!("  {}: {} cases of what can be chosen\n", rule.name, rule.cells),
-                None => format!("  {}: {} regions, {} cells, margin {:e}\n", rule.name, rule.regions, rule.cells, rule.margin),
-            };
-        }
-        emit(&out)?;
+        emit(&format!("{}\n{}", in_words(&verdict), accepted(&verdict).map(claim_in_words).unwrap_or_default()))?;
     }
     Ok(if accepted(&verdict).is_some() { Outcome::Success } else { Outcome::Finding })
 }
 
 /// Checks files as they stand on the disk.
-pub fn files(model: &Path, rules: &Path, certificate: &Path) -> anyhow::Result<Verdict> {
-    recheck::files(model, rules, certificate).map_err(|e| match e {
+pub fn files(files: &Files) -> anyhow::Result<Verdict> {
+    recheck::files(files).map_err(|e| match e {
         RecheckError::Rules(e) => e.into(),
         RecheckError::File(e) => e.into(),
     })
 }
 
-/// Checks a certificate for a VNN-LIB property: the rules are read from the property again, and the domain must be its own.
+/// Checks a certificate for a VNN-LIB property: rules, inputs and outputs are read from the property again.
 fn of_property(model: &Path, property: &Path, certificate: &Path) -> anyhow::Result<Verdict> {
     let bytes = std::fs::read(model).with_context(|| format!("can't read {}", model.display()))?;
     let text = std::fs::read_to_string(certificate).with_context(|| format!("can't read {}", certificate.display()))?;
     let property = super::verify::read_property(property)?;
-    let verdict = check(&bytes, &property.rules, &text);
-    match accepted(&verdict) {
-        Some(a) if a.spec().schema != property.schema => Ok(Verdict::Rejected {
-            step: "domain".into(),
-            reason: "the model's inputs and outputs are not those of the property".into(),
-        }),
-        _ => Ok(verdict),
-    }
+    Ok(check(&bytes, &Claim { schema: property.schema, rules: property.rules }, &text))
 }

@@ -50,6 +50,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         solver: None,
         quantifiers: None,
         epochs: None,
+        allow_library: false,
         resume: false,
         json: false,
         quiet: false,

@@ -42,7 +42,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     let (spec, network) = (&subject.spec, &subject.model.network);
     let known = known(args, &subject)?;
     let rows = if let Known::Labelled(rows) = &known { Some(rows) } else { None };
-    let rules = std::fs::read_to_string(&args.rules)?;
+    let rules = subject.problem.stated(&spec.schema);
     report::writable(&args.out, &args.model)?;
     let interrupt = Interrupt::listen();
     let started = Instant::now();

@@ -17,9 +17,11 @@ use deepsade_engine::guard::GuardError;
 use deepsade_engine::maxsmt::SolverName;
 use deepsade_engine::maxsmt::smtlib::Quantifiers;
 use deepsade_engine::problem::Problem;
+use deepsade_engine::recheck::Files;
 use deepsade_engine::summary::{Timings, paper_steps, scores, summary};
 use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainError, TrainSettings, Update};
 use deepsade_engine::verdict;
+use deepsade_spec::sets::Place;
 use deepsade_spec::{NormalSpec, Task};
 use serde_json::json;
 
@@ -75,6 +77,8 @@ pub struct Done {
     pub model: PathBuf,
     pub timings: Timings,
     pub seed: u64,
+    /// Whether a proof about what the library chooses is enough.
+    pub allow_library: bool,
 }
 
 /// How a training ended.
@@ -139,7 +143,6 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     if problem.train.enforce == Enforce::Auto && labels && !spec.rules.is_empty() && !args.quiet {
         eprintln!("note: enforce = \"auto\" chooses {}: {why}", means.name());
     }
-    let text = std::fs::read_to_string(&problem.path)?;
     let interrupt = Interrupt::listen();
     let checkpoint = out.join("checkpoint.bin");
     let resume = args.resume && checkpoint.exists();
@@ -164,12 +167,12 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     let model = out.join("model.onnx");
     write_whole(&model, &fitted.model.to_bytes()?)?;
-    let (rules, certificate) = (out.join("rules.toml"), out.join("certificate.json"));
-    write_whole(&rules, text.as_bytes())?;
+    let certificate = out.join("certificate.json");
+    write_whole(&out.join("rules.toml"), problem.stated(&spec.schema).as_bytes())?;
     let started = Instant::now();
     let verdict = if let Some(proof) = &fitted.proof {
         write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
-        Some(check::files(&model, &rules, &certificate)?)
+        Some(check::files(&Files::of(out))?)
     } else {
         // What an earlier run proved is not true of this model.
         let _ = std::fs::remove_file(&certificate);
@@ -179,7 +182,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let timings = Timings { read, train: trained - fitted.certify_seconds, certify: fitted.certify_seconds, check };
     // The model is there: what is left to resume is nothing.
     let _ = std::fs::remove_file(&checkpoint);
-    let done = Done { spec, verdict, fitted, model, timings, seed };
+    let done = Done { spec, verdict, fitted, model, timings, seed, allow_library: args.allow_library };
     // For `deepsade report`.
     write_whole(&out.join("summary.json"), (serde_json::to_string_pretty(&done.json())? + "\n").as_bytes())?;
     Ok(Ended::Done(Box::new(done)))
@@ -265,7 +268,13 @@ impl Done {
     pub fn outcome(&self) -> Outcome {
         let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
-        if rejected || diverged || self.fitted.in_library.is_some() { Outcome::Finding } else { Outcome::Success }
+        let in_library = (self.by_library() || self.fitted.in_library.is_some()) && !self.allow_library;
+        if rejected || diverged || in_library { Outcome::Finding } else { Outcome::Success }
+    }
+
+    /// Whether the proof is about what the library chooses.
+    fn by_library(&self) -> bool {
+        self.verdict.as_ref().and_then(verdict::accepted).is_some_and(|a| a.decoded() == Some(Place::Library))
     }
 
     fn json(&self) -> serde_json::Value {
@@ -336,12 +345,19 @@ impl Done {
                     }
                 }
                 out.push(verdict::in_words(verdict));
+                if self.by_library() {
+                    let code = if self.allow_library { "" } else { " (exit code 1; --allow-library accepts that)" };
+                    out.push(format!(
+                        "WARNING: run elsewhere, the ONNX file gives raw scores, about which nothing is proved{code}."
+                    ));
+                }
             }
             None if let Some(why) = self.fitted.in_library => {
                 out.push(format!(
                     "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
                      each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
-                     outputs, and there is no certificate (exit code 1)."
+                     outputs, and there is no certificate{}.",
+                    if self.allow_library { "" } else { " (exit code 1; --allow-library accepts that)" }
                 ));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),

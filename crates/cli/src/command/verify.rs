@@ -114,7 +114,8 @@ fn question(args: &VerifyArgs) -> anyhow::Result<(Model, NormalSpec, String, boo
     let output = args.output.as_deref();
     let subject = subject::read(&Files { model: &args.model, rules, data: args.data.as_deref(), output, rows: false })?;
     subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
-    Ok((subject.model, subject.spec, std::fs::read_to_string(rules)?, subject.named))
+    let text = subject.problem.stated(&subject.spec.schema);
+    Ok((subject.model, subject.spec, text, subject.named))
 }
 
 /// Reads a property; errors name the file and the place.

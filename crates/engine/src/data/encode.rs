@@ -5,7 +5,7 @@ use deepsade_spec::{Schema, Task};
 
 use super::dataset::Dataset;
 use super::error::DataError;
-use super::inputs::{RowStatus, describe, encode_inputs};
+use super::inputs::{RowStatus, encode_inputs};
 use super::number;
 use super::read::known;
 use super::table::{Column, Table, Value};
@@ -20,7 +20,7 @@ pub fn encode(table: &Table, schema: &Schema) -> Result<Dataset, DataError> {
         let value = table.column(&f.name).map_or(Value::Missing, |c| c.value(row));
         return Err(match value {
             Value::Missing => DataError::MissingValue { row: row_number, column },
-            _ => DataError::OutsideDomain { row: row_number, column, value: value.to_string(), domain: describe(&f.domain) },
+            _ => DataError::OutsideDomain { row: row_number, column, value: value.to_string(), domain: f.domain.in_words() },
         });
     }
     Ok(Dataset { x: inputs.x, y: encode_targets(table, &schema.task)?, weight: vec![1.0; table.rows()] })

@@ -190,18 +190,6 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// A domain in words, for messages.
-pub(crate) fn describe(domain: &Domain) -> String {
-    match domain {
-        Domain::Real { lo, hi } => format!("numbers from {lo} to {hi}"),
-        Domain::Integer { lo, hi } => format!("whole numbers from {lo} to {hi}"),
-        Domain::Category { levels } => {
-            let more = if levels.len() > 10 { ", ..." } else { "" };
-            format!("one of {}{more}", levels.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", "))
-        }
-    }
-}
-
 #[cfg(test)]
 #[path = "inputs/tests.rs"]
 mod tests;

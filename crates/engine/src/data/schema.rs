@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use deepsade_spec::{Domain, Feature, OneHot, Schema};
 
 use super::error::DataError;
-use super::inputs::{Plan, describe};
+use super::inputs::Plan;
 use super::number::{round_down, round_up};
 use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, OverrideProblem, Overrides};
 use super::table::{Column, Kind, Table, Value};
@@ -62,9 +62,15 @@ pub fn widen(schema: &mut Schema, overrides: &Overrides, margin: f64) {
     }
 }
 
-/// The schema of a rule file without `[data]`: the features in the order of the file, each with a stated domain.
-pub fn schema_without_data(overrides: &Overrides, task: &TaskSettings, one_hot: OneHot) -> Result<Schema, DataError> {
-    let targets = task.resolve_targets(&[])?;
+/// The schema that a rule file states without its data: the features in the order of the file, each with a stated domain. `of_data`
+/// are the targets of `[data]`.
+pub fn stated_schema(
+    overrides: &Overrides,
+    task: &TaskSettings,
+    of_data: &[String],
+    one_hot: OneHot,
+) -> Result<Schema, DataError> {
+    let targets = task.resolve_targets(of_data)?;
     let mut features = Vec::new();
     for (name, stated) in overrides {
         stated.check(name)?;
@@ -164,7 +170,7 @@ fn refuse_outside(table: &Table, name: &str, column: &Column, domain: &Domain) -
             row: table.row_numbers[row],
             column: name.to_owned(),
             value: column.value(row).to_string(),
-            domain: describe(domain),
+            domain: domain.in_words(),
         }),
     }
 }

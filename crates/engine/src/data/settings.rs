@@ -148,7 +148,9 @@ impl SplitShares {
 impl DataSettings {
     /// Refuses values outside their range and contradictions between settings.
     pub fn check(&self) -> Result<(), DataError> {
-        if self.file.is_none() && self.recipe.is_none() {
+        // How categories become columns is stated of a model, too, without any data.
+        let encoding = Self { one_hot: self.one_hot, ..Self::default() };
+        if self.file.is_none() && self.recipe.is_none() && (*self == Self::default() || *self != encoding) {
             return Err(DataError::NoFile);
         }
         self.check_without_file()

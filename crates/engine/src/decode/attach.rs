@@ -4,7 +4,7 @@ use deepsade_check::{Arithmetic, Certificate, RuleProof, Tree, check, sha256_hex
 use deepsade_net::{Model, Network, Node, Op};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
-use deepsade_spec::{NormalSpec, RuleText};
+use deepsade_spec::{Claim, NormalSpec};
 
 use super::Decoder;
 use crate::artifact::{self, ArtifactError};
@@ -30,13 +30,12 @@ pub fn attach(spec: &NormalSpec, network: &Network, decoder: &Decoder) -> Result
         model.metadata.insert(SETS_KEY.into(), decoder.sets().to_json());
     }
     let bytes = model.to_bytes()?;
-    let rules: Vec<RuleText> = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
     let certificate = Certificate {
         model_sha256: sha256_hex(&bytes),
         rules_sha256: sha256_hex(canonical(spec).as_bytes()),
         arithmetic: Arithmetic::Float32,
         rules: spec.rules.iter().map(|r| RuleProof { name: r.name.clone(), tree: Tree::Decode }).collect(),
     };
-    let verdict = check(&bytes, &rules, &certificate.to_json());
+    let verdict = check(&bytes, &Claim::from(spec), &certificate.to_json());
     Ok((model, Proof { certificate, verdict }))
 }

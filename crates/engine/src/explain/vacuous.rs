@@ -38,7 +38,9 @@ mod tests {
             one_hot: OneHot::Full,
         };
         for (text, expected) in [
-            ("r == 0.1 => u >= 0", true),
+            ("r == 0.1 => u >= 0", false),
+            ("3 * r == 0.3 => u >= 0", false),
+            ("r > 0.1 and r < 0.1 => u >= 0", true),
             ("r == 0.5 => u >= 0", false),
             ("n > 2 and n < 3 => u >= 0", true),
             ("n > 2 and n < 4 => u >= 0", false),

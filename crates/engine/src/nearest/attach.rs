@@ -8,7 +8,7 @@ use deepsade_net::{Model, Network, Op};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
 use deepsade_spec::sets::Place;
-use deepsade_spec::{Formula, NormalRule, NormalSpec, RuleText};
+use deepsade_spec::{Claim, Formula, NormalRule, NormalSpec};
 
 use super::NEAREST_KEY;
 use super::allowed::Allowed;
@@ -41,7 +41,7 @@ pub fn attach(spec: &NormalSpec, network: &Network, gate: Option<usize>) -> Resu
         Ok(head) => head,
         Err(why) => return Ok(Attached::Library(marked(spec, network, Place::Library)?, why)),
     };
-    let rules: Vec<RuleText> = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
+    let claim = Claim::from(spec);
     for k in 0..MARGINS {
         let margin = size(&head, spec) * 2f64.powi(2 * k - 24);
         let (deployed, reasons) = with_head(&head, network, spec, margin);
@@ -50,7 +50,7 @@ pub fn attach(spec: &NormalSpec, network: &Network, gate: Option<usize>) -> Resu
         let Some(certificate) = certificate(spec, &allowed, &reasons, &bytes) else {
             return Ok(Attached::Library(marked(spec, network, Place::Library)?, HeadError::ManySplits));
         };
-        let verdict = check(&bytes, &rules, &certificate.to_json());
+        let verdict = check(&bytes, &claim, &certificate.to_json());
         if matches!(verdict, Verdict::Accepted(_)) {
             return Ok(Attached::InGraph(model, Box::new(Proof { certificate, verdict })));
         }

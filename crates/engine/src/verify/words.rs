@@ -7,6 +7,8 @@ use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use serde_json::{Map, Value, json};
 
 use super::{CounterExample, Outcome, Work};
+use crate::explain::vacuous;
+use crate::verdict::{VACUOUS, rule_as_json};
 
 /// Features by name, levels in words.
 pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
@@ -36,7 +38,7 @@ pub fn output_as_json(task: &Task, y: &[f32]) -> Value {
 /// The answer as JSON.
 pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, inexact: &[String]) -> Value {
     let columns: Vec<String> = spec.schema.columns().into_iter().map(|c| c.name).collect();
-    let mut out = json!({"seconds": seconds, "regions": work.regions, "check_seconds": work.check_seconds, "columns": columns, "inexact": inexact, "rule": null, "input": null, "output": null});
+    let mut out = json!({"seconds": seconds, "regions": work.regions, "check_seconds": work.check_seconds, "columns": columns, "inexact": inexact, "task": spec.schema.task, "domain": spec.schema.features, "rule": null, "input": null, "output": null});
     match decided {
         Outcome::Proved(proof) => {
             out["verdict"] = json!("proved");
@@ -45,7 +47,13 @@ pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, i
                 .accepted
                 .rules()
                 .iter()
-                .map(|r| json!({"name": r.name, "regions": r.regions, "margin": r.margin}))
+                .zip(&spec.rules)
+                .map(|(r, rule)| {
+                    let mut out = rule_as_json(rule, &spec.schema);
+                    out["regions"] = json!(r.regions);
+                    out["margin"] = json!(r.margin);
+                    out
+                })
                 .collect();
         }
         Outcome::Refuted(example) => {
@@ -98,8 +106,11 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
                 "proved: {} rules hold for every input of the domain in {arithmetic} ({seconds:.2} s, {regions} regions); the checker accepts it\n",
                 spec.rules.len()
             );
-            for rule in proof.accepted.rules() {
-                out += &format!("  {}: {} regions, margin {:e}\n", rule.name, rule.regions, rule.margin);
+            for (done, rule) in proof.accepted.rules().iter().zip(&spec.rules) {
+                out += &format!("  {}: {} regions, margin {:e}\n", done.name, done.regions, done.margin);
+                if vacuous(&rule.claim, &spec.schema) {
+                    out += &format!("  {VACUOUS}\n");
+                }
             }
             if let Some(folder) = folder {
                 out +=

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use deepsade_check::{Accepted, Arithmetic, Verdict};
-use deepsade_engine::recheck;
+use deepsade_engine::recheck::{self, Files};
 use deepsade_spec::sets::Place;
 
 use super::html::{escape, marked, number};
@@ -29,11 +29,11 @@ pub enum Proof {
 impl Proof {
     /// Runs the checker on the files of a folder.
     pub(crate) fn of(dir: &Path) -> Self {
-        let [model, rules, certificate] = ["model.onnx", "rules.toml", "certificate.json"].map(|name| dir.join(name));
-        if !certificate.exists() {
+        let files = Files::of(dir);
+        if !files.certificate.exists() {
             return Proof::None;
         }
-        match recheck::files(&model, &rules, &certificate) {
+        match recheck::files(&files) {
             Ok(Verdict::Accepted(accepted)) => Proof::Proved(Box::new(accepted)),
             Ok(Verdict::Rejected { step, reason }) => Proof::Rejected { step, reason },
             Err(error) => Proof::Unchecked(error.to_string()),

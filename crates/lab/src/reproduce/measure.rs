@@ -91,7 +91,7 @@ pub fn measure(
         metrics.extend(index);
     }
     if let Some(folder) = models {
-        keep(folder, case, &fitted, seconds, run.seed)?;
+        keep(folder, &problem.stated(&spec.schema), &fitted, seconds, run.seed)?;
     }
     let (use_case, method) = plan.names(run);
     Ok(Some(RunResult {
@@ -205,11 +205,11 @@ pub(super) fn around(case: &Case, n: usize) -> Vec<usize> {
 }
 
 /// Leaves a model as `deepsade train` does, for `check`, `predict`, `report` and the figures.
-fn keep(folder: &Path, case: &Case, fitted: &Fitted, seconds: f64, seed: u64) -> Result<(), ReproduceError> {
+fn keep(folder: &Path, rules: &str, fitted: &Fitted, seconds: f64, seed: u64) -> Result<(), ReproduceError> {
     std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
     let bytes = fitted.model.to_bytes().map_err(deepsade_engine::artifact::ArtifactError::from)?;
     write_whole(&folder.join("model.onnx"), &bytes)?;
-    write_whole(&folder.join("rules.toml"), case.rules().as_bytes())?;
+    write_whole(&folder.join("rules.toml"), rules.as_bytes())?;
     if let Some(proof) = &fitted.proof {
         write_whole(&folder.join("certificate.json"), proof.certificate.to_json().as_bytes())?;
     }

@@ -94,7 +94,7 @@ impl Elaborator<'_> {
         let Some((k, conditions)) = args.split_first().filter(|(_, rest)| !rest.is_empty()) else { return Err(wrong) };
         let k = self.whole(k)?;
         let mut sum = self.count(conditions, generators)?;
-        sum.add_scaled(&Rational::ONE, Num::constant(Rational::from(-k)));
+        sum.add_scaled(&Rational::ONE, Num::constant(-Rational::from(k)));
         Ok(Value::Bool(compare_with_zero(sum, relation)))
     }
 }

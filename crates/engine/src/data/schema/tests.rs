@@ -133,12 +133,12 @@ fn without_data_every_domain_is_stated() {
         toml::from_str("z = { range = [0, 1] }\na = { kind = 'integer', range = [0, 9] }\nm = { levels = ['p', 'q'] }").unwrap();
     let names = |list: &[&str]| Some(list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>());
     let stated = TaskSettings { kind: TaskKind::Regression, targets: names(&["y"]), classes: None };
-    let schema = schema_without_data(&overrides, &stated, OneHot::Full).unwrap();
+    let schema = stated_schema(&overrides, &stated, &[], OneHot::Full).unwrap();
     assert_eq!(schema.features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["z", "a", "m"]);
     assert_eq!(schema.columns().len(), 4);
 
     let refused = |text: &str, task: &TaskSettings| {
-        schema_without_data(&toml::from_str(text).unwrap(), task, OneHot::Full).unwrap_err().to_string()
+        stated_schema(&toml::from_str(text).unwrap(), task, &[], OneHot::Full).unwrap_err().to_string()
     };
     assert!(refused("a = { kind = 'integer' }", &stated).contains("the domain must be stated"));
     assert!(refused("a = {}", &stated).contains("[features.a]"));

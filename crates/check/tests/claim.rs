@@ -1,0 +1,155 @@
+//! A proof about a model proves a rule file's rules only where both speak of the same features, outputs and inputs.
+
+mod common;
+
+use common::{accepted, certificate, dense, leaf, model, rule};
+use deepsade_check::{Arithmetic, Bounds, Tree, Verdict, check};
+use deepsade_net::Network;
+use deepsade_spec::{Claim, Domain, Feature, OneHot, RuleText, Schema, Task};
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+fn levels(of: &[&str]) -> Domain {
+    Domain::Category { levels: names(of) }
+}
+
+fn schema(task: Task) -> Schema {
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    Schema {
+        features: vec![
+            feature("x", Domain::Real { lo: 0.0, hi: 1.0 }),
+            feature("n", Domain::Integer { lo: -2, hi: 5 }),
+            feature("k", levels(&["p", "q"])),
+        ],
+        task,
+        one_hot: OneHot::Full,
+    }
+}
+
+/// What is said to a certificate that proves `text` of a model, if the person who wrote the rule meant `stated`.
+fn judged(network: &Network, own: &Schema, stated: &Schema, text: &str, tree: Tree) -> Verdict {
+    let (bytes, rules) = (model(network, own), [rule(text)]);
+    let proof = certificate(&bytes, &rules, own, Arithmetic::Float32, vec![tree]);
+    check(&bytes, &Claim { schema: stated.clone(), rules: rules.to_vec() }, &proof.to_json())
+}
+
+fn refused(verdict: &Verdict) -> &str {
+    match verdict {
+        Verdict::Rejected { step, reason } if step == "claim" => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Outputs a and b, each in [0, 1].
+fn two() -> Network {
+    Network { inputs: 4, nodes: vec![dense(2, 4, vec![0.5, 0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 1.0], vec![0.0; 2], 0)] }
+}
+
+const ONE: fn() -> Tree = || leaf(Bounds::Interval, vec![vec![1]]);
+
+#[test]
+fn the_same_words_are_accepted() {
+    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    assert!(accepted(&judged(&two(), &own, &own, "a <= 1", ONE())));
+}
+
+#[test]
+fn a_number_is_not_a_label() {
+    // As a label the output need not stay below 1: the rule is another one.
+    let network = Network { inputs: 4, nodes: vec![dense(1, 4, vec![1000.0, 0.0, 0.0, 0.0], vec![-500.0], 0)] };
+    let own = schema(Task::Multilabel { labels: names(&["dose"]) });
+    let text = "0 <= dose <= 1";
+    for stated in [
+        Task::Regression { targets: names(&["dose"]) },
+        Task::Binary { target: "dose".into(), classes: names(&["0", "1"]) },
+        Task::Ranking { items: names(&["dose"]) },
+    ] {
+        let verdict = judged(&network, &own, &schema(stated), text, leaf(Bounds::Interval, vec![]));
+        assert!(refused(&verdict).contains("the model is a multilabel task with the labels dose"));
+    }
+}
+
+#[test]
+fn outputs_keep_their_order_and_names() {
+    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    for other in [&["b", "a"][..], &["a", "c"], &["a"], &["a", "b", "c"]] {
+        let stated = schema(Task::Regression { targets: names(other) });
+        refused(&judged(&two(), &own, &stated, "a <= 1", ONE()));
+    }
+    let classes = |of: &[&str]| schema(Task::Binary { target: "y".into(), classes: names(of) });
+    let network = Network { inputs: 4, nodes: vec![dense(2, 4, vec![0.0; 8], vec![1.0, 0.0], 0)] };
+    let verdict = |stated: &Schema| judged(&network, &classes(&["N", "Y"]), stated, "y == 'N'", ONE());
+    assert!(accepted(&verdict(&classes(&["N", "Y"]))));
+    assert!(refused(&verdict(&classes(&["Y", "N"]))).contains("classification of y as Y, N"));
+    let several = schema(Task::Multiclass { target: "y".into(), classes: names(&["N", "Y"]) });
+    refused(&verdict(&several));
+}
+
+#[test]
+fn the_model_covers_what_is_stated() {
+    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    let with = |f: usize, domain: Domain| {
+        let mut stated = own.clone();
+        stated.features[f].domain = domain;
+        judged(&two(), &own, &stated, "a <= 1", ONE())
+    };
+    for (f, domain) in
+        [(0, Domain::Real { lo: 0.25, hi: 0.5 }), (0, Domain::Integer { lo: 0, hi: 1 }), (1, Domain::Integer { lo: 0, hi: 0 })]
+    {
+        assert!(accepted(&with(f, domain)));
+    }
+    for (f, domain) in [
+        (0, Domain::Real { lo: 0.0, hi: 1.0f32.next_up() }),
+        (0, Domain::Real { lo: 0.0f32.next_down(), hi: 1.0 }),
+        (0, Domain::Real { lo: f32::NAN, hi: 1.0 }),
+        (0, Domain::Integer { lo: 0, hi: 2 }),
+        (0, levels(&["p", "q"])),
+        (1, Domain::Integer { lo: -3, hi: 5 }),
+        // Reals between the whole numbers that the model covers.
+        (1, Domain::Real { lo: -2.0, hi: 5.0 }),
+        (1, Domain::Real { lo: 1.0, hi: 1.0 }),
+        (2, levels(&["q", "p"])),
+        (2, levels(&["p"])),
+        (2, levels(&["p", "q", "r"])),
+        (2, Domain::Integer { lo: 0, hi: 1 }),
+    ] {
+        refused(&with(f, domain.clone()));
+    }
+}
+
+#[test]
+fn features_are_the_stated_ones_in_their_order() {
+    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    let with = |change: &dyn Fn(&mut Schema)| {
+        let mut stated = own.clone();
+        change(&mut stated);
+        refused(&judged(&two(), &own, &stated, "a <= 1", ONE())).to_string()
+    };
+    assert!(with(&|s| drop(s.features.remove(1))).contains("the feature \"n\", of which the rule file says nothing"));
+    assert!(with(&|s| s.features.clear()).contains("\"x\""));
+    assert!(with(&|s| s.features.swap(0, 1)).contains("column 0"));
+    assert!(with(&|s| s.features[0].name = "z".into()).contains("no feature \"z\""));
+    assert!(with(&|s| s.features.push(s.features[0].clone())).contains("no feature \"x\""));
+    assert!(with(&|s| s.one_hot = OneHot::DropFirst).contains("each level but the first"));
+    let numbers = |s: &mut Schema| s.features.truncate(2);
+    // Without categories there is nothing to encode.
+    let (mut a, mut b) = (own.clone(), own.clone());
+    numbers(&mut a);
+    numbers(&mut b);
+    b.one_hot = OneHot::DropFirst;
+    let network = Network { inputs: 2, nodes: vec![dense(2, 2, vec![0.0; 4], vec![0.5; 2], 0)] };
+    assert!(accepted(&judged(&network, &a, &b, "a <= 1", ONE())));
+}
+
+#[test]
+fn where_nothing_is_claimed_nothing_is_proved() {
+    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    let bytes = model(&two(), &own);
+    let none: [RuleText; 0] = [];
+    let proof = certificate(&bytes, &none, &own, Arithmetic::Float32, vec![]);
+    let verdict = check(&bytes, &Claim { schema: own, rules: vec![] }, &proof.to_json());
+    let Verdict::Rejected { step, reason } = verdict else { panic!("accepted") };
+    assert_eq!((step.as_str(), reason.as_str()), ("rules", "there is no rule: nothing is claimed"));
+}

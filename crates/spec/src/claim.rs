@@ -1,0 +1,155 @@
+//! What a rule file states and what a model says of itself enter; leaves whether both speak of the same thing.
+//!
+//! A rule is about named features and outputs. If the model gave these names to other columns, read its outputs in another way, or
+//! covered less than the stated domain, then a proof about the model would say nothing about the rule that a person wrote.
+
+use std::fmt;
+
+use crate::compile::RuleText;
+use crate::normalize::NormalSpec;
+use crate::schema::{Domain, OneHot, Schema, Task};
+
+/// Rules, and the features, domain and task that they are about: all of it stated, nothing taken from a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// Features in the order of the columns, their domains, and what is predicted.
+    pub schema: Schema,
+    /// The rules.
+    pub rules: Vec<RuleText>,
+}
+
+/// In what a model is not what a claim is about.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mismatch {
+    /// Another kind of task, other targets or classes, or the same in another order.
+    Task {
+        /// What the rules are about.
+        stated: Task,
+        /// What the model says.
+        model: Task,
+    },
+    /// Categories become columns in another way.
+    Encoding {
+        /// What the rules are about.
+        stated: OneHot,
+        /// What the model says.
+        model: OneHot,
+    },
+    /// A stated feature that the model does not have.
+    Missing(String),
+    /// A feature of the model that is not stated.
+    Unmentioned(String),
+    /// Features in another order.
+    Order {
+        /// The place, from 0.
+        place: usize,
+        /// The feature that is stated there.
+        stated: String,
+        /// The feature that the model has there.
+        model: String,
+    },
+    /// A category where the other has a number, levels in another order, or a domain that the model does not cover.
+    Domain {
+        /// The feature.
+        name: String,
+        /// What the rules are about.
+        stated: Domain,
+        /// What the model says.
+        model: Domain,
+    },
+}
+
+impl Claim {
+    /// Whether the columns and outputs of a model are those that the claim is about, whatever domain it has.
+    pub fn same_columns(&self, model: &Schema) -> Result<(), Mismatch> {
+        let stated = &self.schema;
+        if stated.task != model.task {
+            return Err(Mismatch::Task { stated: stated.task.clone(), model: model.task.clone() });
+        }
+        if let Some(f) = stated.features.iter().find(|f| model.feature(&f.name).is_none()) {
+            return Err(Mismatch::Missing(f.name.clone()));
+        }
+        if let Some(f) = model.features.iter().find(|f| stated.feature(&f.name).is_none()) {
+            return Err(Mismatch::Unmentioned(f.name.clone()));
+        }
+        for (place, (s, m)) in stated.features.iter().zip(&model.features).enumerate() {
+            if s.name != m.name {
+                return Err(Mismatch::Order { place, stated: s.name.clone(), model: m.name.clone() });
+            }
+            let same = match (&s.domain, &m.domain) {
+                (Domain::Category { levels }, Domain::Category { levels: others }) => levels == others,
+                (Domain::Category { .. }, _) | (_, Domain::Category { .. }) => false,
+                _ => true,
+            };
+            if !same {
+                return Err(Mismatch::Domain { name: s.name.clone(), stated: s.domain.clone(), model: m.domain.clone() });
+            }
+        }
+        // Only a name that stands twice is left over here.
+        match (stated.features.get(model.features.len()), model.features.get(stated.features.len())) {
+            (Some(f), _) => return Err(Mismatch::Missing(f.name.clone())),
+            (_, Some(f)) => return Err(Mismatch::Unmentioned(f.name.clone())),
+            _ => {}
+        }
+        let categories = stated.features.iter().any(|f| f.domain.range().is_none());
+        if categories && stated.one_hot != model.one_hot {
+            return Err(Mismatch::Encoding { stated: stated.one_hot, model: model.one_hot });
+        }
+        Ok(())
+    }
+
+    /// Whether what holds for every input of a model's domain holds for every input that the claim is about.
+    pub fn covered_by(&self, model: &Schema) -> Result<(), Mismatch> {
+        self.same_columns(model)?;
+        for (s, m) in self.schema.features.iter().zip(&model.features) {
+            let covered = match (&s.domain, &m.domain) {
+                (Domain::Category { .. }, Domain::Category { .. }) => true,
+                (Domain::Real { lo, hi }, Domain::Real { lo: a, hi: b }) => a <= lo && hi <= b,
+                (Domain::Integer { lo, hi }, Domain::Integer { lo: a, hi: b }) => a <= lo && hi <= b,
+                // Whole numbers of this size are float32 values.
+                (Domain::Integer { lo, hi }, Domain::Real { lo: a, hi: b }) => *a <= *lo as f32 && *hi as f32 <= *b,
+                _ => false,
+            };
+            if !covered {
+                return Err(Mismatch::Domain { name: s.name.clone(), stated: s.domain.clone(), model: m.domain.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<&NormalSpec> for Claim {
+    fn from(spec: &NormalSpec) -> Self {
+        let text = |r: &crate::NormalRule| RuleText { name: r.name.clone(), text: r.text.clone() };
+        Self { schema: spec.schema.clone(), rules: spec.rules.iter().map(text).collect() }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task { stated, model } => {
+                write!(f, "the rules are about {}, the model is {}", stated.in_words(), model.in_words())
+            }
+            Self::Encoding { stated, model } => {
+                write!(f, "the rules are about categories with {}, the model has {}", stated.in_words(), model.in_words())
+            }
+            Self::Missing(name) => write!(f, "the model has no feature {name:?}"),
+            Self::Unmentioned(name) => write!(f, "the model has the feature {name:?}, of which the rule file says nothing"),
+            Self::Order { place, stated, model } => {
+                write!(f, "column {place} holds the feature {stated:?} in the rule file, {model:?} in the model")
+            }
+            Self::Domain { name, stated: Domain::Category { levels }, model: Domain::Category { levels: others } } => {
+                let k = levels.iter().zip(others).position(|(a, b)| a != b).unwrap_or(levels.len().min(others.len()));
+                let shown = |l: Option<&String>| l.map_or("no level".into(), |l| format!("{l:?}"));
+                let (stated, model) = (shown(levels.get(k)), shown(others.get(k)));
+                write!(f, "level {k} of the feature {name:?} is {stated} in the rule file, {model} in the model")
+            }
+            Self::Domain { name, stated, model } => {
+                write!(f, "the rules are about {} for {name:?}, the model is about {}", stated.in_words(), model.in_words())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Mismatch {}
