@@ -1,7 +1,14 @@
 """Data for the tests, of which every answer is known by construction."""
 
+import os
+
+# Before scipy is imported: scikit-learn then checks array API inputs, too.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import numpy as np
 import pytest
+
+from needs import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401
 
 
 @pytest.fixture

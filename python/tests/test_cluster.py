@@ -10,13 +10,19 @@ import time
 import numpy as np
 import pytest
 
-# A busy machine takes its time to start a node.
-os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
+# A busy machine takes its time to start a node or a worker, and to answer; what is killed is noticed at once all the same.
+for setting in ("raylet_start_wait_time_s", "worker_register_timeout_seconds"):
+    os.environ.setdefault(f"RAY_{setting}", "300")
+os.environ.setdefault("RAY_health_check_timeout_ms", "60000")
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install deepsade[cluster]")
 
 import deepsade.cluster
 from deepsade import DeepSaDeRegressor
 from deepsade.cluster import adversity
+
+
+#: Seconds that anything may take on a busy machine.
+PATIENCE = 300
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +39,7 @@ def cluster():
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     cluster.lost = cluster.add_node(num_cpus=1)
-    cluster.wait_for_nodes()
+    cluster.wait_for_nodes(timeout=PATIENCE)
     ray.init(address=cluster.address, log_to_driver=False)
     yield cluster
     ray.shutdown()
@@ -42,26 +48,36 @@ def cluster():
 
 @contextlib.contextmanager
 def a_node_lost(cluster, monkeypatch, task, folder):
-    """Kills one of the two nodes while it works. Its tasks never end there: only those sent out again can be the answer."""
-    lost, at_work, inner = cluster.lost.node_id, folder / "at-work", getattr(deepsade.cluster, task)
+    """Kills one of the two nodes while it works. Its tasks never end there: only those sent out again can be the answer.
+
+    Nothing depends on where tasks are put first: those of the other node wait until this one has a task, which it must get, since
+    each node has one processor and the other's is taken.
+    """
+    lost, at_work, inner, patience = cluster.lost.node_id, folder / "at-work", getattr(deepsade.cluster, task), PATIENCE
+
+    def lost_one_at_work():
+        end = time.monotonic() + patience
+        while not at_work.exists():
+            assert time.monotonic() < end, f"no task reached the node that is to be lost within {patience} s"
+            time.sleep(0.05)
 
     def held(*arguments):
         if ray.get_runtime_context().get_node_id() == lost:
             at_work.touch()
             time.sleep(3600)
+        lost_one_at_work()
         return inner(*arguments)
 
     def kill():
-        while not at_work.exists():
-            time.sleep(0.05)
+        lost_one_at_work()
         cluster.remove_node(cluster.lost, allow_graceful=False)
 
     monkeypatch.setattr(deepsade.cluster, task, held)
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     yield
-    killer.join(timeout=60)
-    assert not killer.is_alive() and len(cluster.list_all_nodes()) == 1
+    killer.join(timeout=PATIENCE)
+    assert not killer.is_alive() and at_work.exists() and len(cluster.list_all_nodes()) == 1
 
 
 def test_nothing_is_lost_with_a_node(cluster, free, monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """Verdicts from outside: counter-examples replayed in onnxruntime, proofs checked, both verdicts beside Marabou.
 
-Needs torch for the networks; maraboupy (pip install maraboupy, Python 3.11) for the comparison. What is missing is skipped.
+Needs torch for the networks and maraboupy (Python 3.11) for the comparison: scripts/install-torch. What is missing is skipped, with
+CI=true a failure.
 """
 
 import json

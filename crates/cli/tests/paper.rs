@@ -5,15 +5,7 @@ mod support;
 
 use std::path::Path;
 
-use support::{command, expect, json, refusal, small_problem, stderr};
-
-fn has(program: &str) -> bool {
-    let there = std::process::Command::new(program).arg("--version").output().is_ok();
-    if !there {
-        eprintln!("skipped: the solver {program} is not there; scripts/install-solvers installs it");
-    }
-    there
-}
+use support::{command, expect, json, refusal, small_problem, solver, stderr};
 
 fn add(folder: &Path, after: &str, lines: &str) {
     let path = folder.join("loans.toml");
@@ -26,9 +18,9 @@ fn every_engine_ends_certified_and_counts_its_steps() {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 3);
     let mut engines: Vec<Vec<&str>> = vec![vec!["--maxsmt", "branch-and-bound"], vec!["--maxsmt", "local-search"]];
-    for solver in ["z3", "cvc5"] {
-        if has(solver) {
-            engines.push(vec!["--maxsmt", "fu-malik", "--solver", solver]);
+    for name in ["z3", "cvc5"] {
+        if solver(name).is_some() {
+            engines.push(vec!["--maxsmt", "fu-malik", "--solver", name]);
         }
     }
     for engine in engines {
@@ -133,16 +125,14 @@ fn both_solvers_read_what_export_writes() {
         let any = expect(folder.path(), 0, &export);
         assert!(any.contains("; output 0: score('no')") && any.contains("of the rule poor"), "{any}");
         std::fs::write(folder.path().join("any.smt2"), any).unwrap();
-        for solver in ["z3", "cvc5"] {
-            if !has(solver) {
-                continue;
-            }
+        for name in ["z3", "cvc5"] {
+            let Some(program) = solver(name) else { continue };
             // Quantifiers over unknown weights are out of cvc5's reach.
-            let files = if quantifiers == "keep" && solver == "cvc5" { &["model.smt2"][..] } else { &["model.smt2", "any.smt2"] };
+            let files = if quantifiers == "keep" && name == "cvc5" { &["model.smt2"][..] } else { &["model.smt2", "any.smt2"] };
             for file in files {
-                let output = std::process::Command::new(solver).arg(folder.path().join(file)).output().unwrap();
+                let output = std::process::Command::new(&program).arg(folder.path().join(file)).output().unwrap();
                 let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                assert!(text.starts_with("sat") && !text.contains("error"), "{solver} {quantifiers} {file}: {text}");
+                assert!(text.starts_with("sat") && !text.contains("error"), "{name} {quantifiers} {file}: {text}");
             }
         }
     }
@@ -160,8 +150,8 @@ fn a_model_that_breaks_the_rules_is_unsat() {
     std::fs::write(folder.path().join("other.toml"), text).unwrap();
     let export = ["export", "other.toml", "--to", "smtlib", "--model", "run/model.onnx", "-q", "--out", "other.smt2"];
     expect(folder.path(), 0, &export);
-    if has("z3") {
-        let output = std::process::Command::new("z3").arg(folder.path().join("other.smt2")).output().unwrap();
+    if let Some(z3) = solver("z3") {
+        let output = std::process::Command::new(z3).arg(folder.path().join("other.smt2")).output().unwrap();
         assert!(String::from_utf8_lossy(&output.stdout).starts_with("unsat"));
     }
 }

@@ -1,22 +1,14 @@
-//! The five use cases' files become the rows the paper speaks of. Skipped, with a word, where the files are absent.
-
-use std::path::{Path, PathBuf};
+//! The five use cases' files become the rows the paper speaks of. Skipped, with a word, where the files are absent (not with `CI=true`).
 
 use deepsade_engine::data::{
     DataSettings, Dataset, Loaded, Overrides, Request, TaskSettings, Value, encode, encode_inputs, load, split,
 };
 
-fn shared_data() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let found = std::env::var_os("DEEPSADE_DATA").map(PathBuf::from).into_iter().chain([beside]).find(|p| p.is_dir());
-    if found.is_none() {
-        println!("skipped: no DEEPSADE_DATA and no shared/data beside the workspace");
-    }
-    found
-}
+#[path = "../../../tests/rust/needs.rs"]
+mod needs;
 
 fn use_case(data: &str, task: &str) -> Option<(Loaded, Dataset)> {
-    let folder = shared_data()?;
+    let folder = needs::data_folder()?;
     let data: DataSettings = toml::from_str(data).unwrap();
     let task: TaskSettings = toml::from_str(task).unwrap();
     let (overrides, rules) = (Overrides::new(), tempfile::tempdir().unwrap());

@@ -9,6 +9,9 @@ use deepsade_engine::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxS
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+#[path = "../../../tests/rust/needs.rs"]
+mod needs;
+
 const BUDGET: Budget = Budget { time: Duration::from_mins(1), nodes: 100_000 };
 
 /// A random problem with few unknowns: soft rows of one or two rows, clauses of one or two choices.
@@ -126,11 +129,7 @@ fn intersection(planes: &[(Vec<f64>, f64)], chosen: &[usize]) -> Option<Vec<f64>
 }
 
 fn present(name: SolverName) -> bool {
-    let there = FuMalik { solver: name, ..FuMalik::default() }.probe().is_ok();
-    if !there {
-        eprintln!("skipped: the solver {} is not there; scripts/install-solvers installs it", name.name());
-    }
-    there
+    needs::solver(name.name()).is_some()
 }
 
 /// An engine that says `Optimal` must be right, and its weights must hold.

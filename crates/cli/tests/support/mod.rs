@@ -1,10 +1,14 @@
 //! Runs the command in a folder of its own.
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its part")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+#[path = "../../../../tests/rust/needs.rs"]
+mod needs;
+pub use needs::{data_folder, solver};
 
 pub fn deepsade(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().unwrap()
@@ -58,17 +62,6 @@ pub fn small_problem(folder: &Path, epochs: usize) {
          [[rule]]\nname = \"poor\"\ntext = \"income < 20 and area == 'rural' => loan == 'no'\"\n"
     );
     std::fs::write(folder.join("loans.toml"), rules).unwrap();
-}
-
-/// The folder of the public data files, or `None` with a word on why a test is skipped.
-pub fn data_folder() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os("DEEPSADE_DATA").map_or(beside, PathBuf::from);
-    if folder.join("loan_data_set.csv").exists() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no public data files in {}; set DEEPSADE_DATA (docs/data.md)", folder.display());
-    None
 }
 
 /// Trains FILE into `out` and kills the run, as with kill -9, once it has saved a checkpoint.

@@ -1,0 +1,35 @@
+//! Any text as a rule file: an error, or a problem that is explained and stated again in full, where it needs no data.
+#![no_main]
+
+use std::path::Path;
+
+use deepsade_engine::explain::{explain, words};
+use deepsade_engine::problem::Problem;
+use libfuzzer_sys::fuzz_target;
+
+/// A longer text is a longer list of the same.
+const LONGEST: usize = 600;
+
+fuzz_target!(|text: &str| {
+    if text.len() > LONGEST {
+        return;
+    }
+    let problem = match Problem::parse(text, Path::new("rules.toml")) {
+        Ok(problem) => problem,
+        Err(error) => return drop(error.to_string()),
+    };
+    // Files that a text names are somebody's.
+    if problem.data.is_some() || problem.network.trunk.is_some() {
+        return;
+    }
+    let spec = match problem.load(None, &mut |_| {}) {
+        Ok((spec, _)) => spec,
+        Err(error) => return drop(error.to_string()),
+    };
+    let explained = explain(&spec, None, &problem.network, &problem.train);
+    let _ = words::in_words(&explained, &spec);
+    let stated = problem.stated(&spec.schema);
+    let again = Problem::parse(&stated, Path::new("rules.toml")).unwrap_or_else(|e| panic!("{e}\n{stated}"));
+    let (again, _) = again.load(None, &mut |_| {}).unwrap_or_else(|e| panic!("{e}\n{stated}"));
+    assert_eq!(again.schema, spec.schema, "{stated}");
+});
