@@ -30,3 +30,4 @@ pub mod summary;
 pub mod train;
 pub mod verdict;
 pub mod verify;
+mod whole;
