@@ -40,6 +40,8 @@ const PATIENCE: u32 = 32;
 /// with an excess within this share of the smallest: the layer will have moved before they matter.
 const ROUGHLY: f64 = 0.02;
 
+/// In place of a cell's index.
+const NO_CELL: usize = usize::MAX;
 /// Binary digits of a multiplier in a certificate.
 const BITS: u32 = 20;
 
@@ -362,7 +364,11 @@ impl Guard {
             for kept in self.kept[..self.kept_count].iter_mut().filter(|cut| cut.cell == k) {
                 let Some(cut) = self.nearest.next() else { break };
                 std::mem::swap(cut, kept);
+                // What is there now is an old cut, of whichever cell: nobody's.
+                kept.cell = NO_CELL;
                 cut.place(v);
+                // The multipliers may have changed since.
+                cell.alpha(cut.rho, self.outputs, &mut cut.alpha);
                 let margin = cell.margin(cut.rho, v, margin, &self.scratch);
                 cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin + lean * slack.excess.max(0.0);
                 cut.tolerance = 0.25 * margin;
