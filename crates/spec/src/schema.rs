@@ -1,17 +1,19 @@
 //! The vocabulary of a problem: features with their domains, the task, and how features become network columns.
 
+mod sound;
+
 use serde::{Deserialize, Serialize};
+pub use sound::SchemaError;
 
 /// Everything a rule may mention, and the set D over which it must hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "sound::Stated")]
 pub struct Schema {
     /// The input features, in the order of the network's columns.
     pub features: Vec<Feature>,
     /// What is predicted.
     pub task: Task,
     /// How categories become columns.
-    #[serde(default)]
     pub one_hot: OneHot,
 }
 
@@ -143,16 +145,7 @@ impl Schema {
 
     /// Reads what [`Schema::to_json`] wrote.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        let schema: Self = serde_json::from_str(text)?;
-        // JSON has numbers beyond float32, which are read as infinite.
-        match schema
-            .features
-            .iter()
-            .find(|f| f.domain.range().is_some_and(|(lo, hi)| !(lo.is_finite() && hi.is_finite() && lo <= hi)))
-        {
-            Some(f) => Err(serde::de::Error::custom(format!("the range of feature '{}' is not finite or empty", f.name))),
-            None => Ok(schema),
-        }
+        serde_json::from_str(text)
     }
 
     /// The schema as it stands in a model's metadata.
