@@ -2,6 +2,7 @@
 
 use deepsade_check::{Accepted, Arithmetic, Verdict};
 use deepsade_spec::sets::Place;
+use deepsade_spec::shown;
 use serde_json::json;
 
 /// A proof for exact real arithmetic says nothing about float32 as deployed: it is rejected.
@@ -44,7 +45,11 @@ pub fn in_words(verdict: &Verdict) -> String {
                 ),
             }
         }
-        Verdict::Rejected { step, reason } => format!("certificate REJECTED at {step}: {reason}"),
+        // Both may quote what a hostile file says: on this line, and no further.
+        Verdict::Rejected { step, reason } => {
+            let reason = shown::abridged(reason, 600);
+            format!("certificate REJECTED at {}: {}", shown::name(&shown::abridged(step, 200)), shown::name(&reason))
+        }
     }
 }
 
