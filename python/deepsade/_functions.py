@@ -184,7 +184,7 @@ def _told(model):
     if hasattr(model, "model_") and hasattr(model, "get_params"):
         return _saved.described(model)
     path = _beside(os.fspath(model), _saved.NAME) if isinstance(model, (str, os.PathLike)) else None
-    return {} if path is None else json.loads(_text(path))
+    return {} if path is None else _saved.read(_text(path), path)
 
 
 def _beside(path, name):
@@ -195,8 +195,11 @@ def _beside(path, name):
 
 
 def _text(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except UnicodeDecodeError:
+        raise _core.ModelError(f"{path}: not UTF-8 text") from None
 
 
 def load(path):
@@ -220,8 +223,8 @@ def load(path):
         told = {"parameters": parameters}
     estimator = estimator_of(model, certificate and _text(certificate), rule_file, rules and pathlib.Path(rules), told)
     if summary is not None and log is not None:
-        estimator.summary_ = json.loads(_text(summary))
-        estimator.history_ = [json.loads(line) for line in _text(log).splitlines()]
+        estimator.summary_ = _saved.parsed(_text(summary), summary)
+        estimator.history_ = [_saved.parsed(line, log) for line in _text(log).splitlines()]
     return estimator
 
 

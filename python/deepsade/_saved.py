@@ -1,9 +1,11 @@
 """What an estimator is beside its network enters; a table for estimator.json leaves, and the other way round."""
 
 import json
+import re
 
 import numpy as np
 
+from . import _core
 from ._settings import domains_of, level_text, rules_of
 
 #: The file of a saved folder that holds it; only this package reads it.
@@ -26,6 +28,38 @@ def described(estimator):
     if hasattr(estimator, "_flat"):
         told["flat"] = estimator._flat
     return told
+
+
+def parsed(text, path):
+    """JSON that somebody may have changed: what can't be read is a ``ModelError`` that names the file."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _core.ModelError(f"{path}: no JSON that can be read ({type(error).__name__})") from None
+
+
+def read(text, path):
+    """The table of an estimator.json, each part of the kind that :func:`described` writes."""
+    told = parsed(text, path)
+    parameters, classes = (told.get("parameters", {}), told.get("classes")) if isinstance(told, dict) else (None, None)
+    fits = isinstance(parameters, dict) and isinstance(told.get("flat", False), bool)
+    if fits and classes is not None:
+        # A type of so many bytes a value that the memory is full is no type of classes.
+        fits = isinstance(classes, dict) and isinstance(classes.get("values"), list)
+        fits = fits and re.fullmatch(r"[<>|=]?(O|[?biufUS]\d{0,4})", str(classes.get("dtype"))) is not None
+        fits = fits and all(isinstance(value, (str, int, float)) for value in classes["values"])
+    if fits and "rules" in parameters:
+        pairs = parameters["rules"]
+        fits = isinstance(pairs, list) and all(isinstance(r, list) and len(r) == 2 and _texts(r) for r in pairs)
+    if fits and "hidden" in parameters:
+        fits = isinstance(parameters["hidden"], list) and all(isinstance(n, int) for n in parameters["hidden"])
+    if not fits:
+        raise _core.ModelError(f"{path}: not what save() writes; without the file the model can still be loaded")
+    return told
+
+
+def _texts(values):
+    return all(isinstance(value, str) for value in values)
 
 
 def kind_of(classes):

@@ -1,6 +1,7 @@
 """check, verify, adversity, repair, load, report: the same answers as the command line's."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -184,3 +185,40 @@ def test_errors_say_what_is_expected(tmp_path):
         deepsade.verify(DeepSaDeClassifier(rules=["x0 > 0.5 => y == '1'"], hidden=(2,), epochs=1).fit([[0.0], [1.0]] * 5, [0, 1] * 5), threads=-1)
     with pytest.raises(ValueError, match="there is no certificate"):
         deepsade.check(DeepSaDeClassifier(hidden=(2,), epochs=1).fit([[0.0], [1.0]] * 5, [0, 1] * 5))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "3",
+        "null",
+        "{",
+        "[" * 100_000,
+        '{"parameters": []}',
+        '{"parameters": {"rules": 3}}',
+        '{"parameters": {"rules": [["a"]]}}',
+        '{"parameters": {"hidden": 3}}',
+        '{"classes": 3}',
+        '{"classes": {"values": 3}}',
+        '{"classes": {"dtype": "<U999999999999", "values": ["a"]}}',
+        '{"classes": {"dtype": "<f4", "values": [[1]]}}',
+        '{"flat": {}}',
+    ],
+)
+def test_a_changed_estimator_file_is_an_error_of_the_package(model, tmp_path, text):
+    model.save(tmp_path / "run")
+    (tmp_path / "run" / "estimator.json").write_text(text)
+    with pytest.raises(deepsade.ModelError, match="estimator.json"):
+        deepsade.load(tmp_path / "run")
+
+
+def test_an_infinite_domain_is_an_ordinary_exception(model, tmp_path):
+    model.save(tmp_path / "run")
+    onnx = model.model_.onnx
+    found = re.search(rb'"hi":[0-9.]+', onnx)
+    digits = len(found.group()) - len(b'"hi":')
+    assert digits >= 4, "there is room for 1e39"
+    (tmp_path / "run" / "model.onnx").write_bytes(onnx.replace(found.group(), b'"hi":' + b"1e39".rjust(digits, b" ")))
+    with pytest.raises(deepsade.ModelError, match="finite"):
+        deepsade.load(tmp_path / "run")

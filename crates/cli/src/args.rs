@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use deepsade_engine::data::Limits;
 
 /// Neural networks whose rules hold for every input, proved.
 #[derive(Debug, Parser)]
@@ -10,6 +11,31 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// What is read of data files at most: a small compressed file can unpack to more than a machine has.
+#[derive(Debug, Parser)]
+pub struct LimitArgs {
+    /// Columns that a data file may have
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().columns, hide_short_help = true)]
+    pub max_columns: usize,
+    /// Values (rows times columns used) that are read
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().values, hide_short_help = true)]
+    pub max_values: u64,
+    /// Bytes that one row of a CSV file may have
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().row_bytes, hide_short_help = true)]
+    pub max_row_bytes: u64,
+    /// Bytes that a CSV file may have once it is unpacked
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().bytes, hide_short_help = true)]
+    pub max_bytes: u64,
+}
+
+impl From<&LimitArgs> for Limits {
+    fn from(args: &LimitArgs) -> Self {
+        Self { columns: args.max_columns, values: args.max_values, row_bytes: args.max_row_bytes, bytes: args.max_bytes }
+    }
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 a finding (rules contradictory, not certified, certificate rejected), 2 usage or input error, \

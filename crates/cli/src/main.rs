@@ -1,9 +1,11 @@
 //! The `deepsade` command: arguments enter, a report and an exit code leave.
 
+// First: the other files print through what it defines.
+#[macro_use]
+mod outcome;
 mod args;
 mod command;
 mod interrupt;
-mod outcome;
 mod progress;
 mod render;
 mod rule_error;
@@ -16,7 +18,8 @@ use crate::args::{Args, Command};
 use crate::outcome::Outcome;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::try_parse().unwrap_or_else(|error| render::usage(&error));
+    deepsade_engine::data::set_limits((&args.limits).into());
     let result = match &args.command {
         Command::Demo(args) => command::demo::run(args),
         Command::Explain(args) => command::explain::run(args),

@@ -1,14 +1,33 @@
-//! Exit codes, which are a contract, and standard output, which may be closed or full.
+//! Exit codes, which are a contract, and what is printed: standard output may be closed or full, and text from a file must not
+//! reach a terminal as it is.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use deepsade_spec::shown;
 
-/// Prints on standard output. A reader that has gone, such as `head`, ends the program in peace.
+/// In place of the standard one in this whole program: what files say (names, paths, levels) is shown, not obeyed.
+macro_rules! eprintln {
+    ($($arg:tt)*) => {
+        ::std::eprintln!("{}", ::deepsade_spec::shown::message(&::std::format!($($arg)*)))
+    };
+}
+
+/// Prints words or JSON on standard output, nothing hidden in it.
 pub fn emit(text: &str) -> anyhow::Result<()> {
+    write(shown::lines(text).as_bytes())
+}
+
+/// Prints what another program reads: byte for byte, unless it goes to a terminal.
+pub fn emit_data(text: &str) -> anyhow::Result<()> {
+    if std::io::stdout().is_terminal() { emit(text) } else { write(text.as_bytes()) }
+}
+
+/// A reader that has gone, such as `head`, ends the program in peace.
+fn write(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         other => other.context("can't write to standard output"),
     }

@@ -3,8 +3,9 @@
 use std::io::IsTerminal;
 
 use deepsade_engine::problem::ProblemError;
+use deepsade_spec::shown;
 
-use crate::rule_error::rule_error;
+use crate::rule_error::rule_errors;
 
 /// Prints an error on standard error.
 pub fn error(error: &anyhow::Error) {
@@ -12,16 +13,29 @@ pub fn error(error: &anyhow::Error) {
     eprint!("{}", describe(error, terminal));
 }
 
+/// Prints help, the version or what is wrong with the arguments, and ends the program.
+pub fn usage(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
+    if !error.use_stderr() || shown::lines(&text) == text && text.len() < 10_000 {
+        // With the colours of its own.
+        error.exit()
+    }
+    eprintln!("{text}");
+    std::process::exit(error.exit_code())
+}
+
 /// The error as text; colours only for a terminal.
 pub fn describe(error: &anyhow::Error, terminal: bool) -> String {
     if let Some(ProblemError::Rules { path, errors }) = error.downcast_ref() {
-        return errors.iter().map(|e| rule_error(&path.display().to_string(), e, terminal)).collect::<Vec<_>>().join("\n");
+        return rule_errors(&path.display().to_string(), errors, terminal);
     }
-    let mut text = format!("error: {error}\n");
+    let said = error.to_string();
+    let mut text = shown::message(&format!("error: {said}")) + "\n";
     for cause in error.chain().skip(1) {
         // Most errors of ours already say their cause.
-        if !text.contains(&cause.to_string()) {
-            text.push_str(&format!("  because: {cause}\n"));
+        let cause = cause.to_string();
+        if !said.contains(&cause) {
+            text += &format!("  because: {}\n", shown::message(&cause));
         }
     }
     text

@@ -47,7 +47,8 @@ pub fn adversity(
     let work = || {
         loop {
             let k = next.fetch_add(1, Ordering::Relaxed);
-            if k >= x.rows {
+            // An attack on one row is too short to ask within it; on a hundred thousand it is not.
+            if k >= x.rows || interrupted() {
                 break;
             }
             let near = match broken_within(spec, network, &ball(&spec.schema, &whole, x.row(k), radius), &alone, interrupted) {
@@ -63,7 +64,10 @@ pub fn adversity(
         (1..settings.threads.max(1)).for_each(|_| drop(scope.spawn(work)));
         work();
     });
-    let taken = |slot: Mutex<Option<Near>>| slot.into_inner().expect("no thread panics").expect("every row was looked at");
+    // Rows that were not come to are undecided: the work was interrupted.
+    let taken = |slot: Mutex<Option<Near>>| {
+        slot.into_inner().expect("no thread panics while it holds a result").unwrap_or(Near::Undecided(Why::Interrupted))
+    };
     Ok(results.into_iter().map(taken).collect())
 }
 

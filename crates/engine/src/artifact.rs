@@ -1,6 +1,6 @@
 //! The files of a model: the ONNX file carries schema and rules in its metadata, and is written whole or not at all.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use deepsade_net::{ImportError, Model, Network, NetworkError};
@@ -13,6 +13,8 @@ use thiserror::Error;
 pub const SCHEMA_KEY: &str = "deepsade.schema";
 /// Metadata key of the program's version.
 pub const VERSION_KEY: &str = "deepsade.version";
+/// How the name of a file begins that is being written: what is left of it if the program is killed.
+pub const UNFINISHED: &str = ".deepsade-";
 /// A file larger than this is no network of ours.
 const MAX_BYTES: u64 = 2 << 30;
 
@@ -117,12 +119,22 @@ pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError
 /// Reads any model; `output` names a tensor to stop at.
 pub fn read_any(path: &Path, output: Option<&str>) -> Result<Model, ArtifactError> {
     let unreadable = |source| ArtifactError::Unreadable { path: path.into(), source };
-    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > MAX_BYTES {
-        return Err(ArtifactError::TooLarge { path: path.into(), bytes });
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = read_at_most(path, MAX_BYTES).map_err(unreadable)?;
+    let bytes = bytes.map_err(|bytes| ArtifactError::TooLarge { path: path.into(), bytes })?;
     parse_any(&bytes, path, output)
+}
+
+/// The bytes of a file, or how many there are at least, if more than `most`: also of one that never ends, whatever size it states.
+pub fn read_at_most(path: &Path, most: u64) -> std::io::Result<Result<Vec<u8>, u64>> {
+    let file = std::fs::File::open(path)?;
+    let stated = file.metadata()?.len();
+    if stated > most {
+        return Ok(Err(stated));
+    }
+    let mut bytes = Vec::with_capacity(stated as usize);
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    let found = bytes.len() as u64;
+    Ok(if found > most { Err(found) } else { Ok(bytes) })
 }
 
 /// Reads any model that is in memory; `path` is what messages call it.
@@ -137,7 +149,7 @@ pub fn parse_any(bytes: &[u8], path: &Path, output: Option<&str>) -> Result<Mode
 /// The schema that a model of this program carries.
 pub fn schema_of(model: &Model, path: &Path) -> Result<Schema, ArtifactError> {
     let text = model.metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
-    serde_json::from_str(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })
+    Schema::from_json(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })
 }
 
 /// Reads a model and the schema it carries.
@@ -172,7 +184,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
     }
     let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".deepsade-").tempfile_in(parent).map_err(unwritable)?;
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent).map_err(unwritable)?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(unwritable)?;
     readable_by_others(file.as_file()).map_err(unwritable)?;
     file.persist(path).map_err(|e| unwritable(e.error))?;

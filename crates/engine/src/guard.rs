@@ -59,7 +59,8 @@ pub struct How {
 pub enum GuardError {
     /// A rule falls into too many cells.
     #[error(
-        "rule '{rule}' falls into more than {most} cells, too many to enforce through the weights; split it into simpler rules"
+        "rule '{rule}' falls into more than {most} cells, or into cells of too many conditions in all, to be enforced through the weights; \
+         split it into simpler rules"
     )]
     TooManyCells {
         /// The rule.

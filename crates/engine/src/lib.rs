@@ -14,6 +14,7 @@ pub mod enforce;
 pub mod explain;
 pub mod fit;
 pub mod guard;
+pub mod hold;
 pub mod inject;
 pub mod judge;
 pub mod last_layer;

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use deepsade_spec::{Claim, NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name};
+use deepsade_spec::{Claim, NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name, shown};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::artifact::read_at_most;
 use crate::data::{self, DataError, DataSettings, FeatureOverride, Loaded, Overrides, Progress, Request, Table, TaskSettings};
 use crate::train::{NetworkSettings, SettingsError, TrainSettings};
 
@@ -59,6 +60,9 @@ pub enum ProblemError {
     /// Two rules of one name.
     #[error("two rules are called '{0}'; give each its own name")]
     DuplicateRule(String),
+    /// A rule without a name that can be shown.
+    #[error("a rule is called {0:?}; a name is one line of visible characters")]
+    RuleName(String),
     /// A setting outside its range.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -108,11 +112,9 @@ impl Problem {
     /// Reads and checks a rule file.
     pub fn read(path: &Path) -> Result<Self, ProblemError> {
         let unreadable = |source| ProblemError::Unreadable { path: path.into(), source };
-        let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
-        if bytes > MAX_BYTES {
-            return Err(ProblemError::TooLarge { path: path.into(), bytes });
-        }
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let bytes = read_at_most(path, MAX_BYTES).map_err(unreadable)?;
+        let bytes = bytes.map_err(|bytes| ProblemError::TooLarge { path: path.into(), bytes })?;
+        let text = String::from_utf8(bytes).map_err(|e| unreadable(std::io::Error::new(std::io::ErrorKind::InvalidData, e)))?;
         Self::parse(&text, path)
     }
 
@@ -122,6 +124,11 @@ impl Problem {
             .map_err(|e| ProblemError::Toml { path: path.into(), message: e.to_string().trim_end().to_string() })?;
         if let Some(data) = &file.data {
             data.check()?;
+            if let (Some(named), None) = (&data.file, &data.recipe)
+                && !data::is_data_name(Path::new(named))
+            {
+                return Err(DataError::NotData { file: named.clone() }.into());
+            }
         }
         Self::checked(file, path)
     }
@@ -147,6 +154,9 @@ impl Problem {
         let folder = path.parent().unwrap_or(Path::new(""));
         network.trunk = network.trunk.map(|trunk| folder.join(trunk));
         train.check()?;
+        if let Some(rule) = rule.iter().find(|r| r.name.trim().is_empty() || shown::name(&r.name) != r.name) {
+            return Err(ProblemError::RuleName(rule.name.clone()));
+        }
         if let Some(name) = duplicate_name(&rule) {
             return Err(ProblemError::DuplicateRule(name.into()));
         }

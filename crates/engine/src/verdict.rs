@@ -2,7 +2,7 @@
 
 use deepsade_check::{Accepted, Arithmetic, ProvedRule, Verdict};
 use deepsade_spec::sets::Place;
-use deepsade_spec::{NormalRule, NormalSpec, Schema, print};
+use deepsade_spec::{NormalRule, NormalSpec, Schema, print, shown};
 use serde_json::{Value, json};
 
 use crate::explain::vacuous;
@@ -66,7 +66,11 @@ pub fn in_words(verdict: &Verdict) -> String {
                 ),
             }
         }
-        Verdict::Rejected { step, reason } => format!("certificate REJECTED at {step}: {reason}"),
+        // Both may quote what a hostile file says: on this line, and no further.
+        Verdict::Rejected { step, reason } => {
+            let reason = shown::abridged(reason, 600);
+            format!("certificate REJECTED at {}: {}", shown::name(&shown::abridged(step, 200)), shown::name(&reason))
+        }
     }
 }
 
@@ -102,7 +106,7 @@ pub fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
 
 /// What exactly holds, for people: the task, the domain, and each rule as it was understood.
 pub fn claim_in_words(a: &Accepted) -> String {
-    let spec = a.spec();
+    let spec = &a.spec().shown();
     let mut out = format!("task: {}\n{}", spec.schema.task.in_words(), domain_in_words(spec));
     for (done, rule) in a.rules().iter().zip(&spec.rules) {
         out += &format!("rule '{}': {}\n  {}\n", rule.name, print::formula(&rule.claim, &spec.schema), effort(a, done));

@@ -6,9 +6,8 @@ use deepsade_engine::fit::plain_network;
 use deepsade_engine::guard::{Guard, GuardError, How, Units, Why};
 use deepsade_engine::judge::Judge;
 use deepsade_engine::train::{NetworkSettings, Stepper};
-use deepsade_engine::verify::texts;
 use deepsade_net::Matrix;
-use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use deepsade_spec::{Claim, Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -50,7 +49,7 @@ fn kept(spec: &NormalSpec) {
     let (model, proof) = certify(spec, &network, &guard, &units, 1.0).unwrap();
     assert!(matches!(proof.verdict, Verdict::Accepted(_)), "{told:?}: {:?}", proof.verdict);
     let bytes = model.to_bytes().unwrap();
-    assert!(matches!(check(&bytes, &texts(spec), &proof.certificate.to_json()), Verdict::Accepted(_)));
+    assert!(matches!(check(&bytes, &Claim::from(spec), &proof.certificate.to_json()), Verdict::Accepted(_)));
     let rng = &mut ChaCha8Rng::seed_from_u64(2);
     let mut x = Vec::new();
     for _ in 0..2000 {

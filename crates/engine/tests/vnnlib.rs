@@ -215,3 +215,25 @@ fn thousands_of_parts_are_read() {
         assert_eq!(property.spec.rules.len(), 1);
     }
 }
+
+/// Boxes side by side, each with an unsafe output: on one line or on many, with few inputs or many.
+#[test]
+fn large_properties_are_read_in_proportion() {
+    let text = |sets: usize, inputs: usize, line: &str| {
+        let declared: String = (0..inputs).map(|k| format!("(declare-const X_{k} Real){line}")).collect();
+        let bounds: String = (0..inputs).map(|k| format!("(assert (>= X_{k} 0)){line}(assert (<= X_{k} 1)){line}")).collect();
+        let part = |k: usize| format!("(and (>= X_0 0.{k:05}) (<= X_0 0.9) (>= Y_0 {k}.5))");
+        let parts = (0..sets).map(part).collect::<Vec<_>>().join(line);
+        format!("{declared}(declare-const Y_0 Real){line}{bounds}(assert (or {parts}))")
+    };
+    let time = |text: String| {
+        let begun = std::time::Instant::now();
+        assert!(read(&text).is_ok());
+        begun.elapsed().as_secs_f64()
+    };
+    for (few, many) in [(text(1_000, 2, " "), text(16_000, 2, " ")), (text(100, 100, "\n"), text(100, 1_600, "\n"))] {
+        let (a, b) = ((0..3).map(|_| time(few.clone())).fold(f64::INFINITY, f64::min), time(many));
+        // Sixteen times as much: 16 in proportion, 256 by the square.
+        assert!(b < 90.0 * a.max(1e-3), "{a} s and {b} s");
+    }
+}

@@ -1,9 +1,13 @@
 //! Work enters, its result leaves: without the interpreter's lock, stopped by Ctrl-C, errors as Python knows them.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use deepsade_spec::shown;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::Failure;
@@ -55,9 +59,18 @@ fn asked(py: Python<'_>) -> PyResult<()> {
 /// Runs the work.
 pub fn enter<T: Send>(py: Python<'_>, work: impl FnOnce(&Signals) -> Result<T, Failure> + Send) -> PyResult<T> {
     let signals = Signals::new();
-    let result = py.detach(|| work(&signals));
+    // An invariant of ours that broke is an error like others: Python's own way would end what catches `Exception`.
+    let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&signals))));
     match signals.error.into_inner().expect("no thread panics while it holds the error") {
         Some(error) => Err(error),
-        None => result.map_err(PyErr::from),
+        None => match result {
+            Ok(result) => result.map_err(PyErr::from),
+            Err(panic) => Err(PyRuntimeError::new_err(format!("a fault of deepsade itself: {}", reason(&*panic)))),
+        },
     }
+}
+
+fn reason(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    shown::message(text.unwrap_or("it did not say which"))
 }

@@ -14,12 +14,12 @@ use deepsade_engine::train::TrainError;
 use deepsade_engine::verify::VerifyError;
 use deepsade_lab::report::ReportError;
 use deepsade_lab::reproduce::ReproduceError;
-use deepsade_spec::NormalSpec;
+use deepsade_spec::{NormalSpec, shown};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyArithmeticError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::rule_error::rule_error;
+use crate::rule_error::rule_errors;
 
 create_exception!(deepsade, RuleError, PyValueError, "A rule can't be read; the message underlines the place.");
 create_exception!(deepsade, ContradictionError, PyValueError, "No output obeys all rules for some input.");
@@ -62,8 +62,9 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// An error that may quote what a file says: it is shown, not obeyed.
     pub fn new(class: Class, text: impl ToString) -> Self {
-        Self { class, text: text.to_string() }
+        Self { class, text: shown::message(&text.to_string()) }
     }
 
     /// An error if no output obeys all rules for some input.
@@ -91,10 +92,10 @@ impl From<ProblemError> for Failure {
     fn from(error: ProblemError) -> Self {
         match &error {
             ProblemError::Rules { path, errors } => {
-                let text: Vec<String> = errors.iter().map(|e| rule_error(&path.display().to_string(), e, false)).collect();
-                Self::new(Class::Rule, text.join("\n"))
+                // Shown already, and of several lines.
+                Self { class: Class::Rule, text: rule_errors(&path.display().to_string(), errors, false) }
             }
-            ProblemError::DuplicateRule(_) => Self::new(Class::Rule, &error),
+            ProblemError::DuplicateRule(_) | ProblemError::RuleName(_) => Self::new(Class::Rule, &error),
             ProblemError::Unreadable { .. } => Self::new(Class::Os, &error),
             ProblemError::Data(_) | ProblemError::Unstated { .. } => Self::new(Class::Data, &error),
             ProblemError::Toml { .. } | ProblemError::TooLarge { .. } | ProblemError::Settings(_) => {

@@ -119,12 +119,21 @@ pub enum RuleErrorKind {
 /// What is wrong, where, and a hint: a [`RuleError`] that does not know its rule yet.
 pub(crate) type Fault = (RuleErrorKind, Span, Option<String>);
 
+/// A name longer than this is no slip of the pen, and comparing takes its square.
+const LONGEST_SLIP: usize = 100;
+/// Candidates that are compared.
+const MOST_CANDIDATES: usize = 10_000;
+
 /// The candidate nearest to `written`, if any is near enough to be a slip.
 pub fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = written.chars().count();
+    if length > LONGEST_SLIP {
+        return None;
+    }
     let lower = written.to_lowercase();
-    let allowed = (written.chars().count() / 3).max(1);
+    let allowed = (length / 3).max(1);
     let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
+    for candidate in candidates.into_iter().take(MOST_CANDIDATES).filter(|c| c.len() <= 4 * LONGEST_SLIP) {
         let distance = strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
         if distance <= allowed && best.is_none_or(|(d, _)| distance < d) {
             best = Some((distance, candidate));

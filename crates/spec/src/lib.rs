@@ -20,6 +20,7 @@ pub mod print;
 pub mod region;
 pub mod schema;
 pub mod sets;
+pub mod shown;
 mod total;
 pub mod typed;
 
@@ -30,7 +31,7 @@ pub use formula::{Atom, Formula, Threshold};
 pub use linear::{Linear, Var};
 pub use normalize::{NormalRule, NormalSpec};
 pub use region::{Cut, Region};
-pub use schema::{Column, ColumnKind, Domain, Feature, OneHot, Schema, Task};
+pub use schema::{Column, ColumnKind, Domain, Feature, OneHot, Schema, SchemaError, Task};
 pub use typed::TypedSpec;
 
 /// Exact rational numbers: every coefficient of a rule is one.

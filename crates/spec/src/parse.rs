@@ -109,13 +109,18 @@ impl Parser {
         }
         let mut parts = vec![first];
         while self.take(word) {
-            // Chains of one operand don't deepen the next.
-            let links = self.links;
-            parts.push(operand(self)?);
-            self.links = links;
+            parts.push(self.apart(operand)?);
         }
         let span = parts[0].span.start..parts[parts.len() - 1].span.end;
         Ok(Expr { kind: kind(parts), span })
+    }
+
+    /// An operand beside others: chains in it don't deepen the next.
+    fn apart(&mut self, operand: fn(&mut Self) -> Parsed) -> Parsed {
+        let links = self.links;
+        let parsed = operand(self);
+        self.links = links;
+        parsed
     }
 
     fn not(&mut self) -> Parsed {
@@ -164,9 +169,9 @@ impl Parser {
 
     fn membership(&mut self, item: Expr, negated: bool) -> Parsed {
         self.expect("{", "'{' and the members, such as {'rock', 'pop'}")?;
-        let mut set = vec![self.sum()?];
+        let mut set = vec![self.apart(Self::sum)?];
         while self.take(",") {
-            set.push(self.sum()?);
+            set.push(self.apart(Self::sum)?);
         }
         let end = self.span().end;
         self.expect("}", "',' or '}'")?;
@@ -288,9 +293,9 @@ impl Parser {
         let mut args = Vec::new();
         let mut generators = Vec::new();
         if !self.is(")") {
-            args.push(self.iff()?);
+            args.push(self.apart(Self::iff)?);
             while self.take(",") {
-                args.push(self.iff()?);
+                args.push(self.apart(Self::iff)?);
             }
             while self.take("for") {
                 generators.push(self.generator()?);

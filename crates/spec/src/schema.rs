@@ -1,19 +1,19 @@
 //! The vocabulary of a problem: features with their domains, the task, and how features become network columns.
 
-use std::collections::BTreeSet;
+mod sound;
 
 use serde::{Deserialize, Serialize};
+pub use sound::SchemaError;
 
 /// Everything a rule may mention, and the set D over which it must hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "sound::Stated")]
 pub struct Schema {
     /// The input features, in the order of the network's columns.
     pub features: Vec<Feature>,
     /// What is predicted.
     pub task: Task,
     /// How categories become columns.
-    #[serde(default)]
     pub one_hot: OneHot,
 }
 
@@ -145,35 +145,12 @@ impl Schema {
 
     /// Reads what [`Schema::to_json`] wrote.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        let schema: Self = serde_json::from_str(text)?;
-        // JSON has numbers beyond float32, which are read as infinite.
-        match schema
-            .features
-            .iter()
-            .find(|f| f.domain.range().is_some_and(|(lo, hi)| !(lo.is_finite() && hi.is_finite() && lo <= hi)))
-        {
-            Some(f) => Err(serde::de::Error::custom(format!("the range of feature '{}' is not finite or empty", f.name))),
-            None => Ok(schema),
-        }
+        serde_json::from_str(text)
     }
 
     /// The schema as it stands in a model's metadata.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("plain data becomes JSON")
-    }
-
-    /// Refuses a name that two features or targets share, or two classes: a rule that mentions it could mean either.
-    pub fn names_differ(&self) -> Result<(), String> {
-        fn repeated<'a>(names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-            let mut seen = BTreeSet::new();
-            names.into_iter().find(|name| !seen.insert(*name))
-        }
-        let columns = self.features.iter().map(|f| f.name.as_str()).chain(self.task.target_columns());
-        let classes = self.task.classes().unwrap_or_default().iter().map(String::as_str);
-        match repeated(columns).or_else(|| repeated(classes)) {
-            Some(name) => Err(format!("two features, targets or classes are called {name:?}")),
-            None => Ok(()),
-        }
     }
 
     /// Index of a feature by name.

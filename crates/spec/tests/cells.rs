@@ -38,7 +38,70 @@ fn random_formula() -> impl Strategy<Value = Formula> {
     })
 }
 
+/// The cells in their order, by the shortest program that lists them; it goes one call deeper for each part.
+fn listed(mut todo: Vec<&Formula>, mut atoms: Vec<Atom>, out: &mut Vec<Vec<Atom>>) {
+    match todo.pop() {
+        None => out.push(atoms),
+        Some(Formula::True) => listed(todo, atoms, out),
+        Some(Formula::False) => {}
+        Some(Formula::Atom(atom)) => {
+            atoms.push(atom.clone());
+            listed(todo, atoms, out);
+        }
+        Some(Formula::And(parts)) => {
+            todo.extend(parts.iter().rev());
+            listed(todo, atoms, out);
+        }
+        Some(Formula::Or(parts)) => parts.iter().for_each(|part| {
+            let mut way = todo.clone();
+            way.push(part);
+            listed(way, atoms.clone(), out);
+        }),
+        Some(Formula::Threshold(t)) => {
+            let mut order: Vec<usize> = (0..t.terms.len()).collect();
+            order.sort_by(|a, b| t.terms[*b].0.cmp(&t.terms[*a].0).then(a.cmp(b)));
+            let sum = |set: &[usize]| set.iter().fold(Rational::ZERO, |sum, k| sum + &t.terms[*k].0);
+            let minimal = |set: &[usize]| t.reached_by(&sum(set)) && !t.reached_by(&sum(&set[..set.len() - 1]));
+            // As words are ordered in a dictionary, heavier terms first.
+            let mut sets: Vec<Vec<usize>> =
+                (1..1usize << order.len()).map(|bits| (0..order.len()).filter(|k| bits >> k & 1 == 1).collect()).collect();
+            sets.sort();
+            for set in sets.iter().map(|set| set.iter().map(|k| order[*k]).collect::<Vec<_>>()).filter(|set| minimal(set)) {
+                let mut way = todo.clone();
+                way.extend(set.iter().rev().map(|k| &t.terms[*k].1));
+                listed(way, atoms.clone(), out);
+            }
+        }
+    }
+}
+
+/// Certificates count on the order of cells, and rules may be as long as their file: neither may depend on the stack.
+#[test]
+fn long_rules_need_no_deeper_stack() {
+    let work = || {
+        let many = 50_000;
+        let all = Formula::and((0..many).map(|j| label(j, true)));
+        assert_eq!(all_cells(&all)[0].len(), many);
+        assert_eq!(all_cells(&all.negated()).len(), many);
+        // So many choices that no machine lists them, each below the one before: the first cell has them all.
+        let choices = Formula::and((0..many).map(|j| Formula::or([label(j, true), label(j + 1, false)])));
+        let first = cells(&choices, &mut |cell| ControlFlow::Break(cell.len()));
+        assert_eq!(first, ControlFlow::Break(many));
+        let terms = (0..many).map(|j| (Rational::ONE, label(j, true))).collect();
+        let half = Formula::threshold(terms, Rational::from(many / 2), false);
+        assert_eq!(cells(&half, &mut |cell| ControlFlow::Break(cell.len())), ControlFlow::Break(many / 2));
+    };
+    std::thread::Builder::new().stack_size(128 << 10).spawn(work).unwrap().join().unwrap();
+}
+
 proptest! {
+    #[test]
+    fn cells_come_in_the_order_of_the_formula(f in random_formula()) {
+        let mut expected = Vec::new();
+        listed(vec![&f], Vec::new(), &mut expected);
+        prop_assert_eq!(all_cells(&f), expected);
+    }
+
     #[test]
     fn a_point_is_in_a_cell_iff_the_condition_holds(f in random_formula()) {
         let cells = all_cells(&f);

@@ -82,7 +82,7 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
             out += &format!("not looked at: {outside} rows outside the domain or incomplete\n");
         }
         if let Some(example) = first {
-            out += &format!("the first:\n{}", example_in_words(spec, example));
+            out += &format!("the first:\n{}", example_in_words(&spec.shown(), example));
         }
         emit(&out)?;
     }

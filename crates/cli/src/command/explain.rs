@@ -17,6 +17,8 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
         (Some(loaded), Some(settings)) => Some(fit::rows(&spec, loaded, settings, settings.seed)?),
         _ => None,
     };
+    // What people read has each name on one line; what programs read has it as it is.
+    let spec = if args.json { spec } else { spec.shown() };
     let explanation = explain(&spec, rows.as_ref(), &problem.network, &problem.train);
     if args.json {
         emit(&(serde_json::to_string_pretty(&explanation)? + "\n"))?;

@@ -9,7 +9,7 @@ use deepsade_engine::verify::vnnlib;
 use deepsade_net::Model;
 
 use crate::args::{ExportArgs, ExportTarget};
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Outcome, emit_data};
 use crate::progress::ReadBar;
 
 /// Runs the command.
@@ -24,7 +24,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     };
     match &args.out {
         Some(path) => write_whole(path, text.as_bytes())?,
-        None => emit(&text)?,
+        None => emit_data(&text)?,
     }
     Ok(Outcome::Success)
 }

@@ -1,5 +1,6 @@
 //! `deepsade predict`: a model and rows enter, a CSV of predictions leaves.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -14,7 +15,7 @@ use deepsade_spec::{Schema, Task};
 use serde_json::json;
 
 use crate::args::PredictArgs;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Outcome, emit, emit_data};
 use crate::progress::ReadBar;
 
 /// Runs the command.
@@ -66,7 +67,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     let csv = predictions(&schema, &y, &inputs.status, scores.as_ref(), probabilities.as_deref())?;
     match &args.out {
         Some(path) => write_whole(path, &csv)?,
-        None => emit(&String::from_utf8(csv)?)?,
+        None => emit_data(&String::from_utf8(csv)?)?,
     }
     if args.json {
         let counts = json!({"rows": table.rows(), "outside_domain": outside, "out": args.out});
@@ -116,6 +117,13 @@ fn why(table: &Table, schema: &Schema, status: RowStatus, row: usize) -> String 
     }
 }
 
+/// A name that no spreadsheet takes for a formula: behind an apostrophe, unless it is a number. Such a name that begins with
+/// apostrophes already gets one more, so that taking one away gives the name back.
+fn as_text(name: &str) -> Cow<'_, str> {
+    let formula = name.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    if formula && name.parse::<f64>().is_err() { Cow::Owned(format!("'{name}")) } else { Cow::Borrowed(name) }
+}
+
 fn predictions(
     schema: &Schema,
     y: &Matrix,
@@ -136,17 +144,17 @@ fn predictions(
         header.push("probability".into());
         header.extend((0..outputs).map(|j| schema.task.output_name(j).replacen("score", "p", 1)));
     }
-    csv.write_record(&header)?;
+    csv.write_record(header.iter().map(|name| as_text(name).into_owned()))?;
     for (row, status) in status.iter().enumerate() {
         let mut record = match status {
             // Without all its inputs a row has no prediction.
             RowStatus::Missing { .. } => vec![String::new(); words],
             // Nor has a row for which no output obeys the rules.
             _ if y.row(row).iter().any(|v| v.is_nan()) => vec![String::new(); words],
-            _ => predict::in_words(&schema.task, y.row(row)),
+            _ => predict::in_words(&schema.task, y.row(row)).iter().map(|word| as_text(word).into_owned()).collect(),
         };
         record.push((*status == RowStatus::Inside).to_string());
-        record.push(feature(*status).map(|f| schema.features[f].name.clone()).unwrap_or_default());
+        record.push(feature(*status).map(|f| as_text(&schema.features[f].name).into_owned()).unwrap_or_default());
         if let Some(scores) = scores {
             record.extend(scores.row(row).iter().map(f32::to_string));
         }
@@ -159,4 +167,20 @@ fn predictions(
         csv.write_record(&record)?;
     }
     Ok(csv.into_inner()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_text;
+
+    #[test]
+    fn a_name_is_never_a_formula_and_can_be_had_back() {
+        let plain = ["yes", "", "-1", "+1", "-2.5e3", "a=b", "o'clock", "'quoted'", " =1"];
+        plain.iter().for_each(|name| assert_eq!(as_text(name), *name));
+        for name in ["=HYPERLINK(\"http://x\")", "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''@a"] {
+            let cell = as_text(name);
+            assert!(cell.starts_with('\''), "{cell}");
+            assert_eq!(&cell[1..], name);
+        }
+    }
 }

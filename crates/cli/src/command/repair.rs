@@ -13,7 +13,7 @@ use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, men
 use deepsade_engine::summary::{self, numbers};
 use deepsade_engine::verify::Proof;
 use deepsade_net::{Matrix, Network};
-use deepsade_spec::NormalSpec;
+use deepsade_spec::{NormalSpec, shown};
 use serde_json::json;
 
 use super::verify as report;
@@ -43,7 +43,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     let known = known(args, &subject)?;
     let rows = if let Known::Labelled(rows) = &known { Some(rows) } else { None };
     let rules = subject.problem.stated(&spec.schema);
-    report::writable(&args.out, &args.model)?;
+    let _hold = report::writable(&args.out, &args.model)?;
     let interrupt = Interrupt::listen();
     let started = Instant::now();
     let mended = match &known {
@@ -127,7 +127,7 @@ fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow:
             json!({"repaired": false, "certified": false, "why": error.to_string(), "offer": offer, "advice": advice.trim_end()});
         serde_json::to_string_pretty(&out)? + "\n"
     } else {
-        format!("can't be repaired through the last layer: {error}\n{advice}")
+        format!("can't be repaired through the last layer: {}\n{advice}", shown::message(&error.to_string()))
     })?;
     Ok(Outcome::Finding)
 }
@@ -152,7 +152,7 @@ fn score(spec: &NormalSpec, network: &Network, rows: &Rows) -> Metrics {
 fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, given: bool, seconds: f64, folder: &str) -> String {
     let mut out = format!("repaired in {seconds:.2} s: every rule holds for every input, and the checker accepts the proof\n");
     if !found.skipped.is_empty() {
-        out += &format!("  features that now reach the last layer: {}\n", found.skipped.join(", "));
+        out += &format!("  features that now reach the last layer: {}\n", shown::name(&found.skipped.join(", ")));
     }
     let bounds = if found.how.bounds == Bounds::Interval { "intervals" } else { "linear bounds" };
     let moved = if found.features_only { "weights of features and the bias" } else { "the last layer" };

@@ -14,6 +14,7 @@ use deepsade_engine::enforce::{Decision, Means, decide};
 use deepsade_engine::explain::{audit, conflict_in_words, vacuous};
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::guard::GuardError;
+use deepsade_engine::hold::Hold;
 use deepsade_engine::maxsmt::SolverName;
 use deepsade_engine::maxsmt::smtlib::Quantifiers;
 use deepsade_engine::problem::Problem;
@@ -22,7 +23,7 @@ use deepsade_engine::summary::{Timings, paper_steps, scores, summary};
 use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainError, TrainSettings, Update};
 use deepsade_engine::verdict;
 use deepsade_spec::sets::Place;
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_spec::{NormalSpec, Task, shown};
 use serde_json::json;
 
 use super::check;
@@ -103,6 +104,8 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let seed = settings.seed;
     let begun = Instant::now();
     std::fs::create_dir_all(out).with_context(|| format!("can't make the folder {}", out.display()))?;
+    // Two runs into one folder would leave files that don't belong together.
+    let _hold = Hold::of(out).with_context(|| format!("can't train into {}", out.display()))?;
     let mut bar = ReadBar::new(args.quiet);
     let mut problem = problem.clone();
     problem.data = Some(settings.clone());
@@ -117,6 +120,8 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     overrule(&mut problem.train, args);
     problem.train.check()?;
     without_effect(&problem.train, args)?;
+    let mut train = problem.train.clone();
+    train.paper.replay = train.paper.replay.map(|name| out.join(name));
     let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
     if let Some(words) = conflict_in_words(&spec) {
         return Ok(Ended::Contradictory(words));
@@ -131,7 +136,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     for rule in spec.rules.iter().filter(|r| !args.quiet && vacuous(&r.claim, &spec.schema)) {
         eprintln!("note: rule '{}' holds whatever is predicted: no input of the domain meets its condition", rule.name);
     }
-    let Decision { means, why } = match decide(&spec, &problem.train) {
+    let Decision { means, why } = match decide(&spec, &train) {
         Err(impossible @ DecodeError::Impossible { .. }) => return Ok(Ended::Contradictory(impossible.to_string())),
         other => other?,
     };
@@ -149,24 +154,24 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     if args.resume && !resume && !args.quiet {
         eprintln!("no unfinished run in {}: starting from the beginning", out.display());
     }
-    let log = Log::open(&out.join("run.jsonl"), resume)?;
+    let log = Log::open(out, resume)?;
     let mut watch = Watch { log, bar: EpochBar::new(args.quiet, problem.train.epochs), interrupt };
-    let fit =
-        Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &problem.train, seed };
+    let fit = Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &train, seed };
     let started = Instant::now();
     let fitted = fit.run(&rows, Some((&checkpoint, resume)), &mut watch)?;
     let (read, trained) = ((started - begun).as_secs_f64(), started.elapsed().as_secs_f64());
     watch.bar.finish();
-    watch.log.finish(&fitted.trained.records)?;
     if fitted.trained.stop == StopReason::Interrupted {
+        watch.log.keep(&fitted.trained.records)?;
         eprintln!("interrupted; go on with: {}", again(&problem.path, out));
         return Ok(Ended::Interrupted);
     }
     if let (StopReason::Diverged { .. }, None) = (fitted.trained.stop, fitted.trained.best_epoch) {
         bail!("{}; no model was written", fitted.trained.stop);
     }
-    let model = out.join("model.onnx");
-    write_whole(&model, &fitted.model.to_bytes()?)?;
+    let (model, bytes) = (out.join(MODEL), fitted.model.to_bytes()?);
+    write_whole(&model, &bytes)?;
+    watch.log.finish(&fitted.trained.records)?;
     let certificate = out.join("certificate.json");
     write_whole(&out.join("rules.toml"), problem.stated(&spec.schema).as_bytes())?;
     let started = Instant::now();
@@ -306,7 +311,7 @@ impl Done {
         match &self.verdict {
             Some(verdict) => {
                 if let Some(gate) = &self.fitted.gate {
-                    out.push(format!("The outputs are gated by {gate}: they scale with it."));
+                    out.push(format!("The outputs are gated by {}: they scale with it.", shown::name(gate)));
                 }
                 match &self.fitted.means {
                     Means::Decode(decoder) => {
@@ -369,18 +374,29 @@ impl Done {
     }
 }
 
+const MODEL: &str = "model.onnx";
+const LOG: &str = "run.jsonl";
+/// The log of a run that may still fail, beside the model and the log of an earlier one.
+const UNFINISHED_LOG: &str = "run.jsonl.part";
+
 /// run.jsonl: one line an epoch, written as they come.
 struct Log {
+    /// Where it belongs.
     path: PathBuf,
+    /// Where it is written until there is a model that goes with it.
+    live: PathBuf,
     file: Option<File>,
     resume: bool,
 }
 
 impl Log {
-    fn open(path: &Path, resume: bool) -> anyhow::Result<Self> {
-        // What an earlier run wrote stays until this one has something to say, but that it can be written is known before.
-        File::options().append(true).create(true).open(path).with_context(|| format!("can't write {}", path.display()))?;
-        Ok(Self { path: path.into(), file: None, resume })
+    fn open(out: &Path, resume: bool) -> anyhow::Result<Self> {
+        let path = out.join(LOG);
+        // The log of a model stays with it until there is another model.
+        let live = if out.join(MODEL).exists() { out.join(UNFINISHED_LOG) } else { path.clone() };
+        // That it can be written is known before.
+        File::options().append(true).create(true).open(&path).with_context(|| format!("can't write {}", path.display()))?;
+        Ok(Self { path, live, file: None, resume })
     }
 
     fn line(record: &EpochRecord) -> String {
@@ -390,10 +406,10 @@ impl Log {
     /// Appends a record. After a resume, lines of epochs that are run again go first.
     fn append(&mut self, record: &EpochRecord) -> std::io::Result<()> {
         if self.file.is_none() {
-            let before = if self.resume { std::fs::read_to_string(&self.path).unwrap_or_default() } else { String::new() };
+            let before = if self.resume { std::fs::read_to_string(&self.live).unwrap_or_default() } else { String::new() };
             let earlier = |line: &&str| serde_json::from_str::<EpochRecord>(line).is_ok_and(|r| r.epoch < record.epoch);
             let kept: String = before.lines().filter(earlier).map(|l| format!("{l}\n")).collect();
-            let mut file = File::create(&self.path)?;
+            let mut file = File::create(&self.live)?;
             file.write_all(kept.as_bytes())?;
             self.file = Some(file);
         }
@@ -403,10 +419,18 @@ impl Log {
         }
     }
 
-    /// Replaces the file by the complete list.
-    fn finish(self, records: &[EpochRecord]) -> anyhow::Result<()> {
+    /// Replaces the file by the complete list: of a run that goes on another time.
+    fn keep(&self, records: &[EpochRecord]) -> anyhow::Result<()> {
         let text: String = records.iter().map(Self::line).collect();
-        Ok(write_whole(&self.path, text.as_bytes())?)
+        Ok(write_whole(&self.live, text.as_bytes())?)
+    }
+
+    /// The same, of a run that has its model.
+    fn finish(self, records: &[EpochRecord]) -> anyhow::Result<()> {
+        let done = Self { live: self.path.clone(), ..self };
+        done.keep(records)?;
+        let _ = std::fs::remove_file(done.path.with_file_name(UNFINISHED_LOG));
+        Ok(())
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use deepsade_check::Arithmetic;
-use deepsade_engine::artifact::{read_any, write_whole};
+use deepsade_engine::artifact::{read_any, read_at_most, write_whole};
+use deepsade_engine::hold::Hold;
 use deepsade_engine::verify::vnnlib::{self, Property};
 use deepsade_engine::verify::words::{as_json, in_words};
 use deepsade_engine::verify::{Outcome as Decided, Proof, Settings, Why, fits, verify};
@@ -18,14 +19,19 @@ use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
 use deepsade_engine::subject::{self, Files, columns_in_words};
 
+/// A property of more bytes is none.
+const MOST_BYTES: u64 = 512 << 20;
+
 /// Runs the command.
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
+    // Reading is part of what the time is for: a property may be large.
+    let begun = Instant::now();
     let timeout = seconds(args.timeout)?;
     let (model, spec, rules_toml, named) = question(args)?;
     // Found out before the search, not after it.
-    args.certificate.as_deref().map_or(Ok(()), |folder| writable(folder, &args.model))?;
+    let _hold = args.certificate.as_deref().map(|folder| writable(folder, &args.model)).transpose()?;
     let mut settings = Settings {
-        timeout,
+        timeout: timeout.map(|t| t.saturating_sub(begun.elapsed())),
         arithmetic: match args.arithmetic {
             ArithmeticArg::Float32 => Arithmetic::Float32,
             ArithmeticArg::Real => Arithmetic::Real,
@@ -47,12 +53,12 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
         emit(&(serde_json::to_string_pretty(&report)? + "\n"))?;
     } else {
         if !named {
-            eprintln!("the model does not name its columns; read as {}", columns_in_words(&spec.schema));
+            eprintln!("the model does not name its columns; read as {}", columns_in_words(&spec.schema.shown()));
         }
         for place in &model.inexact {
             eprintln!("note: {place}: the file may round differently there from the network that was looked at");
         }
-        emit(&in_words(&decided, &spec, seconds, work.regions, args.certificate.as_deref()))?;
+        emit(&in_words(&decided, &spec.shown(), seconds, work.regions, args.certificate.as_deref()))?;
     }
     written?;
     Ok(match decided {
@@ -82,13 +88,14 @@ pub fn seconds(given: f64) -> anyhow::Result<Option<Duration>> {
     Ok(Settings::patience(given))
 }
 
-/// Makes a folder for results and sees that files can be written there, and that it is not where the model is.
-pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<()> {
+/// Makes a folder for results and sees that files can be written there, by nobody else, and that it is not where the model is.
+pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<Hold> {
     std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
     if same_file(&folder.join("model.onnx"), model) {
         bail!("{} holds the model itself, which would be overwritten; name another folder", folder.display());
     }
-    tempfile::tempfile_in(folder).map(drop).with_context(|| format!("can't write into {}", folder.display()))
+    tempfile::tempfile_in(folder).with_context(|| format!("can't write into {}", folder.display()))?;
+    Hold::of(folder).with_context(|| format!("can't write into {}", folder.display()))
 }
 
 /// Takes away the certificate of a run before: what is said now does not go with it.
@@ -120,7 +127,9 @@ fn question(args: &VerifyArgs) -> anyhow::Result<(Model, NormalSpec, String, boo
 
 /// Reads a property; errors name the file and the place.
 pub fn read_property(path: &Path) -> anyhow::Result<Property> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("can't read {}", path.display()))?;
+    let bytes = read_at_most(path, MOST_BYTES).with_context(|| format!("can't read {}", path.display()))?;
+    let Ok(bytes) = bytes else { bail!("{}: more than {MOST_BYTES} bytes is too large for a property", path.display()) };
+    let text = String::from_utf8(bytes).with_context(|| format!("can't read {}", path.display()))?;
     vnnlib::read(&text).map_err(|e| anyhow::anyhow!("{}, {e}", path.display()))
 }
 

@@ -30,8 +30,9 @@ pub fn encode(table: &Table, schema: &Schema) -> Result<Dataset, DataError> {
 pub fn encode_targets(table: &Table, task: &Task) -> Result<Matrix, DataError> {
     let names: Vec<String> = task.target_columns().into_iter().map(str::to_owned).collect();
     known(&names, &table.names, "`targets`")?;
+    let at = table.places();
     let targets: Vec<Target> =
-        names.iter().filter_map(|name| Some(Target { table, name, column: table.column(name)? })).collect();
+        names.iter().map(|name| Target { table, name, column: &table.columns[at[name.as_str()]] }).collect();
     let mut y = Matrix::zeros(table.rows(), task.outputs());
     for row in 0..table.rows() {
         let out = y.row_mut(row);

@@ -24,6 +24,12 @@ pub enum DataError {
     /// A rule file whose `[data]` names neither a file nor a recipe.
     #[error("`[data]` names no file: set `file = \"...\"` (CSV, .csv.gz or .parquet) or a `recipe`")]
     NoFile,
+    /// A name that no data file has.
+    #[error("data file '{file}': the name of a data file ends in .csv, .csv.gz, .tsv, .tab, .txt, .dat, .data or .parquet")]
+    NotData {
+        /// The file, as the rule file names it.
+        file: String,
+    },
     /// A column that is both a target and ignored, or twice in one list.
     #[error("column '{name}' is named twice in `targets` and `ignore`; name it once")]
     NamedTwice {
@@ -62,6 +68,24 @@ pub enum DataError {
         found: usize,
         /// Rows expected.
         announced: usize,
+    },
+    /// More than is read without being asked to.
+    #[error("{file}: {what}; is this a data file? --{option} N reads more")]
+    Limit {
+        /// The file.
+        file: String,
+        /// What there is too much of.
+        what: String,
+        /// The option that lifts the limit.
+        option: &'static str,
+    },
+    /// The parquet reader broke down.
+    #[error("{file}: damaged: the parquet reader gave up on it ({why})")]
+    Damaged {
+        /// The file.
+        file: String,
+        /// What the reader said.
+        why: String,
     },
     /// The parquet reader gave up.
     #[error("{file}: not a readable parquet file: {source} (uncompressed and snappy-compressed files are supported)")]
@@ -299,6 +323,27 @@ pub enum DataError {
 }
 
 impl DataError {
+    /// The error without a word of what stands in the file.
+    pub(crate) fn without_contents(mut self) -> Self {
+        const HIDDEN: &str = "(not shown)";
+        match &mut self {
+            Self::NoHeader { first_line: text, .. } | Self::DuplicateColumn { name: text, .. } => *text = HIDDEN.into(),
+            Self::NotANumber { column, value, .. }
+            | Self::TooLarge { column, value, .. }
+            | Self::OutsideDomain { column, value, .. }
+            | Self::BadTarget { column, value, .. } => (*column, *value) = (HIDDEN.into(), HIDDEN.into()),
+            Self::UnknownColumn { nearest, columns, .. } => (*nearest, *columns) = (None, vec![HIDDEN.into()]),
+            Self::Missing { column, .. }
+            | Self::NothingToImpute { column }
+            | Self::WrongKind { column, .. }
+            | Self::TooManyLevels { column, .. }
+            | Self::MissingValue { column, .. } => *column = HIDDEN.into(),
+            Self::Task { problem: TaskProblem::ClassCount { found, .. } } => *found = vec![HIDDEN.into()],
+            _ => {}
+        }
+        self
+    }
+
     /// An I/O error of `file`; a stream that ends too early is told apart.
     pub(crate) fn io(file: &str, source: std::io::Error) -> Self {
         if source.kind() == std::io::ErrorKind::UnexpectedEof {

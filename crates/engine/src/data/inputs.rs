@@ -50,9 +50,9 @@ pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError
     let wanted: Vec<String> = schema.features.iter().map(|f| f.name.clone()).collect();
     known(&wanted, &table.names, "the model")?;
     let mut plans = Vec::with_capacity(schema.features.len());
+    let places = table.places();
     for f in &schema.features {
-        let column = table.column(&f.name).unwrap_or_else(|| unreachable!("all names are known"));
-        plans.push(Plan::new(&f.name, column, &f.domain)?);
+        plans.push(Plan::new(&f.name, &table.columns[places[f.name.as_str()]], &f.domain)?);
     }
 
     let skip = usize::from(schema.one_hot == OneHot::DropFirst);

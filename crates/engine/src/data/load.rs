@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use deepsade_spec::Schema;
 
 use super::error::DataError;
-use super::locate::locate;
+use super::locate::{is_data_name, locate};
 use super::missing::{MissingReport, settle_missing};
 use super::overrides::Overrides;
 use super::read::{Columns, Progress, ReadOptions, known, read_table};
@@ -13,7 +13,7 @@ use super::recipe::{Recipe, RecipeTable};
 use super::schema::{infer_schema, kinds_of_overrides, widen};
 use super::settings::DataSettings;
 use super::table::{Kind, Table};
-use super::task::{TaskKind, TaskSettings};
+use super::task::{TaskKind, TaskSettings, repeated};
 
 /// What a rule file says about its data, and where to look for it.
 #[derive(Debug, Clone, Copy)]
@@ -70,14 +70,19 @@ pub fn load(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Load
             return Err(DataError::NotAFeature { name: name.clone(), role: "ignored" });
         }
     }
-    let Source { table, file, overrides, targets } = read(request, progress)?;
-    settle(table, file, &targets, data, task, &overrides)
+    // A rule file may come from elsewhere, and with it a link to any file: what stands in it is not for messages.
+    let named = data.file.as_deref().filter(|f| data.recipe.is_none() && is_data_name(Path::new(f)));
+    let linked = named.and_then(|f| locate(f, request.rule_file_dir, request.data_dir).ok()?.canonicalize().ok());
+    let secret = linked.is_some_and(|f| !is_data_name(&f));
+    let loaded = read(request, progress)
+        .and_then(|Source { table, file, overrides, targets }| settle(table, file, &targets, data, task, &overrides));
+    loaded.map_err(|error| if secret { error.without_contents() } else { error })
 }
 
 /// The same for a table that is already in memory, all of whose columns are used.
 pub fn load_table(table: Table, data: &DataSettings, task: &TaskSettings, overrides: &Overrides) -> Result<Loaded, DataError> {
     data.check_without_file()?;
-    if let Some((_, name)) = table.names.iter().enumerate().find(|(k, name)| table.names[..*k].contains(name)) {
+    if let Some(name) = repeated(&table.names) {
         return Err(DataError::DuplicateColumn { file: "the data".into(), name: name.clone() });
     }
     let targets = task.resolve_targets(&data.targets)?;

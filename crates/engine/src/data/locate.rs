@@ -8,6 +8,14 @@ use super::error::DataError;
 /// The environment variable that names the last folder to look in.
 pub const DATA_DIR_VARIABLE: &str = "DEEPSADE_DATA";
 
+/// How names of data files end.
+const ENDINGS: [&str; 8] = ["csv", "tsv", "tab", "txt", "dat", "data", "gz", "parquet"];
+
+/// Whether a file is a data file by its name: a rule file must not make the program read, and quote, whatever else is there.
+pub fn is_data_name(file: &Path) -> bool {
+    file.extension().is_some_and(|e| ENDINGS.contains(&e.to_string_lossy().to_lowercase().as_str()))
+}
+
 /// Finds `file` beside the rule file, then in `data_dir` (the `--data` folder), then in `$DEEPSADE_DATA`.
 ///
 /// An absolute path is taken as it is.

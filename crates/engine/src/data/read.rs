@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::error::DataError;
+use super::limits::limits;
 use super::number;
 use super::table::{Kind, Table};
 use super::{read_csv, read_parquet};
@@ -63,13 +64,15 @@ impl Columns {
             Columns::Only(names) => (names, "the model", true),
         };
         known(named, header, place)?;
+        let named: HashSet<&String> = named.iter().collect();
         Ok((0..header.len()).filter(|&i| named.contains(&header[i]) == wanted).collect())
     }
 }
 
 /// Refuses the first name that is not in `columns`; `place` says who names it.
 pub(crate) fn known(names: &[String], columns: &[String], place: &'static str) -> Result<(), DataError> {
-    match names.iter().find(|name| !columns.contains(name)) {
+    let there: HashSet<&String> = columns.iter().collect();
+    match names.iter().find(|name| !there.contains(name)) {
         None => Ok(()),
         Some(name) => Err(DataError::UnknownColumn {
             place,
@@ -80,8 +83,23 @@ pub(crate) fn known(names: &[String], columns: &[String], place: &'static str) -
     }
 }
 
+/// Refuses more values than are kept without being asked to.
+pub(crate) fn check_size(file: &str, rows: u64, columns: usize) -> Result<(), DataError> {
+    let most = limits().values;
+    if rows.saturating_mul(columns as u64) <= most {
+        return Ok(());
+    }
+    let what = format!("more than {most} values ({columns} columns used, {rows} rows or more)");
+    Err(DataError::Limit { file: file.to_owned(), what, option: "max-values" })
+}
+
 /// Refuses a header without names, with numbers for names, or with a name twice.
 pub(crate) fn check_header(file: &str, header: &[String]) -> Result<(), DataError> {
+    let most = limits().columns;
+    if header.len() > most {
+        let what = format!("{} columns, more than {most}", header.len());
+        return Err(DataError::Limit { file: file.to_owned(), what, option: "max-columns" });
+    }
     let mut seen = HashSet::new();
     let twice = header.iter().find(|name| !seen.insert(*name));
     let numbers: Vec<f64> = header.iter().filter_map(|name| number::parse(name)).collect();

@@ -13,8 +13,9 @@ use flate2::read::MultiGzDecoder;
 
 use super::builder::ColumnBuilder;
 use super::error::DataError;
+use super::limits::{Limits, limits};
 use super::number;
-use super::read::{Meter, Progress, ReadOptions, check_header};
+use super::read::{Meter, Progress, ReadOptions, check_header, check_size};
 use super::table::{Column, Kind, Table};
 
 /// How many rows pass between two looks at the clock.
@@ -29,6 +30,7 @@ pub(crate) fn read(path: &Path, gzip: bool, options: &ReadOptions, sink: &mut dy
     let mut source = open(0)?;
     let header = source.header()?;
     let chosen = options.columns.choose(&header)?;
+    check_size(&file, 1, chosen.len())?;
     let (kinds, rows) = find_kinds(&mut source, &header, &chosen, options, &mut meter)?;
     if rows == 0 {
         return Err(DataError::NoRows { file });
@@ -57,6 +59,7 @@ fn find_kinds(
     let mut rows = 0;
     while rows < most && source.next_row(&mut record, header.len(), meter)? {
         rows += 1;
+        check_size(source.file, rows, chosen.len())?;
         for (c, &i) in chosen.iter().enumerate() {
             let field = record[i].trim_ascii();
             if kinds[c] == Kind::Number && (number::is_number(field) || number::is_missing(field)) {
@@ -113,8 +116,11 @@ fn read_values(
 /// One pass over the file.
 struct Source<'a> {
     file: &'a str,
-    reader: csv::Reader<Box<dyn Read>>,
+    reader: csv::Reader<Metered>,
+    /// Bytes read of the file as it is stored.
     bytes: Rc<Cell<u64>>,
+    /// Bytes unpacked since the last row.
+    row_bytes: Rc<Cell<u64>>,
     /// The data row last read, from 1.
     row: u64,
 }
@@ -129,14 +135,15 @@ impl<'a> Source<'a> {
         } else {
             Box::new(counted)
         };
+        let row_bytes = Rc::new(Cell::new(0));
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             // Rows of the wrong length are reported here, by data row.
             .flexible(true)
             .delimiter(options.separator.unwrap_or(b','))
             .buffer_capacity(1 << 18)
-            .from_reader(text);
-        Ok(Self { file, reader, bytes, row: 0 })
+            .from_reader(Metered { inner: text, all: 0, row_bytes: Rc::clone(&row_bytes), limits: limits() });
+        Ok(Self { file, reader, bytes, row_bytes, row: 0 })
     }
 
     fn header(&mut self) -> Result<Vec<String>, DataError> {
@@ -166,8 +173,12 @@ impl<'a> Source<'a> {
     }
 
     fn read_record(&mut self, record: &mut ByteRecord) -> Result<bool, DataError> {
+        self.row_bytes.set(0);
         self.reader.read_byte_record(record).map_err(|e| match e.into_kind() {
-            csv::ErrorKind::Io(source) => DataError::io(self.file, source),
+            csv::ErrorKind::Io(source) => match source.get_ref().and_then(|e| e.downcast_ref::<TooMuch>()) {
+                Some(TooMuch { what, option }) => DataError::Limit { file: self.file.to_owned(), what: what.clone(), option },
+                None => DataError::io(self.file, source),
+            },
             // Byte records of any length leave I/O as the only failure.
             kind => DataError::io(self.file, std::io::Error::other(format!("{kind:?}"))),
         })
@@ -179,6 +190,39 @@ impl<'a> Source<'a> {
 
     fn not_a_number(&self, column: &str, value: &str) -> DataError {
         DataError::NotANumber { file: self.file.to_owned(), row: self.row, column: column.to_owned(), value: value.to_owned() }
+    }
+}
+
+/// Refuses to unpack more than the limits, in all and for one row.
+struct Metered {
+    inner: Box<dyn Read>,
+    all: u64,
+    row_bytes: Rc<Cell<u64>>,
+    limits: Limits,
+}
+
+/// Which limit was met, on its way through the CSV reader.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+struct TooMuch {
+    what: String,
+    option: &'static str,
+}
+
+impl Read for Metered {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let Limits { bytes, row_bytes, .. } = self.limits;
+        let too_much = |what: String, option| std::io::Error::other(TooMuch { what, option });
+        if self.row_bytes.get() > row_bytes {
+            return Err(too_much(format!("a row of more than {row_bytes} bytes"), "max-row-bytes"));
+        }
+        if self.all > bytes {
+            return Err(too_much(format!("more than {bytes} bytes, unpacked"), "max-bytes"));
+        }
+        let n = self.inner.read(buffer)?;
+        self.all += n as u64;
+        self.row_bytes.set(self.row_bytes.get() + n as u64);
+        Ok(n)
     }
 }
 

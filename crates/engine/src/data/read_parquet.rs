@@ -7,19 +7,27 @@ use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::builder::ColumnBuilder;
+use super::contained::contained;
 use super::error::DataError;
 use super::number;
-use super::read::{Meter, Progress, ReadOptions, check_header};
+use super::read::{Meter, Progress, ReadOptions, check_header, check_size};
 use super::table::{Column, Kind, Table};
 
 /// Values decoded at a time.
 const BATCH: usize = 8192;
 
+/// The crate's reader panics on some damaged files; that is an error like others.
 pub(crate) fn read(path: &Path, options: &ReadOptions, sink: &mut dyn FnMut(Progress)) -> Result<Table, DataError> {
+    contained(|| read_columns(path, options, sink))
+        .unwrap_or_else(|why| Err(DataError::Damaged { file: path.display().to_string(), why }))
+}
+
+fn read_columns(path: &Path, options: &ReadOptions, sink: &mut dyn FnMut(Progress)) -> Result<Table, DataError> {
     let file = path.display().to_string();
     let stored = File::open(path).map_err(|e| DataError::io(&file, e))?;
     let unreadable = |source: ParquetError| DataError::Parquet { file: file.clone(), source };
@@ -30,14 +38,17 @@ pub(crate) fn read(path: &Path, options: &ReadOptions, sink: &mut dyn FnMut(Prog
     let header: Vec<String> = described.columns().iter().map(|c| c.path().string()).collect();
     check_header(&file, &header)?;
     let chosen = options.columns.choose(&header)?;
-    let stored_rows = metadata.row_groups().iter().map(|g| g.num_rows().max(0) as usize).sum::<usize>();
+    let group_rows = |g: &RowGroupMetaData| usize::try_from(g.num_rows()).unwrap_or(0);
+    let stored_rows = metadata.row_groups().iter().map(group_rows).fold(0, usize::saturating_add);
     let rows = stored_rows.min(options.rows.unwrap_or(usize::MAX));
     if rows == 0 {
         return Err(DataError::NoRows { file });
     }
+    check_size(&file, rows as u64, chosen.len())?;
 
     let chunk_bytes = |group: usize, i: usize| metadata.row_group(group).column(i).compressed_size().max(0) as u64;
-    let total = (0..reader.num_row_groups()).flat_map(|g| chosen.iter().map(move |&i| chunk_bytes(g, i))).sum();
+    let total =
+        (0..reader.num_row_groups()).flat_map(|g| chosen.iter().map(move |&i| chunk_bytes(g, i))).fold(0, u64::saturating_add);
     let mut meter = Meter::new(sink, total);
     let mut bytes = 0;
     let mut columns = Vec::with_capacity(chosen.len());
@@ -51,7 +62,7 @@ pub(crate) fn read(path: &Path, options: &ReadOptions, sink: &mut dyn FnMut(Prog
         for group in 0..reader.num_row_groups() {
             let chunk = reader.get_row_group(group).and_then(|g| g.get_column_reader(i)).map_err(unreadable)?;
             target.read_chunk(chunk)?;
-            bytes += chunk_bytes(group, i);
+            bytes = chunk_bytes(group, i).saturating_add(bytes);
             meter.at(bytes);
         }
         columns.push(target.finish()?);

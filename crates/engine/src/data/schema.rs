@@ -1,6 +1,6 @@
 //! A table, the overrides and the task enter; a [`Schema`] leaves whose domains hold every row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use deepsade_spec::{Domain, Feature, OneHot, Schema};
 
@@ -28,7 +28,8 @@ pub fn infer_schema(
     check_overrides(overrides, table, targets)?;
     let task = task.build(targets.to_vec(), Some(table))?;
     let mut features = Vec::new();
-    for (name, column) in table.names.iter().zip(&table.columns).filter(|(name, _)| !targets.contains(name)) {
+    let predicted: HashSet<&String> = targets.iter().collect();
+    for (name, column) in table.names.iter().zip(&table.columns).filter(|(name, _)| !predicted.contains(name)) {
         let stated = overrides.get(name).cloned().unwrap_or_default();
         let domain = domain(table, name, column, &stated)?;
         features.push(Feature { name: name.clone(), domain });
@@ -100,12 +101,13 @@ pub fn kinds_of_schema(schema: &Schema) -> BTreeMap<String, Kind> {
 }
 
 fn check_overrides(overrides: &Overrides, table: &Table, targets: &[String]) -> Result<(), DataError> {
+    let places = table.places();
     for (name, stated) in overrides {
         stated.check(name)?;
         if targets.contains(name) {
             return Err(DataError::NotAFeature { name: name.clone(), role: "a target" });
         }
-        if !table.names.contains(name) {
+        if !places.contains_key(name.as_str()) {
             let features = table.names.iter().filter(|n| !targets.contains(n)).map(String::as_str);
             let nearest = deepsade_spec::nearest(name, features).map(String::from);
             return Err(DataError::UnknownColumn {

@@ -1,5 +1,7 @@
 //! The rows of a data file as typed columns, before any encoding.
 
+use std::collections::{HashMap, HashSet};
+
 use super::levels::MISSING_CODE;
 
 /// Named columns of equal length.
@@ -84,6 +86,11 @@ impl Table {
         self.names.iter().position(|n| n == name).map(|i| &self.columns[i])
     }
 
+    /// The place of each column, for those who look for many.
+    pub fn places(&self) -> HashMap<&str, usize> {
+        self.names.iter().enumerate().map(|(k, name)| (name.as_str(), k)).collect()
+    }
+
     /// Keeps the rows marked `true`; levels that no longer occur go too.
     pub fn keep_rows(&mut self, keep: &[bool]) {
         debug_assert_eq!(keep.len(), self.rows(), "one mark a row");
@@ -102,7 +109,8 @@ impl Table {
 
     /// Removes the columns named.
     pub fn drop_columns(&mut self, names: &[String]) {
-        let keep: Vec<bool> = self.names.iter().map(|name| !names.contains(name)).collect();
+        let dropped: HashSet<&String> = names.iter().collect();
+        let keep: Vec<bool> = self.names.iter().map(|name| !dropped.contains(name)).collect();
         retain_marked(&mut self.names, &keep);
         retain_marked(&mut self.columns, &keep);
     }

@@ -1,5 +1,7 @@
 //! The `[task]` table and the target columns enter; a [`Task`] whose targets the data can serve leaves.
 
+use std::collections::HashSet;
+
 use deepsade_spec::Task;
 use serde::{Deserialize, Serialize};
 
@@ -188,8 +190,10 @@ fn values_of(name: &str, column: &Column) -> Result<Vec<String>, DataError> {
     Ok(values)
 }
 
-fn repeated(names: &[String]) -> Option<&String> {
-    names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)).map(|(_, name)| name)
+/// The first name that occurs a second time.
+pub(crate) fn repeated(names: &[String]) -> Option<&String> {
+    let mut seen = HashSet::new();
+    names.iter().find(|name| !seen.insert(*name))
 }
 
 /// The first few names, so that a message stays readable.

@@ -8,8 +8,7 @@
 use deepsade_spec::{Formula, NormalSpec, Schema};
 
 use super::eliminate::{Point, project};
-use super::satisfy::float32_around;
-use super::satisfy::{Satisfiable, satisfy};
+use super::satisfy::{Budget, MAX_TERMS, Satisfiable, float32_around, satisfy_within};
 
 /// Combinations of atoms to try before giving up.
 const MAX_ROUNDS: usize = 300;
@@ -40,25 +39,30 @@ pub struct Conflict {
 
 /// Decides whether every input of the domain has outputs that obey all of the claims.
 pub fn possible(claims: &[&Formula], schema: &Schema) -> Possible {
+    possible_within(claims, schema, &Budget::new(MAX_TERMS))
+}
+
+/// The same, for one of several questions that share a budget.
+pub fn possible_within(claims: &[&Formula], schema: &Schema, budget: &Budget) -> Possible {
     let inputs: Vec<_> = claims.iter().flat_map(|c| c.variables()).filter(|v| !v.is_output()).collect();
     let mut outside: Vec<Formula> = Vec::new();
     for _ in 0..MAX_ROUNDS {
-        let mut x = match satisfy(&outside.iter().collect::<Vec<_>>(), schema, &Point::new()) {
+        let mut x = match satisfy_within(&outside.iter().collect::<Vec<_>>(), schema, &Point::new(), budget) {
             Satisfiable::Yes(x, _) => x,
             Satisfiable::No => return Possible::Always,
             Satisfiable::Unknown => return Possible::Unknown,
         };
         complete(&mut x, &inputs, schema);
-        let atoms = match satisfy(claims, schema, &x) {
+        let atoms = match satisfy_within(claims, schema, &x, budget) {
             Satisfiable::Yes(_, atoms) => atoms,
             Satisfiable::No => {
                 return float32_points(&x, schema)
-                    .find(|x| satisfy(claims, schema, x) == Satisfiable::No)
+                    .find(|x| satisfy_within(claims, schema, x, budget) == Satisfiable::No)
                     .map_or(Possible::Unknown, Possible::Not);
             }
             Satisfiable::Unknown => return Possible::Unknown,
         };
-        let Some(shadow) = project(&atoms, deepsade_spec::Var::is_output) else { return Possible::Unknown };
+        let Some(shadow) = project(&atoms, deepsade_spec::Var::is_output, budget) else { return Possible::Unknown };
         outside.push(Formula::or(shadow.into_iter().map(|a| Formula::Atom(a).negated())));
     }
     Possible::Unknown
@@ -132,9 +136,10 @@ pub enum Conflicts {
 /// The smallest conflicting set of rules.
 pub fn smallest_conflict(spec: &NormalSpec) -> Conflicts {
     let n = spec.rules.len();
+    let budget = Budget::new(3 * MAX_TERMS);
     let test = |set: &[usize]| {
         let claims: Vec<_> = set.iter().map(|k| &spec.rules[*k].claim).collect();
-        possible(&claims, &spec.schema)
+        possible_within(&claims, &spec.schema, &budget)
     };
     let all: Vec<usize> = (0..n).collect();
     let witness = match test(&all) {

@@ -3,9 +3,11 @@
 //! Fourier-Motzkin elimination in exact rationals: `a.v + r >= 0` with a > 0 bounds v from below, with a < 0 from above, and
 //! v exists iff every lower bound lies below every upper one. Strictness carries over; equalities are substituted instead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use deepsade_spec::{Atom, Linear, Rational, Var};
+
+use super::satisfy::Budget;
 
 /// More atoms than this in the middle of an elimination: give up.
 const MAX_ATOMS: usize = 4_000;
@@ -36,18 +38,19 @@ struct Bound {
 }
 
 /// Decides whether some point satisfies all atoms.
-pub fn feasible(atoms: &[Atom]) -> Feasible {
+pub fn feasible(atoms: &[Atom], budget: &Budget) -> Feasible {
     let mut system = atoms.to_vec();
     let mut steps = Vec::new();
     loop {
         if !tidy(&mut system) {
             return Feasible::No;
         }
-        if system.len() > MAX_ATOMS {
+        if system.len() > MAX_ATOMS || !budget.spend(size(&system)) {
             return Feasible::Unknown;
         }
         let Some(var) = cheapest(&system, |_| true) else { break };
-        steps.push(eliminate(&mut system, var));
+        let Some(step) = eliminate(&mut system, var) else { return Feasible::Unknown };
+        steps.push(step);
     }
     let mut point = Point::new();
     for step in steps.into_iter().rev() {
@@ -67,18 +70,22 @@ pub fn feasible(atoms: &[Atom]) -> Feasible {
 
 /// The shadow of the atoms on the other variables: what remains when those that `drop` names are eliminated.
 /// `None` if too many atoms arise; a single false atom if the system is infeasible.
-pub fn project(atoms: &[Atom], drop: impl Fn(Var) -> bool) -> Option<Vec<Atom>> {
+pub fn project(atoms: &[Atom], drop: impl Fn(Var) -> bool, budget: &Budget) -> Option<Vec<Atom>> {
     let mut system = atoms.to_vec();
     loop {
         if !tidy(&mut system) {
             return Some(vec![Atom { linear: Linear::constant(-Rational::ONE), strict: false }]);
         }
-        if system.len() > MAX_ATOMS {
+        if system.len() > MAX_ATOMS || !budget.spend(size(&system)) {
             return None;
         }
         let Some(var) = cheapest(&system, &drop) else { return Some(system) };
-        eliminate(&mut system, var);
+        eliminate(&mut system, var)?;
     }
+}
+
+fn size(system: &[Atom]) -> usize {
+    system.iter().map(|a| 1 + a.linear.terms.len()).sum()
 }
 
 /// Removes constant and repeated atoms; false if a constant one fails.
@@ -123,14 +130,15 @@ fn cheapest(system: &[Atom], wanted: impl Fn(Var) -> bool) -> Option<Var> {
     signs.into_iter().filter(|(var, _)| wanted(*var)).min_by_key(|(_, (p, n))| p * n).map(|(var, _)| var)
 }
 
-fn eliminate(system: &mut Vec<Atom>, var: Var) -> Step {
+/// `None` if more atoms would arise than a system may have.
+fn eliminate(system: &mut Vec<Atom>, var: Var) -> Option<Step> {
     if let Some(value) = equality(system, var) {
         for atom in system.iter_mut() {
             if let Some(c) = atom.linear.terms.remove(&var) {
                 atom.linear.add_scaled(&c, &value);
             }
         }
-        return Step::Equal(var, value);
+        return Some(Step::Equal(var, value));
     }
     let (mut lower, mut upper) = (Vec::new(), Vec::new());
     system.retain_mut(|atom| {
@@ -139,6 +147,9 @@ fn eliminate(system: &mut Vec<Atom>, var: Var) -> Step {
         (if c > Rational::ZERO { &mut lower } else { &mut upper }).push(Bound { value, strict: atom.strict });
         false
     });
+    if lower.len() * upper.len() > MAX_ATOMS {
+        return None;
+    }
     for l in &lower {
         for u in &upper {
             let mut linear = u.value.clone();
@@ -146,16 +157,15 @@ fn eliminate(system: &mut Vec<Atom>, var: Var) -> Step {
             system.push(Atom { linear, strict: l.strict || u.strict });
         }
     }
-    Step::Between { var, lower, upper }
+    Some(Step::Between { var, lower, upper })
 }
 
 /// What `var` equals, if two atoms `l >= 0` and `-l >= 0` say so.
 fn equality(system: &[Atom], var: Var) -> Option<Linear> {
     let with_var = || system.iter().filter(|a| !a.strict && a.linear.terms.contains_key(&var));
-    let atom = with_var().find(|a| {
-        let opposite = a.linear.scaled(&-Rational::ONE);
-        with_var().any(|b| b.linear == opposite)
-    })?;
+    let key = |linear: &Linear| (linear.terms.clone().into_iter().collect::<Vec<_>>(), linear.constant.clone());
+    let known: BTreeSet<_> = with_var().map(|a| key(&a.linear)).collect();
+    let atom = with_var().find(|a| known.contains(&key(&a.linear.scaled(&-Rational::ONE))))?;
     let mut rest = atom.linear.clone();
     let c = rest.terms.remove(&var).expect("the variable occurs");
     Some(rest.scaled(&(-Rational::ONE / c)))

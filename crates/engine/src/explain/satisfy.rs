@@ -1,9 +1,12 @@
 //! A condition enters; a point that satisfies it leaves, with the atoms that make it true there, or the proof that none does.
 //!
 //! Depth-first over the disjunctions, with the range of each variable kept on the side so that most dead ends show at once;
-//! elimination decides the rest.
+//! elimination decides the rest. One state is changed and changed back: what the search holds grows with the rules, not with
+//! their square, and no call goes deeper for more rules.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use deepsade_spec::{Atom, Domain, Formula, Rational, Schema, Threshold, Var, normalize::var_range};
 
@@ -11,6 +14,26 @@ use super::eliminate::{Feasible, Point, feasible};
 
 /// Branches to look at before giving up.
 const MAX_BRANCHES: usize = 150_000;
+
+/// Atoms in the choices that are open at once: each level of the search copies its own.
+const MAX_HELD: usize = 400_000;
+
+/// Work that may be spent, in terms of atoms looked at; shared by searches that answer one question.
+#[derive(Debug)]
+pub struct Budget(Cell<usize>);
+
+impl Budget {
+    /// So many terms.
+    pub fn new(terms: usize) -> Self {
+        Self(Cell::new(terms))
+    }
+
+    /// Takes from it; false once it is used up.
+    pub(super) fn spend(&self, terms: usize) -> bool {
+        self.0.set(self.0.get().saturating_sub(terms));
+        self.0.get() > 0
+    }
+}
 
 /// What the search found.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,27 +46,50 @@ pub enum Satisfiable {
     Unknown,
 }
 
+/// Terms of atoms to look at for one question: some seconds.
+pub const MAX_TERMS: usize = 20_000_000;
+
 /// Looks for a point of the domain, and any outputs, that satisfies all of the conditions; `fixed` values are given.
 pub fn satisfy(conditions: &[&Formula], schema: &Schema, fixed: &Point) -> Satisfiable {
-    let mut search = Search { schema, fixed, branches: 0 };
-    let state = State { choices: Vec::new(), atoms: Vec::new(), ranges: BTreeMap::new() };
-    search.run(state, conditions.iter().map(|c| (*c).clone()).collect())
+    satisfy_within(conditions, schema, fixed, &Budget::new(MAX_TERMS))
+}
+
+/// The same, for one of several searches that share a budget.
+pub fn satisfy_within(conditions: &[&Formula], schema: &Schema, fixed: &Point, budget: &Budget) -> Satisfiable {
+    let mut search =
+        Search { schema, fixed, budget, choices: Vec::new(), atoms: Vec::new(), ranges: BTreeMap::new(), replaced: Vec::new() };
+    search.run(conditions.iter().map(|c| (*c).clone()).collect())
 }
 
 struct Search<'a> {
     schema: &'a Schema,
     fixed: &'a Point,
-    branches: usize,
-}
-
-#[derive(Clone)]
-struct State {
+    budget: &'a Budget,
     /// Disjunctions and counts still to be decided.
-    choices: Vec<Formula>,
+    choices: Vec<Rc<Formula>>,
     /// What has been decided, as written.
     atoms: Vec<Atom>,
     /// What single-variable atoms leave of each variable's range.
     ranges: BTreeMap<Var, Range>,
+    /// What stood in `ranges` before, newest last.
+    replaced: Vec<(Var, Option<Range>)>,
+}
+
+/// A choice that was made: the ways not yet tried, last first, and how things stood before.
+struct Level {
+    /// Atoms in the ways of this level and of those above.
+    held: usize,
+    ways: Vec<Formula>,
+    choices: Vec<Rc<Formula>>,
+    atoms: usize,
+    replaced: usize,
+}
+
+/// Where a branch leads.
+enum Branch {
+    Ends(Satisfiable),
+    /// The choice to make next, taken out of the others.
+    Choose(Formula),
 }
 
 /// (value, strict) at either end; `None` where unbounded.
@@ -54,99 +100,147 @@ struct Range {
 }
 
 impl Search<'_> {
-    fn run(&mut self, mut state: State, mut todo: Vec<Formula>) -> Satisfiable {
-        self.branches += 1;
-        if self.branches > MAX_BRANCHES {
-            return Satisfiable::Unknown;
+    fn run(&mut self, mut todo: Vec<Formula>) -> Satisfiable {
+        let mut levels: Vec<Level> = Vec::new();
+        let (mut unknown, mut held) = (false, 0);
+        for _ in 0..MAX_BRANCHES {
+            match self.follow(todo) {
+                Branch::Ends(yes @ Satisfiable::Yes(..)) => return yes,
+                Branch::Ends(end) => unknown |= end == Satisfiable::Unknown,
+                Branch::Choose(choice) => {
+                    let atoms = atoms_in(&choice);
+                    held += atoms;
+                    if held > MAX_HELD || !self.budget.spend(atoms) {
+                        return Satisfiable::Unknown;
+                    }
+                    let mut ways = alternatives(choice);
+                    ways.reverse();
+                    let (atoms, replaced) = (self.atoms.len(), self.replaced.len());
+                    levels.push(Level { held, ways, choices: self.choices.clone(), atoms, replaced });
+                }
+            }
+            let way = loop {
+                let Some(level) = levels.last_mut() else {
+                    return if unknown { Satisfiable::Unknown } else { Satisfiable::No };
+                };
+                let way = level.ways.pop();
+                let copied = level.choices.len();
+                held = level.held;
+                self.back_to(level);
+                if way.is_none() {
+                    levels.pop();
+                    held = levels.last().map_or(0, |level| level.held);
+                }
+                if !self.budget.spend(1 + copied) {
+                    return Satisfiable::Unknown;
+                }
+                if let Some(way) = way {
+                    break way;
+                }
+            };
+            todo = vec![way];
         }
+        Satisfiable::Unknown
+    }
+
+    fn back_to(&mut self, level: &Level) {
+        self.choices.clone_from(&level.choices);
+        self.atoms.truncate(level.atoms);
+        while self.replaced.len() > level.replaced {
+            match self.replaced.pop().expect("there is one more") {
+                (var, Some(range)) => self.ranges.insert(var, range),
+                (var, None) => self.ranges.remove(&var),
+            };
+        }
+    }
+
+    /// Adds what is to do to the state, until something must be chosen.
+    fn follow(&mut self, mut todo: Vec<Formula>) -> Branch {
         loop {
             while let Some(next) = todo.pop() {
                 match next {
                     Formula::True => {}
-                    Formula::False => return Satisfiable::No,
+                    Formula::False => return Branch::Ends(Satisfiable::No),
                     Formula::And(parts) => todo.extend(parts),
                     Formula::Atom(atom) => {
-                        if !self.assume(&mut state, atom) {
-                            return Satisfiable::No;
+                        if !self.assume(atom) {
+                            return Branch::Ends(Satisfiable::No);
                         }
                     }
-                    choice => state.choices.push(choice),
+                    choice => self.choices.push(Rc::new(choice)),
                 }
             }
             // What the ranges already decide makes the remaining choices smaller; those with one way left are forced.
-            let before = std::mem::take(&mut state.choices);
-            for choice in before {
-                match self.simplify(&choice, &state) {
-                    smaller @ (Formula::Or(_) | Formula::Threshold(_)) => state.choices.push(smaller),
-                    forced => todo.push(forced),
+            for choice in std::mem::take(&mut self.choices) {
+                match self.simplify(&choice) {
+                    None => self.choices.push(choice),
+                    Some(smaller @ (Formula::Or(_) | Formula::Threshold(_))) => self.choices.push(Rc::new(smaller)),
+                    Some(forced) => todo.push(forced),
                 }
+            }
+            if !self.budget.spend(1) {
+                return Branch::Ends(Satisfiable::Unknown);
             }
             if todo.is_empty() {
                 break;
             }
         }
-        let smallest = (0..state.choices.len()).min_by_key(|k| size(&state.choices[*k]));
-        let Some(k) = smallest else { return self.leaf(state) };
-        let choice = state.choices.swap_remove(k);
-        let mut unknown = false;
-        for alternative in alternatives(choice) {
-            match self.run(state.clone(), vec![alternative]) {
-                Satisfiable::No => {}
-                Satisfiable::Unknown => unknown = true,
-                yes @ Satisfiable::Yes(..) => return yes,
-            }
-            if self.branches > MAX_BRANCHES {
-                return Satisfiable::Unknown;
-            }
+        let smallest = (0..self.choices.len()).min_by_key(|k| size(&self.choices[*k]));
+        match smallest {
+            Some(k) => Branch::Choose(Rc::unwrap_or_clone(self.choices.swap_remove(k))),
+            None => self.leaf(),
         }
-        if unknown { Satisfiable::Unknown } else { Satisfiable::No }
     }
 
     /// Adds an atom; false if a single variable's range becomes empty.
-    fn assume(&mut self, state: &mut State, atom: Atom) -> bool {
-        let known = self.truth(&atom, state);
+    fn assume(&mut self, atom: Atom) -> bool {
+        let known = self.truth(&atom);
         if known == Some(false) {
             return false;
         }
         let local = self.substitute(&atom);
-        state.atoms.push(atom);
+        self.atoms.push(atom);
         if known == Some(true) {
             return true;
         }
         let mut terms = local.linear.terms.iter();
         if let (Some((var, c)), None) = (terms.next(), terms.next()) {
             let bound = (-&local.linear.constant / c, local.strict);
-            let range = self.range(*var, state);
+            let range = self.range(*var);
             let range = narrow(range, bound, *c > Rational::ZERO, self.grid(*var));
             let open = !empty(&range);
-            state.ranges.insert(*var, range);
-            return open && self.one_level_left(*var, state);
+            self.confine(*var, range);
+            return open && self.one_level_left(*var);
         }
         true
     }
 
+    fn confine(&mut self, var: Var, range: Range) {
+        let before = self.ranges.insert(var, range);
+        self.replaced.push((var, before));
+    }
+
     /// A category takes exactly one of its levels.
-    fn one_level_left(&self, var: Var, state: &mut State) -> bool {
+    fn one_level_left(&mut self, var: Var) -> bool {
         let Var::Level(f, chosen) = var else { return true };
         let Domain::Category { levels } = &self.schema.features[f].domain else { return true };
         let one = (Rational::ONE, false);
         let zero = (Rational::ZERO, false);
         let fixed = |range: &Range, at: &(Rational, bool)| range.lo.as_ref() == Some(at) && range.hi.as_ref() == Some(at);
-        let level = |l: usize, state: &State| self.range(Var::Level(f, l), state);
-        if fixed(&level(chosen, state), &one) {
+        if fixed(&self.range(var), &one) {
             for l in (0..levels.len()).filter(|l| *l != chosen) {
-                if fixed(&level(l, state), &one) {
+                if fixed(&self.range(Var::Level(f, l)), &one) {
                     return false;
                 }
-                state.ranges.insert(Var::Level(f, l), Range { lo: Some(zero.clone()), hi: Some(zero.clone()) });
+                self.confine(Var::Level(f, l), Range { lo: Some(zero.clone()), hi: Some(zero.clone()) });
             }
             return true;
         }
-        let open: Vec<usize> = (0..levels.len()).filter(|l| !fixed(&level(*l, state), &zero)).collect();
+        let open: Vec<usize> = (0..levels.len()).filter(|l| !fixed(&self.range(Var::Level(f, *l)), &zero)).collect();
         match open[..] {
             [] => false,
             [last] => {
-                state.ranges.insert(Var::Level(f, last), Range { lo: Some(one.clone()), hi: Some(one) });
+                self.confine(Var::Level(f, last), Range { lo: Some(one.clone()), hi: Some(one) });
                 true
             }
             _ => true,
@@ -169,8 +263,8 @@ impl Search<'_> {
         }
     }
 
-    fn range(&self, var: Var, state: &State) -> Range {
-        if let Some(range) = state.ranges.get(&var) {
+    fn range(&self, var: Var) -> Range {
+        if let Some(range) = self.ranges.get(&var) {
             return range.clone();
         }
         if let Some(value) = self.fixed.get(&var) {
@@ -196,11 +290,12 @@ impl Search<'_> {
     }
 
     /// The truth of an atom, where the ranges decide it.
-    fn truth(&self, atom: &Atom, state: &State) -> Option<bool> {
+    fn truth(&self, atom: &Atom) -> Option<bool> {
+        self.budget.spend(1 + atom.linear.terms.len());
         let mut lo = Some((atom.linear.constant.clone(), false));
         let mut hi = lo.clone();
         for (var, c) in &atom.linear.terms {
-            let range = self.range(*var, state);
+            let range = self.range(*var);
             let (a, b) = if *c > Rational::ZERO { (range.lo, range.hi) } else { (range.hi, range.lo) };
             let add = |sum: Option<(Rational, bool)>, end: Option<(Rational, bool)>| {
                 let ((s, open), (e, strict)) = (sum?, end?);
@@ -223,27 +318,33 @@ impl Search<'_> {
         None
     }
 
-    /// The formula with decided false parts removed. Decided true parts stay, as the atoms that made it true are wanted.
-    fn simplify(&self, formula: &Formula, state: &State) -> Formula {
+    /// The formula with decided false parts removed, `None` if there are none. Decided true parts stay, as the atoms that made
+    /// it true are wanted.
+    fn simplify(&self, formula: &Formula) -> Option<Formula> {
+        let each = |parts: &[Formula]| -> Option<Vec<Formula>> {
+            let smaller: Vec<_> = parts.iter().map(|p| self.simplify(p)).collect();
+            let changed = smaller.iter().any(Option::is_some);
+            changed.then(|| smaller.into_iter().zip(parts).map(|(s, p)| s.unwrap_or_else(|| p.clone())).collect())
+        };
         match formula {
-            Formula::Atom(atom) => match self.truth(atom, state) {
-                Some(false) => Formula::False,
-                _ => formula.clone(),
-            },
-            Formula::And(parts) => Formula::and(parts.iter().map(|p| self.simplify(p, state))),
-            Formula::Or(parts) => Formula::or(parts.iter().map(|p| self.simplify(p, state))),
+            Formula::True | Formula::False => None,
+            Formula::Atom(atom) => (self.truth(atom) == Some(false)).then_some(Formula::False),
+            Formula::And(parts) => each(parts).map(Formula::and),
+            Formula::Or(parts) => each(parts).map(Formula::or),
             Formula::Threshold(t) => {
-                let terms = t.terms.iter().map(|(w, p)| (w.clone(), self.simplify(p, state))).collect();
-                Formula::threshold(terms, t.bound.clone(), t.strict)
+                let smaller: Vec<_> = t.terms.iter().map(|(_, p)| self.simplify(p)).collect();
+                let kept = |((w, p), s): (&(Rational, Formula), Option<Formula>)| (w.clone(), s.unwrap_or_else(|| p.clone()));
+                let changed = smaller.iter().any(Option::is_some);
+                let terms = || t.terms.iter().zip(smaller).map(kept).collect();
+                changed.then(|| Formula::threshold(terms(), t.bound.clone(), t.strict))
             }
-            Formula::True | Formula::False => formula.clone(),
         }
     }
 
-    fn leaf(&mut self, state: State) -> Satisfiable {
-        let mut atoms: Vec<Atom> = state.atoms.iter().map(|a| self.substitute(a)).collect();
+    fn leaf(&mut self) -> Branch {
+        let mut atoms: Vec<Atom> = self.atoms.iter().map(|a| self.substitute(a)).collect();
         for var in atoms.iter().flat_map(|a| a.linear.terms.keys().copied()).collect::<std::collections::BTreeSet<_>>() {
-            let range = self.range(var, &state);
+            let range = self.range(var);
             for (end, sign) in [(range.lo, Rational::ONE), (range.hi, -Rational::ONE)] {
                 if let Some((value, strict)) = end {
                     let mut linear = deepsade_spec::Linear::var(var).scaled(&sign);
@@ -252,21 +353,19 @@ impl Search<'_> {
                 }
             }
         }
-        let mut point = match feasible(&atoms) {
+        let mut point = match feasible(&atoms, self.budget) {
             Feasible::Yes(point) => point,
-            Feasible::No => return Satisfiable::No,
-            Feasible::Unknown => return Satisfiable::Unknown,
+            Feasible::No => return Branch::Ends(Satisfiable::No),
+            Feasible::Unknown => return Branch::Ends(Satisfiable::Unknown),
         };
         if let Some((var, value)) = point.iter().find(|(v, value)| self.is_whole(**v) && !value.denominator().is_one()) {
             // A whole variable between two whole numbers: look on either side.
             let below = Formula::Atom(Atom { linear: at_most(*var, Rational::from(value.floor())), strict: false });
             let above = Formula::Atom(Atom { linear: at_least(*var, Rational::from(value.ceil())), strict: false });
-            let mut state = state;
-            state.choices.push(Formula::Or(vec![below, above]));
-            return self.run(state, Vec::new());
+            return Branch::Choose(Formula::Or(vec![below, above]));
         }
         point.extend(self.fixed.iter().map(|(v, value)| (*v, value.clone())));
-        Satisfiable::Yes(point, state.atoms)
+        Branch::Ends(Satisfiable::Yes(point, self.atoms.clone()))
     }
 }
 
@@ -331,6 +430,12 @@ fn empty(range: &Range) -> bool {
         (Some((lo, a)), Some((hi, b))) => lo > hi || (lo == hi && (*a || *b)),
         _ => false,
     }
+}
+
+fn atoms_in(formula: &Formula) -> usize {
+    let mut count = 0;
+    formula.atoms(&mut |_| count += 1);
+    count
 }
 
 fn size(choice: &Formula) -> usize {

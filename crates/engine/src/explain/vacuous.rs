@@ -5,18 +5,24 @@ use std::ops::ControlFlow;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Formula, Region, Schema};
 
-/// Cells to look at; a rule with more is taken to say something.
+/// Cells to look at, and atoms in them; a rule with more is taken to say something.
 const MAX_CELLS: usize = 10_000;
+const MAX_ATOMS: usize = 2_000_000;
 
 /// True if no input of the domain, float32 values all of them, could break the rule whatever is predicted there.
 pub fn vacuous(claim: &Formula, schema: &Schema) -> bool {
     let Ok(whole) = Region::whole(schema) else { return false };
-    let mut seen = 0;
+    let (mut seen, mut in_all) = (0, 0);
     let broken = cells(&claim.negated(), &mut |atoms| {
         let mut region = whole.clone();
         atoms.iter().for_each(|atom| region.cut(atom));
         seen += 1;
-        if region.is_empty() && seen < MAX_CELLS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        in_all += atoms.len();
+        if region.is_empty() && seen < MAX_CELLS && in_all < MAX_ATOMS {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     });
     broken.is_continue()
 }

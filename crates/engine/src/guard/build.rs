@@ -17,6 +17,9 @@ use crate::bounds::{Bounds, Origin, Relation};
 
 /// Cells a rule may fall into on all its regions.
 const MAX_CELLS: usize = 20_000;
+/// Atoms in all cells of a leaf that are kept, and that are looked at: cells may be as long as the rule, or void by the million.
+const MAX_ATOMS: usize = 400_000;
+const MAX_ATOMS_SEEN: usize = 20_000_000;
 /// Times that regions may be split to find a first solution.
 const MAX_SPLITS: usize = 24;
 
@@ -176,13 +179,19 @@ impl Frame<'_> {
         }
         let mut leaf = Vec::new();
         let negated = self.spec.rules[rule].claim.negated();
+        let (mut seen, mut kept) = (0, 0);
         let end = cells(&negated, &mut |atoms| {
+            seen += atoms.len();
+            if seen > MAX_ATOMS_SEEN {
+                return ControlFlow::Break(());
+            }
             let mut part = region.clone();
             atoms.iter().for_each(|atom| part.cut(atom));
             if part.is_empty() {
                 return ControlFlow::Continue(());
             }
-            if attached.cells.len() - before == MAX_CELLS {
+            kept += atoms.len();
+            if attached.cells.len() - before == MAX_CELLS || kept > MAX_ATOMS {
                 return ControlFlow::Break(());
             }
             leaf.push(attached.cells.len());

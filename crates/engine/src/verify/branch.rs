@@ -22,6 +22,8 @@ use crate::judge::Judge;
 
 /// Cells of one rule that are looked at one by one.
 const MAX_CELLS: usize = 20_000;
+/// Atoms of all of them together.
+const MAX_ATOMS_IN_ALL: usize = 1_000_000;
 /// Atoms of one cell, as many as the checker reads.
 const MAX_ATOMS: usize = 1024;
 /// Regions bounded in one round.
@@ -137,9 +139,11 @@ impl Search<'_> {
             return None;
         }
         let mut found = Vec::new();
+        let mut in_all = 0;
         let full = cells(&negation, &mut |atoms| {
             found.push(Cell::new(self.plan, atoms));
-            if found.len() > MAX_CELLS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            in_all += atoms.len();
+            if found.len() > MAX_CELLS || in_all > MAX_ATOMS_IN_ALL { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: None }];
         full.is_continue().then(|| State {

@@ -8,7 +8,7 @@ mod outward;
 mod text;
 mod write;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use deepsade_spec::lex::{TokenKind, lex};
 use deepsade_spec::{
@@ -153,11 +153,14 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
     if outputs == 0 || !parts.iter().any(|p| p.variables().iter().any(|v| v.is_output())) {
         return at(end, Problem::NoOutputs);
     }
-    let place = |f: usize| places.iter().find(|(v, _)| *v == Var::Feature(f)).map_or(end, |(_, p)| *p);
+    let places: BTreeMap<Var, Place> = places.into_iter().collect();
     let whole = Formula::and(parts.clone());
+    let hulls = hulls(&whole);
     let mut features = Vec::new();
     for f in 0..inputs {
-        let domain = domain(&whole, f).map_err(|problem| VnnlibError { place: place(f), problem })?;
+        let ends = hulls.as_ref().map(|all| all.get(&f).cloned().unwrap_or_default());
+        let place = places.get(&Var::Feature(f)).copied().unwrap_or(end);
+        let domain = domain(ends, f).map_err(|problem| VnnlibError { place, problem })?;
         features.push(Feature { name: name(Var::Feature(f)), domain });
     }
     let parts = vec![outward::rounded(&whole)];
@@ -322,10 +325,10 @@ fn number(word: &str) -> Option<Rational> {
     }
 }
 
-/// The float32 values around what a formula leaves of an input.
-fn domain(whole: &Formula, f: usize) -> Result<Domain, Problem> {
+/// The float32 values around an input's interval; `None` if no value is left for any.
+fn domain(ends: Option<Ends>, f: usize) -> Result<Domain, Problem> {
     let x = || name(Var::Feature(f));
-    let (lo, hi) = hull(whole, f).ok_or_else(|| Problem::Empty(x()))?;
+    let (lo, hi) = ends.ok_or_else(|| Problem::Empty(x()))?;
     let lo = lo.ok_or_else(|| Problem::Unbounded(x(), "lower", ">="))?;
     let hi = hi.ok_or_else(|| Problem::Unbounded(x(), "upper", "<="))?;
     if lo > hi {
@@ -337,37 +340,48 @@ fn domain(whole: &Formula, f: usize) -> Result<Domain, Problem> {
 
 type Ends = (Option<Rational>, Option<Rational>);
 
-/// The smallest interval that holds an input wherever the formula is true; `None` if it never is.
-fn hull(formula: &Formula, f: usize) -> Option<Ends> {
+/// For each input that is confined, the smallest interval that holds it wherever the formula is true; `None` if it never is.
+/// One pass for all inputs.
+fn hulls(formula: &Formula) -> Option<BTreeMap<usize, Ends>> {
     match formula {
         Formula::False => None,
         Formula::And(parts) => {
-            let mut ends: Ends = (None, None);
+            let mut all = BTreeMap::new();
             for part in parts {
-                let (lo, hi) = hull(part, f)?;
-                ends.0 = if ends.0.is_none() || lo > ends.0 { lo.or(ends.0) } else { ends.0 };
-                ends.1 = match (ends.1, hi) {
-                    (Some(a), Some(b)) => Some(a.min(b)),
-                    (a, b) => a.or(b),
-                };
+                for (f, (lo, hi)) in hulls(part)? {
+                    let ends: &mut Ends = all.entry(f).or_default();
+                    ends.0 = ends.0.take().max(lo);
+                    ends.1 = match (ends.1.take(), hi) {
+                        (Some(a), Some(b)) => Some(a.min(b)),
+                        (a, b) => a.or(b),
+                    };
+                }
             }
-            Some(ends)
+            Some(all)
         }
         Formula::Or(parts) => {
-            let mut all = parts.iter().filter_map(|p| hull(p, f));
-            let first = all.next()?;
-            Some(all.fold(first, |(lo, hi), (a, b)| (lo.zip(a).map(|(x, y)| x.min(y)), hi.zip(b).map(|(x, y)| x.max(y)))))
+            let mut parts = parts.iter().filter_map(hulls);
+            let mut all = parts.next()?;
+            for mut part in parts {
+                // What one part leaves free is free.
+                all.retain(|f, (lo, hi)| {
+                    let Some((a, b)) = part.remove(f) else { return false };
+                    *lo = lo.take().zip(a).map(|(x, y)| x.min(y));
+                    *hi = hi.take().zip(b).map(|(x, y)| x.max(y));
+                    true
+                });
+            }
+            Some(all)
         }
         Formula::Atom(atom) => {
             let mut terms = atom.linear.terms.iter();
-            match (terms.next(), terms.next()) {
-                (Some((Var::Feature(g), c)), None) if *g == f => {
-                    let end = Some(-&atom.linear.constant / c);
-                    Some(if *c > Rational::ZERO { (end, None) } else { (None, end) })
-                }
-                _ => Some((None, None)),
+            let mut all = BTreeMap::new();
+            if let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) {
+                let end = Some(-&atom.linear.constant / c);
+                all.insert(*f, if *c > Rational::ZERO { (end, None) } else { (None, end) });
             }
+            Some(all)
         }
-        Formula::True | Formula::Threshold(_) => Some((None, None)),
+        Formula::True | Formula::Threshold(_) => Some(BTreeMap::new()),
     }
 }

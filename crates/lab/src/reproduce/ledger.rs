@@ -1,12 +1,13 @@
 //! An output folder enters; which runs are finished leaves, and every further one is written down at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Seek, SeekFrom, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use deepsade_check::sha256_hex;
-use deepsade_engine::artifact::write_whole;
+use deepsade_engine::artifact::{UNFINISHED, write_whole};
+use deepsade_engine::hold::Hold;
 use serde::{Deserialize, Serialize};
 
 use super::ReproduceError;
@@ -78,6 +79,7 @@ impl Identity {
 pub struct Ledger {
     path: PathBuf,
     file: File,
+    _hold: Hold,
     finished: BTreeSet<(String, String, Option<u64>, Option<u64>)>,
 }
 
@@ -87,19 +89,12 @@ impl Ledger {
         let unusable = |source| ReproduceError::Folder { dir: out.into(), source };
         std::fs::create_dir_all(out).map_err(unusable)?;
         let (path, settings) = (out.join(results::FILE), out.join(SETTINGS));
-        if !resume && std::fs::read_dir(out).map_err(unusable)?.next().is_some() {
+        let hold = Hold::of(out).map_err(|_| ReproduceError::Busy { out: out.into() })?;
+        // A folder of something else stays as it is.
+        if !(resume && settings.exists()) && holds_something(out).map_err(unusable)? {
             return Err(ReproduceError::NotEmpty { out: out.into(), resumable: settings.exists() });
         }
-        // A folder of something else stays as it is.
-        if resume && !settings.exists() && std::fs::read_dir(out).map_err(unusable)?.next().is_some() {
-            return Err(ReproduceError::NotEmpty { out: out.into(), resumable: false });
-        }
         let failed = |source| ReproduceError::File { path: path.clone(), source };
-        let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        // Held until the file is closed, however the program ends; where there are no locks, there are none.
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(ReproduceError::Busy { out: out.into() });
-        }
         let mut identity = identity.clone();
         let mut finished = BTreeSet::new();
         if resume && settings.exists() {
@@ -107,7 +102,10 @@ impl Ledger {
             let text = std::fs::read_to_string(&settings).map_err(unreadable)?;
             let earlier: Identity =
                 serde_json::from_str(&text).map_err(|source| ReproduceError::Settings { path: settings.clone(), source })?;
-            let text = std::fs::read(&path).map_err(failed)?;
+            let text = match std::fs::read(&path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
+                other => other.map_err(failed)?,
+            };
             // A line that was being written when the program was killed is written anew.
             let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
             // Where nothing is finished, there is nothing to go on with.
@@ -117,15 +115,18 @@ impl Ledger {
             if whole > 0 {
                 identity.cases.extend(earlier.cases);
             }
-            file.set_len(whole as u64).map_err(failed)?;
-            finished = results::read(&path)?.runs.iter().map(key).collect();
-        } else if file.metadata().map_err(failed)?.len() > 0 {
-            // Results of nobody knows what.
-            return Err(ReproduceError::NotEmpty { out: out.into(), resumable: false });
+            if whole < text.len() {
+                OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(whole as u64)).map_err(failed)?;
+            }
+            if whole > 0 {
+                finished = results::read(&path)?.runs.iter().map(key).collect();
+            }
         }
+        // What the results are of is there before them: a program that is killed in between can go on.
         write_whole(&settings, (serde_json::to_string_pretty(&identity).expect("plain data becomes JSON") + "\n").as_bytes())?;
+        let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
-        Ok(Self { path, file, finished })
+        Ok(Self { path, file, _hold: hold, finished })
     }
 
     /// Whether a run is there already.
@@ -142,6 +143,19 @@ impl Ledger {
         self.finished.insert(key(run));
         Ok(())
     }
+}
+
+/// Whether anything but what a program leaves behind that was killed while it began: an empty results file, a file half written.
+fn holds_something(out: &Path) -> std::io::Result<bool> {
+    for entry in std::fs::read_dir(out)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let begun = name == results::FILE && entry.metadata().is_ok_and(|m| m.is_file() && m.len() == 0);
+        if !begun && !name.to_string_lossy().starts_with(UNFINISHED) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn key(run: &RunResult) -> (String, String, Option<u64>, Option<u64>) {
@@ -191,6 +205,29 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
         ledger.append(&result(1)).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), both);
+    }
+
+    #[test]
+    fn a_beginning_that_was_killed_at_any_point_can_be_gone_on_with() {
+        let begin: [fn(&Path); 4] = [
+            |_| {},
+            |dir| std::fs::write(dir.join(results::FILE), "").unwrap(),
+            |dir| std::fs::write(dir.join(format!("{UNFINISHED}x1y2")), "{").unwrap(),
+            |dir| {
+                drop(Ledger::open(dir, &identity(0), false).unwrap());
+                std::fs::remove_file(dir.join(results::FILE)).unwrap();
+            },
+        ];
+        for (k, begin) in begin.iter().enumerate() {
+            let dir = tempfile::tempdir().unwrap();
+            begin(dir.path());
+            Ledger::open(dir.path(), &identity(0), true).unwrap_or_else(|e| panic!("{k}: {e}")).append(&result(0)).unwrap();
+            assert!(Ledger::open(dir.path(), &identity(0), true).unwrap().has(&plan(), &plan().runs[0]), "{k}");
+        }
+        // Results of nobody knows what are not gone on with.
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(results::FILE), "{}\n").unwrap();
+        assert!(Ledger::open(dir.path(), &identity(0), true).is_err());
     }
 
     #[test]

@@ -217,3 +217,46 @@ fn parquet_refusals() {
         assert!(message.contains("a.parquet: not a readable parquet file"), "{message}");
     }
 }
+
+#[test]
+fn damaged_parquet_is_an_error_and_never_a_panic() {
+    let good = parquet_bytes(&[0.5, 1.5]);
+    let options = ReadOptions { columns: Columns::Except(vec!["day".into()]), ..ReadOptions::default() };
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let mut refused = 0;
+    for _ in 0..4000 {
+        let mut bytes = good.clone();
+        for _ in 0..=random() % 4 {
+            let at = random() % bytes.len();
+            bytes[at] = random() as u8;
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        // A panic would end the test here.
+        refused += usize::from(read_table(&path, &options, &mut |_| {}).is_err());
+    }
+    assert!(refused > 1000, "{refused}");
+}
+
+#[test]
+fn many_columns_take_time_in_proportion() {
+    let time = |n: usize| {
+        let names = |n: usize| (0..n).map(|k| format!("c{k}")).collect::<Vec<_>>();
+        let text = format!("{}\n{}\n", names(n).join(","), vec!["1"; n].join(","));
+        let options = ReadOptions { columns: Columns::Only(names(n)), ..ReadOptions::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        std::fs::write(&path, text).unwrap();
+        let begun = Instant::now();
+        assert_eq!(read_table(&path, &options, &mut |_| {}).unwrap().columns.len(), n);
+        begun.elapsed().as_secs_f64()
+    };
+    let (few, many) = ((0..3).map(|_| time(4_000)).fold(f64::INFINITY, f64::min), time(64_000));
+    // Sixteen times as many: 16 in proportion, 256 by the square.
+    assert!(many < 90.0 * few.max(1e-3), "{few} s and {many} s");
+}

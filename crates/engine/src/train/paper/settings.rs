@@ -38,7 +38,7 @@ pub struct PaperSettings {
     pub limit: f64,
     /// Nodes of a branch and bound, or moves of a local search. Default 2000; 1 or above.
     pub nodes: usize,
-    /// A file to which everything that a solver is sent is appended. Default: none.
+    /// A file of the output folder, `NAME.smt2`, to which everything that a solver is sent is appended. Default: none.
     pub replay: Option<PathBuf>,
 }
 
@@ -100,7 +100,11 @@ impl PaperSettings {
             positive(&format!("errors[{k}]"), *e)?;
         }
         within(self.limit > 0.0 && self.limit <= 1e6, || "train.paper.limit".into(), self.limit, "above 0 and at most 1000000")?;
-        within(self.nodes >= 1, || "train.paper.nodes".into(), self.nodes, "1 or above")
+        within(self.nodes >= 1, || "train.paper.nodes".into(), self.nodes, "1 or above")?;
+        // A rule file may come from elsewhere: it names a file, not a place.
+        let bare = |path: &PathBuf| path.file_name() == Some(path.as_os_str()) && path.extension().is_some_and(|e| e == "smt2");
+        let replay = self.replay.clone().unwrap_or_else(|| "none.smt2".into());
+        within(bare(&replay), || "train.paper.replay".into(), replay.display(), "the name of a file, NAME.smt2, without a folder")
     }
 }
 
@@ -121,10 +125,18 @@ mod tests {
             (PaperSettings { margins: vec![0.0, -1.0], ..ok() }, "train.paper.margins[1] = -1: must be 0 or above and finite"),
             (PaperSettings { errors: vec![0.0], ..ok() }, "train.paper.errors[0] = 0: must be above 0 and finite"),
             (PaperSettings { limit: f64::NAN, ..ok() }, "train.paper.limit = NaN: must be above 0 and at most 1000000"),
+            (
+                PaperSettings { replay: Some("../x.smt2".into()), ..ok() },
+                "train.paper.replay = ../x.smt2: must be the name of a file, NAME.smt2, without a folder",
+            ),
             (PaperSettings { nodes: 0, ..ok() }, "train.paper.nodes = 0: must be 1 or above"),
         ] {
             assert_eq!(settings.check().unwrap_err().to_string(), message);
         }
+        for place in ["/tmp/x.smt2", "a/x.smt2", "..", "", ".", "x", "/", "x.smt2/", "./x.smt2", "model.onnx"] {
+            assert!(PaperSettings { replay: Some(place.into()), ..ok() }.check().is_err(), "{place}");
+        }
+        assert_eq!(PaperSettings { replay: Some("sent.smt2".into()), ..ok() }.check(), Ok(()));
         assert_eq!(ok().check(), Ok(()));
     }
 }

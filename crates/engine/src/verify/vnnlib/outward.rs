@@ -13,26 +13,35 @@ type Ends = BTreeMap<usize, (End, End)>;
 
 /// The set, rounded.
 pub(super) fn rounded(set: &Formula) -> Formula {
-    within(set, &Ends::new())
+    within(set, &mut Ends::new())
 }
 
-/// The set, rounded, where it stands inside these bounds.
-fn within(set: &Formula, bounds: &Ends) -> Formula {
-    let mut bounds = bounds.clone();
+/// The set, rounded, where it stands inside these bounds, which are left as they were.
+fn within(set: &Formula, bounds: &mut Ends) -> Formula {
+    let mut replaced = Vec::new();
+    let mut possible = true;
     for part in set.conjuncts() {
         if let Formula::Atom(atom) = part
             && let Some((f, above, end)) = bound(atom)
-            && !narrow(bounds.entry(f).or_default(), above, end, atom.strict)
         {
-            return Formula::False;
+            replaced.push((f, bounds.get(&f).cloned()));
+            possible &= narrow(bounds.entry(f).or_default(), above, end, atom.strict);
         }
     }
-    match set {
+    let rounded = match set {
+        _ if !possible => Formula::False,
         Formula::Atom(atom) => Formula::Atom(outward(atom)),
-        Formula::And(parts) => Formula::and(parts.iter().map(|p| within(p, &bounds)).collect::<Vec<_>>()),
-        Formula::Or(parts) => Formula::or(parts.iter().map(|p| within(p, &bounds)).collect::<Vec<_>>()),
+        Formula::And(parts) => Formula::and(parts.iter().map(|p| within(p, bounds)).collect::<Vec<_>>()),
+        Formula::Or(parts) => Formula::or(parts.iter().map(|p| within(p, bounds)).collect::<Vec<_>>()),
         Formula::True | Formula::False | Formula::Threshold(_) => set.clone(),
+    };
+    for (f, ends) in replaced.into_iter().rev() {
+        match ends {
+            Some(ends) => bounds.insert(f, ends),
+            None => bounds.remove(&f),
+        };
     }
+    rounded
 }
 
 /// The input that an atom bounds, whether from above, and where.

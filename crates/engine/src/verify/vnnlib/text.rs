@@ -45,8 +45,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Sexpr>, VnnlibError> {
     for (number, line) in text.lines().enumerate() {
         let line = line.split(';').next().unwrap_or_default();
         let mut rest = line;
+        // Counted on the way: all of a property may stand on one line.
+        let mut column = 1;
         while let Some(c) = rest.chars().next() {
-            let column = line[..line.len() - rest.len()].chars().count() + 1;
             let place = Place { line: number + 1, column };
             let mut len = c.len_utf8();
             let finished = match c {
@@ -70,6 +71,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Sexpr>, VnnlibError> {
             if let Some(expr) = finished {
                 open.last_mut().map_or(&mut done, |(_, items)| items).push(expr);
             }
+            column += rest[..len].chars().count();
             rest = &rest[len..];
         }
     }

@@ -16,6 +16,8 @@ use super::outward::inward;
 
 /// Cells that are written down.
 const MOST_CELLS: usize = 20_000;
+/// Their text.
+const MOST_BYTES: usize = 100_000_000;
 /// Values of a whole number that are listed.
 const MOST_VALUES: i32 = 32;
 
@@ -109,11 +111,13 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
         let sum = if products.len() == 1 { products[0].clone() } else { format!("(+ {})", products.join(" ")) };
         format!("({} {sum} {})", if atom.strict { ">" } else { ">=" }, term(&(-constant * factor)))
     };
-    let mut sets = Vec::new();
+    let mut sets: Vec<String> = Vec::new();
+    let mut bytes = 0;
     for rule in &spec.rules {
         let all = cells(&rule.claim.negated(), &mut |atoms| {
             sets.push(format!("(and {})", atoms.iter().map(atom).collect::<Vec<_>>().join(" ")));
-            if sets.len() > MOST_CELLS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            bytes += sets.last().map_or(0, String::len);
+            if sets.len() > MOST_CELLS || bytes > MOST_BYTES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if all.is_break() {
             return Err(WriteError::TooManyCells);

@@ -1,0 +1,67 @@
+//! A rule as long or as nested as a file can hold it is read, or refused with a message, on a small stack.
+
+use deepsade_spec::{Domain, Feature, OneHot, RuleErrorKind, RuleText, Schema, Task, canonical, compile, print};
+
+fn schema() -> Schema {
+    Schema {
+        features: vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
+        task: Task::Regression { targets: vec!["y".into()] },
+        one_hot: OneHot::Full,
+    }
+}
+
+/// How many characters the normal form has, or what is wrong with the rule.
+fn read(text: String) -> Result<usize, RuleErrorKind> {
+    let work = move || {
+        let spec = compile(&[RuleText { name: "r".into(), text }], &schema()).map_err(|mut errors| errors.remove(0).kind)?;
+        assert!(canonical::canonical(&spec.clone()).len() > 10);
+        let opposite = spec.rules[0].claim.negated();
+        Ok(print::formula(&spec.rules[0].claim, &spec.schema).len().min(print::formula(&opposite, &spec.schema).len()))
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap()
+}
+
+#[test]
+fn long_lists_are_read() {
+    let list = |word: &str| (0..20_000).map(|k| format!("y <= {k}")).collect::<Vec<_>>().join(word);
+    let members = (0..20_000).map(|k| k.to_string()).collect::<Vec<_>>().join(", ");
+    let many = (0..20_000).map(|k| format!("y - {k}")).collect::<Vec<_>>().join(", ");
+    for text in [
+        list(" or "),
+        list(" and "),
+        format!("not ({})", list(" or ")),
+        format!("x > 0.5 => {}", list(" or ")),
+        format!("y in {{{members}}}"),
+        format!("not (y not in {{{members}}})"),
+        format!("0 <= {}", vec!["y"; 20_000].join(" <= ")),
+        format!("max({many}) <= 1"),
+        format!("sum({many}) <= 1"),
+        format!("at_least(3, {})", list(", ")),
+    ] {
+        let length = text.len();
+        assert!(read(text).is_ok_and(|shown| shown > 0), "a rule of {length} characters");
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused_in_words() {
+    let many = 200_000;
+    for text in [
+        format!("{}y <= 1{}", "(".repeat(many), ")".repeat(many)),
+        format!("{}y <= 1", "not ".repeat(many)),
+        format!("{}y <= 1", "-".repeat(many)),
+        format!("y{} <= 1", " + y".repeat(many)),
+        format!("y{} <= 1", " * 1".repeat(many)),
+        format!("y <= 1{}", " => y <= 1".repeat(many)),
+        format!("y <= 1{}", " <=> y <= 1".repeat(many)),
+        format!("{}y <= 1{}", "if y <= 0 then y <= 1 else ".repeat(many), ""),
+        format!("{}y <= 1", "forall i in 0..1: ".repeat(many)),
+        format!("{}y{} <= 1", "max(y, ".repeat(many), ")".repeat(many)),
+    ] {
+        let error = read(text.clone()).unwrap_err();
+        assert!(matches!(error, RuleErrorKind::TooDeep(_)), "{error} for {}...", &text[..60]);
+    }
+    // As deep as is allowed, and doubled at each step.
+    let error = read(format!("y <= 1{}", " <=> y <= 1".repeat(900))).unwrap_err();
+    assert!(matches!(error, RuleErrorKind::TooLarge(_)), "{error}");
+}
