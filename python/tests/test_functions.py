@@ -34,6 +34,29 @@ def test_check_accepts_the_certificate_and_no_other(model):
     assert deepsade.check(model, certificate=json.dumps(forged))["verdict"] == "rejected"
 
 
+def test_check_says_what_holds_and_for_what(model):
+    answer = deepsade.check(model)
+    assert answer["task"] == {"kind": "regression", "targets": ["food", "rent"]} and len(answer["domain"]) == 2
+    assert {r["normal"] for r in answer["rules"]} == {"food + rent <= x0", "food >= 0", "rent >= 0"}
+    assert not any(r["vacuous"] for r in answer["rules"])
+    rules = {"within income": "food + rent <= x0", "food": "food >= 0", "rent": "rent >= 0", "nobody": "x0 < -1e6 => food >= 7"}
+    answer = deepsade.verify(model, rules=rules)
+    assert [r["vacuous"] for r in answer["rules"]] == [False, False, False, True] and "vacuous: no input" in str(answer)
+
+
+def test_what_the_library_chooses_is_not_what_the_graph_gives(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (200, 2))
+    Y = np.column_stack([X[:, 0] > 0.5, X[:, 1] > 0.3, X.sum(axis=1) > 1]).astype(int)
+    rules = ["x0 <= 0.25 => exactly(1, label[j] for j in 0..3)"]
+    model = deepsade.DeepSaDeMultilabel(rules=rules, hidden=(6,), epochs=5, enforce="decode").fit(X, Y)
+    assert model.certified_ and model.model_.place == "library"
+    assert deepsade.check(model)["step"] == "decode"
+    assert deepsade.check(model, allow_library=True)["verdict"] == "accepted"
+    model.save(tmp_path / "run")
+    assert deepsade.load(tmp_path / "run").certified_
+
+
 def test_verify_proves_and_refutes(model, free):
     proved = deepsade.verify(model)
     assert proved["verdict"] == "proved"
