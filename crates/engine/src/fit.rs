@@ -305,10 +305,10 @@ impl Fit<'_> {
         let certify_seconds = started.elapsed().as_secs_f64();
         let predicted = |indices: &[usize]| rows.predicted(self.spec, &model, indices);
         let (train, validation, test) = (predicted(&split.train)?, predicted(&split.validation)?, predicted(&split.test)?);
-        let warnings = warnings(self.spec, trained.stop, train.scored(), validation.scored());
         let place = decode::Output::of(&model, self.spec)?.place();
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
         Ok(Fitted {
+            warnings: warnings(self.spec, trained.stop, train.scored(), validation.scored()),
             model,
             proof,
             means,
@@ -322,7 +322,6 @@ impl Fit<'_> {
             train: train.metrics,
             validation: validation.metrics,
             test: test.metrics,
-            warnings,
         })
     }
 

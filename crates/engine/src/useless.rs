@@ -105,7 +105,7 @@ fn judged(spec: &NormalSpec, train: &Scored, scored: &Scored, on: &'static str) 
     let (model, base) = (of(scored.outputs), of(&repeated));
     let score = |name: &'static str| Some((name, *model.get(name)?, *base.get(name)?));
     let worse = match task {
-        Task::Regression { .. } => score("mse").filter(|(_, model, base)| !(model < base)),
+        Task::Regression { .. } => score("mse").filter(|(_, model, base)| model.is_nan() || model >= base),
         Task::Binary { .. } | Task::Multiclass { .. } => score("accuracy").filter(|(_, model, base)| model <= base),
         // Exact matches are rare: only what is worse by every measure.
         Task::Multilabel { .. } | Task::Ranking { .. } => {

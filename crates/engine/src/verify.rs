@@ -419,6 +419,11 @@ pub(crate) fn broken_within(
             Ended::TooManyRegions => unknown = Some(Why::TooManyRegions),
         }
     }
+    let plan = &question.plan;
+    let boxes = plan.boxes(&plan.inputs(region), pass::Kind::Interval, None, &mut pass::Pass::default());
+    if unknown.is_none() && plan.may_overflow(&boxes) {
+        unknown = Some(Why::Overflow("near this row".into()));
+    }
     unknown.map_or(Ok(None), Err)
 }
 

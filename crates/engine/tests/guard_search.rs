@@ -154,3 +154,31 @@ fn what_is_not_found_is_said_so_and_decoding_is_named() {
     let text = error.to_string();
     assert!(text.contains("no last layer was found that satisfies") && text.contains("enforce = \"decode\""), "{text}");
 }
+
+/// What a guard does in an epoch is a function of the epoch: one that has been through others goes the same way as a fresh one.
+#[test]
+fn a_guard_remembers_nothing_of_earlier_epochs() {
+    let rules =
+        ["tot >= 20 => risk in {'a', 'b'}", "k == 'q' => risk in {'b', 'c', 'd'}", "tot + n60 >= 60 => risk in {'b', 'c'}"];
+    let spec = spec(classes(&["a", "b", "c", "d", "e"]), &texts_of(&rules));
+    let network = plain_network(&spec, &NetworkSettings { hidden: vec![8, 5], ..NetworkSettings::default() }, 1);
+    let fresh = Guard::new(&spec, &network, &Units::raw(5), HOW).unwrap();
+    // A walk of all weights, pulled back by the guard after each step.
+    let walk = |guard: &mut Guard, seed: u64| {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let mut stepper = Stepper::new(&network, 1).unwrap();
+        guard.begin_epoch(None);
+        let mut moves = 0;
+        for _ in 0..40 {
+            stepper.parameters_mut().iter_mut().for_each(|w| *w += 0.2 * (rng.random::<f32>() - 0.5));
+            moves += guard.solve(stepper.parameters_mut()).moves;
+        }
+        (stepper.parameters().to_vec(), moves)
+    };
+    let mut used = fresh.clone();
+    for seed in 0..30 {
+        let expected = walk(&mut fresh.clone(), seed);
+        assert!(expected.1 > 10, "the rules are in the way: {}", expected.1);
+        assert_eq!(walk(&mut used, seed), expected, "epoch {seed}");
+    }
+}

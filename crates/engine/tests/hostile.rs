@@ -247,7 +247,7 @@ fn every_verdict_agrees_with_samples() {
 #[test]
 fn what_is_repaired_obeys() {
     let mut repaired = 0;
-    for case in 0..cases(25) {
+    for case in 0..cases(15) {
         let rng = &mut ChaCha8Rng::seed_from_u64(1000 + case);
         let schema = schema(rng, regression());
         let network = network(rng, schema.columns().len(), 2);
@@ -303,7 +303,7 @@ fn relus_behind_gates_with_computed_factors_are_decided() {
         task: Task::Regression { targets: vec!["u".into()] },
         one_hot: OneHot::Full,
     };
-    let mut proved = 0;
+    let mut open = 0;
     for seed in 0..30 {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let mut dense = |rows: usize, cols: usize, sign: f32, bias: f32| {
@@ -317,26 +317,22 @@ fn relus_behind_gates_with_computed_factors_are_decided() {
             (dense(1, 2, 1.0, -0.4), vec![0]),
             (Op::Gate, vec![if seed % 2 == 0 { 1 } else { 2 }, 3]),
             (relu(), vec![4]),
-            (dense(1, 3, -1.0, 0.0), vec![5]),
+            (dense(1, 3, -3.0, 0.0), vec![5]),
         ];
         let network = pruned(Network { inputs: 2, nodes: nodes.into_iter().map(|(op, from)| Node { op, from }).collect() });
         let x = sampled(&mut ChaCha8Rng::seed_from_u64(seed), &schema, 2000);
         let y = network.forward(&x).data;
-        let (least, most) = y.iter().fold((f32::MAX, f32::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
-        let outcome = |text: String| {
-            let spec = compile(&[RuleText { name: "r".into(), text }], &schema).unwrap();
+        let most = (0..x.rows).map(|r| y[r] + x.row(r)[0]).fold(f32::MIN, f32::max);
+        let outcome = |c: f32| {
+            let rule = RuleText { name: "r".into(), text: format!("u + a <= ({c:.5})") };
+            let spec = compile(&[rule], &schema).unwrap();
             verify(&spec, &network, &Settings { most_regions: 400, ..settings(Arithmetic::Float32) }, &|| false).unwrap().0
         };
-        for (above, below) in [
-            (format!("u <= ({:.5})", most + 0.05), format!("u <= ({:.5})", most - 0.01)),
-            (format!("u >= ({:.5})", least - 0.3), format!("u >= ({:.5})", least + 0.01)),
-            (format!("u - a <= ({:.5})", most + 1.5), format!("u - a <= ({:.5})", least - 1.0)),
-        ] {
-            let (above, below) = (outcome(above), outcome(below));
-            proved += usize::from(matches!(above, Outcome::Proved(_)));
-            assert!(!matches!(above, Outcome::Refuted(_)), "seed {seed}: {above:?}");
-            assert!(matches!(below, Outcome::Refuted(_)), "seed {seed}: {below:?}");
-        }
+        // With 0 for the relus the bound is 1: only their lines, which do reach the product, show more.
+        open += usize::from(most < 0.9);
+        let (above, below) = (outcome(f32::midpoint(most, 1.0)), outcome(most - 0.01));
+        assert!(!matches!(above, Outcome::Refuted(_)), "seed {seed}: {above:?}");
+        assert!(matches!(below, Outcome::Refuted(_)), "seed {seed}: {below:?}");
     }
-    assert!(proved > 45, "{proved} of 90");
+    assert!(open > 5, "{open} open");
 }

@@ -20,9 +20,11 @@ const AIM: f64 = 0.3;
 const LARGEST: f64 = 1e6;
 /// What a unit of weight costs beside a unit of distance: the smallest of all layers at that distance.
 const LIGHT: f64 = 1e-7;
-/// Unknowns and cuts of one program: its dictionary is dense.
-const MOST_UNKNOWNS: usize = 600;
-const MOST_CUTS: usize = 1_500;
+/// Unknowns and cuts of one program: its dictionary is dense;
+const MOST_UNKNOWNS: usize = 400;
+const MOST_CUTS: usize = 800;
+/// and of all programs of a search together, the cuts times the unknowns.
+const WORK: usize = 300_000;
 const ROUNDS: usize = 80;
 const PIVOTS: usize = 20_000;
 /// Times that program and mixtures take turns.
@@ -57,6 +59,9 @@ struct Unknowns {
     count: usize,
 }
 
+/// `a . x + c >= 0` in the unknowns.
+type Row = (Vec<(usize, f64)>, f64);
+
 /// Looks for multipliers from these outputs and from random ones.
 pub(super) fn search(guard: &Guard, starts: &[Vec<f64>]) -> Option<Joint> {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
@@ -69,11 +74,12 @@ pub(super) fn search(guard: &Guard, starts: &[Vec<f64>]) -> Option<Joint> {
     // With one atom about outputs everywhere there is one mixture, and nothing to start from.
     let several = guard.cells.iter().zip(&dead).any(|(cell, dead)| dead.is_none() && speaking(cell).count() > 1);
     let mut best: Option<Joint> = None;
+    let mut work = WORK;
     for start in starts.iter().take(if several { starts.len() } else { 1 }) {
         let mut mixtures: Vec<Vec<f64>> = guard.cells.iter().map(|cell| nearest_atom(guard, cell, start)).collect();
         let mut before = f64::NEG_INFINITY;
         for _ in 0..if several { TURNS } else { 1 } {
-            let Some(found) = program(guard, &mixtures, &dead) else { break };
+            let Some(found) = program(guard, &mixtures, &dead, &mut work) else { break };
             let distance = found.distance;
             let layer = found.layer.clone();
             if best.as_ref().is_none_or(|b| distance > b.distance) {
@@ -151,8 +157,8 @@ fn remixed(guard: &Guard, layer: &[f32], present: &[Vec<f64>], dead: &[Option<Ve
 }
 
 /// The last layer and the conditions' multipliers that keep the largest distance for these mixtures; `None` if the program is too large
-/// or fails.
-fn program(guard: &Guard, mixtures: &[Vec<f64>], dead: &[Option<Vec<f64>>]) -> Option<Joint> {
+/// or fails, or no work is left.
+fn program(guard: &Guard, mixtures: &[Vec<f64>], dead: &[Option<Vec<f64>>], work: &mut usize) -> Option<Joint> {
     let alive: Vec<usize> = (0..guard.cells.len()).filter(|k| dead[*k].is_none()).collect();
     let mixed: Vec<Mixed> = alive
         .iter()
@@ -183,7 +189,8 @@ fn program(guard: &Guard, mixtures: &[Vec<f64>], dead: &[Option<Vec<f64>>]) -> O
             return Some(unknowns.joint(guard, &mixed, &alive, dead, &x));
         }
         cuts += broken;
-        if cuts > MOST_CUTS || simplex.solve(PIVOTS) != Status::Optimal {
+        *work = work.saturating_sub(broken * unknowns.count);
+        if cuts > MOST_CUTS || *work == 0 || simplex.solve(PIVOTS) != Status::Optimal {
             return None;
         }
         x = (0..unknowns.count).map(|u| simplex.value(u)).collect();
@@ -240,8 +247,8 @@ impl Unknowns {
 
 impl Mixed<'_> {
     /// The cut at the worst corner, as a row `a . x + c >= 0`, if x breaks it.
-    fn worst(&self, k: usize, v: &Boxed, margin: Margin, unknowns: &Unknowns, x: &[f64]) -> Option<(Vec<(usize, f64)>, f64)> {
-        let mut worst: Option<(f64, Vec<(usize, f64)>, f64)> = None;
+    fn worst(&self, k: usize, v: &Boxed, margin: Margin, unknowns: &Unknowns, x: &[f64]) -> Option<Row> {
+        let mut worst: Option<(f64, Row)> = None;
         let multiplier = |i: usize| x[unknowns.conditions[k] + i];
         for &rho in &self.cell.rho {
             let mut q = vec![0.0; v.m.len()];
@@ -260,10 +267,10 @@ impl Mixed<'_> {
             let value = constant + row.iter().map(|(u, a)| a * x[*u]).sum::<f64>();
             let size = constant.abs() + row.iter().map(|(u, a)| (a * x[*u]).abs()).sum::<f64>();
             if value < -1e-7 * (1.0 + size) && worst.as_ref().is_none_or(|w| value < w.0) {
-                worst = Some((value, row, constant));
+                worst = Some((value, (row, constant)));
             }
         }
-        worst.map(|(_, row, constant)| (row, constant))
+        worst.map(|(_, row)| row)
     }
 
     fn atoms(&self) -> impl Iterator<Item = (&Term, f64)> {
@@ -271,15 +278,7 @@ impl Mixed<'_> {
     }
 
     /// `lacking * reach - (weighted sum at a corner + what rounding takes + AIM * reach) >= 0`.
-    fn row(
-        &self,
-        k: usize,
-        corner: &[f64],
-        rho: f64,
-        v: &Boxed,
-        margin: Margin,
-        unknowns: &Unknowns,
-    ) -> (Vec<(usize, f64)>, f64) {
+    fn row(&self, k: usize, corner: &[f64], rho: f64, v: &Boxed, margin: Margin, unknowns: &Unknowns) -> Row {
         let at = |c: usize| unknowns.columns.get(c).map_or(1.0, |column| corner[*column]);
         let (mut row, mut constant, mut reach) = (Vec::new(), 0.0, 0.0);
         for (atom, l) in self.atoms() {
@@ -291,19 +290,19 @@ impl Mixed<'_> {
                 }
                 reach += l * rho.abs() * a.abs();
             }
-            constant -= l * self.known(atom, corner, rho, v, margin);
+            constant -= l * known(atom, corner, rho, v, margin);
         }
         for (i, at) in self.conditions.iter().enumerate() {
-            row.push((unknowns.conditions[k] + i, -self.known(&self.cell.atoms[*at], corner, rho, v, margin)));
+            row.push((unknowns.conditions[k] + i, -known(&self.cell.atoms[*at], corner, rho, v, margin)));
         }
         row.push((unknowns.count - 1, reach));
         (row, constant - AIM * reach)
     }
+}
 
-    /// What an atom has at a corner without its outputs, and what rounding may add to it.
-    fn known(&self, atom: &Term, corner: &[f64], rho: f64, v: &Boxed, margin: Margin) -> f64 {
-        let value = atom.c.iter().map(|(c, value)| value * corner[*c]).sum::<f64>() + atom.d + rho * atom.gate;
-        let features: f64 = atom.c.iter().map(|(c, value)| value.abs() * f64::from(v.m[*c].abs() + v.r[*c])).sum();
-        value + margin.relative * (features + atom.d.abs() + (rho * atom.gate).abs())
-    }
+/// What an atom has at a corner without its outputs, and what rounding may add to it.
+fn known(atom: &Term, corner: &[f64], rho: f64, v: &Boxed, margin: Margin) -> f64 {
+    let value = atom.c.iter().map(|(c, value)| value * corner[*c]).sum::<f64>() + atom.d + rho * atom.gate;
+    let features: f64 = atom.c.iter().map(|(c, value)| value.abs() * f64::from(v.m[*c].abs() + v.r[*c])).sum();
+    value + margin.relative * (features + atom.d.abs() + (rho * atom.gate).abs())
 }

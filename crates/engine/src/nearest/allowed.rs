@@ -213,12 +213,20 @@ impl<'a> Allowed<'a> {
         }
         // Where what is allowed is a corner or an edge, as 0 <= u, 0 <= v, u + v <= 0 is, float64 misses it by its own rounding. The
         // corner is on a grid which is coarser than that.
-        let mut pieces: Vec<(f64, Nearest)> = self.of_each_piece(&place, &p, 0.0).collect();
-        pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (_, found) in pieces {
-            let grids = GRIDS.map(|k| (size.log2().ceil() + f64::from(k)).exp2());
-            if let Some(near) = grids.flat_map(|grid| on_grid(&found.y, grid)).find(|y| !breaks(y)) {
-                return Ok(near);
+        // Near 0 float32 is finest: where an equality has no float32 solution near y, it may have one there.
+        let mut tries = MOST_TRIES;
+        for from in [p.clone(), vec![0.0; p.len()]] {
+            let size = from.iter().chain(&place.offsets).fold(f64::from(f32::MIN_POSITIVE), |m, v| m.max(v.abs()));
+            let mut pieces: Vec<(f64, Nearest)> = self.of_each_piece(&place, &from, 0.0).collect();
+            pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for (_, found) in pieces {
+                let grids = GRIDS.map(|k| (size.log2().ceil() + f64::from(k)).exp2());
+                for near in grids.flat_map(|grid| on_grid(&found.y, grid)).take(tries) {
+                    if !breaks(&near) {
+                        return Ok(near);
+                    }
+                    tries -= 1;
+                }
             }
         }
         Err(DecodeError::Infeasible(Infeasible))
@@ -227,6 +235,8 @@ impl<'a> Allowed<'a> {
 
 /// Grids to look on, as powers of two times the size of all numbers: from float64's rounding to a few steps of float32.
 const GRIDS: std::ops::RangeInclusive<i32> = -46..=-20;
+/// Points of grids that are tried for one row.
+const MOST_TRIES: usize = 4096;
 /// Coordinates of which both neighbours are tried.
 const BOTH: usize = 10;
 
@@ -241,7 +251,8 @@ fn neighbours(y: &[f64]) -> impl Iterator<Item = Vec<f32>> + '_ {
 
 /// The nearest point of a grid, then those around, of up to 10 coordinates that are not on it.
 fn on_grid(y: &[f64], grid: f64) -> impl Iterator<Item = Vec<f32>> {
-    let to_grid = |v: f64| (v * grid) as f32;
+    // Plus 0: a zero has no sign to print.
+    let to_grid = |v: f64| (v * grid) as f32 + 0.0;
     let nearest: Vec<f32> = y.iter().map(|v| to_grid((v / grid).round())).collect();
     let around = y.iter().map(|v| [to_grid((v / grid).floor()), to_grid((v / grid).ceil())]);
     std::iter::once(nearest).chain(choices(around.collect()))

@@ -245,6 +245,29 @@ impl Plan {
         }
     }
 
+    /// Whether float32 may leave its range on the way to some value: no bound here means anything then.
+    pub fn may_overflow(&self, boxes: &Boxes) -> bool {
+        let most = |step: &Step| match step {
+            Step::Dense { w, b, cols, from } => {
+                let row = |(row, b): (&[f64], &f64)| {
+                    row.iter().enumerate().map(|(i, w)| w.abs() * boxes.size(*from, i)).sum::<f64>() + b.abs()
+                };
+                w.chunks_exact(*cols).zip(b).map(row).fold(0.0, f64::max)
+            }
+            Step::Affine { scale, shift, from } => {
+                let column = |(i, (s, t)): (usize, (&f64, &f64))| s.abs() * boxes.size(*from, i) + t.abs();
+                scale.iter().zip(shift).enumerate().map(column).fold(0.0, f64::max)
+            }
+            Step::Gate(from, factor) => {
+                (0..self.widths[*from]).map(|i| boxes.size(*from, i) * boxes.size(*factor, 0)).fold(0.0, f64::max)
+            }
+            Step::Act(..) | Step::Select(..) | Step::Concat(..) => 0.0,
+        };
+        let finite = |ends: &Vec<f64>| ends.iter().all(|v| v.is_finite());
+        let within = boxes.lo.iter().chain(&boxes.hi).all(finite);
+        self.float32 && !(within && self.steps.iter().all(|step| most(step) * (1.0 + 1e-3) < f64::from(f32::MAX)))
+    }
+
     /// All values for one input row, exactly but for float64 rounding.
     pub fn values(&self, x: &[f64]) -> Vec<Vec<f64>> {
         let mut values = vec![x.to_vec()];
