@@ -31,7 +31,8 @@ impl<'a> Labelled<'a> {
     /// # Panics
     /// If `spec` is not about the columns of `table`.
     pub fn new(spec: &NormalSpec, table: &'a Table, rows: &'a Dataset) -> Self {
-        let columns = |names: Vec<&str>| names.into_iter().map(|n| table.column(n).expect("the schema is the table's")).collect();
+        let places = table.places();
+        let columns = |names: Vec<&str>| names.into_iter().map(|n| &table.columns[places[n]]).collect();
         Self {
             features: columns(spec.schema.features.iter().map(|f| f.name.as_str()).collect()),
             targets: columns(spec.schema.task.target_columns()),
