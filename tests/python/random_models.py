@@ -13,7 +13,9 @@ import program
 from rules import Rule, Task
 
 DOMAINS = {"x": [-1.0, 2.0], "n": list(range(-2, 4)), "c": ["u", "v", "w"]}
-FEATURES = {"x": "number", "n": "number", "c": "category"}
+FEATURES = {"x": "real", "n": "integer", "c": "category"}
+#: Where conditions on x begin: values that float32 has, and decimals that it has not.
+THRESHOLDS = ["-0.5", "0", "0.25", "1", "1.5", "0.1", "-0.7", "1.1"]
 TASKS = {
     "regression": Task("regression", ["y", "z"]),
     "binary": Task("binary", ["a", "b"], "k"),
@@ -26,7 +28,7 @@ LEVELS = onnxruntime.GraphOptimizationLevel
 def rules_for(task, random):
     """One to three rules that a network can keep."""
     pick = lambda *values: random.choice(values)
-    level, threshold = pick("u", "v", "w"), pick("-0.5", "0", "0.25", "1", "1.5")
+    level, threshold = pick("u", "v", "w"), pick(*THRESHOLDS)
     condition = pick(f"x < {threshold}", f"x >= {threshold}", f"c == '{level}'", f"n > {pick(-1, 0, 2)}", f"x < {threshold} and c != '{level}'")
     if task.kind == "regression":
         texts = [
@@ -128,7 +130,7 @@ def random_points(random, count):
     points[:, 0] = generator.uniform(-1, 2, count)
     points[:, 1] = generator.integers(-2, 4, count)
     points[:, 2] = generator.integers(0, 3, count)
-    special = [v for t in (-1, -0.5, 0, 0.25, 1, 1.5, 2) for v in _neighbours(t)] + [1e-45, -1e-45, 1e-39, -1e-38, 1.2e-38, -1e-20]
+    special = [v for t in (-1, 2, *map(float, THRESHOLDS)) for v in _neighbours(t)] + [1e-45, -1e-45, 1e-39, -1e-38, 1.2e-38, -1e-20]
     special = np.float32([v for v in special if -1 <= v <= 2])
     chosen = generator.random(count) < 0.5
     points[chosen, 0] = generator.choice(special, chosen.sum())
