@@ -99,12 +99,18 @@ def uc3():
 
 
 RULES = {"wine": wine, "uc1": uc1, "uc2": uc2, "uc3": uc3}
-FILES = {"uc1": "expense_prediction.csv.gz", "uc2": "loan_data_set.csv", "uc3": "uc3_equiv_music_data.csv"}
+FILES = {
+    "uc1": "expense_prediction.csv.gz",
+    "uc2": "loan_data_set.csv",
+    "uc3": "uc3_equiv_music_data.csv",
+    "uc4": "train-images-idx3-ubyte.gz",
+    "uc5": "sushi.soc",
+}
 
 
 def data_folder(example):
     """The folder of an example's data, or None."""
-    if example == "wine":
+    if example not in FILES:
         return ROOT / "crates" / "cli" / "data"
     folder = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))
     return folder if (folder / FILES[example]).exists() else None

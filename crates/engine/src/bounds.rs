@@ -181,7 +181,9 @@ impl Bounds {
                 let before = self.origins_of(node.from[0]);
                 let then = |((o, s), t): ((Option<Origin>, &f32), &f32)| {
                     let (s, t) = (f64::from(*s), f64::from(*t));
+                    // A scale of 0 leaves nothing of the input.
                     o.map(|o| Origin { column: o.column, scale: o.scale * s, shift: o.shift * s + t })
+                        .filter(|o| o.scale.is_normal())
                 };
                 before.into_iter().zip(scale).zip(shift).map(then).collect()
             }
@@ -191,7 +193,7 @@ impl Bounds {
             }
             Op::Concat => node.from.iter().flat_map(|v| self.origins_of(*v)).collect(),
             Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => {
-                vec![None; self.regions.first().map_or(0, |r| r.values[value].m.len())]
+                vec![None; self.network.width(value).unwrap_or(0)]
             }
         }
     }
@@ -217,8 +219,9 @@ impl Bounds {
             Op::Act(f) => activation::interval(&mut out, x, *f),
             Op::Select(columns) => select::interval(&mut out, x, columns),
             Op::Concat => concat::interval(&mut out, node.from.iter().map(|v| &boxes.values[*v])),
+            Op::Gate => gate::interval(&mut out, x, &boxes.values[node.from[1]]),
             // A choice has no guard.
-            Op::Gate | Op::Choose(_) => gate::interval(),
+            Op::Choose(_) => {}
         }
         boxes.values[k + 1] = out;
     }

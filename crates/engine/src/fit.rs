@@ -24,6 +24,7 @@ use crate::train::{
     self, CheckpointSettings, Gate, Loss, NetworkSettings, Observer, OutputStep, Run, Start, StopReason, TrainError,
     TrainSettings, Trained,
 };
+use crate::useless::{Scored, Warning, warnings};
 
 /// Encoded rows, dealt out, with what their labels say about the rules.
 #[derive(Debug, Clone)]
@@ -137,10 +138,25 @@ impl Rows {
         rows
     }
 
-    fn score(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Metrics, DecodeError> {
+    fn predicted(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Predicted, DecodeError> {
         let rows = self.all.select(indices);
         let breaking: Vec<bool> = indices.iter().map(|r| self.breaking[*r]).collect();
-        Ok(metrics(spec, &rows, &decode::Output::of(model, spec)?.outputs(&rows.x), &breaking))
+        let outputs = decode::Output::of(model, spec)?.outputs(&rows.x);
+        Ok(Predicted { metrics: metrics(spec, &rows, &outputs, &breaking), rows, outputs, breaking })
+    }
+}
+
+/// Some rows with a model's outputs and their scores.
+struct Predicted {
+    rows: Dataset,
+    outputs: Matrix,
+    breaking: Vec<bool>,
+    metrics: Metrics,
+}
+
+impl Predicted {
+    fn scored(&self) -> Scored<'_> {
+        Scored { rows: &self.rows, outputs: &self.outputs, breaking: &self.breaking }
     }
 }
 
@@ -173,6 +189,8 @@ pub struct Fitted {
     pub validation: Metrics,
     /// Scores on the test rows.
     pub test: Metrics,
+    /// What to look at before the model is used.
+    pub warnings: Vec<Warning>,
 }
 
 /// Settings of one training.
@@ -285,8 +303,9 @@ impl Fit<'_> {
             },
         };
         let certify_seconds = started.elapsed().as_secs_f64();
-        let score = |indices: &[usize]| rows.score(self.spec, &model, indices);
-        let (train, validation, test) = (score(&split.train)?, score(&split.validation)?, score(&split.test)?);
+        let predicted = |indices: &[usize]| rows.predicted(self.spec, &model, indices);
+        let (train, validation, test) = (predicted(&split.train)?, predicted(&split.validation)?, predicted(&split.test)?);
+        let warnings = warnings(self.spec, trained.stop, train.scored(), validation.scored());
         let place = decode::Output::of(&model, self.spec)?.place();
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
         Ok(Fitted {
@@ -300,9 +319,10 @@ impl Fit<'_> {
             gate,
             trained,
             certify_seconds,
-            train,
-            validation,
-            test,
+            train: train.metrics,
+            validation: validation.metrics,
+            test: test.metrics,
+            warnings,
         })
     }
 

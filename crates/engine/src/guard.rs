@@ -7,6 +7,7 @@
 mod build;
 pub mod cell;
 mod game;
+mod joint;
 mod metric;
 mod multiplier;
 mod nearest;
@@ -21,6 +22,7 @@ use deepsade_spec::NormalSpec;
 use thiserror::Error;
 
 use crate::bounds::{Bounds, Relation};
+use crate::whole::whole;
 use cell::{Cell, Layer, Margin, Scratch, Slack};
 use nearest::{Cut as LayerCut, Found, Nearest};
 
@@ -37,6 +39,11 @@ const LEAN: f64 = 0.3;
 const PATIENCE: u32 = 32;
 /// with an excess within this share of the smallest: the layer will have moved before they matter.
 const ROUGHLY: f64 = 0.02;
+
+/// In place of a cell's index.
+const NO_CELL: usize = usize::MAX;
+/// Binary digits of a multiplier in a certificate.
+const BITS: u32 = 20;
 
 /// How the rules are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +100,9 @@ pub enum Why {
     NotAffine,
     /// The rule has alternatives, and not all ways to combine them were tried.
     #[error(
-        "the alternatives of the rule that were tried leave no affine function of the features that it mentions; make it wider"
+        "none of the ways to combine the alternatives and conditions of the rule that were tried leaves an affine function of the \
+         features that it mentions, which does not prove that there is none; make the rule wider, or enforce it by decoding \
+         (enforce = \"decode\")"
     )]
     NotFound,
 }
@@ -355,7 +364,11 @@ impl Guard {
             for kept in self.kept[..self.kept_count].iter_mut().filter(|cut| cut.cell == k) {
                 let Some(cut) = self.nearest.next() else { break };
                 std::mem::swap(cut, kept);
+                // What is there now is an old cut, of whichever cell: nobody's.
+                kept.cell = NO_CELL;
                 cut.place(v);
+                // The multipliers may have changed since.
+                cell.alpha(cut.rho, self.outputs, &mut cut.alpha);
                 let margin = cell.margin(cut.rho, v, margin, &self.scratch);
                 cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin + lean * slack.excess.max(0.0);
                 cut.tolerance = 0.25 * margin;
@@ -426,7 +439,7 @@ impl Guard {
         blend(&mut parameters[start..], &safe, &goal, reached);
     }
 
-    /// The multipliers as a proof: each cell's scaled to whole numbers.
+    /// The multipliers as a proof: each cell's as whole numbers, of the atoms as the rules have them.
     pub fn certificate(&self, model: &[u8], spec: &NormalSpec) -> Certificate {
         let proof = |(name, tree): (&String, &Regions)| deepsade_check::RuleProof { name: name.clone(), tree: self.tree(tree) };
         Certificate {
@@ -446,12 +459,12 @@ impl Guard {
                 above: Box::new(self.tree(above)),
             },
             Regions::Leaf(cells) => {
-                let whole = |k: &usize| {
-                    let lambda = self.cells[*k].lambda();
-                    let largest = lambda.iter().copied().fold(0.0, f64::max);
-                    lambda.iter().map(|l| (l / largest * f64::from(1 << 20)).round() as u64).collect()
+                let multipliers = |k: &usize| {
+                    let cell = &self.cells[*k];
+                    let raw: Vec<f64> = cell.lambda().iter().zip(&cell.atoms).map(|(l, atom)| l / atom.unit).collect();
+                    whole(&raw, BITS).0
                 };
-                Tree::Leaf { bounds: self.kind, cells: cells.iter().map(whole).collect(), lines: Vec::new() }
+                Tree::Leaf { bounds: self.kind, cells: cells.iter().map(multipliers).collect(), lines: Vec::new() }
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The way through: [`problem`] reads a rule file, [`data`] its rows, [`judge`] says which rules a row breaks, [`explain`] what
 //! the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and [`nearest`] choose its
-//! outputs, [`penalty`] only dissuades it, [`metrics`] and [`predict`] read them, [`artifact`] its files, [`recheck`] asks the checker about them.
+//! outputs, [`penalty`] only dissuades it, [`metrics`] and [`predict`] read them, [`useless`] warns of those that have learnt nothing, [`artifact`] its files, [`recheck`] asks the checker about them.
 
 pub mod adversity;
 pub mod artifact;
@@ -28,5 +28,7 @@ pub mod repair;
 pub mod subject;
 pub mod summary;
 pub mod train;
+pub mod useless;
 pub mod verdict;
 pub mod verify;
+mod whole;

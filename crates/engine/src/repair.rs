@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
 use deepsade_net::{Matrix, Network, Node, Op};
-use deepsade_spec::{Claim, ColumnKind, Domain, NormalSpec};
+use deepsade_spec::{Claim, ColumnKind, Domain, NormalSpec, Region};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
@@ -172,6 +172,7 @@ fn weighed(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Repaired, RepairError> {
     fits(spec, network)?;
+    Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
     if matches!(network.nodes.last().map(|n| &n.op), Some(Op::Choose(_))) {
         return Err(VerifyError::Choice.into());
     }
@@ -296,7 +297,9 @@ fn sample(spec: &NormalSpec) -> Dataset {
                 Domain::Real { lo, hi } => {
                     x.row_mut(r)[first] = ((f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u) as f32).clamp(*lo, *hi);
                 }
-                Domain::Integer { lo, hi } => x.row_mut(r)[first] = (f64::from(*lo) + f64::from(hi - lo) * u).round() as f32,
+                Domain::Integer { lo, hi } => {
+                    x.row_mut(r)[first] = (f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u).round() as f32;
+                }
                 Domain::Category { levels } => {
                     let level = ((levels.len() as f64 * u) as usize).min(levels.len() - 1);
                     let column = columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(level));
@@ -368,7 +371,8 @@ fn last_layer(network: &Network) -> Option<usize> {
     let end = network.nodes.len().checked_sub(1)?;
     let at = match &network.nodes[end].op {
         Op::Dense { .. } => end,
-        Op::Gate => network.nodes[end].from[0].checked_sub(1)?,
+        // A factor that is itself computed would be one more thing to solve for.
+        Op::Gate if straight(network, network.nodes[end].from[1])[..] != [None] => network.nodes[end].from[0].checked_sub(1)?,
         _ => return None,
     };
     matches!(network.nodes[at].op, Op::Dense { .. }).then_some(at)
@@ -422,7 +426,10 @@ fn straight(network: &Network, value: usize) -> Vec<Option<usize>> {
     let Some(k) = value.checked_sub(1) else { return (0..network.inputs).map(Some).collect() };
     let node = &network.nodes[k];
     match &node.op {
-        Op::Affine { .. } => straight(network, node.from[0]),
+        // A scale of 0 leaves nothing of the input.
+        Op::Affine { scale, .. } => {
+            straight(network, node.from[0]).into_iter().zip(scale).map(|(c, s)| c.filter(|_| *s != 0.0)).collect()
+        }
         Op::Select(columns) => {
             let before = straight(network, node.from[0]);
             columns.iter().map(|c| before[*c]).collect()

@@ -63,6 +63,7 @@ pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, see
             "restarts": steps.restarts(),
         })),
         "verdict": verdict.map(verdict::in_words),
+        "warnings": fitted.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 

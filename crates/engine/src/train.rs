@@ -26,7 +26,7 @@ mod stepper;
 mod usual;
 
 pub use build::{Gate, fold_gate, initial_network};
-pub use checkpoint::{CheckpointError, CheckpointSettings};
+pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};
 pub use error::TrainError;
 pub(crate) use kernel::vector;
 pub use loss::{Loss, Sum};

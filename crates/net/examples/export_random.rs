@@ -41,6 +41,8 @@ fn networks() -> Vec<(&'static str, Network, f32)> {
         ("wide", wide(), 255.0),
         ("shared", shared(), 5.0),
         ("single", Network { inputs: 3, nodes: vec![] }, 5.0),
+        ("far", far(), 5.0),
+        ("column", column(), 5.0),
     ]
 }
 
@@ -77,6 +79,34 @@ fn shared() -> Network {
         node(Op::Affine { scale: vec![1.0; 4], shift: vec![0.0; 4] }, &[9]),
     ];
     Network { inputs: 3, nodes }
+}
+
+/// Equal factors on either side of a Select: no value is out of range, but the factors together are.
+fn far() -> Network {
+    let inputs = 300;
+    let scale = |power: i32| Op::Affine { scale: vec![2f32.powi(power); inputs], shift: vec![0.0; inputs] };
+    let reversed = Op::Select((0..inputs).rev().collect());
+    let up = [scale(-60), scale(70), reversed.clone(), scale(70), scale(-80)];
+    let down = [scale(60), scale(-80), reversed, scale(-80), scale(100)];
+    let nodes = up.into_iter().chain(down);
+    Network { inputs, nodes: nodes.enumerate().map(|(k, op)| Node { op, from: vec![k] }).collect() }
+}
+
+/// Functions of one column times that column: runtimes have names for them (`x sigmoid(x)` is `SiLU`).
+fn column() -> Network {
+    let node = |op, from: &[usize]| Node { op, from: from.to_vec() };
+    let act = |f| Op::Act(f);
+    let nodes = vec![
+        node(Op::Affine { scale: vec![1.7], shift: vec![0.0] }, &[0]),
+        node(act(Activation::Sigmoid), &[1]),
+        node(Op::Gate, &[0, 2]),
+        node(act(Activation::Sigmoid), &[3]),
+        node(Op::Gate, &[4, 3]),
+        node(act(Activation::Tanh), &[5]),
+        node(Op::Gate, &[0, 6]),
+        node(Op::Concat, &[3, 5, 7]),
+    ];
+    Network { inputs: 1, nodes }
 }
 
 fn write(path: &Path, numbers: impl Iterator<Item = f64>) -> io::Result<()> {

@@ -55,10 +55,18 @@ impl Model {
 
     /// Reads a file that must be, byte for byte, what [`Model::to_bytes`] writes.
     ///
-    /// For whoever certifies a file: no other reader can then see more in it, or something else, than this one did.
+    /// For whoever certifies a file: no other reader can then see more in it, or something else, than this one did, and there is nothing in
+    /// it that runtimes are known to fold.
     pub fn from_own_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
         let model = Self::from_bytes(bytes)?;
-        if model.to_bytes()? == bytes { Ok(model) } else { Err(ImportError::NotOurs) }
+        // Before it is written: a small file of another kind may stand for a huge one.
+        if export::numbers(&model.network) > bytes.len() / size_of::<f32>() || model.to_bytes()? != bytes {
+            return Err(ImportError::NotOurs);
+        }
+        match export::foldable(&model.network) {
+            Some((node, width)) => Err(ImportError::Foldable { node, width }),
+            None => Ok(model),
+        }
     }
 
     /// Reads an ONNX file up to the tensor called `output`, which may lie inside the graph: the scores before a Softmax, say.

@@ -207,3 +207,14 @@ fn infinite_constants_are_refused() {
     let constant = [tensor("c", &[1], &f32::INFINITY.to_le_bytes()), node("Add", &["x", "c"], "y")];
     assert!(matches!(refused(3, &constant), ImportError::NotFinite { .. }));
 }
+
+#[test]
+fn a_small_file_does_not_become_a_huge_one_to_be_compared() {
+    // Each factor of 256 columns would be written as a matrix of 256 KB: 8 GB in all.
+    let mut factors = vec![tensor("c", &[1], &2f32.to_le_bytes()), node("Mul", &["x", "c"], "t0")];
+    factors.extend((0..30_000).map(|k| node("Mul", &[&format!("t{k}"), "c"], &format!("t{}", k + 1))));
+    factors.push(node("Relu", &["t30000"], "y"));
+    let file = model(256, &factors);
+    assert!(Model::from_bytes(&file).is_ok());
+    assert_eq!(Model::from_own_bytes(&file), Err(ImportError::NotOurs));
+}

@@ -96,7 +96,7 @@ pub fn fit(
         Failure::if_contradictory(&spec)?;
         let rows = engine::rows(&spec, &loaded, &data, seed)?;
         drop(loaded);
-        let notes = notes(&spec, &problem)?;
+        let mut notes = notes(&spec, &problem)?;
         let mut watch = Watch { signals, progress, begun, told: AtomicU64::new(0), epochs: problem.train.epochs };
         let fit =
             Fit { spec: &spec, breaking_rows: data.breaking_rows, network: &problem.network, settings: &problem.train, seed };
@@ -106,6 +106,7 @@ pub fn fit(
         if let (StopReason::Diverged { .. }, None) = (fitted.trained.stop, fitted.trained.best_epoch) {
             return Err(Failure::new(Class::Diverged, format!("{}; there is no model", fitted.trained.stop)));
         }
+        notes.extend(fitted.warnings.iter().map(ToString::to_string));
         let bytes = fitted.model.to_bytes().map_err(|e| Failure::new(Class::Model, e))?;
         let rules = problem.stated(&spec.schema);
         let started = Instant::now();

@@ -363,6 +363,7 @@ impl Done {
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}
         }
+        out.extend(self.fitted.warnings.iter().map(|warning| format!("WARNING: {warning}.")));
         out.push(format!("Model: {}", self.model.display()));
         out.join("\n") + "\n"
     }

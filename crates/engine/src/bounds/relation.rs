@@ -132,7 +132,12 @@ impl Bounds {
             Op::Act(_) => out.extend(errors.iter().map(|e| e + 4.0 * activation::ACTIVATION_ERROR)),
             Op::Select(columns) => out.extend(columns.iter().map(|c| errors[*c])),
             Op::Concat => node.from.iter().for_each(|v| out.extend(&boxes.errors[*v])),
-            Op::Gate | Op::Choose(_) => {}
+            Op::Gate => {
+                let by = node.from[1];
+                gate::errors(&mut out, (x, errors), (&boxes.values[by], &boxes.errors[by]));
+            }
+            // A choice has no guard.
+            Op::Choose(_) => {}
         }
         boxes.errors[k + 1] = out;
     }
@@ -140,7 +145,7 @@ impl Bounds {
     fn backward(&self, k: usize, boxes: &RegionBoxes, parameters: &[f32], relation: &mut Relation) {
         let node = &self.network.nodes[k];
         let from = node.from[0];
-        let mut coefficients = std::mem::take(&mut relation.coefficients[k + 1]);
+        let coefficients = std::mem::take(&mut relation.coefficients[k + 1]);
         match &node.op {
             Op::Affine { scale, shift } => {
                 affine::back(&mut relation.coefficients[from], &coefficients, scale);
@@ -158,7 +163,11 @@ impl Bounds {
             }
             Op::Select(columns) => select::back(&mut relation.coefficients[from], &coefficients, columns),
             Op::Concat => concat::back(&mut relation.coefficients, &coefficients, &node.from),
-            Op::Gate | Op::Choose(_) => gate::back(&mut coefficients),
+            Op::Gate => {
+                gate::lines(&mut relation.lines[k], &coefficients, &boxes.values[k + 1]);
+                relation.constant += coefficients.iter().zip(&relation.lines[k]).map(|(c, (_, t))| c * t).sum::<f64>();
+            }
+            Op::Choose(_) => {}
         }
         relation.coefficients[k + 1] = coefficients;
     }
@@ -177,7 +186,8 @@ impl Bounds {
             Op::Act(_) => activation::along(&mut out, x, &relation.lines[k]),
             Op::Select(columns) => select::along(&mut out, x, columns),
             Op::Concat => concat::along(&mut out, node.from.iter().map(|v| &relation.values[*v])),
-            Op::Gate | Op::Choose(_) => gate::along(),
+            Op::Gate => gate::along(&mut out, &relation.lines[k]),
+            Op::Choose(_) => {}
         }
         relation.values[k + 1] = out;
     }

@@ -198,14 +198,18 @@ impl Frame<'_> {
     }
 
     fn cell(&self, rule: usize, region: usize, part: &Region, atoms: &[Atom]) -> Cell {
-        let atoms: Vec<Term> = atoms.iter().map(|atom| self.term(atom, part)).collect();
+        let mut atoms: Vec<Term> = atoms.iter().map(|atom| self.term(atom, part)).collect();
+        let several = atoms.iter().filter(|a| a.free).count() > 1;
+        atoms.iter_mut().for_each(|atom| atom.in_unit(self.unit(atom, several)));
         let scales = atoms.iter().filter(|a| a.free).all(|a| a.c.is_empty() && a.d == 0.0);
-        let rho = match self.gate {
-            Some(gate) if !scales => {
-                let feature = self.spec.schema.columns()[gate.column].feature;
-                let (lo, hi) = part.range(feature).unwrap_or((0.0, 1.0));
-                vec![lo * gate.scale, hi * gate.scale]
-            }
+        let ends = self.gate.map(|gate| {
+            let feature = self.spec.schema.columns()[gate.column].feature;
+            let (lo, hi) = part.range(feature).unwrap_or((0.0, 1.0));
+            [lo, hi].map(|end| end * gate.scale + gate.shift)
+        });
+        let rho = match ends {
+            // A factor that may be negative turns atoms round.
+            Some(ends) if !scales || ends.iter().any(|rho| *rho < 0.0) => ends.to_vec(),
             _ => vec![1.0],
         };
         Cell::new(rule, region, atoms, rho)
@@ -228,7 +232,9 @@ impl Frame<'_> {
                 }
                 Var::Feature(f) => match column(&self.spec.schema, f, ColumnKind::Number) {
                     Some(column) if self.gate.is_some_and(|g| g.column == column) => {
-                        term.gate += c / self.gate.map_or(1.0, |g| g.scale);
+                        let (scale, shift) = self.gate.map_or((1.0, 0.0), |g| (g.scale, g.shift));
+                        term.gate += c / scale;
+                        term.d -= c * shift / scale;
                     }
                     Some(column) if self.add(&mut term, column, c) => {}
                     _ => {
@@ -240,6 +246,17 @@ impl Frame<'_> {
             }
         }
         term
+    }
+
+    /// What an atom is divided by, so that it does not matter in which units a rule is written: its largest coefficient of an output,
+    /// in the rule's units or, where multipliers weigh atoms of several outputs against each other, in those of training; of an
+    /// input where it speaks of no output.
+    fn unit(&self, atom: &Term, several: bool) -> f64 {
+        let output = |(j, a): &(usize, f64)| if several { a.abs() } else { a.abs() / self.units.scale[*j] };
+        let outputs = atom.a.iter().map(output).fold(0.0, f64::max);
+        let inputs = atom.c.iter().map(|(_, c)| c.abs()).fold(atom.gate.abs(), f64::max);
+        let usable = |size: &f64| size.is_normal();
+        Some(outputs).filter(usable).or(Some(inputs).filter(usable)).or(Some(atom.d.abs()).filter(usable)).unwrap_or(1.0)
     }
 
     /// Adds `c * [feature f has level l]`; the level without a column is 1 minus the others.

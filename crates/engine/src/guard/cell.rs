@@ -10,7 +10,7 @@ use crate::train::vector;
 const CONSTANT: f64 = 2.0 / 16_777_216.0;
 
 /// One atom: `a.y + c.v + gate * rho + d >= 0`, with y the outputs before the gate.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Term {
     /// Coefficients of outputs.
     pub a: Vec<(usize, f64)>,
@@ -22,9 +22,26 @@ pub struct Term {
     pub d: f64,
     /// False for conditions on one input alone: they cut the region, and need no multiplier.
     pub free: bool,
+    /// What the rule's own atom was divided by.
+    pub unit: f64,
+}
+
+impl Default for Term {
+    /// `0 >= 0`.
+    fn default() -> Self {
+        Self { a: Vec::new(), c: Vec::new(), gate: 0.0, d: 0.0, free: false, unit: 1.0 }
+    }
 }
 
 impl Term {
+    /// Divides it by a positive number.
+    pub(super) fn in_unit(&mut self, unit: f64) {
+        self.a.iter_mut().chain(&mut self.c).for_each(|(_, c)| *c /= unit);
+        self.gate /= unit;
+        self.d /= unit;
+        self.unit *= unit;
+    }
+
     /// Adds `l` times another one.
     fn add(&mut self, l: f64, other: &Term) {
         let into = |to: &mut Vec<(usize, f64)>, from: &[(usize, f64)]| {
@@ -197,14 +214,15 @@ impl Cell {
     /// What the rounding of the last layer and of this computation may cost. A sum of constants does not round.
     pub(super) fn margin(&self, rho: f64, v: &Boxed, margin: Margin, scratch: &Scratch) -> f64 {
         let features: f64 = self.sum.c.iter().map(|(k, c)| c.abs() * f64::from(v.m[*k].abs() + v.r[*k])).sum();
-        let constants = rho * scratch.bias.1 + self.sum.d.abs() + (rho * self.sum.gate).abs();
+        let size = rho.abs();
+        let constants = size * scratch.bias.1 + self.sum.d.abs() + (rho * self.sum.gate).abs();
         let constant = scratch.size == 0.0 && features == 0.0 && self.rho.len() == 1 && self.sum.gate == 0.0;
         let rounding = if constant {
             CONSTANT.min(margin.relative) * constants
         } else {
-            margin.relative * (rho * scratch.size + features + constants)
+            margin.relative * (size * scratch.size + features + constants)
         };
-        rounding + margin.absolute * rho * self.reach + 1e-30
+        rounding + margin.absolute * size * self.reach + 1e-30
     }
 
     /// The coefficients of v in the weighted sum; the layer must have been read.

@@ -104,8 +104,8 @@ impl<'a> Atoms<'a> {
     fn margin(&self, k: usize, rho: f64) -> f64 {
         let atom = &self.cell.atoms[self.free[k]];
         let features: f64 = atom.c.iter().map(|(i, c)| c.abs() * f64::from(self.v.m[*i].abs() + self.v.r[*i])).sum();
-        let size = rho * self.p0[k].1 + features + atom.d.abs() + (rho * atom.gate).abs();
-        self.margin.relative * size + self.margin.absolute * rho * atom.a.iter().map(|(_, a)| a.abs()).sum::<f64>()
+        let size = rho.abs() * self.p0[k].1 + features + atom.d.abs() + (rho * atom.gate).abs();
+        self.margin.relative * size + self.margin.absolute * rho.abs() * atom.a.iter().map(|(_, a)| a.abs()).sum::<f64>()
     }
 
     /// The largest value of a mixture, and the values of all atoms where it is taken.
@@ -159,7 +159,7 @@ mod tests {
             let (mut w, mut b) = (numbers[..8].to_vec(), numbers[8..10].to_vec());
             let layer = Layer { w: &mut w, b: &mut b };
             let v = Boxed { m: numbers[2..6].to_vec(), r: radii };
-            let term = |a: &[(usize, f64)], c: &[(usize, f64)], d: f64| Term { a: a.into(), c: c.into(), d, free: true, gate: 0.0 };
+            let term = |a: &[(usize, f64)], c: &[(usize, f64)], d: f64| Term { a: a.into(), c: c.into(), d, free: true, ..Term::default() };
             let atoms = vec![
                 term(&[(0, 1.0)], &[], constants[0]),
                 term(&[(1, 1.0)], &[(3, 0.5)], constants[1]),

@@ -9,7 +9,7 @@ use deepsade_spec::{Domain, Formula, Rational, Var, normalize::var_range};
 use super::build::Frame;
 use super::cell::{Cell, Margin};
 use super::nearest::Found;
-use super::{Guard, Safe, Try, empty_cell};
+use super::{Guard, Safe, Try, empty_cell, joint};
 use crate::explain::eliminate::Point;
 use crate::explain::satisfy::{Satisfiable, satisfy};
 
@@ -33,7 +33,29 @@ pub(super) fn safe(guard: &mut Guard, frame: &Frame) -> Result<(), usize> {
             Err(cell) => stuck = cell,
         }
     }
-    Err(stuck)
+    together(guard, frame).ok_or(stuck)
+}
+
+/// The safe last layer of cells with several atoms by a search for all multipliers at once.
+fn together(guard: &mut Guard, frame: &Frame) -> Option<()> {
+    if !guard.cells.iter().any(Cell::has_choice) {
+        return None;
+    }
+    let usual = frame.usual.map(<[f64]>::to_vec);
+    let starts: Vec<Vec<f64>> = [usual, Some(vec![0.0; guard.outputs]), guess(guard, frame, 0.0)].into_iter().flatten().collect();
+    let found = joint::search(guard, &starts)?;
+    for slack in SLACKS.into_iter().filter(|s| *s <= found.distance.max(0.0)) {
+        let mut layer = found.layer.clone();
+        guard.cells.iter_mut().zip(&found.lambda).for_each(|(cell, lambda)| cell.weigh(lambda));
+        guard.nearest.clear();
+        let how = Try { margin: Margin { absolute: slack, ..guard.margin }, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 };
+        if guard.nearest(&mut layer, how).0 == Found::Yes {
+            let b = layer.split_off(guard.inputs * guard.outputs);
+            guard.safe = Safe { w: layer, b, lambda: guard.cells.iter().map(|c| c.lambda().to_vec()).collect() };
+            return Some(());
+        }
+    }
+    None
 }
 
 /// If a last layer exists in exact arithmetic: how much of a margin float32 asks for there.
@@ -169,7 +191,7 @@ fn guess(guard: &Guard, frame: &Frame, slack: f64) -> Option<Vec<f64>> {
     let Satisfiable::Yes(point, _) = satisfy(&claims, schema, &middle) else { return None };
     let gate = frame.gate.map_or(1.0, |gate| {
         let f = schema.columns()[gate.column].feature;
-        middle.get(&Var::Feature(f)).map_or(1.0, |v| v.to_f64().value()) * gate.scale
+        middle.get(&Var::Feature(f)).map_or(1.0, |v| v.to_f64().value()) * gate.scale + gate.shift
     });
     let output = |j: usize| {
         let y = point.get(&Var::Output(j)).map_or(0.0, |v| v.to_f64().value());

@@ -166,17 +166,18 @@ impl<'a> Allowed<'a> {
 
     /// The nearest outputs to `p` that keep a distance of `margin` from every face.
     pub fn nearest(&self, place: &Place, p: &[f64], margin: f64) -> Result<Nearest, Infeasible> {
-        let mut best: Option<(f64, Nearest)> = None;
-        for piece in place.pieces.iter() {
-            let face = |k: &usize| HalfSpace { a: &self.faces[*k].a, c: place.offsets[*k] - margin };
-            let Ok(mut found) = nearest(p, &piece.iter().map(face).collect::<Vec<_>>()) else { continue };
-            let distance = found.y.iter().zip(p).map(|(y, p)| (y - p).powi(2)).sum::<f64>();
-            if best.as_ref().is_none_or(|(b, _)| distance < *b) {
-                found.active.iter_mut().for_each(|k| *k = piece[*k]);
-                best = Some((distance, found));
-            }
-        }
+        let best = self.of_each_piece(place, p, margin).reduce(|best, other| if other.0 < best.0 { other } else { best });
         best.map(|(_, found)| found).ok_or(Infeasible)
+    }
+
+    /// The nearest outputs of each piece, with their squared distance.
+    fn of_each_piece(&self, place: &Place, p: &[f64], margin: f64) -> impl Iterator<Item = (f64, Nearest)> {
+        place.pieces.iter().filter_map(move |piece| {
+            let face = |k: &usize| HalfSpace { a: &self.faces[*k].a, c: place.offsets[*k] - margin };
+            let mut found = nearest(p, &piece.iter().map(face).collect::<Vec<_>>()).ok()?;
+            found.active.iter_mut().for_each(|k| *k = piece[*k]);
+            Some((found.y.iter().zip(p).map(|(y, p)| (y - p).powi(2)).sum::<f64>(), found))
+        })
     }
 
     /// Turns a gradient with respect to the nearest outputs into one with respect to the point they are near to.
@@ -210,9 +211,24 @@ impl<'a> Allowed<'a> {
                 return Ok(near);
             }
         }
+        // Where what is allowed is a corner or an edge, as 0 <= u, 0 <= v, u + v <= 0 is, float64 misses it by its own rounding. The
+        // corner is on a grid which is coarser than that.
+        let mut pieces: Vec<(f64, Nearest)> = self.of_each_piece(&place, &p, 0.0).collect();
+        pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, found) in pieces {
+            let grids = GRIDS.map(|k| (size.log2().ceil() + f64::from(k)).exp2());
+            if let Some(near) = grids.flat_map(|grid| on_grid(&found.y, grid)).find(|y| !breaks(y)) {
+                return Ok(near);
+            }
+        }
         Err(DecodeError::Infeasible(Infeasible))
     }
 }
+
+/// Grids to look on, as powers of two times the size of all numbers: from float64's rounding to a few steps of float32.
+const GRIDS: std::ops::RangeInclusive<i32> = -46..=-20;
+/// Coordinates of which both neighbours are tried.
+const BOTH: usize = 10;
 
 /// The float32 points around a point, of up to 10 of its coordinates.
 fn neighbours(y: &[f64]) -> impl Iterator<Item = Vec<f32>> + '_ {
@@ -220,7 +236,25 @@ fn neighbours(y: &[f64]) -> impl Iterator<Item = Vec<f32>> + '_ {
         let near = v as f32;
         if f64::from(near) > v { [near.next_down(), near] } else { [near, near.next_up()] }
     };
-    (0..1usize << y.len().min(10)).map(move |bits| y.iter().enumerate().map(|(j, v)| around(*v)[bits >> j.min(10) & 1]).collect())
+    choices(y.iter().map(|v| around(*v)).collect())
+}
+
+/// The nearest point of a grid, then those around, of up to 10 coordinates that are not on it.
+fn on_grid(y: &[f64], grid: f64) -> impl Iterator<Item = Vec<f32>> {
+    let to_grid = |v: f64| (v * grid) as f32;
+    let nearest: Vec<f32> = y.iter().map(|v| to_grid((v / grid).round())).collect();
+    let around = y.iter().map(|v| [to_grid((v / grid).floor()), to_grid((v / grid).ceil())]);
+    std::iter::once(nearest).chain(choices(around.collect()))
+}
+
+/// Every choice of one of two numbers for up to 10 coordinates at which they differ; the first one for the others.
+fn choices(around: Vec<[f32; 2]>) -> impl Iterator<Item = Vec<f32>> {
+    let open: Vec<usize> = (0..around.len()).filter(|j| around[*j][0] != around[*j][1]).take(BOTH).collect();
+    (0..1usize << open.len()).map(move |bits| {
+        let mut point: Vec<f32> = around.iter().map(|[low, _]| *low).collect();
+        open.iter().enumerate().for_each(|(k, j)| point[*j] = around[*j][bits >> k & 1]);
+        point
+    })
 }
 
 /// Why a row has no valid outputs.

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use super::run::Enforced;
 use super::{EpochRecord, PaperSteps};
 
 const MAGIC: &[u8; 8] = b"DSADECKP";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Where and how often to save a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,12 +81,61 @@ pub enum CheckpointError {
         /// The file.
         path: PathBuf,
     },
+    /// It is whole, but no run comes there.
+    #[error("the checkpoint {} says what no run can reach ({oddity}): start without --resume", path.display())]
+    Impossible {
+        /// The file.
+        path: PathBuf,
+        /// What is odd about it.
+        oddity: Oddity,
+    },
     /// It is of another run.
     #[error("the checkpoint {} is of a run with other settings, data or network: start without --resume", path.display())]
     OtherRun {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// What no run can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Oddity {
+    /// More epochs than the run has.
+    #[error("epoch {epoch} of {epochs}")]
+    Epoch {
+        /// Epochs done.
+        epoch: usize,
+        /// Epochs of the run.
+        epochs: usize,
+    },
+    /// Records of other epochs.
+    #[error("its records are not those of its {epoch} epochs")]
+    Records {
+        /// Epochs done.
+        epoch: usize,
+    },
+    /// More steps than the epochs have batches.
+    #[error("{steps} steps in {epoch} epochs of {batches} batches")]
+    Steps {
+        /// Steps done.
+        steps: u64,
+        /// Epochs done.
+        epoch: usize,
+        /// Batches of an epoch.
+        batches: usize,
+    },
+    /// Weights or losses that are not finite.
+    #[error("a number in it is not finite")]
+    NotFinite,
+}
+
+/// How far a run can come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Epochs.
+    pub epochs: usize,
+    /// Batches of an epoch.
+    pub batches: usize,
 }
 
 /// A run at the end of an epoch; all that the rest of the run depends on.
@@ -103,8 +153,30 @@ pub struct State {
     pub second: Vec<f32>,
     /// The parameters of the best epoch; the initial ones before there is one.
     pub best: Vec<f32>,
+    /// How often the last layer was moved so far.
+    pub enforced: Enforced,
     /// What each epoch told.
     pub records: Vec<EpochRecord>,
+}
+
+impl State {
+    /// What is odd about it, if something is.
+    fn oddity(&self, Limits { epochs, batches }: Limits) -> Option<Oddity> {
+        let Self { epoch, steps, records, .. } = self;
+        let (epoch, steps) = (*epoch, *steps);
+        let mut weights = self.parameters.iter().chain(&self.best);
+        if epoch > epochs {
+            Some(Oddity::Epoch { epoch, epochs })
+        } else if records.len() != epoch || records.iter().zip(1..).any(|(record, k)| record.epoch != k) {
+            Some(Oddity::Records { epoch })
+        } else if steps > (epoch as u64).saturating_mul(batches as u64) {
+            Some(Oddity::Steps { steps, epoch, batches })
+        } else if weights.any(|w| !w.is_finite()) || records.iter().any(|record| !record.score().is_finite()) {
+            Some(Oddity::NotFinite)
+        } else {
+            None
+        }
+    }
 }
 
 /// Saves states when it is time.
@@ -120,8 +192,8 @@ impl<'a> Keeper<'a> {
         Self { settings, saved: Instant::now() }
     }
 
-    /// The state to go on from, if that is asked for; it must be as large as `fresh`.
-    pub fn resume(&self, fresh: State) -> Result<State, CheckpointError> {
+    /// The state to go on from, if that is asked for; it must be as large as `fresh`, and one that a run comes through.
+    pub fn resume(&self, fresh: State, limits: Limits) -> Result<State, CheckpointError> {
         let Some(settings) = self.settings.filter(|settings| settings.resume) else { return Ok(fresh) };
         let path = &settings.path;
         let bytes = std::fs::read(path).map_err(|source| match source.kind() {
@@ -130,7 +202,13 @@ impl<'a> Keeper<'a> {
         })?;
         let state = decode(&bytes, &settings.fingerprint, path)?;
         let sizes = |s: &State| [s.parameters.len(), s.first.len(), s.second.len(), s.best.len()];
-        if sizes(&state) == sizes(&fresh) { Ok(state) } else { Err(CheckpointError::OtherRun { path: path.clone() }) }
+        if sizes(&state) != sizes(&fresh) {
+            return Err(CheckpointError::OtherRun { path: path.clone() });
+        }
+        match state.oddity(limits) {
+            Some(oddity) => Err(CheckpointError::Impossible { path: path.clone(), oddity }),
+            None => Ok(state),
+        }
     }
 
     /// Saves if the interval has passed.
@@ -169,7 +247,10 @@ fn encode(state: &State, fingerprint: &[u8; 32]) -> Vec<u8> {
         bytes.extend((list.len() as u64).to_le_bytes());
         bytes.extend(list.iter().flat_map(|x| x.to_le_bytes()));
     }
-    bytes.extend((state.records.len() as u64).to_le_bytes());
+    let Enforced { steps, moved, pulled_back } = state.enforced;
+    for count in [steps, moved, pulled_back, state.records.len()] {
+        bytes.extend((count as u64).to_le_bytes());
+    }
     for record in &state.records {
         bytes.extend((record.epoch as u64).to_le_bytes());
         let known = [record.validation_loss, record.margin, record.moved];
@@ -262,6 +343,7 @@ impl Reader<'_> {
             first: self.list()?,
             second: self.list()?,
             best: self.list()?,
+            enforced: Enforced { steps: self.count()?, moved: self.count()?, pulled_back: self.count()? },
             records: (0..self.count()?).map(|_| self.record()).collect::<Option<_>>()?,
         })
     }

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::checkpoint::{Keeper, State};
+use super::checkpoint::{Keeper, Limits, State};
 use super::error::{TrainError, check_data};
 use super::loss::Sum;
 use super::paper::{Batch, Paper};
@@ -215,8 +215,10 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     });
     let mut optimiser = Optimiser::new(&settings.descent(guard.is_some()), stepper.parameters().len());
     let mut keeper = Keeper::new(run.checkpoint.as_ref());
-    let mut state = keeper.resume(initial_state(&stepper, &optimiser))?;
+    let limits = Limits { epochs: settings.epochs, batches: rows.div_ceil(batch) };
+    let mut state = keeper.resume(initial_state(&stepper, &optimiser, enforced), limits)?;
     restore(&state, &mut stepper, &mut optimiser);
+    enforced = state.enforced;
     if let Some(paper) = &mut paper {
         paper.least = best(&state.records).map_or(f64::INFINITY, EpochRecord::score);
         paper.steps.restart = state.records.last().and_then(|record| record.paper).is_some_and(|steps| steps.restart);
@@ -227,7 +229,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         if stale(&state.records, settings.patience) {
             break StopReason::EarlyStopped;
         }
-        if state.epoch == settings.epochs {
+        if state.epoch >= settings.epochs {
             break StopReason::Finished;
         }
         let epoch = state.epoch + 1;
@@ -308,7 +310,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
             _ => best(&state.records).is_none_or(|best| record.score() < best.score()),
         };
         record.seconds = started.elapsed().as_secs_f64();
-        save(&mut state, record, &stepper, &optimiser);
+        save(&mut state, record, &stepper, &optimiser, enforced);
         observer.epoch(&record);
         keeper.epoch_ended(&state)?;
     };
@@ -334,7 +336,7 @@ fn weigh(guard: &mut Guard, stepper: &mut Stepper, data: &Prepared, rows: impl E
     guard.begin_epoch(Some(Metric::new(stepper, &guard.straight_columns())));
 }
 
-fn initial_state(stepper: &Stepper, optimiser: &Optimiser) -> State {
+fn initial_state(stepper: &Stepper, optimiser: &Optimiser, enforced: Enforced) -> State {
     State {
         epoch: 0,
         steps: 0,
@@ -342,6 +344,7 @@ fn initial_state(stepper: &Stepper, optimiser: &Optimiser) -> State {
         first: optimiser.first.clone(),
         second: optimiser.second.clone(),
         best: stepper.parameters().to_vec(),
+        enforced,
         records: Vec::new(),
     }
 }
@@ -353,8 +356,9 @@ fn restore(state: &State, stepper: &mut Stepper, optimiser: &mut Optimiser) {
     optimiser.steps = state.steps;
 }
 
-fn save(state: &mut State, record: EpochRecord, stepper: &Stepper, optimiser: &Optimiser) {
+fn save(state: &mut State, record: EpochRecord, stepper: &Stepper, optimiser: &Optimiser, enforced: Enforced) {
     state.epoch = record.epoch;
+    state.enforced = enforced;
     state.steps = optimiser.steps;
     state.parameters.copy_from_slice(stepper.parameters());
     state.first.copy_from_slice(&optimiser.first);

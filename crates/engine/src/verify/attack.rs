@@ -116,6 +116,10 @@ impl Target<'_> {
         mut x: Vec<f64>,
         rng: &mut ChaCha8Rng,
     ) -> Result<CounterExample, Vec<f64>> {
+        if cell.atoms.is_empty() {
+            // Nothing to climb: every point of the part is in the cell.
+            return self.replay(&x).ok_or(x);
+        }
         let mut found: Option<(f64, CounterExample)> = None;
         let mut after = 0;
         for t in 0..=steps {
@@ -143,7 +147,9 @@ impl Target<'_> {
             g.iter_mut().zip(&atom.x).for_each(|(g, c)| *g += c);
             let rate = 0.3 * (1.0 - t as f64 / (steps as f64 + 1.0)).powi(2) + 0.002;
             for (i, (lo, hi)) in inputs.lo.iter().zip(&inputs.hi).enumerate() {
-                x[i] = (x[i] + g[i].signum() * f64::from(u8::from(g[i] != 0.0)) * rate * (hi - lo)).clamp(*lo, *hi);
+                // Not `signum`: where values overflow a slope is not a number, and says nothing.
+                let direction = f64::from(i8::from(g[i] > 0.0) - i8::from(g[i] < 0.0));
+                x[i] = (x[i] + direction * rate * (hi - lo)).clamp(*lo, *hi);
             }
             for (first, allowed) in &inputs.groups {
                 self.best_level(&mut x, &g, *first, allowed, rng);

@@ -6,6 +6,7 @@ use deepsade_spec::{Atom, Rational, Region, Var};
 use super::pass::{Form, Kind, Pass, Sign, Slopes};
 use super::plan::{Boxes, Inputs, Plan, Step};
 use super::program::{self, Condition};
+use crate::whole::whole;
 
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
 const STEPS: usize = 12;
@@ -16,14 +17,17 @@ const PROGRAM_INPUTS: usize = 128;
 const MARGIN: f64 = 4e-9;
 /// Atoms between which multipliers are balanced pair by pair.
 const MOST_BALANCED: usize = 6;
-/// The largest whole multiplier.
-const WHOLE: f64 = (1u64 << 30) as f64;
+/// Binary digits of a multiplier in the certificate.
+const BITS: u32 = 30;
 
-/// The atoms of a cell as forms, each scaled so that its largest output coefficient is 1.
+/// The atoms of a cell as forms, each scaled so that its largest output coefficient is 1. A cell without atoms is the whole region:
+/// the negation of a claim that is false everywhere.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
     pub atoms: Vec<Form>,
     scale: Vec<f64>,
+    /// Columns of outputs and inputs.
+    widths: (usize, usize),
     /// Atoms that may get a multiplier: the others only cut the region.
     free: Vec<usize>,
     source: Vec<Atom>,
@@ -47,11 +51,12 @@ fn number(c: &Rational) -> f64 {
 
 impl Cell {
     pub fn new(plan: &Plan, atoms: &[Atom]) -> Self {
-        let mut cell = Self { atoms: Vec::new(), scale: Vec::new(), free: Vec::new(), source: atoms.to_vec() };
+        let widths = (plan.widths[plan.output()], plan.widths[0]);
+        let mut cell = Self { atoms: Vec::new(), scale: Vec::new(), widths, free: Vec::new(), source: atoms.to_vec() };
         for (k, atom) in atoms.iter().enumerate() {
             let mut form = Form {
-                y: vec![0.0; plan.widths[plan.output()]],
-                x: vec![0.0; plan.widths[0]],
+                y: vec![0.0; widths.0],
+                x: vec![0.0; widths.1],
                 constant: number(&atom.linear.constant),
                 signs: Vec::new(),
             };
@@ -92,7 +97,7 @@ impl Cell {
     }
 
     fn form(&self, lambda: &[f64], signs: &[Sign], weights: &[f64]) -> Form {
-        let mut form = Form { y: vec![0.0; self.atoms[0].y.len()], x: vec![0.0; self.atoms[0].x.len()], ..Form::default() };
+        let mut form = Form { y: vec![0.0; self.widths.0], x: vec![0.0; self.widths.1], ..Form::default() };
         for (l, k) in lambda.iter().zip(&self.free).filter(|(l, _)| **l != 0.0) {
             let atom = &self.atoms[*k];
             form.y.iter_mut().zip(&atom.y).for_each(|(a, b)| *a += l * b);
@@ -124,7 +129,8 @@ impl Cell {
             upper: f64::INFINITY,
             refuted: false,
             tight: false,
-            lambda: vec![],
+            // Stays where no bound is finite.
+            lambda: vec![1.0 / n as f64; n],
             slopes: usual.clone(),
             weights: none.clone(),
         };
@@ -156,7 +162,7 @@ impl Cell {
         // Leave the pass at the best bound.
         pass.upper(plan, &self.form(&best.lambda, signs, &best.weights), kind, boxes, inputs, &best.slopes);
         pass.along(plan);
-        best.tight = !best.refuted && best.upper <= MARGIN * pass.size;
+        best.tight = n > 0 && !best.refuted && best.upper <= MARGIN * pass.size;
         best
     }
 
@@ -302,10 +308,10 @@ impl Cell {
     /// The certificate's numbers for a cell that was refuted.
     pub fn numbers(&self, plan: &Plan, boxes: &Boxes, found: &Found, signs: &[Sign]) -> (Vec<u64>, Lines) {
         let raw: Vec<f64> = found.lambda.iter().zip(&self.free).map(|(l, k)| l * self.scale[*k]).collect();
-        let factor = WHOLE / raw.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let (numbers, factor) = whole(&raw, BITS);
         let mut multipliers = vec![0u64; self.atoms.len()];
-        for (l, k) in raw.iter().zip(&self.free) {
-            multipliers[*k] = (l * factor).round() as u64;
+        for (number, k) in numbers.into_iter().zip(&self.free) {
+            multipliers[*k] = number;
         }
         let weight = |w: &f64| Some((w * factor) as f32).filter(|w| w.is_finite()).unwrap_or(0.0);
         let mut lines = Lines { signs: found.weights.iter().map(weight).collect(), slopes: Vec::new() };

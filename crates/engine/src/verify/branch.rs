@@ -394,7 +394,9 @@ impl Search<'_> {
             let Step::Act(Activation::Relu, from) = step else { continue };
             for (i, a) in pass.a[k + 1].iter().enumerate() {
                 let (l, u) = (boxes.lo[*from][i], boxes.hi[*from][i]);
-                if l >= 0.0 || u <= 0.0 || *a == 0.0 {
+                // Written so that ends which are not numbers, of values beyond float64, are left out.
+                let open = l < 0.0 && u > 0.0;
+                if !open || *a == 0.0 {
                     continue;
                 }
                 count += 1;

@@ -33,7 +33,7 @@ impl Target<'_> {
                 let (nearest, atoms) = near(&negation, &value);
                 let cell = Cell::new(self.plan, &atoms);
                 let part = cell.part(region);
-                if nearest == f64::NEG_INFINITY || atoms.is_empty() || part.is_empty() {
+                if nearest == f64::NEG_INFINITY || part.is_empty() {
                     break;
                 }
                 self.snap(&mut x, &part);

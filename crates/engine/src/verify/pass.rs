@@ -54,6 +54,7 @@ impl Pass {
     fn clear(&mut self, plan: &Plan) {
         self.a.resize(plan.widths.len(), Vec::new());
         self.lines.resize(plan.widths.len(), Vec::new());
+        self.lines.iter_mut().for_each(Vec::clear);
         for (a, w) in self.a.iter_mut().zip(&plan.widths) {
             a.clear();
             a.resize(*w, 0.0);
@@ -213,16 +214,16 @@ impl Pass {
                 Step::Affine { scale, shift, from } => {
                     out.extend(before[*from].iter().zip(scale.iter().zip(shift)).map(|(x, (s, t))| x * s + t));
                 }
+                // Where the form did not reach a node there are no lines, and the bound does not depend on its values: any will do.
                 Step::Act(_, from) => {
                     let lines = &self.lines[k];
-                    // Where the form did not reach the node there are no lines; nothing reads these values then.
                     out.extend(before[*from].iter().enumerate().map(|(i, v)| lines.get(i).map_or(0.0, |(s, t)| s * v + t)));
                 }
                 Step::Select(columns, from) => out.extend(columns.iter().map(|c| before[*from][*c])),
                 Step::Concat(parts) => parts.iter().for_each(|v| out.extend(&before[*v])),
                 Step::Gate(from, _) => match (self.gate_at, plan.gate.is_some_and(|g| g.0 == k + 1)) {
                     (Some(r), true) => out.extend(before[*from].iter().map(|u| u * r)),
-                    _ => out.extend(self.lines[k].iter().map(|l| l.1)),
+                    _ => out.extend((0..plan.widths[k + 1]).map(|i| self.lines[k].get(i).map_or(0.0, |l| l.1))),
                 },
             }
         }

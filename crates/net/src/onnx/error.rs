@@ -51,9 +51,22 @@ pub enum ImportError {
         /// The operator.
         name: String,
     },
+    /// The file says how it is to be trained, which may change what its weights are.
+    #[error("the file holds graphs for training: export it for inference")]
+    Training,
     /// The file is a valid one, but not byte for byte what [`crate::Model::to_bytes`] writes.
     #[error("the file was not written by deepsade, or was changed since: import it and export it again")]
     NotOurs,
+    /// A file of ours in which a runtime may multiply constants of two nodes together.
+    #[error(
+        "node {node} scales {width} columns right behind another linear node, where a runtime may fold both into one: join them"
+    )]
+    Foldable {
+        /// The node of the network.
+        node: usize,
+        /// Its width.
+        width: usize,
+    },
     /// Two metadata entries share a key.
     #[error("the metadata key '{key}' occurs twice")]
     DuplicateMetadata {

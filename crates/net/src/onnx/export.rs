@@ -12,7 +12,7 @@ use super::proto::{
     AttributeProto, Dimension, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
     TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, element, kind,
 };
-use crate::{Activation, Matrix, NetworkError, Node, Op};
+use crate::{Activation, Matrix, Network, NetworkError, Node, Op};
 
 const OPSET: i64 = 13;
 /// Name of the second output of a network that ends in a choice.
@@ -20,15 +20,18 @@ pub(super) const SCORES: &str = "scores";
 const IR_VERSION: i64 = 8;
 /// Above this width a diagonal matrix would outgrow the rest of the file (256 KB), and Affine is written as Mul and Add.
 const DIAGONAL_LIMIT: usize = 256;
+/// The same where a Mul would be folded (4 MB).
+const INNER_LIMIT: usize = 1024;
 
 pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
     let network = &model.network;
     network.validate()?;
     let widths = network.widths();
     let scores = network.scores();
+    let folds = folds(network);
     let mut graph = Graph { last: network.nodes.len(), scores, ..Graph::default() };
     for (k, node) in network.nodes.iter().enumerate() {
-        graph.write(k, node, widths[node.from[0]]);
+        graph.write(k, node, widths[node.from[0]], diagonal_limit(folds[node.from[0]]));
     }
     if network.nodes.is_empty() {
         graph.node("Identity", "n0", vec!["x".into()], "y".into(), vec![]);
@@ -51,9 +54,50 @@ pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
         graph: Some(graph),
         opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
         metadata_props,
+        training_info: vec![],
         functions: vec![],
     };
     Ok(file.encode_to_vec())
+}
+
+/// For each value whether a Mul or Add by constants behind it may be folded: runtimes multiply them into those of the `MatMul`, Mul or Add
+/// before it. Two Gemm, one behind the other, they leave alone.
+fn folds(network: &Network) -> Vec<bool> {
+    let mut folds = vec![false];
+    for node in &network.nodes {
+        folds.push(match (&node.op, &node.from[..]) {
+            (Op::Affine { .. } | Op::Dense { .. } | Op::Select(_), _) => true,
+            // Of one value it is a copy, which runtimes remove.
+            (Op::Concat, [only]) => folds[*only],
+            _ => false,
+        });
+    }
+    folds
+}
+
+fn diagonal_limit(folds: bool) -> usize {
+    if folds { INNER_LIMIT } else { DIAGONAL_LIMIT }
+}
+
+/// How many numbers the matrices of a valid network's file hold: the zeros of an Affine or Select can be far more than were read.
+pub(super) fn numbers(network: &Network) -> usize {
+    let (widths, folds) = (network.widths(), folds(network));
+    let matrix = |node: &Node| match &node.op {
+        Op::Dense { w, .. } => w.data.len(),
+        Op::Affine { scale, .. } if scale.len() <= diagonal_limit(folds[node.from[0]]) => scale.len() * scale.len(),
+        Op::Select(columns) => widths[node.from[0]].saturating_mul(columns.len()),
+        _ => 0,
+    };
+    network.nodes.iter().fold(0, |sum, node| sum.saturating_add(matrix(node)))
+}
+
+/// The first node of a valid network that is written so that a runtime may fold it, and its width.
+pub(super) fn foldable(network: &Network) -> Option<(usize, usize)> {
+    let folds = folds(network);
+    network.nodes.iter().enumerate().find_map(|(k, node)| match &node.op {
+        Op::Affine { scale, .. } if scale.len() > INNER_LIMIT && folds[node.from[0]] => Some((k, scale.len())),
+        _ => None,
+    })
 }
 
 #[derive(Default)]
@@ -67,8 +111,8 @@ struct Graph {
 }
 
 impl Graph {
-    /// `width` is that of the first value read.
-    fn write(&mut self, k: usize, node: &Node, width: usize) {
+    /// `width` is that of the first value read, `limit` the width up to which an Affine becomes a matrix.
+    fn write(&mut self, k: usize, node: &Node, width: usize, limit: usize) {
         let from: Vec<String> = node.from.iter().map(|&v| self.value(v)).collect();
         let x = from[0].clone();
         let name = format!("n{k}");
@@ -79,7 +123,7 @@ impl Graph {
                 let b = self.tensor(&name, "b", &[b.len()], b);
                 self.node("Gemm", &name, vec![x, w, b], y, vec![integer("transB", 1)]);
             }
-            Op::Affine { scale, shift } if scale.len() <= DIAGONAL_LIMIT => {
+            Op::Affine { scale, shift } if scale.len() <= limit => {
                 let mut diagonal = Matrix::zeros(scale.len(), scale.len());
                 scale.iter().enumerate().for_each(|(i, s)| diagonal.row_mut(i)[i] = *s);
                 let mut reads = vec![x, self.tensor(&name, "scale", &[scale.len(), scale.len()], &diagonal.data)];
@@ -116,12 +160,8 @@ impl Graph {
 
     /// Mul is always written, even by 1: a Mul then marks where an Affine starts, and the Add behind it is its own.
     fn wide_affine(&mut self, name: &str, scale: &[f32], shift: &[f32], x: String, y: String) {
-        // One number for all columns is written without dimensions: Marabou reads no other Mul.
-        let scale = if scale.iter().all(|s| s.to_bits() == scale[0].to_bits()) {
-            self.tensor(name, "scale", &[], &scale[..1])
-        } else {
-            self.tensor(name, "scale", &[scale.len()], scale)
-        };
+        // A vector even where all numbers are equal: runtimes multiply a single number into a MatMul beside it.
+        let scale = self.tensor(name, "scale", &[scale.len()], scale);
         if is_zero(shift) {
             return self.node("Mul", name, vec![x, scale], y, vec![]);
         }
@@ -154,7 +194,7 @@ impl Graph {
 
     fn node(&mut self, op: &str, name: &str, input: Vec<String>, output: String, attribute: Vec<AttributeProto>) {
         let (op_type, name) = (op.into(), name.into());
-        self.nodes.push(NodeProto { input, output: vec![output], name, op_type, attribute, domain: String::new() });
+        self.nodes.push(NodeProto { input, output: vec![output], name, op_type, attribute, ..NodeProto::default() });
     }
 }
 

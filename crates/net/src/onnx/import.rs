@@ -2,10 +2,12 @@
 
 mod arithmetic;
 mod builder;
+mod fusion;
 mod layout;
 mod linear;
 mod names;
 mod node;
+mod signature;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +15,7 @@ use prost::Message;
 
 use super::Model;
 use super::error::ImportError;
-use super::proto::{GraphProto, ModelProto};
+use super::proto::{GraphProto, ModelProto, is_standard};
 use crate::Network;
 use builder::Builder;
 use names::Names;
@@ -21,15 +23,21 @@ use node::Reader;
 
 const OLDEST_OPSET: i64 = 7;
 const NEWEST_OPSET: i64 = 28;
+/// The domain of scikit-learn's operators.
+const LEARNING: &str = "ai.onnx.ml";
 
 pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, ImportError> {
     let file = ModelProto::decode(bytes)?;
     let graph = file.graph.as_ref().ok_or(ImportError::NoGraph)?;
     let opset = opset(&file)?;
     let metadata = metadata(&file)?;
-    // A runtime may prefer the file's own Gemm to the standard one; then we would certify what is not computed.
-    if let Some(own) = file.functions.iter().find(|f| matches!(f.domain.as_str(), "" | "ai.onnx" | "ai.onnx.ml")) {
+    // A runtime may prefer the file's own Gemm to the standard one; then we would certify what is not computed. Functions of other
+    // domains matter only where a node that is read calls one, and is refused.
+    if let Some(own) = file.functions.iter().find(|f| is_standard(&f.domain) || f.domain == LEARNING) {
         return Err(ImportError::Function { name: own.name.clone() });
+    }
+    if !file.training_info.is_empty() {
+        return Err(ImportError::Training);
     }
     if !graph.sparse_initializer.is_empty() {
         return Err(ImportError::Sparse);
@@ -45,7 +53,7 @@ fn read_graph(
     output: Option<&str>,
     file_size: usize,
 ) -> Result<(Network, Vec<String>), ImportError> {
-    let constants = names::constants(graph)?;
+    let constants = names::constants(graph, opset)?;
     let names = Names::index(graph, &constants, output)?;
     let mut builder = Builder::start(&names, &constants, file_size)?;
     for node in names.live_nodes() {
@@ -59,7 +67,7 @@ fn read_graph(
 }
 
 fn opset(file: &ModelProto) -> Result<i64, ImportError> {
-    let mut versions = file.opset_import.iter().filter(|o| o.domain.is_empty() || o.domain == "ai.onnx").map(|o| o.version);
+    let mut versions = file.opset_import.iter().filter(|o| is_standard(&o.domain)).map(|o| o.version);
     let found = versions.next().unwrap_or(0);
     // Two versions that differ would leave it to each reader which one holds.
     if (OLDEST_OPSET..=NEWEST_OPSET).contains(&found) && versions.all(|v| v == found) {

@@ -40,6 +40,9 @@ pub(crate) mod element {
 pub(crate) mod kind {
     pub(crate) const FLOAT: i32 = 1;
     pub(crate) const INT: i32 = 2;
+    pub(crate) const TENSOR: i32 = 4;
+    pub(crate) const FLOATS: i32 = 6;
+    pub(crate) const INTS: i32 = 7;
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -54,6 +57,9 @@ pub(crate) struct ModelProto {
     pub opset_import: Vec<OperatorSetIdProto>,
     #[prost(message, repeated, tag = "14")]
     pub metadata_props: Vec<StringStringEntryProto>,
+    /// Kept as bytes: only whether there are any matters.
+    #[prost(bytes = "vec", repeated, tag = "20")]
+    pub training_info: Vec<Vec<u8>>,
     #[prost(message, repeated, tag = "25")]
     pub functions: Vec<FunctionProto>,
 }
@@ -114,6 +120,21 @@ pub(crate) struct NodeProto {
     pub attribute: Vec<AttributeProto>,
     #[prost(string, tag = "7")]
     pub domain: String,
+    /// Which of several functions of one name is meant.
+    #[prost(string, tag = "8")]
+    pub overload: String,
+}
+
+impl NodeProto {
+    /// Whether it is the operator of this name of the standard, whose domain has two spellings.
+    pub(crate) fn is_standard(&self, op: &str) -> bool {
+        self.op_type == op && is_standard(&self.domain)
+    }
+}
+
+/// Whether a domain is that of the standard's own operators.
+pub(crate) fn is_standard(domain: &str) -> bool {
+    matches!(domain, "" | "ai.onnx")
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -132,6 +153,9 @@ pub(crate) struct AttributeProto {
     pub ints: Vec<i64>,
     #[prost(int32, optional, tag = "20")]
     pub kind: Option<i32>,
+    /// Not empty: the value is that of an attribute of the function around the node.
+    #[prost(string, tag = "21")]
+    pub refers_to: String,
 }
 
 #[derive(Clone, PartialEq, Message)]

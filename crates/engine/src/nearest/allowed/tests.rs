@@ -79,3 +79,50 @@ fn nothing_allowed_is_an_error() {
     assert_eq!(allowed.decode(&[60.0, 0.0], &[0.0, 0.0]), Err(DecodeError::Infeasible(Infeasible)));
     assert_eq!(allowed.decode(&[40.0, 0.0], &[0.0, 0.0]), Ok(vec![40.0, 0.0]));
 }
+
+/// Where the rules leave one point or an edge: at r = 1 in each of them, and next to it.
+#[test]
+fn a_corner_that_is_all_that_is_left_is_found() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(7);
+    for rules in [
+        &["u >= 0", "v >= 0", "u + v <= r - 1"][..],
+        &["u >= 0", "v >= 0", "7 * u + 3 * v <= r - 1"],
+        &["u >= 2 * r", "v >= r", "u + v <= 3 * r"],
+        &["abs(u) <= r - 1", "v >= 2 * u + r", "v <= 2 * u + r"],
+        &["u + v == r - 1", "u >= v"],
+        &["u == 0.1 and v <= 2 or u + v <= r - 1 and u >= 0 and v >= 0"],
+        &["u - v <= 0", "v - u <= 0", "u >= 5"],
+    ] {
+        let spec = spec(rules);
+        let (allowed, judge) = (Allowed::new(&spec), Judge::new(&spec));
+        for r in [1.0, 1.0f32.next_up(), 1.5, 7.1] {
+            for _ in 0..200 {
+                let scale = 10f32.powi(rng.random_range(-3..6));
+                let y = [scale * (rng.random::<f32>() - 0.5), scale * (rng.random::<f32>() - 0.5)];
+                let decoded = allowed.decode(&[r, 0.0], &y);
+                let Ok(decoded) = decoded else { panic!("{rules:?} at r = {r} {y:?}: {decoded:?}") };
+                assert!((0..rules.len()).all(|rule| !judge.breaks(rule, &[r, 0.0], &decoded)), "{rules:?} {y:?} {decoded:?}");
+            }
+        }
+    }
+}
+
+/// Twenty outputs, all of them held at 0.
+#[test]
+fn many_outputs_at_a_corner() {
+    let names: Vec<String> = (0..20).map(|j| format!("y{j}")).collect();
+    let schema = Schema {
+        features: vec![Feature { name: "r".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
+        task: Task::Regression { targets: names.clone() },
+        one_hot: OneHot::Full,
+    };
+    let mut texts: Vec<String> = names.iter().map(|y| format!("{y} >= 0")).collect();
+    texts.push(format!("{} <= r", names.join(" + ")));
+    let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: t.clone(), text: t.clone() }).collect();
+    let spec = compile(&rules, &schema).unwrap();
+    let (allowed, rng) = (Allowed::new(&spec), &mut ChaCha8Rng::seed_from_u64(8));
+    for _ in 0..50 {
+        let y: Vec<f32> = (0..20).map(|_| rng.random::<f32>() * 9.0 - 3.0).collect();
+        assert_eq!(allowed.decode(&[0.0], &y), Ok(vec![0.0; 20]));
+    }
+}

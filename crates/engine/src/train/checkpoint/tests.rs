@@ -9,6 +9,7 @@ fn state() -> State {
         first: vec![0.5; 3],
         second: vec![],
         best: vec![3.0; 3],
+        enforced: Enforced { steps: 18, moved: 5, pulled_back: 1 },
         records: vec![
             EpochRecord {
                 epoch: 1,
@@ -33,6 +34,8 @@ fn state() -> State {
         ],
     }
 }
+
+const LIMITS: Limits = Limits { epochs: 5, batches: 9 };
 
 fn read(bytes: &[u8]) -> Result<State, CheckpointError> {
     decode(bytes, &[7; 32], Path::new("run.ckpt"))
@@ -63,7 +66,7 @@ fn refusals_say_what_is_wrong_and_what_to_do() {
     for (bytes, message) in [
         (&b"id,income\n1,2\n"[..], "run.ckpt is not a checkpoint: start without --resume"),
         (&bytes[..60], "the checkpoint run.ckpt is damaged: start without --resume"),
-        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 3: start without --resume"),
+        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 4: start without --resume"),
         (&other, "the checkpoint run.ckpt is of a run with other settings, data or network: start without --resume"),
     ] {
         assert_eq!(read(bytes).unwrap_err().to_string(), message);
@@ -92,7 +95,7 @@ fn a_failed_write_leaves_the_earlier_file() {
         let blocked = CheckpointSettings::new(directory.path().join(name), [7; 32]);
         assert!(matches!(Keeper::new(Some(&blocked)).save(&state()), Err(CheckpointError::Write { .. })));
     }
-    assert_eq!(Keeper::new(Some(&settings)).resume(state()).unwrap(), state());
+    assert_eq!(Keeper::new(Some(&settings)).resume(state(), LIMITS).unwrap(), state());
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "no temporary file is left");
 }
 
@@ -102,8 +105,35 @@ fn a_missing_file_and_another_size_are_refused() {
     let path = directory.path().join("run.ckpt");
     let settings = CheckpointSettings { resume: true, ..CheckpointSettings::new(&path, [7; 32]) };
     let mut keeper = Keeper::new(Some(&settings));
-    assert!(matches!(keeper.resume(state()), Err(CheckpointError::Missing { .. })));
+    assert!(matches!(keeper.resume(state(), LIMITS), Err(CheckpointError::Missing { .. })));
     keeper.save(&state()).unwrap();
     let larger = State { parameters: vec![0.0; 4], ..state() };
-    assert!(matches!(keeper.resume(larger), Err(CheckpointError::OtherRun { .. })));
+    assert!(matches!(keeper.resume(larger, LIMITS), Err(CheckpointError::OtherRun { .. })));
+}
+
+/// Whole files with a right sum, which no run has written.
+#[test]
+fn states_that_no_run_reaches_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.ckpt");
+    let settings = CheckpointSettings { resume: true, ..CheckpointSettings::new(&path, [7; 32]) };
+    let mut keeper = Keeper::new(Some(&settings));
+    let [first, second] = [state().records[0], state().records[1]];
+    for (forged, expected) in [
+        (State { epoch: 6, ..state() }, Oddity::Epoch { epoch: 6, epochs: 5 }),
+        (State { epoch: usize::MAX, ..state() }, Oddity::Epoch { epoch: usize::MAX, epochs: 5 }),
+        (State { epoch: 3, ..state() }, Oddity::Records { epoch: 3 }),
+        (State { epoch: 0, ..state() }, Oddity::Records { epoch: 0 }),
+        (State { records: vec![second, first], ..state() }, Oddity::Records { epoch: 2 }),
+        (State { steps: 19, ..state() }, Oddity::Steps { steps: 19, epoch: 2, batches: 9 }),
+        (State { parameters: vec![f32::NAN; 3], ..state() }, Oddity::NotFinite),
+        (State { best: vec![f32::INFINITY; 3], ..state() }, Oddity::NotFinite),
+        (State { records: vec![first, EpochRecord { validation_loss: Some(f64::NAN), ..second }], ..state() }, Oddity::NotFinite),
+    ] {
+        keeper.save(&forged).unwrap();
+        match keeper.resume(state(), LIMITS) {
+            Err(CheckpointError::Impossible { oddity, .. }) => assert_eq!(oddity, expected),
+            other => panic!("{other:?}, expected {expected:?}"),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Add, Sub, Mul, Div by constants, products with a gate, and the activations -> Affine, Gate, Act.
 
 use super::builder::{Rows, Value};
+use super::fusion::Written;
 use super::node::Reader;
 use crate::onnx::error::ImportError;
 use crate::onnx::proto::{TensorProto, element};
@@ -47,7 +48,7 @@ impl<'a> Reader<'_, 'a> {
         match self.pair()? {
             Pair::RowsConstant(x, c) | Pair::ConstantRows(c, x) => {
                 let scale = self.spread(c, &x.shape)?;
-                let rows = self.affine(x, scale.clone(), vec![0.0; scale.len()], c)?;
+                let rows = self.scaled(x, scale, c)?;
                 Ok(Rows { open: true, ..rows })
             }
             Pair::RowsRows(x, y) => self.gate(x, y),
@@ -75,8 +76,22 @@ impl<'a> Reader<'_, 'a> {
         if !divisor.iter().all(|&d| is_power_of_two(d) && d.recip().is_normal()) {
             self.inexact("a division became a product with the rounded reciprocal");
         }
-        let scale: Vec<f32> = divisor.iter().map(|d| d.recip()).collect();
-        self.affine(x, scale, vec![0.0; divisor.len()], c)
+        self.scaled(x, divisor.iter().map(|d| d.recip()).collect(), c)
+    }
+
+    /// `scale x`, the numbers from `c`. A product with 1 leaves an open product of matrices open: runtimes remove it, and what is added
+    /// behind it then starts the sums.
+    fn scaled(&mut self, x: Rows, scale: Vec<f32>, c: &TensorProto) -> Result<Rows, ImportError> {
+        let product = x.index.checked_sub(1).filter(|_| x.open).map(|node| &self.builder.network.nodes[node].op);
+        if matches!(product, Some(Op::Dense { .. })) && scale.iter().all(|s| *s == 1.0) {
+            return Ok(x);
+        }
+        let shift = vec![0.0; scale.len()];
+        let rows = self.affine(x, scale, shift, c)?;
+        if tensor::dims(c)?.iter().product::<usize>() == 1 {
+            self.builder.mark(&rows, Written::Scale);
+        }
+        Ok(rows)
     }
 
     /// scikit-learn's `StandardScaler`, `(x - offset) scale`: two nodes, because the difference is rounded before the product.
@@ -105,12 +120,14 @@ impl<'a> Reader<'_, 'a> {
         for s in &mut shift {
             *s *= sign;
         }
+        // Runtimes remove a sum with 0: the next one is then the first.
+        let nothing = shift.iter().all(|s| *s == 0.0);
         if let Some(node) = x.index.checked_sub(1).filter(|_| x.open) {
             match &mut self.builder.network.nodes[node].op {
                 Op::Dense { b: offset, .. } | Op::Affine { shift: offset, .. } => *offset = shift,
                 other => unreachable!("only dense and affine values are open, not {}", other.name()),
             }
-            return Ok(Rows { open: false, ..x });
+            return Ok(Rows { open: nothing, ..x });
         }
         self.affine(x, vec![1.0; shift.len()], shift, c)
     }
@@ -157,7 +174,8 @@ impl<'a> Reader<'_, 'a> {
         self.push_like(Op::Act(f), x)
     }
 
-    /// Clip is a Relu when it cuts at 0 from below only, and nothing when it cuts at neither end.
+    /// Clip is a Relu when it cuts at 0 from below only, and nothing when it cuts at neither end. Attributes before opset 11, operands
+    /// since.
     pub(super) fn clip(&mut self) -> Result<Rows, ImportError> {
         let x = self.rows(0)?;
         let low = self.limit(1, "min", f32::NEG_INFINITY)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::fusion::{self, Written};
 use super::names::{Constants, Names};
 use crate::onnx::error::{ImportError, Place};
 use crate::onnx::proto::TensorProto;
@@ -48,6 +49,8 @@ pub(super) struct Builder<'a> {
     /// The input's batch size, where the file fixes it.
     pub batch: Option<usize>,
     pub network: Network,
+    /// How the file wrote each node of the network.
+    written: Vec<(Written, Place)>,
     pub inexact: Vec<String>,
     max_width: usize,
     budget: usize,
@@ -63,6 +66,7 @@ impl<'a> Builder<'a> {
             values: BTreeMap::new(),
             batch,
             network: Network { inputs: 0, nodes: vec![] },
+            written: vec![],
             inexact: vec![],
             max_width: FREE_WIDTH.max(file_size),
             budget: FREE_NUMBERS.saturating_add(file_size.saturating_mul(4)),
@@ -102,7 +106,15 @@ impl<'a> Builder<'a> {
     pub(super) fn push(&mut self, place: &Place, op: Op, from: Vec<usize>, shape: Vec<usize>) -> Result<Rows, ImportError> {
         self.fits(place, &shape)?;
         self.network.nodes.push(Node { op, from });
+        self.written.push((Written::Other, place.clone()));
         Ok(Rows { index: self.network.nodes.len(), shape, open: false })
+    }
+
+    /// Remembers how the file wrote the node that computes `rows`.
+    pub(super) fn mark(&mut self, rows: &Rows, written: Written) {
+        if let Some(node) = rows.index.checked_sub(1) {
+            self.written[node].0 = written;
+        }
     }
 
     pub(super) fn finish(mut self) -> Result<(Network, Vec<String>), ImportError> {
@@ -111,6 +123,7 @@ impl<'a> Builder<'a> {
         match self.values.get(name) {
             Some(Value::Rows(rows)) if rows.shape.len() == 1 => {
                 self.network.nodes.truncate(rows.index);
+                self.inexact.extend(fusion::notes(&self.network, &self.written));
                 Ok((self.network, self.inexact))
             }
             Some(Value::Rows(rows)) => Err(wrong(format!("output '{name}' has rows of shape {:?}, not one vector", rows.shape))),

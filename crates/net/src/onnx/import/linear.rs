@@ -2,6 +2,7 @@
 
 use super::arithmetic::is_power_of_two;
 use super::builder::Rows;
+use super::fusion::Written;
 use super::node::Reader;
 use crate::onnx::error::ImportError;
 use crate::onnx::proto::TensorProto;
@@ -19,14 +20,19 @@ impl<'a> Reader<'_, 'a> {
         let (b, name) = self.matrix(1)?;
         let mut w = if transposed { b } else { transpose(&b) };
         self.same_width(&w, width, name)?;
-        let mut bias = match self.constant(2)? {
-            Some(c) => self.spread(c, &[w.rows])?,
-            None => vec![0.0; w.rows],
-        };
         let (alpha, beta) = (self.float("alpha", 1.0)?, self.float("beta", 1.0)?);
-        let exact = [fold(alpha, &mut w.data), fold(beta, &mut bias)];
-        if exact.contains(&false) {
-            self.inexact("alpha or beta was multiplied into the parameters");
+        // Runtimes multiply sums, partial sums or weights by alpha, and each may overflow or vanish where the others do not. A change
+        // of sign is the same everywhere.
+        w.data.iter_mut().for_each(|v| *v *= alpha);
+        if alpha.abs() != 1.0 {
+            self.inexact("alpha was multiplied into the weights");
+        }
+        let mut bias = vec![0.0; w.rows];
+        if let Some(c) = self.constant(2)? {
+            bias = self.spread(c, &[w.rows])?;
+            if !fold(beta, &mut bias) {
+                self.inexact("beta was multiplied into the constants that are added");
+            }
         }
         if !w.data.iter().chain(&bias).all(|v| v.is_finite()) {
             return Err(ImportError::NotFinite { place: self.place(), tensor: name.into() });
@@ -45,10 +51,13 @@ impl<'a> Reader<'_, 'a> {
         self.same_width(&w, width, name)?;
         if let Some(columns) = selection(&w) {
             let place = self.place();
-            return self.builder.push(&place, Op::Select(columns), vec![x.index], vec![w.rows]);
+            let rows = self.builder.push(&place, Op::Select(columns), vec![x.index], vec![w.rows])?;
+            self.builder.mark(&rows, Written::Product);
+            return Ok(rows);
         }
         let bias = vec![0.0; w.rows];
         let rows = self.dense(&x, w, bias)?;
+        self.builder.mark(&rows, Written::Product);
         Ok(Rows { open: true, ..rows })
     }
 
@@ -130,7 +139,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Multiplies the parameters; `false` where that may round otherwise than the operator would.
+/// Multiplies constants that are added once, so that each product stands alone; `false` where it may round or vanish.
 fn fold(factor: f32, parameters: &mut [f32]) -> bool {
     if factor == 1.0 {
         return true;

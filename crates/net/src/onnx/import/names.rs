@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::{node, signature};
 use crate::onnx::error::ImportError;
 use crate::onnx::export::SCORES;
 use crate::onnx::proto::{Dimension, GraphProto, NodeProto, TensorProto, ValueInfoProto, element};
@@ -10,10 +11,19 @@ use crate::onnx::proto::{Dimension, GraphProto, NodeProto, TensorProto, ValueInf
 /// Tensors known before anything is computed, by name: initializers and Constant nodes.
 pub(super) type Constants<'a> = BTreeMap<&'a str, Cow<'a, TensorProto>>;
 
-pub(super) fn constants(graph: &GraphProto) -> Result<Constants<'_>, ImportError> {
+pub(super) fn constants(graph: &GraphProto, opset: i64) -> Result<Constants<'_>, ImportError> {
     let initializers = graph.initializer.iter().map(|t| (t.name.as_str(), Cow::Borrowed(t)));
-    let nodes = graph.node.iter().filter(|n| n.op_type == "Constant");
-    let computed = nodes.filter_map(|n| Some((n.output.first()?.as_str(), constant(n)?)));
+    let nodes = || graph.node.iter().filter(|n| n.is_standard("Constant"));
+    for node in nodes() {
+        // No two attributes: each reader would take the one that it looks for first.
+        let one = node.attribute.len() == 1;
+        let one = if one { None } else { Some(("it does not have one value".into(), "it must have one")) };
+        let broken = || signature::of(node, opset).and_then(|s| s.broken_by(node));
+        if let Some((found, expected)) = one.or_else(broken) {
+            return Err(ImportError::Usage { place: node::place(node), found, expected });
+        }
+    }
+    let computed = nodes().filter_map(|n| Some((n.output.first()?.as_str(), constant(n)?)));
     let mut constants = Constants::new();
     for (name, tensor) in initializers.chain(computed) {
         if constants.insert(name, tensor).is_some() {
@@ -52,7 +62,8 @@ impl<'a> Names<'a> {
     /// `output`: the tensor to stop at, where it is not the graph's only float output.
     pub(super) fn index(graph: &'a GraphProto, constants: &Constants<'_>, output: Option<&str>) -> Result<Self, ImportError> {
         // Files of before IR version 4 list the initializers among the inputs.
-        let inputs: Vec<_> = graph.input.iter().filter(|i| !constants.contains_key(i.name.as_str())).collect();
+        let stored: BTreeSet<_> = graph.initializer.iter().map(|t| t.name.as_str()).collect();
+        let inputs: Vec<_> = graph.input.iter().filter(|i| !stored.contains(i.name.as_str())).collect();
         let [input] = inputs[..] else {
             return Err(ImportError::Inputs { names: inputs.iter().map(|i| i.name.clone()).collect() });
         };
@@ -117,7 +128,7 @@ fn producers<'a>(
     let mut producers = BTreeMap::new();
     for (k, node) in graph.node.iter().enumerate() {
         for name in node.output.iter().filter(|name| !name.is_empty()) {
-            let constant = constants.contains_key(name.as_str()) && node.op_type != "Constant";
+            let constant = constants.contains_key(name.as_str()) && !node.is_standard("Constant");
             if constant || name == input || producers.insert(name.as_str(), k).is_some() {
                 return Err(ImportError::DuplicateName { name: name.clone() });
             }
@@ -159,7 +170,7 @@ fn live(graph: &GraphProto, producers: &BTreeMap<&str, usize>, output: &str) -> 
     let mut found = BTreeSet::new();
     let mut pending: Vec<usize> = producers.get(output).copied().into_iter().collect();
     while let Some(k) = pending.pop() {
-        if graph.node[k].op_type != "Constant" && found.insert(k) {
+        if !graph.node[k].is_standard("Constant") && found.insert(k) {
             pending.extend(graph.node[k].input.iter().filter_map(|name| producers.get(name.as_str()).copied()));
         }
     }

@@ -1,10 +1,9 @@
 //! One node of the file -> a value: which operators are understood, and access to operands and attributes.
 
-use std::collections::BTreeSet;
-
 use super::builder::{Builder, Rows, Value};
+use super::signature;
 use crate::onnx::error::{ImportError, Place};
-use crate::onnx::proto::{AttributeProto, NodeProto, TensorProto, kind};
+use crate::onnx::proto::{AttributeProto, NodeProto, TensorProto, is_standard, kind};
 use crate::onnx::tensor;
 use crate::{Activation, Op};
 
@@ -16,47 +15,48 @@ pub(super) struct Reader<'r, 'a> {
 
 impl<'a> Reader<'_, 'a> {
     pub(super) fn read(&mut self) -> Result<Value<'a>, ImportError> {
-        self.attributes_once()?;
-        let rows = match (self.node.domain.as_str(), self.node.op_type.as_str()) {
+        let unknown = || ImportError::Operator { place: self.place(), hint: self.hint() };
+        let signature = signature::of(self.node, self.opset).ok_or_else(unknown)?;
+        if let Some((found, expected)) = signature.broken_by(self.node) {
+            return self.usage(found, expected);
+        }
+        let rows = match self.node.op_type.as_str() {
             // ZipMap only puts class names beside the scores.
-            ("" | "ai.onnx", "Identity") | ("ai.onnx.ml", "ZipMap") => return self.operand(0),
-            ("" | "ai.onnx", "Cast") => return self.cast(),
-            ("" | "ai.onnx", "ArgMax") => return self.arg_max().map(Value::Largest),
-            ("" | "ai.onnx", "Dropout") => self.dropout()?,
-            ("" | "ai.onnx", "Gemm") => self.gemm()?,
-            ("" | "ai.onnx", "MatMul") => self.matmul()?,
-            ("" | "ai.onnx", "BatchNormalization") => self.batch_normalization()?,
-            ("ai.onnx.ml", "Scaler") => self.scaler()?,
-            ("" | "ai.onnx", "Add") => self.add()?,
-            ("" | "ai.onnx", "Sub") => self.sub()?,
-            ("" | "ai.onnx", "Mul") => self.mul()?,
-            ("" | "ai.onnx", "Div") => self.div()?,
-            ("" | "ai.onnx", "Relu") => self.activation(Activation::Relu)?,
-            ("" | "ai.onnx", "Sigmoid") => self.activation(Activation::Sigmoid)?,
-            ("" | "ai.onnx", "Tanh") => self.activation(Activation::Tanh)?,
-            ("" | "ai.onnx", "Clip") => self.clip()?,
-            ("" | "ai.onnx", "Concat") => self.concat()?,
-            ("" | "ai.onnx", "Gather") => self.gather()?,
-            ("" | "ai.onnx", "Slice") => self.slice()?,
-            ("" | "ai.onnx", "Reshape") => self.reshape()?,
-            ("" | "ai.onnx", "Flatten") => self.flatten()?,
+            "Identity" | "ZipMap" => return self.operand(0),
+            "Cast" => return self.cast(),
+            "ArgMax" => return self.arg_max().map(Value::Largest),
+            "Dropout" => self.dropout()?,
+            "Gemm" => self.gemm()?,
+            "MatMul" => self.matmul()?,
+            "BatchNormalization" => self.batch_normalization()?,
+            "Scaler" => self.scaler()?,
+            "Add" => self.add()?,
+            "Sub" => self.sub()?,
+            "Mul" => self.mul()?,
+            "Div" => self.div()?,
+            "Relu" => self.activation(Activation::Relu)?,
+            "Sigmoid" => self.activation(Activation::Sigmoid)?,
+            "Tanh" => self.activation(Activation::Tanh)?,
+            "Clip" => self.clip()?,
+            "Concat" => self.concat()?,
+            "Gather" => self.gather()?,
+            "Slice" => self.slice()?,
+            "Reshape" => self.reshape()?,
+            "Flatten" => self.flatten()?,
             _ => return Err(ImportError::Operator { place: self.place(), hint: self.hint() }),
         };
         Ok(Value::Rows(rows))
     }
 
-    /// Readers differ in which of two attributes of one name they take.
-    fn attributes_once(&self) -> Result<(), ImportError> {
-        let mut seen = BTreeSet::new();
-        match self.node.attribute.iter().find(|a| !seen.insert(a.name.as_str())) {
-            Some(twice) => self.usage(format!("its attribute '{}' is given twice", twice.name), "it must be given once"),
-            None => Ok(()),
-        }
-    }
-
     fn hint(&self) -> String {
         let before = self.node.input.first().map_or("", String::as_str);
         match self.node.op_type.as_str() {
+            _ if !is_standard(&self.node.domain) => {
+                format!("it belongs to the operator domain '{}'; only standard operators are read", self.node.domain)
+            }
+            _ if !self.node.overload.is_empty() => {
+                "it calls one of several functions of its name: export with functions inlined".into()
+            }
             "Softmax" | "LogSoftmax" | "ArgMax" | "TopK" | "ArrayFeatureExtractor" | "Normalizer" | "Hardmax" => {
                 format!("to work with the scores that it reads, import the file up to the tensor '{before}'")
             }
@@ -66,16 +66,12 @@ impl<'a> Reader<'_, 'a> {
             "LeakyRelu" | "PRelu" | "Elu" | "Selu" | "Gelu" | "Softplus" | "HardSigmoid" | "HardSwish" | "Max" | "Min" => {
                 "the activations are Relu, Sigmoid and Tanh".into()
             }
-            _ if !matches!(self.node.domain.as_str(), "" | "ai.onnx") => {
-                format!("it belongs to the operator domain '{}'; only standard operators are read", self.node.domain)
-            }
             _ => "only fully connected networks are read; docs/onnx.md lists the operators".into(),
         }
     }
 
     pub(super) fn place(&self) -> Place {
-        let name = if self.node.name.is_empty() { self.node.output.first() } else { Some(&self.node.name) };
-        Place { node: name.cloned().unwrap_or_default(), op: self.node.op_type.clone() }
+        place(self.node)
     }
 
     pub(super) fn usage<T>(&self, found: impl Into<String>, expected: &'static str) -> Result<T, ImportError> {
@@ -169,4 +165,10 @@ impl<'a> Reader<'_, 'a> {
         let place = self.place();
         self.builder.push(&place, op, vec![x.index], x.shape)
     }
+}
+
+/// A node as messages name it.
+pub(super) fn place(node: &NodeProto) -> Place {
+    let name = if node.name.is_empty() { node.output.first() } else { Some(&node.name) };
+    Place { node: name.cloned().unwrap_or_default(), op: node.op_type.clone() }
 }

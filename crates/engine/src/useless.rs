@@ -1,0 +1,216 @@
+//! A fitted model's outputs on some rows enter; what makes it useless leaves, if something does: rules may be proved for a model
+//! that has learnt nothing.
+
+use std::collections::BTreeMap;
+
+use deepsade_net::Matrix;
+use deepsade_spec::{NormalSpec, Task};
+use thiserror::Error;
+
+use crate::data::Dataset;
+use crate::metrics::metrics;
+use crate::predict::in_words;
+use crate::train::StopReason;
+
+/// Validation rows with which a model is judged; with fewer, the training rows do.
+const ENOUGH: usize = 20;
+
+/// Something to look at before the model is used.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Warning {
+    /// Training diverged; the model is of an epoch before.
+    #[error("{0}; the model is of an epoch before that, and may have learnt little")]
+    Diverged(StopReason),
+    /// Outputs are not numbers.
+    #[error("{count} of {rows} {on} rows have outputs that are not finite: training diverged; try a smaller learning_rate")]
+    NotFinite {
+        /// How many.
+        count: usize,
+        /// Of how many.
+        rows: usize,
+        /// Which rows.
+        on: &'static str,
+    },
+    /// No better than a constant.
+    #[error(
+        "the model is no better than one constant prediction: {metric} {model:.4} on the {on} rows, {constant:.4} for always \
+         predicting {prediction}. Rules that hold say nothing about accuracy; try a smaller learning_rate, more epochs or wider rules"
+    )]
+    NoBetterThanConstant {
+        /// The score.
+        metric: &'static str,
+        /// Of the model.
+        model: f64,
+        /// Of the constant.
+        constant: f64,
+        /// The constant: the mean, or the most frequent label of the training rows.
+        prediction: String,
+        /// Which rows.
+        on: &'static str,
+    },
+    /// One prediction for everything.
+    #[error("the model predicts {prediction} for each of the {rows} {on} rows, whose labels differ")]
+    OnePrediction {
+        /// The prediction.
+        prediction: String,
+        /// How many rows.
+        rows: usize,
+        /// Which rows.
+        on: &'static str,
+    },
+}
+
+/// Rows with their outputs.
+#[derive(Debug, Clone, Copy)]
+pub struct Scored<'a> {
+    /// The rows.
+    pub rows: &'a Dataset,
+    /// What the model gives for them.
+    pub outputs: &'a Matrix,
+    /// Which labels break a rule: these do not count.
+    pub breaking: &'a [bool],
+}
+
+/// What there is to say about a model that was trained on `train`.
+pub fn warnings(spec: &NormalSpec, stop: StopReason, train: Scored, validation: Scored) -> Vec<Warning> {
+    let mut found = Vec::new();
+    if let StopReason::Diverged { .. } = stop {
+        found.push(Warning::Diverged(stop));
+    }
+    let counted = validation.breaking.iter().filter(|b| !**b).count();
+    let (scored, on) = if counted >= ENOUGH { (validation, "validation") } else { (train, "training") };
+    found.extend(judged(spec, &train, &scored, on));
+    found
+}
+
+fn judged(spec: &NormalSpec, train: &Scored, scored: &Scored, on: &'static str) -> Option<Warning> {
+    let task = &spec.schema.task;
+    let chosen: Vec<usize> = (0..scored.outputs.rows).filter(|r| !scored.breaking[*r]).collect();
+    let rows = chosen.len();
+    let count = chosen.iter().filter(|r| scored.outputs.row(**r).iter().any(|v| !v.is_finite())).count();
+    // Rows for which nothing obeys the rules have no outputs, either; a few of them are no divergence.
+    if count > 0 && 2 * count > rows {
+        return Some(Warning::NotFinite { count, rows, on });
+    }
+    let same = |matrix: &Matrix| {
+        chosen.windows(2).all(|pair| in_words(task, matrix.row(pair[0])) == in_words(task, matrix.row(pair[1])))
+    };
+    // Where the truth is one label, one label is right.
+    if rows < 2 || same(&truth(task, &scored.rows.y)) {
+        return None;
+    }
+    let constant = constant(task, train)?;
+    let of = |y: &Matrix| metrics(spec, scored.rows, y, scored.breaking);
+    let repeated = Matrix { rows: scored.rows.x.rows, cols: constant.len(), data: constant.repeat(scored.rows.x.rows) };
+    let (model, base) = (of(scored.outputs), of(&repeated));
+    let score = |name: &'static str| Some((name, *model.get(name)?, *base.get(name)?));
+    let worse = match task {
+        Task::Regression { .. } => score("mse").filter(|(_, model, base)| !(model < base)),
+        Task::Binary { .. } | Task::Multiclass { .. } => score("accuracy").filter(|(_, model, base)| model <= base),
+        // Exact matches are rare: only what is worse by every measure.
+        Task::Multilabel { .. } | Task::Ranking { .. } => {
+            let all = ["coherent", "flattened", "jaccard"].map(score);
+            all.iter().all(|s| s.is_some_and(|(_, model, base)| model < base)).then_some(all[2]).flatten()
+        }
+    };
+    if let Some((metric, model, constant_score)) = worse {
+        let prediction = in_words(task, &constant).join(", ");
+        return Some(Warning::NoBetterThanConstant { metric, model, constant: constant_score, prediction, on });
+    }
+    let first = in_words(task, scored.outputs.row(chosen[0])).join(", ");
+    same(scored.outputs).then_some(Warning::OnePrediction { prediction: first, rows, on })
+}
+
+/// Labels as outputs that predict them: a label's score is above zero iff it is there.
+fn truth(task: &Task, y: &Matrix) -> Matrix {
+    let mut outputs = y.clone();
+    if !matches!(task, Task::Regression { .. }) {
+        outputs.data.iter_mut().for_each(|v| *v = *v * 2.0 - 1.0);
+    }
+    outputs
+}
+
+/// The mean of the targets, or the most frequent label, of the training rows that obey the rules.
+fn constant(task: &Task, train: &Scored) -> Option<Vec<f32>> {
+    let chosen: Vec<usize> = (0..train.rows.y.rows).filter(|r| !train.breaking[*r]).collect();
+    let outputs = truth(task, &train.rows.y);
+    if let Task::Regression { .. } = task {
+        let mean = |j: usize| chosen.iter().map(|r| f64::from(outputs.row(*r)[j])).sum::<f64>() / chosen.len().max(1) as f64;
+        return (!chosen.is_empty()).then(|| (0..outputs.cols).map(|j| mean(j) as f32).collect());
+    }
+    let mut counts: BTreeMap<Vec<String>, (usize, usize)> = BTreeMap::new();
+    for r in chosen {
+        counts.entry(in_words(task, outputs.row(r))).or_insert((0, r)).0 += 1;
+    }
+    // The first row of the most frequent label.
+    let (_, row) = counts.into_values().max_by_key(|(count, row)| (*count, std::cmp::Reverse(*row)))?;
+    Some(outputs.row(row).to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use deepsade_spec::{Domain, Feature, OneHot, Schema, compile};
+
+    use super::*;
+
+    fn spec(task: Task) -> NormalSpec {
+        let features = vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }];
+        compile(&[], &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+    }
+
+    fn rows(y: Matrix) -> Dataset {
+        Dataset { x: Matrix::zeros(y.rows, 1), weight: vec![1.0; y.rows], y }
+    }
+
+    fn said(task: Task, truth: Vec<f32>, outputs: Vec<f32>) -> Vec<Warning> {
+        let (spec, width) = (spec(task), spec_width(&truth, &outputs));
+        let data = rows(Matrix { rows: truth.len() / width, cols: width, data: truth });
+        let outputs = Matrix { rows: data.y.rows, cols: width, data: outputs };
+        let breaking = vec![false; data.y.rows];
+        let scored = Scored { rows: &data, outputs: &outputs, breaking: &breaking };
+        warnings(&spec, StopReason::Finished, scored, scored)
+    }
+
+    fn spec_width(truth: &[f32], outputs: &[f32]) -> usize {
+        assert_eq!(truth.len(), outputs.len());
+        if truth.len() == 80 { 2 } else { 1 }
+    }
+
+    #[test]
+    fn numbers_are_compared_with_the_mean() {
+        let task = || Task::Regression { targets: vec!["y".into()] };
+        let truth: Vec<f32> = (0..40u8).map(f32::from).collect();
+        assert_eq!(said(task(), truth.clone(), truth.iter().map(|y| y + 3.0).collect()), []);
+        let far: Vec<f32> = truth.iter().map(|y| y * 1e10).collect();
+        assert!(matches!(&said(task(), truth.clone(), far)[..], [Warning::NoBetterThanConstant { metric: "mse", .. }]));
+        assert!(matches!(&said(task(), truth.clone(), vec![19.5; 40])[..], [Warning::NoBetterThanConstant { .. }]));
+        assert!(matches!(&said(task(), truth, vec![f32::NAN; 40])[..], [Warning::NotFinite { count: 40, rows: 40, .. }]));
+        // A constant truth is learnt by a constant.
+        assert_eq!(said(task(), vec![5.0; 40], vec![5.0; 40]), []);
+    }
+
+    #[test]
+    fn classes_are_compared_with_the_most_frequent() {
+        let task = || Task::Binary { target: "c".into(), classes: vec!["no".into(), "yes".into()] };
+        let class = |yes: bool| if yes { [0.0, 1.0] } else { [1.0, 0.0] };
+        let truth: Vec<f32> = (0..40).flat_map(|r| class(r % 4 == 0)).collect();
+        assert_eq!(said(task(), truth.clone(), truth.clone()), []);
+        let always: Vec<f32> = (0..40).flat_map(|_| class(false)).collect();
+        let warned = said(task(), truth.clone(), always);
+        assert!(matches!(&warned[..], [Warning::NoBetterThanConstant { metric: "accuracy", .. }]), "{warned:?}");
+        assert!(warned[0].to_string().contains("predicting no"), "{}", warned[0]);
+        let other: Vec<f32> = (0..40).flat_map(|r| class(r % 4 == 1)).collect();
+        assert!(matches!(&said(task(), truth, other)[..], [Warning::NoBetterThanConstant { .. }]));
+    }
+
+    #[test]
+    fn labels_that_never_change_are_one_prediction() {
+        let task = || Task::Multilabel { labels: vec!["a".into(), "b".into()] };
+        let truth: Vec<f32> = (0..40).flat_map(|r| [f32::from(u8::from(r % 2 == 0)), f32::from(u8::from(r % 3 == 0))]).collect();
+        let right: Vec<f32> = truth.iter().map(|t| t - 0.5).collect();
+        assert_eq!(said(task(), truth.clone(), right), []);
+        let always: Vec<f32> = (0..40).flat_map(|_| [1.0, -1.0]).collect();
+        let warned = said(task(), truth, always);
+        assert!(matches!(&warned[..], [Warning::OnePrediction { .. } | Warning::NoBetterThanConstant { .. }]), "{warned:?}");
+    }
+}

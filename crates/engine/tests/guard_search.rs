@@ -1,0 +1,157 @@
+//! Rules for which a last layer exists are found one, in whatever units they are written, and the checker accepts its certificate.
+
+use deepsade_check::{Bounds as BoundsKind, Verdict, check};
+use deepsade_engine::certify::certify;
+use deepsade_engine::fit::plain_network;
+use deepsade_engine::guard::{Guard, GuardError, How, Units, Why};
+use deepsade_engine::judge::Judge;
+use deepsade_engine::train::{NetworkSettings, Stepper};
+use deepsade_engine::verify::texts;
+use deepsade_net::Matrix;
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const HOW: How = How { bounds: BoundsKind::Interval, regions: 1 };
+
+fn classes(names: &[&str]) -> Task {
+    let classes: Vec<String> = names.iter().map(|n| (*n).into()).collect();
+    if names.len() == 2 {
+        Task::Binary { target: "risk".into(), classes }
+    } else {
+        Task::Multiclass { target: "risk".into(), classes }
+    }
+}
+
+fn spec(task: Task, rules: &[String]) -> NormalSpec {
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    let schema = Schema {
+        features: vec![
+            feature("tot", Domain::Integer { lo: 0, hi: 40 }),
+            feature("n60", Domain::Integer { lo: 0, hi: 40 }),
+            feature("a", Domain::Real { lo: 0.0, hi: 81_000.0 }),
+            feature("b", Domain::Real { lo: -1.0, hi: 3.0 }),
+            feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
+        ],
+        task,
+        one_hot: OneHot::DropFirst,
+    };
+    let rules: Vec<RuleText> = rules.iter().map(|t| RuleText { name: t.clone(), text: t.clone() }).collect();
+    compile(&rules, &schema).unwrap()
+}
+
+/// Sets up the guard, keeps a random network inside, and asks the checker and samples.
+fn kept(spec: &NormalSpec) {
+    let told: Vec<&str> = spec.rules.iter().map(|r| r.text.as_str()).collect();
+    let shape = NetworkSettings { hidden: vec![6], ..NetworkSettings::default() };
+    let network = plain_network(spec, &shape, 1);
+    let units = Units::raw(spec.schema.task.outputs());
+    let guard = Guard::new(spec, &network, &units, HOW).unwrap_or_else(|e| panic!("{told:?}: {e}"));
+    let (model, proof) = certify(spec, &network, &guard, &units, 1.0).unwrap();
+    assert!(matches!(proof.verdict, Verdict::Accepted(_)), "{told:?}: {:?}", proof.verdict);
+    let bytes = model.to_bytes().unwrap();
+    assert!(matches!(check(&bytes, &texts(spec), &proof.certificate.to_json()), Verdict::Accepted(_)));
+    let rng = &mut ChaCha8Rng::seed_from_u64(2);
+    let mut x = Vec::new();
+    for _ in 0..2000 {
+        let level = rng.random_range(0..3);
+        x.extend([rng.random_range(0..=40) as f32, rng.random_range(0..=40) as f32]);
+        x.extend([rng.random::<f32>() * 81_000.0, rng.random::<f32>() * 4.0 - 1.0]);
+        x.extend([f32::from(u8::from(level == 1)), f32::from(u8::from(level == 2))]);
+    }
+    let x = Matrix { rows: 2000, cols: 6, data: x };
+    let (y, judge) = (model.network.forward(&x), Judge::new(spec));
+    assert!((0..spec.rules.len()).all(|rule| (0..2000).all(|r| !judge.breaks(rule, x.row(r), y.row(r)))), "{told:?}");
+}
+
+fn texts_of(rules: &[&str]) -> Vec<String> {
+    rules.iter().map(|r| (*r).into()).collect()
+}
+
+#[test]
+fn conditions_on_several_inputs_and_the_last_layer_are_solved_for_together() {
+    let two = || classes(&["0", "1"]);
+    for rules in [
+        &["tot >= 4 and n60 >= 0.5 * tot => risk == '1'", "n60 == 0 => risk == '0'"][..],
+        &["tot >= 10 and n60 >= 0.25 * tot => risk == '1'", "n60 <= 1 => risk == '0'"],
+        &["n60 + tot >= 30 and n60 - tot >= 0 => risk == '1'", "n60 <= 10 => risk == '0'"],
+        &["a >= 20000 * b + 30000 and b >= 0 => risk == '1'", "a <= 10000 => risk == '0'"],
+        &["tot - n60 >= 5 => risk == '1'", "n60 - tot >= 5 => risk == '0'", "k == 'q' and n60 - tot >= 3 => risk == '0'"],
+        &["tot >= 4 and n60 >= 0.5 * tot and k == 'p' => risk == '1'", "n60 == 0 => risk == '0'"],
+    ] {
+        kept(&spec(two(), &texts_of(rules)));
+    }
+    let three = || classes(&["low", "mid", "high"]);
+    for rules in [
+        &["tot >= 4 and n60 >= 0.5 * tot => risk == 'high'", "n60 == 0 => risk in {'low', 'mid'}"][..],
+        &["tot >= 4 and n60 >= 0.5 * tot => risk in {'mid', 'high'}", "n60 == 0 => risk == 'low'"],
+        &["tot - n60 >= 20 => risk == 'low'", "n60 - tot >= 20 => risk == 'high'", "tot + n60 <= 3 => risk in {'low', 'mid'}"],
+    ] {
+        kept(&spec(three(), &texts_of(rules)));
+    }
+    let numbers = || Task::Regression { targets: vec!["y".into(), "z".into()] };
+    for rules in [
+        &["tot >= 4 and n60 >= 0.5 * tot => y >= 1", "n60 == 0 => y <= -1"][..],
+        &["tot + n60 >= 60 => y >= 5", "tot + n60 <= 20 => y <= 1", "z <= y or z <= 3"],
+    ] {
+        kept(&spec(numbers(), &texts_of(rules)));
+    }
+}
+
+#[test]
+fn a_rule_in_other_units_has_the_same_proof() {
+    for factor in ["0.000001", "0.001", "1", "3", "1000", "1000000"] {
+        for (left, right) in [("1000", "100"), ("10", "1")] {
+            let rule = format!("{factor} * {left} * tot > {factor} * {right} * (a + 100 * n60) => risk == '1'");
+            kept(&spec(classes(&["0", "1"]), &[rule]));
+        }
+        let both = [
+            format!("{factor} * tot >= {factor} * 4 and {factor} * n60 >= {factor} * 0.5 * tot => risk == '1'"),
+            "n60 == 0 => risk == '0'".into(),
+        ];
+        kept(&spec(classes(&["0", "1"]), &both));
+        // An atom about outputs in other units, beside one that is not.
+        let numbers = Task::Regression { targets: vec!["y".into(), "z".into()] };
+        let rules = [format!("{factor} * y <= {factor} * 5 or z <= 0.0001 * a"), format!("{factor} * (y + z) <= {factor} * 7")];
+        kept(&spec(numbers, &rules));
+    }
+}
+
+/// The same in training: a guard that keeps one rule moves the last layer alike, whatever the units of the rule.
+#[test]
+fn other_units_move_the_last_layer_alike() {
+    let layer = |factor: f64| {
+        let rules = [
+            format!("{factor} * tot >= {factor} * 4 and {factor} * n60 >= {factor} * 0.5 * tot => risk == '1'"),
+            format!("{factor} * n60 <= 0 => risk == '0'"),
+        ];
+        let spec = spec(classes(&["0", "1"]), &rules);
+        let network = plain_network(&spec, &NetworkSettings { hidden: vec![6], ..NetworkSettings::default() }, 1);
+        let mut guard = Guard::new(&spec, &network, &Units::raw(2), HOW).unwrap();
+        guard.begin_epoch(None);
+        let mut stepper = Stepper::new(&network, 1).unwrap();
+        guard.solve(stepper.parameters_mut());
+        stepper.parameters().to_vec()
+    };
+    let plain = layer(1.0);
+    for factor in [0.001, 0.25, 1024.0, 100_000.0] {
+        let largest = layer(factor).iter().zip(&plain).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(largest < 1e-3, "a factor of {factor} moves a weight by {largest}");
+    }
+}
+
+/// Nothing affine is above zero at both ends and below in the middle.
+#[test]
+fn what_is_not_found_is_said_so_and_decoding_is_named() {
+    let rules = [
+        "tot + n60 >= 70 => risk == '1'",
+        "tot + n60 <= 3 => risk == '1'",
+        "tot - n60 >= 0 and tot - n60 <= 1 and tot >= 10 and tot <= 20 => risk == '0'",
+    ];
+    let spec = spec(classes(&["0", "1"]), &texts_of(&rules));
+    let network = plain_network(&spec, &NetworkSettings { hidden: vec![6], ..NetworkSettings::default() }, 1);
+    let error = Guard::new(&spec, &network, &Units::raw(2), HOW).unwrap_err();
+    assert!(matches!(error, GuardError::Infeasible { why: Why::NotFound, .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("no last layer was found that satisfies") && text.contains("enforce = \"decode\""), "{text}");
+}
