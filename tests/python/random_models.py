@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import onnx
-import onnxruntime
 
 import program
+from levels import LEVELS, session
 from rules import Rule, Task
 
 DOMAINS = {"x": [-1.0, 2.0], "n": list(range(-2, 4)), "c": ["u", "v", "w"]}
@@ -22,7 +22,6 @@ TASKS = {
     "multiclass": Task("multiclass", ["a", "b", "d"], "k"),
     "multilabel": Task("multilabel", ["p", "q", "r"]),
 }
-LEVELS = onnxruntime.GraphOptimizationLevel
 
 
 def rules_for(task, random):
@@ -109,18 +108,13 @@ class Model:
     """The exported graph in onnxruntime, at each level of optimisation; rows of (x, n, level) enter."""
 
     def __init__(self, path):
-        self.sessions = []
-        for level in (LEVELS.ORT_DISABLE_ALL, LEVELS.ORT_ENABLE_BASIC, LEVELS.ORT_ENABLE_EXTENDED, LEVELS.ORT_ENABLE_ALL):
-            options = onnxruntime.SessionOptions()
-            options.graph_optimization_level, options.log_severity_level = level, 3
-            options.intra_op_num_threads = 1
-            self.sessions.append(onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
+        self.sessions = [session(str(path), level) for level in LEVELS]
 
-    def outputs(self, points, session=0):
+    def outputs(self, points, level=0):
         columns = np.zeros((len(points), 5), np.float32)
         columns[:, :2] = points[:, :2]
         columns[np.arange(len(points)), 2 + points[:, 2].astype(int)] = 1
-        return self.sessions[session].run(["y"], {"x": columns})[0]
+        return self.sessions[level].run(["y"], {"x": columns})[0]
 
 
 def random_points(random, count):
@@ -160,9 +154,9 @@ def climbed(model, random, steps=12):
     return np.concatenate(found)
 
 
-def broken(model, rules, points, session):
+def broken(model, rules, points, level):
     """The first input that breaks a rule, judged exactly, or None."""
-    outputs = model.outputs(points, session)
+    outputs = model.outputs(points, level)
     if not np.isfinite(outputs).all():
         return "an output that is not finite"
     for point, scores in zip(points, outputs):
