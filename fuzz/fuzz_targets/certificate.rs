@@ -6,20 +6,20 @@ use std::sync::LazyLock;
 use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, RuleProof, Tree, Verdict, check, sha256_hex};
 use deepsade_engine::artifact;
 use deepsade_fuzz::{Bytes, Falsehood, falsehoods};
-use deepsade_spec::{Cut, RuleText, canonical::canonical};
+use deepsade_spec::{Claim, Cut, canonical::canonical};
 use libfuzzer_sys::fuzz_target;
 
 struct Case {
     model: Vec<u8>,
     hashes: (String, String),
-    rules: Vec<RuleText>,
+    claim: Claim,
 }
 
 static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     let case = |Falsehood { network, spec, rules }| {
         let model = artifact::model(&spec, network).and_then(|m| Ok(m.to_bytes()?)).expect("the network is one");
         let hashes = (sha256_hex(&model), sha256_hex(canonical(&spec).as_bytes()));
-        Case { model, hashes, rules }
+        Case { model, hashes, claim: Claim { schema: spec.schema, rules } }
     };
     falsehoods().into_iter().map(case).collect()
 });
@@ -37,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         _ => {
             let arithmetic = if bytes.below(4) == 0 { Arithmetic::Real } else { Arithmetic::Float32 };
-            let rules = vec![RuleProof { name: case.rules[0].name.clone(), tree: tree(&mut bytes, 0) }];
+            let rules = vec![RuleProof { name: case.claim.rules[0].name.clone(), tree: tree(&mut bytes, 0) }];
             Certificate { model_sha256: String::new(), rules_sha256: String::new(), arithmetic, rules }
         }
     };
@@ -47,8 +47,8 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn reject(case: &Case, certificate: &str) {
-    if let Verdict::Accepted(_) = check(&case.model, &case.rules, certificate) {
-        panic!("the false rule {} is accepted by {certificate}", case.rules[0].text);
+    if let Verdict::Accepted(_) = check(&case.model, &case.claim, certificate) {
+        panic!("the false rule {} is accepted by {certificate}", case.claim.rules[0].text);
     }
 }
 

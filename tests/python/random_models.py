@@ -7,26 +7,27 @@ from fractions import Fraction
 
 import numpy as np
 import onnx
-import onnxruntime
 
 import program
+from levels import LEVELS, session
 from rules import Rule, Task
 
 DOMAINS = {"x": [-1.0, 2.0], "n": list(range(-2, 4)), "c": ["u", "v", "w"]}
-FEATURES = {"x": "number", "n": "number", "c": "category"}
+FEATURES = {"x": "real", "n": "integer", "c": "category"}
+#: Where conditions on x begin: values that float32 has, and decimals that it has not.
+THRESHOLDS = ["-0.5", "0", "0.25", "1", "1.5", "0.1", "-0.7", "1.1"]
 TASKS = {
     "regression": Task("regression", ["y", "z"]),
     "binary": Task("binary", ["a", "b"], "k"),
     "multiclass": Task("multiclass", ["a", "b", "d"], "k"),
     "multilabel": Task("multilabel", ["p", "q", "r"]),
 }
-LEVELS = onnxruntime.GraphOptimizationLevel
 
 
 def rules_for(task, random):
     """One to three rules that a network can keep."""
     pick = lambda *values: random.choice(values)
-    level, threshold = pick("u", "v", "w"), pick("-0.5", "0", "0.25", "1", "1.5")
+    level, threshold = pick("u", "v", "w"), pick(*THRESHOLDS)
     condition = pick(f"x < {threshold}", f"x >= {threshold}", f"c == '{level}'", f"n > {pick(-1, 0, 2)}", f"x < {threshold} and c != '{level}'")
     if task.kind == "regression":
         texts = [
@@ -107,18 +108,13 @@ class Model:
     """The exported graph in onnxruntime, at each level of optimisation; rows of (x, n, level) enter."""
 
     def __init__(self, path):
-        self.sessions = []
-        for level in (LEVELS.ORT_DISABLE_ALL, LEVELS.ORT_ENABLE_BASIC, LEVELS.ORT_ENABLE_EXTENDED, LEVELS.ORT_ENABLE_ALL):
-            options = onnxruntime.SessionOptions()
-            options.graph_optimization_level, options.log_severity_level = level, 3
-            options.intra_op_num_threads = 1
-            self.sessions.append(onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
+        self.sessions = [session(str(path), level) for level in LEVELS]
 
-    def outputs(self, points, session=0):
+    def outputs(self, points, level=0):
         columns = np.zeros((len(points), 5), np.float32)
         columns[:, :2] = points[:, :2]
         columns[np.arange(len(points)), 2 + points[:, 2].astype(int)] = 1
-        return self.sessions[session].run(["y"], {"x": columns})[0]
+        return self.sessions[level].run(["y"], {"x": columns})[0]
 
 
 def random_points(random, count):
@@ -128,7 +124,7 @@ def random_points(random, count):
     points[:, 0] = generator.uniform(-1, 2, count)
     points[:, 1] = generator.integers(-2, 4, count)
     points[:, 2] = generator.integers(0, 3, count)
-    special = [v for t in (-1, -0.5, 0, 0.25, 1, 1.5, 2) for v in _neighbours(t)] + [1e-45, -1e-45, 1e-39, -1e-38, 1.2e-38, -1e-20]
+    special = [v for t in (-1, 2, *map(float, THRESHOLDS)) for v in _neighbours(t)] + [1e-45, -1e-45, 1e-39, -1e-38, 1.2e-38, -1e-20]
     special = np.float32([v for v in special if -1 <= v <= 2])
     chosen = generator.random(count) < 0.5
     points[chosen, 0] = generator.choice(special, chosen.sum())
@@ -158,9 +154,9 @@ def climbed(model, random, steps=12):
     return np.concatenate(found)
 
 
-def broken(model, rules, points, session):
+def broken(model, rules, points, level):
     """The first input that breaks a rule, judged exactly, or None."""
-    outputs = model.outputs(points, session)
+    outputs = model.outputs(points, level)
     if not np.isfinite(outputs).all():
         return "an output that is not finite"
     for point, scores in zip(points, outputs):

@@ -6,7 +6,7 @@ from rules import Task
 
 #: Features: two whole numbers and a category.
 DOMAINS = {"n": list(range(-2, 4)), "m": [0, 1, 2], "c": ["u", "v", "w"]}
-FEATURES = {"n": "number", "m": "number", "c": "category"}
+FEATURES = {"n": "integer", "m": "integer", "c": "category"}
 TASKS = {
     "regression": Task("regression", ["y", "z"]),
     "binary": Task("binary", ["a", "b"], "k"),

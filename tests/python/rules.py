@@ -26,7 +26,7 @@ COMPARE = {
 
 
 def input_constant(value):
-    """How a decimal constant is read that stands alone beside a feature: as the float32 that an input of this text becomes."""
+    """How a constant is read that stands alone beside a real feature: as a 64-bit number, rounded to float32, as the feature is."""
     return Fraction(float(np.float32(float(value))))
 
 
@@ -45,14 +45,14 @@ def _number(value):
 
 
 class _Node:
-    """A part of a rule: its value as a function of the point, whether it is a bare number or a bare feature."""
+    """A part of a rule: its value as a function of the point, whether it is a bare number or a bare real feature."""
 
     def __init__(self, value, constant=None, feature=False):
         self.value, self.constant, self.feature = value, constant, feature
 
 
 class Rule:
-    """A rule for a task and features: `Rule(text, task, features).holds(point)`."""
+    """A rule for a task and features (real, integer or category): `Rule(text, task, features).holds(point)`."""
 
     def __init__(self, text, task, features):
         self.text, self.task, self.features = text, task, features
@@ -217,7 +217,7 @@ class Rule:
 
     def _name(self, name):
         if name in self.features:
-            return _Node(lambda p: p[name], feature=self.features[name] == "number")
+            return _Node(lambda p: p[name], feature=self.features[name] == "real")
         kind, names = self.task.kind, self.task.names
         if kind == "regression" and name in names:
             at = names.index(name)

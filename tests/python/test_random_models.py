@@ -20,7 +20,7 @@ def attacked(kind, tmp_path, wanted, guarantee):
         folder, _, rules = made
         model = Model(folder / "model.onnx")
         points = np.concatenate([random_points(random, 300), climbed(model, random)])
-        found.append([broken(model, rules, points, session) for session in range(len(model.sessions))])
+        found.append([broken(model, rules, points, level) for level in range(len(model.sessions))])
         if len(found) == wanted:
             break
     assert len(found) >= wanted / 2, f"{len(found)} of {wanted} models came about"
@@ -30,7 +30,7 @@ def attacked(kind, tmp_path, wanted, guarantee):
 @pytest.mark.parametrize("kind", TASKS)
 def test_no_input_breaks_a_rule_of_a_random_certified_model(kind, tmp_path):
     for violations in attacked(kind, tmp_path, effort.count(6), True):
-        assert violations == [None] * 4
+        assert not any(violations), violations
 
 
 @pytest.mark.parametrize("kind", TASKS)
