@@ -37,7 +37,8 @@ def test_decoded_numbers_obey_with_and_without_a_closed_form(expenses, tmp_path)
     # Three faces that can hold at once have no closed form: the library moves each prediction, exactly.
     with pytest.warns(deepsade.UncertifiedWarning, match="the rules hold for predict.*, but there is no certificate") as told:
         model = estimator(enforce="decode").fit(X, Y)
-    assert model.summary_["in_library"] in str(told[0].message) and told[0].filename == __file__
+    uncertified = told.pop(deepsade.UncertifiedWarning)
+    assert model.summary_["in_library"] in str(uncertified.message) and uncertified.filename == __file__
     with pytest.warns(deepsade.UncertifiedWarning, match="in other runtimes"):
         model.save_onnx(tmp_path / "m.onnx")
     assert not model.certified_ and model.model_.place == "library" and model.summary_["in_library"]
@@ -50,7 +51,15 @@ def test_certified_models_and_models_without_rules_are_not_warned_of(expenses, t
     X, Y = expenses
     for settings in ({}, {"rules": ()}, {"enforce": "none"}):
         estimator(epochs=2, **settings).fit(X, Y).save_onnx(tmp_path / "m.onnx")
-    assert not recwarn.list
+    assert not [w for w in recwarn.list if issubclass(w.category, deepsade.UncertifiedWarning)]
+
+
+def test_a_model_that_has_learnt_nothing_is_warned_of_though_it_is_certified(expenses):
+    X, Y = expenses
+    with pytest.warns(UserWarning, match="no better than one constant prediction") as told:
+        model = estimator(epochs=5, learning_rate=1e6).fit(X, Y)
+    assert model.summary_["warnings"][0] in [str(w.message) for w in told]
+    assert estimator().fit(X, Y).summary_["warnings"] == []
 
 
 def test_one_target_is_flat(expenses):
