@@ -18,6 +18,7 @@ pub struct Args {
 /// What is read of data files at most: a small compressed file can unpack to more than a machine has.
 #[allow(clippy::struct_field_names, reason = "they are the names of the flags")]
 #[derive(Debug, Parser)]
+#[allow(clippy::struct_field_names, reason = "they are the names of the options")]
 pub struct LimitArgs {
     /// Columns that a data file may have
     #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().columns, hide_short_help = true)]
