@@ -16,7 +16,6 @@ pub struct Args {
 }
 
 /// What is read of data files at most: a small compressed file can unpack to more than a machine has.
-#[allow(clippy::struct_field_names, reason = "they are the names of the flags")]
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_field_names, reason = "they are the names of the options")]
 pub struct LimitArgs {
