@@ -109,7 +109,7 @@ fn a_schema_with_an_infinite_or_empty_range_is_refused_by_every_reader() {
     fs::write(home.join("rows.csv"), "x\n0.5\n").unwrap();
     fs::write(
         home.join("r.toml"),
-        "[task]\nkind = \"regression\"\ntargets = [\"y\"]\n[[rule]]\nname = \"r\"\ntext = \"y <= x + 9\"\n",
+        "[task]\nkind = \"regression\"\ntargets = [\"y\"]\n[features.x]\nrange = [0, 1]\n[[rule]]\nname = \"r\"\ntext = \"y <= x + 9\"\n",
     )
     .unwrap();
     let bytes = fs::read(home.join("m.onnx")).unwrap();
@@ -301,7 +301,7 @@ fn adversity_ends_soon_after_it_is_told_to() {
     model(home, "x", "y");
     fs::write(
         home.join("r.toml"),
-        "[task]\nkind = \"regression\"\ntargets = [\"y\"]\n[[rule]]\nname = \"r\"\ntext = \"y <= x + 9\"\n",
+        "[task]\nkind = \"regression\"\ntargets = [\"y\"]\n[features.x]\nrange = [0, 1]\n[[rule]]\nname = \"r\"\ntext = \"y <= x + 9\"\n",
     )
     .unwrap();
     fs::write(home.join("rows.csv"), "x\n".to_owned() + &"0.5\n".repeat(1_000_000)).unwrap();
