@@ -25,8 +25,9 @@ impl Chosen {
         let bits = |table: &Matrix| table.data.iter().all(|y| [0.0, 1.0].contains(y));
         let held = |key: &str| model.metadata.get(key).ok_or_else(|| format!("no `{key}` in the model"));
         match (model.metadata.get(DECODE_KEY).map(String::as_str), model.network.nodes.last().map(|n| &n.op)) {
+            (None, Some(Op::Choose(_))) => spec.without_scores().map(|()| None),
             (None, _) => Ok(None),
-            (Some("in-graph"), Some(Op::Choose(table))) if bits(table) => Ok(Some(Self::Row(table.clone()))),
+            (Some("in-graph"), Some(Op::Choose(t))) if bits(t) => spec.without_scores().map(|()| Some(Self::Row(t.clone()))),
             (Some("library"), _) => {
                 // The library reads conditions from the rules in the file.
                 if canonical(&carried(held(RULES_KEY)?, &spec.schema)?) != canonical(spec) {

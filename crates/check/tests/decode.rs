@@ -105,7 +105,7 @@ fn a_table_knows_nothing_of_the_input() {
     let model = in_graph(&schema, &[&[1.0, 0.0], &[1.0, 1.0]]);
     assert!(accepted(&judge(&model, &schema, &["x < 0.5 => label[0]"])));
     assert!(reason(&judge(&model, &schema, &["x < 0.5 => label[1]"])).contains("row 0"));
-    assert!(reason(&judge(&model, &schema, &["score(0) >= x"])).contains("row 0"));
+    assert!(reason(&judge(&model, &schema, &["label[0] <=> x < 0.5"])).contains("row 0"));
 }
 
 /// x < 0.5 => exactly one of three labels, else none of the first two.
@@ -299,6 +299,19 @@ fn the_library_chooses_neither_scores_nor_numbers() {
     for text in ["score(0) <= 1", "score(0) - score(1) <= 1 or label[0]", "label[0] or score(1) >= 0"] {
         let verdict = judge_library(&schema, every, &[text]);
         assert!(reason(&verdict).contains("reads raw scores"), "{text}: {verdict:?}");
+    }
+    // In the graph, too: the row of the table is not the score.
+    for place in [Some("in-graph"), None] {
+        let mut model = Model::from_own_bytes(&in_graph(&schema, &[&[1.0, 0.0]])).unwrap();
+        model.metadata.remove(DECODE_KEY);
+        model.metadata.extend(place.map(|p| (DECODE_KEY.to_string(), p.to_string())));
+        let model = model.to_bytes().unwrap();
+        let rules = [rule("score(0) <= 1")];
+        for tree in [Tree::Decode, common::leaf(deepsade_check::Bounds::Interval, vec![vec![1]])] {
+            let proof = certificate(&model, &rules, &schema, Arithmetic::Float32, vec![tree]);
+            let verdict = claimed(&model, &rules, &schema, &proof.to_json());
+            assert!(reason(&verdict).contains("reads raw scores"), "{place:?}: {verdict:?}");
+        }
     }
     let numbers = self::schema(Task::Regression { targets: vec!["u".into(), "v".into()] });
     let verdict = judge_library(&numbers, every, &["u <= 1 or v <= 1"]);

@@ -16,7 +16,9 @@ pub fn error(error: &anyhow::Error) {
 /// Prints help, the version or what is wrong with the arguments, and ends the program.
 pub fn usage(error: &clap::Error) -> ! {
     let text = error.render().to_string();
-    if !error.use_stderr() || shown::lines(&text) == text && text.len() < 10_000 {
+    // What was given stands in the text; a line of it must not pass for one of ours.
+    let plain = std::env::args_os().all(|arg| arg.to_str().is_some_and(|arg| shown::name(arg) == arg));
+    if !error.use_stderr() || plain && text.len() < 10_000 {
         // With the colours of its own.
         error.exit()
     }

@@ -95,7 +95,7 @@ pub enum Why {
     },
     /// Proved by linear programming.
     #[error(
-        "no affine function of the features that the rule mentions keeps it, and the hidden units are not bounded tightly enough \
+        "no affine function of the features that the rule mentions was found that keeps it with any margin, and the hidden units are not bounded tightly enough \
          to help; make the rule wider, or enforce it by decoding"
     )]
     NotAffine,

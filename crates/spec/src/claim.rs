@@ -106,8 +106,7 @@ impl Claim {
                 (Domain::Category { .. }, Domain::Category { .. }) => true,
                 (Domain::Real { lo, hi }, Domain::Real { lo: a, hi: b }) => a <= lo && hi <= b,
                 (Domain::Integer { lo, hi }, Domain::Integer { lo: a, hi: b }) => a <= lo && hi <= b,
-                // Whole numbers of this size are float32 values.
-                (Domain::Integer { lo, hi }, Domain::Real { lo: a, hi: b }) => *a <= *lo as f32 && *hi as f32 <= *b,
+                // Not even whole numbers among reals: a constant beside a real is read as a float32, beside a whole number exactly.
                 _ => false,
             };
             if !covered {

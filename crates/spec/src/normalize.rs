@@ -37,6 +37,14 @@ pub struct NormalRule {
 }
 
 impl NormalSpec {
+    /// Refuses rules about raw scores, for outputs that are chosen: a choice leaves the scores as they are.
+    pub fn without_scores(&self) -> Result<(), String> {
+        match self.rules.iter().find(|r| r.reads_scores) {
+            Some(rule) => Err(format!("rule {:?} reads raw scores, which a choice leaves as they are", rule.name)),
+            None => Ok(()),
+        }
+    }
+
     /// The different conditions on the input that occur in the rules, in order of appearance; one and its opposite are the same.
     pub fn conditions(&self) -> Vec<Atom> {
         let mut conditions: Vec<Atom> = Vec::new();
@@ -87,14 +95,14 @@ struct Normalizer<'a> {
 }
 
 impl Normalizer<'_> {
-    fn count(&mut self) -> Result<(), TooLarge> {
-        self.parts += 1;
+    fn count(&mut self, parts: usize) -> Result<(), TooLarge> {
+        self.parts += parts;
         if self.parts > MAX_PARTS { Err(TooLarge) } else { Ok(()) }
     }
 
     /// The condition if `truth`, else its opposite.
     fn condition(&mut self, condition: &Bool, truth: bool) -> Result<Formula, TooLarge> {
-        self.count()?;
+        self.count(1)?;
         Ok(match condition {
             Bool::Const(value) => {
                 if *value == truth {
@@ -157,7 +165,8 @@ impl Normalizer<'_> {
     /// c * max(a, b) + r >= 0 holds iff it holds for one of a, b where c > 0, and for both where c < 0; min the other way
     /// round. So neither needs a case distinction; `if` does.
     fn positive(&mut self, num: &Num, strict: bool) -> Result<Formula, TooLarge> {
-        self.count()?;
+        // The pieces that are still to come are copied for each of this one's cases.
+        self.count(1 + num.pieces.len())?;
         let Some(((factor, piece), rest)) = num.pieces.split_first() else {
             return Ok(self.atom(Atom { linear: num.linear.clone(), strict }));
         };

@@ -144,9 +144,7 @@ impl Sets {
         if matches!(spec.schema.task, Task::Regression { .. }) {
             return Err("labels or a class can be chosen, not the numbers of a regression".into());
         }
-        if let Some(rule) = spec.rules.iter().find(|r| r.reads_scores) {
-            return Err(format!("rule {:?} reads raw scores, which a choice leaves as they are", rule.name));
-        }
+        spec.without_scores()?;
         Self::parse(text, spec.schema.task.outputs(), spec.conditions().len())
     }
 

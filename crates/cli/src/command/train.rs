@@ -368,8 +368,8 @@ impl Done {
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}
         }
-        out.extend(self.fitted.warnings.iter().map(|warning| format!("WARNING: {warning}.")));
-        out.push(format!("Model: {}", self.model.display()));
+        out.extend(self.fitted.warnings.iter().map(|warning| format!("WARNING: {}.", shown::name(warning))));
+        out.push(format!("Model: {}", shown::name(&self.model.display().to_string())));
         out.join("\n") + "\n"
     }
 }

@@ -8,6 +8,8 @@ use crate::train::vector;
 
 /// Two roundings of float32: what a constant output costs when its units change.
 const CONSTANT: f64 = 2.0 / 16_777_216.0;
+/// What is left of an output's coefficient where atoms cancel it, beside their sizes.
+const CANCELLED: f64 = 1e-5;
 
 /// One atom: `a.y + c.v + gate * rho + d >= 0`, with y the outputs before the gate.
 #[derive(Debug, Clone)]
@@ -149,6 +151,10 @@ impl Cell {
         self.lambda.extend_from_slice(lambda);
         let mut sum = Term { free: true, ..Term::default() };
         self.atoms.iter().zip(lambda).filter(|(_, l)| **l > 0.0).for_each(|(atom, l)| sum.add(*l, atom));
+        // A certificate's multipliers have so many digits: an output that cancels beyond them is not in the sum, however large it is.
+        let of = |atom: &Term, j: usize| atom.a.iter().filter(|(k, _)| *k == j).map(|(_, a)| a.abs()).sum::<f64>();
+        let size = |j: usize| self.atoms.iter().zip(lambda).map(|(atom, l)| l * of(atom, j)).sum::<f64>();
+        sum.a.retain(|(j, a)| a.abs() > CANCELLED * size(*j));
         let reach = |(atom, l): (&Term, &f64)| l * atom.a.iter().map(|(_, a)| a.abs()).sum::<f64>();
         self.reach = self.atoms.iter().zip(lambda).map(reach).sum();
         self.sum = sum;
