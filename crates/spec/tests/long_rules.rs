@@ -65,3 +65,16 @@ fn deep_nesting_is_refused_in_words() {
     let error = read(format!("y <= 1{}", " <=> y <= 1".repeat(900))).unwrap_err();
     assert!(matches!(error, RuleErrorKind::TooLarge(_)), "{error}");
 }
+
+/// Each case of a piece copies those that follow it: without a count of the copies, three thousand of them filled the memory.
+#[test]
+fn sums_of_pieces_are_refused_while_they_are_small() {
+    for text in [
+        "sum((if x <= i / 3000 then y else 2 * y) for i in 0..3000) <= 5",
+        "sum(max(y, i * x) for i in 0..2000) <= 5",
+        "sum(abs(y - i) for i in 0..3000) <= 5",
+    ] {
+        assert!(matches!(read(text.into()), Err(RuleErrorKind::TooLarge(_))), "{text}");
+    }
+    assert!(read("sum((if x <= i / 8 then y else 2 * y) for i in 0..8) <= 5".into()).is_ok());
+}

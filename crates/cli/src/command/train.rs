@@ -368,7 +368,7 @@ impl Done {
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}
         }
-        out.extend(self.fitted.warnings.iter().map(|warning| format!("WARNING: {}.", shown::name(warning))));
+        out.extend(self.fitted.warnings.iter().map(|warning| format!("WARNING: {}.", shown::name(&warning.to_string()))));
         out.push(format!("Model: {}", shown::name(&self.model.display().to_string())));
         out.join("\n") + "\n"
     }
