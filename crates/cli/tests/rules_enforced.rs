@@ -134,7 +134,7 @@ fn rules_on_numbers_hold() {
 #[test]
 fn rules_on_numbers_hold_in_the_nearest_outputs() {
     let mut in_graph = 0;
-    for rule in ON_NUMBERS.iter().chain(&["y == w", "0 <= y and y <= w and w <= 3 * x + 5"]) {
+    for rule in ON_NUMBERS.iter().chain(&["y == w", "0 <= y and y <= w and w <= 3 * x + 5", "x > 1000 => y <= 1"]) {
         let dir = tempfile::tempdir().unwrap();
         Case { rules: &[rule], ..REGRESSION }.write(dir.path(), "epochs = 2\nbatch = 16");
         let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--enforce", "decode", "--json", "-q"]);
@@ -153,7 +153,7 @@ fn rules_on_numbers_hold_in_the_nearest_outputs() {
         let predicted = expect(dir.path(), 0, &["predict", "run/model.onnx", "data.csv", "-q"]);
         assert!(!predicted.contains("NaN"), "{rule}");
     }
-    assert_eq!(in_graph, 5, "one or two bounds that meet, slabs; not alternatives, conditions or three at once");
+    assert_eq!(in_graph, 6, "nothing, one or two bounds that meet, slabs; not alternatives, conditions or three at once");
     let dir = tempfile::tempdir().unwrap();
     Case { rules: &["y >= x", "y <= 5"], ..REGRESSION }.write(dir.path(), "epochs = 1");
     let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--enforce", "decode"]);

@@ -93,10 +93,10 @@ pub enum Why {
         /// By how much the outputs must stay on the safe side, in the rule's units.
         needed: f64,
     },
-    /// Proved by linear programming.
+    /// With a margin there is none, by linear programming.
     #[error(
-        "no affine function of the features that the rule mentions was found that keeps it with any margin, and the hidden units are not bounded tightly enough \
-         to help; make the rule wider, or enforce it by decoding"
+        "no affine function of the features that the rule mentions keeps it with a margin, and the hidden units are not bounded tightly \
+         enough to help; make the rule wider, or enforce it by decoding (enforce = \"decode\")"
     )]
     NotAffine,
     /// The rule has alternatives, and not all ways to combine them were tried.
@@ -111,7 +111,8 @@ pub enum Why {
 impl Why {
     /// Whether it is proved that there is none, not only that none was found.
     pub fn is_firm(self) -> bool {
-        !matches!(self, Self::NotFound)
+        // Without any margin, at a border of the domain, there may still be one.
+        !matches!(self, Self::NotFound | Self::NotAffine)
     }
 }
 

@@ -108,7 +108,8 @@ impl Head {
     /// Adds the head after `value`, which holds the outputs (with `gated`: divided by the feature with which the faces scale),
     /// and returns the value of the nearest ones, each face kept at a distance of `margin`, with the reason why it holds.
     pub fn append(&self, network: &mut Network, value: usize, schema: &Schema, gated: bool, margin: f64) -> (usize, Vec<Reason>) {
-        let outputs = self.faces.first().map_or(0, |f| f.a.len());
+        // Rules that demand nothing leave the outputs where they are.
+        let Some(outputs) = self.faces.first().map(|f| f.a.len()) else { return (value, Vec::new()) };
         let columns = if gated { Vec::new() } else { self.columns(schema) };
         let width = outputs + columns.len();
         let x = if columns.is_empty() { None } else { Some(push(network, Op::Select(columns.clone()), vec![0])) };
