@@ -165,14 +165,15 @@ impl Normalizer<'_> {
     /// c * max(a, b) + r >= 0 holds iff it holds for one of a, b where c > 0, and for both where c < 0; min the other way
     /// round. So neither needs a case distinction; `if` does.
     fn positive(&mut self, num: &Num, strict: bool) -> Result<Formula, TooLarge> {
-        // The pieces that are still to come are copied for each of this one's cases.
-        self.count(1 + num.pieces.len())?;
+        self.count(1)?;
         let Some(((factor, piece), rest)) = num.pieces.split_first() else {
             return Ok(self.atom(Atom { linear: num.linear.clone(), strict }));
         };
         if num.linear.is_constant() && num.pieces.iter().all(|(_, p)| matches!(p, Piece::Indicator(_))) {
             return self.weighted_count(num, strict);
         }
+        // The pieces that are still to come are copied for each of this one's cases, and a piece has several parts.
+        self.count(8 * num.pieces.len())?;
         let rest = Num { linear: num.linear.clone(), pieces: rest.to_vec() };
         let with = |this: &mut Self, value: &Num| {
             let mut sum = rest.clone();
