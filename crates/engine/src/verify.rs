@@ -158,6 +158,12 @@ pub enum Why {
     /// No time is left for the checker.
     #[error("the search found a proof, but the time is over before the checker has been through it; give it more (--timeout)")]
     Unchecked,
+    /// What the network chooses from has no proof.
+    #[error("the network chooses its outputs, and {reason}; whether an input leads there is not searched")]
+    Choice {
+        /// What the checker says.
+        reason: String,
+    },
     /// The checker does not accept what the search found.
     #[error("the search is convinced that it holds, but the checker is not, at {step}: {reason}")]
     Rejected {
@@ -447,7 +453,7 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
         Verdict::Accepted(accepted) => Outcome::Proved(Box::new(Proof { model, certificate, accepted })),
         Verdict::Rejected { step, reason } => {
             let rule = spec.rules.iter().position(|r| step.starts_with(&format!("rule {:?}", r.name))).unwrap_or(0);
-            Outcome::Unknown { rule, why: Why::Rejected { step, reason } }
+            Outcome::Unknown { rule, why: Why::Choice { reason } }
         }
     }))
 }
