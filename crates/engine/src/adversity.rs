@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
 
-use crate::verify::{CounterExample, Outcome, Settings, VerifyError, Why, broken_within, chosen, fits};
+use crate::verify::{CounterExample, Outcome, Settings, Totals, VerifyError, Why, broken_within, chosen, fits};
 
 /// What was found near one row.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,11 +36,21 @@ pub fn adversity(
 ) -> Result<Vec<Near>, VerifyError> {
     fits(spec, network)?;
     let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
-    match chosen(spec, network, settings.arithmetic)? {
-        None => {}
-        Some(Outcome::Unknown { why, .. }) => return Ok((0..x.rows).map(|_| Near::Undecided(why.clone())).collect()),
-        Some(_) => return Ok((0..x.rows).map(|_| Near::Safe).collect()),
-    }
+    let all = |near: Near| Ok((0..x.rows).map(|_| near.clone()).collect());
+    // Where outputs are chosen from a table, the totals that decide it are looked at.
+    let totals = match chosen(spec, network, settings.arithmetic)? {
+        None => None,
+        Some(Outcome::Unknown { why, .. }) => match Totals::new(spec, network) {
+            Some(totals) => Some(totals),
+            None => return all(Near::Undecided(why)),
+        },
+        Some(_) => return all(Near::Safe),
+    };
+    let (asked, before) = totals.as_ref().map_or((spec, network), |t| (&t.spec, &t.network));
+    let as_chosen = |example| match &totals {
+        Some(totals) => totals.chosen(example),
+        None => example,
+    };
     let alone = Settings { threads: 1, ..settings.clone() };
     let results: Vec<Mutex<Option<Near>>> = (0..x.rows).map(|_| Mutex::new(None)).collect();
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -51,8 +61,8 @@ pub fn adversity(
             if k >= x.rows || interrupted() {
                 break;
             }
-            let near = match broken_within(spec, network, &ball(&spec.schema, &whole, x.row(k), radius), &alone, interrupted) {
-                Ok(Some(example)) => Near::Broken(example),
+            let near = match broken_within(asked, before, &ball(&spec.schema, &whole, x.row(k), radius), &alone, interrupted) {
+                Ok(Some(example)) => Near::Broken(as_chosen(example)),
                 Ok(None) => Near::Safe,
                 Err(why) => Near::Undecided(why),
             };

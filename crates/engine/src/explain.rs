@@ -10,6 +10,6 @@ pub mod words;
 
 pub use audit::{Audit, audit};
 pub use conflict::{Conflict, Conflicts, Possible, possible, smallest_conflict};
-pub use vacuous::vacuous;
+pub use vacuous::{Vacuous, vacuous, vacuous_notes};
 pub use weights::through_weights;
 pub use words::{Explanation, conflict_in_words, explain};

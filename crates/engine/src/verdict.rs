@@ -34,9 +34,6 @@ pub fn as_deployed(verdict: Verdict, enough: Enough) -> Verdict {
     }
 }
 
-/// That a rule demands nothing, if so.
-pub const VACUOUS: &str = "vacuous: no input of the domain meets its condition";
-
 /// What was proved, if it was.
 pub fn accepted(verdict: &Verdict) -> Option<&Accepted> {
     match verdict {
@@ -100,7 +97,7 @@ pub fn as_json(verdict: &Verdict) -> Value {
 /// What a rule says.
 pub fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
     json!({
-        "name": rule.name, "text": rule.text, "normal": print::formula(&rule.claim, schema), "vacuous": vacuous(&rule.claim, schema),
+        "name": rule.name, "text": rule.text, "normal": print::formula(&rule.claim, schema), "vacuous": vacuous(&rule.claim, schema).is_some(),
     })
 }
 
@@ -110,8 +107,8 @@ pub fn claim_in_words(a: &Accepted) -> String {
     let mut out = format!("task: {}\n{}", spec.schema.task.in_words(), domain_in_words(spec));
     for (done, rule) in a.rules().iter().zip(&spec.rules) {
         out += &format!("rule '{}': {}\n  {}\n", rule.name, print::formula(&rule.claim, &spec.schema), effort(a, done));
-        if vacuous(&rule.claim, &spec.schema) {
-            out += &format!("  {VACUOUS}\n");
+        if let Some(why) = vacuous(&rule.claim, &spec.schema) {
+            out += &format!("  {why}\n");
         }
     }
     out

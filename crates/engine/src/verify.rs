@@ -7,6 +7,7 @@
 mod attack;
 mod bound;
 mod branch;
+mod choice;
 mod exact;
 mod many_cells;
 mod pass;
@@ -33,6 +34,7 @@ pub use attack::CounterExample;
 use attack::Effort;
 pub use branch::Halt;
 use branch::{Ended, Search};
+pub(crate) use choice::Totals;
 use plan::Plan;
 
 /// Times that leaves which the checker does not accept are split further.
@@ -159,10 +161,12 @@ pub enum Why {
     #[error("the search found a proof, but the time is over before the checker has been through it; give it more (--timeout)")]
     Unchecked,
     /// What the network chooses from has no proof.
-    #[error("the network chooses its outputs, and {reason}; whether an input leads there is not searched")]
+    #[error("the network chooses its outputs, and {reason}; {whether}")]
     Choice {
         /// What the checker says.
         reason: String,
+        /// Whether an input leads there.
+        whether: String,
     },
     /// The checker does not accept what the search found.
     #[error("the search is convinced that it holds, but the checker is not, at {step}: {reason}")]
@@ -246,6 +250,67 @@ impl<'a> Question<'a> {
         let Settings { threads, seed, most_open, most_regions, .. } = **settings;
         Search { plan, network, spec, judge, rule, threads, seed, most_open, most_regions, stop }
     }
+
+    /// Attacks every rule, then searches until each is proved or the time is over. If `exactly`, what only exact arithmetic can tell
+    /// stays open: no checker will look at it.
+    fn search_all(
+        &self,
+        whole: &Region,
+        exactly: bool,
+        interrupted: &(dyn Fn() -> bool + Sync),
+        work: &mut Work,
+    ) -> Result<Vec<branch::State>, Outcome> {
+        let settings = self.settings;
+        let started = Instant::now();
+        let stop = || halt(started, settings.timeout, interrupted);
+        let mut states = Vec::new();
+        let mut unknown: BTreeMap<usize, Why> = BTreeMap::new();
+        for rule in 0..self.spec.rules.len() {
+            let search = self.search(rule, &stop);
+            let effort = Effort { starts: 60, steps: 40 };
+            let mut state = search.start(whole.clone());
+            if exactly && let Some(state) = &mut state {
+                state.doubt();
+            }
+            let example = state.as_ref().map_or_else(|| search.attack_near(whole, effort), |state| search.attack(state, effort));
+            if let Some(example) = example {
+                return Err(Outcome::Refuted(example));
+            }
+            if state.is_none() {
+                unknown.insert(rule, Why::TooManyCells);
+            }
+            states.push(state);
+        }
+        // Rules whose cells are too many stay unknown; the others may still be refuted.
+        let mut open: Vec<usize> = (0..states.len()).filter(|rule| states[*rule].is_some()).collect();
+        // What is left of the time is shared by the rules that are left; what a rule does not use is for the others, again and again.
+        while !open.is_empty() {
+            let rules = std::mem::take(&mut open);
+            for (done, &rule) in rules.iter().enumerate() {
+                let left = (rules.len() - done) as u32;
+                let now = Instant::now();
+                let share = settings.timeout.map(|t| t.saturating_sub(now - started) / left);
+                let stop = || halt(now, share, interrupted);
+                let Some(state) = &mut states[rule] else { continue };
+                let before = state.regions;
+                let ended = self.search(rule, &stop).run(state);
+                work.regions += state.regions - before;
+                match ended {
+                    Ended::Proved => {}
+                    Ended::Refuted(example) => return Err(Outcome::Refuted(example)),
+                    Ended::Halted(Halt::Timeout) if settings.timeout.is_some_and(|t| started.elapsed() < t) => open.push(rule),
+                    Ended::Halted(halt) => drop(unknown.insert(rule, Why::from(halt))),
+                    Ended::Margin => drop(unknown.insert(rule, settings.margin())),
+                    Ended::TooManyOpen => drop(unknown.insert(rule, Why::TooManyOpen)),
+                    Ended::TooManyRegions => drop(unknown.insert(rule, Why::TooManyRegions)),
+                }
+            }
+        }
+        if let Some((rule, why)) = unknown.pop_first() {
+            return Err(Outcome::Unknown { rule, why });
+        }
+        Ok(states.into_iter().flatten().collect())
+    }
 }
 
 /// Says whether the network has the columns and outputs of the rules.
@@ -271,58 +336,22 @@ pub fn verify(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<(Outcome, Work), VerifyError> {
     fits(spec, network)?;
-    if let Some(outcome) = chosen(spec, network, settings.arithmetic)? {
-        return Ok((outcome, Work::default()));
+    match chosen(spec, network, settings.arithmetic)? {
+        Some(Outcome::Unknown { rule, why: Why::Choice { reason, .. } }) => {
+            return through_totals(spec, network, settings, interrupted, rule, reason);
+        }
+        Some(outcome) => return Ok((outcome, Work::default())),
+        None => {}
     }
     let started = Instant::now();
     let stop = || halt(started, settings.timeout, interrupted);
     let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
     let question = Question::new(spec, network, settings);
     let mut work = Work::default();
-    let mut states = Vec::new();
-    let mut unknown: BTreeMap<usize, Why> = BTreeMap::new();
-    for rule in 0..spec.rules.len() {
-        let search = question.search(rule, &stop);
-        let effort = Effort { starts: 60, steps: 40 };
-        let state = search.start(whole.clone());
-        let example = state.as_ref().map_or_else(|| search.attack_near(&whole, effort), |state| search.attack(state, effort));
-        if let Some(example) = example {
-            return Ok((Outcome::Refuted(example), work));
-        }
-        if state.is_none() {
-            unknown.insert(rule, Why::TooManyCells);
-        }
-        states.push(state);
-    }
-    // Rules whose cells are too many stay unknown; the others may still be refuted.
-    let mut open: Vec<usize> = (0..states.len()).filter(|rule| states[*rule].is_some()).collect();
-    // What is left of the time is shared by the rules that are left; what a rule does not use is for the others, again and again.
-    while !open.is_empty() {
-        let rules = std::mem::take(&mut open);
-        for (done, &rule) in rules.iter().enumerate() {
-            let left = (rules.len() - done) as u32;
-            let now = Instant::now();
-            let share = settings.timeout.map(|t| t.saturating_sub(now - started) / left);
-            let stop = || halt(now, share, interrupted);
-            let Some(state) = &mut states[rule] else { continue };
-            let before = state.regions;
-            let ended = question.search(rule, &stop).run(state);
-            work.regions += state.regions - before;
-            match ended {
-                Ended::Proved => {}
-                Ended::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
-                Ended::Halted(Halt::Timeout) if settings.timeout.is_some_and(|t| started.elapsed() < t) => open.push(rule),
-                Ended::Halted(halt) => drop(unknown.insert(rule, Why::from(halt))),
-                Ended::Margin => drop(unknown.insert(rule, settings.margin())),
-                Ended::TooManyOpen => drop(unknown.insert(rule, Why::TooManyOpen)),
-                Ended::TooManyRegions => drop(unknown.insert(rule, Why::TooManyRegions)),
-            }
-        }
-    }
-    if let Some((rule, why)) = unknown.pop_first() {
-        return Ok((Outcome::Unknown { rule, why }, work));
-    }
-    let mut states: Vec<branch::State> = states.into_iter().flatten().collect();
+    let mut states = match question.search_all(&whole, false, interrupted, &mut work) {
+        Ok(states) => states,
+        Err(outcome) => return Ok((outcome, work)),
+    };
     let model = artifact::model(spec, network.clone())?;
     let bytes = model.to_bytes().map_err(ArtifactError::from)?;
     let claim = Claim::from(spec);
@@ -453,9 +482,41 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
         Verdict::Accepted(accepted) => Outcome::Proved(Box::new(Proof { model, certificate, accepted })),
         Verdict::Rejected { step, reason } => {
             let rule = spec.rules.iter().position(|r| step.starts_with(&format!("rule {:?}", r.name))).unwrap_or(0);
-            Outcome::Unknown { rule, why: Why::Choice { reason } }
+            Outcome::Unknown { rule, why: Why::Choice { reason, whether: "whether an input leads there is not searched".into() } }
         }
     }))
+}
+
+/// The answer for a network that chooses from a table some rows of which break a rule: whether an input leads to one of them. That
+/// none does can be found, but no certificate says so.
+fn through_totals(
+    spec: &NormalSpec,
+    network: &Network,
+    settings: &Settings,
+    interrupted: &(dyn Fn() -> bool + Sync),
+    rule: usize,
+    reason: String,
+) -> Result<(Outcome, Work), VerifyError> {
+    let unknown = |rule, whether: String| Outcome::Unknown { rule, why: Why::Choice { reason, whether } };
+    let Some(totals) = Totals::new(spec, network) else {
+        return Ok((unknown(rule, "a choice hides the scores, so no input can be looked for".into()), Work::default()));
+    };
+    let none = "the search finds that no input leads to an output that breaks a rule, but certificates can't say so of a choice";
+    if totals.spec.rules.is_empty() {
+        return Ok((unknown(rule, none.into()), Work::default()));
+    }
+    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let question = Question::new(&totals.spec, &totals.network, settings);
+    let mut work = Work::default();
+    let outcome = match question.search_all(&whole, true, interrupted, &mut work) {
+        Err(Outcome::Refuted(example)) => Outcome::Refuted(totals.chosen(example)),
+        Err(Outcome::Unknown { rule, why: why @ Why::Interrupted }) => Outcome::Unknown { rule: totals.rule(rule), why },
+        Err(Outcome::Unknown { rule, why }) => {
+            unknown(totals.rule(rule), format!("whether an input leads there was not decided: {why}"))
+        }
+        Ok(_) | Err(Outcome::Proved(_)) => unknown(rule, none.into()),
+    };
+    Ok((outcome, work))
 }
 
 fn certificate(spec: &NormalSpec, model: &[u8], arithmetic: Arithmetic, trees: impl Iterator<Item = Tree>) -> Certificate {

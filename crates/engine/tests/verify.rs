@@ -68,6 +68,27 @@ fn decide(spec: &NormalSpec, network: &Network, settings: &Settings) -> Outcome 
 }
 
 #[test]
+fn conditions_that_contradict_each_other_are_seen_at_once() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(5);
+    let schema = schema(
+        vec![Domain::Real { lo: -1.0, hi: 1.0 }, Domain::Real { lo: -1.0, hi: 1.0 }, Domain::Real { lo: 0.0, hi: 1.0 }],
+        1,
+        OneHot::Full,
+    );
+    let network = network(&[3, 6, 6, 1], Activation::Relu, rng);
+    for text in [
+        "x0 > x1 and x1 > x0 => y0 >= 100",
+        "x0 - x1 > 1.9 and x0 < 0.5 => y0 >= 100",
+        "x0 + x2 > 0.5 and x0 > x1 and x1 > x2 and x2 > x0 => y0 >= 100",
+        "x0 - 3*x1 > 0 and 3*x1 - x2 > 0 and x2 - x0 >= 0 => y0 >= 100",
+    ] {
+        let allowed = Settings { most_regions: 100, ..settings(60) };
+        let decided = decide(&rules(&[text], &schema), &network, &allowed);
+        assert!(matches!(decided, Outcome::Proved(_)), "{text}: {decided:?}");
+    }
+}
+
+#[test]
 fn both_verdicts_agree_with_dense_grids() {
     let rng = &mut ChaCha8Rng::seed_from_u64(1);
     let mut seen = [0, 0];

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use deepsade_engine::enforce::{Means, decide};
-use deepsade_engine::explain::{self as rules, audit, vacuous, words};
+use deepsade_engine::explain::{self as rules, audit, vacuous_notes, words};
 use deepsade_engine::fit::{self as engine, Fit};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::summary::{Timings, summary};
@@ -136,12 +136,7 @@ pub fn fit(
 
 /// The notes of the command line.
 fn notes(spec: &NormalSpec, problem: &Problem) -> Result<Vec<String>, Failure> {
-    let mut notes: Vec<String> = spec
-        .rules
-        .iter()
-        .filter(|r| vacuous(&r.claim, &spec.schema))
-        .map(|r| format!("rule '{}' holds whatever is predicted: no input of the domain meets its condition", r.name))
-        .collect();
+    let mut notes = vacuous_notes(spec);
     let audit = audit(spec);
     if audit.constant_only && matches!(decide(spec, &problem.train)?.means, Means::Weights) {
         notes.push(audit.words);

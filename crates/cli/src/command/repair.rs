@@ -6,7 +6,7 @@ use anyhow::bail;
 use deepsade_check::Bounds;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data::{Columns, DataSettings, ReadOptions, encode_inputs};
-use deepsade_engine::explain::{Conflicts, smallest_conflict};
+use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
 use deepsade_engine::fit::{self, Rows};
 use deepsade_engine::metrics::{Metrics, metrics};
 use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, mend_inputs};
@@ -38,7 +38,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     let output = args.output.as_deref();
     let files = Files { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
-    subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
+    subject.note().map(String::from).into_iter().chain(vacuous_notes(&subject.spec)).for_each(|note| eprintln!("note: {note}"));
     let (spec, network) = (&subject.spec, &subject.model.network);
     let known = known(args, &subject)?;
     let rows = if let Known::Labelled(rows) = &known { Some(rows) } else { None };

@@ -11,7 +11,7 @@ use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
 use deepsade_engine::decode::DecodeError;
 use deepsade_engine::enforce::{Decision, Means, decide};
-use deepsade_engine::explain::{audit, conflict_in_words, vacuous};
+use deepsade_engine::explain::{audit, conflict_in_words, vacuous_notes};
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::guard::GuardError;
 use deepsade_engine::hold::Hold;
@@ -133,8 +133,8 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     drop(loaded);
 
-    for rule in spec.rules.iter().filter(|r| !args.quiet && vacuous(&r.claim, &spec.schema)) {
-        eprintln!("note: rule '{}' holds whatever is predicted: no input of the domain meets its condition", rule.name);
+    for note in vacuous_notes(&spec).iter().filter(|_| !args.quiet) {
+        eprintln!("note: {note}");
     }
     let Decision { means, why } = match decide(&spec, &train) {
         Err(impossible @ DecodeError::Impossible { .. }) => return Ok(Ended::Contradictory(impossible.to_string())),

@@ -1,19 +1,68 @@
-//! A rule enters; leaves whether it says anything: whether some input of the domain lies under its condition.
+//! A rule enters; leaves whether it says anything: whether some input of the domain lies under its condition, and some output there
+//! would break it.
 
+use std::fmt;
 use std::ops::ControlFlow;
 
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Formula, Region, Schema};
+use deepsade_spec::{Formula, NormalRule, NormalSpec, Region, Schema, shown};
+
+use super::eliminate::Point;
+use super::satisfy::{Budget, Satisfiable, satisfy_within};
 
 /// Cells to look at, and atoms in them; a rule with more is taken to say something.
 const MAX_CELLS: usize = 10_000;
 const MAX_ATOMS: usize = 2_000_000;
 
-/// True if no input of the domain, float32 values all of them, could break the rule whatever is predicted there.
-pub fn vacuous(claim: &Formula, schema: &Schema) -> bool {
+/// Terms of atoms that the exact search may look at: a fraction of a second.
+const MAX_TERMS: usize = 1_000_000;
+
+/// Why a rule says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vacuous {
+    /// Its condition holds for no input.
+    NoInput,
+    /// Where its condition holds, no output would break it.
+    EveryOutput,
+}
+
+impl fmt::Display for Vacuous {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoInput => "vacuous: no input of the domain meets its condition",
+            Self::EveryOutput => "vacuous: it holds whatever is predicted",
+        })
+    }
+}
+
+/// Whether no input of the domain, float32 values all of them, could break the rule whatever is predicted there.
+pub fn vacuous(claim: &Formula, schema: &Schema) -> Option<Vacuous> {
+    let broken = claim.negated();
+    if !impossible(&broken, schema) {
+        return None;
+    }
+    // A negation in which every demand on outputs can be met is one about inputs alone.
+    let condition = broken.replaced(&mut |atom| if atom.is_condition() { Formula::Atom(atom.clone()) } else { Formula::True });
+    Some(if impossible(&condition, schema) { Vacuous::NoInput } else { Vacuous::EveryOutput })
+}
+
+/// A note for each rule that says nothing.
+pub fn vacuous_notes(spec: &NormalSpec) -> Vec<String> {
+    let note = |r: &NormalRule| vacuous(&r.claim, &spec.schema).map(|why| format!("rule '{}' is {why}", shown::name(&r.name)));
+    spec.rules.iter().filter_map(note).collect()
+}
+
+/// Whether it is certain that no float32 input of the domain, with any outputs, satisfies the formula.
+fn impossible(formula: &Formula, schema: &Schema) -> bool {
+    outside_regions(formula, schema)
+        || satisfy_within(&[formula], schema, &Point::default(), &Budget::new(MAX_TERMS)) == Satisfiable::No
+}
+
+/// By the bounds on single features alone, which know float32 values.
+fn outside_regions(formula: &Formula, schema: &Schema) -> bool {
     let Ok(whole) = Region::whole(schema) else { return false };
     let (mut seen, mut in_all) = (0, 0);
-    let broken = cells(&claim.negated(), &mut |atoms| {
+    let some = cells(formula, &mut |atoms| {
         let mut region = whole.clone();
         atoms.iter().for_each(|atom| region.cut(atom));
         seen += 1;
@@ -24,13 +73,14 @@ pub fn vacuous(claim: &Formula, schema: &Schema) -> bool {
             ControlFlow::Break(())
         }
     });
-    broken.is_continue()
+    some.is_continue()
 }
 
 #[cfg(test)]
 mod tests {
     use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 
+    use super::Vacuous::{EveryOutput, NoInput};
     use super::vacuous;
 
     #[test]
@@ -44,14 +94,22 @@ mod tests {
             one_hot: OneHot::Full,
         };
         for (text, expected) in [
-            ("r == 0.1 => u >= 0", false),
-            ("3 * r == 0.3 => u >= 0", false),
-            ("r > 0.1 and r < 0.1 => u >= 0", true),
-            ("r == 0.5 => u >= 0", false),
-            ("n > 2 and n < 3 => u >= 0", true),
-            ("n > 2 and n < 4 => u >= 0", false),
-            ("r > 2 => u >= 0", true),
-            ("u >= 0", false),
+            ("r == 0.1 => u >= 0", None),
+            ("3 * r == 0.3 => u >= 0", None),
+            ("r > 0.1 and r < 0.1 => u >= 0", Some(NoInput)),
+            ("r == 0.5 => u >= 0", None),
+            ("n > 2 and n < 3 => u >= 0", Some(NoInput)),
+            ("n > 2 and n < 4 => u >= 0", None),
+            ("r > 2 => u >= 0", Some(NoInput)),
+            ("u >= 0", None),
+            ("r - n > 0.9 and r < 0.5 => u >= 0", Some(NoInput)),
+            ("r > n and n > r => u >= 0", Some(NoInput)),
+            ("r - n > 0.9 and r < 0.95 => u >= 0", None),
+            ("u >= 0 or u <= 1", Some(EveryOutput)),
+            ("r > 0.5 => u + r >= 0 or u <= 1", Some(EveryOutput)),
+            ("r > 0.5 => u + r >= 1.5 or u < 0", None),
+            ("r > 2 => u >= 0 or u <= 1", Some(NoInput)),
+            ("u > 1 and u < 0 => r > 0.5", Some(EveryOutput)),
         ] {
             let rule = RuleText { name: "rule".into(), text: text.into() };
             let spec = compile(&[rule], &schema).unwrap();

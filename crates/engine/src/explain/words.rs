@@ -84,7 +84,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
             Possible::Not(_) => Some(false),
             Possible::Unknown => None,
         },
-        vacuous: vacuous(&r.claim, &spec.schema),
+        vacuous: vacuous(&r.claim, &spec.schema).is_some(),
         rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
     };
     let conflicts = smallest_conflict(spec);

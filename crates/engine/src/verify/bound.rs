@@ -138,6 +138,7 @@ impl Cell {
         if n > 1 {
             starts.push(vec![1.0 / n as f64; n]);
         }
+        starts.extend(self.contradictions(inputs));
         for lambda in starts {
             let upper = pass.upper(plan, &self.form(&lambda, signs, &none), kind, boxes, inputs, &usual);
             let refuted = upper < -MARGIN * pass.size;
@@ -164,6 +165,30 @@ impl Cell {
         pass.along(plan);
         best.tight = n > 0 && !best.refuted && best.upper <= MARGIN * pass.size;
         best
+    }
+
+    /// Multipliers of conditions on the inputs that contradict each other, if they do: then nothing is asked of the outputs.
+    fn contradictions(&self, inputs: &Inputs) -> Vec<Vec<f64>> {
+        let conditions: Vec<usize> =
+            (0..self.free.len()).filter(|i| self.atoms[self.free[*i]].y.iter().all(|c| *c == 0.0)).collect();
+        if conditions.len() < 2 || conditions.len() > MOST_BALANCED || inputs.lo.len() > PROGRAM_INPUTS {
+            return Vec::new();
+        }
+        let as_condition = |i: &usize| {
+            let atom = &self.atoms[self.free[*i]];
+            Condition { g: atom.x.clone(), h: atom.constant }
+        };
+        let by_goal = conditions.iter().map(|goal| {
+            let others: Vec<usize> = conditions.iter().copied().filter(|i| i != goal).collect();
+            let forms: Vec<Condition> = others.iter().map(as_condition).collect();
+            let weights = program::weights(&as_condition(goal).g, &forms, &inputs.lo, &inputs.hi);
+            let sum: f64 = 1.0 + weights.iter().sum::<f64>();
+            let mut lambda = vec![0.0; self.free.len()];
+            lambda[*goal] = 1.0 / sum;
+            others.iter().zip(weights).for_each(|(i, w)| lambda[*i] = w / sum);
+            lambda
+        });
+        by_goal.collect()
     }
 
     /// Multipliers by line searches between pairs of atoms: the bound is convex in them, as each line's end is the larger of two.

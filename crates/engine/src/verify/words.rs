@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CounterExample, Outcome, Work};
 use crate::explain::vacuous;
-use crate::verdict::{VACUOUS, rule_as_json};
+use crate::verdict::rule_as_json;
 
 /// Features by name, levels in words.
 pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
@@ -108,8 +108,8 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
             );
             for (done, rule) in proof.accepted.rules().iter().zip(&spec.rules) {
                 out += &format!("  {}: {} regions, margin {:e}\n", done.name, done.regions, done.margin);
-                if vacuous(&rule.claim, &spec.schema) {
-                    out += &format!("  {VACUOUS}\n");
+                if let Some(why) = vacuous(&rule.claim, &spec.schema) {
+                    out += &format!("  {why}\n");
                 }
             }
             if let Some(folder) = folder {

@@ -30,8 +30,8 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
             normal.push_str(" …");
         }
         let can = match possible(&[&rule.claim], &spec.schema) {
-            _ if vacuous(&rule.claim, &spec.schema) => {
-                "On this domain it holds whatever is predicted: its condition is never met. Are its numbers in the units of the data?"
+            _ if vacuous(&rule.claim, &spec.schema).is_some() => {
+                "On this domain it holds whatever is predicted. Are its numbers in the units of the data?"
             }
             Possible::Always => "For every input of the domain there is an output that obeys it.",
             Possible::Not(_) => "It can't be obeyed for every input of the domain.",
