@@ -138,7 +138,7 @@ pub enum Why {
     ExactMargin,
     /// Too many ways to break the rule.
     #[error(
-        "it can be broken in more than 20000 ways, or by more than 1024 conditions together (or a million in all), too many to look at one by one; an attack \
+        "it can be broken in more than 20000 ways, or by more than 1024 conditions together (or 400000 in all), too many to look at one by one; an attack \
          found nothing; split it into simpler rules"
     )]
     TooManyCells,

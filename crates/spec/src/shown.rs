@@ -14,7 +14,7 @@ const MOST_LINES: usize = 60;
 
 /// Whether a character does something else than being seen: controls (C0, DEL, C1), marks that turn the direction of writing,
 /// line separators, and formats without a shape. The joiners of Persian, Indic scripts and emoji stay.
-fn hidden(c: char) -> bool {
+pub fn hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')

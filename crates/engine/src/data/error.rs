@@ -59,6 +59,17 @@ pub enum DataError {
         /// The file.
         file: String,
     },
+    /// An empty line that may be a row.
+    #[error(
+        "{file}: line {line} is empty; in a file of one column that may be a missing value, which is written NA: write it, or take the \
+         line out"
+    )]
+    EmptyLine {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+    },
     /// Fewer rows than the first pass, or the file's own summary, counted.
     #[error("{file}: {found} rows where {announced} were announced; the file is cut off, or changed while it was read")]
     RowCount {

@@ -123,6 +123,8 @@ struct Source<'a> {
     row_bytes: Rc<Cell<u64>>,
     /// The data row last read, from 1.
     row: u64,
+    /// Until the header says otherwise.
+    one_column: Rc<Cell<bool>>,
 }
 
 impl<'a> Source<'a> {
@@ -136,14 +138,22 @@ impl<'a> Source<'a> {
             Box::new(counted)
         };
         let row_bytes = Rc::new(Cell::new(0));
+        let one_column = Rc::new(Cell::new(true));
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             // Rows of the wrong length are reported here, by data row.
             .flexible(true)
             .delimiter(options.separator.unwrap_or(b','))
             .buffer_capacity(1 << 18)
-            .from_reader(Metered { inner: text, all: 0, row_bytes: Rc::clone(&row_bytes), limits: limits() });
-        Ok(Self { file, reader, bytes, row_bytes, row: 0 })
+            .from_reader(Metered {
+                inner: text,
+                all: 0,
+                row_bytes: Rc::clone(&row_bytes),
+                limits: limits(),
+                one_column: Rc::clone(&one_column),
+                lines: Lines::default(),
+            });
+        Ok(Self { file, reader, bytes, row_bytes, row: 0, one_column })
     }
 
     fn header(&mut self) -> Result<Vec<String>, DataError> {
@@ -154,12 +164,20 @@ impl<'a> Source<'a> {
         let names: Vec<String> =
             record.iter().map(|field| self.utf8(field.trim_ascii()).map(str::to_owned)).collect::<Result<_, _>>()?;
         check_header(self.file, &names)?;
+        self.one_column.set(names.len() == 1);
         Ok(names)
     }
 
     /// Reads the next data row, of the header's width; `false` at the end.
     fn next_row(&mut self, record: &mut ByteRecord, width: usize, meter: &mut Meter) -> Result<bool, DataError> {
-        if !self.read_record(record)? {
+        let more = self.read_record(record)?;
+        // Empty lines are nobody's row, but in a file of one column they may be a value that is missing.
+        if width == 1
+            && let Some(line) = self.reader.get_ref().lines.empty
+        {
+            return Err(DataError::EmptyLine { file: self.file.to_owned(), line });
+        }
+        if !more {
             return Ok(false);
         }
         self.row += 1;
@@ -199,6 +217,45 @@ struct Metered {
     all: u64,
     row_bytes: Rc<Cell<u64>>,
     limits: Limits,
+    /// Whether there may be one column only, so that lines are looked at.
+    one_column: Rc<Cell<bool>>,
+    lines: Lines,
+}
+
+/// Looks for an empty line between others, outside of quotes.
+#[derive(Default)]
+struct Lines {
+    /// Lines that have ended.
+    ended: u64,
+    /// Whether a line had anything in it, and whether the one at hand has.
+    any: bool,
+    filled: bool,
+    quoted: bool,
+    /// The first empty line behind one that is not, from 1; `empty` once another follows that is not.
+    last: Option<u64>,
+    empty: Option<u64>,
+}
+
+impl Lines {
+    fn see(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            match byte {
+                b'\n' if !self.quoted => {
+                    self.ended += 1;
+                    if self.any && !self.filled {
+                        self.last = self.last.or(Some(self.ended));
+                    }
+                    self.filled = false;
+                }
+                b'\r' => {}
+                byte => {
+                    self.quoted ^= *byte == b'"';
+                    (self.any, self.filled) = (true, true);
+                    self.empty = self.empty.or(self.last);
+                }
+            }
+        }
+    }
 }
 
 /// Which limit was met, on its way through the CSV reader.
@@ -222,6 +279,9 @@ impl Read for Metered {
         let n = self.inner.read(buffer)?;
         self.all += n as u64;
         self.row_bytes.set(self.row_bytes.get() + n as u64);
+        if self.one_column.get() {
+            self.lines.see(&buffer[..n]);
+        }
         Ok(n)
     }
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use deepsade_net::Matrix;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Formula, NormalSpec, Threshold, Var};
+use deepsade_spec::normalize::var_range;
+use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Schema, Threshold, Var};
 use thiserror::Error;
 
 use super::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
@@ -74,7 +75,7 @@ impl<'a> Allowed<'a> {
                     if !conditions.contains(atom) {
                         conditions.push(atom.clone());
                     }
-                } else if !faces.iter().any(|f| f.atom == *atom) {
+                } else if !holds_for_float32(atom, &spec.schema) && !faces.iter().any(|f| f.atom == *atom) {
                     faces.push(Face::new(atom, outputs));
                 }
             });
@@ -114,7 +115,7 @@ impl<'a> Allowed<'a> {
         for r in 0..y.rows {
             let place = self.at(x.row(r))?;
             wide.data.extend_from_slice(y.row(r));
-            wide.data.extend(place.offsets.iter().map(|c| *c as f32));
+            wide.data.extend(place.offsets.iter().map(|c| (*c as f32).clamp(f32::MIN, f32::MAX)));
             wide.data.push(place.case as f32);
         }
         Ok(wide)
@@ -152,6 +153,7 @@ impl<'a> Allowed<'a> {
             Formula::Atom(atom) => match self.conditions.iter().position(|c| c == atom) {
                 Some(k) if truth[k] => Formula::True,
                 Some(_) => Formula::False,
+                None if holds_for_float32(atom, &self.spec.schema) => Formula::True,
                 None => claim.clone(),
             },
             Formula::And(parts) => Formula::and(all(parts)),
@@ -285,7 +287,10 @@ pub enum DecodeError {
 impl Face {
     fn new(atom: &Atom, outputs: usize) -> Self {
         let (mut a, mut x) = (vec![0.0; outputs], Vec::new());
-        for (var, c) in &atom.linear.terms {
+        // Exactly first: coefficients may be beyond float64's range.
+        let largest = output_coefficients(atom).max().unwrap_or(Rational::ONE);
+        let linear = atom.linear.scaled(&(Rational::ONE / largest));
+        for (var, c) in &linear.terms {
             match var {
                 Var::Output(j) => a[*j] = c.to_f64().value(),
                 input => x.push((*input, c.to_f64().value())),
@@ -294,8 +299,24 @@ impl Face {
         let length = a.iter().map(|a| a * a).sum::<f64>().sqrt();
         a.iter_mut().for_each(|a| *a /= length);
         x.iter_mut().for_each(|(_, c)| *c /= length);
-        Self { atom: atom.clone(), a, x, constant: atom.linear.constant.to_f64().value() / length }
+        Self { atom: atom.clone(), a, x, constant: linear.constant.to_f64().value() / length }
     }
+}
+
+fn output_coefficients(atom: &Atom) -> impl Iterator<Item = Rational> + '_ {
+    atom.linear.terms.iter().filter(|(v, _)| v.is_output()).map(|(_, c)| if *c < Rational::ZERO { -c } else { c.clone() })
+}
+
+/// Whether the atom holds for every input of the domain and all finite float32 outputs, such as `y <= 1e39`.
+fn holds_for_float32(atom: &Atom, schema: &Schema) -> bool {
+    let largest = Rational::try_from(f32::MAX).unwrap_or_default();
+    let mut least = atom.linear.constant.clone();
+    output_coefficients(atom).for_each(|c| least -= c * &largest);
+    for (var, c) in atom.linear.terms.iter().filter(|(v, _)| !v.is_output()) {
+        let (lo, hi) = var_range(*var, schema);
+        least += c * if *c > Rational::ZERO { lo } else { hi };
+    }
+    least > Rational::ZERO
 }
 
 fn is_conjunction(claim: &Formula) -> bool {

@@ -99,26 +99,31 @@ fn certificate(spec: &NormalSpec, allowed: &Allowed, reasons: &[Reason], bytes: 
 }
 
 fn tree(rule: &NormalRule, allowed: &Allowed, reasons: &[Reason]) -> Option<Tree> {
-    let mut found: Vec<&Reason> = Vec::new();
+    // Atoms of each cell, and why it is empty; without a reason no finite output is in it.
+    let mut found: Vec<(usize, Option<&Reason>)> = Vec::new();
     let _ = cells::<()>(&rule.claim.negated(), &mut |atoms| {
         let face = |k: &usize| {
             atoms.iter().any(|atom| Formula::Atom(atom.clone()).negated() == Formula::Atom(allowed.faces()[*k].atom.clone()))
         };
-        found.extend((0..reasons.len()).find(face).map(|k| &reasons[k]));
+        found.push((atoms.len(), (0..reasons.len()).find(face).map(|k| &reasons[k])));
         ControlFlow::Continue(())
     });
-    let mut splits: Vec<(usize, usize)> = found.iter().filter_map(|r| r.split).collect();
+    let mut splits: Vec<(usize, usize)> = found.iter().filter_map(|(_, r)| r.and_then(|r| r.split)).collect();
     splits.sort_unstable();
     splits.dedup();
     if splits.len() > MAX_SPLITS {
         return None;
     }
-    let lines = |reason: &&Reason| Lines {
+    let lines = |(_, reason): &(usize, Option<&Reason>)| Lines {
         signs: vec![0.0; splits.len()],
-        slopes: reason.lines.iter().map(|(node, unit, steep)| [*node, *unit, if *steep { SLOPES } else { 0 }]).collect(),
+        slopes: reason
+            .iter()
+            .flat_map(|r| &r.lines)
+            .map(|(node, unit, steep)| [*node, *unit, if *steep { SLOPES } else { 0 }])
+            .collect(),
     };
-    let leaf =
-        Tree::Leaf { bounds: Bounds::Relational, cells: vec![vec![1]; found.len()], lines: found.iter().map(lines).collect() };
+    let cells = found.iter().map(|(atoms, _)| vec![1; *atoms]).collect();
+    let leaf = Tree::Leaf { bounds: Bounds::Relational, cells, lines: found.iter().map(lines).collect() };
     Some(splits.iter().rev().fold(leaf, |tree, (node, unit)| Tree::Unit {
         node: *node,
         unit: *unit,
@@ -168,6 +173,8 @@ mod tests {
             (&["-2 < u and u <= 3", "v >= 1"], false),
             (&["u - v <= r", "u - v >= 0 - 3 * r"], false),
             (&["u - v <= r", "u - v >= 0 - 3 * r"], true),
+            (&["u <= 1e39", "1e-300 * v >= 0 - 1e300"], false),
+            (&["u <= 1e39 and u >= 0 - 2", "v <= r"], false),
         ] {
             let spec = spec(rules);
             let Attached::InGraph(model, proof) = attach(&spec, &network(rng, gate), gate.then_some(0)).unwrap() else {

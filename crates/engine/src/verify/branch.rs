@@ -23,7 +23,9 @@ use crate::judge::Judge;
 /// Cells of one rule that are looked at one by one.
 const MAX_CELLS: usize = 20_000;
 /// Atoms of all of them together.
-const MAX_ATOMS_IN_ALL: usize = 1_000_000;
+const MAX_ATOMS_IN_ALL: usize = 400_000;
+/// Coefficients of atoms in all.
+const MAX_NUMBERS_IN_ALL: usize = 50_000_000;
 /// Atoms of one cell, as many as the checker reads.
 const MAX_ATOMS: usize = 1024;
 /// Regions bounded in one round.
@@ -138,22 +140,25 @@ impl Search<'_> {
         if negation.longest_cell() > MAX_ATOMS {
             return None;
         }
-        let mut found = Vec::new();
-        let mut in_all = 0;
+        // Counted before they are kept: an atom holds a coefficient for every column.
+        let (mut count, mut in_all) = (0, 0);
+        let numbers = self.plan.widths[0] + self.plan.widths[self.plan.output()];
         let full = cells(&negation, &mut |atoms| {
-            found.push(Cell::new(self.plan, atoms));
+            count += 1;
             in_all += atoms.len();
-            if found.len() > MAX_CELLS || in_all > MAX_ATOMS_IN_ALL { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let most = MAX_ATOMS_IN_ALL.min(MAX_NUMBERS_IN_ALL / numbers);
+            if count > MAX_CELLS || in_all > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if full.is_break() {
+            return None;
+        }
+        let mut found = Vec::with_capacity(count);
+        let _ = cells::<()>(&negation, &mut |atoms| {
+            found.push(Cell::new(self.plan, atoms));
+            ControlFlow::Continue(())
         });
         let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: None }];
-        full.is_continue().then(|| State {
-            cells: found,
-            slots: vec![Slot::Open],
-            open,
-            regions: 0,
-            hopeful: true,
-            hoped: Vec::new(),
-        })
+        Some(State { cells: found, slots: vec![Slot::Open], open, regions: 0, hopeful: true, hoped: Vec::new() })
     }
 
     /// Attacks every cell on the whole region.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use deepsade_spec::shown;
+
 use super::font::CAPITAL;
 use super::scene::{Anchor, Ink, Mark, Scene, Shape, Stroke};
 
@@ -58,8 +60,8 @@ pub fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // XML has no other control characters.
-            c if c < ' ' && !"\t\n\r".contains(c) => out.push('\u{fffd}'),
+            // XML has no other control characters, and what is not seen must not turn what is.
+            c if shown::hidden(c) && !"\t\n\r".contains(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

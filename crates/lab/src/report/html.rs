@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use deepsade_spec::shown;
+
 pub(crate) use crate::figure::escape;
 use crate::figure::{Scene, Theme};
 
@@ -115,9 +117,9 @@ pub(crate) fn marked(text: &str) -> String {
     parts.split('`').enumerate().map(part).collect()
 }
 
-/// JSON as a script element may hold it: no `<` can end the element.
+/// JSON as a script element may hold it: no `<` can end the element, and nothing unseen reaches the page.
 pub(crate) fn json_script(id: &str, value: &serde_json::Value) -> String {
-    let text = value.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
+    let text = value.to_string().replace('<', "\\u003c").replace(shown::hidden, "\u{fffd}");
     format!("<script type=\"application/json\" id=\"{id}\">{text}</script>\n")
 }
 

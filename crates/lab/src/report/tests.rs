@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Proof, explorer, payload, report};
 
-const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>";
+const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{202e}\u{9b}";
 
 /// Two numbers, a category, a class, every operation but the affine one twice.
 fn spec(rule: &str) -> NormalSpec {
@@ -72,6 +72,7 @@ fn the_page_stands_alone_and_escapes_what_users_wrote() {
     let spec = spec("a <= income");
     let page = report(folder(&artifact::model(&spec, network()).unwrap()).path(), None).unwrap().html;
     assert!(!page.contains("alert(1)</script>") && !page.contains("<img"), "hostile names are escaped");
+    assert!(!page.contains(['\u{202e}', '\u{9b}']), "nothing turns or hides what is seen");
     // Three scripts of ours: the data, the evaluator, the controls.
     assert_eq!(page.matches("<script").count(), 3);
     assert_eq!(page.matches("</script>").count(), 3);
@@ -81,8 +82,9 @@ fn the_page_stands_alone_and_escapes_what_users_wrote() {
         assert!(page[place.0..].starts_with("http://www.w3.org/2000/svg"), "only the name of SVG looks like an address");
     }
     let data: Value = serde_json::from_str(element(&page, "<script type=\"application/json\" id=\"model\">")).unwrap();
-    assert_eq!(data["features"][2]["levels"][1], HOSTILE);
-    assert_eq!(data["rules"][0]["name"], HOSTILE);
+    let seen = HOSTILE.replace(['\u{202e}', '\u{9b}'], "\u{fffd}");
+    assert_eq!(data["features"][2]["levels"][1], seen);
+    assert_eq!(data["rules"][0]["name"], seen);
 }
 
 #[test]

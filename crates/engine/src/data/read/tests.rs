@@ -59,6 +59,17 @@ fn expected_kinds_win() {
 }
 
 #[test]
+fn an_empty_line_is_no_row_but_in_a_single_column_may_be_one() {
+    let options = ReadOptions::default();
+    assert_eq!(read_bytes("a.csv", b"a,b\n1,2\n\n3,4\n\n", &options).unwrap().rows(), 2);
+    assert_eq!(read_bytes("a.csv", b"a\n1\r\n\"x\ny\"\n\"\"\nNA\n2\n\n", &options).unwrap().rows(), 5);
+    for text in [&b"a\n1\n\n2\n"[..], b"a\r\n1\r\n\r\n2"] {
+        let message = refused(text, &options);
+        assert!(message.contains("line 3 is empty") && message.contains("written NA"), "{message}");
+    }
+}
+
+#[test]
 fn columns_rows_and_separator_are_chosen() {
     let options = ReadOptions {
         columns: Columns::Except(vec![String::new(), "junk".into()]),
@@ -256,7 +267,9 @@ fn many_columns_take_time_in_proportion() {
         assert_eq!(read_table(&path, &options, &mut |_| {}).unwrap().columns.len(), n);
         begun.elapsed().as_secs_f64()
     };
-    let (few, many) = ((0..3).map(|_| time(4_000)).fold(f64::INFINITY, f64::min), time(64_000));
+    // The best of several: other programs may have the machine for a while.
+    let best = |n: usize| (0..5).map(|_| time(n)).fold(f64::INFINITY, f64::min);
+    let (few, many) = (best(4_000), best(64_000));
     // Sixteen times as many: 16 in proportion, 256 by the square.
     assert!(many < 90.0 * few.max(1e-3), "{few} s and {many} s");
 }
