@@ -1,6 +1,6 @@
 //! The certificate as plain data, and its JSON text (docs/certificate-format.md).
 
-use std::fmt::Write;
+mod write;
 
 use deepsade_spec::Cut;
 use deepsade_spec::json::{self, Value, array, fields, float, string, whole};
@@ -124,24 +124,6 @@ impl Bounds {
 }
 
 impl Certificate {
-    /// The certificate's text; equal certificates give equal texts.
-    pub fn to_json(&self) -> String {
-        let mut out = format!(
-            "{{\"format\":\"{FORMAT}\",\"version\":{VERSION},\"model_sha256\":{},\"rules_sha256\":{},\"arithmetic\":\"{}\",\"rules\":[",
-            json::quoted(&self.model_sha256),
-            json::quoted(&self.rules_sha256),
-            self.arithmetic.name(),
-        );
-        for (k, rule) in self.rules.iter().enumerate() {
-            let comma = if k > 0 { "," } else { "" };
-            let _ = write!(out, "{comma}\n{{\"name\":{},\"tree\":", json::quoted(&rule.name));
-            rule.tree.write(&mut out);
-            out.push('}');
-        }
-        out.push_str("]}\n");
-        out
-    }
-
     /// Reads a certificate; every field must be there, once, and no other.
     ///
     /// ```
@@ -170,45 +152,6 @@ impl Certificate {
         let (model_sha256, rules_sha256) = (string(model, "model_sha256")?, string(rules_hash, "rules_sha256")?);
         Ok(Self { model_sha256, rules_sha256, arithmetic, rules })
     }
-}
-
-impl Tree {
-    fn write(&self, out: &mut String) {
-        match self {
-            Self::Split { feature, cut, below, above } => {
-                let _ = match cut {
-                    Cut::At(at) => write!(out, "{{\"feature\":{feature},\"at\":{at:?},\n\"below\":"),
-                    Cut::Levels(levels) => write!(out, "{{\"feature\":{feature},\"levels\":{},\n\"below\":", list(levels)),
-                };
-                Self::write_parts(below, above, out);
-            }
-            Self::Unit { node, unit, below, above } => {
-                let _ = write!(out, "{{\"node\":{node},\"unit\":{unit},\n\"below\":");
-                Self::write_parts(below, above, out);
-            }
-            Self::Leaf { bounds, cells, lines } => {
-                let cells: Vec<String> = cells.iter().map(|l| list(l)).collect();
-                let _ = write!(out, "{{\"bounds\":\"{}\",\"cells\":{}", bounds.name(), list(&cells));
-                let line = |l: &Lines| format!("{{\"signs\":{:?},\"slopes\":{}}}", l.signs, list(l.slopes.as_flattened()));
-                if !lines.is_empty() {
-                    let _ = write!(out, ",\"lines\":{}", list(&lines.iter().map(line).collect::<Vec<_>>()));
-                }
-                out.push('}');
-            }
-            Self::Decode => out.push_str(&format!("\"{DECODE}\"")),
-        }
-    }
-
-    fn write_parts(below: &Self, above: &Self, out: &mut String) {
-        below.write(out);
-        out.push_str(",\n\"above\":");
-        above.write(out);
-        out.push('}');
-    }
-}
-
-fn list<T: ToString>(items: &[T]) -> String {
-    format!("[{}]", items.iter().map(T::to_string).collect::<Vec<_>>().join(","))
 }
 
 fn rule(value: Value) -> Result<RuleProof, String> {

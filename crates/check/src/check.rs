@@ -16,6 +16,7 @@ use crate::decode::Chosen;
 use crate::dyadic::Dyadic;
 use crate::layout::Layout;
 use crate::linear::{Form, GateEnd};
+use crate::rejected::{Rejected, Step, Why};
 use crate::sha256::sha256_hex;
 
 /// What the checker says.
@@ -24,23 +25,36 @@ pub enum Verdict {
     /// Every rule holds for every input of the domain.
     Accepted(Accepted),
     /// The certificate proves nothing; the rules may still hold.
-    Rejected {
-        /// Where: a part of the input, or rule, region and cell.
-        step: String,
-        /// Why.
-        reason: String,
-    },
+    Rejected(Rejected),
 }
 
 /// What was proved, of which file. Only [`check`] makes one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Accepted {
-    model_sha256: String,
-    rules_sha256: String,
-    arithmetic: Arithmetic,
-    rules: Vec<ProvedRule>,
-    decoded: Option<Place>,
-    spec: NormalSpec,
+pub struct Accepted(Proved);
+
+/// What an [`Accepted`] says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proved {
+    /// SHA-256 of the ONNX file.
+    pub model_sha256: String,
+    /// SHA-256 of the canonical rules, schema included.
+    pub rules_sha256: String,
+    /// The arithmetic in which the rules hold.
+    pub arithmetic: Arithmetic,
+    /// The rules, in order.
+    pub rules: Vec<ProvedRule>,
+    /// Where outputs are chosen, if that is the proof: rules without input features then hold outside the domain, too.
+    pub decoded: Option<Place>,
+    /// The rules in normal form, with the schema from the model's file.
+    pub spec: NormalSpec,
+}
+
+impl std::ops::Deref for Accepted {
+    type Target = Proved;
+
+    fn deref(&self) -> &Proved {
+        &self.0
+    }
 }
 
 /// One rule that was proved.
@@ -57,41 +71,6 @@ pub struct ProvedRule {
     pub margin: f64,
 }
 
-impl Accepted {
-    /// SHA-256 of the ONNX file.
-    pub fn model_sha256(&self) -> &str {
-        &self.model_sha256
-    }
-
-    /// SHA-256 of the canonical rules, schema included.
-    pub fn rules_sha256(&self) -> &str {
-        &self.rules_sha256
-    }
-
-    /// The arithmetic in which the rules hold.
-    pub fn arithmetic(&self) -> Arithmetic {
-        self.arithmetic
-    }
-
-    /// The rules, in order.
-    pub fn rules(&self) -> &[ProvedRule] {
-        &self.rules
-    }
-
-    /// Where outputs are chosen, if that is the proof: rules without input features then hold outside the domain, too.
-    pub fn decoded(&self) -> Option<Place> {
-        self.decoded
-    }
-
-    /// The rules in normal form, with the schema from the model's file.
-    pub fn spec(&self) -> &NormalSpec {
-        &self.spec
-    }
-}
-
-/// Step and reason of a rejection.
-type Failure = (String, String);
-
 /// Atoms in one cell, nodes and columns of a network: far above what is used, far below what exhausts a stack or gamma(k).
 const MAX_ATOMS: usize = 1024;
 const MAX_NODES: usize = 4096;
@@ -103,15 +82,20 @@ const KEPT_REGIONS: usize = 64;
 /// the claim's, the ONNX file, evaluated as docs/soundness.md says, gives finite outputs that satisfy every rule. It never panics,
 /// whatever it is given.
 pub fn check(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
-    match judge(model, claim, certificate) {
-        Ok(accepted) => Verdict::Accepted(accepted),
-        Err((step, reason)) => Verdict::Rejected { step, reason },
+    check_until(model, claim, certificate, &|| false)
+}
+
+/// The same, ended early once `stop` says so, which is asked cell by cell.
+pub fn check_until(model: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool) -> Verdict {
+    match judge(model, claim, certificate, stop) {
+        Ok(proved) => Verdict::Accepted(Accepted(proved)),
+        Err(rejected) => Verdict::Rejected(rejected),
     }
 }
 
-fn judge(bytes: &[u8], claim: &Claim, certificate: &str) -> Result<Accepted, Failure> {
-    fn at<E: ToString>(step: &str) -> impl Fn(E) -> Failure + '_ {
-        move |e| (step.to_string(), e.to_string())
+fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool) -> Result<Proved, Rejected> {
+    fn at<E: ToString>(part: &'static str) -> impl Fn(E) -> Rejected {
+        move |e| Rejected { at: Step::Input(part), why: Why::Words(e.to_string()) }
     }
     let certificate = Certificate::from_json(certificate).map_err(at("certificate"))?;
     let model_sha256 = sha256_hex(bytes);
@@ -138,7 +122,7 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str) -> Result<Accepted, Fai
     if claim.rules.is_empty() {
         return Err(at("rules")("there is no rule: nothing is claimed"));
     }
-    let spec = compile(&claim.rules, &schema).map_err(|errors| ("rules".to_string(), format!("{errors:?}")))?;
+    let spec = compile(&claim.rules, &schema).map_err(|errors| at("rules")(format!("{errors:?}")))?;
     let rules_sha256 = sha256_hex(canonical(&spec).as_bytes());
     same("rules hash", &certificate.rules_sha256, &rules_sha256)?;
     same("rules", &certificate.rules.len().to_string(), &spec.rules.len().to_string())?;
@@ -158,29 +142,32 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str) -> Result<Accepted, Fai
         // Finite outputs everywhere, also where no rule asks for anything.
         machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
     }
-    let mut checker = Checker { machine, chosen, kept: BTreeMap::new() };
-    let mut proved = Vec::new();
-    for (rule, proof) in spec.rules.iter().zip(&certificate.rules) {
+    let mut checker = Checker { machine, chosen, kept: BTreeMap::new(), stop, path: Vec::new(), cell: None };
+    let mut rules = Vec::new();
+    for (k, (rule, proof)) in spec.rules.iter().zip(&certificate.rules).enumerate() {
         same("rules", &proof.name, &rule.name)?;
-        let (negation, place) = (rule.claim.negated(), format!("rule {:?}, region root", rule.name));
-        if negation.longest_cell() > MAX_ATOMS {
-            return Err((place, format!("a cell has more than {MAX_ATOMS} atoms")));
-        }
         let mut done = ProvedRule { name: rule.name.clone(), regions: 0, cells: 0, margin: f64::INFINITY };
-        checker.tree(&negation, &proof.tree, &domain, &mut Vec::new(), &place, &mut done)?;
-        proved.push(done);
+        let result = checker.tree(&rule.claim.negated(), &proof.tree, &domain, &mut Vec::new(), &mut done);
+        let at = || Step::Rule { rule: k, name: rule.name.clone(), path: checker.path.clone(), cell: checker.cell };
+        result.map_err(|why| Rejected { at: at(), why })?;
+        rules.push(done);
     }
-    Ok(Accepted { model_sha256, rules_sha256, arithmetic, rules: proved, decoded, spec })
+    Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, decoded, spec })
 }
 
-fn same(step: &str, stated: &str, found: &str) -> Result<(), Failure> {
-    if stated == found { Ok(()) } else { Err((step.into(), format!("the certificate says {stated:?}, but it is {found:?}"))) }
+fn same(part: &'static str, stated: &str, found: &str) -> Result<(), Rejected> {
+    let why = || Why::Words(format!("the certificate says {stated:?}, but it is {found:?}"));
+    if stated == found { Ok(()) } else { Err(Rejected { at: Step::Input(part), why: why() }) }
 }
 
 struct Checker<'n> {
     machine: Machine<'n>,
     chosen: Option<Chosen>,
     kept: BTreeMap<(Region, Bounds), Known>,
+    stop: &'n dyn Fn() -> bool,
+    /// Where it is, for rejections: sides from the root of a rule's tree on, and the cell at a leaf.
+    path: Vec<bool>,
+    cell: Option<usize>,
 }
 
 impl Checker<'_> {
@@ -192,33 +179,38 @@ impl Checker<'_> {
         tree: &Tree,
         region: &Region,
         signs: &mut Vec<Sign>,
-        place: &str,
         done: &mut ProvedRule,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Why> {
         match tree {
             Tree::Split { feature, cut, below, above } => {
-                let [low, high] = region.split(*feature, cut).map_err(|reason| (place.to_string(), reason))?;
-                self.tree(negation, below, &low, signs, &format!("{place}/below"), done)?;
-                self.tree(negation, above, &high, signs, &format!("{place}/above"), done)
+                let [low, high] = region.split(*feature, cut)?;
+                for (part, region, above) in [(below, low, false), (above, high, true)] {
+                    self.path.push(above);
+                    self.tree(negation, part, &region, signs, done)?;
+                    self.path.pop();
+                }
             }
             Tree::Decode => {
                 done.regions += 1;
-                let cases = self.chosen.as_ref().ok_or_else(|| "the model does not choose its outputs".to_string());
-                let cases = cases.and_then(|c| c.obey(&negation.negated())).map_err(|reason| (place.to_string(), reason));
-                cases.map(|cases| done.cells += cases)
+                let chosen = self.chosen.as_ref().ok_or("the model does not choose its outputs")?;
+                done.cells += chosen.obey(&negation.negated())?;
             }
             Tree::Unit { node, unit, below, above } => {
-                for (part, above, side) in [(below, false, "below"), (above, true, "above")] {
-                    signs.push(self.machine.sign(*node, *unit, above).map_err(|reason| (place.to_string(), reason))?);
-                    self.tree(negation, part, region, signs, &format!("{place}/{side}"), done)?;
+                for (part, above) in [(below, false), (above, true)] {
+                    signs.push(self.machine.sign(*node, *unit, above)?);
+                    self.path.push(above);
+                    self.tree(negation, part, region, signs, done)?;
+                    self.path.pop();
                     signs.pop();
                 }
-                Ok(())
             }
             Tree::Leaf { bounds, cells: lists, lines } => {
                 done.regions += 1;
                 if !lines.is_empty() && lines.len() != lists.len() {
-                    return Err((place.to_string(), format!("{} lines for {} lists of multipliers", lines.len(), lists.len())));
+                    return Err(format!("{} lines for {} lists of multipliers", lines.len(), lists.len()).into());
+                }
+                if negation.longest_cell() > MAX_ATOMS {
+                    return Err(format!("a cell has more than {MAX_ATOMS} atoms").into());
                 }
                 let (mut lists, mut lines, mut index) = (lists.iter(), lines.iter(), 0);
                 let result = cells(negation, &mut |atoms| {
@@ -227,23 +219,27 @@ impl Checker<'_> {
                         part.cut(atom);
                     }
                     if !part.is_empty() {
-                        let list = lists.next().ok_or_else(|| "no multipliers for this cell".to_string());
+                        self.cell = Some(index);
+                        let list = lists.next().ok_or(Why::from("no multipliers for this cell"));
                         match list.and_then(|list| self.cell(atoms, list, &(part, *bounds), signs, lines.next())) {
                             Ok(margin) => done.margin = done.margin.min(margin),
-                            Err(reason) => return ControlFlow::Break((format!("{place}, cell {index}"), reason)),
+                            Err(why) => return ControlFlow::Break(why),
                         }
                         done.cells += 1;
                     }
                     index += 1;
                     ControlFlow::Continue(())
                 });
-                match (result, lists.len()) {
-                    (ControlFlow::Break(failure), _) => Err(failure),
-                    (_, 0) => Ok(()),
-                    (_, extra) => Err((place.to_string(), format!("{extra} lists of multipliers too many"))),
+                if let ControlFlow::Break(why) = result {
+                    return Err(why);
+                }
+                self.cell = None;
+                if lists.len() > 0 {
+                    return Err(format!("{} lists of multipliers too many", lists.len()).into());
                 }
             }
         }
+        Ok(())
     }
 
     /// The margin by which multipliers refute a cell. Were there a point where every atom holds (each >= 0, strict ones > 0), the
@@ -256,9 +252,12 @@ impl Checker<'_> {
         key: &(Region, Bounds),
         signs: &[Sign],
         lines: Option<&Lines>,
-    ) -> Result<f64, String> {
+    ) -> Result<f64, Why> {
+        if (self.stop)() {
+            return Err(Why::Stopped);
+        }
         if multipliers.len() != atoms.len() {
-            return Err(format!("{} multipliers for {} atoms", multipliers.len(), atoms.len()));
+            return Err(format!("{} multipliers for {} atoms", multipliers.len(), atoms.len()).into());
         }
         let (mut sum, mut weight, mut strict) = (Linear::default(), IBig::ZERO, false);
         for (atom, l) in atoms.iter().zip(multipliers) {
@@ -282,7 +281,7 @@ impl Checker<'_> {
         let Some(mut known) = known.with(signs) else { return Ok(f64::INFINITY) };
         if let Some(lines) = lines {
             if lines.signs.len() != signs.len() {
-                return Err(format!("{} multipliers for {} signs", lines.signs.len(), signs.len()));
+                return Err(format!("{} multipliers for {} signs", lines.signs.len(), signs.len()).into());
             }
             for (sign, l) in signs.iter().zip(&lines.signs) {
                 let l = &Dyadic::from(if sign.above { *l } else { -l }) * &Dyadic::int(denominator.clone());
@@ -296,7 +295,7 @@ impl Checker<'_> {
         if most.is_negative() || strict && most.is_zero() {
             return Ok(margin);
         }
-        Err(format!("the weighted sum of the atoms can reach {:.9e}: not refuted", -margin))
+        Err(Why::NotRefuted(-margin))
     }
 
     /// A linear form of a rule times its common denominator, over outputs and input columns; and the denominator.

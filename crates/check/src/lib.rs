@@ -11,10 +11,12 @@ mod decode;
 mod dyadic;
 mod layout;
 mod linear;
+mod rejected;
 mod sha256;
 
 pub use certificate::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, Tree};
-pub use check::{Accepted, ProvedRule, Verdict, check};
+pub use check::{Accepted, Proved, ProvedRule, Verdict, check, check_until};
+pub use rejected::{Rejected, Step, Why};
 pub use sha256::sha256_hex;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{accepted, certificate, dense, leaf, model, rule};
+use common::{accepted, certificate, dense, leaf, model, rejection, rule};
 use deepsade_check::{Arithmetic, Bounds, Tree, Verdict, check};
 use deepsade_net::Network;
 use deepsade_spec::{Claim, Domain, Feature, OneHot, RuleText, Schema, Task};
@@ -35,11 +35,10 @@ fn judged(network: &Network, own: &Schema, stated: &Schema, text: &str, tree: Tr
     check(&bytes, &Claim { schema: stated.clone(), rules: rules.to_vec() }, &proof.to_json())
 }
 
-fn refused(verdict: &Verdict) -> &str {
-    match verdict {
-        Verdict::Rejected { step, reason } if step == "claim" => reason,
-        other => panic!("{other:?}"),
-    }
+fn refused(verdict: &Verdict) -> String {
+    let (step, reason) = rejection(verdict);
+    assert_eq!(step, "claim", "{verdict:?}");
+    reason
 }
 
 /// Outputs a and b, each in [0, 1].
@@ -150,6 +149,5 @@ fn where_nothing_is_claimed_nothing_is_proved() {
     let none: [RuleText; 0] = [];
     let proof = certificate(&bytes, &none, &own, Arithmetic::Float32, vec![]);
     let verdict = check(&bytes, &Claim { schema: own, rules: vec![] }, &proof.to_json());
-    let Verdict::Rejected { step, reason } = verdict else { panic!("accepted") };
-    assert_eq!((step.as_str(), reason.as_str()), ("rules", "there is no rule: nothing is claimed"));
+    assert_eq!(rejection(&verdict), ("rules".into(), "there is no rule: nothing is claimed".into()));
 }

@@ -32,7 +32,7 @@ fn the_example_is_accepted() {
         panic!("{:?}", claimed(&bytes, &rules, &schema, &text))
     };
     assert_eq!(
-        proof.rules().iter().map(|r| (r.name.as_str(), r.regions, r.cells)).collect::<Vec<_>>(),
+        proof.rules.iter().map(|r| (r.name.as_str(), r.regions, r.cells)).collect::<Vec<_>>(),
         [("limit", 3, 3), ("small where p", 1, 1)]
     );
     let certificate = Certificate::from_json(&text).unwrap();

@@ -2,11 +2,10 @@
 
 mod common;
 
-use common::{accepted, act, certificate, claimed, dense, leaf, model, rule};
-use deepsade_check::{Arithmetic, Bounds, Tree, Verdict};
+use common::{accepted, act, certificate, claimed, dense, leaf, model, rejection, rule};
+use deepsade_check::{Arithmetic, Bounds, Rejected, Step, Tree, Verdict, Why, check_until};
 use deepsade_net::{Activation, Network, Node, Op};
-use deepsade_spec::Cut;
-use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task};
+use deepsade_spec::{Claim, Cut, Domain, Feature, OneHot, RuleText, Schema, Task};
 
 fn schema(features: &[(&str, Domain)], targets: &[&str]) -> Schema {
     Schema {
@@ -60,8 +59,8 @@ fn one_dense_layer_is_accepted_exactly_at_its_error_bound() {
     let Verdict::Accepted(proof) = judge(&net, &schema, "2 * a <= 7", Float32, leaf(Interval, vec![vec![5]])) else {
         panic!("a margin of almost 1")
     };
-    let margin = proof.rules()[0].margin;
-    assert!(margin < 1.0 && margin > 0.999_999 && proof.rules()[0].regions == 1 && proof.rules()[0].cells == 1);
+    let margin = proof.rules[0].margin;
+    assert!(margin < 1.0 && margin > 0.999_999 && proof.rules[0].regions == 1 && proof.rules[0].cells == 1);
 }
 
 #[test]
@@ -192,11 +191,7 @@ fn what_may_overflow_is_rejected() {
     let over = |hi: f32| schema(&[("x", real(0.0, hi)), ("z", real(0.0, hi))], &["a"]);
     assert!(accepted(&judge(&net, &over(1e7), "a <= 1e38", Float32, one(Interval))));
     // x - z may be small, but each product alone leaves float32.
-    let Verdict::Rejected { step, reason } =
-        judge(&net, &over(1e9), "x < 5 => a <= 1e40", Float32, leaf(Interval, vec![vec![0, 1]]))
-    else {
-        panic!("may overflow")
-    };
+    let (step, reason) = rejection(&judge(&net, &over(1e9), "x < 5 => a <= 1e40", Float32, leaf(Interval, vec![vec![0, 1]])));
     assert!(step == "range" && reason.contains("node 0"), "{step}: {reason}");
 }
 
@@ -214,7 +209,7 @@ fn rules_about_nothing_but_their_own_condition_need_no_multipliers() {
     let schema = schema(&[("x", real(0.0, 1.0))], &["a"]);
     let text = "x > 0.5 and x < 0.25 => a > 100";
     let Verdict::Accepted(proof) = judge(&net, &schema, text, Float32, leaf(Interval, vec![])) else { panic!("void") };
-    assert!(proof.rules()[0].margin.is_infinite() && proof.rules()[0].cells == 0);
+    assert!(proof.rules[0].margin.is_infinite() && proof.rules[0].cells == 0);
     assert!(!accepted(&judge(&net, &schema, text, Float32, leaf(Interval, vec![vec![1, 1, 1]]))));
 }
 
@@ -239,8 +234,7 @@ fn schemas_that_describe_no_domain_are_rejected() {
         bad.metadata.insert("deepsade.schema".into(), text);
         let bytes = bad.to_bytes().unwrap();
         let certificate = certificate(&bytes, &rules, &good, Float32, vec![one(Interval)]);
-        let Verdict::Rejected { step, .. } = claimed(&bytes, &rules, &good, &certificate.to_json()) else { panic!("{to}") };
-        assert_eq!(step, "schema", "{to}");
+        assert_eq!(rejection(&claimed(&bytes, &rules, &good, &certificate.to_json())).0, "schema", "{to}");
     }
 }
 
@@ -254,6 +248,31 @@ fn long_cells_neither_overflow_the_stack_nor_pass_unseen() {
     };
     assert!(accepted(&cell(1024, "1")));
     assert!(!accepted(&cell(1024, "0")));
-    let Verdict::Rejected { reason, .. } = cell(20_000, "1") else { panic!("too long") };
-    assert!(reason.contains("more than 1024 atoms"));
+    assert!(rejection(&cell(20_000, "1")).1.contains("more than 1024 atoms"));
+}
+
+#[test]
+fn a_check_can_be_stopped_and_says_where_as_data() {
+    let net = Network { inputs: 1, nodes: vec![dense(1, 1, vec![1.0], vec![0.0], 0)] };
+    let (schema, rules) = (schema(&[("x", real(0.0, 1.0))], &["a"]), [rule("a <= 2")]);
+    let bytes = model(&net, &schema);
+    let claim = Claim { schema: schema.clone(), rules: rules.to_vec() };
+    let half = |low, high| Tree::Split { feature: 0, cut: Cut::At(0.5), below: Box::new(low), above: Box::new(high) };
+    let text = |tree| certificate(&bytes, &rules, &schema, Float32, vec![tree]).to_json();
+    let good = text(half(one(Interval), one(Interval)));
+    assert!(accepted(&check_until(&bytes, &claim, &good, &|| false)));
+    let asked = std::cell::Cell::new(0);
+    let second = || asked.replace(asked.get() + 1) == 1;
+    let at = |path, cell| Step::Rule { rule: 0, name: "a <= 2".into(), path, cell };
+    let stopped = Rejected { at: at(vec![true], Some(0)), why: Why::Stopped };
+    assert_eq!(check_until(&bytes, &claim, &good, &second), Verdict::Rejected(stopped));
+    let Verdict::Rejected(bad) = check_until(&bytes, &claim, &text(half(one(Interval), leaf(Interval, vec![]))), &|| false)
+    else {
+        panic!("a cell has no multipliers")
+    };
+    assert_eq!(bad, Rejected { at: at(vec![true], Some(0)), why: Why::from("no multipliers for this cell") });
+    let few = [rule("a <= 0.25")];
+    let tight = certificate(&bytes, &few, &schema, Float32, vec![one(Interval)]).to_json();
+    let verdict = check_until(&bytes, &Claim { rules: few.to_vec(), ..claim }, &tight, &|| false);
+    assert!(matches!(verdict, Verdict::Rejected(Rejected { why: Why::NotRefuted(most), .. }) if (0.75..0.76).contains(&most)));
 }

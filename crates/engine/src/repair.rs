@@ -12,7 +12,7 @@ mod shrink;
 
 use std::time::{Duration, Instant};
 
-use deepsade_check::{Bounds as BoundsKind, Verdict, check};
+use deepsade_check::{Bounds as BoundsKind, Rejected, Verdict, check};
 use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_spec::{Claim, ColumnKind, Domain, NormalSpec, Region};
 use rand::{RngExt, SeedableRng};
@@ -356,7 +356,7 @@ fn attempt(
                     before_shrinking: None,
                 });
             }
-            Verdict::Rejected { step, reason } => rejected = format!("{step}: {reason}"),
+            Verdict::Rejected(Rejected { at, why }) => rejected = format!("{at}: {why}"),
         }
     }
     Err(RepairError::Rejected(rejected))

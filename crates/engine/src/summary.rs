@@ -30,7 +30,7 @@ pub struct Timings {
 pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, seed: u64) -> Value {
     let Fitted { trained, train, validation, test, gate, .. } = fitted;
     let accepted = verdict.and_then(verdict::accepted);
-    let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| a.rules()).map(|r| (r.name.as_str(), r.margin)).collect();
+    let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| &a.rules).map(|r| (r.name.as_str(), r.margin)).collect();
     json!({
         "seconds": timings.train + timings.certify,
         "timings": timings,
@@ -42,7 +42,7 @@ pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, see
         "validation": numbers(validation),
         "test": numbers(test),
         "certified": accepted.is_some(),
-        "arithmetic": accepted.map(|a| a.arithmetic().name()),
+        "arithmetic": accepted.map(|a| a.arithmetic.name()),
         "margins": margins,
         "enforce": fitted.means.name(),
         "enforce_why": fitted.why,

@@ -1,6 +1,6 @@
 //! The checker's verdict enters; what it says leaves, in words and as JSON.
 
-use deepsade_check::{Accepted, Arithmetic, ProvedRule, Verdict};
+use deepsade_check::{Accepted, Arithmetic, ProvedRule, Rejected, Step, Verdict, Why};
 use deepsade_spec::sets::Place;
 use deepsade_spec::{NormalRule, NormalSpec, Schema, print, shown};
 use serde_json::{Value, json};
@@ -19,13 +19,13 @@ pub struct Enough {
 /// A proof for exact real arithmetic says nothing about float32, and one about what the library chooses says nothing about the graph
 /// in another runtime: as deployed they are rejected.
 pub fn as_deployed(verdict: Verdict, enough: Enough) -> Verdict {
-    let rejected = |step: &str, reason: &str| Verdict::Rejected { step: step.into(), reason: reason.into() };
+    let rejected = |part, why: &str| Verdict::Rejected(Rejected { at: Step::Input(part), why: Why::from(why) });
     match verdict {
-        Verdict::Accepted(a) if a.arithmetic() != Arithmetic::Float32 && !enough.real => rejected(
+        Verdict::Accepted(a) if a.arithmetic != Arithmetic::Float32 && !enough.real => rejected(
             "arithmetic",
             "it proves the rules for exact real arithmetic, not for float32 as deployed; --real accepts that",
         ),
-        Verdict::Accepted(a) if a.decoded() == Some(Place::Library) && !enough.library => rejected(
+        Verdict::Accepted(a) if a.decoded == Some(Place::Library) && !enough.library => rejected(
             "decode",
             "it proves the rules for what `deepsade predict` or the library chooses, not for what the ONNX graph gives; \
              --allow-library accepts that",
@@ -38,7 +38,7 @@ pub fn as_deployed(verdict: Verdict, enough: Enough) -> Verdict {
 pub fn accepted(verdict: &Verdict) -> Option<&Accepted> {
     match verdict {
         Verdict::Accepted(accepted) => Some(accepted),
-        Verdict::Rejected { .. } => None,
+        Verdict::Rejected(_) => None,
     }
 }
 
@@ -46,12 +46,12 @@ pub fn accepted(verdict: &Verdict) -> Option<&Accepted> {
 pub fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Accepted(a) => {
-            let (rules, model) = (a.rules().len(), &a.model_sha256()[..12]);
+            let (rules, model) = (a.rules.len(), &a.model_sha256[..12]);
             let choice = "and rules that mention no feature for every other input, too";
-            match a.decoded() {
+            match a.decoded {
                 None => format!(
                     "certificate accepted: {rules} rules hold for every input of the domain in {} (model {model}...)",
-                    a.arithmetic().name()
+                    a.arithmetic.name()
                 ),
                 Some(Place::InGraph) => format!(
                     "certificate accepted: the graph chooses among outputs that obey {rules} rules for every input of the domain, \
@@ -64,9 +64,10 @@ pub fn in_words(verdict: &Verdict) -> String {
             }
         }
         // Both may quote what a hostile file says: on this line, and no further.
-        Verdict::Rejected { step, reason } => {
-            let reason = shown::abridged(reason, 600);
-            format!("certificate REJECTED at {}: {}", shown::name(&shown::abridged(step, 200)), shown::name(&reason))
+        Verdict::Rejected(Rejected { at, why }) => {
+            let (step, reason) = (at.to_string(), why.to_string());
+            let (step, reason) = (shown::abridged(&step, 200), shown::abridged(&reason, 600));
+            format!("certificate REJECTED at {}: {}", shown::name(&step), shown::name(&reason))
         }
     }
 }
@@ -76,21 +77,23 @@ pub fn as_json(verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Accepted(a) => json!({
             "verdict": "accepted",
-            "model_sha256": a.model_sha256(),
-            "rules_sha256": a.rules_sha256(),
-            "arithmetic": a.arithmetic().name(),
-            "decode": a.decoded().map(Place::name),
-            "task": a.spec().schema.task,
-            "domain": a.spec().schema.features,
-            "rules": a.rules().iter().zip(&a.spec().rules).map(|(r, rule)| {
-                let mut out = rule_as_json(rule, &a.spec().schema);
+            "model_sha256": a.model_sha256,
+            "rules_sha256": a.rules_sha256,
+            "arithmetic": a.arithmetic.name(),
+            "decode": a.decoded.map(Place::name),
+            "task": a.spec.schema.task,
+            "domain": a.spec.schema.features,
+            "rules": a.rules.iter().zip(&a.spec.rules).map(|(r, rule)| {
+                let mut out = rule_as_json(rule, &a.spec.schema);
                 out["regions"] = json!(r.regions);
                 out["cells"] = json!(r.cells);
                 out["margin"] = json!(r.margin);
                 out
             }).collect::<Vec<_>>(),
         }),
-        Verdict::Rejected { step, reason } => json!({"verdict": "rejected", "step": step, "reason": reason}),
+        Verdict::Rejected(Rejected { at, why }) => {
+            json!({"verdict": "rejected", "step": at.to_string(), "reason": why.to_string()})
+        }
     }
 }
 
@@ -103,9 +106,9 @@ pub fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
 
 /// What exactly holds, for people: the task, the domain, and each rule as it was understood.
 pub fn claim_in_words(a: &Accepted) -> String {
-    let spec = &a.spec().shown();
+    let spec = &a.spec.shown();
     let mut out = format!("task: {}\n{}", spec.schema.task.in_words(), domain_in_words(spec));
-    for (done, rule) in a.rules().iter().zip(&spec.rules) {
+    for (done, rule) in a.rules.iter().zip(&spec.rules) {
         out += &format!("rule '{}': {}\n  {}\n", rule.name, print::formula(&rule.claim, &spec.schema), effort(a, done));
         if let Some(why) = vacuous(&rule.claim, &spec.schema) {
             out += &format!("  {why}\n");
@@ -115,7 +118,7 @@ pub fn claim_in_words(a: &Accepted) -> String {
 }
 
 fn effort(a: &Accepted, rule: &ProvedRule) -> String {
-    match a.decoded() {
+    match a.decoded {
         Some(_) => format!("{} cases of what can be chosen", rule.cells),
         None => format!("{} regions, {} cells, margin {:e}", rule.regions, rule.cells, rule.margin),
     }

@@ -21,7 +21,9 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use deepsade_check::{Accepted, Arithmetic, Certificate, RuleProof, Tree, Verdict, check, sha256_hex};
+use deepsade_check::{
+    Accepted, Arithmetic, Certificate, Rejected, RuleProof, Step, Tree, Verdict, check, check_until, sha256_hex,
+};
 use deepsade_net::{Network, Node, Op};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::sets::{DECODE_KEY, Place};
@@ -122,7 +124,7 @@ pub struct Proof {
 }
 
 /// Why nothing was decided.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum Why {
     /// The time is over.
     #[error("the time is over")]
@@ -169,12 +171,12 @@ pub enum Why {
         whether: String,
     },
     /// The checker does not accept what the search found.
-    #[error("the search is convinced that it holds, but the checker is not, at {step}: {reason}")]
+    #[error("the search is convinced that it holds, but the checker is not, at {at}: {why}")]
     Rejected {
         /// Where.
-        step: String,
+        at: Step,
         /// Why.
-        reason: String,
+        why: deepsade_check::Why,
     },
 }
 
@@ -358,29 +360,27 @@ pub fn verify(
     for attempt in 0.. {
         let certificate = certificate(spec, &bytes, settings.arithmetic, states.iter().map(branch::State::tree));
         let now = Instant::now();
-        let verdict = check_until(&bytes, &claim, certificate.to_json(), &stop);
+        let verdict = check_until(&bytes, &claim, &certificate.to_json(), &|| stop().is_some());
         work.check_seconds += now.elapsed().as_secs_f64();
-        let verdict = match verdict {
-            Ok(verdict) => verdict,
-            Err(Halt::Timeout) => return Ok((Outcome::Unknown { rule: 0, why: Why::Unchecked }, work)),
-            Err(Halt::Interrupted) => return Ok((Outcome::Unknown { rule: 0, why: Why::Interrupted }, work)),
-        };
-        let (step, reason) = match verdict {
+        let (at, why) = match verdict {
             Verdict::Accepted(accepted) => {
                 return Ok((Outcome::Proved(Box::new(Proof { model: bytes, certificate, accepted })), work));
             }
-            Verdict::Rejected { step, reason } => (step, reason),
+            Verdict::Rejected(Rejected { at, why }) => (at, why),
         };
-        if step == "range" {
-            return Ok((Outcome::Unknown { rule: 0, why: Why::Overflow(reason) }, work));
-        }
-        let place = spec.rules.iter().position(|r| step.starts_with(&format!("rule {:?}, region root", r.name)));
-        let rule = place.unwrap_or(0);
-        let rejected = || Outcome::Unknown { rule, why: Why::Rejected { step: step.clone(), reason: reason.clone() } };
-        let region = step.split("region ").nth(1).map(|p| p.split(',').next().unwrap_or(p));
-        let again = place.is_some() && attempt < REOPENED && stop().is_none();
-        if !again || !(states[rule].doubt() || region.is_some_and(|place| states[rule].reopen(&whole, place))) {
-            return Ok((rejected(), work));
+        let rejected = |rule| Outcome::Unknown { rule, why: Why::Rejected { at: at.clone(), why: why.clone() } };
+        let (rule, path) = match (&at, &why) {
+            (_, deepsade_check::Why::Stopped) => {
+                let why = if interrupted() { Why::Interrupted } else { Why::Unchecked };
+                return Ok((Outcome::Unknown { rule: 0, why }, work));
+            }
+            (Step::Rule { rule, path, .. }, _) => (*rule, path),
+            (Step::Input("range"), why) => return Ok((Outcome::Unknown { rule: 0, why: Why::Overflow(why.to_string()) }, work)),
+            (Step::Input(_), _) => return Ok((rejected(0), work)),
+        };
+        let again = attempt < REOPENED && stop().is_none();
+        if !again || !(states[rule].doubt() || states[rule].reopen(&whole, path)) {
+            return Ok((rejected(rule), work));
         }
         let before = states[rule].regions;
         let ended = question.search(rule, &stop).run(&mut states[rule]);
@@ -390,32 +390,10 @@ pub fn verify(
             Ended::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
             Ended::Margin => return Ok((Outcome::Unknown { rule, why: settings.margin() }, work)),
             Ended::Halted(halt) => return Ok((Outcome::Unknown { rule, why: Why::from(halt) }, work)),
-            Ended::TooManyOpen | Ended::TooManyRegions => return Ok((rejected(), work)),
+            Ended::TooManyOpen | Ended::TooManyRegions => return Ok((rejected(rule), work)),
         }
     }
     unreachable!("the loop ends with an answer")
-}
-
-/// The checker's word, unless the time is over first. The checker can't be stopped: then its thread is left behind, to end with the
-/// program.
-fn check_until(model: &[u8], claim: &Claim, certificate: String, stop: &dyn Fn() -> Option<Halt>) -> Result<Verdict, Halt> {
-    let (model, claim) = (model.to_vec(), claim.clone());
-    let (send, receive) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        // Nobody listens any more if the time was over.
-        let _ = send.send(check(&model, &claim, &certificate));
-    });
-    loop {
-        match receive.recv_timeout(Duration::from_millis(20)) {
-            Ok(verdict) => return Ok(verdict),
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
-                if let Some(halt) = stop() {
-                    return Err(halt);
-                }
-            }
-            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => unreachable!("the checker never panics"),
-        }
-    }
 }
 
 /// Whether a region, such as a ball around a point, holds an input that breaks some rule.
@@ -480,9 +458,12 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
     let certificate = certificate(spec, &model, arithmetic, std::iter::repeat(Tree::Decode));
     Ok(Some(match check(&model, &Claim::from(spec), &certificate.to_json()) {
         Verdict::Accepted(accepted) => Outcome::Proved(Box::new(Proof { model, certificate, accepted })),
-        Verdict::Rejected { step, reason } => {
-            let rule = spec.rules.iter().position(|r| step.starts_with(&format!("rule {:?}", r.name))).unwrap_or(0);
-            Outcome::Unknown { rule, why: Why::Choice { reason, whether: "whether an input leads there is not searched".into() } }
+        Verdict::Rejected(Rejected { at, why }) => {
+            let rule = if let Step::Rule { rule, .. } = at { rule } else { 0 };
+            Outcome::Unknown {
+                rule,
+                why: Why::Choice { reason: why.to_string(), whether: "whether an input leads there is not searched".into() },
+            }
         }
     }))
 }

@@ -89,6 +89,25 @@ fn conditions_that_contradict_each_other_are_seen_at_once() {
 }
 
 #[test]
+fn a_name_is_not_read() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(8);
+    let schema = schema(vec![Domain::Real { lo: 0.0, hi: 1.0 }, Domain::Real { lo: 0.0, hi: 1.0 }], 2, OneHot::Full);
+    let network = network(&[2, 8, 8, 2], Activation::Relu, rng);
+    let y = network.forward(&grid(&schema, 200));
+    let most = (0..y.rows).map(|r| y.row(r)[0] - y.row(r)[1]).fold(f32::MIN, f32::max);
+    let mut work = Vec::new();
+    for name in ["plain", "cap in region north", "rule \"cap\", region root/above, cell 3", "", "range"] {
+        // A rule that is rejected at the root first must not stand in its way, whatever the names.
+        let rules = ["other", name].map(|name| RuleText { name: name.into(), text: format!("y0 - y1 <= ({:.6})", most + 0.01) });
+        let spec = compile(&rules, &schema).expect("rules compile");
+        let (outcome, done) = verify(&spec, &network, &Settings { threads: 1, ..settings(60) }, &|| false).expect("it fits");
+        assert!(matches!(outcome, Outcome::Proved(_)), "{name}: {outcome:?}");
+        work.push(done.regions);
+    }
+    assert!(work.iter().all(|w| *w == work[0]), "{work:?}");
+}
+
+#[test]
 fn both_verdicts_agree_with_dense_grids() {
     let rng = &mut ChaCha8Rng::seed_from_u64(1);
     let mut seen = [0, 0];

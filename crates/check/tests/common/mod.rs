@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, RuleProof, Tree, Verdict, check, sha256_hex};
+use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, Rejected, RuleProof, Step, Tree, Verdict, Why, check, sha256_hex};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
@@ -175,27 +175,35 @@ pub fn leaf(bounds: Bounds, cells: Vec<Vec<u64>>) -> Tree {
     Tree::Leaf { bounds, cells, lines: vec![] }
 }
 
+/// Where and why it was rejected, in words; empty if it was not.
+pub fn rejection(verdict: &Verdict) -> (String, String) {
+    match verdict {
+        Verdict::Accepted(_) => Default::default(),
+        Verdict::Rejected(Rejected { at, why }) => (at.to_string(), why.to_string()),
+    }
+}
+
 pub fn accepted(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Accepted(_))
 }
 
 /// A leaf with its place and how many signs are known there.
 struct OpenLeaf<'t> {
-    place: String,
+    path: Vec<bool>,
     signs: usize,
     cells: &'t mut Vec<Vec<u64>>,
     lines: &'t mut Vec<Lines>,
 }
 
 /// Leaves of a tree, in the checker's order.
-fn leaves<'t>(tree: &'t mut Tree, place: &str, signs: usize, out: &mut Vec<OpenLeaf<'t>>) {
+fn leaves<'t>(tree: &'t mut Tree, path: &[bool], signs: usize, out: &mut Vec<OpenLeaf<'t>>) {
     let more = usize::from(matches!(tree, Tree::Unit { .. }));
     match tree {
         Tree::Split { below, above, .. } | Tree::Unit { below, above, .. } => {
-            leaves(below, &format!("{place}/below"), signs + more, out);
-            leaves(above, &format!("{place}/above"), signs + more, out);
+            leaves(below, &[path, &[false]].concat(), signs + more, out);
+            leaves(above, &[path, &[true]].concat(), signs + more, out);
         }
-        Tree::Leaf { cells, lines, .. } => out.push(OpenLeaf { place: place.to_string(), signs, cells, lines }),
+        Tree::Leaf { cells, lines, .. } => out.push(OpenLeaf { path: path.to_vec(), signs, cells, lines }),
         Tree::Decode => {}
     }
 }
@@ -239,17 +247,16 @@ pub fn prove_along(
     let mut tried = 0;
     loop {
         let certificate = certificate(bytes, rules, schema, arithmetic, vec![tree.clone()]);
-        let (step, reason) = match claimed(bytes, rules, schema, &certificate.to_json()) {
+        let Rejected { at, why } = match claimed(bytes, rules, schema, &certificate.to_json()) {
             Verdict::Accepted(_) => return Some(certificate),
-            Verdict::Rejected { step, reason } => (step, reason),
+            Verdict::Rejected(rejected) => rejected,
         };
-        let (before, cell) = step.rsplit_once(", cell ")?;
-        let place = before.rsplit_once("region ").expect("a region is named").1;
-        let options = candidates(atoms[cell.parse::<usize>().expect("a number")]);
+        let Step::Rule { path, cell: Some(cell), .. } = at else { return None };
+        let options = candidates(atoms[cell]);
         let mut all = Vec::new();
-        leaves(&mut tree, "root", 0, &mut all);
-        let leaf = all.iter_mut().find(|p| p.place == place).expect("a leaf of the tree");
-        if reason.starts_with("no multipliers") {
+        leaves(&mut tree, &[], 0, &mut all);
+        let leaf = all.iter_mut().find(|p| p.path == path).expect("a leaf of the tree");
+        if why == Why::from("no multipliers for this cell") {
             leaf.cells.push(options[0].clone());
             leaf.lines.extend(lines(leaf.signs));
             tried = 0;

@@ -279,7 +279,7 @@ impl Done {
 
     /// Whether the proof is about what the library chooses.
     fn by_library(&self) -> bool {
-        self.verdict.as_ref().and_then(verdict::accepted).is_some_and(|a| a.decoded() == Some(Place::Library))
+        self.verdict.as_ref().and_then(verdict::accepted).is_some_and(|a| a.decoded == Some(Place::Library))
     }
 
     fn json(&self) -> serde_json::Value {

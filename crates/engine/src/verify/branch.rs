@@ -511,10 +511,9 @@ impl State {
     }
 
     /// Opens a leaf again that the checker did not accept, split in the middle of its widest feature; false if it can't be.
-    pub fn reopen(&mut self, whole: &Region, place: &str) -> bool {
+    pub fn reopen(&mut self, whole: &Region, path: &[bool]) -> bool {
         let (mut slot, mut region, mut signs, mut depth) = (0, whole.clone(), Vec::new(), 0);
-        for side in place.split('/').skip(1) {
-            let above = side == "above";
+        for &above in path {
             depth += 1;
             match &self.slots[slot] {
                 Slot::Split(feature, cut, ids) => {

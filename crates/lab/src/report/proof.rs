@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use deepsade_check::{Accepted, Arithmetic, Verdict};
+use deepsade_check::{Accepted, Arithmetic, Rejected, Verdict};
 use deepsade_engine::recheck::{self, Files};
 use deepsade_spec::sets::Place;
 
@@ -35,7 +35,7 @@ impl Proof {
         }
         match recheck::files(&files) {
             Ok(Verdict::Accepted(accepted)) => Proof::Proved(Box::new(accepted)),
-            Ok(Verdict::Rejected { step, reason }) => Proof::Rejected { step, reason },
+            Ok(Verdict::Rejected(Rejected { at, why })) => Proof::Rejected { step: at.to_string(), reason: why.to_string() },
             Err(error) => Proof::Unchecked(error.to_string()),
         }
     }
@@ -47,26 +47,23 @@ impl Proof {
 
     /// Whether the rules are proved in float32 for what `deepsade predict` answers.
     pub fn proved(&self) -> bool {
-        self.accepted().is_some_and(|a| a.arithmetic() == Arithmetic::Float32)
+        self.accepted().is_some_and(|a| a.arithmetic == Arithmetic::Float32)
     }
 
     /// In a line.
     pub fn in_words(&self, rules: usize) -> String {
         match self {
-            Proof::Proved(a) if a.decoded() == Some(Place::Library) => {
-                let holds = rules_hold(a.rules().len());
+            Proof::Proved(a) if a.decoded == Some(Place::Library) => {
+                let holds = rules_hold(a.rules.len());
                 format!("Proved as decoded by this program, not for the graph alone: {holds} for every input of the domain")
             }
             Proof::Proved(a) if self.proved() => {
-                let how = if a.decoded().is_some() {
-                    "the graph chooses among outputs that obey them"
-                } else {
-                    "in float32 as deployed"
-                };
-                format!("Proved: {} for every input of the domain, {how}", rules_hold(a.rules().len()))
+                let how =
+                    if a.decoded.is_some() { "the graph chooses among outputs that obey them" } else { "in float32 as deployed" };
+                format!("Proved: {} for every input of the domain, {how}", rules_hold(a.rules.len()))
             }
             Proof::Proved(a) => {
-                format!("Proved for exact real arithmetic only, not for float32: {}", rules_hold(a.rules().len()))
+                format!("Proved for exact real arithmetic only, not for float32: {}", rules_hold(a.rules.len()))
             }
             Proof::Rejected { .. } => "Not proved: the checker rejects the certificate".into(),
             Proof::None if rules == 0 => "No rules, nothing to prove".into(),
@@ -79,7 +76,7 @@ impl Proof {
     /// `in_library` says that the program, not the graph, chooses among outputs that obey the rules.
     pub(crate) fn badge(&self, rules: usize, in_library: bool) -> String {
         let (class, detail) = match self {
-            Proof::Proved(a) if a.decoded() == Some(Place::Library) => {
+            Proof::Proved(a) if a.decoded == Some(Place::Library) => {
                 ("warn", format!("{CHECKED} The answer of `deepsade predict` obeys the rules; other runtimes give plain scores."))
             }
             Proof::Proved(_) if self.proved() => ("good", CHECKED.to_string()),
@@ -99,8 +96,8 @@ impl Proof {
 
     /// Rows of the table of proved rules: name, regions, cells and margin; of what is chosen from, the cases.
     pub(crate) fn rows(&self) -> Vec<Vec<String>> {
-        let rules = self.accepted().map(Accepted::rules).unwrap_or_default();
-        if self.accepted().is_some_and(|a| a.decoded().is_some()) {
+        let rules = self.accepted().map(|a| a.rules.as_slice()).unwrap_or_default();
+        if self.accepted().is_some_and(|a| a.decoded.is_some()) {
             return rules.iter().map(|r| vec![r.name.clone(), r.cells.to_string()]).collect();
         }
         let margin = |m: f64| if m.is_finite() { number(m) } else { "–".into() };

@@ -58,7 +58,7 @@ impl RunFolder {
         let bytes = std::fs::read(&path).map_err(|source| ArtifactError::Unreadable { path, source })?;
         let proof = Proof::of(dir);
         // What was proved is what the page shows; else what the model says it was trained for.
-        let spec = proof.accepted().map(|a| a.spec().clone()).or_else(|| carried_rules(&model, &schema));
+        let spec = proof.accepted().map(|a| a.spec.clone()).or_else(|| carried_rules(&model, &schema));
         // A log or a summary that can't be read is one that is not there: the page says so.
         let log = std::fs::read_to_string(dir.join(LOG)).unwrap_or_default();
         let epochs = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

@@ -38,8 +38,8 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
             Possible::Unknown => "Whether it can be obeyed everywhere was not decided.",
         };
         let status = match proof.accepted() {
-            Some(a) if a.rules().iter().all(|r| r.name != rule.name) => "Not proved.",
-            Some(a) if a.decoded() == Some(Place::Library) => "Proved for every input of the domain, as decoded by this program.",
+            Some(a) if a.rules.iter().all(|r| r.name != rule.name) => "Not proved.",
+            Some(a) if a.decoded == Some(Place::Library) => "Proved for every input of the domain, as decoded by this program.",
             Some(_) if proof.proved() => "Proved for every input of the domain.",
             Some(_) => "Proved for every input of the domain in exact real arithmetic, not in float32.",
             None => "Not proved.",
@@ -55,7 +55,7 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
     }
     let audit = audit(spec);
     // What is chosen among valid sets is not bound by it.
-    if audit.constant_only && proof.accepted().is_none_or(|a| a.decoded().is_none()) {
+    if audit.constant_only && proof.accepted().is_none_or(|a| a.decoded.is_none()) {
         html.paragraph(&audit.words);
     }
 }
@@ -68,7 +68,7 @@ pub(crate) fn proof(html: &mut Html, proof: &Proof, sha256: &str) {
         html.table(&["what", "SHA-256"], &[vec!["model.onnx".into(), sha256.into()]]);
         return;
     };
-    if accepted.decoded().is_some() {
+    if accepted.decoded.is_some() {
         html.table(&["rule", "cases"], &proof.rows());
         html.paragraph(
             "Cases are the outputs that can be chosen, with the conditions on the input; each was shown to obey the rule.",
@@ -81,8 +81,8 @@ pub(crate) fn proof(html: &mut Html, proof: &Proof, sha256: &str) {
         );
     }
     let hashes = [
-        vec!["model.onnx".into(), accepted.model_sha256().into()],
-        vec!["rules with the domain, in canonical form".into(), accepted.rules_sha256().into()],
+        vec!["model.onnx".into(), accepted.model_sha256.clone()],
+        vec!["rules with the domain, in canonical form".into(), accepted.rules_sha256.clone()],
     ];
     html.table(&["what", "SHA-256"], &hashes);
 }

@@ -1,0 +1,47 @@
+//! Where a check ended and why, as data.
+
+mod words;
+
+/// A certificate that proves nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rejected {
+    /// Where.
+    pub at: Step,
+    /// Why.
+    pub why: Why,
+}
+
+/// Where a check ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// In a part of the input, before any proof.
+    Input(&'static str),
+    /// In the proof of a rule.
+    Rule {
+        /// Its index.
+        rule: usize,
+        /// Its name.
+        name: String,
+        /// Sides taken from the root of its tree on; true is above.
+        path: Vec<bool>,
+        /// The cell of its negation, at a leaf.
+        cell: Option<usize>,
+    },
+}
+
+/// Why a check ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Why {
+    /// The weighted sum of a cell's atoms can reach so much.
+    NotRefuted(f64),
+    /// It was asked to stop.
+    Stopped,
+    /// Something is not as it must be.
+    Words(String),
+}
+
+impl<T: Into<String>> From<T> for Why {
+    fn from(words: T) -> Self {
+        Self::Words(words.into())
+    }
+}
