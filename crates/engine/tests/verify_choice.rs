@@ -1,7 +1,5 @@
 //! Networks that choose their outputs from a table: an input that leads to a row which breaks a rule is found, and none is made up.
 
-use std::time::Duration;
-
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::judge::Judge;
 use deepsade_engine::verify::{Outcome, Settings, Why, verify};
@@ -48,7 +46,7 @@ fn grid() -> Matrix {
 #[test]
 fn an_input_that_leads_to_a_forbidden_row_is_found_and_none_is_made_up() {
     let rng = &mut ChaCha8Rng::seed_from_u64(3);
-    let settings = Settings { timeout: Some(Duration::from_secs(60)), ..Settings::default() };
+    let settings = Settings::default();
     let mut seen = [0, 0];
     for case in 0..40 {
         let network = choosing(rng);
@@ -87,7 +85,7 @@ fn rows_near_a_forbidden_choice_are_told_from_those_that_are_not() {
     let network = Network { inputs: 2, nodes: vec![dense, choose] };
     let spec = rule("x1 == 4 => not d0");
     let x = Matrix { rows: 4, cols: 2, data: vec![0.0, 4.0, 0.2, 4.0, 0.5, 4.0, 0.2, 2.0] };
-    let settings = Settings { timeout: Some(Duration::from_secs(60)), ..Settings::default() };
+    let settings = Settings::default();
     let near = adversity(&spec, &network, &x, 0.1, &settings, &|_| {}, &|| false).expect("the network fits");
     let broken: Vec<Option<bool>> = near
         .iter()
