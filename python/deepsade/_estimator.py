@@ -14,7 +14,7 @@ from . import _core
 from ._frame import columns_of, is_frame, is_pandas, table_of
 from ._progress import Progress
 from ._saved import NAME, described
-from ._settings import domains_of, layers_of, named, number, one_of, rules_of, whole, word
+from ._settings import domains_of, layers_of, number, one_of, rules_of, whole, word
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 _OUTSIDE = ("warn", "raise", "ignore")
@@ -193,10 +193,7 @@ class DeepSaDeEstimator(BaseEstimator):
         settings, table = self._problem(X, y)
         seed = check_random_state(self.random_state).randint(2**31 - 1) if not _is_int(self.random_state) else int(self.random_state)
         with Progress(self.verbose, "epoch") as progress:
-            try:
-                fitted = _core.fit(json.dumps(settings), table, seed, progress)
-            except _core.SettingsError as error:
-                raise named(error, self.get_params(deep=False)) from None
+            fitted = _core.fit(json.dumps(settings), table, seed, progress)
         for note in fitted.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
         self._settings = settings
@@ -374,10 +371,7 @@ class DeepSaDeEstimator(BaseEstimator):
         else:
             self._model()
             settings, table = self._stated(), None
-        try:
-            words, fields = _core.explain(json.dumps(settings), table)
-        except _core.SettingsError as error:
-            raise named(error, self.get_params(deep=False)) from None
+        words, fields = _core.explain(json.dumps(settings), table)
         return Explanation(words, json.loads(fields))
 
     def _stated(self):

@@ -4,9 +4,6 @@ import json
 import math
 import numbers
 import operator
-import re
-
-from . import _core
 
 
 def rules_of(rules):
@@ -67,13 +64,6 @@ def one_of(name, value, choices):
     if value not in choices:
         raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(repr, choices))}")
     return value
-
-
-def named(error, parameters):
-    """The engine's error about a word it does not know, with the parameter that holds it."""
-    found = re.search(r"(?:unknown variant `|invalid value: string \")(.*?)[`\"], (expected .*)", str(error), re.DOTALL)
-    name = found and next((n for n, value in parameters.items() if isinstance(value, str) and value == found[1]), None)
-    return _core.SettingsError(f"{name} = '{found[1]}': {found[2]}") if name else error
 
 
 def domain_of(stated, name):

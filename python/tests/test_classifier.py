@@ -139,10 +139,10 @@ def test_contradictory_and_unreadable_rules(loans):
 
 
 @pytest.mark.parametrize("wrong, error, words", [
-    ({"activation": "gelu"}, deepsade.SettingsError, "^activation = 'gelu': expected one of `relu`, `sigmoid`, `tanh`$"),
-    ({"enforce": "always"}, deepsade.SettingsError, "^enforce = 'always': expected one of"),
-    ({"missing": "guess"}, deepsade.SettingsError, "^missing = 'guess': expected"),
-    ({"breaking_rows": "burn"}, deepsade.SettingsError, "^breaking_rows = 'burn': expected \"keep\", \"drop\" or a weight from 0 to 1$"),
+    ({"activation": "gelu"}, deepsade.SettingsError, "^network.activation: unknown variant `gelu`, expected one of `relu`, `sigmoid`, `tanh`$"),
+    ({"enforce": "always"}, deepsade.SettingsError, "^train.enforce: unknown variant `always`, expected one of"),
+    ({"missing": "guess"}, deepsade.SettingsError, "^data.missing: unknown variant `guess`, expected"),
+    ({"breaking_rows": "burn"}, deepsade.SettingsError, "breaking_rows: .*burn.*expected \"keep\", \"drop\" or a weight from 0 to 1$"),
     ({"outside": "shout"}, ValueError, "outside = 'shout': must be one of 'warn', 'raise', 'ignore'"),
     ({"hidden": 5}, TypeError, "hidden = 5: must hold the units of each hidden layer"),
     ({"hidden": [3.5]}, TypeError, r"hidden\[0\] = 3.5: must be a whole number"),

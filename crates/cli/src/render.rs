@@ -31,14 +31,17 @@ pub fn describe(error: &anyhow::Error, terminal: bool) -> String {
     if let Some(ProblemError::Rules { path, errors }) = error.downcast_ref() {
         return rule_errors(&path.display().to_string(), errors, terminal);
     }
-    let said = error.to_string();
-    let mut text = shown::message(&format!("error: {said}")) + "\n";
-    for cause in error.chain().skip(1) {
-        // Most errors of ours already say their cause.
-        let cause = cause.to_string();
-        if !said.contains(&cause) {
-            text += &format!("  because: {}\n", shown::message(&cause));
-        }
+    shown::message(&format!("error: {error}")) + "\n"
+}
+
+/// Failures with what was being done before them. Errors of ours say their causes themselves.
+pub trait While<T> {
+    /// `what: the failure`.
+    fn while_doing(self, what: impl FnOnce() -> String) -> anyhow::Result<T>;
+}
+
+impl<T, E: std::fmt::Display> While<T> for Result<T, E> {
+    fn while_doing(self, what: impl FnOnce() -> String) -> anyhow::Result<T> {
+        self.map_err(|error| anyhow::anyhow!("{}: {error}", what()))
     }
-    text
 }

@@ -49,6 +49,14 @@ pub enum ProblemError {
         /// The place and what was expected.
         message: String,
     },
+    /// A setting in memory is not what it must be.
+    #[error("{name}: {message}")]
+    Setting {
+        /// Table and name.
+        name: String,
+        /// What is wrong.
+        message: String,
+    },
     /// The file is too large to be a rule file.
     #[error("{}: {bytes} bytes is too large for a rule file (at most {MAX_BYTES}); is this a data file?", path.display())]
     TooLarge {
@@ -141,8 +149,8 @@ impl Problem {
             let (text, place) = (e.to_string(), format!(" at line {} column {}", e.line(), e.column()));
             text.strip_suffix(&place).unwrap_or(&text).to_owned()
         };
-        let file: File =
-            serde_json::from_str(json).map_err(|e| ProblemError::Toml { path: path.into(), message: placeless(&e) })?;
+        let file: File = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json))
+            .map_err(|e| ProblemError::Setting { name: e.path().to_string(), message: placeless(e.inner()) })?;
         let data = file.data.clone().unwrap_or_default();
         data.check_without_file()?;
         Ok((Self::checked(file, path)?, data))

@@ -98,9 +98,10 @@ impl From<ProblemError> for Failure {
             ProblemError::DuplicateRule(_) | ProblemError::RuleName(_) => Self::new(Class::Rule, &error),
             ProblemError::Unreadable { .. } => Self::new(Class::Os, &error),
             ProblemError::Data(_) | ProblemError::Unstated { .. } => Self::new(Class::Data, &error),
-            ProblemError::Toml { .. } | ProblemError::TooLarge { .. } | ProblemError::Settings(_) => {
-                Self::new(Class::Settings, &error)
-            }
+            ProblemError::Toml { .. }
+            | ProblemError::Setting { .. }
+            | ProblemError::TooLarge { .. }
+            | ProblemError::Settings(_) => Self::new(Class::Settings, &error),
         }
     }
 }

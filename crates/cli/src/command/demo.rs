@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::problem::Problem;
 
@@ -10,6 +9,7 @@ use super::train::Ended;
 use super::{explain, predict, report, train};
 use crate::args::{DemoArgs, ExplainArgs, PredictArgs, TrainArgs};
 use crate::outcome::{Outcome, emit};
+use crate::render::While;
 
 /// The rule file of the demo; also examples/wine.toml.
 const RULES: &str = include_str!("../../../../examples/wine.toml");
@@ -19,7 +19,7 @@ const WINES: &[u8] = include_bytes!("../../../../examples/winequality-red.csv.gz
 /// Runs the command.
 pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let out = &args.out;
-    std::fs::create_dir_all(out).with_context(|| format!("can't make the folder {}", out.display()))?;
+    std::fs::create_dir_all(out).while_doing(|| format!("can't make the folder {}", out.display()))?;
     let file = out.join("wine.toml");
     if std::fs::read_to_string(&file).is_ok_and(|text| text != RULES) {
         emit(&format!("Using {} as it is there.\n", file.display()))?;

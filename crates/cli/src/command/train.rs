@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use deepsade_check::Verdict;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::data;
@@ -31,6 +31,7 @@ use crate::args::{EnforceArg, MaxSmtArg, QuantifiersArg, SolverArg, TrainArgs, U
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
 use crate::progress::{EpochBar, ReadBar};
+use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
@@ -103,9 +104,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     }
     let seed = settings.seed;
     let begun = Instant::now();
-    std::fs::create_dir_all(out).with_context(|| format!("can't make the folder {}", out.display()))?;
+    std::fs::create_dir_all(out).while_doing(|| format!("can't make the folder {}", out.display()))?;
     // Two runs into one folder would leave files that don't belong together.
-    let _hold = Hold::of(out).with_context(|| format!("can't train into {}", out.display()))?;
+    let _hold = Hold::of(out).while_doing(|| format!("can't train into {}", out.display()))?;
     let mut bar = ReadBar::new(args.quiet);
     let mut problem = problem.clone();
     problem.data = Some(settings.clone());
@@ -395,7 +396,7 @@ impl Log {
         // The log of a model stays with it until there is another model.
         let live = if out.join(MODEL).exists() { out.join(UNFINISHED_LOG) } else { path.clone() };
         // That it can be written is known before.
-        File::options().append(true).create(true).open(&path).with_context(|| format!("can't write {}", path.display()))?;
+        File::options().append(true).create(true).open(&path).while_doing(|| format!("can't write {}", path.display()))?;
         Ok(Self { path, live, file: None, resume })
     }
 

@@ -17,6 +17,7 @@ use super::predict::same_file;
 use crate::args::{ArithmeticArg, VerifyArgs};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
+use crate::render::While;
 use deepsade_engine::subject::{self, Files, columns_in_words};
 
 /// A property of more bytes is none.
@@ -90,19 +91,19 @@ pub fn seconds(given: f64) -> anyhow::Result<Option<Duration>> {
 
 /// Makes a folder for results and sees that files can be written there, by nobody else, and that it is not where the model is.
 pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<Hold> {
-    std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {}", folder.display()))?;
+    std::fs::create_dir_all(folder).while_doing(|| format!("can't make the folder {}", folder.display()))?;
     if same_file(&folder.join("model.onnx"), model) {
         bail!("{} holds the model itself, which would be overwritten; name another folder", folder.display());
     }
-    tempfile::tempfile_in(folder).with_context(|| format!("can't write into {}", folder.display()))?;
-    Hold::of(folder).with_context(|| format!("can't write into {}", folder.display()))
+    tempfile::tempfile_in(folder).while_doing(|| format!("can't write into {}", folder.display()))?;
+    Hold::of(folder).while_doing(|| format!("can't write into {}", folder.display()))
 }
 
 /// Takes away the certificate of a run before: what is said now does not go with it.
 pub fn forget(folder: &Path) -> anyhow::Result<()> {
     match std::fs::remove_file(folder.join("certificate.json")) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(e).with_context(|| format!("can't remove the old certificate in {}", folder.display()))
+            Err(e).while_doing(|| format!("can't remove the old certificate in {}", folder.display()))
         }
         _ => Ok(()),
     }
@@ -113,7 +114,7 @@ fn question(args: &VerifyArgs) -> anyhow::Result<(Model, NormalSpec, String, boo
     if let Some(path) = &args.vnnlib {
         let property = read_property(path)?;
         let model = read_any(&args.model, args.output.as_deref())?;
-        fits(&property.spec, &model.network).with_context(|| format!("{} and {}", args.model.display(), path.display()))?;
+        fits(&property.spec, &model.network).while_doing(|| format!("{} and {}", args.model.display(), path.display()))?;
         let text = as_rule_file(&property);
         return Ok((model, property.spec, text, true));
     }
@@ -127,9 +128,9 @@ fn question(args: &VerifyArgs) -> anyhow::Result<(Model, NormalSpec, String, boo
 
 /// Reads a property; errors name the file and the place.
 pub fn read_property(path: &Path) -> anyhow::Result<Property> {
-    let bytes = read_at_most(path, MOST_BYTES).with_context(|| format!("can't read {}", path.display()))?;
+    let bytes = read_at_most(path, MOST_BYTES).while_doing(|| format!("can't read {}", path.display()))?;
     let Ok(bytes) = bytes else { bail!("{}: more than {MOST_BYTES} bytes is too large for a property", path.display()) };
-    let text = String::from_utf8(bytes).with_context(|| format!("can't read {}", path.display()))?;
+    let text = String::from_utf8(bytes).while_doing(|| format!("can't read {}", path.display()))?;
     vnnlib::read(&text).map_err(|e| anyhow::anyhow!("{}, {e}", path.display()))
 }
 
