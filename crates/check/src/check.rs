@@ -79,8 +79,8 @@ const MAX_WIDTH: usize = 1 << 20;
 const KEPT_REGIONS: usize = 64;
 
 /// Judges a certificate: `Accepted` means that for every input whose features are float32 values of the model's domain, which covers
-/// the claim's, the ONNX file, evaluated as docs/soundness.md says, gives finite outputs that satisfy every rule. It never panics,
-/// whatever it is given.
+/// the claim's, the ONNX file, evaluated as docs/soundness.md says, gives finite outputs that satisfy every rule. Never panics.
+#[doc = include_str!("../EXAMPLE.md")]
 pub fn check(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
     check_until(model, claim, certificate, &|| false)
 }

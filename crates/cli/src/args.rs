@@ -7,7 +7,7 @@ use deepsade_engine::data::Limits;
 
 /// Neural networks whose rules hold for every input, proved.
 #[derive(Debug, Parser)]
-#[command(name = "deepsade", version, about, after_help = EXIT_CODES)]
+#[command(name = "deepsade", version = VERSION, about, after_help = EXIT_CODES)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -38,6 +38,9 @@ impl From<&LimitArgs> for Limits {
         Self { columns: args.max_columns, values: args.max_values, row_bytes: args.max_row_bytes, bytes: args.max_bytes }
     }
 }
+
+/// The version, and the commit it was built from where that is known.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("DEEPSADE_COMMIT"));
 
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 a finding (rules contradictory, not certified, certificate rejected), 2 usage or input error, \
                           3 unknown or interrupted.\nStart with `deepsade demo`, then read docs/rules.md.";

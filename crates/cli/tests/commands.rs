@@ -335,3 +335,15 @@ fn a_useless_model_is_warned_of_though_it_is_certified() {
     let kept: serde_json::Value = serde_json::from_slice(&fs::read(dir.path().join("wild/summary.json")).unwrap()).unwrap();
     assert_eq!(kept["warnings"], report["warnings"]);
 }
+
+#[test]
+fn the_version_names_the_commit_where_there_is_one() {
+    let git = |args: &[&str]| {
+        let output = std::process::Command::new("git").args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap().trim().to_string())
+    };
+    let ours = git(&["rev-parse", "--show-prefix"]).is_some_and(|prefix| prefix == "crates/cli/");
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]).filter(|_| ours).map_or(String::new(), |c| format!(" ({c})"));
+    let printed = expect(std::path::Path::new("."), 0, &["--version"]);
+    assert_eq!(printed, format!("deepsade {}{commit}\n", env!("CARGO_PKG_VERSION")));
+}

@@ -1,11 +1,33 @@
 //! `--update paper`: every engine ends certified, restarts are counted, solvers may be missing or hang, and `export` writes what
 //! solvers read.
 
+#[path = "../../../tests/rust/needs.rs"]
+mod needs;
 mod support;
 
 use std::path::Path;
 
-use support::{command, expect, json, refusal, small_problem, solver, stderr};
+use needs::{Need, solver};
+use support::{command, expect, json, refusal, small_problem, stderr};
+
+needs::tests! {
+    native_engines_end_certified_and_count_their_steps;
+    fu_malik_over_z3_ends_certified_and_counts_its_steps: Need::Solver("z3");
+    fu_malik_over_cvc5_ends_certified_and_counts_its_steps: Need::Solver("cvc5");
+    the_same_seed_gives_the_same_bytes;
+    linear_models_keep_rules_under_both_updates;
+    a_missing_solver_is_named_with_its_package_before_training;
+    #[cfg(unix)]
+    a_solver_that_hangs_is_counted_as_unknown_and_the_run_goes_on;
+    the_paper_s_boxes_are_intervals;
+    z3_reads_what_export_writes: Need::Solver("z3");
+    cvc5_reads_what_export_writes: Need::Solver("cvc5");
+    what_can_not_be_exported_is_refused;
+    a_model_that_breaks_the_rules_is_unsat: Need::Solver("z3");
+    options_without_effect_are_refused;
+    #[cfg(unix)]
+    a_solver_that_answers_nothing_is_said_and_leaves_no_process;
+}
 
 fn add(folder: &Path, after: &str, lines: &str) {
     let path = folder.join("loans.toml");
@@ -13,18 +35,23 @@ fn add(folder: &Path, after: &str, lines: &str) {
     std::fs::write(&path, text.replace(after, &format!("{after}{lines}"))).unwrap();
 }
 
-#[test]
-fn every_engine_ends_certified_and_counts_its_steps() {
+fn native_engines_end_certified_and_count_their_steps() {
+    engines_end_certified_and_count_their_steps(&[&["--maxsmt", "branch-and-bound"], &["--maxsmt", "local-search"]]);
+}
+
+fn fu_malik_over_z3_ends_certified_and_counts_its_steps() {
+    engines_end_certified_and_count_their_steps(&[&["--maxsmt", "fu-malik", "--solver", "z3"]]);
+}
+
+fn fu_malik_over_cvc5_ends_certified_and_counts_its_steps() {
+    engines_end_certified_and_count_their_steps(&[&["--maxsmt", "fu-malik", "--solver", "cvc5"]]);
+}
+
+fn engines_end_certified_and_count_their_steps(engines: &[&[&str]]) {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 3);
-    let mut engines: Vec<Vec<&str>> = vec![vec!["--maxsmt", "branch-and-bound"], vec!["--maxsmt", "local-search"]];
-    for name in ["z3", "cvc5"] {
-        if solver(name).is_some() {
-            engines.push(vec!["--maxsmt", "fu-malik", "--solver", name]);
-        }
-    }
     for engine in engines {
-        let args = [&["train", "loans.toml", "--update", "paper", "--json", "-q", "--out", "run"], &engine[..]].concat();
+        let args = [&["train", "loans.toml", "--update", "paper", "--json", "-q", "--out", "run"], *engine].concat();
         let report = json(folder.path(), 0, &args);
         assert_eq!(report["certified"], true, "{engine:?}");
         assert_eq!(report["test"]["rows_breaking_all"], 0, "{engine:?}");
@@ -41,7 +68,6 @@ fn every_engine_ends_certified_and_counts_its_steps() {
     }
 }
 
-#[test]
 fn the_same_seed_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 4);
@@ -53,7 +79,6 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 /// `SaDe`: no hidden layer.
-#[test]
 fn linear_models_keep_rules_under_both_updates() {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 5);
@@ -74,7 +99,6 @@ fn linear_models_keep_rules_under_both_updates() {
     }
 }
 
-#[test]
 fn a_missing_solver_is_named_with_its_package_before_training() {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 1);
@@ -86,7 +110,6 @@ fn a_missing_solver_is_named_with_its_package_before_training() {
 }
 
 #[cfg(unix)]
-#[test]
 fn a_solver_that_hangs_is_counted_as_unknown_and_the_run_goes_on() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
@@ -104,7 +127,6 @@ fn a_solver_that_hangs_is_counted_as_unknown_and_the_run_goes_on() {
     assert_eq!(report["certified"], true);
 }
 
-#[test]
 fn the_paper_s_boxes_are_intervals() {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 1);
@@ -113,8 +135,15 @@ fn the_paper_s_boxes_are_intervals() {
     assert!(error.contains("train.bounds = relational") && error.contains("interval"), "{error}");
 }
 
-#[test]
-fn both_solvers_read_what_export_writes() {
+fn z3_reads_what_export_writes() {
+    solver_reads_what_export_writes("z3");
+}
+
+fn cvc5_reads_what_export_writes() {
+    solver_reads_what_export_writes("cvc5");
+}
+
+fn solver_reads_what_export_writes(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 3);
     expect(folder.path(), 0, &["train", "loans.toml", "-q", "--out", "run"]);
@@ -125,23 +154,24 @@ fn both_solvers_read_what_export_writes() {
         let any = expect(folder.path(), 0, &export);
         assert!(any.contains("; output 0: score('no')") && any.contains("of the rule poor"), "{any}");
         std::fs::write(folder.path().join("any.smt2"), any).unwrap();
-        for name in ["z3", "cvc5"] {
-            let Some(program) = solver(name) else { continue };
-            // Quantifiers over unknown weights are out of cvc5's reach.
-            let files = if quantifiers == "keep" && name == "cvc5" { &["model.smt2"][..] } else { &["model.smt2", "any.smt2"] };
-            for file in files {
-                let output = std::process::Command::new(&program).arg(folder.path().join(file)).output().unwrap();
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                assert!(text.starts_with("sat") && !text.contains("error"), "{name} {quantifiers} {file}: {text}");
-            }
+        // Quantifiers over unknown weights are out of cvc5's reach.
+        let files = if quantifiers == "keep" && name == "cvc5" { &["model.smt2"][..] } else { &["model.smt2", "any.smt2"] };
+        for file in files {
+            let output = std::process::Command::new(solver(name)).arg(folder.path().join(file)).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(text.starts_with("sat") && !text.contains("error"), "{name} {quantifiers} {file}: {text}");
         }
     }
+}
+
+fn what_can_not_be_exported_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    small_problem(folder.path(), 3);
     let error = refusal(folder.path(), &["export", "loans.toml", "--to", "smtlib", "--model", "loans.csv", "-q"]);
     assert!(error.contains("loans.csv"), "{error}");
 }
 
 /// A last layer that breaks K' is found out: asked for the opposite of what the model was trained to keep, the answer is `unsat`.
-#[test]
 fn a_model_that_breaks_the_rules_is_unsat() {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 3);
@@ -150,13 +180,10 @@ fn a_model_that_breaks_the_rules_is_unsat() {
     std::fs::write(folder.path().join("other.toml"), text).unwrap();
     let export = ["export", "other.toml", "--to", "smtlib", "--model", "run/model.onnx", "-q", "--out", "other.smt2"];
     expect(folder.path(), 0, &export);
-    if let Some(z3) = solver("z3") {
-        let output = std::process::Command::new(z3).arg(folder.path().join("other.smt2")).output().unwrap();
-        assert!(String::from_utf8_lossy(&output.stdout).starts_with("unsat"));
-    }
+    let output = std::process::Command::new(solver("z3")).arg(folder.path().join("other.smt2")).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("unsat"));
 }
 
-#[test]
 fn options_without_effect_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 1);
@@ -169,7 +196,6 @@ fn options_without_effect_are_refused() {
 
 /// A wrapper script's children are killed with it.
 #[cfg(unix)]
-#[test]
 fn a_solver_that_answers_nothing_is_said_and_leaves_no_process() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();

@@ -1,12 +1,22 @@
 //! `deepsade reproduce`: refusals, the same results whatever the number of jobs, going on after a kill, Ctrl-C.
 
+#[path = "../../../tests/rust/needs.rs"]
+mod needs;
 mod support;
 
 use std::path::Path;
 use std::time::Duration;
 
+use needs::{Need, data_folder};
 use serde_json::Value;
-use support::{command, data_folder, deepsade, expect, refusal, stderr};
+use support::{command, deepsade, expect, refusal, stderr};
+
+needs::tests! {
+    what_can_not_be_run_is_refused_before_anything_is_written;
+    jobs_do_not_change_results_and_a_cut_line_is_done_again: Need::Data;
+    #[cfg(unix)]
+    ctrl_c_ends_in_good_order: Need::Data;
+}
 
 /// The runs without their seconds, in order.
 fn runs(out: &Path) -> Vec<String> {
@@ -24,7 +34,6 @@ fn runs(out: &Path) -> Vec<String> {
     runs
 }
 
-#[test]
 fn what_can_not_be_run_is_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
@@ -48,9 +57,8 @@ fn what_can_not_be_run_is_refused_before_anything_is_written() {
     assert!(error.contains("expected"), "{error}");
 }
 
-#[test]
 fn jobs_do_not_change_results_and_a_cut_line_is_done_again() {
-    let Some(data) = data_folder() else { return };
+    let data = data_folder();
     let data = data.to_str().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (folder.path().join("one"), folder.path().join("two"));
@@ -109,9 +117,8 @@ fn jobs_do_not_change_results_and_a_cut_line_is_done_again() {
 }
 
 #[cfg(unix)]
-#[test]
 fn ctrl_c_ends_in_good_order() {
-    let Some(data) = data_folder() else { return };
+    let data = data_folder();
     let folder = tempfile::tempdir().unwrap();
     let args =
         ["reproduce", "uc2", "--repeats", "200", "--methods", "ffn", "--out", "out", "--data", data.to_str().unwrap(), "-q"];

@@ -1,10 +1,18 @@
 //! A rule multiplied by a number says the same: it is certified on public data in whatever units it is written.
 
+#[path = "../../../tests/rust/needs.rs"]
+mod needs;
 mod support;
 
 use std::path::Path;
 
-use support::{data_folder, expect, json};
+use needs::{Need, data_folder};
+use support::{expect, json};
+
+needs::tests! {
+    loans: Need::Data;
+    music: Need::Data;
+}
 
 const LOANS: &str = "[data]\nfile = \"loan_data_set.csv\"\ntargets = [\"Loan_Status\"]\nignore = [\"Gender\"]\nmissing = \"drop\"\n\
                      one_hot = \"drop-first\"\n[task]\nkind = \"binary\"\n[network]\nhidden = [12, 6]\n[train]\nepochs = 2\nbatch = 16\n";
@@ -19,9 +27,8 @@ fn certified(folder: &Path, data: &Path, head: &str, rule: &str, seed: &str) {
     expect(folder, 0, &["check", "run"]);
 }
 
-#[test]
 fn loans() {
-    let Some(data) = data_folder() else { return };
+    let data = data_folder();
     let folder = tempfile::tempdir().unwrap();
     for (k, factor) in ["0.000001", "0.001", "1", "10", "1000", "1000000"].into_iter().enumerate() {
         let rule = format!(
@@ -31,9 +38,8 @@ fn loans() {
     }
 }
 
-#[test]
 fn music() {
-    let Some(data) = data_folder() else { return };
+    let data = data_folder();
     let folder = tempfile::tempdir().unwrap();
     let header = std::fs::read_to_string(data.join("uc3_equiv_music_data.csv")).unwrap();
     let columns: Vec<&str> = header.lines().next().unwrap().split(',').map(|c| c.trim_matches('"')).collect();

@@ -4,7 +4,7 @@ mod support;
 
 use deepsade_net::{Matrix, Model, Network, Node, Op};
 use serde_json::Value;
-use support::{data_folder, expect, json, refusal, small_problem};
+use support::{expect, json, refusal, small_problem};
 
 /// A folder with a model trained without rules (`free`) and one with (`safe`).
 fn trained() -> tempfile::TempDir {
@@ -263,23 +263,4 @@ fn answers_come_whatever_the_files_and_the_clock() {
     let report = json(home, 0, &free);
     assert_eq!(report["broken_rows"].as_array().unwrap().len() as u64, report["broken"].as_u64().unwrap());
     assert!(report["broken_rows"][0].as_u64().unwrap() >= 1 && report["undecided_rows"] == Value::from(Vec::<u64>::new()));
-}
-
-#[test]
-fn use_cases_without_rules_are_refuted_and_guaranteed_ones_proved() {
-    let Some(data) = data_folder() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let home = folder.path();
-    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    for case in ["uc1", "uc2", "uc3"] {
-        let file = examples.join(format!("{case}.toml"));
-        let (file, data) = (file.to_str().unwrap(), data.to_str().unwrap());
-        for (enforce, code) in [("none", 1), ("auto", 0)] {
-            let out = format!("{case}-{enforce}");
-            expect(home, 0, &["train", file, "--out", &out, "--enforce", enforce, "--data", data, "-q"]);
-            let model = format!("{out}/model.onnx");
-            let report = json(home, code, &["verify", "--model", &model, "--rules", file, "--data", data, "--json"]);
-            assert_eq!(report["verdict"], if code == 1 { "refuted" } else { "proved" }, "{case} {enforce}");
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The guarantee built into the output step: rules about labels enter; leaves what chooses the most likely label set that obeys
 //! them, for any scores, and the likelihood to train with.
 //!
-//! [`Decoder::new`] compiles the rules of a problem once, [`Decoder::best`] decodes a row, [`objective`] is the loss over the valid
+//! [`Decoder::new`] compiles the rules of a problem once, [`Decoder::best`] decodes a row, `objective` is the loss over the valid
 //! sets, [`attach`] writes the choice into the model and its certificate, and [`Output`] reads a model's outputs back.
 
 pub mod assignment;

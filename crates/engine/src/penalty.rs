@@ -1,7 +1,7 @@
 //! Rules and a weight enter; a loss leaves that makes predictions which break the rules dearer, and guarantees nothing.
 //!
 //! `L' = (1 - sum_r lambda_r) L + sum_r lambda_r R_r`, with the task's own loss L and one R a rule, or one for all rules. These are
-//! the baselines of the paper: SL is [`semantic`], SBR is [`fuzzy`], REG is [`hinge`]. Each reads the normal form of the rules, so
+//! the baselines of the paper: SL is `semantic`, SBR is `fuzzy`, REG is `hinge`. Each reads the normal form of the rules, so
 //! any rule can be asked for.
 
 mod fuzzy;

@@ -6,7 +6,7 @@
 //! data, drawn from the domain. Several ways of bounding the hidden layers are tried, once with all weights of the last layer free
 //! and once with those of the features and the bias alone, and the best is kept: by score where there are labels, else by change.
 //! Bounds are looser than the truth, so what they ask for is more than is needed: the last layer then goes as far back as the search
-//! of `verify` can prove ([`shrink`]).
+//! of `verify` can prove (`shrink`).
 
 mod shrink;
 
@@ -160,6 +160,26 @@ enum Weighing<'a> {
 }
 
 /// Repairs a network. `rows` are the data's, of which those that obey the rules count; without them the domain is sampled.
+///
+/// ```
+/// use deepsade_engine::repair::repair;
+/// use deepsade_engine::verify::{Outcome, Settings, verify};
+/// use deepsade_net::{Matrix, Network, Node, Op};
+/// use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+///
+/// // rent = income / 2 + 5 for incomes from 0 to 100; the rule is broken below 10.
+/// let w = Matrix { rows: 1, cols: 1, data: vec![0.5] };
+/// let network = Network { inputs: 1, nodes: vec![Node { op: Op::Dense { w, b: vec![5.0] }, from: vec![0] }] };
+/// let features = vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } }];
+/// let schema = Schema { features, task: Task::Regression { targets: vec!["rent".into()] }, one_hot: OneHot::Full };
+/// let spec = compile(&[RuleText { name: "afford".into(), text: "rent <= income".into() }], &schema).unwrap();
+/// let decide = |network: &Network| verify(&spec, network, &Settings::default(), &|| false).unwrap().0;
+/// let Outcome::Refuted(example) = decide(&network) else { panic!("5 > 0") };
+/// assert!(example.y[0] > example.x[0]);
+/// let repaired = repair(&spec, &network, None)?;
+/// assert!(matches!(decide(&repaired.network), Outcome::Proved(_)));
+/// # Ok::<(), deepsade_engine::repair::RepairError>(())
+/// ```
 pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> Result<Repaired, RepairError> {
     weighed(spec, network, rows.map_or(Weighing::Nothing, Weighing::Labelled), &Settings::default(), &|| false)
 }

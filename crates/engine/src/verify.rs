@@ -331,6 +331,28 @@ pub fn fits(spec: &NormalSpec, network: &Network) -> Result<(), VerifyError> {
 }
 
 /// Decides the rules for a network; `interrupted` is asked now and then.
+///
+/// ```
+/// use deepsade_engine::verify::{Outcome, Settings, verify};
+/// use deepsade_net::{Activation, Matrix, Network, Node, Op};
+/// use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+///
+/// // y = relu(x) - x / 2 is |x| / 2 for x from -1 to 1.
+/// let dense = |data: Vec<f32>, from| Node { op: Op::Dense { w: Matrix { rows: 1, cols: data.len(), data }, b: vec![0.0] }, from: vec![from] };
+/// let relu = Node { op: Op::Act(Activation::Relu), from: vec![1] };
+/// let beside = Node { op: Op::Concat, from: vec![2, 0] };
+/// let network = Network { inputs: 1, nodes: vec![dense(vec![1.0], 0), relu, beside, dense(vec![1.0, -0.5], 3)] };
+/// let features = vec![Feature { name: "x".into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } }];
+/// let schema = Schema { features, task: Task::Regression { targets: vec!["y".into()] }, one_hot: OneHot::Full };
+/// let decide = |text: &str| {
+///     let spec = compile(&[RuleText { name: "rule".into(), text: text.into() }], &schema).unwrap();
+///     verify(&spec, &network, &Settings::default(), &|| false).unwrap().0
+/// };
+/// let Outcome::Proved(proof) = decide("-0.01 <= y <= 0.51") else { panic!("it holds") };
+/// assert_eq!(proof.accepted.rules()[0].name, "rule");
+/// let Outcome::Refuted(example) = decide("y <= 0.4") else { panic!("y is 0.5 at -1 and 1") };
+/// assert!(example.y[0] > 0.4);
+/// ```
 pub fn verify(
     spec: &NormalSpec,
     network: &Network,

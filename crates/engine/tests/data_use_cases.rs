@@ -1,4 +1,4 @@
-//! The five use cases' files become the rows the paper speaks of. Skipped, with a word, where the files are absent (not with `CI=true`).
+//! The five use cases' files become the rows the paper speaks of. Ignored where the files are absent (not with `CI=true`).
 
 use deepsade_engine::data::{
     DataSettings, Dataset, Loaded, Overrides, Request, TaskSettings, Value, encode, encode_inputs, load, split,
@@ -7,8 +7,18 @@ use deepsade_engine::data::{
 #[path = "../../../tests/rust/needs.rs"]
 mod needs;
 
-fn use_case(data: &str, task: &str) -> Option<(Loaded, Dataset)> {
-    let folder = needs::data_folder()?;
+use needs::Need;
+
+needs::tests! {
+    expenses: Need::Data;
+    loans: Need::Data;
+    music: Need::Data;
+    sushi: Need::Data;
+    mnist_sums: Need::Data;
+}
+
+fn use_case(data: &str, task: &str) -> (Loaded, Dataset) {
+    let folder = needs::data_folder();
     let data: DataSettings = toml::from_str(data).unwrap();
     let task: TaskSettings = toml::from_str(task).unwrap();
     let (overrides, rules) = (Overrides::new(), tempfile::tempdir().unwrap());
@@ -19,14 +29,13 @@ fn use_case(data: &str, task: &str) -> Option<(Loaded, Dataset)> {
     let parts = split(set.rows(), &data.split, data.seed).unwrap();
     assert_eq!(parts.train.len() + parts.validation.len() + parts.test.len(), set.rows());
     assert!(encode_inputs(&loaded.table, &loaded.schema).is_ok());
-    Some((loaded, set))
+    (loaded, set)
 }
 
-#[test]
 fn expenses() {
     let data = "file = 'expense_prediction.csv.gz'\nignore = ['']\none_hot = 'drop-first'\ntargets = ['All_Food_Expenses', \
                 'Going_Out_Expenses', 'Shopping_Expenses', 'Necessary_Expenses', 'Miscellaneous_Expenses']";
-    let Some((loaded, set)) = use_case(data, "kind = 'regression'") else { return };
+    let (loaded, set) = use_case(data, "kind = 'regression'");
     assert_eq!((set.rows(), set.x.cols, set.y.cols), (41417, 13, 5));
     assert!(loaded.schema.columns().iter().any(|c| c.name == "Household Head Sex=Male"));
     let income = loaded.schema.feature("Total Household Income").unwrap();
@@ -34,29 +43,26 @@ fn expenses() {
     assert!(over.abs_diff(32110) <= 5, "{over} rows spend more than they earn; float32 sums may sway a few");
 }
 
-#[test]
 fn loans() {
     let data =
         "file = 'loan_data_set.csv'\nignore = ['Gender']\nmissing = 'drop'\none_hot = 'drop-first'\ntargets = ['Loan_Status']";
-    let Some((loaded, set)) = use_case(data, "kind = 'binary'") else { return };
+    let (loaded, set) = use_case(data, "kind = 'binary'");
     assert_eq!((set.rows(), set.x.cols, set.y.cols), (492, 13, 2));
     assert_eq!(loaded.missing.dropped_rows, 614 - 492);
     assert_eq!(loaded.schema.task.classes().unwrap(), ["N", "Y"]);
 }
 
-#[test]
 fn music() {
     let data = "file = 'uc3_equiv_music_data.csv'\nignore = ['']\ntargets = ['Music Style']";
-    let Some((loaded, set)) = use_case(data, "kind = 'multiclass'") else { return };
+    let (loaded, set) = use_case(data, "kind = 'multiclass'");
     assert_eq!((set.rows(), set.x.cols, set.y.cols), (793, 13, 5));
     assert_eq!(loaded.schema.features.len(), 13);
     let beatles = loaded.schema.feature("the_beatles").unwrap();
     assert_eq!((0..set.rows()).filter(|&r| set.x.row(r)[beatles] == 1.0).count(), 159);
 }
 
-#[test]
 fn sushi() {
-    let Some((loaded, set)) = use_case("recipe = 'sushi'", "kind = 'ranking'") else { return };
+    let (loaded, set) = use_case("recipe = 'sushi'", "kind = 'ranking'");
     assert_eq!((set.rows(), set.x.cols, set.y.cols), (4926, 36, 16));
     assert_eq!(loaded.schema.features[0].name, "ebi@1");
     for r in 0..set.rows() {
@@ -67,9 +73,8 @@ fn sushi() {
     assert_eq!(loaded.table.column("kappa-maki").unwrap().value(0), Value::Number(2.0));
 }
 
-#[test]
 fn mnist_sums() {
-    let Some((loaded, set)) = use_case("recipe = 'mnist-sum'\nrows = 200\nseed = 3", "kind = 'multilabel'") else { return };
+    let (loaded, set) = use_case("recipe = 'mnist-sum'\nrows = 200\nseed = 3", "kind = 'multilabel'");
     assert_eq!((set.rows(), set.x.cols, set.y.cols), (200, 3136, 10));
     assert!(loaded.schema.features.iter().all(|f| f.domain.range() == Some((0.0, 1.0))));
     for r in 0..set.rows() {

@@ -12,6 +12,27 @@ use rand_chacha::ChaCha8Rng;
 #[path = "../../../tests/rust/needs.rs"]
 mod needs;
 
+#[cfg(unix)]
+use fake::{one_that_dies_or_talks_nonsense_is_unknown, one_that_hangs_is_killed_at_its_limit};
+use needs::Need;
+
+needs::tests! {
+    branch_and_bound_equals_brute_force;
+    local_search_never_promises_too_much;
+    fu_malik_over_z3_equals_brute_force: Need::Solver("z3");
+    fu_malik_over_cvc5_equals_brute_force: Need::Solver("cvc5");
+    kept_quantifiers_ask_the_same_of_cells_of_one_atom: Need::Solver("z3");
+    a_small_budget_gives_a_solution_and_a_bound_that_hold;
+    a_missing_solver_names_the_package_to_install;
+    #[cfg(unix)]
+    one_that_hangs_is_killed_at_its_limit;
+    #[cfg(unix)]
+    one_that_dies_or_talks_nonsense_is_unknown;
+    the_replay_file_can_be_replayed: Need::Solver("z3");
+    z3_agrees_on_batches_of_use_case_2: Need::Solver("z3");
+    cvc5_agrees_on_batches_of_use_case_2: Need::Solver("cvc5");
+}
+
 const BUDGET: Budget = Budget { time: Duration::from_mins(1), nodes: 100_000 };
 
 /// A random problem with few unknowns: soft rows of one or two rows, clauses of one or two choices.
@@ -128,10 +149,6 @@ fn intersection(planes: &[(Vec<f64>, f64)], chosen: &[usize]) -> Option<Vec<f64>
     Some((0..n).map(|c| a[c][n] / a[c][c]).collect())
 }
 
-fn present(name: SolverName) -> bool {
-    needs::solver(name.name()).is_some()
-}
-
 /// An engine that says `Optimal` must be right, and its weights must hold.
 fn agrees(name: &str, seed: u64, problem: &Problem, outcome: &Outcome, expected: Option<f64>) {
     match (outcome, expected) {
@@ -144,7 +161,6 @@ fn agrees(name: &str, seed: u64, problem: &Problem, outcome: &Outcome, expected:
     }
 }
 
-#[test]
 fn branch_and_bound_equals_brute_force() {
     let mut infeasible = 0;
     for seed in 0..500 {
@@ -156,7 +172,6 @@ fn branch_and_bound_equals_brute_force() {
     assert!((20..250).contains(&infeasible), "both kinds occur: {infeasible} of 500");
 }
 
-#[test]
 fn local_search_never_promises_too_much() {
     let (mut reached, mut possible) = (0, 0);
     for seed in 0..500 {
@@ -180,9 +195,6 @@ fn local_search_never_promises_too_much() {
 }
 
 fn fu_malik_equals_brute_force(name: SolverName) {
-    if !present(name) {
-        return;
-    }
     for seed in 0..500 {
         let problem = random(seed);
         let mut engine = FuMalik { solver: name, ..FuMalik::default() };
@@ -190,22 +202,16 @@ fn fu_malik_equals_brute_force(name: SolverName) {
     }
 }
 
-#[test]
 fn fu_malik_over_z3_equals_brute_force() {
     fu_malik_equals_brute_force(SolverName::Z3);
 }
 
-#[test]
 fn fu_malik_over_cvc5_equals_brute_force() {
     fu_malik_equals_brute_force(SolverName::Cvc5);
 }
 
 /// With quantifiers kept the solver may pick another atom at each input, so it is at least as good; with one choice it is equal.
-#[test]
 fn kept_quantifiers_ask_the_same_of_cells_of_one_atom() {
-    if !present(SolverName::Z3) {
-        return;
-    }
     let mut decided = 0;
     for seed in (0..40).map(|k| 4 * k + 1) {
         let problem = random(seed);
@@ -219,7 +225,6 @@ fn kept_quantifiers_ask_the_same_of_cells_of_one_atom() {
     assert!(decided >= 30, "{decided} of 40");
 }
 
-#[test]
 fn a_small_budget_gives_a_solution_and_a_bound_that_hold() {
     for seed in 0..100 {
         let problem = random(seed);
@@ -242,7 +247,6 @@ fn with_program(program: impl Into<OsString>) -> FuMalik {
     FuMalik { program: Some(program.into()), ..FuMalik::default() }
 }
 
-#[test]
 fn a_missing_solver_names_the_package_to_install() {
     for (name, packages) in [(SolverName::Z3, ["package z3", "z3-solver"]), (SolverName::Cvc5, ["package cvc5", "DEEPSADE_CVC5"])]
     {
@@ -255,7 +259,7 @@ fn a_missing_solver_names_the_package_to_install() {
 
 #[cfg(unix)]
 mod fake {
-    use super::*;
+    use super::{BUDGET, Budget, Duration, FuMalik, Instant, MaxSmt, Outcome, Problem, Why, random, with_program};
     use std::os::unix::fs::PermissionsExt;
 
     /// A solver that runs this shell script.
@@ -273,8 +277,7 @@ mod fake {
         problem
     }
 
-    #[test]
-    fn one_that_hangs_is_killed_at_its_limit() {
+    pub fn one_that_hangs_is_killed_at_its_limit() {
         let folder = tempfile::tempdir().unwrap();
         for text in ["exec sleep 60", "echo sat; exec sleep 60", "trap '' TERM; while true; do sleep 1; done"] {
             let mut engine = script(folder.path(), text);
@@ -285,8 +288,7 @@ mod fake {
         }
     }
 
-    #[test]
-    fn one_that_dies_or_talks_nonsense_is_unknown() {
+    pub fn one_that_dies_or_talks_nonsense_is_unknown() {
         let folder = tempfile::tempdir().unwrap();
         for text in ["exit 1", "echo '(error \"no\")'; exec sleep 60", "echo maybe; exec sleep 60", "echo ')('; exec sleep 60"] {
             let mut engine = script(folder.path(), text);
@@ -299,11 +301,7 @@ mod fake {
 }
 
 /// The replay file holds a script that a solver reads from the beginning to the end.
-#[test]
 fn the_replay_file_can_be_replayed() {
-    if !present(SolverName::Z3) {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("replay.smt2");
     let problem = random(6);
@@ -355,26 +353,28 @@ fn batches(count: u64) -> Vec<Problem> {
     problems
 }
 
-#[test]
-fn exact_engines_agree_on_batches_of_use_case_2() {
-    for name in [SolverName::Z3, SolverName::Cvc5] {
-        if !present(name) {
-            continue;
-        }
-        let mut feasible = 0;
-        for (k, problem) in batches(12).iter().enumerate() {
-            let ours = BranchAndBound.solve(problem, BUDGET).unwrap();
-            let theirs = FuMalik { solver: name, ..FuMalik::default() }.solve(problem, BUDGET).unwrap();
-            match (&ours, &theirs) {
-                (Outcome::Optimal(a), Outcome::Optimal(b)) => {
-                    assert!((a.satisfied - b.satisfied).abs() < 1e-9, "{} {k}: {} {}", name.name(), a.satisfied, b.satisfied);
-                    assert!(problem.holds(&a.w) && problem.holds(&b.w), "{} {k}", name.name());
-                    feasible += 1;
-                }
-                (Outcome::Infeasible, Outcome::Infeasible) => {}
-                other => panic!("{} {k}: {other:?}", name.name()),
+fn z3_agrees_on_batches_of_use_case_2() {
+    agrees_on_batches_of_use_case_2(SolverName::Z3);
+}
+
+fn cvc5_agrees_on_batches_of_use_case_2() {
+    agrees_on_batches_of_use_case_2(SolverName::Cvc5);
+}
+
+fn agrees_on_batches_of_use_case_2(name: SolverName) {
+    let mut feasible = 0;
+    for (k, problem) in batches(12).iter().enumerate() {
+        let ours = BranchAndBound.solve(problem, BUDGET).unwrap();
+        let theirs = FuMalik { solver: name, ..FuMalik::default() }.solve(problem, BUDGET).unwrap();
+        match (&ours, &theirs) {
+            (Outcome::Optimal(a), Outcome::Optimal(b)) => {
+                assert!((a.satisfied - b.satisfied).abs() < 1e-9, "{} {k}: {} {}", name.name(), a.satisfied, b.satisfied);
+                assert!(problem.holds(&a.w) && problem.holds(&b.w), "{} {k}", name.name());
+                feasible += 1;
             }
+            (Outcome::Infeasible, Outcome::Infeasible) => {}
+            other => panic!("{} {k}: {other:?}", name.name()),
         }
-        assert!(feasible >= 3, "{}: {feasible}", name.name());
     }
+    assert!(feasible >= 3, "{}: {feasible}", name.name());
 }

@@ -226,14 +226,20 @@ fn large_properties_are_read_in_proportion() {
         let parts = (0..sets).map(part).collect::<Vec<_>>().join(line);
         format!("{declared}(declare-const Y_0 Real){line}{bounds}(assert (or {parts}))")
     };
-    let time = |text: String| {
+    let time = |text: &str| {
         let begun = std::time::Instant::now();
-        assert!(read(&text).is_ok());
+        assert!(read(text).is_ok());
         begun.elapsed().as_secs_f64()
     };
     for (few, many) in [(text(1_000, 2, " "), text(16_000, 2, " ")), (text(100, 100, "\n"), text(100, 1_600, "\n"))] {
-        let (a, b) = ((0..3).map(|_| time(few.clone())).fold(f64::INFINITY, f64::min), time(many));
-        // Sixteen times as much: 16 in proportion, 256 by the square.
-        assert!(b < 90.0 * a.max(1e-3), "{a} s and {b} s");
+        // Sixteen times a sixteenth: as long in proportion, a sixteenth as long by the square. Both take long enough to share the
+        // processor with whatever else is running, and one of several tries is enough.
+        let mut tries = Vec::new();
+        let fine = (0..5).any(|_| {
+            let (few, many) = ((0..16).map(|_| time(&few)).sum::<f64>(), time(&many));
+            tries.push((few, many));
+            many < 6.0 * few
+        });
+        assert!(fine, "{tries:?}");
     }
 }

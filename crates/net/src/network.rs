@@ -6,6 +6,24 @@ use crate::Matrix;
 ///
 /// Any such struct can be written down; [`Network::validate`] says whether it is a network: widths agree, parameters are finite, and
 /// every node but the last is read by a later one.
+///
+/// ```
+/// use deepsade_net::{Activation, Matrix, Network, Node, Op};
+///
+/// // relu(x0 - x1), and x0 beside it.
+/// let w = Matrix { rows: 1, cols: 2, data: vec![1.0, -1.0] };
+/// let nodes = vec![
+///     Node { op: Op::Dense { w, b: vec![0.0] }, from: vec![0] },
+///     Node { op: Op::Act(Activation::Relu), from: vec![1] },
+///     Node { op: Op::Select(vec![0]), from: vec![0] },
+///     Node { op: Op::Concat, from: vec![2, 3] },
+/// ];
+/// let network = Network { inputs: 2, nodes };
+/// network.validate()?;
+/// let x = Matrix { rows: 2, cols: 2, data: vec![5.0, 3.0, 1.0, 4.0] };
+/// assert_eq!(network.forward(&x).data, [2.0, 5.0, 0.0, 1.0]);
+/// # Ok::<(), deepsade_net::NetworkError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
     /// Width of the input.

@@ -1,6 +1,6 @@
 //! The native half of the Python package: numpy arrays, Arrow frames and JSON enter, the engine runs, arrays and JSON leave.
 //!
-//! Everything goes through [`enter::enter`], which frees the interpreter's lock, honours Ctrl-C and turns errors into Python's.
+//! Everything goes through `enter::enter`, which frees the interpreter's lock, honours Ctrl-C and turns errors into Python's.
 
 // PyO3 hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]

@@ -10,6 +10,20 @@ use crate::normalize::NormalSpec;
 use crate::schema::{Domain, OneHot, Schema, Task};
 
 /// Rules, and the features, domain and task that they are about: all of it stated, nothing taken from a model.
+///
+/// ```
+/// use deepsade_spec::{Claim, Domain, Feature, Mismatch, OneHot, RuleText, Schema, Task};
+///
+/// let over = |hi| Schema {
+///     features: vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi } }],
+///     task: Task::Regression { targets: vec!["rent".into()] },
+///     one_hot: OneHot::Full,
+/// };
+/// let claim = Claim { schema: over(100.0), rules: vec![RuleText { name: "afford".into(), text: "rent <= income".into() }] };
+/// assert!(claim.covered_by(&over(200.0)).is_ok());
+/// // A model for smaller incomes only says nothing about the larger ones.
+/// assert!(matches!(claim.covered_by(&over(50.0)), Err(Mismatch::Domain { name, .. }) if name == "income"));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     /// Features in the order of the columns, their domains, and what is predicted.

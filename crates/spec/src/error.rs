@@ -8,6 +8,21 @@ use thiserror::Error;
 pub type Span = Range<usize>;
 
 /// A rule that can't be read, with the place and a hint.
+///
+/// ```
+/// use deepsade_spec::{Domain, Feature, OneHot, RuleErrorKind, RuleText, Schema, Task, compile};
+///
+/// let schema = Schema {
+///     features: vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } }],
+///     task: Task::Regression { targets: vec!["rent".into()] },
+///     one_hot: OneHot::Full,
+/// };
+/// let rule = RuleText { name: "afford".into(), text: "rent <= incom".into() };
+/// let error = compile(&[rule], &schema).unwrap_err().remove(0);
+/// assert_eq!(error.kind, RuleErrorKind::UnknownName("incom".into()));
+/// assert_eq!(&error.text[error.span.clone()], "incom");
+/// assert!(error.hint.unwrap().contains("income"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("rule '{rule}': {kind}")]
 pub struct RuleError {

@@ -11,6 +11,22 @@ use crate::schema::{Domain, Schema};
 use crate::typed::{Bool, Num, Piece, TypedRule, TypedSpec};
 
 /// The rules of a problem in normal form.
+///
+/// [`crate::compile`] makes one.
+///
+/// ```
+/// use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile, print};
+///
+/// let schema = Schema {
+///     features: vec![Feature { name: "history".into(), domain: Domain::Integer { lo: 0, hi: 1 } }],
+///     task: Task::Binary { target: "loan".into(), classes: vec!["no".into(), "yes".into()] },
+///     one_hot: OneHot::Full,
+/// };
+/// let rule = RuleText { name: "none without".into(), text: "history == 0 => loan == 'no'".into() };
+/// let spec = compile(&[rule], &schema).unwrap();
+/// assert_eq!(spec.skip, [0], "the rule reads the history, so it reaches the last layer");
+/// assert_eq!(print::formula(&spec.rules[0].claim, &schema), "history > 0 or score('no') >= score('yes')");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct NormalSpec {
     /// The vocabulary and the domain.

@@ -6,6 +6,22 @@ use serde::{Deserialize, Serialize};
 pub use sound::SchemaError;
 
 /// Everything a rule may mention, and the set D over which it must hold.
+///
+/// ```
+/// use deepsade_spec::{Domain, Feature, OneHot, Schema, Task};
+///
+/// let levels = ["Rural", "Urban"].map(String::from).to_vec();
+/// let features = vec![
+///     Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } },
+///     Feature { name: "area".into(), domain: Domain::Category { levels } },
+/// ];
+/// let task = Task::Binary { target: "loan".into(), classes: vec!["no".into(), "yes".into()] };
+/// let schema = Schema { features, task, one_hot: OneHot::Full };
+/// let columns: Vec<String> = schema.columns().into_iter().map(|c| c.name).collect();
+/// assert_eq!(columns, ["income", "area=Rural", "area=Urban"]);
+/// assert_eq!(Schema::from_json(&schema.to_json())?, schema);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "sound::Stated")]
 pub struct Schema {

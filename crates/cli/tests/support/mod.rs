@@ -6,10 +6,6 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-#[path = "../../../../tests/rust/needs.rs"]
-mod needs;
-pub use needs::{data_folder, solver};
-
 pub fn deepsade(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().unwrap()
 }

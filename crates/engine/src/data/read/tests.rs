@@ -267,9 +267,13 @@ fn many_columns_take_time_in_proportion() {
         assert_eq!(read_table(&path, &options, &mut |_| {}).unwrap().columns.len(), n);
         begun.elapsed().as_secs_f64()
     };
-    // The best of several: other programs may have the machine for a while.
-    let best = |n: usize| (0..5).map(|_| time(n)).fold(f64::INFINITY, f64::min);
-    let (few, many) = (best(4_000), best(64_000));
-    // Sixteen times as many: 16 in proportion, 256 by the square.
-    assert!(many < 90.0 * few.max(1e-3), "{few} s and {many} s");
+    // Sixteen files of a sixteenth of the columns: as long in proportion, a sixteenth as long by the square. Both take long enough to
+    // share the processor with whatever else is running, and one of several tries is enough.
+    let mut tries = Vec::new();
+    let fine = (0..5).any(|_| {
+        let (few, many) = ((0..16).map(|_| time(4_000)).sum::<f64>(), time(64_000));
+        tries.push((few, many));
+        many < 6.0 * few
+    });
+    assert!(fine, "{tries:?}");
 }
