@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use std::path::{Path, PathBuf};
 
+use deepsade_data::{self as data, BreakingRows, DataError, DataSettings, Dataset, Loaded, Split, Table};
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
@@ -11,7 +12,6 @@ use thiserror::Error;
 
 use crate::artifact;
 use crate::certify::{Proof, certify};
-use crate::data::{self, BreakingRows, DataError, DataSettings, Dataset, Loaded, Split, Table};
 use crate::decode::{self, DecodeError, Decoder};
 use crate::enforce::{Decision, Means, decide};
 use crate::guard::{Guard, Units};

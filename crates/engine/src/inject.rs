@@ -1,12 +1,12 @@
 //! Relabels rows so that they break a rule, as the paper's experiments do.
 
+use deepsade_data::Dataset;
 use deepsade_spec::NormalSpec;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
-use crate::data::Dataset;
 use crate::judge::Judge;
 
 /// Why rows can't be relabelled.

@@ -4,7 +4,7 @@ use dashu::integer::{IBig, UBig};
 use deepsade_net::Matrix;
 use deepsade_spec::{Atom, NormalSpec, OneHot, Rational, Task, Var};
 
-use crate::data::{Column, Dataset, Table, Value};
+use deepsade_data::{Column, Dataset, Table, Value};
 
 /// Evaluates the rules of a problem on rows.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 use deepsade_spec::{NormalSpec, Task};
 
-use crate::data::Dataset;
 use crate::judge::Judge;
 use crate::predict::{predicted_class, predicted_label};
 

@@ -13,6 +13,7 @@ mod shrink;
 use std::time::{Duration, Instant};
 
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
+use deepsade_data::Dataset;
 use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_spec::{Claim, ColumnKind, Domain, NormalSpec, Region};
 use rand::{RngExt, SeedableRng};
@@ -21,7 +22,6 @@ use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
 use crate::certify::Proof;
-use crate::data::Dataset;
 use crate::fit::{Rows, column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric, Units};
 use crate::metrics::metrics;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
 
-use crate::data::Dataset;
 use crate::metrics::metrics;
 use crate::predict::in_words;
 use crate::train::StopReason;

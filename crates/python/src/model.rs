@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
+use deepsade_data::{Inputs, RowStatus, encode_inputs, encode_numbers};
 use deepsade_engine::artifact::{described, model_rules, parse_any};
-use deepsade_engine::data::{Inputs, RowStatus, encode_inputs, encode_numbers};
 use deepsade_engine::decode::Output;
 use deepsade_engine::predict::predicted_class;
 use deepsade_engine::train::TrainSettings;

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use deepsade_check::Bounds;
+use deepsade_data::{Columns, DataSettings, ReadOptions, encode_inputs};
 use deepsade_engine::artifact::write_whole;
-use deepsade_engine::data::{Columns, DataSettings, ReadOptions, encode_inputs};
 use deepsade_engine::explain::{Conflicts, smallest_conflict};
 use deepsade_engine::fit::{self, Rows};
 use deepsade_engine::metrics::{Metrics, metrics};

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use deepsade_check::Verdict;
+use deepsade_data as data;
 use deepsade_engine::artifact::write_whole;
-use deepsade_engine::data;
 use deepsade_engine::decode::DecodeError;
 use deepsade_engine::enforce::{Decision, Means, decide};
 use deepsade_engine::explain::{audit, conflict_in_words, vacuous};

@@ -6,8 +6,8 @@ mod slice;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use deepsade_data as data;
 use deepsade_engine::artifact::{read_model, write_whole};
-use deepsade_engine::data;
 use deepsade_engine::train::EpochRecord;
 use deepsade_net::{Matrix, Model};
 use deepsade_spec::Task;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
+use deepsade_data::{self as data, Split};
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::artifact::write_whole;
-use deepsade_engine::data::{self, Split};
 use deepsade_engine::decode::Output;
 use deepsade_engine::fit::{self, Fit, Fitted};
 use deepsade_engine::judge::Judge;

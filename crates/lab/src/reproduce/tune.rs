@@ -1,6 +1,6 @@
 //! Training rows enter; the weights of a penalty leave: the smallest with the fewest violations on rows held out.
 
-use deepsade_engine::data::{self, Split};
+use deepsade_data::{self as data, Split};
 use deepsade_engine::fit::{Fit, Rows};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{Observer, StopReason};

@@ -8,9 +8,9 @@ use rand_chacha::ChaCha8Rng;
 
 use super::RecipeTable;
 use super::idx::{IdxProblem, SIDE, problem, read_images, read_labels};
-use crate::data::error::DataError;
-use crate::data::overrides::FeatureOverride;
-use crate::data::table::{Column, Table};
+use crate::error::DataError;
+use crate::overrides::FeatureOverride;
+use crate::table::{Column, Table};
 
 /// The file that is located; the other three stand beside it.
 pub const TRAIN_IMAGES: &str = "train-images-idx3-ubyte.gz";

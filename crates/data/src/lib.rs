@@ -1,8 +1,11 @@
-//! From data files to encoded rows: a `[data]` table enters, a schema with its [`Dataset`] leaves.
+//! From data files to encoded rows: a `[data]` table enters, a schema with its [`Dataset`] leaves. CSV and Parquet are read here
+//! and nowhere else.
 //!
 //! The steps, in order: [`settings`] say what is wanted, [`mod@locate`] finds the file, [`read`] (or a [`recipe`]) makes a [`Table`],
 //! [`missing`] settles the gaps, [`schema`] fixes the domains, [`mod@encode`] makes float32 rows, [`mod@split`] deals them out.
 //! [`mod@load`] walks through all of them.
+
+#![forbid(unsafe_code)]
 
 pub mod dataset;
 pub mod encode;

@@ -1,7 +1,7 @@
 //! A small `PrefLib` file whose places are known, and the refusals.
 
 use super::*;
-use crate::data::table::Value;
+use crate::table::Value;
 
 const HEAD: &str =
     "10\n1,ebi (shrimp) \n2,anago\n3,maguro\n4,ika\n5,uni\n6,sake\n7,tamago\n8,toro\n9,tekka-maki\n10,kappa-maki\n";

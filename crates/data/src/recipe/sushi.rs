@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::RecipeTable;
-use crate::data::error::DataError;
-use crate::data::overrides::FeatureOverride;
-use crate::data::table::{Column, Table};
+use crate::error::DataError;
+use crate::overrides::FeatureOverride;
+use crate::table::{Column, Table};
 
 /// The file, unless the settings name another.
 pub const FILE: &str = "sushi.soc";

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::*;
-use crate::data::table::Value;
+use crate::table::Value;
 
 fn write_idx(path: &Path, header: &[u32], data: &[u8]) {
     let mut gz = GzEncoder::new(std::fs::File::create(path).unwrap(), Compression::fast());

@@ -1,10 +1,10 @@
 //! A million rows of fifty columns: time and peak memory of reading and encoding. Writes half a
-//! gigabyte: `cargo bench -p deepsade-engine --bench data_scale`
+//! gigabyte: `cargo bench -p deepsade-data --bench scale`
 
 use std::io::{BufWriter, Write};
 use std::time::Instant;
 
-use deepsade_engine::data::{DataSettings, Overrides, Request, TaskSettings, encode, load};
+use deepsade_data::{DataSettings, Overrides, Request, TaskSettings, encode, load};
 
 const ROWS: u32 = 1_000_000;
 const COLUMNS: u32 = 50;

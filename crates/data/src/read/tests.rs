@@ -11,7 +11,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::*;
-use crate::data::table::{Column, Value};
+use crate::table::{Column, Value};
 
 fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Table, DataError> {
     let folder = tempfile::tempdir().unwrap();

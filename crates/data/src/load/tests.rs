@@ -1,8 +1,8 @@
 //! From the tables of a rule file to rows, on small files.
 
 use super::*;
-use crate::data::encode::encode;
-use crate::data::inputs::{RowStatus, encode_inputs};
+use crate::encode::encode;
+use crate::inputs::{RowStatus, encode_inputs};
 use deepsade_spec::Domain;
 
 fn load_text(csv: &str, data: &str, task: &str, features: &str) -> Result<Loaded, DataError> {

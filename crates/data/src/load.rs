@@ -46,7 +46,7 @@ pub struct Loaded {
 /// Locates, reads, settles missing values and fixes the schema.
 ///
 /// ```
-/// use deepsade_engine::data::{DataSettings, Overrides, Request, TaskSettings, encode, load};
+/// use deepsade_data::{DataSettings, Overrides, Request, TaskSettings, encode, load};
 ///
 /// let folder = tempfile::tempdir()?;
 /// std::fs::write(folder.path().join("homes.csv"), "rooms,area,price\n3,Urban,250\n5,Rural,310\n")?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::data::error::DataError;
+use crate::error::DataError;
 
 /// Width and height of an image.
 pub const SIDE: usize = 28;

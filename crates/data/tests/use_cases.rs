@@ -1,8 +1,6 @@
 //! The five use cases' files become the rows the paper speaks of. Skipped, with a word, where the files are absent (not with `CI=true`).
 
-use deepsade_engine::data::{
-    DataSettings, Dataset, Loaded, Overrides, Request, TaskSettings, Value, encode, encode_inputs, load, split,
-};
+use deepsade_data::{DataSettings, Dataset, Loaded, Overrides, Request, TaskSettings, Value, encode, encode_inputs, load, split};
 
 #[path = "../../../tests/rust/needs.rs"]
 mod needs;

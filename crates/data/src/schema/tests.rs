@@ -1,8 +1,8 @@
 //! Domains from data and from overrides, and the refusals.
 
 use super::*;
-use crate::data::levels::MISSING_CODE;
-use crate::data::task::TaskKind;
+use crate::levels::MISSING_CODE;
+use crate::task::TaskKind;
 use deepsade_spec::Task;
 
 fn table() -> Table {
