@@ -16,13 +16,13 @@ pub mod paths;
 use std::collections::{BTreeSet, HashMap};
 
 use deepsade_net::Matrix;
+use deepsade_output::Judge;
 use deepsade_spec::sets::{Diagram, Sets, label};
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var};
 use thiserror::Error;
 
 use crate::explain::eliminate::Point;
 use crate::explain::satisfy::{Satisfiable, satisfy};
-use crate::judge::Judge;
 pub use attach::attach;
 use compile::{Compiler, TooLarge};
 pub use objective::OverValid;

@@ -1,8 +1,8 @@
 //! How it is found: training and everything that searches. Nothing here is trusted.
 //!
-//! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`judge`] says which rules a row breaks, [`explain`] what
+//! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`Judge`](deepsade_output::Judge) says which rules a row breaks, [`explain`] what
 //! the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and [`nearest`] choose its
-//! outputs, [`penalty`] only dissuades it, [`metrics`] and [`predict`] read them, [`useless`] warns of those that have learnt nothing, [`artifact`] its files, [`recheck`] asks the checker about them.
+//! outputs, [`penalty`] only dissuades it, [`metrics`](deepsade_data::metrics()) and [`predict`](deepsade_output::predict) read them, [`useless`] warns of those that have learnt nothing, [`artifact`] its files, [`recheck`] asks the checker about them.
 
 pub mod adversity;
 pub mod artifact;
@@ -14,14 +14,10 @@ pub mod explain;
 pub mod fit;
 pub mod guard;
 pub mod hold;
-pub mod inject;
-pub mod judge;
 pub mod last_layer;
 pub mod maxsmt;
-pub mod metrics;
 pub mod nearest;
 pub mod penalty;
-pub mod predict;
 pub mod problem;
 pub mod recheck;
 pub mod repair;

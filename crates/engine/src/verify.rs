@@ -22,13 +22,13 @@ use std::time::{Duration, Instant};
 
 use deepsade_check::{Accepted, Arithmetic, Certificate, RuleProof, Tree, Verdict, check, sha256_hex};
 use deepsade_net::{Network, Node, Op};
+use deepsade_output::Judge;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::sets::{DECODE_KEY, Place};
 use deepsade_spec::{Claim, NormalSpec, Region};
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
-use crate::judge::Judge;
 pub use attack::CounterExample;
 use attack::Effort;
 pub use branch::Halt;

@@ -9,9 +9,9 @@
 use std::time::{Duration, Instant};
 
 use deepsade_net::{Matrix, Network, Op};
+use deepsade_output::Judge;
 use deepsade_spec::{Atom, Formula, NormalSpec, Var};
 
-use crate::judge::Judge;
 use crate::verify::{Outcome, Proof, Settings, Why, verify};
 
 /// Inputs that are taken into account one after the other.

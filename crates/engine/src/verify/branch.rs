@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use deepsade_check::{Bounds, Lines, Tree};
 use deepsade_net::{Activation, Network};
+use deepsade_output::Judge;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Cut, NormalSpec, Region};
 
@@ -18,7 +19,6 @@ use super::attack::{CounterExample, Effort, Target};
 use super::bound::{Cell, with_signs};
 use super::pass::{Kind, Pass, Sign};
 use super::plan::{Boxes, Inputs, Plan, Step};
-use crate::judge::Judge;
 
 /// Cells of one rule that are looked at one by one.
 const MAX_CELLS: usize = 20_000;

@@ -1,13 +1,13 @@
 //! Relabels rows so that they break a rule, as the paper's experiments do.
 
-use deepsade_data::Dataset;
+use deepsade_output::Judge;
 use deepsade_spec::NormalSpec;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
-use crate::judge::Judge;
+use crate::dataset::Dataset;
 
 /// Why rows can't be relabelled.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_data::Dataset;
 use deepsade_net::Matrix;
+use deepsade_output::Judge;
+use deepsade_output::predict::{predicted_class, predicted_label};
 use deepsade_spec::{NormalSpec, Task};
 
-use crate::judge::Judge;
-use crate::predict::{predicted_class, predicted_label};
+use crate::dataset::Dataset;
 
 /// Scores by name. Shares are percentages. A name alone counts rows whose true label obeys the rules; with `_all` every row.
 pub type Metrics = BTreeMap<String, f64>;

@@ -2,9 +2,7 @@
 
 use dashu::integer::{IBig, UBig};
 use deepsade_net::Matrix;
-use deepsade_spec::{Atom, NormalSpec, OneHot, Rational, Task, Var};
-
-use deepsade_data::{Column, Dataset, Table, Value};
+use deepsade_spec::{Atom, NormalSpec, OneHot, Rational, Var};
 
 /// Evaluates the rules of a problem on rows.
 #[derive(Debug)]
@@ -16,29 +14,6 @@ pub struct Judge<'a> {
     dropped: usize,
     /// How many columns each feature has.
     width: Vec<usize>,
-}
-
-/// Data rows as written: decimals of the file for numbers, encoded columns for everything else.
-pub struct Labelled<'a> {
-    features: Vec<&'a Column>,
-    targets: Vec<&'a Column>,
-    rows: &'a Dataset,
-}
-
-impl<'a> Labelled<'a> {
-    /// Pairs a table with its encoding.
-    ///
-    /// # Panics
-    /// If `spec` is not about the columns of `table`.
-    pub fn new(spec: &NormalSpec, table: &'a Table, rows: &'a Dataset) -> Self {
-        let places = table.places();
-        let columns = |names: Vec<&str>| names.into_iter().map(|n| &table.columns[places[n]]).collect();
-        Self {
-            features: columns(spec.schema.features.iter().map(|f| f.name.as_str()).collect()),
-            targets: columns(spec.schema.task.target_columns()),
-            rows,
-        }
-    }
 }
 
 impl<'a> Judge<'a> {
@@ -57,28 +32,16 @@ impl<'a> Judge<'a> {
         Self { spec, first, dropped, width }
     }
 
-    /// Whether the label of a data row breaks a rule; `None` if the rule reads scores, which labels do not have.
-    pub fn label_breaks(&self, rule: usize, labelled: &Labelled, row: usize) -> Option<bool> {
+    /// Whether a label breaks a rule; `None` if the rule reads scores, which labels do not have. `written` gives features and targets
+    /// as the data file states them, in decimals; levels are read from the encoded inputs `x`.
+    pub fn label_breaks(&self, rule: usize, x: &[f32], written: &impl Fn(Var) -> f64) -> Option<bool> {
         if self.spec.rules[rule].reads_scores {
             return None;
         }
-        let x = labelled.rows.x.row(row);
-        let value = |var: Var| match var {
-            Var::Feature(f) => number(labelled.features[f], row),
-            Var::Level(f, l) => self.level(x, f, l),
-            Var::Output(j) => match self.spec.schema.task {
-                Task::Regression { .. } => number(labelled.targets[j], row),
-                _ => f64::from(labelled.rows.y.row(row)[j]) * 2.0 - 1.0,
-            },
-        };
+        let value = |var: Var| if let Var::Level(f, l) = var { self.level(x, f, l) } else { written(var) };
         // Conditions are met by what the network sees; what a rule demands of outputs is compared with decimals as written.
         let met = |atom: &Atom| if atom.is_condition() { self.meets(atom, x) } else { holds(atom, &value, decimal) };
         Some(!self.spec.rules[rule].claim.holds(&mut |atom| met(atom)))
-    }
-
-    /// Whether some rule is broken by the label of a data row; rules about scores do not count.
-    pub fn any_label_breaks(&self, labelled: &Labelled, row: usize) -> bool {
-        (0..self.spec.rules.len()).any(|rule| self.label_breaks(rule, labelled, row) == Some(true))
     }
 
     /// Whether outputs `y` for encoded inputs `x` break a rule: K read over the reals, on the float32 values.
@@ -123,13 +86,6 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn number(column: &Column, row: usize) -> f64 {
-    match column.value(row) {
-        Value::Number(v) => v,
-        _ => f64::NAN,
-    }
-}
-
 /// The truth of an atom: in floats where they decide beyond rounding or are exact, else exactly.
 fn holds(atom: &Atom, value: &impl Fn(Var) -> f64, exact: fn(f64) -> Rational) -> bool {
     let (mut sum, mut whole) = float(&atom.linear.constant);
@@ -168,7 +124,7 @@ fn binary(value: f64) -> Rational {
 }
 
 /// The shortest decimal that reads back as `value`: what the data file says, up to 15 digits.
-pub(crate) fn decimal(value: f64) -> Rational {
+fn decimal(value: f64) -> Rational {
     let text = format!("{value:e}");
     let Some((mantissa, exponent)) = text.split_once('e') else { return binary(value) };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
