@@ -51,6 +51,6 @@ pub use read::{Columns, Progress, ReadOptions, read_table};
 pub use recipe::{Recipe, RecipeTable};
 pub use schema::{infer_schema, kinds_of_overrides, kinds_of_schema, stated_schema};
 pub use settings::{BreakingRows, DataSettings, MissingPolicy, SplitShares};
-pub use split::{Split, folds, split};
+pub use split::{Split, VALIDATION, folds, split};
 pub use table::{Column, Kind, Table, Value};
 pub use task::{TaskKind, TaskSettings};

@@ -31,6 +31,9 @@ pub fn split(n: usize, shares: &SplitShares, seed: u64) -> Result<Split, DataErr
     Ok(Split { train: sorted(&order[..train]), validation: sorted(&order[train..seen]), test: sorted(&order[seen..]) })
 }
 
+/// Share of all rows that validates where rows are dealt out in folds, as in the paper: they train nothing.
+pub const VALIDATION: f64 = 0.1;
+
 /// Fold `fold` of `k`: its rows are the test rows; of the others `validation_share` (of all rows) validates, the rest trains.
 ///
 /// The folds of one seed partition the rows.

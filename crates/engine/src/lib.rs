@@ -1,8 +1,9 @@
 //! How it is found: training and everything that searches. Nothing here is trusted.
 //!
-//! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`Judge`](deepsade_output::Judge) says which rules a row breaks, [`explain`] what
-//! the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and [`nearest`] choose its
-//! outputs, [`penalty`] only dissuades it, [`metrics`](deepsade_data::metrics()) and [`predict`](deepsade_output::predict) read them, [`useless`] warns of those that have learnt nothing, [`artifact`] its files, [`recheck`] asks the checker about them.
+//! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`deepsade_output::judge`] says which rules a row
+//! breaks, [`explain`] what the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and
+//! [`nearest`] choose its outputs, [`penalty`] only dissuades it, [`deepsade_data::metrics()`] and [`deepsade_output::predict`] read them,
+//! [`useless`] warns of those that have learnt nothing, [`artifact`] its files, [`recheck`] asks the checker about them.
 
 pub mod adversity;
 pub mod artifact;

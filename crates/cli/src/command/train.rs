@@ -129,7 +129,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let loaded = loaded.expect("a problem with data has rows");
     let mut rows = fit::rows(&spec, &loaded, &settings, seed)?;
     if let Some((fold, of)) = args.fold {
-        rows.split = data::folds(rows.all.rows(), of, fold, 0.1, seed)?;
+        rows.split = data::folds(rows.all.rows(), of, fold, data::VALIDATION, seed)?;
     }
     drop(loaded);
 

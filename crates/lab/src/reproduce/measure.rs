@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
-use deepsade_data::{self as data, Split};
+use deepsade_data::{self as data, Split, VALIDATION};
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::decode::Output;
@@ -30,8 +30,6 @@ use crate::results::RunResult;
 
 /// The paper's radius of the Adversity Index.
 pub const RADIUS: f64 = 0.1;
-/// Share of all rows that validates.
-const VALIDATION: f64 = 0.1;
 
 /// Stops a training when told to.
 pub(super) struct Watch<'a>(pub &'a (dyn Fn() -> bool + Sync));
