@@ -11,7 +11,6 @@ mod exact;
 mod many_cells;
 mod pass;
 mod plan;
-mod program;
 mod rows;
 mod sensitivity;
 pub mod vnnlib;

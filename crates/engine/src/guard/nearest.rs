@@ -7,10 +7,11 @@
 //! and finite, and tells when no layer satisfies the cuts, hence K'. Cuts are added where they are broken; those that are active
 //! are kept for the next call, on the same sides of their boxes.
 
+use deepsade_solve::kernel::vector;
+
 use super::cell::{Layer, move_layer, sum_up};
 use super::metric::Metric;
 use crate::bounds::Boxed;
-use crate::train::vector;
 
 /// Cuts at a time: with more of them, sweeps over cells one by one are the better way.
 const MOST: usize = 96;

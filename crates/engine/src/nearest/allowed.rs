@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use deepsade_net::Matrix;
 use deepsade_output::Judge;
+use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, NormalSpec, Threshold, Var};
 use thiserror::Error;
-
-use super::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
 
 /// Pieces that the outputs of one input may have.
 const MAX_PIECES: usize = 4096;

@@ -390,7 +390,7 @@ enum Grid {
 }
 
 /// The float32 values at or next to a number, below and above.
-pub(super) fn float32_around(value: &Rational) -> (Rational, Rational) {
+pub fn float32_around(value: &Rational) -> (Rational, Rational) {
     let near = value.to_f32().value();
     let exact = |v: f32| Rational::try_from(v).ok();
     let Some(found) = exact(near) else { return (value.clone(), value.clone()) };

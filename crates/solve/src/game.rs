@@ -8,7 +8,7 @@ const TINY: f64 = 1e-12;
 
 /// A game that grows by rows.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Game {
+pub struct Game {
     columns: usize,
     shift: f64,
     /// Basic variables in terms of the others: `basic = value - sum of row * other`. Variables below `columns` are x, then slacks.

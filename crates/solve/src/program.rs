@@ -6,8 +6,10 @@
 
 /// A condition `g . x + h >= 0`.
 #[derive(Debug, Clone)]
-pub(super) struct Condition {
+pub struct Condition {
+    /// One number a column.
     pub g: Vec<f64>,
+    /// The offset.
     pub h: f64,
 }
 
@@ -17,7 +19,7 @@ const EXCHANGES: usize = 400;
 const FAR: f64 = 1e6;
 
 /// The weights.
-pub(super) fn weights(c: &[f64], conditions: &[Condition], lo: &[f64], hi: &[f64]) -> Vec<f64> {
+pub fn weights(c: &[f64], conditions: &[Condition], lo: &[f64], hi: &[f64]) -> Vec<f64> {
     let (n, m) = (c.len(), conditions.len());
     // Columns: the weights, then p and q with p - q = c + sum w g, which cost u and -l.
     let cost = |k: usize| match k {
