@@ -6,6 +6,8 @@
 
 use thiserror::Error;
 
+use crate::cholesky::Cholesky;
+
 /// `a.y + c >= 0`, with `|a| = 1`.
 #[derive(Debug, Clone, Copy)]
 pub struct HalfSpace<'a> {
@@ -96,21 +98,13 @@ pub fn take_out(normals: &[&[f64]], g: &mut [f64]) {
 
 /// r that makes `|a - sum r_j n_j|` smallest: the normal equations by Cholesky's method.
 fn least_squares(normals: &[&[f64]], a: &[f64]) -> Vec<f64> {
-    let n = normals.len();
-    let mut l = vec![0.0; n * n];
+    let mut factor = Cholesky::default();
+    factor.reserve(normals.len());
+    for n in normals {
+        factor.push(|j| dot(n, normals[j]), dot(n, n), 1e-300);
+    }
     let mut r: Vec<f64> = normals.iter().map(|m| dot(m, a)).collect();
-    for i in 0..n {
-        for j in 0..=i {
-            let sum = dot(normals[i], normals[j]) - (0..j).map(|k| l[i * n + k] * l[j * n + k]).sum::<f64>();
-            l[i * n + j] = if i == j { sum.max(1e-300).sqrt() } else { sum / l[j * n + j] };
-        }
-    }
-    for i in 0..n {
-        r[i] = (r[i] - (0..i).map(|k| l[i * n + k] * r[k]).sum::<f64>()) / l[i * n + i];
-    }
-    for i in (0..n).rev() {
-        r[i] = (r[i] - (i + 1..n).map(|k| l[k * n + i] * r[k]).sum::<f64>()) / l[i * n + i];
-    }
+    factor.solve(&mut r);
     r
 }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use deepsade_net::{Matrix, Network, Op};
 use deepsade_output::Judge;
+use deepsade_solve::cholesky::Cholesky;
 use deepsade_spec::{Atom, Formula, NormalSpec, Var};
 
 use crate::verify::{Outcome, Proof, Settings, Why, verify};
@@ -63,7 +64,7 @@ impl Shrink<'_> {
         let started = Instant::now();
         let left = || self.time.saturating_sub(started.elapsed());
         let read = self.read(self.rows);
-        let factor = cholesky(&read);
+        let factor = spread(&read);
         let outputs = self.network.forward(self.rows);
         let size = (outputs.data.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / outputs.data.len().max(1) as f64).sqrt();
         let mut conditions = Conditions::default();
@@ -111,7 +112,7 @@ impl Shrink<'_> {
     }
 
     /// Adds what the rules ask at one row that breaks them, spread over the rows, as that is quicker than a search; false if none does.
-    fn demand_rows(&self, near: &Network, judge: &Judge, spare: f64, factor: &[Vec<f64>], into: &mut Conditions) -> bool {
+    fn demand_rows(&self, near: &Network, judge: &Judge, spare: f64, factor: &Cholesky, into: &mut Conditions) -> bool {
         let y = near.forward(self.rows);
         let start = into.g.len() * 97 % self.rows.rows.max(1);
         let mut any = false;
@@ -158,12 +159,13 @@ impl Shrink<'_> {
         present: &Network,
         judge: &Judge,
         spare: f64,
-        factor: &[Vec<f64>],
+        factor: &Cholesky,
         into: &mut Conditions,
     ) {
         let row = Matrix { rows: 1, cols: x.len(), data: x.to_vec() };
         let read = self.read(&row).remove(0);
-        let white = forward_solve(factor, &read);
+        let mut white = read;
+        factor.forward(&mut white);
         let length = white.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-12);
         let (now, before) = (present.enclose(x), self.network.enclose(x));
         let value = |atom: &Atom, y: &dyn Fn(usize) -> f64| {
@@ -196,14 +198,15 @@ impl Shrink<'_> {
     }
 
     /// The network whose last layer is changed by u.
-    fn moved(&self, u: &[f64], factor: &[Vec<f64>]) -> Network {
+    fn moved(&self, u: &[f64], factor: &Cholesky) -> Network {
         let mut network = self.network.clone();
         let Op::Dense { w, b } = &mut network.nodes[self.at].op else { return network };
         if u.is_empty() {
             return network;
         }
         for o in 0..w.rows {
-            let change = backward_solve(factor, &u[o * (w.cols + 1)..(o + 1) * (w.cols + 1)]);
+            let mut change = u[o * (w.cols + 1)..(o + 1) * (w.cols + 1)].to_vec();
+            factor.backward(&mut change);
             let (weights, bias) = change.split_at(w.cols);
             w.row_mut(o).iter_mut().zip(weights).for_each(|(w, d)| *w = (f64::from(*w) + d) as f32);
             b[o] = (f64::from(b[o]) + bias[0]) as f32;
@@ -301,8 +304,8 @@ impl Conditions {
     }
 }
 
-/// The lower factor of E[v v'] with a little on the diagonal, so that columns which hardly vary can't move far for nothing.
-fn cholesky(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+/// The factor of E[v v'] with a little on the diagonal, so that columns which hardly vary can't move far for nothing.
+fn spread(rows: &[Vec<f64>]) -> Cholesky {
     let n = rows.first().map_or(0, Vec::len);
     let mut m = vec![vec![0.0; n]; n];
     for v in rows {
@@ -311,30 +314,9 @@ fn cholesky(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
         }
     }
     let mean = (0..n).map(|i| m[i][i]).sum::<f64>() / n.max(1) as f64;
-    (0..n).for_each(|i| m[i][i] += 1e-3 * mean.max(1e-9));
-    for i in 0..n {
-        for j in 0..=i {
-            let below: f64 = (0..j).map(|k| m[i][k] * m[j][k]).sum();
-            m[i][j] = if i == j { (m[i][i] - below).max(1e-12).sqrt() } else { (m[i][j] - below) / m[j][j] };
-        }
+    let mut factor = Cholesky::default();
+    for (i, row) in m.iter().enumerate() {
+        factor.push(|j| row[j], row[i] + 1e-3 * mean.max(1e-9), 1e-12);
     }
-    m
-}
-
-/// Solves L w = v.
-fn forward_solve(l: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
-    let mut w = vec![0.0; v.len()];
-    for i in 0..v.len() {
-        w[i] = (v[i] - (0..i).map(|k| l[i][k] * w[k]).sum::<f64>()) / l[i][i];
-    }
-    w
-}
-
-/// Solves L' w = v.
-fn backward_solve(l: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
-    let mut w = vec![0.0; v.len()];
-    for i in (0..v.len()).rev() {
-        w[i] = (v[i] - (i + 1..v.len()).map(|k| l[k][i] * w[k]).sum::<f64>()) / l[i][i];
-    }
-    w
+    factor
 }
