@@ -1,8 +1,10 @@
 //! A linear objective and linear conditions on a box enter; the weights of the conditions that bound the objective best leave.
 //!
 //! With `c . x` to be bounded from above where `g_j . x + h_j >= 0` and l <= x <= u, every w >= 0 gives the bound
-//! `sum w_j h_j + max over the box of (c + sum w_j g_j) . x`. Its least value is a linear program in w with one row for each column of x,
-//! solved by the simplex method from w = 0.
+//! `sum w_j h_j + max over the box of (c + sum w_j g_j) . x`. The least of these bounds is the maximum itself, so the weights are the
+//! dual solution of the program in x.
+
+use crate::simplex::{Simplex, Status};
 
 /// A condition `g . x + h >= 0`.
 #[derive(Debug, Clone)]
@@ -20,63 +22,22 @@ const FAR: f64 = 1e6;
 
 /// The weights.
 pub fn weights(c: &[f64], conditions: &[Condition], lo: &[f64], hi: &[f64]) -> Vec<f64> {
-    let (n, m) = (c.len(), conditions.len());
-    // Columns: the weights, then p and q with p - q = c + sum w g, which cost u and -l.
-    let cost = |k: usize| match k {
-        k if k < m => conditions[k].h,
-        k if k < m + n => hi[k - m],
-        k => -lo[k - m - n],
-    };
-    let column = |k: usize, i: usize| match k {
-        k if k < m => -conditions[k].g[i],
-        k if k < m + n => f64::from(u8::from(k - m == i)),
-        k => -f64::from(u8::from(k - m - n == i)),
-    };
-    let mut basis: Vec<usize> = (0..n).map(|i| if c[i] >= 0.0 { m + i } else { m + n + i }).collect();
-    // The inverse of the basis, row by row, and the basic values.
-    let sign = |i: usize| if c[i] >= 0.0 { 1.0 } else { -1.0 };
-    let mut inverse: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| if i == j { sign(i) } else { 0.0 }).collect()).collect();
-    let mut values: Vec<f64> = c.iter().map(|c| c.abs()).collect();
-    let read = |basis: &[usize], values: &[f64]| {
-        let mut w = vec![0.0; m];
-        basis.iter().zip(values).filter(|(k, _)| **k < m).for_each(|(k, v)| w[*k] = v.max(0.0));
-        w
-    };
-    for exchange in 0..EXCHANGES {
-        let prices: Vec<f64> = (0..n).map(|j| (0..n).map(|i| cost(basis[i]) * inverse[i][j]).sum()).collect();
-        let reduced = |k: usize| cost(k) - (0..n).map(|j| prices[j] * column(k, j)).sum::<f64>();
-        let tolerance = |k: usize| 1e-10 * (1.0 + cost(k).abs());
-        let candidates =
-            (0..m + 2 * n).filter(|k| !basis.contains(k)).map(|k| (reduced(k), k)).filter(|(r, k)| *r < -tolerance(*k));
-        // The first one towards the end: then no circle is possible.
-        let entering =
-            if exchange < EXCHANGES / 2 { candidates.min_by(|a, b| a.0.total_cmp(&b.0)) } else { candidates.min_by_key(|c| c.1) };
-        let Some((_, k)) = entering else { break };
-        let direction: Vec<f64> = (0..n).map(|i| (0..n).map(|j| inverse[i][j] * column(k, j)).sum()).collect();
-        let leaving = (0..n)
-            .filter(|i| direction[*i] > 1e-11)
-            .map(|i| (values[i].max(0.0) / direction[i], i))
-            .min_by(|a, b| a.0.total_cmp(&b.0).then(basis[a.1].cmp(&basis[b.1])));
-        let Some((step, row)) = leaving else {
-            let far = FAR * (1.0 + values.iter().fold(0.0f64, |m, v| m.max(v.abs())));
-            let moved: Vec<f64> = values.iter().zip(&direction).map(|(v, d)| v - far * d).collect();
-            let mut w = read(&basis, &moved);
-            if k < m {
-                w[k] = far;
-            }
-            return w;
-        };
-        values.iter_mut().zip(&direction).for_each(|(v, d)| *v -= step * d);
-        values[row] = step;
-        basis[row] = k;
-        let pivot = direction[row];
-        inverse[row].iter_mut().for_each(|v| *v /= pivot);
-        let pivot_row = inverse[row].clone();
-        for i in (0..n).filter(|i| *i != row) {
-            inverse[i].iter_mut().zip(&pivot_row).for_each(|(v, p)| *v -= direction[i] * p);
-        }
+    let n = c.len();
+    // Every column runs from -1 to 1: features of all sizes count alike.
+    let middle: Vec<f64> = lo.iter().zip(hi).map(|(l, u)| (l + u) / 2.0).collect();
+    let half: Vec<f64> = lo.iter().zip(hi).map(|(l, u)| (u - l) / 2.0).collect();
+    let mut program = Simplex::new(c.iter().zip(&half).map(|(c, r)| -c * r).collect(), vec![-1.0; n], vec![1.0; n]);
+    for Condition { g, h } in conditions {
+        let row: Vec<(usize, f64)> = g.iter().zip(&half).map(|(g, r)| g * r).enumerate().collect();
+        program.add_row(&row, h + g.iter().zip(&middle).map(|(g, m)| g * m).sum::<f64>());
     }
-    read(&basis, &values)
+    let status = program.solve(EXCHANGES);
+    let mut w = program.weights();
+    if status == Status::Infeasible {
+        let far = FAR * (1.0 + w.iter().fold(0.0f64, |m, v| m.max(*v)));
+        w.iter_mut().zip(program.ray()).for_each(|(w, r)| *w += far * r);
+    }
+    w
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub struct Simplex {
     hi: Vec<f64>,
     /// The rows, `a . x + c >= 0`, scaled; in the order of their slacks.
     rows: Vec<(Vec<f64>, f64)>,
+    /// What each row was divided by.
+    scale: Vec<f64>,
     /// Which variable each dictionary row and column stands for.
     basic: Vec<usize>,
     nonbasic: Vec<usize>,
@@ -59,6 +61,7 @@ impl Simplex {
             lo,
             hi,
             rows: Vec::new(),
+            scale: Vec::new(),
             basic: Vec::new(),
             nonbasic: (0..n).collect(),
             place: (0..n).map(|c| usize::MAX - c).collect(),
@@ -93,13 +96,34 @@ impl Simplex {
         (0..self.n).map(|v| self.cost[v] * self.value(v)).sum()
     }
 
+    /// Weights w >= 0 of the rows, in their order: `cost . x - sum w_j (a_j . x + c_j)` is nowhere in the box below its value here.
+    pub fn weights(&self) -> Vec<f64> {
+        self.of_rows(|slack| self.column(slack).map_or(0.0, |c| self.d[c]))
+    }
+
+    /// Where no values satisfy all rows: weights >= 0 with which the sum of the rows is below zero in the whole box.
+    pub fn ray(&self) -> Vec<f64> {
+        let Some((r, below)) = self.worst() else { return vec![0.0; self.rows.len()] };
+        let sign = if below { -1.0 } else { 1.0 };
+        let own = |slack: usize| if self.basic[r] == slack { 1.0 } else { 0.0 };
+        self.of_rows(|slack| self.column(slack).map_or_else(|| own(slack), |c| sign * self.t[r][c]))
+    }
+
+    /// What each row has, by its slack, in units of the row as it was given.
+    fn of_rows(&self, value: impl Fn(usize) -> f64) -> Vec<f64> {
+        self.scale.iter().enumerate().map(|(r, scale)| value(self.n + r).max(0.0) / scale).collect()
+    }
+
     /// Adds `a . x + c >= 0`.
     pub fn add_row(&mut self, a: &[(usize, f64)], c: f64) {
-        let scale = a.iter().map(|(_, a)| a.abs()).fold(0.0, f64::max).max(1e-300);
+        let most = a.iter().map(|(_, a)| a.abs()).fold(0.0, f64::max);
+        // A row without an unknown is true or false by its sign.
+        let scale = if most > 0.0 { most } else { c.abs() }.max(1e-300);
         let mut dense = vec![0.0; self.n];
         a.iter().for_each(|(v, a)| dense[*v] += a / scale);
         let slack = self.n + self.rows.len();
         self.rows.push((dense, c / scale));
+        self.scale.push(scale);
         self.lo.push(0.0);
         self.hi.push(f64::INFINITY);
         self.place.push(self.basic.len());
