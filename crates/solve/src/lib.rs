@@ -4,7 +4,7 @@
 //! - [`parallel`]: what becomes of many items, on several threads.
 //! - [`simplex`]: linear programs over boxes; [`program`] reads bounds from their dual solutions.
 //! - [`game`]: matrix games. A linear program, too, but with an unknown for each column and no box: it starts where it is feasible, and a
-//!   new row is a few pivots without an allocation for bounds. Its pivots choose multipliers, hence the bytes of what is trained.
+//!   new row takes a few pivots. They choose among multipliers that are equally good, hence the bytes of what is trained.
 //! - [`active_set`]: the nearest point in a set of half-spaces, a quadratic program; [`cholesky`]: the equations in it. The guard's own
 //!   quadratic program (`guard/nearest.rs` in crates/engine) never sees coordinates: its points are layers, of which it keeps the
 //!   products alone, and cuts stay from one step to the next.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use deepsade_net::{Matrix, Network, Op};
 use deepsade_output::Judge;
+use deepsade_solve::active_set::{HalfSpace, Infeasible, nearest};
 use deepsade_solve::cholesky::Cholesky;
 use deepsade_spec::{Atom, Formula, NormalSpec, Var};
 
@@ -25,8 +26,6 @@ const SPARE: f64 = 1e-3;
 const PATIENCE: usize = 8;
 /// The part of the time that one proof may take before layers nearer to the safe one are tried, which have shorter proofs.
 const SHORT: u32 = 6;
-/// Sweeps over the conditions of one quadratic program.
-const SWEEPS: usize = 3000;
 
 /// A network and where its last layer is.
 pub(super) struct Shrink<'a> {
@@ -46,13 +45,13 @@ pub(super) struct Shrink<'a> {
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Conditions `g . u >= h` on the change u, in coordinates in which its size is the change of the outputs.
+/// Conditions `g . u >= h` on the change u, with `|g| = 1`, in coordinates in which its size is the change of the outputs.
 #[derive(Default)]
 struct Conditions {
     g: Vec<Vec<f64>>,
     h: Vec<f64>,
-    products: Vec<Vec<f64>>,
-    weights: Vec<f64>,
+    /// What g was divided by.
+    length: Vec<f64>,
 }
 
 impl Shrink<'_> {
@@ -73,7 +72,9 @@ impl Shrink<'_> {
         let judge = Judge::new(self.spec);
         let (mut proved, mut refuted) = (None, 0);
         for _ in 0..ROUNDS {
-            near = self.moved(&conditions.solve(), &factor);
+            // No last layer meets them all: what is nearest to it so far has to do.
+            let Ok(change) = conditions.solve() else { break };
+            near = self.moved(&change, &factor);
             if left() < self.time / 2 || (self.interrupted)() {
                 break;
             }
@@ -261,46 +262,27 @@ fn cheapest(claim: &Formula, distance: &dyn Fn(&Atom) -> f64) -> (f64, Vec<Atom>
 }
 
 impl Conditions {
-    fn add(&mut self, g: Vec<f64>, h: f64) {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let products: Vec<f64> = self.g.iter().chain([&g]).map(|other| dot(other, &g)).collect();
-        self.products.iter_mut().zip(&products).for_each(|(row, p)| row.push(*p));
-        self.products.push(products);
-        self.g.push(g);
-        self.h.push(h);
-        self.weights.push(0.0);
+    fn add(&mut self, mut g: Vec<f64>, h: f64) {
+        let length = g.iter().map(|g| g * g).sum::<f64>().sqrt();
+        // What no change has an influence on can't be asked for.
+        if length > 0.0 {
+            g.iter_mut().for_each(|g| *g /= length);
+            self.g.push(g);
+            self.h.push(h / length);
+            self.length.push(length);
+        }
     }
 
     /// Asks every condition to hold by so much more.
     fn ask_for(&mut self, more: f64) {
-        self.h.iter_mut().for_each(|h| *h += more);
+        self.h.iter_mut().zip(&self.length).for_each(|(h, length)| *h += more / length);
     }
 
-    /// The smallest u that meets them, by ascent on one weight after the other; nothing where there is no condition.
-    fn solve(&mut self) -> Vec<f64> {
-        let n = self.g.len();
-        for _ in 0..SWEEPS {
-            let mut largest = 0.0f64;
-            for j in 0..n {
-                let own = self.products[j][j];
-                if own <= 0.0 {
-                    continue;
-                }
-                let value: f64 = self.products[j].iter().zip(&self.weights).map(|(p, w)| p * w).sum();
-                let weight = (self.weights[j] + (self.h[j] - value) / own).max(0.0);
-                largest = largest.max((weight - self.weights[j]).abs() * own.sqrt());
-                self.weights[j] = weight;
-            }
-            let size = self.h.iter().fold(1e-9f64, |m, h| m.max(h.abs()));
-            if largest < 1e-7 * size {
-                break;
-            }
-        }
-        let mut u = vec![0.0; self.g.first().map_or(0, Vec::len)];
-        for (w, g) in self.weights.iter().zip(&self.g).filter(|(w, _)| **w > 0.0) {
-            u.iter_mut().zip(g).for_each(|(u, g)| *u += w * g);
-        }
-        u
+    /// The smallest u that meets them; nothing where there is no condition.
+    fn solve(&self) -> Result<Vec<f64>, Infeasible> {
+        let half_spaces: Vec<HalfSpace> = self.g.iter().zip(&self.h).map(|(a, h)| HalfSpace { a, c: -h }).collect();
+        let origin = vec![0.0; self.g.first().map_or(0, Vec::len)];
+        nearest(&origin, &half_spaces).map(|found| found.y)
     }
 }
 
