@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use deepsade_engine::data::Dataset;
+use deepsade_data::Dataset;
 use deepsade_engine::train::{
     CheckpointSettings, Loss, NetworkSettings, Observer, Run, Silent, Start, TrainSettings, initial_network, train,
 };

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use deepsade_engine::data::{ReadOptions, encode, encode_inputs, read_table};
+use deepsade_data::{ReadOptions, encode, encode_inputs, read_table};
 use deepsade_engine::problem::Problem;
 use libfuzzer_sys::fuzz_target;
 

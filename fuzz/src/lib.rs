@@ -1,7 +1,7 @@
 //! What the targets share: bytes enter, choices leave; schemas that rules are written for; models whose rules are false.
 
-use deepsade_engine::judge::Judge;
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 
 /// Bytes as a source of choices; zeros when they are used up.

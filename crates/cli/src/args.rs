@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use deepsade_engine::data::Limits;
+use deepsade_data::Limits;
 
 /// Neural networks whose rules hold for every input, proved.
 #[derive(Debug, Parser)]

@@ -19,7 +19,7 @@ use crate::outcome::Outcome;
 
 fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|error| render::usage(&error));
-    deepsade_engine::data::set_limits((&args.limits).into());
+    deepsade_data::set_limits((&args.limits).into());
     let result = match &args.command {
         Command::Demo(args) => command::demo::run(args),
         Command::Explain(args) => command::explain::run(args),

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use deepsade_engine::data::Progress;
+use deepsade_data::Progress;
 use deepsade_engine::train::EpochRecord;
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -11,8 +11,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use deepsade_data::Dataset;
 use deepsade_engine::bounds::Bounds;
-use deepsade_engine::data::Dataset;
 use deepsade_engine::fit::{self, Fit, column_ranges, skip_columns};
 use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
 use deepsade_engine::guard::{Guard, How, Metric, Units};

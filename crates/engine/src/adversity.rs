@@ -4,10 +4,10 @@
 //! keeps its level (its columns are 0 and 1, farther apart than the radius). Attack first, then branch and bound, so every row is
 //! decided but for those that run out of time or that rounding decides; these are counted apart.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deepsade_net::{Matrix, Network};
+use deepsade_solve::parallel;
 use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
 
 use crate::verify::{CounterExample, Outcome, Settings, Totals, VerifyError, Why, broken_within, chosen, fits};
@@ -52,33 +52,20 @@ pub fn adversity(
         None => example,
     };
     let alone = Settings { threads: 1, ..settings.clone() };
-    let results: Vec<Mutex<Option<Near>>> = (0..x.rows).map(|_| Mutex::new(None)).collect();
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let work = || {
-        loop {
-            let k = next.fetch_add(1, Ordering::Relaxed);
-            // An attack on one row is too short to ask within it; on a hundred thousand it is not.
-            if k >= x.rows || interrupted() {
-                break;
-            }
-            let near = match broken_within(asked, before, &ball(&spec.schema, &whole, x.row(k), radius), &alone, interrupted) {
-                Ok(Some(example)) => Near::Broken(as_chosen(example)),
-                Ok(None) => Near::Safe,
-                Err(why) => Near::Undecided(why),
-            };
-            *results[k].lock().expect("no thread panics while it holds a result") = Some(near);
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1);
-        }
+    let done = AtomicUsize::new(0);
+    let near = |(): &mut (), k: &usize| {
+        let near = match broken_within(asked, before, &ball(&spec.schema, &whole, x.row(*k), radius), &alone, interrupted) {
+            Ok(Some(example)) => Near::Broken(as_chosen(example)),
+            Ok(None) => Near::Safe,
+            Err(why) => Near::Undecided(why),
+        };
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        near
     };
-    std::thread::scope(|scope| {
-        (1..settings.threads.max(1)).for_each(|_| drop(scope.spawn(work)));
-        work();
-    });
+    // An attack on one row is too short to ask within it whether to stop; on a hundred thousand it is not.
+    let results = parallel::map(&(0..x.rows).collect::<Vec<_>>(), settings.threads, interrupted, || (), near);
     // Rows that were not come to are undecided: the work was interrupted.
-    let taken = |slot: Mutex<Option<Near>>| {
-        slot.into_inner().expect("no thread panics while it holds a result").unwrap_or(Near::Undecided(Why::Interrupted))
-    };
-    Ok(results.into_iter().map(taken).collect())
+    Ok(results.into_iter().map(|near| near.unwrap_or(Near::Undecided(Why::Interrupted))).collect())
 }
 
 /// The inputs near a row.

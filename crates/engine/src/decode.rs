@@ -15,19 +15,18 @@ pub mod paths;
 
 use std::collections::{BTreeSet, HashMap};
 
-use deepsade_net::Matrix;
-use deepsade_spec::sets::{Diagram, Sets, label};
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var};
-use thiserror::Error;
-
-use crate::explain::eliminate::Point;
-use crate::explain::satisfy::{Satisfiable, satisfy};
-use crate::judge::Judge;
 pub use attach::attach;
 use compile::{Compiler, TooLarge};
+use deepsade_net::Matrix;
+use deepsade_output::Judge;
+use deepsade_solve::eliminate::Point;
+use deepsade_solve::satisfy::{Satisfiable, satisfy};
+use deepsade_spec::sets::{Diagram, Sets, label};
+use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var};
 pub use objective::OverValid;
 pub use output::{Output, Probabilities};
 use paths::Paths;
+use thiserror::Error;
 
 /// Valid sets that are few enough for a table in the ONNX graph.
 pub const MAX_TABLE: usize = 4096;

@@ -2,8 +2,6 @@
 
 pub mod audit;
 pub mod conflict;
-pub mod eliminate;
-pub mod satisfy;
 pub mod vacuous;
 pub mod weights;
 pub mod words;

@@ -1,23 +1,23 @@
 //! A problem with its data enters; a trained model with its scores leaves.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use std::path::{Path, PathBuf};
-
+use deepsade_data::{
+    self as data, BreakingRows, DataError, DataSettings, Dataset, InjectError, Labelled, Loaded, Metrics, Split, Table, inject,
+    metrics,
+};
 use deepsade_net::{Matrix, Model, Network};
+use deepsade_output::Judge;
 use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
 use crate::certify::{Proof, certify};
-use crate::data::{self, BreakingRows, DataError, DataSettings, Dataset, Loaded, Split, Table};
 use crate::decode::{self, DecodeError, Decoder};
 use crate::enforce::{Decision, Means, decide};
 use crate::guard::{Guard, Units};
-use crate::inject::{InjectError, inject};
-use crate::judge::{Judge, Labelled};
-use crate::metrics::{Metrics, metrics};
 use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::penalty::{Penalty, PenaltyError};
 use crate::train::{
@@ -97,10 +97,9 @@ pub fn rows_of(spec: &NormalSpec, table: &Table, settings: &DataSettings, seed: 
     let judge = Judge::new(spec);
     let labelled = Labelled::new(spec, table, &all);
     let n = all.rows();
-    let breaking_shipped = (0..spec.rules.len())
-        .map(|rule| (0..n).map(|row| judge.label_breaks(rule, &labelled, row).map(usize::from)).sum())
-        .collect();
-    let mut breaking: Vec<bool> = (0..n).map(|row| judge.any_label_breaks(&labelled, row)).collect();
+    let breaking_shipped =
+        (0..spec.rules.len()).map(|rule| (0..n).map(|row| labelled.breaks(&judge, rule, row).map(usize::from)).sum()).collect();
+    let mut breaking: Vec<bool> = (0..n).map(|row| labelled.breaks_any(&judge, row)).collect();
     let any_breaking_shipped = breaking.iter().filter(|b| **b).count();
     inject(spec, &mut all, &mut breaking, settings.inject_violations, seed)?;
     let split = data::split(n, &settings.split, seed)?;

@@ -6,7 +6,6 @@
 
 mod build;
 pub mod cell;
-mod game;
 mod joint;
 mod metric;
 mod multiplier;
@@ -15,16 +14,16 @@ mod start;
 mod tighten;
 mod translate;
 
+use cell::{Cell, Layer, Margin, Scratch, Slack};
 use deepsade_check::{Bounds as BoundsKind, Certificate, Tree};
 use deepsade_net::Network;
 use deepsade_spec::Cut;
 use deepsade_spec::NormalSpec;
+use nearest::{Cut as LayerCut, Found, Nearest};
 use thiserror::Error;
 
 use crate::bounds::{Bounds, Relation};
 use crate::whole::whole;
-use cell::{Cell, Layer, Margin, Scratch, Slack};
-use nearest::{Cut as LayerCut, Found, Nearest};
 
 pub use build::Units;
 pub use metric::Metric;

@@ -1,28 +1,24 @@
-//! How it is found: data, training and everything that searches. Nothing here is trusted.
+//! How it is found: training and everything that searches. Nothing here is trusted.
 //!
-//! The way through: [`problem`] reads a rule file, [`data`] its rows, [`judge`] says which rules a row breaks, [`explain`] what
-//! the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and [`nearest`] choose its
-//! outputs, [`penalty`] only dissuades it, [`metrics`] and [`predict`] read them, [`useless`] warns of those that have learnt nothing, [`artifact`] its files, [`recheck`] asks the checker about them.
+//! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`deepsade_output::judge`] says which rules a row
+//! breaks, [`explain`] what the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and
+//! [`nearest`] choose its outputs, [`penalty`] only dissuades it, [`deepsade_data::metrics()`] and [`deepsade_output::predict`] read them,
+//! [`useless`] warns of those that have learnt nothing, [`artifact`] its files, [`recheck`] asks the checker about them.
 
 pub mod adversity;
 pub mod artifact;
 pub mod bounds;
 pub mod certify;
-pub mod data;
 pub mod decode;
 pub mod enforce;
 pub mod explain;
 pub mod fit;
 pub mod guard;
 pub mod hold;
-pub mod inject;
-pub mod judge;
 pub mod last_layer;
 pub mod maxsmt;
-pub mod metrics;
 pub mod nearest;
 pub mod penalty;
-pub mod predict;
 pub mod problem;
 pub mod recheck;
 pub mod repair;

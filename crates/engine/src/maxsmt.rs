@@ -7,7 +7,6 @@ mod branch_and_bound;
 mod fu_malik;
 mod local_search;
 pub mod problem;
-pub(crate) mod simplex;
 pub mod smtlib;
 pub mod solver;
 

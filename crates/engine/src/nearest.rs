@@ -4,7 +4,6 @@
 //! each is found exactly, the nearest of these is the prediction, and its derivative is the orthogonal projection on the faces
 //! that hold it.
 
-mod active_set;
 mod allowed;
 mod attach;
 mod head;
@@ -12,7 +11,6 @@ mod objective;
 
 pub use deepsade_spec::sets::NEAREST_KEY;
 
-pub use active_set::{Infeasible, Nearest, nearest};
 pub use allowed::{Allowed, AllowedError, DecodeError, Face, Place};
 pub use attach::{Attached, attach};
 pub use head::{Head, HeadError, Reason};

@@ -10,15 +10,15 @@ mod semantic;
 mod tree;
 
 use deepsade_net::Matrix;
+use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Task};
+use semantic::Semantic;
 use thiserror::Error;
+use tree::{Graded, Grades};
 
 use crate::decode::{DecodeError, Decoder};
 use crate::guard::Units;
-use crate::judge::Judge;
 use crate::train::{Loss, Objective, OutputStep, PenaltyName, PenaltySettings, Sum};
-use semantic::Semantic;
-use tree::{Graded, Grades};
 
 /// Why rules can't be made a penalty.
 #[derive(Debug, Clone, PartialEq, Error)]

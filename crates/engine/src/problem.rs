@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use deepsade_data::{
+    self as data, DataError, DataSettings, FeatureOverride, Loaded, Overrides, Progress, Request, Table, TaskSettings,
+};
 use deepsade_spec::{Claim, NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name, shown};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::artifact::read_at_most;
-use crate::data::{self, DataError, DataSettings, FeatureOverride, Loaded, Overrides, Progress, Request, Table, TaskSettings};
 use crate::train::{NetworkSettings, SettingsError, TrainSettings};
 
 /// A rule file, read and checked; its data not yet.

@@ -13,21 +13,20 @@ mod shrink;
 use std::time::{Duration, Instant};
 
 use deepsade_check::{Bounds as BoundsKind, Rejected, Verdict, check};
+use deepsade_data::{Dataset, metrics};
 use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_spec::{Claim, ColumnKind, Domain, NormalSpec, Region};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use shrink::Shrink;
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
 use crate::certify::Proof;
-use crate::data::Dataset;
 use crate::fit::{Rows, column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric, Units};
-use crate::metrics::metrics;
 use crate::train::{PlanError, Stepper};
 use crate::verify::{self, Outcome, VerifyError, fits, verify};
-use shrink::Shrink;
 
 /// Rows from which distances between last layers are measured.
 const MOST_ROWS: usize = 4096;

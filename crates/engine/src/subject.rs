@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
+use deepsade_data::{DataError, Loaded};
 use deepsade_net::Model;
 use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY, Place};
 use deepsade_spec::{Mismatch, NormalSpec, Schema, compile};
 use thiserror::Error;
 
 use crate::artifact::{ArtifactError, SCHEMA_KEY, read_any, schema_of};
-use crate::data::{DataError, Loaded};
 use crate::problem::{Problem, ProblemError};
 use crate::verify::{VerifyError, fits};
 

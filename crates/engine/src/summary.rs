@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use deepsade_check::Verdict;
+use deepsade_data::Metrics;
 use deepsade_spec::sets::Place;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::enforce::Means;
 use crate::fit::Fitted;
-use crate::metrics::Metrics;
 use crate::train::{EpochRecord, PaperSteps};
 use crate::verdict;
 

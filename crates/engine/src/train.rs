@@ -9,8 +9,6 @@
 mod build;
 mod checkpoint;
 mod error;
-mod exp;
-mod kernel;
 mod loss;
 mod objective;
 mod observe;
@@ -28,7 +26,6 @@ mod usual;
 pub use build::{Gate, fold_gate, initial_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};
 pub use error::TrainError;
-pub(crate) use kernel::vector;
 pub use loss::{Loss, Sum};
 pub use objective::{Objective, OutputStep};
 pub use observe::{EpochRecord, Observer, Silent, StopReason};

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_data::{Dataset, metrics};
 use deepsade_net::Matrix;
+use deepsade_output::predict::in_words;
 use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
 
-use crate::data::Dataset;
-use crate::metrics::metrics;
-use crate::predict::in_words;
 use crate::train::StopReason;
 
 /// Validation rows with which a model is judged; with fewer, the training rows do.

@@ -12,7 +12,6 @@ mod exact;
 mod many_cells;
 mod pass;
 mod plan;
-mod program;
 mod rows;
 mod sensitivity;
 pub mod vnnlib;
@@ -25,13 +24,13 @@ use deepsade_check::{
     Accepted, Arithmetic, Certificate, Rejected, RuleProof, Step, Tree, Verdict, check, check_until, sha256_hex,
 };
 use deepsade_net::{Network, Node, Op};
+use deepsade_output::Judge;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::sets::{DECODE_KEY, Place};
 use deepsade_spec::{Claim, NormalSpec, Region};
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
-use crate::judge::Judge;
 pub use attack::CounterExample;
 use attack::Effort;
 pub use branch::Halt;

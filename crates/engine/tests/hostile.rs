@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use deepsade_check::Arithmetic;
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::judge::Judge;
 use deepsade_engine::repair::{self, Mended, mend};
 use deepsade_engine::verify::{Outcome, Settings, verify};
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, Region, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,6 +1,6 @@
 //! Rows that are in memory give what the same rows in a file give.
 
-use deepsade_engine::data::{Column, DataSettings, Table, encode_inputs, encode_numbers};
+use deepsade_data::{Column, DataSettings, Table, encode_inputs, encode_numbers};
 use deepsade_engine::problem::Problem;
 use deepsade_spec::Domain;
 

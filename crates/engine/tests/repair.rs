@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use deepsade_check::{Verdict, check};
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::judge::Judge;
 use deepsade_engine::repair::{RepairError, repair};
 use deepsade_engine::verify::{Outcome, Settings, verify};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
+use deepsade_output::Judge;
 use deepsade_spec::{Claim, Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

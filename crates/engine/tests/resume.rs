@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use deepsade_engine::data::Dataset;
+use deepsade_data::Dataset;
 use deepsade_engine::fit::{loss, plain_network};
 use deepsade_engine::train::{
     BoundsName, CheckpointSettings, EpochRecord, NetworkSettings, Observer, Run, Silent, Start, StopReason, TrainSettings, train,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use deepsade_engine::data::Dataset;
+use deepsade_data::Dataset;
 use deepsade_engine::fit::skip_columns;
 use deepsade_engine::train::{
     CheckpointSettings, Loss, NetworkSettings, Observer, PaperSettings, PaperSteps, Run, Silent, Start, StopReason,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use deepsade_engine::data::Dataset;
+use deepsade_data::Dataset;
 use deepsade_engine::train::{
     ActivationName, CheckpointSettings, EpochRecord, Loss, NetworkSettings, Observer, OptimiserName, Run, Silent, Start, Stepper,
     StopReason, TrainError, TrainSettings, Trained, initial_network, train,

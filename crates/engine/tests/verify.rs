@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use deepsade_check::Arithmetic;
-use deepsade_engine::judge::Judge;
 use deepsade_engine::verify::{Outcome, Settings, Why, verify};
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

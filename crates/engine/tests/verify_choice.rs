@@ -1,9 +1,9 @@
 //! Networks that choose their outputs from a table: an input that leads to a row which breaks a rule is found, and none is made up.
 
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::judge::Judge;
 use deepsade_engine::verify::{Outcome, Settings, Why, verify};
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -13,8 +13,8 @@ mod sections;
 
 use std::path::{Path, PathBuf};
 
+use deepsade_data::DataError;
 use deepsade_engine::artifact::ArtifactError;
-use deepsade_engine::data::DataError;
 use thiserror::Error;
 
 pub use proof::Proof;

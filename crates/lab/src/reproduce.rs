@@ -19,8 +19,8 @@ pub mod tune;
 use std::io;
 use std::path::PathBuf;
 
+use deepsade_data::DataError;
 use deepsade_engine::artifact::ArtifactError;
-use deepsade_engine::data::DataError;
 use deepsade_engine::fit::FitError;
 use deepsade_engine::problem::ProblemError;
 use deepsade_engine::verify::VerifyError;

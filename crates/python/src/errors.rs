@@ -1,7 +1,7 @@
 //! The table from the engine's errors to Python's exceptions; the text is the command line's.
 
+use deepsade_data::DataError as EngineDataError;
 use deepsade_engine::artifact::ArtifactError;
-use deepsade_engine::data::DataError as EngineDataError;
 use deepsade_engine::decode::DecodeError;
 use deepsade_engine::explain::conflict_in_words;
 use deepsade_engine::fit::FitError;

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use deepsade_check::Arithmetic;
+use deepsade_data::{self as data, DataSettings, Loaded, MissingReport, RowStatus, metrics};
 use deepsade_engine::adversity::{self as engine, Near};
 use deepsade_engine::artifact;
-use deepsade_engine::data::{self, DataSettings, Loaded, MissingReport, RowStatus};
 use deepsade_engine::fit::rows;
-use deepsade_engine::metrics::metrics;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::recheck;
 use deepsade_engine::repair::{Mended, Settings as RepairSettings, mend};

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Instant;
 
+use deepsade_data::{Inputs, RowStatus, encode_inputs, encode_numbers};
 use deepsade_engine::artifact::{described, model_rules, parse_any};
-use deepsade_engine::data::{Inputs, RowStatus, encode_inputs, encode_numbers};
 use deepsade_engine::decode::Output;
-use deepsade_engine::predict::predicted_class;
 use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
+use deepsade_output::predict::predicted_class;
 use deepsade_spec::Domain;
 use deepsade_spec::sets::Place;
 use numpy::{IntoPyArray, PyArray1, PyArray2};

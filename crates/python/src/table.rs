@@ -8,7 +8,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_schema::{ArrowError, DataType};
-use deepsade_engine::data::{self, Column, Levels};
+use deepsade_data::{self as data, Column, Levels};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

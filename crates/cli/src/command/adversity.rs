@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use deepsade_data::{ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::data::{ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
 use deepsade_engine::verify::Settings;
 use deepsade_engine::verify::words::{example_in_words, input_as_json, output_as_json};
 use deepsade_net::Matrix;

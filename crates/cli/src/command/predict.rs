@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use deepsade_data::{ReadOptions, RowStatus, Table, encode_inputs, read_table};
 use deepsade_engine::artifact::{model_rules, read_model, write_whole};
-use deepsade_engine::data::{ReadOptions, RowStatus, Table, encode_inputs, read_table};
 use deepsade_engine::decode::{Output, Probabilities};
-use deepsade_engine::predict;
 use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
+use deepsade_output::predict;
 use deepsade_spec::sets::Place;
 use deepsade_spec::{Schema, Task};
 use serde_json::json;

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use deepsade_check::Bounds;
+use deepsade_data::{Columns, DataSettings, Metrics, ReadOptions, encode_inputs, metrics};
 use deepsade_engine::artifact::write_whole;
-use deepsade_engine::data::{Columns, DataSettings, ReadOptions, encode_inputs};
 use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
 use deepsade_engine::fit::{self, Rows};
-use deepsade_engine::metrics::{Metrics, metrics};
 use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, mend_inputs};
+use deepsade_engine::subject::{self, Files, Subject};
 use deepsade_engine::summary::{self, numbers};
 use deepsade_engine::verify::Proof;
 use deepsade_net::{Matrix, Network};
@@ -20,7 +20,6 @@ use super::verify as report;
 use crate::args::RepairArgs;
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
-use deepsade_engine::subject::{self, Files, Subject};
 
 /// What is known about the rows on which outputs should change little.
 enum Known {

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::bail;
 use deepsade_check::Verdict;
+use deepsade_data as data;
 use deepsade_engine::artifact::write_whole;
-use deepsade_engine::data;
 use deepsade_engine::decode::DecodeError;
 use deepsade_engine::enforce::{Decision, Means, decide};
 use deepsade_engine::explain::{audit, conflict_in_words, vacuous_notes};
@@ -130,7 +130,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let loaded = loaded.expect("a problem with data has rows");
     let mut rows = fit::rows(&spec, &loaded, &settings, seed)?;
     if let Some((fold, of)) = args.fold {
-        rows.split = data::folds(rows.all.rows(), of, fold, 0.1, seed)?;
+        rows.split = data::folds(rows.all.rows(), of, fold, data::VALIDATION, seed)?;
     }
     drop(loaded);
 

@@ -5,9 +5,9 @@
 //! Above counts where the coefficient is positive, below where it is negative. For the others: the end of the unit's interval.
 
 use deepsade_net::Activation;
+use deepsade_solve::kernel::vector;
 
 use super::{Boxed, UNIT};
-use crate::train::vector;
 
 /// Accuracy that is assumed of sigmoid and tanh, as in the checker.
 pub(super) const ACTIVATION_ERROR: f32 = 1.0 / 1_048_576.0;

@@ -4,8 +4,9 @@
 //! the any-order float32 error of n + 1 terms, `gamma(n + 1) (|W| |x| + |b|)`, twice over to cover this computation's own rounding.
 //! Columns of a category are not independent: exactly one is 1, so its share lies between its smallest and its largest weight.
 
+use deepsade_solve::kernel::vector;
+
 use super::{Boxed, UNIT};
-use crate::train::vector;
 
 /// Floats handled at a time, in each of the rows handled together.
 const LANES: usize = 8;

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use deepsade_net::{Matrix, Model, Network};
+use deepsade_output::Judge;
 use deepsade_spec::NormalSpec;
 use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
 
 use super::{DecodeError, Decoder, Scratch};
-use crate::judge::Judge;
 use crate::nearest::{Allowed, NEAREST_KEY};
 
 /// How a model's outputs are read.

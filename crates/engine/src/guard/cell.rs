@@ -3,8 +3,9 @@
 //! With y = W v + b (times the gate, if there is one) the sum of multiplier * atom is linear in v; its largest value over the
 //! box m +- r of v is `q.m + |q|.r + constant`, with q the coefficients of v. That is the condition K' on W and b.
 
+use deepsade_solve::kernel::vector;
+
 use crate::bounds::Boxed;
-use crate::train::vector;
 
 /// Two roundings of float32: what a constant output costs when its units change.
 const CONSTANT: f64 = 2.0 / 16_777_216.0;

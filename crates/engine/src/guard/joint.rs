@@ -6,13 +6,13 @@
 //!
 //! K' over a box is a cut for each of its corners; the program has those that were broken by the solution before.
 
+use deepsade_solve::simplex::{Simplex, Status};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::cell::{Cell, Margin, Term};
 use super::{Guard, multiplier};
 use crate::bounds::Boxed;
-use crate::maxsmt::simplex::{Simplex, Status};
 
 /// The distance from the border, in units of the outputs, that is aimed at.
 const AIM: f64 = 0.3;

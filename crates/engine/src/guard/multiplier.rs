@@ -4,8 +4,9 @@
 //! and their mixture bounds the sum from below for all other multipliers. So corners are the rows of a game (`game`), and Kelley's
 //! method adds the corner of its best mixture until it is there already: an exact linear program, finite as corners are.
 
+use deepsade_solve::game::Game;
+
 use super::cell::{Cell, Layer, Margin, Scratch, Slack, sum_up};
-use super::game::Game;
 use crate::bounds::Boxed;
 
 /// Corners to look at, at most.

@@ -7,10 +7,12 @@
 //! and finite, and tells when no layer satisfies the cuts, hence K'. Cuts are added where they are broken; those that are active
 //! are kept for the next call, on the same sides of their boxes.
 
+use deepsade_solve::cholesky::Cholesky;
+use deepsade_solve::kernel::vector;
+
 use super::cell::{Layer, move_layer, sum_up};
 use super::metric::Metric;
 use crate::bounds::Boxed;
-use crate::train::vector;
 
 /// Cuts at a time: with more of them, sweeps over cells one by one are the better way.
 const MOST: usize = 96;
@@ -75,8 +77,8 @@ pub(super) struct Nearest {
     /// `g_k . M^-1 g_l`, MOST numbers a row.
     gram: Vec<f64>,
     active: Vec<usize>,
-    /// Of the active cuts' part of `gram`: lower triangle, MOST numbers a row.
-    cholesky: Vec<f64>,
+    /// Of the active cuts' part of `gram`.
+    cholesky: Cholesky,
     direction: Vec<f64>,
 }
 
@@ -125,7 +127,7 @@ impl Nearest {
             }
             mu.clear();
             mu.extend(self.active.iter().map(|k| self.cuts[*k].excess));
-            self.back_substitute(&mut mu);
+            self.cholesky.solve(&mut mu);
             if mu.iter().all(|mu| *mu >= 0.0) {
                 self.active.iter().zip(&mu).for_each(|(k, mu)| self.cuts[*k].mu = *mu);
                 break;
@@ -258,7 +260,7 @@ impl Nearest {
             let mut direction = std::mem::take(&mut self.direction);
             direction.clear();
             direction.extend(self.active.iter().map(|k| self.gram[p * MOST + k]));
-            self.back_substitute(&mut direction);
+            self.cholesky.solve(&mut direction);
             let own = self.gram[p * MOST + p];
             let free = own - self.active.iter().zip(&direction).map(|(k, d)| self.gram[p * MOST + k] * d).sum::<f64>();
             let blocking = (0..self.active.len())
@@ -300,32 +302,12 @@ impl Nearest {
     }
 
     fn factor_row(&mut self, i: usize) -> bool {
-        self.cholesky.resize(MOST * MOST, 0.0);
+        self.cholesky.reserve(MOST);
+        self.cholesky.truncate(i);
         let products = &self.gram[self.active[i] * MOST..][..MOST];
-        let (above, row) = self.cholesky.split_at_mut(i * MOST);
-        for (j, above) in above.chunks_exact(MOST).enumerate() {
-            row[j] = (products[self.active[j]] - short_dot(&row[..j], &above[..j])) / above[j];
-        }
         let own = products[self.active[i]];
-        let rest = own - short_dot(&row[..i], &row[..i]);
-        row[i] = rest.max(0.0).sqrt();
-        rest > 0.1 * INDEPENDENT * own
-    }
-
-    /// Solves `G x = b` for the active cuts, in place.
-    fn back_substitute(&self, b: &mut [f64]) {
-        let n = b.len();
-        for i in 0..n {
-            let row = &self.cholesky[i * MOST..][..=i];
-            let (known, rest) = b.split_at_mut(i);
-            rest[0] = (rest[0] - short_dot(&row[..i], known)) / row[i];
-        }
-        for i in (0..n).rev() {
-            let row = &self.cholesky[i * MOST..][..=i];
-            b[i] /= row[i];
-            let (rest, known) = b.split_at_mut(i);
-            rest.iter_mut().zip(row).for_each(|(b, l)| *b -= l * known[0]);
-        }
+        let active = &self.active;
+        self.cholesky.push(|j| products[active[j]], own, 0.0) > 0.1 * INDEPENDENT * own
     }
 }
 
@@ -333,11 +315,6 @@ impl Nearest {
 #[allow(clippy::inline_always, reason = "compiled with the caller's vector instructions")]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     sum_up(a.len().min(b.len()), |i| a[i] * b[i])
-}
-
-/// The same for the few numbers of the active cuts.
-fn short_dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

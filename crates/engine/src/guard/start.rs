@@ -4,14 +4,14 @@
 //! middle of the hidden boxes in its bias and no weights on them. So rules that can't be met are known before training.
 
 use deepsade_check::Bounds as BoundsKind;
+use deepsade_solve::eliminate::Point;
+use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::{Domain, Formula, Rational, Var, normalize::var_range};
 
 use super::build::Frame;
 use super::cell::{Cell, Margin};
 use super::nearest::Found;
 use super::{Guard, Safe, Try, empty_cell, joint};
-use crate::explain::eliminate::Point;
-use crate::explain::satisfy::{Satisfiable, satisfy};
 
 /// Distances from the border, in units of the outputs, to try for.
 const SLACKS: [f64; 9] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0];

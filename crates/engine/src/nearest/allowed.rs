@@ -4,13 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deepsade_net::Matrix;
+use deepsade_output::Judge;
+use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
 use deepsade_spec::cells::cells;
 use deepsade_spec::normalize::var_range;
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Schema, Threshold, Var};
 use thiserror::Error;
-
-use super::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
-use crate::judge::Judge;
 
 /// Pieces that the outputs of one input may have.
 const MAX_PIECES: usize = 4096;

@@ -140,8 +140,8 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::{Attached, attach};
-    use crate::judge::Judge;
     use crate::nearest::allowed::tests::spec;
+    use deepsade_output::Judge;
 
     /// r and c to u and v through four hidden units; with `gate`, times r.
     fn network(rng: &mut ChaCha8Rng, gate: bool) -> Network {

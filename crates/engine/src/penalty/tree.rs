@@ -1,10 +1,10 @@
 //! Rules in normal form enter; trees over numbered atoms leave, whose parts a penalty grades from the bottom up.
 
+use deepsade_output::Judge;
 use deepsade_spec::{Formula, NormalSpec, Rational, Var};
 
 use super::Part;
 use crate::guard::Units;
-use crate::judge::Judge;
 
 /// A claim with its atoms replaced by their numbers.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,9 +9,11 @@
 use std::time::{Duration, Instant};
 
 use deepsade_net::{Matrix, Network, Op};
+use deepsade_output::Judge;
+use deepsade_solve::active_set::{HalfSpace, Infeasible, nearest};
+use deepsade_solve::cholesky::Cholesky;
 use deepsade_spec::{Atom, Formula, NormalSpec, Var};
 
-use crate::judge::Judge;
 use crate::verify::{Outcome, Proof, Settings, Why, verify};
 
 /// Inputs that are taken into account one after the other.
@@ -24,8 +26,6 @@ const SPARE: f64 = 1e-3;
 const PATIENCE: usize = 8;
 /// The part of the time that one proof may take before layers nearer to the safe one are tried, which have shorter proofs.
 const SHORT: u32 = 6;
-/// Sweeps over the conditions of one quadratic program.
-const SWEEPS: usize = 3000;
 
 /// A network and where its last layer is.
 pub(super) struct Shrink<'a> {
@@ -45,13 +45,13 @@ pub(super) struct Shrink<'a> {
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Conditions `g . u >= h` on the change u, in coordinates in which its size is the change of the outputs.
+/// Conditions `g . u >= h` on the change u, with `|g| = 1`, in coordinates in which its size is the change of the outputs.
 #[derive(Default)]
 struct Conditions {
     g: Vec<Vec<f64>>,
     h: Vec<f64>,
-    products: Vec<Vec<f64>>,
-    weights: Vec<f64>,
+    /// What g was divided by.
+    length: Vec<f64>,
 }
 
 impl Shrink<'_> {
@@ -63,7 +63,7 @@ impl Shrink<'_> {
         let started = Instant::now();
         let left = || self.time.saturating_sub(started.elapsed());
         let read = self.read(self.rows);
-        let factor = cholesky(&read);
+        let factor = spread(&read);
         let outputs = self.network.forward(self.rows);
         let size = (outputs.data.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / outputs.data.len().max(1) as f64).sqrt();
         let mut conditions = Conditions::default();
@@ -72,7 +72,9 @@ impl Shrink<'_> {
         let judge = Judge::new(self.spec);
         let (mut proved, mut refuted) = (None, 0);
         for _ in 0..ROUNDS {
-            near = self.moved(&conditions.solve(), &factor);
+            // No last layer meets them all: what is nearest to it so far has to do.
+            let Ok(change) = conditions.solve() else { break };
+            near = self.moved(&change, &factor);
             if left() < self.time / 2 || (self.interrupted)() {
                 break;
             }
@@ -111,7 +113,7 @@ impl Shrink<'_> {
     }
 
     /// Adds what the rules ask at one row that breaks them, spread over the rows, as that is quicker than a search; false if none does.
-    fn demand_rows(&self, near: &Network, judge: &Judge, spare: f64, factor: &[Vec<f64>], into: &mut Conditions) -> bool {
+    fn demand_rows(&self, near: &Network, judge: &Judge, spare: f64, factor: &Cholesky, into: &mut Conditions) -> bool {
         let y = near.forward(self.rows);
         let start = into.g.len() * 97 % self.rows.rows.max(1);
         let mut any = false;
@@ -158,12 +160,13 @@ impl Shrink<'_> {
         present: &Network,
         judge: &Judge,
         spare: f64,
-        factor: &[Vec<f64>],
+        factor: &Cholesky,
         into: &mut Conditions,
     ) {
         let row = Matrix { rows: 1, cols: x.len(), data: x.to_vec() };
         let read = self.read(&row).remove(0);
-        let white = forward_solve(factor, &read);
+        let mut white = read;
+        factor.forward(&mut white);
         let length = white.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-12);
         let (now, before) = (present.enclose(x), self.network.enclose(x));
         let value = |atom: &Atom, y: &dyn Fn(usize) -> f64| {
@@ -196,14 +199,15 @@ impl Shrink<'_> {
     }
 
     /// The network whose last layer is changed by u.
-    fn moved(&self, u: &[f64], factor: &[Vec<f64>]) -> Network {
+    fn moved(&self, u: &[f64], factor: &Cholesky) -> Network {
         let mut network = self.network.clone();
         let Op::Dense { w, b } = &mut network.nodes[self.at].op else { return network };
         if u.is_empty() {
             return network;
         }
         for o in 0..w.rows {
-            let change = backward_solve(factor, &u[o * (w.cols + 1)..(o + 1) * (w.cols + 1)]);
+            let mut change = u[o * (w.cols + 1)..(o + 1) * (w.cols + 1)].to_vec();
+            factor.backward(&mut change);
             let (weights, bias) = change.split_at(w.cols);
             w.row_mut(o).iter_mut().zip(weights).for_each(|(w, d)| *w = (f64::from(*w) + d) as f32);
             b[o] = (f64::from(b[o]) + bias[0]) as f32;
@@ -258,51 +262,32 @@ fn cheapest(claim: &Formula, distance: &dyn Fn(&Atom) -> f64) -> (f64, Vec<Atom>
 }
 
 impl Conditions {
-    fn add(&mut self, g: Vec<f64>, h: f64) {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let products: Vec<f64> = self.g.iter().chain([&g]).map(|other| dot(other, &g)).collect();
-        self.products.iter_mut().zip(&products).for_each(|(row, p)| row.push(*p));
-        self.products.push(products);
-        self.g.push(g);
-        self.h.push(h);
-        self.weights.push(0.0);
+    fn add(&mut self, mut g: Vec<f64>, h: f64) {
+        let length = g.iter().map(|g| g * g).sum::<f64>().sqrt();
+        // What no change has an influence on can't be asked for.
+        if length > 0.0 {
+            g.iter_mut().for_each(|g| *g /= length);
+            self.g.push(g);
+            self.h.push(h / length);
+            self.length.push(length);
+        }
     }
 
     /// Asks every condition to hold by so much more.
     fn ask_for(&mut self, more: f64) {
-        self.h.iter_mut().for_each(|h| *h += more);
+        self.h.iter_mut().zip(&self.length).for_each(|(h, length)| *h += more / length);
     }
 
-    /// The smallest u that meets them, by ascent on one weight after the other; nothing where there is no condition.
-    fn solve(&mut self) -> Vec<f64> {
-        let n = self.g.len();
-        for _ in 0..SWEEPS {
-            let mut largest = 0.0f64;
-            for j in 0..n {
-                let own = self.products[j][j];
-                if own <= 0.0 {
-                    continue;
-                }
-                let value: f64 = self.products[j].iter().zip(&self.weights).map(|(p, w)| p * w).sum();
-                let weight = (self.weights[j] + (self.h[j] - value) / own).max(0.0);
-                largest = largest.max((weight - self.weights[j]).abs() * own.sqrt());
-                self.weights[j] = weight;
-            }
-            let size = self.h.iter().fold(1e-9f64, |m, h| m.max(h.abs()));
-            if largest < 1e-7 * size {
-                break;
-            }
-        }
-        let mut u = vec![0.0; self.g.first().map_or(0, Vec::len)];
-        for (w, g) in self.weights.iter().zip(&self.g).filter(|(w, _)| **w > 0.0) {
-            u.iter_mut().zip(g).for_each(|(u, g)| *u += w * g);
-        }
-        u
+    /// The smallest u that meets them; nothing where there is no condition.
+    fn solve(&self) -> Result<Vec<f64>, Infeasible> {
+        let half_spaces: Vec<HalfSpace> = self.g.iter().zip(&self.h).map(|(a, h)| HalfSpace { a, c: -h }).collect();
+        let origin = vec![0.0; self.g.first().map_or(0, Vec::len)];
+        nearest(&origin, &half_spaces).map(|found| found.y)
     }
 }
 
-/// The lower factor of E[v v'] with a little on the diagonal, so that columns which hardly vary can't move far for nothing.
-fn cholesky(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+/// The factor of E[v v'] with a little on the diagonal, so that columns which hardly vary can't move far for nothing.
+fn spread(rows: &[Vec<f64>]) -> Cholesky {
     let n = rows.first().map_or(0, Vec::len);
     let mut m = vec![vec![0.0; n]; n];
     for v in rows {
@@ -311,30 +296,9 @@ fn cholesky(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
         }
     }
     let mean = (0..n).map(|i| m[i][i]).sum::<f64>() / n.max(1) as f64;
-    (0..n).for_each(|i| m[i][i] += 1e-3 * mean.max(1e-9));
-    for i in 0..n {
-        for j in 0..=i {
-            let below: f64 = (0..j).map(|k| m[i][k] * m[j][k]).sum();
-            m[i][j] = if i == j { (m[i][i] - below).max(1e-12).sqrt() } else { (m[i][j] - below) / m[j][j] };
-        }
+    let mut factor = Cholesky::default();
+    for (i, row) in m.iter().enumerate() {
+        factor.push(|j| row[j], row[i] + 1e-3 * mean.max(1e-9), 1e-12);
     }
-    m
-}
-
-/// Solves L w = v.
-fn forward_solve(l: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
-    let mut w = vec![0.0; v.len()];
-    for i in 0..v.len() {
-        w[i] = (v[i] - (0..i).map(|k| l[i][k] * w[k]).sum::<f64>()) / l[i][i];
-    }
-    w
-}
-
-/// Solves L' w = v.
-fn backward_solve(l: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
-    let mut w = vec![0.0; v.len()];
-    for i in (0..v.len()).rev() {
-        w[i] = (v[i] - (i + 1..v.len()).map(|k| l[k][i] * w[k]).sum::<f64>()) / l[i][i];
-    }
-    w
+    factor
 }

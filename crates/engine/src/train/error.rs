@@ -1,10 +1,10 @@
 //! What a training run refuses before it starts.
 
+use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 use thiserror::Error;
 
 use super::{CheckpointError, OutputStep, PlanError, Run, SettingsError, Stepper};
-use crate::data::Dataset;
 
 /// A run that cannot start, or cannot be saved.
 #[derive(Debug, Error)]

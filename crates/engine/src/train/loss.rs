@@ -1,9 +1,8 @@
 //! Outputs and targets of a batch enter; the loss and its gradient with respect to the outputs leave.
 
+use deepsade_solve::exp::exp;
+use deepsade_solve::kernel::vector;
 use serde::{Deserialize, Serialize};
-
-use super::exp::exp;
-use super::kernel::vector;
 
 /// What training makes small: `L = sum_r v_r l(s_r, y_r) / sum_r v_r`, with a weight v, scores s and truth y for each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::kernel::vector;
+use deepsade_solve::kernel::vector;
+
 use super::{OptimiserName, TrainSettings};
 
 const BETA1: f32 = 0.9;

@@ -1,9 +1,9 @@
 //! A plan, its parameters and a batch enter; values go forward, gradients come backward. Nothing here allocates.
 
 use deepsade_net::Activation;
+use deepsade_solve::exp::{sigmoid, tanh};
+use deepsade_solve::kernel::{self, Shape, vector};
 
-use super::exp::{sigmoid, tanh};
-use super::kernel::{self, Shape, vector};
 use super::plan::{Flow, Layer, Source, Step, Work};
 
 /// Runs one step on the first `rows` rows of its buffers.

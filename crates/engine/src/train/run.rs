@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use deepsade_data::Dataset;
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::NormalSpec;
 use rand::SeedableRng;
@@ -20,7 +21,6 @@ use super::{
     CheckpointSettings, EpochRecord, Loss, Objective, Observer, Optimiser, OutputStep, Prepared, Stepper, StopReason,
     TrainSettings, Update,
 };
-use crate::data::Dataset;
 use crate::guard::{Guard, Metric, Solved, Units};
 
 /// Rows evaluated at a time, at least.
@@ -138,7 +138,7 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 /// Trains until the epochs are done, patience ends, the observer stops it, or the loss is not finite any more.
 ///
 /// ```
-/// use deepsade_engine::data::Dataset;
+/// use deepsade_data::Dataset;
 /// use deepsade_engine::train::{self, Loss, NetworkSettings, Run, Silent, Start, StopReason, TrainSettings};
 /// use deepsade_net::Matrix;
 ///

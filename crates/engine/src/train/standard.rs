@@ -1,10 +1,10 @@
 //! Raw targets enter, targets with mean 0 and deviation 1 leave; a last layer trained on these is turned back to raw units.
 
+use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 
 use super::plan::Units;
 use super::{Loss, Stepper};
-use crate::data::Dataset;
 
 /// Units of the targets: `raw = shift + scale * standard`, one pair a target.
 #[derive(Debug, Clone, PartialEq)]

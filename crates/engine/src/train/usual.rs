@@ -3,9 +3,9 @@
 //! Many label sets may obey the rules, and a network that keeps them through its weights has to favour some for all inputs: those
 //! that are most frequent in the data cost least.
 
+use deepsade_data::Dataset;
 use deepsade_spec::{NormalSpec, Task};
 
-use crate::data::Dataset;
 use crate::decode::{Decoder, Scratch};
 
 /// Nodes of the rules' diagram, at most.

@@ -5,6 +5,7 @@
 //! [`Network::forward`] gives in float32, or on the outputs in exact arithmetic where the question is about those.
 
 use deepsade_net::{Matrix, Network};
+use deepsade_output::Judge;
 use deepsade_spec::{Atom, NormalSpec, Rational, Region, Var};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,7 +13,6 @@ use rand_chacha::ChaCha8Rng;
 use super::bound::Cell;
 use super::exact;
 use super::plan::{Inputs, Plan};
-use crate::judge::Judge;
 
 /// An input that breaks a rule.
 #[derive(Debug, Clone, PartialEq)]

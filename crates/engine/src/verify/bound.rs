@@ -1,11 +1,11 @@
 //! A cell on a region enters; multipliers, slopes and weights of signs leave that bound it from above as well as a few steps find.
 
 use deepsade_check::{Lines, SLOPES};
+use deepsade_solve::program::{self, Condition};
 use deepsade_spec::{Atom, Rational, Region, Var};
 
 use super::pass::{Form, Kind, Pass, Sign, Slopes};
 use super::plan::{Boxes, Inputs, Plan, Step};
-use super::program::{self, Condition};
 use crate::whole::whole;
 
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.

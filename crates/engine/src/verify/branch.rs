@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use deepsade_check::{Bounds, Lines, Tree};
 use deepsade_net::{Activation, Network};
+use deepsade_output::Judge;
+use deepsade_solve::parallel;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Cut, NormalSpec, Region};
 
@@ -18,7 +19,6 @@ use super::attack::{CounterExample, Effort, Target};
 use super::bound::{Cell, with_signs};
 use super::pass::{Kind, Pass, Sign};
 use super::plan::{Boxes, Inputs, Plan, Step};
-use crate::judge::Judge;
 
 /// Cells of one rule that are looked at one by one.
 const MAX_CELLS: usize = 20_000;
@@ -239,24 +239,9 @@ impl Search<'_> {
     }
 
     fn round(&self, cells: &[Cell], batch: &[Open], hopeful: bool) -> Vec<Step1> {
-        let results: Vec<Mutex<Option<Step1>>> = batch.iter().map(|_| Mutex::new(None)).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut pass = Pass::default();
-            loop {
-                let k = next.fetch_add(1, Ordering::Relaxed);
-                let Some(open) = batch.get(k) else { break };
-                let result = self.bound(cells, open, hopeful, &mut pass);
-                *results[k].lock().expect("no thread panics while it holds a result") = Some(result);
-            }
-        };
-        let helpers = self.threads.min(batch.len()).saturating_sub(1);
-        std::thread::scope(|scope| {
-            (0..helpers).for_each(|_| drop(scope.spawn(work)));
-            work();
-        });
-        let taken = |slot: Mutex<Option<Step1>>| slot.into_inner().expect("no thread panics").expect("every region was bounded");
-        results.into_iter().map(taken).collect()
+        let bound = |pass: &mut Pass, open: &Open| self.bound(cells, open, hopeful, pass);
+        let results = parallel::map(batch, self.threads, &|| false, Pass::default, bound);
+        results.into_iter().map(|step| step.expect("every region was bounded")).collect()
     }
 
     /// Bounds one region: closed if every cell is refuted, else split where the first open cell says. Signs of units that are known

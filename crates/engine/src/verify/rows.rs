@@ -4,9 +4,9 @@
 //! them and the processor works on whole vectors. This is where nearly all time of a search goes.
 
 use deepsade_net::Activation;
+use deepsade_solve::kernel::vector;
 
 use super::plan::{Boxes, Inputs, Plan, Step};
-use crate::train::vector;
 
 const LANES: usize = 8;
 type Lanes = [f64; LANES];

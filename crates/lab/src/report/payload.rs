@@ -1,7 +1,7 @@
 //! A model with its rules enters, what the page's own evaluator needs leaves, as JSON: weights as base64 of float32, rules in
 //! normal form with exact fractions.
 
-use deepsade_engine::data::{Column, Table, Value as Cell};
+use deepsade_data::{Column, Table, Value as Cell};
 use deepsade_engine::nearest::NEAREST_KEY;
 use deepsade_net::{Activation, Model, Op};
 use deepsade_spec::sets::DECODE_KEY;

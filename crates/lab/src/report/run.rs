@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use deepsade_check::sha256_hex;
+use deepsade_data::{ReadOptions, encode_inputs, read_table};
 use deepsade_engine::artifact::{ArtifactError, RULES_KEY, read_model};
-use deepsade_engine::data::{ReadOptions, encode_inputs, read_table};
-use deepsade_engine::predict;
 use deepsade_engine::train::EpochRecord;
 use deepsade_net::{Matrix, Model, Op};
+use deepsade_output::predict;
 use deepsade_spec::{NormalSpec, RuleText, Schema, compile};
 use serde_json::Value;
 

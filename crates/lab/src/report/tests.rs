@@ -153,7 +153,7 @@ fn the_page_computes_what_the_network_computes() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     let answers: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
-    let judge = deepsade_engine::judge::Judge::new(&spec);
+    let judge = deepsade_output::Judge::new(&spec);
     let mut states = std::collections::BTreeMap::new();
     for (row, answer) in rows.iter().zip(&answers) {
         let [income, age] = [row[0] as f32, row[1] as f32];

@@ -6,8 +6,8 @@ mod slice;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use deepsade_data as data;
 use deepsade_engine::artifact::{read_model, write_whole};
-use deepsade_engine::data;
 use deepsade_engine::train::EpochRecord;
 use deepsade_net::{Matrix, Model};
 use deepsade_spec::Task;
@@ -104,7 +104,7 @@ pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result
             )?;
         }
         let Some(ffn) = kept.iter().find(|k| k.method == Method::Ffn) else { continue };
-        let split = data::folds(dealt.rows.all.rows(), plan.folds, 0, 0.1, split_seed)?;
+        let split = data::folds(dealt.rows.all.rows(), plan.folds, 0, data::VALIDATION, split_seed)?;
         let test = dealt.rows.all.select(&split.test);
         let pair = [("deepsade", &deepsade.model), ("ffn", &ffn.model)];
         match spec.schema.task {

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
+use deepsade_data::{self as data, Split, VALIDATION};
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::artifact::write_whole;
-use deepsade_engine::data::{self, Split};
 use deepsade_engine::decode::Output;
 use deepsade_engine::fit::{self, Fit, Fitted};
-use deepsade_engine::judge::Judge;
-use deepsade_engine::predict::{predicted_class, predicted_label};
 use deepsade_engine::train::{Loss, Observer, StopReason};
 use deepsade_engine::verify;
 use deepsade_net::Matrix;
+use deepsade_output::Judge;
+use deepsade_output::predict::{predicted_class, predicted_label};
 use deepsade_spec::{NormalSpec, Task};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -30,8 +30,6 @@ use crate::results::RunResult;
 
 /// The paper's radius of the Adversity Index.
 pub const RADIUS: f64 = 0.1;
-/// Share of all rows that validates.
-const VALIDATION: f64 = 0.1;
 
 /// Stops a training when told to.
 pub(super) struct Watch<'a>(pub &'a (dyn Fn() -> bool + Sync));

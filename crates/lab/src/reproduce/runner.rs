@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use deepsade_solve::parallel;
+
 use super::ReproduceError;
 use super::ledger::{Identity, Ledger};
 use super::measure::{measure, model_folder};
@@ -80,7 +82,7 @@ pub fn run(
     let left: Vec<&Planned> = plan.runs.iter().filter(|r| !ledger.has(plan, r)).collect();
     watch(Event::Begun { left: left.len(), runs: plan.runs.len(), cost: left.iter().map(|r| r.cost).sum() });
     let (ledger, error) = (Mutex::new(ledger), Mutex::new(None));
-    let (next, done, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    let (done, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let stop = || failed.load(Ordering::Relaxed) || interrupted();
     let one = |run: &Planned| -> Result<(), ReproduceError> {
         let models = model_folder(plan, run).map(|name| out.join(MODELS).join(name));
@@ -91,21 +93,16 @@ pub fn run(
         watch(Event::Finished { run: &result, cost: run.cost });
         Ok(())
     };
-    let work = || {
-        while let (false, Some(run)) = (stop(), left.get(next.fetch_add(1, Ordering::Relaxed))) {
-            if let Err(found) = one(run) {
-                failed.store(true, Ordering::Relaxed);
-                let (use_case, method) = plan.names(run);
-                let place = format!("{use_case}, {method}, repeat {}, fold {}", run.repeat, run.fold);
-                let mut error = error.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                error.get_or_insert(ReproduceError::Run { place, source: Box::new(found) });
-            }
+    let work = |(): &mut (), run: &&Planned| {
+        if let Err(found) = one(run) {
+            failed.store(true, Ordering::Relaxed);
+            let (use_case, method) = plan.names(run);
+            let place = format!("{use_case}, {method}, repeat {}, fold {}", run.repeat, run.fold);
+            let mut error = error.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            error.get_or_insert(ReproduceError::Run { place, source: Box::new(found) });
         }
     };
-    std::thread::scope(|scope| {
-        (1..jobs.max(1)).for_each(|_| drop(scope.spawn(work)));
-        work();
-    });
+    parallel::map(&left, jobs, &stop, || (), work);
     if let Some(error) = error.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         return Err(error);
     }

@@ -3,8 +3,7 @@
 //! The corrected resampled t-test (Nadeau and Bengio, 2003): folds share training rows, so their differences vary too little, and
 //! the variance of their mean is taken as `(1/n + test rows / training rows)` times their own instead of `1/n` times.
 
-/// Rows that validate, as a share of all: they train nothing.
-const VALIDATION: f64 = 0.1;
+use deepsade_data::VALIDATION;
 
 /// Two-sided p of the differences between pairs over `folds` folds; `None` with fewer than two.
 pub fn p_value(differences: &[f64], folds: usize) -> Option<f64> {

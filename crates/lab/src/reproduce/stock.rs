@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use deepsade_engine::data::{self, Loaded};
+use deepsade_data::{self as data, Loaded};
 use deepsade_engine::fit::{self, Rows};
 use deepsade_engine::problem::Problem;
 use deepsade_spec::NormalSpec;

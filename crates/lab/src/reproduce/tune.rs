@@ -1,6 +1,6 @@
 //! Training rows enter; the weights of a penalty leave: the smallest with the fewest violations on rows held out.
 
-use deepsade_engine::data::{self, Split};
+use deepsade_data::{self as data, Split, VALIDATION};
 use deepsade_engine::fit::{Fit, Rows};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{Observer, StopReason};
@@ -9,9 +9,6 @@ use deepsade_spec::NormalSpec;
 use super::ReproduceError;
 use super::case::Case;
 use super::method::Method;
-
-/// Share of a fold's training rows that chooses the best epoch of a trial.
-const VALIDATION: f64 = 0.1;
 
 /// What one choice of weights led to.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +135,7 @@ mod tests {
 
     #[test]
     fn trials_never_see_the_test_rows() {
-        let outer = data::folds(100, 5, 2, 0.1, 7).unwrap();
+        let outer = data::folds(100, 5, 2, VALIDATION, 7).unwrap();
         for folds in [1, 3] {
             let splits = inner_splits(&outer, folds, 1).unwrap();
             let mut held_out: Vec<usize> = splits.iter().flat_map(|s| s.test.clone()).collect();

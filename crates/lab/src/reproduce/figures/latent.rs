@@ -1,9 +1,9 @@
 //! Models and test rows enter; their hidden layers leave, laid out in the plane.
 
-use deepsade_engine::data::Dataset;
-use deepsade_engine::judge::Judge;
-use deepsade_engine::predict::predicted_class;
+use deepsade_data::Dataset;
 use deepsade_net::{Matrix, Model, Network, Op};
+use deepsade_output::Judge;
+use deepsade_output::predict::predicted_class;
 use deepsade_spec::{Formula, NormalSpec};
 
 use super::sample;

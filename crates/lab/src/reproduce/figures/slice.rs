@@ -1,8 +1,8 @@
 //! A classifier and rows enter; a row leaves that obeys the rules while an input near it does not, and a slice through both.
 
-use deepsade_engine::judge::Judge;
-use deepsade_engine::predict::predicted_class;
 use deepsade_net::{Matrix, Model};
+use deepsade_output::Judge;
+use deepsade_output::predict::predicted_class;
 use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec};
 
 use super::super::measure::RADIUS;

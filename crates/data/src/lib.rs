@@ -1,0 +1,56 @@
+//! From data files to encoded rows: a `[data]` table enters, a schema with its [`Dataset`] leaves. CSV and Parquet are read here
+//! and nowhere else.
+//!
+//! The steps, in order: [`settings`] say what is wanted, [`mod@locate`] finds the file, [`read`] (or a [`recipe`]) makes a [`Table`],
+//! [`missing`] settles the gaps, [`schema`] fixes the domains, [`mod@encode`] makes float32 rows, [`mod@split`] deals them out.
+//! [`mod@load`] walks through all of them.
+
+#![forbid(unsafe_code)]
+
+pub mod dataset;
+pub mod encode;
+pub mod error;
+pub mod inject;
+pub mod inputs;
+pub mod labelled;
+pub mod limits;
+pub mod load;
+pub mod locate;
+pub mod metrics;
+pub mod missing;
+pub mod overrides;
+pub mod read;
+pub mod recipe;
+pub mod schema;
+pub mod settings;
+pub mod split;
+pub mod table;
+pub mod task;
+
+mod builder;
+mod contained;
+mod levels;
+mod number;
+mod read_csv;
+mod read_parquet;
+
+pub use dataset::Dataset;
+pub use encode::encode;
+pub use error::DataError;
+pub use inject::{InjectError, inject};
+pub use inputs::{Inputs, RowStatus, encode_inputs, encode_numbers};
+pub use labelled::Labelled;
+pub use levels::Levels;
+pub use limits::{Limits, limits, set_limits};
+pub use load::{Loaded, Request, load, load_table};
+pub use locate::{is_data_name, locate};
+pub use metrics::{Metrics, metrics};
+pub use missing::{MissingReport, settle_missing};
+pub use overrides::{FeatureKind, FeatureOverride, Overrides};
+pub use read::{Columns, Progress, ReadOptions, read_table};
+pub use recipe::{Recipe, RecipeTable};
+pub use schema::{infer_schema, kinds_of_overrides, kinds_of_schema, stated_schema};
+pub use settings::{BreakingRows, DataSettings, MissingPolicy, SplitShares};
+pub use split::{Split, VALIDATION, folds, split};
+pub use table::{Column, Kind, Table, Value};
+pub use task::{TaskKind, TaskSettings};

@@ -1,0 +1,154 @@
+//! The tables of a rule file enter; the rows and the schema that everything later works on leave.
+
+use std::path::{Path, PathBuf};
+
+use deepsade_spec::Schema;
+
+use super::error::DataError;
+use super::locate::{is_data_name, locate};
+use super::missing::{MissingReport, settle_missing};
+use super::overrides::Overrides;
+use super::read::{Columns, Progress, ReadOptions, known, read_table};
+use super::recipe::{Recipe, RecipeTable};
+use super::schema::{infer_schema, kinds_of_overrides, widen};
+use super::settings::DataSettings;
+use super::table::{Kind, Table};
+use super::task::{TaskKind, TaskSettings, repeated};
+
+/// What a rule file says about its data, and where to look for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The `[data]` table.
+    pub data: &'a DataSettings,
+    /// The `[task]` table.
+    pub task: &'a TaskSettings,
+    /// The `[features]` table.
+    pub overrides: &'a Overrides,
+    /// The rule file's folder.
+    pub rule_file_dir: &'a Path,
+    /// The `--data` folder.
+    pub data_dir: Option<&'a Path>,
+}
+
+/// Rows without gaps, ready for [`super::encode()`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// Features and targets.
+    pub table: Table,
+    /// What the rows are, and the domain that holds them.
+    pub schema: Schema,
+    /// The file that was read (the first one, of a recipe that reads several).
+    pub file: PathBuf,
+    /// What was done about missing values.
+    pub missing: MissingReport,
+}
+
+/// Locates, reads, settles missing values and fixes the schema.
+///
+/// ```
+/// use deepsade_data::{DataSettings, Overrides, Request, TaskSettings, encode, load};
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("homes.csv"), "rooms,area,price\n3,Urban,250\n5,Rural,310\n")?;
+/// let data: DataSettings = toml::from_str("file = 'homes.csv'\ntargets = ['price']")?;
+/// let task: TaskSettings = toml::from_str("kind = 'regression'")?;
+/// let overrides: Overrides = toml::from_str("rooms = { kind = 'integer', range = [1, 20] }")?;
+/// let request =
+///     Request { data: &data, task: &task, overrides: &overrides, rule_file_dir: folder.path(), data_dir: None };
+/// let loaded = load(request, &mut |progress| println!("{} of {}", progress.bytes, progress.total))?;
+/// let rows = encode(&loaded.table, &loaded.schema)?;
+/// assert_eq!(rows.x.row(1), [5.0, 1.0, 0.0]); // rooms, area=Rural, area=Urban
+/// assert_eq!(rows.y.row(1), [310.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn load(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Loaded, DataError> {
+    let Request { data, task, overrides, .. } = request;
+    data.check()?;
+    for (name, stated) in overrides {
+        stated.check(name)?;
+        if data.ignore.contains(name) {
+            return Err(DataError::NotAFeature { name: name.clone(), role: "ignored" });
+        }
+    }
+    // A rule file may come from elsewhere, and with it a link to any file: what stands in it is not for messages.
+    let named = data.file.as_deref().filter(|f| data.recipe.is_none() && is_data_name(Path::new(f)));
+    let linked = named.and_then(|f| locate(f, request.rule_file_dir, request.data_dir).ok()?.canonicalize().ok());
+    let secret = linked.is_some_and(|f| !is_data_name(&f));
+    let loaded = read(request, progress)
+        .and_then(|Source { table, file, overrides, targets }| settle(table, file, &targets, data, task, &overrides));
+    loaded.map_err(|error| if secret { error.without_contents() } else { error })
+}
+
+/// The same for a table that is already in memory, all of whose columns are used.
+pub fn load_table(table: Table, data: &DataSettings, task: &TaskSettings, overrides: &Overrides) -> Result<Loaded, DataError> {
+    data.check_without_file()?;
+    if let Some(name) = repeated(&table.names) {
+        return Err(DataError::DuplicateColumn { file: "the data".into(), name: name.clone() });
+    }
+    let targets = task.resolve_targets(&data.targets)?;
+    settle(table, PathBuf::new(), &targets, data, task, overrides)
+}
+
+fn settle(
+    mut table: Table,
+    file: PathBuf,
+    targets: &[String],
+    data: &DataSettings,
+    task: &TaskSettings,
+    overrides: &Overrides,
+) -> Result<Loaded, DataError> {
+    known(targets, &table.names, "`targets`")?;
+    let missing = settle_missing(&mut table, targets, data.missing)?;
+    let mut schema = infer_schema(&table, targets, overrides, task, data.one_hot)?;
+    widen(&mut schema, overrides, data.margin);
+    Ok(Loaded { table, schema, file, missing })
+}
+
+struct Source {
+    table: Table,
+    file: PathBuf,
+    overrides: Overrides,
+    targets: Vec<String>,
+}
+
+fn read(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Source, DataError> {
+    match request.data.recipe {
+        Some(recipe) => read_recipe(recipe, request),
+        None => read_file(request, progress),
+    }
+}
+
+fn read_recipe(recipe: Recipe, request: Request) -> Result<Source, DataError> {
+    let Request { data, task, overrides, rule_file_dir, data_dir } = request;
+    let file = locate(&recipe.file(data.file.as_deref()), rule_file_dir, data_dir)?;
+    let RecipeTable { mut table, overrides: mut stated, targets: own } = recipe.read(&file, data.rows, data.seed)?;
+    known(&data.ignore, &table.names, "`ignore`")?;
+    table.drop_columns(&data.ignore);
+    stated.retain(|name, _| !data.ignore.contains(name));
+    stated.extend(overrides.clone());
+    let own: Vec<String> = own.into_iter().filter(|target| !data.ignore.contains(target)).collect();
+    let unstated = data.targets.is_empty() && task.targets.is_none();
+    let targets = task.resolve_targets(if unstated { &own } else { &data.targets })?;
+    Ok(Source { table, file, overrides: stated, targets })
+}
+
+fn read_file(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Source, DataError> {
+    let Request { data, task, overrides, rule_file_dir, data_dir } = request;
+    let targets = task.resolve_targets(&data.targets)?;
+    let file = locate(data.file.as_deref().ok_or(DataError::NoFile)?, rule_file_dir, data_dir)?;
+    let mut expected = kinds_of_overrides(overrides);
+    if !matches!(task.kind, TaskKind::Binary | TaskKind::Multiclass) {
+        // A stray word among the numbers is then refused where it stands.
+        expected.extend(targets.iter().map(|target| (target.clone(), Kind::Number)));
+    }
+    let columns = Columns::Except(data.ignore.clone());
+    // Settings that passed their check have an ASCII separator.
+    let separator = data.separator.map(|c| c as u8);
+    let options = ReadOptions { columns, expected, rows: data.rows, separator };
+    let table = read_table(&file, &options, progress)?;
+    Ok(Source { table, file, overrides: overrides.clone(), targets })
+}
+
+#[cfg(test)]
+#[path = "load/tests.rs"]
+mod tests;

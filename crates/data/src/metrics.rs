@@ -1,0 +1,80 @@
+//! Predictions and truth enter, the scores of the paper's tables leave.
+
+use std::collections::BTreeMap;
+
+use deepsade_net::Matrix;
+use deepsade_output::Judge;
+use deepsade_output::predict::{predicted_class, predicted_label};
+use deepsade_spec::{NormalSpec, Task};
+
+use crate::dataset::Dataset;
+
+/// Scores by name. Shares are percentages. A name alone counts rows whose true label obeys the rules; with `_all` every row.
+pub type Metrics = BTreeMap<String, f64>;
+
+/// Scores outputs `y` against the rows; `breaking` marks rows whose true label breaks a rule.
+pub fn metrics(spec: &NormalSpec, rows: &Dataset, y: &Matrix, breaking: &[bool]) -> Metrics {
+    let mut metrics = Metrics::new();
+    let judge = Judge::new(spec);
+    for (suffix, all) in [("", false), ("_all", true)] {
+        let counted = |row: usize| all || !breaking[row];
+        let chosen: Vec<usize> = (0..rows.x.rows).filter(|r| counted(*r)).collect();
+        let mut put = |name: &str, value: f64| {
+            metrics.insert(format!("{name}{suffix}"), value);
+        };
+        put("rows", chosen.len() as f64);
+        put("rows_breaking", judge.count_breaking(&rows.x, y, counted) as f64);
+        if chosen.is_empty() {
+            continue;
+        }
+        let mean = |score: &dyn Fn(&[f32], &[f32]) -> f64| {
+            chosen.iter().map(|r| score(y.row(*r), rows.y.row(*r))).sum::<f64>() / chosen.len() as f64
+        };
+        match &spec.schema.task {
+            Task::Regression { .. } => put("mse", mean(&squared_error)),
+            Task::Binary { .. } | Task::Multiclass { .. } => {
+                put("accuracy", 100.0 * mean(&|y, truth| f64::from(predicted_class(y) == predicted_class(truth))));
+            }
+            Task::Multilabel { .. } | Task::Ranking { .. } => {
+                put("coherent", 100.0 * mean(&|y, truth| f64::from(agreeing(y, truth) == y.len())));
+                put("flattened", 100.0 * mean(&|y, truth| agreeing(y, truth) as f64 / y.len() as f64));
+                put("jaccard", 100.0 * mean(&jaccard));
+            }
+        }
+    }
+    metrics
+}
+
+fn squared_error(y: &[f32], truth: &[f32]) -> f64 {
+    y.iter().zip(truth).map(|(y, t)| (f64::from(*y) - f64::from(*t)).powi(2)).sum::<f64>() / y.len() as f64
+}
+
+fn agreeing(y: &[f32], truth: &[f32]) -> usize {
+    y.iter().zip(truth).filter(|(y, t)| predicted_label(**y) == (**t > 0.5)).count()
+}
+
+/// Size of the common labels over size of all labels; two empty sets agree.
+fn jaccard(y: &[f32], truth: &[f32]) -> f64 {
+    let pairs = || y.iter().zip(truth).map(|(y, t)| (predicted_label(*y), *t > 0.5));
+    let common = pairs().filter(|(a, b)| *a && *b).count();
+    let either = pairs().filter(|(a, b)| *a || *b).count();
+    if either == 0 { 1.0 } else { common as f64 / either as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jaccard_of_hand_counted_sets() {
+        // {0, 1} and {1, 2}: one in common of three.
+        assert_eq!(jaccard(&[0.1, 2.0, -1.0], &[0.0, 1.0, 1.0]), 1.0 / 3.0);
+        assert_eq!(jaccard(&[-1.0, -2.0, 0.0], &[0.0, 0.0, 0.0]), 1.0);
+        assert_eq!(agreeing(&[0.1, 2.0, -1.0], &[0.0, 1.0, 1.0]), 1);
+    }
+
+    #[test]
+    fn squared_error_is_the_mean_over_targets() {
+        assert_eq!(squared_error(&[1.0, 2.0], &[3.0, 2.0]), 2.0);
+    }
+}

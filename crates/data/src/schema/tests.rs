@@ -1,0 +1,150 @@
+//! Domains from data and from overrides, and the refusals.
+
+use super::*;
+use crate::levels::MISSING_CODE;
+use crate::task::TaskKind;
+use deepsade_spec::Task;
+
+fn table() -> Table {
+    Table {
+        names: ["income", "rooms", "area", "y"].map(String::from).to_vec(),
+        columns: vec![
+            Column::Number(vec![0.1, 0.7, 0.3]),
+            Column::Number(vec![2.0, 5.0, 3.0]),
+            Column::Text { levels: vec!["Rural".into(), "Urban".into()], codes: vec![1, 0, 1] },
+            Column::Number(vec![1.0, 0.0, 1.0]),
+        ],
+        // As after a dropped row: messages must speak of the file's rows.
+        row_numbers: vec![1, 3, 4],
+    }
+}
+
+fn task(kind: TaskKind) -> TaskSettings {
+    TaskSettings { kind, targets: None, classes: None }
+}
+
+fn infer(overrides: &str) -> Result<Schema, DataError> {
+    let overrides = toml::from_str(overrides).unwrap();
+    infer_schema(&table(), &["y".into()], &overrides, &task(TaskKind::Binary), OneHot::Full)
+}
+
+fn refused(overrides: &str) -> String {
+    infer(overrides).expect_err(overrides).to_string()
+}
+
+#[test]
+fn domains_come_from_the_data_rounded_outward() {
+    let schema = infer("").unwrap();
+    let Domain::Real { lo, hi } = schema.features[0].domain else { panic!("a real domain") };
+    assert!(f64::from(lo) <= 0.1 && lo <= 0.1_f32 && f64::from(hi) >= 0.7 && hi >= 0.7_f32);
+    assert!(f64::from(lo.next_up()) > 0.1 && f64::from(hi.next_down()) < 0.7);
+    assert_eq!(schema.features[1].domain, Domain::Real { lo: 2.0, hi: 5.0 });
+    assert_eq!(schema.features[2].domain, Domain::Category { levels: vec!["Rural".into(), "Urban".into()] });
+    assert_eq!(schema.task, Task::Binary { target: "y".into(), classes: vec!["0".into(), "1".into()] });
+    assert_eq!(schema.columns().len(), 4);
+}
+
+#[test]
+fn overrides_win() {
+    let schema =
+        infer("rooms = { kind = 'integer' }\nincome = { range = [0, 1] }\narea = { levels = ['Urban', 'Semi', 'Rural'] }")
+            .unwrap();
+    assert_eq!(schema.features[0].domain, Domain::Real { lo: 0.0, hi: 1.0 });
+    assert_eq!(schema.features[1].domain, Domain::Integer { lo: 2, hi: 5 });
+    assert_eq!(schema.features[2].domain, Domain::Category { levels: vec!["Urban".into(), "Semi".into(), "Rural".into()] });
+}
+
+#[test]
+fn data_outside_a_stated_domain_is_refused_by_row() {
+    assert!(refused("income = { range = [0, 0.5] }").contains("row 3, column 'income': 0.7"));
+    assert!(refused("income = { range = [0, 0.5] }").contains("numbers from 0 to 0.5"));
+    assert!(refused("rooms = { kind = 'integer', range = [0, 4] }").contains("row 3, column 'rooms': 5"));
+    assert!(refused("income = { kind = 'integer' }").contains("row 1, column 'income': 0.1"));
+    assert!(
+        refused("area = { levels = ['Urban'] }")
+            .contains("row 3, column 'area': Rural is not in the stated domain: one of Urban")
+    );
+    let mut t = table();
+    t.columns[1] = Column::Number(vec![1.0, 1e9, 2.0]);
+    let overrides = toml::from_str("rooms = { kind = 'integer' }").unwrap();
+    let message = infer_schema(&t, &["y".into()], &overrides, &task(TaskKind::Binary), OneHot::Full).unwrap_err().to_string();
+    assert!(message.contains("row 3, column 'rooms': 1000000000"), "{message}");
+}
+
+#[test]
+fn overrides_that_fit_no_feature_are_refused() {
+    let message = refused("incme = { range = [0, 1] }");
+    assert!(message.contains("[features] names 'incme'") && message.contains("did you mean 'income'?"), "{message}");
+    assert!(refused("y = { range = [0, 1] }").contains("which is a target"));
+    assert!(refused("area = { range = [0, 1] }").contains("column 'area' holds text, but must hold numbers"));
+    assert!(refused("income = { kind = 'category' }").contains("column 'income' holds numbers, but must hold text"));
+    assert!(refused("income = { range = [1, 0] }").contains("[features.income]"));
+}
+
+#[test]
+fn identifiers_and_empty_tables_are_refused() {
+    let many: Vec<String> = (0..=MOST_LEVELS).map(|i| format!("id{i:05}")).collect();
+    let codes: Vec<u32> = (0..many.len() as u32).collect();
+    let rows = codes.len();
+    let mut t = Table {
+        names: vec!["id".into(), "y".into()],
+        columns: vec![Column::Text { levels: many, codes }, Column::Number(vec![1.0; rows])],
+        row_numbers: (1..=rows as u64).collect(),
+    };
+    let infer = |t: &Table| {
+        let message = infer_schema(t, &["y".into()], &Overrides::new(), &task(TaskKind::Regression), OneHot::Full);
+        message.unwrap_err().to_string()
+    };
+    assert!(infer(&t).contains("column 'id' has 1001 different values") && infer(&t).contains("`ignore`"));
+    t.drop_columns(&["id".into()]);
+    assert!(infer(&t).contains("no feature columns are left"));
+}
+
+#[test]
+fn constant_and_partly_missing_columns_are_fine() {
+    let t = Table {
+        names: vec!["c".into(), "t".into(), "y".into()],
+        columns: vec![
+            Column::Number(vec![4.0, f64::NAN]),
+            Column::Text { levels: vec!["x".into()], codes: vec![0, MISSING_CODE] },
+            Column::Number(vec![1.0, 2.0]),
+        ],
+        row_numbers: vec![1, 2],
+    };
+    let schema = infer_schema(&t, &["y".into()], &Overrides::new(), &task(TaskKind::Regression), OneHot::DropFirst).unwrap();
+    assert_eq!(schema.features[0].domain, Domain::Real { lo: 4.0, hi: 4.0 });
+    assert_eq!(schema.columns().len(), 1);
+}
+
+#[test]
+fn kinds_for_reading() {
+    let overrides: Overrides =
+        toml::from_str("a = { kind = 'category' }\nb = { range = [0, 1] }\nc = { levels = ['x'] }\nd = {}").unwrap();
+    let kinds = kinds_of_overrides(&overrides);
+    assert_eq!(kinds, BTreeMap::from([("a".into(), Kind::Text), ("b".into(), Kind::Number), ("c".into(), Kind::Text)]));
+    let kinds = kinds_of_schema(&infer("rooms = { kind = 'integer' }").unwrap());
+    let expected = [("income", Kind::Number), ("rooms", Kind::Number), ("area", Kind::Text)];
+    assert_eq!(kinds, expected.map(|(name, kind)| (name.to_owned(), kind)).into());
+}
+
+#[test]
+fn without_data_every_domain_is_stated() {
+    let overrides: Overrides =
+        toml::from_str("z = { range = [0, 1] }\na = { kind = 'integer', range = [0, 9] }\nm = { levels = ['p', 'q'] }").unwrap();
+    let names = |list: &[&str]| Some(list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>());
+    let stated = TaskSettings { kind: TaskKind::Regression, targets: names(&["y"]), classes: None };
+    let schema = stated_schema(&overrides, &stated, &[], OneHot::Full).unwrap();
+    assert_eq!(schema.features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["z", "a", "m"]);
+    assert_eq!(schema.columns().len(), 4);
+
+    let refused = |text: &str, task: &TaskSettings| {
+        stated_schema(&toml::from_str(text).unwrap(), task, &[], OneHot::Full).unwrap_err().to_string()
+    };
+    assert!(refused("a = { kind = 'integer' }", &stated).contains("the domain must be stated"));
+    assert!(refused("a = {}", &stated).contains("[features.a]"));
+    assert!(refused("y = { range = [0, 1] }", &stated).contains("a target"));
+    assert!(refused("", &stated).contains("no feature columns"));
+    assert!(refused("a = { range = [0, 1] }", &task(TaskKind::Regression)).contains("no targets"));
+    let unclassed = TaskSettings { kind: TaskKind::Binary, ..stated };
+    assert!(refused("a = { range = [0, 1] }", &unclassed).contains("the classes must be stated"));
+}

@@ -1,0 +1,128 @@
+//! A number of rows and a seed enter; disjoint training, validation and test rows leave, together all of them.
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::error::DataError;
+use super::settings::SplitShares;
+
+/// Row indices of the three parts, ascending in each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Split {
+    /// To learn from.
+    pub train: Vec<usize>,
+    /// To choose the best network by.
+    pub validation: Vec<usize>,
+    /// To score on.
+    pub test: Vec<usize>,
+}
+
+/// Deals `n` rows out at random by their shares; at least one row trains.
+pub fn split(n: usize, shares: &SplitShares, seed: u64) -> Result<Split, DataError> {
+    shares.check()?;
+    let order = permutation(n, seed);
+    let upto = |share: f64| ((n as f64 * share).round() as usize).min(n);
+    let train = upto(shares.train).max(n.min(1));
+    // Without a test share rounding of the sum must leave no row behind.
+    let seen = if shares.test == 0.0 { n } else { upto(shares.train + shares.validation).max(train) };
+    // Without a validation share neither may a row slip in between.
+    let train = if shares.validation == 0.0 { seen } else { train };
+    Ok(Split { train: sorted(&order[..train]), validation: sorted(&order[train..seen]), test: sorted(&order[seen..]) })
+}
+
+/// Share of all rows that validates where rows are dealt out in folds, as in the paper: they train nothing.
+pub const VALIDATION: f64 = 0.1;
+
+/// Fold `fold` of `k`: its rows are the test rows; of the others `validation_share` (of all rows) validates, the rest trains.
+///
+/// The folds of one seed partition the rows.
+pub fn folds(n: usize, k: usize, fold: usize, validation_share: f64, seed: u64) -> Result<Split, DataError> {
+    let refuse = |setting, value: String, expected| Err(DataError::Setting { setting, value, expected });
+    if k < 2 || k > n {
+        return refuse("folds", k.to_string(), "at least 2 folds, and no more than there are rows");
+    }
+    if fold >= k {
+        return refuse("fold", fold.to_string(), "folds are counted from 0");
+    }
+    if !(0.0..1.0).contains(&validation_share) {
+        return refuse("validation", validation_share.to_string(), "a share from 0 to below 1");
+    }
+    let order = permutation(n, seed);
+    let (from, to) = (fold * n / k, (fold + 1) * n / k);
+    let rest: Vec<usize> = order[..from].iter().chain(&order[to..]).copied().collect();
+    let validation = ((n as f64 * validation_share).round() as usize).min(rest.len() - 1);
+    Ok(Split { train: sorted(&rest[validation..]), validation: sorted(&rest[..validation]), test: sorted(&order[from..to]) })
+}
+
+fn permutation(n: usize, seed: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    order
+}
+
+fn sorted(rows: &[usize]) -> Vec<usize> {
+    let mut rows = rows.to_vec();
+    rows.sort_unstable();
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn everything(s: &Split) -> Vec<usize> {
+        sorted(&[s.train.as_slice(), &s.validation, &s.test].concat())
+    }
+
+    #[test]
+    fn the_default_shares_of_ten_rows() {
+        let s = split(10, &SplitShares::default(), 0).unwrap();
+        assert_eq!((s.train.len(), s.validation.len(), s.test.len()), (7, 1, 2));
+        assert_eq!(s, split(10, &SplitShares::default(), 0).unwrap());
+        assert_ne!(s, split(10, &SplitShares::default(), 1).unwrap());
+    }
+
+    #[test]
+    fn shares_of_zero_get_no_rows() {
+        let s = split(7, &SplitShares { train: 0.9, validation: 0.1, test: 0.0 }, 3).unwrap();
+        assert!(s.test.is_empty());
+        let s = split(7, &SplitShares { train: 0.9, validation: 0.0, test: 0.1 }, 3).unwrap();
+        assert!(s.validation.is_empty());
+        let s = split(1, &SplitShares { train: 0.1, validation: 0.1, test: 0.8 }, 3).unwrap();
+        assert_eq!(s.train, [0]);
+        assert_eq!(split(0, &SplitShares::default(), 0).unwrap(), Split::default());
+    }
+
+    #[test]
+    fn folds_partition_the_rows() {
+        let all: Vec<Split> = (0..5).map(|f| folds(23, 5, f, 0.1, 9).unwrap()).collect();
+        let tests: Vec<usize> = all.iter().flat_map(|s| s.test.clone()).collect();
+        assert_eq!(sorted(&tests), (0..23).collect::<Vec<_>>());
+        for s in &all {
+            assert_eq!(everything(s), (0..23).collect::<Vec<_>>());
+            assert_eq!(s.validation.len(), 2);
+        }
+    }
+
+    #[test]
+    fn refusals() {
+        assert!(folds(10, 1, 0, 0.1, 0).unwrap_err().to_string().contains("at least 2 folds"));
+        assert!(folds(3, 5, 0, 0.1, 0).unwrap_err().to_string().contains("no more than there are rows"));
+        assert!(folds(10, 5, 5, 0.1, 0).unwrap_err().to_string().contains("counted from 0"));
+        assert!(folds(10, 5, 0, 1.0, 0).unwrap_err().to_string().contains("below 1"));
+        assert!(split(10, &SplitShares { train: 0.5, validation: 0.1, test: 0.1 }, 0).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn every_row_is_dealt_once(n in 1_usize..200, a in 1_u32..100, b in 0_u32..100, c in 0_u32..100, seed: u64) {
+            let sum = f64::from(a + b + c);
+            let shares = SplitShares { train: f64::from(a) / sum, validation: f64::from(b) / sum, test: f64::from(c) / sum };
+            let s = split(n, &shares, seed).unwrap();
+            prop_assert_eq!(everything(&s), (0..n).collect::<Vec<_>>());
+            prop_assert!(!s.train.is_empty());
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What leaves a model: inputs and raw outputs enter; which rules they break, exactly, and what they mean in words leaves.
+//!
+//! [`judge`] evaluates the rules on a row, [`predict`] reads scores as classes, labels and places.
+#![forbid(unsafe_code)]
+
+pub mod judge;
+pub mod predict;
+
+pub use judge::Judge;

@@ -1,0 +1,25 @@
+//! Numbers and atoms enter, numbers leave: what the searches ask again and again. No networks, nothing trusted.
+//!
+//! - [`kernel`], [`exp`]: the products of a dense layer, loops compiled for this machine's vectors, functions by plain arithmetic.
+//! - [`parallel`]: what becomes of many items, on several threads.
+//! - [`simplex`]: linear programs over boxes; [`program`] reads bounds from their dual solutions.
+//! - [`game`]: matrix games. A linear program, too, but with an unknown for each column and no box: it starts where it is feasible, and a
+//!   new row takes a few pivots. They choose among multipliers that are equally good, hence the bytes of what is trained.
+//! - [`active_set`]: the nearest point in a set of half-spaces, a quadratic program; [`cholesky`]: the equations in it. The guard's own
+//!   quadratic program (`guard/nearest.rs` in crates/engine) never sees coordinates: its points are layers, of which it keeps the
+//!   products alone, and cuts stay from one step to the next.
+//! - [`mod@satisfy`], [`eliminate`]: whether atoms can hold together, exactly.
+#![forbid(unsafe_code)]
+// Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
+#![allow(clippy::inline_always)]
+
+pub mod active_set;
+pub mod cholesky;
+pub mod eliminate;
+pub mod exp;
+pub mod game;
+pub mod kernel;
+pub mod parallel;
+pub mod program;
+pub mod satisfy;
+pub mod simplex;
