@@ -80,6 +80,45 @@ fn a_rule_file_that_leaves_something_open_needs_its_data() {
 }
 
 #[test]
+fn where_there_are_data_their_columns_are_meant_in_whatever_order_they_are_stated() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let rows = |first: &str, second: &str| -> String {
+        let row = |k: usize| format!("{},{},{}\n", k % 7, (k * 5) % 11, k % 7);
+        format!("{first},{second},u\n") + &(0..60).map(row).collect::<String>()
+    };
+    fs::write(at("ab.csv"), rows("a", "b")).unwrap();
+    fs::write(at("ba.csv"), rows("b", "a")).unwrap();
+    fs::write(at("aeb.csv"), rows("a", "e").replace("u\n", "b,u\n").replace(",0\n", ",0,0\n")).unwrap();
+    let problem = |data: &str| {
+        format!(
+            "[data]\nfile = '{data}'\n[task]\nkind = 'regression'\ntargets = ['u']\n[features]\na = {{range = [0, 10]}}\nb = {{range = [0, 10]}}\n\
+             [network]\nhidden = [4]\n[train]\nepochs = 3\n[[rule]]\nname = 'cap'\ntext = 'u <= 20'\n"
+        )
+    };
+    for name in ["ab", "ba", "aeb", "gone"] {
+        fs::write(at(&format!("{name}.toml")), problem(&format!("{name}.csv"))).unwrap();
+    }
+    expect(dir.path(), 0, &["train", "ab.toml", "--out", "ab", "-q"]);
+    expect(dir.path(), 0, &["train", "ba.toml", "--out", "ba", "-q"]);
+    for (folder, rules, accepted) in [("ab", "ab", true), ("ba", "ba", true), ("ab", "ba", false), ("ba", "ab", false)] {
+        let rules = format!("{rules}.toml");
+        let (check, model) = (["check", folder, "--rules", &rules], format!("{folder}/model.onnx"));
+        let verify = ["verify", "--model", &model, "--rules", &rules];
+        if accepted {
+            expect(dir.path(), 0, &check);
+            expect(dir.path(), 0, &verify);
+        } else {
+            assert!(expect(dir.path(), 1, &check).contains("column 0"), "{folder} {rules}");
+            assert!(refusal(dir.path(), &verify).contains("are not about the same"), "{folder} {rules}");
+        }
+    }
+    // Without the data there is what is stated; with a column more the data must be readable.
+    expect(dir.path(), 0, &["check", "ab", "--rules", "gone.toml"]);
+    refusal(dir.path(), &["check", "ab", "--rules", "aeb.toml"]);
+}
+
+#[test]
 fn encodings_are_stated_too() {
     let dir = tempfile::tempdir().unwrap();
     small_problem(dir.path(), 5);

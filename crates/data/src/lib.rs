@@ -42,7 +42,7 @@ pub use inputs::{Inputs, RowStatus, encode_inputs, encode_numbers};
 pub use labelled::Labelled;
 pub use levels::Levels;
 pub use limits::{Limits, limits, set_limits};
-pub use load::{Loaded, Request, load, load_table};
+pub use load::{Loaded, Request, feature_names, load, load_table};
 pub use locate::{is_data_name, locate};
 pub use metrics::{Metrics, metrics};
 pub use missing::{MissingReport, settle_missing};

@@ -64,12 +64,8 @@ pub struct Loaded {
 pub fn load(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Loaded, DataError> {
     let Request { data, task, overrides, .. } = request;
     data.check()?;
-    for (name, stated) in overrides {
-        stated.check(name)?;
-        if data.ignore.contains(name) {
-            return Err(DataError::NotAFeature { name: name.clone(), role: "ignored" });
-        }
-    }
+    overrides.iter().try_for_each(|(name, stated)| stated.check(name))?;
+    not_ignored(data, overrides)?;
     // A rule file may come from elsewhere, and with it a link to any file: what stands in it is not for messages.
     let named = data.file.as_deref().filter(|f| data.recipe.is_none() && is_data_name(Path::new(f)));
     let linked = named.and_then(|f| locate(f, request.rule_file_dir, request.data_dir).ok()?.canonicalize().ok());
@@ -87,6 +83,31 @@ pub fn load_table(table: Table, data: &DataSettings, task: &TaskSettings, overri
     }
     let targets = task.resolve_targets(&data.targets)?;
     settle(table, PathBuf::new(), &targets, data, task, overrides)
+}
+
+/// The features in the order of the data's columns, without reading more than the head of the file; `None` where there is no file, or a
+/// recipe makes the columns.
+pub fn feature_names(request: Request) -> Result<Option<Vec<String>>, DataError> {
+    let Request { data, task, overrides, rule_file_dir, data_dir } = request;
+    not_ignored(data, overrides)?;
+    let Some(named) = data.file.as_deref().filter(|_| data.recipe.is_none()) else { return Ok(None) };
+    let Ok(file) = locate(named, rule_file_dir, data_dir) else { return Ok(None) };
+    let targets = task.resolve_targets(&data.targets)?;
+    let options = ReadOptions {
+        columns: Columns::Except(data.ignore.clone()),
+        rows: Some(1),
+        separator: data.separator.map(|c| c as u8),
+        ..ReadOptions::default()
+    };
+    let table = read_table(&file, &options, &mut |_| {}).map_err(DataError::without_contents)?;
+    Ok(Some(table.names.into_iter().filter(|name| !targets.contains(name)).collect()))
+}
+
+fn not_ignored(data: &DataSettings, overrides: &Overrides) -> Result<(), DataError> {
+    match overrides.keys().find(|name| data.ignore.contains(name)) {
+        Some(name) => Err(DataError::NotAFeature { name: name.clone(), role: "ignored" }),
+        None => Ok(()),
+    }
 }
 
 fn settle(

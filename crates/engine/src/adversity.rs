@@ -10,7 +10,10 @@ use deepsade_net::{Matrix, Network};
 use deepsade_solve::parallel;
 use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
 
-use crate::verify::{CounterExample, Outcome, Settings, Totals, VerifyError, Why, broken_within, chosen, fits};
+use crate::verify::{Choice, CounterExample, Outcome, Settings, VerifyError, Why, broken_within, chosen, fits};
+
+/// Inputs near a row that are tried where a network chooses.
+const TRIED: usize = 50;
 
 /// What was found near one row.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,27 +40,21 @@ pub fn adversity(
     fits(spec, network)?;
     let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
     let all = |near: Near| Ok((0..x.rows).map(|_| near.clone()).collect());
-    // Where outputs are chosen from a table, the totals that decide it are looked at.
-    let totals = match chosen(spec, network, settings.arithmetic)? {
+    let choice = match chosen(spec, network, settings.arithmetic)? {
         None => None,
-        Some(Outcome::Unknown { why, .. }) => match Totals::new(spec, network) {
-            Some(totals) => Some(totals),
+        Some(Outcome::Unknown { why, .. }) => match Choice::new(spec, network, settings.arithmetic) {
+            Some(choice) => Some((choice, why)),
             None => return all(Near::Undecided(why)),
         },
         Some(_) => return all(Near::Safe),
     };
-    let (asked, before) = totals.as_ref().map_or((spec, network), |t| (&t.spec, &t.network));
-    let as_chosen = |example| match &totals {
-        Some(totals) => totals.chosen(example),
-        None => example,
-    };
     let alone = Settings { threads: 1, ..settings.clone() };
     let done = AtomicUsize::new(0);
     let near = |(): &mut (), k: &usize| {
-        let near = match broken_within(asked, before, &ball(&spec.schema, &whole, x.row(*k), radius), &alone, interrupted) {
-            Ok(Some(example)) => Near::Broken(as_chosen(example)),
-            Ok(None) => Near::Safe,
-            Err(why) => Near::Undecided(why),
+        let region = ball(&spec.schema, &whole, x.row(*k), radius);
+        let near = match &choice {
+            Some((choice, why)) => near_choice(choice, why, &region, x.row(*k), &alone, interrupted),
+            None => of(broken_within(spec, network, &region, &alone, interrupted)),
         };
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         near
@@ -66,6 +63,33 @@ pub fn adversity(
     let results = parallel::map(&(0..x.rows).collect::<Vec<_>>(), settings.threads, interrupted, || (), near);
     // Rows that were not come to are undecided: the work was interrupted.
     Ok(results.into_iter().map(|near| near.unwrap_or(Near::Undecided(Why::Interrupted))).collect())
+}
+
+fn of(found: Result<Option<CounterExample>, Why>) -> Near {
+    match found {
+        Ok(Some(example)) => Near::Broken(example),
+        Ok(None) => Near::Safe,
+        Err(why) => Near::Undecided(why),
+    }
+}
+
+/// The same where outputs are chosen from a table: inputs are tried, then the totals that decide the choice are looked at.
+fn near_choice(
+    choice: &Choice,
+    why: &Why,
+    region: &Region,
+    row: &[f32],
+    settings: &Settings,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Near {
+    if let Some(example) = choice.tried(region, &[row], TRIED, settings.seed, &|| interrupted()) {
+        return Near::Broken(example);
+    }
+    let Some(totals) = &choice.totals else { return Near::Undecided(why.clone()) };
+    match of(broken_within(&totals.spec, choice.before(), region, settings, interrupted)) {
+        Near::Broken(example) => choice.chosen(totals, example).map_or_else(|| Near::Undecided(why.clone()), Near::Broken),
+        other => other,
+    }
 }
 
 /// The inputs near a row.

@@ -225,10 +225,13 @@ impl Problem {
 
     /// Reads the data, if there are any.
     pub fn rows(&self, data_dir: Option<&Path>, progress: &mut dyn FnMut(Progress)) -> Result<Option<Loaded>, DataError> {
-        let Some(data) = &self.data else { return Ok(None) };
+        self.request(data_dir).map(|request| data::load(request, progress)).transpose()
+    }
+
+    fn request<'a>(&'a self, data_dir: Option<&'a Path>) -> Option<Request<'a>> {
         let rule_file_dir = self.path.parent().unwrap_or(Path::new("."));
-        let request = Request { data, task: &self.task, overrides: &self.features, rule_file_dir, data_dir };
-        data::load(request, progress).map(Some)
+        let data = self.data.as_ref()?;
+        Some(Request { data, task: &self.task, overrides: &self.features, rule_file_dir, data_dir })
     }
 
     /// What the file claims of a model. Nothing is taken from the model: where the file does not state everything, its data do.
@@ -244,16 +247,23 @@ impl Problem {
         if self.data.is_none() {
             return Ok(stated?);
         }
-        // Beside data the file may state a few features only, and these in any order: then the data say the rest.
+        // Beside data the file may state a few features only, and these in any order: then the data say the rest. Where there are
+        // data, their columns are what the rules are about, whatever the order in which the file states them.
         let fits = |claim: &Claim| model.is_none_or(|m| claim.same_columns(m).is_ok());
-        if let Some(claim) = stated.as_ref().ok().filter(|claim| fits(claim)) {
+        let names = match loaded {
+            Some(loaded) => Some(loaded.schema.features.iter().map(|f| f.name.clone()).collect()),
+            None => self.request(data_dir).map(data::feature_names).transpose()?.flatten(),
+        };
+        let of_data = |claim: &Claim| names.as_ref().is_none_or(|n| n.iter().eq(claim.schema.features.iter().map(|f| &f.name)));
+        if let Some(claim) = stated.as_ref().ok().filter(|claim| fits(claim) && of_data(claim)) {
             return Ok(claim.clone());
         }
         if loaded.is_none() {
             match (self.rows(data_dir, &mut |_| {}), stated) {
                 (Ok(rows), _) => *loaded = rows,
-                (Err(_), Ok(claim)) => return Ok(claim),
-                (Err(source), Err(_)) => return Err(ProblemError::Unstated { path: self.path.clone(), source }),
+                // Without data there is but what is stated.
+                (Err(_), Ok(claim)) if names.is_none() => return Ok(claim),
+                (Err(source), _) => return Err(ProblemError::Unstated { path: self.path.clone(), source }),
             }
         }
         Ok(of(loaded.as_ref().expect("a problem with data has rows").schema.clone()))

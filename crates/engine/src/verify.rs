@@ -35,9 +35,11 @@ pub use attack::CounterExample;
 use attack::Effort;
 pub use branch::Halt;
 use branch::{Ended, Search};
-pub(crate) use choice::Totals;
+pub(crate) use choice::Choice;
 use plan::Plan;
 
+/// Inputs of each part of the domain that are tried where a network chooses.
+const TRIED: usize = 2_000;
 /// Times that leaves which the checker does not accept are split further.
 const REOPENED: usize = 40;
 
@@ -499,24 +501,36 @@ fn through_totals(
     rule: usize,
     reason: String,
 ) -> Result<(Outcome, Work), VerifyError> {
-    let unknown = |rule, whether: String| Outcome::Unknown { rule, why: Why::Choice { reason, whether } };
-    let Some(totals) = Totals::new(spec, network) else {
-        return Ok((unknown(rule, "a choice hides the scores, so no input can be looked for".into()), Work::default()));
+    let unknown = |rule, whether: &str| Outcome::Unknown { rule, why: Why::Choice { reason, whether: whether.into() } };
+    let Some(choice) = Choice::new(spec, network, settings.arithmetic) else {
+        return Ok((unknown(rule, "a choice hides the scores, so no input can be looked for"), Work::default()));
+    };
+    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let started = Instant::now();
+    let stop = || halt(started, settings.timeout, interrupted).is_some();
+    if let Some(example) = choice.tried(&whole, &[], TRIED, settings.seed, &stop) {
+        return Ok((Outcome::Refuted(example), Work::default()));
+    }
+    let Some(totals) = &choice.totals else {
+        let many = "the table is too long to search for an input that leads there; none of some thousands that were tried does";
+        return Ok((unknown(rule, many), Work::default()));
     };
     let none = "the search finds that no input leads to an output that breaks a rule, but certificates can't say so of a choice";
     if totals.spec.rules.is_empty() {
-        return Ok((unknown(rule, none.into()), Work::default()));
+        return Ok((unknown(rule, none), Work::default()));
     }
-    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
-    let question = Question::new(&totals.spec, &totals.network, settings);
+    let question = Question::new(&totals.spec, choice.before(), settings);
     let mut work = Work::default();
     let outcome = match question.search_all(&whole, true, interrupted, &mut work) {
-        Err(Outcome::Refuted(example)) => Outcome::Refuted(totals.chosen(example)),
+        Err(Outcome::Refuted(example)) => match choice.chosen(totals, example) {
+            Some(example) => Outcome::Refuted(example),
+            None => Outcome::Unknown { rule, why: Why::Overflow("in the totals".into()) },
+        },
         Err(Outcome::Unknown { rule, why: why @ Why::Interrupted }) => Outcome::Unknown { rule: totals.rule(rule), why },
         Err(Outcome::Unknown { rule, why }) => {
-            unknown(totals.rule(rule), format!("whether an input leads there was not decided: {why}"))
+            unknown(totals.rule(rule), &format!("whether an input leads there was not decided: {why}"))
         }
-        Ok(_) | Err(Outcome::Proved(_)) => unknown(rule, none.into()),
+        Ok(_) | Err(Outcome::Proved(_)) => unknown(rule, none),
     };
     Ok((outcome, work))
 }

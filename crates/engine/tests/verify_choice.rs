@@ -1,5 +1,6 @@
 //! Networks that choose their outputs from a table: an input that leads to a row which breaks a rule is found, and none is made up.
 
+use deepsade_check::Arithmetic;
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::verify::{Outcome, Settings, Why, verify};
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
@@ -99,4 +100,47 @@ fn rows_near_a_forbidden_choice_are_told_from_those_that_are_not() {
         })
         .collect();
     assert_eq!(broken, [Some(false), Some(true), Some(true), Some(false)]);
+}
+
+#[test]
+fn totals_beyond_float32_choose_as_the_runtime_does() {
+    // Both totals are infinite: the first of them chooses, whatever the exact ones would say.
+    let w = Matrix { rows: 4, cols: 2, data: vec![3e38, 0., 3e38, 0., 0., 0., 0., 0.] };
+    let dense = Node { op: Op::Dense { w, b: vec![3e38, 3.1e38, -1.0, -1.0] }, from: vec![0] };
+    let choose = Node { op: Op::Choose(Matrix { rows: 4, cols: 3, data: TABLE.concat() }), from: vec![1] };
+    let network = Network { inputs: 2, nodes: vec![dense, choose] };
+    let mut schema = schema();
+    schema.features[0].domain = Domain::Real { lo: 0.5, hi: 1.0 };
+    let rules = [RuleText { name: "r".into(), text: "not d0".into() }];
+    let spec = compile(&rules, &schema).unwrap();
+    for arithmetic in [Arithmetic::Float32, Arithmetic::Real] {
+        let settings = Settings { arithmetic, ..Settings::default() };
+        match verify(&spec, &network, &settings, &|| false).unwrap().0 {
+            Outcome::Refuted(example) => assert!(example.exact && !example.in_every_runtime, "{example:?}"),
+            Outcome::Unknown { .. } => assert_eq!(arithmetic, Arithmetic::Float32),
+            Outcome::Proved(_) => panic!("a row breaks the rule"),
+        }
+    }
+}
+
+#[test]
+fn a_long_table_is_tried_before_it_is_given_up() {
+    let labels = 12;
+    let rows: Vec<Vec<f32>> = (0..1 << labels).map(|k: u32| (0..labels).map(|j| (k >> j & 1) as f32).collect()).collect();
+    let table = Matrix { rows: rows.len(), cols: labels, data: rows.concat() };
+    // The scores 10 x0 - 5 and the like, the most likely set by its total.
+    let w =
+        Matrix { rows: labels, cols: 2, data: (0..labels).flat_map(|j| [if j % 2 == 0 { 10.0 } else { -10.0 }, 0.1]).collect() };
+    let scores = Node { op: Op::Dense { w, b: vec![0.0; labels] }, from: vec![0] };
+    let totals = Node { op: Op::Dense { w: table.clone(), b: vec![0.0; table.rows] }, from: vec![1] };
+    let network = Network { inputs: 2, nodes: vec![scores, totals, Node { op: Op::Choose(table), from: vec![2] }] };
+    let schema = Schema { task: Task::Multilabel { labels: (0..labels).map(|j| format!("d{j}")).collect() }, ..schema() };
+    let rules = ["x0 > 0.9 => d1", "d1 => d0"].map(|t| RuleText { name: t.into(), text: t.into() });
+    let spec = compile(&rules, &schema).unwrap();
+    let outcome = verify(&spec, &network, &Settings::default(), &|| false).unwrap().0;
+    assert!(matches!(outcome, Outcome::Refuted(_)), "{outcome:?}");
+    let x = Matrix { rows: 2, cols: 2, data: vec![-0.5, 1.0, 0.5, 1.0] };
+    let near = adversity(&spec, &network, &x, 0.01, &Settings::default(), &|_| {}, &|| false).unwrap();
+    assert!(matches!(&near[0], Near::Broken(example) if example.rule == 1 && example.x == [-0.5, 1.0]), "{near:?}");
+    assert!(matches!(near[1], Near::Undecided(_)), "{near:?}");
 }

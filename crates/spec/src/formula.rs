@@ -23,7 +23,7 @@ pub enum Formula {
 }
 
 /// `linear >= 0`, or `linear > 0` if strict; at least one variable occurs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Atom {
     /// The linear form.
     pub linear: Linear,

@@ -31,7 +31,7 @@ impl Var {
 }
 
 /// `sum of coefficient * variable + constant`; no coefficient is zero.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Linear {
     /// Coefficients, by variable.
     pub terms: BTreeMap<Var, Rational>,

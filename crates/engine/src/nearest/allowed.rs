@@ -1,5 +1,6 @@
 //! Rules of a regression and an input enter; the half-spaces whose union of intersections holds the outputs that obey them leaves.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,8 +12,9 @@ use deepsade_spec::normalize::var_range;
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Schema, Threshold, Var};
 use thiserror::Error;
 
-/// Pieces that the outputs of one input may have.
+/// Pieces that the outputs of one input may have, and atoms that are looked at for them.
 const MAX_PIECES: usize = 4096;
+const MAX_ATOMS: usize = 1_000_000;
 
 /// Why rules can't be built into the output step.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -131,16 +133,18 @@ impl<'a> Allowed<'a> {
 
     fn pieces(&self, truth: &[bool]) -> Result<Pieces, AllowedError> {
         let claim = Formula::and(self.spec.rules.iter().map(|r| self.given(&r.claim, truth)));
-        let mut pieces = Pieces::new();
+        let faces: HashMap<&Atom, usize> = self.faces.iter().enumerate().map(|(k, f)| (&f.atom, k)).collect();
+        let (mut pieces, mut known) = (Pieces::new(), HashSet::new());
+        let mut atoms_seen = 0;
         let ended = cells(&claim, &mut |atoms| {
-            let face = |atom: &Atom| self.faces.iter().position(|f| f.atom == *atom).expect("every atom has its face");
-            let mut piece: Vec<usize> = atoms.iter().map(face).collect();
+            let mut piece: Vec<usize> = atoms.iter().map(|atom| faces[atom]).collect();
             piece.sort_unstable();
             piece.dedup();
-            if !pieces.contains(&piece) {
+            if known.insert(piece.clone()) {
                 pieces.push(piece);
             }
-            if pieces.len() > MAX_PIECES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            atoms_seen += atoms.len();
+            if pieces.len() > MAX_PIECES || atoms_seen > MAX_ATOMS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if ended.is_break() { Err(AllowedError::TooManyPieces) } else { Ok(pieces) }
     }
@@ -218,11 +222,17 @@ impl<'a> Allowed<'a> {
         let mut tries = MOST_TRIES;
         for from in [p.clone(), vec![0.0; p.len()]] {
             let size = from.iter().chain(&place.offsets).fold(f64::from(f32::MIN_POSITIVE), |m, v| m.max(v.abs()));
+            // In units of the size, exactly: what is tiny beside 1 is not beside what is there.
+            let unit = size.log2().ceil().exp2();
+            let offsets = place.offsets.iter().map(|c| c / unit).collect();
+            let place = Place { offsets, ..place.clone() };
+            let from: Vec<f64> = from.iter().map(|v| v / unit).collect();
             let mut pieces: Vec<(f64, Nearest)> = self.of_each_piece(&place, &from, 0.0).collect();
             pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
             for (_, found) in pieces {
-                let grids = GRIDS.map(|k| (size.log2().ceil() + f64::from(k)).exp2());
-                for near in grids.flat_map(|grid| on_grid(&found.y, grid)).take(tries) {
+                let y: Vec<f64> = found.y.iter().map(|v| v * unit).collect();
+                let grids = GRIDS.map(|k| unit * f64::from(k).exp2());
+                for near in grids.flat_map(|grid| on_grid(&y, grid)).take(tries) {
                     if !breaks(&near) {
                         return Ok(near);
                     }

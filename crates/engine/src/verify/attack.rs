@@ -223,6 +223,6 @@ impl Target<'_> {
             }
             most >= 0.0
         };
-        balls.iter().all(|b| b.centre.is_finite()) && !self.spec.rules[self.rule].claim.holds(&mut |atom| could_hold(atom))
+        !self.plan.may_overflow_at(x) && !self.spec.rules[self.rule].claim.holds(&mut |atom| could_hold(atom))
     }
 }

@@ -1,34 +1,163 @@
-//! A network that chooses its outputs from a table enters, with its rules; the same question about the totals that decide the choice
-//! leaves, for which bounds and gradients exist.
+//! A network that chooses its outputs from a table enters, with its rules; inputs that lead to a row which breaks a rule leave, and the
+//! same question about the totals that decide the choice, for which bounds and gradients exist.
 //!
 //! Row k comes out where its total is the largest, and the first of the largest. So the rules hold where, for every row that could
 //! break one, another total is larger or the rule, with that row as outputs, holds for the input.
 
-use deepsade_net::{Network, Node, Op};
-use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Schema, Task, Var};
+use std::ops::ControlFlow;
 
-use super::attack::CounterExample;
+use deepsade_check::Arithmetic;
+use deepsade_net::{Matrix, Network, Node, Op};
+use deepsade_output::Judge;
+use deepsade_spec::cells::cells;
+use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Region, Schema, Task, Var};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::attack::{CounterExample, Target};
+use super::plan::Plan;
 use crate::explain::vacuous;
+
+/// Atoms of the question about totals: with more it is only tried on inputs.
+const MAX_ATOMS: usize = 100_000;
+/// Parts of a region that a rule's conditions leave, and cells of its negation that are looked at for them.
+const MAX_PARTS: usize = 8;
+const MAX_CELLS: usize = 64;
+
+/// A network that chooses.
+pub(crate) struct Choice<'a> {
+    spec: &'a NormalSpec,
+    network: &'a Network,
+    before: Network,
+    plan: Plan,
+    judge: Judge<'a>,
+    float32: bool,
+    /// The question about totals; `None` where it is too large.
+    pub totals: Option<Totals>,
+}
 
 /// The question about totals.
 pub(crate) struct Totals {
     /// One rule for each rule and row that may break it.
     pub spec: NormalSpec,
-    /// The network up to its totals.
-    pub network: Network,
     /// Rule and row of each rule above.
     of: Vec<(usize, Vec<f32>)>,
 }
 
-impl Totals {
+impl<'a> Choice<'a> {
     /// `None` where the network does not choose, or where a rule reads scores, which a choice hides.
-    pub fn new(spec: &NormalSpec, network: &Network) -> Option<Self> {
+    pub fn new(spec: &'a NormalSpec, network: &'a Network, arithmetic: Arithmetic) -> Option<Self> {
         let Node { op: Op::Choose(table), from } = network.nodes.last()? else { return None };
         spec.without_scores().ok()?;
         let mut before = Network { inputs: network.inputs, nodes: network.nodes[..from[0]].to_vec() };
         if before.nodes.is_empty() {
             before.nodes.push(Node { op: Op::Select((0..network.inputs).collect()), from: vec![0] });
         }
+        Some(Self {
+            spec,
+            network,
+            plan: Plan::new(&before, &spec.schema, arithmetic),
+            before,
+            judge: Judge::new(spec),
+            float32: arithmetic == Arithmetic::Float32,
+            totals: Totals::new(spec, table),
+        })
+    }
+
+    /// The network up to its totals.
+    pub fn before(&self) -> &Network {
+        &self.before
+    }
+
+    /// Tries these inputs, then so many of each part of the region in which a rule asks for something.
+    pub fn tried(
+        &self,
+        region: &Region,
+        from: &[&[f32]],
+        points: usize,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<CounterExample> {
+        if !self.float32 {
+            return None;
+        }
+        if let Some(found) = self.breaks(&Matrix { rows: from.len(), cols: self.network.inputs, data: from.concat() }) {
+            return Some(found);
+        }
+        let target = Target { plan: &self.plan, network: self.network, spec: self.spec, judge: &self.judge, rule: 0 };
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        for part in self.parts(region) {
+            if stop() {
+                return None;
+            }
+            let inputs = self.plan.inputs(&part);
+            let mut x =
+                Matrix { rows: points, cols: self.network.inputs, data: Vec::with_capacity(points * self.network.inputs) };
+            for k in 0..points {
+                let mut point = target.start(k, &inputs, &mut rng);
+                target.snap(&mut point, &part);
+                x.data.extend(point.iter().map(|v| *v as f32));
+            }
+            if let Some(found) = self.breaks(&x) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    fn parts(&self, region: &Region) -> Vec<Region> {
+        let mut parts = vec![region.clone()];
+        for rule in &self.spec.rules {
+            let (mut seen, before) = (0, parts.len());
+            let _ = cells(&rule.claim.negated(), &mut |atoms| {
+                let mut part = region.clone();
+                atoms.iter().for_each(|atom| part.cut(atom));
+                if !part.is_empty() && !parts.contains(&part) {
+                    parts.push(part);
+                }
+                seen += 1;
+                if seen == MAX_CELLS || parts.len() - before == MAX_PARTS {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            });
+        }
+        parts
+    }
+
+    /// The first row whose outputs break a rule.
+    fn breaks(&self, x: &Matrix) -> Option<CounterExample> {
+        let y = self.network.forward(x);
+        let rules = 0..self.spec.rules.len();
+        let mut found = (0..x.rows).flat_map(|r| rules.clone().map(move |rule| (r, rule)));
+        let (r, rule) = found.find(|(r, rule)| self.judge.breaks(*rule, x.row(*r), y.row(*r)))?;
+        let (x, y) = (x.row(r).to_vec(), y.row(r).to_vec());
+        Some(CounterExample { rule, in_every_runtime: self.is_clear(&x), exact: false, x, y })
+    }
+
+    /// Whether every float32 runtime takes the same row.
+    fn is_clear(&self, x: &[f32]) -> bool {
+        let balls = self.before.enclose(x);
+        let Some(first) = (0..balls.len()).max_by(|a, b| balls[*a].centre.total_cmp(&balls[*b].centre)) else { return false };
+        let least = balls[first].centre - balls[first].radius;
+        let clear = |(k, ball): (usize, &deepsade_net::Ball)| k == first || ball.centre + ball.radius < least;
+        !self.plan.may_overflow_at(x) && balls.iter().enumerate().all(clear)
+    }
+
+    /// What breaks the question about totals, as what it is of the network; `None` where values beyond float32 make it another row.
+    pub fn chosen(&self, totals: &Totals, example: CounterExample) -> Option<CounterExample> {
+        let (rule, row) = &totals.of[example.rule];
+        if !self.float32 {
+            return Some(CounterExample { rule: *rule, y: row.clone(), ..example });
+        }
+        let x = Matrix { rows: 1, cols: example.x.len(), data: example.x };
+        self.breaks(&x).filter(|found| found.rule == *rule || found.y == *row)
+    }
+}
+
+impl Totals {
+    fn new(spec: &NormalSpec, table: &Matrix) -> Option<Self> {
         let targets = (0..table.rows).map(|k| format!("total {k}")).collect();
         let schema = Schema { task: Task::Regression { targets }, ..spec.schema.clone() };
         let (mut rules, mut of) = (Vec::new(), Vec::new());
@@ -39,6 +168,9 @@ impl Totals {
                 if vacuous(&obeyed, &schema).is_some() {
                     continue;
                 }
+                if (of.len() + 1) * table.rows > MAX_ATOMS {
+                    return None;
+                }
                 let others = (0..table.rows).filter(|j| *j != k).map(|j| Formula::Atom(larger(j, k)));
                 let claim = Formula::or(others.chain([obeyed]));
                 let name = format!("{}, row {k}", rule.name);
@@ -46,13 +178,7 @@ impl Totals {
                 of.push((r, row.to_vec()));
             }
         }
-        Some(Self { spec: NormalSpec { schema, rules, ..spec.clone() }, network: before, of })
-    }
-
-    /// What breaks the question about totals, as what it is of the network.
-    pub fn chosen(&self, example: CounterExample) -> CounterExample {
-        let (rule, row) = &self.of[example.rule];
-        CounterExample { rule: *rule, y: row.clone(), ..example }
+        Some(Self { spec: NormalSpec { schema, rules, ..spec.clone() }, of })
     }
 
     /// The rule of the network behind one about totals.

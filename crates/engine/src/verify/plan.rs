@@ -245,8 +245,19 @@ impl Plan {
         }
     }
 
-    /// Whether float32 may leave its range on the way to some value: no bound here means anything then.
+    /// Whether a float32 runtime may leave its range on the way to some value of this input.
+    pub fn may_overflow_at(&self, x: &[f32]) -> bool {
+        let x: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
+        let inputs = Inputs { lo: x.clone(), hi: x, groups: Vec::new() };
+        self.exceeds_float32(&self.boxes(&inputs, Kind::Interval, None, &mut Pass::default()))
+    }
+
+    /// Whether float32 may leave its range on the way to some value, if the question is about it: no bound here means anything then.
     pub fn may_overflow(&self, boxes: &Boxes) -> bool {
+        self.float32 && self.exceeds_float32(boxes)
+    }
+
+    fn exceeds_float32(&self, boxes: &Boxes) -> bool {
         let most = |step: &Step| match step {
             Step::Dense { w, b, cols, from } => {
                 let row = |(row, b): (&[f64], &f64)| {
@@ -265,7 +276,7 @@ impl Plan {
         };
         let finite = |ends: &Vec<f64>| ends.iter().all(|v| v.is_finite());
         let within = boxes.lo.iter().chain(&boxes.hi).all(finite);
-        self.float32 && !(within && self.steps.iter().all(|step| most(step) * (1.0 + 1e-3) < f64::from(f32::MAX)))
+        !(within && self.steps.iter().all(|step| most(step) * (1.0 + 1e-3) < f64::from(f32::MAX)))
     }
 
     /// All values for one input row, exactly but for float64 rounding.

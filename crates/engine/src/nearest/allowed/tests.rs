@@ -109,6 +109,30 @@ fn a_corner_that_is_all_that_is_left_is_found() {
 
 /// Twenty outputs, all of them held at 0.
 #[test]
+fn what_is_tiny_beside_the_prediction_is_met_exactly() {
+    let feature = Feature { name: "r".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } };
+    let task = Task::Regression { targets: vec!["u".into(), "v".into()] };
+    let schema = Schema { features: vec![feature], task, one_hot: OneHot::Full };
+    for texts in [&["u == r"][..], &["u + v == r"], &["u + v == r", "u >= 0", "v >= 0"]] {
+        let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
+        let spec = compile(&rules, &schema).unwrap();
+        let (allowed, judge) = (Allowed::new(&spec), Judge::new(&spec));
+        for r in [0.0f32, 1e-44, 1e-38, 1e-30, 1e-20, 1e-12, 1e-3, 0.1, 100.0] {
+            let y = allowed.decode(&[r], &[5.0, -7.0]).unwrap_or_else(|e| panic!("{texts:?} at {r:e}: {e}"));
+            assert!((0..rules.len()).all(|k| !judge.breaks(k, &[r], &y)), "{texts:?} at {r:e}: {y:?}");
+        }
+    }
+}
+
+#[test]
+fn many_alternatives_are_refused_at_once() {
+    let numbers: Vec<String> = (0..2000).map(|k| k.to_string()).collect();
+    let spec = spec(&[&format!("u not in {{{}}}", numbers.join(","))]);
+    // By enumeration of all cells, with a search through all faces for each atom, this took minutes.
+    assert!(matches!(Allowed::new(&spec).at(&[10.0, 0.0]), Err(super::AllowedError::TooManyPieces)));
+}
+
+#[test]
 fn many_outputs_at_a_corner() {
     let names: Vec<String> = (0..20).map(|j| format!("y{j}")).collect();
     let schema = Schema {
