@@ -17,6 +17,7 @@ pub mod active_set;
 pub mod cholesky;
 pub mod eliminate;
 pub mod exp;
+pub mod finite;
 pub mod game;
 pub mod kernel;
 pub mod parallel;

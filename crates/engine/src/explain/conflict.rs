@@ -6,6 +6,7 @@
 //! is left (always possible) or one has no outputs (a conflict). Each round covers a new combination of atoms: it ends.
 
 use deepsade_solve::eliminate::{Point, project};
+use deepsade_solve::finite::with_finite_outputs;
 use deepsade_solve::satisfy::{Budget, MAX_TERMS, Satisfiable, float32_around, satisfy_within};
 use deepsade_spec::{Formula, NormalSpec, Schema};
 
@@ -43,6 +44,8 @@ pub fn possible(claims: &[&Formula], schema: &Schema) -> Possible {
 
 /// The same, for one of several questions that share a budget.
 pub fn possible_within(claims: &[&Formula], schema: &Schema, budget: &Budget) -> Possible {
+    let claims: Vec<Formula> = claims.iter().map(|claim| with_finite_outputs(claim, schema)).collect();
+    let claims: &[&Formula] = &claims.iter().collect::<Vec<_>>();
     let inputs: Vec<_> = claims.iter().flat_map(|c| c.variables()).filter(|v| !v.is_output()).collect();
     let mut outside: Vec<Formula> = Vec::new();
     for _ in 0..MAX_ROUNDS {

@@ -8,6 +8,7 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::{Formula, NormalRule, NormalSpec, Region, Schema, shown};
 
 use deepsade_solve::eliminate::Point;
+use deepsade_solve::finite::with_finite_outputs;
 use deepsade_solve::satisfy::{Budget, Satisfiable, satisfy_within};
 
 /// Cells to look at, and atoms in them; a rule with more is taken to say something.
@@ -37,10 +38,10 @@ impl fmt::Display for Vacuous {
 
 /// Whether no input of the domain, float32 values all of them, could break the rule whatever is predicted there.
 pub fn vacuous(claim: &Formula, schema: &Schema) -> Option<Vacuous> {
-    let broken = claim.negated();
-    if !impossible(&broken, schema) {
+    if !impossible(&with_finite_outputs(claim, schema).negated(), schema) {
         return None;
     }
+    let broken = claim.negated();
     // A negation in which every demand on outputs can be met is one about inputs alone.
     let condition = broken.replaced(&mut |atom| if atom.is_condition() { Formula::Atom(atom.clone()) } else { Formula::True });
     Some(if impossible(&condition, schema) { Vacuous::NoInput } else { Vacuous::EveryOutput })
@@ -109,6 +110,9 @@ mod tests {
             ("r > 0.5 => u + r >= 0 or u <= 1", Some(EveryOutput)),
             ("r > 0.5 => u + r >= 1.5 or u < 0", None),
             ("r > 2 => u >= 0 or u <= 1", Some(NoInput)),
+            ("u <= 1e39", Some(EveryOutput)),
+            ("1e-50 * u + r >= 0 - 1", Some(EveryOutput)),
+            ("u <= 3.4e38", None),
             ("u > 1 and u < 0 => r > 0.5", Some(EveryOutput)),
         ] {
             let rule = RuleText { name: "rule".into(), text: text.into() };

@@ -98,7 +98,7 @@ pub fn joined(op: &str, parts: &[String]) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
+    deepsade_spec::shown::name(text).into_owned()
 }
 
 fn sum(mut terms: Vec<String>, constant: f64) -> String {

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use deepsade_net::Matrix;
 use deepsade_output::Judge;
 use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
+use deepsade_solve::finite::{decided, with_finite_outputs};
 use deepsade_spec::cells::cells;
-use deepsade_spec::normalize::var_range;
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Schema, Threshold, Var};
+use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Threshold, Var};
 use thiserror::Error;
 
 /// Pieces that the outputs of one input may have, and atoms that are looked at for them.
@@ -76,7 +76,7 @@ impl<'a> Allowed<'a> {
                     if !conditions.contains(atom) {
                         conditions.push(atom.clone());
                     }
-                } else if !holds_for_float32(atom, &spec.schema) && !faces.iter().any(|f| f.atom == *atom) {
+                } else if decided(atom, &spec.schema).is_none() && !faces.iter().any(|f| f.atom == *atom) {
                     faces.push(Face::new(atom, outputs));
                 }
             });
@@ -156,8 +156,7 @@ impl<'a> Allowed<'a> {
             Formula::Atom(atom) => match self.conditions.iter().position(|c| c == atom) {
                 Some(k) if truth[k] => Formula::True,
                 Some(_) => Formula::False,
-                None if holds_for_float32(atom, &self.spec.schema) => Formula::True,
-                None => claim.clone(),
+                None => with_finite_outputs(claim, &self.spec.schema),
             },
             Formula::And(parts) => Formula::and(all(parts)),
             Formula::Or(parts) => Formula::or(all(parts)),
@@ -314,18 +313,6 @@ impl Face {
 
 fn output_coefficients(atom: &Atom) -> impl Iterator<Item = Rational> + '_ {
     atom.linear.terms.iter().filter(|(v, _)| v.is_output()).map(|(_, c)| if *c < Rational::ZERO { -c } else { c.clone() })
-}
-
-/// Whether the atom holds for every input of the domain and all finite float32 outputs, such as `y <= 1e39`.
-fn holds_for_float32(atom: &Atom, schema: &Schema) -> bool {
-    let largest = Rational::try_from(f32::MAX).unwrap_or_default();
-    let mut least = atom.linear.constant.clone();
-    output_coefficients(atom).for_each(|c| least -= c * &largest);
-    for (var, c) in atom.linear.terms.iter().filter(|(v, _)| !v.is_output()) {
-        let (lo, hi) = var_range(*var, schema);
-        least += c * if *c > Rational::ZERO { lo } else { hi };
-    }
-    least > Rational::ZERO
 }
 
 fn is_conjunction(claim: &Formula) -> bool {

@@ -29,6 +29,9 @@ pub enum ImportError {
     /// The file has no graph.
     #[error("the file holds no graph: it is empty, or not an ONNX model")]
     NoGraph,
+    /// Several versions of the operator set.
+    #[error("the file imports the default operator set in several versions: export it with one, such as opset 13")]
+    Opsets,
     /// The operator set is missing, too old or too new.
     #[error("the file uses operator set {found}, but {oldest} to {newest} are understood: export it with opset 13")]
     Opset {

@@ -69,8 +69,11 @@ fn read_graph(
 fn opset(file: &ModelProto) -> Result<i64, ImportError> {
     let mut versions = file.opset_import.iter().filter(|o| is_standard(&o.domain)).map(|o| o.version);
     let found = versions.next().unwrap_or(0);
-    // Two versions that differ would leave it to each reader which one holds.
-    if (OLDEST_OPSET..=NEWEST_OPSET).contains(&found) && versions.all(|v| v == found) {
+    // Two versions would leave it to each reader which one holds.
+    if versions.any(|v| v != found) {
+        return Err(ImportError::Opsets);
+    }
+    if (OLDEST_OPSET..=NEWEST_OPSET).contains(&found) {
         Ok(found)
     } else {
         Err(ImportError::Opset { found, oldest: OLDEST_OPSET, newest: NEWEST_OPSET })

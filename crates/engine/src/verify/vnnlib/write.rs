@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use dashu::integer::IBig;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Domain, NormalSpec, OneHot, Rational, Var, print};
+use deepsade_spec::{Atom, Domain, NormalSpec, OneHot, Rational, Var, print, shown};
 use thiserror::Error;
 
 use super::outward::inward;
@@ -40,14 +40,14 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
     let columns = spec.schema.columns();
     let mut out = String::from("; sat: an input breaks a rule; unsat: every rule holds\n");
     for rule in &spec.rules {
-        let shown = |text: &str| text.replace(['\n', '\r'], " ");
+        let shown = |text: &str| shown::name(text).into_owned();
         out += &format!("; rule {}: {}\n", shown(&rule.name), shown(&rule.text));
     }
     for (k, column) in columns.iter().enumerate() {
-        out += &format!("(declare-const X_{k} Real) ; {}\n", column.name.replace(['\n', '\r'], " "));
+        out += &format!("(declare-const X_{k} Real) ; {}\n", shown::name(&column.name));
     }
     for j in 0..spec.schema.task.outputs() {
-        out += &format!("(declare-const Y_{j} Real) ; {}\n", spec.schema.task.output_name(j).replace(['\n', '\r'], " "));
+        out += &format!("(declare-const Y_{j} Real) ; {}\n", shown::name(&spec.schema.task.output_name(j)));
     }
     let dropped = usize::from(spec.schema.one_hot == OneHot::DropFirst);
     let first = |f: usize| columns.partition_point(|c| c.feature < f);
