@@ -15,11 +15,12 @@ use deepsade_data::Dataset;
 use deepsade_engine::bounds::Bounds;
 use deepsade_engine::fit::{self, Fit, column_ranges, skip_columns};
 use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
-use deepsade_engine::guard::{Guard, How, Metric, Units};
+use deepsade_engine::guard::{Guard, How, Metric};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{
     Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained, initial_network,
 };
+use deepsade_engine::units::Units;
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::Region;
 use deepsade_spec::cells::cells;

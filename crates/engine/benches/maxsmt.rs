@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use deepsade_engine::fit;
-use deepsade_engine::guard::{Guard, Units};
+use deepsade_engine::guard::Guard;
 use deepsade_engine::maxsmt::smtlib::Quantifiers;
 use deepsade_engine::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverName};
 use deepsade_engine::problem::Problem as RuleFile;
 use deepsade_engine::train::{Optimiser, OptimiserName, Stepper, TrainSettings, search_box, soft_constraints};
+use deepsade_engine::units::Units;
 
 fn option(name: &str) -> Option<String> {
     std::env::args().skip_while(|a| a != name).nth(1)

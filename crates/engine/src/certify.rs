@@ -8,8 +8,9 @@ use deepsade_net::{Model, Network};
 use deepsade_spec::{Claim, NormalSpec};
 
 use crate::artifact::{self, ArtifactError};
-use crate::guard::{Guard, Units};
+use crate::guard::Guard;
 use crate::train::{Stepper, TrainError};
+use crate::units::Units;
 
 /// Margins to try, as multiples of the error bound.
 const STRICTNESS: [f64; 5] = [1.0, 4.0, 16.0, 64.0, 256.0];

@@ -17,13 +17,14 @@ use crate::artifact;
 use crate::certify::{Proof, certify};
 use crate::decode::{self, DecodeError, Decoder};
 use crate::enforce::{Decision, Means, decide};
-use crate::guard::{Guard, Units};
+use crate::guard::Guard;
 use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::penalty::{Penalty, PenaltyError};
 use crate::train::{
     self, CheckpointSettings, Gate, Loss, NetworkSettings, Observer, OutputStep, Run, Start, StopReason, TrainError,
     TrainSettings, Trained,
 };
+use crate::units::Units;
 use crate::useless::{Scored, Warning, warnings};
 
 /// Encoded rows, dealt out, with what their labels say about the rules.

@@ -23,9 +23,9 @@ use nearest::{Cut as LayerCut, Found, Nearest};
 use thiserror::Error;
 
 use crate::bounds::{Bounds, Relation};
+use crate::units::Units;
 use crate::whole::whole;
 
-pub use build::Units;
 pub use metric::Metric;
 
 /// Times that cuts are added to find the nearest last layer, before cells are emptied one by one.

@@ -5,8 +5,9 @@ use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema};
 use thiserror::Error;
 
 use crate::bounds::Bounds;
-use crate::guard::{Guard, GuardError, How, Units};
+use crate::guard::{Guard, GuardError, How};
 use crate::maxsmt::smtlib::{self, Labels, Quantifiers};
+use crate::units::Units;
 
 /// Why the problem can't be written down.
 #[derive(Debug, Error)]

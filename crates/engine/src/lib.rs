@@ -25,6 +25,7 @@ pub mod repair;
 pub mod subject;
 pub mod summary;
 pub mod train;
+pub mod units;
 pub mod useless;
 pub mod verdict;
 pub mod verify;

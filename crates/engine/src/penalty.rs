@@ -17,8 +17,8 @@ use thiserror::Error;
 use tree::{Graded, Grades};
 
 use crate::decode::{DecodeError, Decoder};
-use crate::guard::Units;
 use crate::train::{Loss, Objective, OutputStep, PenaltyName, PenaltySettings, Sum};
+use crate::units::Units;
 
 /// Why rules can't be made a penalty.
 #[derive(Debug, Clone, PartialEq, Error)]

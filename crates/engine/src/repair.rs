@@ -24,8 +24,9 @@ use thiserror::Error;
 use crate::artifact::{self, ArtifactError};
 use crate::certify::Proof;
 use crate::fit::{Rows, column_ranges, skip_columns};
-use crate::guard::{Guard, GuardError, How, Metric, Units};
+use crate::guard::{Guard, GuardError, How, Metric};
 use crate::train::{PlanError, Stepper};
+use crate::units::Units;
 use crate::verify::{self, Outcome, VerifyError, fits, verify};
 
 /// Rows from which distances between last layers are measured.

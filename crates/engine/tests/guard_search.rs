@@ -3,8 +3,9 @@
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
 use deepsade_engine::certify::certify;
 use deepsade_engine::fit::plain_network;
-use deepsade_engine::guard::{Guard, GuardError, How, Units, Why};
+use deepsade_engine::guard::{Guard, GuardError, How, Why};
 use deepsade_engine::train::{NetworkSettings, Stepper};
+use deepsade_engine::units::Units;
 use deepsade_net::Matrix;
 use deepsade_output::Judge;
 use deepsade_spec::{Claim, Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};

@@ -7,8 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::guard::Units;
 use crate::train::OutputStep;
+use crate::units::Units;
 use deepsade_spec::Domain;
 
 fn schema(task: Task) -> Schema {

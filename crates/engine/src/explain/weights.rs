@@ -3,8 +3,9 @@
 use deepsade_spec::{ColumnKind, NormalSpec};
 
 use crate::fit::{column_ranges, skip_columns};
-use crate::guard::{Guard, GuardError, How, Units};
+use crate::guard::{Guard, GuardError, How};
 use crate::train::{Gate, NetworkSettings, initial_network};
+use crate::units::Units;
 
 /// Whether the rules can be enforced through the weights: with a plain last layer, or gated by a feature with which they scale.
 pub fn through_weights(spec: &NormalSpec, network: &NetworkSettings, how: How) -> Result<(), GuardError> {

@@ -14,6 +14,7 @@ use super::metric::Metric;
 use super::nearest::Nearest;
 use super::{Guard, GuardError, How, Regions, Why, start};
 use crate::bounds::{Bounds, Origin, Relation};
+use crate::units::Units;
 
 /// Cells a rule may fall into on all its regions.
 const MAX_CELLS: usize = 20_000;
@@ -22,22 +23,6 @@ const MAX_ATOMS: usize = 400_000;
 const MAX_ATOMS_SEEN: usize = 20_000_000;
 /// Times that regions may be split to find a first solution.
 const MAX_SPLITS: usize = 24;
-
-/// Units of the outputs: `raw = shift + scale * output`, one pair an output.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Units {
-    /// Offsets.
-    pub shift: Vec<f64>,
-    /// Factors.
-    pub scale: Vec<f64>,
-}
-
-impl Units {
-    /// Outputs in raw units.
-    pub fn raw(outputs: usize) -> Self {
-        Self { shift: vec![0.0; outputs], scale: vec![1.0; outputs] }
-    }
-}
 
 /// Everything that does not move during training.
 pub(super) struct Frame<'a> {

@@ -4,8 +4,8 @@
 //! is the projection along the faces that hold the point; where none does, P is the identity.
 
 use super::allowed::Allowed;
-use crate::guard::Units;
 use crate::train::{Loss, Objective, OutputStep, Sum};
+use crate::units::Units;
 
 impl OutputStep for Allowed<'_> {
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_> {
@@ -78,9 +78,9 @@ impl Objective for NearestLoss<'_> {
 mod tests {
     use deepsade_net::Matrix;
 
-    use crate::guard::Units;
     use crate::nearest::allowed::{Allowed, tests::spec};
     use crate::train::OutputStep;
+    use crate::units::Units;
 
     /// `dL/ds_i = (L(s + h e_i) - L(s - h e_i)) / 2h + O(h^2)`, away from where another face begins to hold.
     #[test]

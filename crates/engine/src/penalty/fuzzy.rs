@@ -4,8 +4,8 @@
 //! of c among the two. `f and g` is `f g`, `f or g` is `f + g - f g`, a count is `min(1, sum w f / bound)`.
 
 use super::tree::{Graded, Grading};
-use crate::guard::Units;
 use crate::train::Loss;
+use crate::units::Units;
 
 /// Truth by the product t-norm.
 pub(super) struct Fuzzy {

@@ -5,7 +5,7 @@
 //! targets, like the loss in training, so that a weight means what it means in raw units.
 
 use super::tree::Grading;
-use crate::guard::Units;
+use crate::units::Units;
 
 /// Distances to obeying; what no output can mend is infinitely far, and not penalised.
 pub(super) struct Hinge {

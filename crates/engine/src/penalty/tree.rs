@@ -4,7 +4,7 @@ use deepsade_output::Judge;
 use deepsade_spec::{Formula, NormalSpec, Rational, Var};
 
 use super::Part;
-use crate::guard::Units;
+use crate::units::Units;
 
 /// A claim with its atoms replaced by their numbers.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use super::Loss;
 use super::loss::Sum;
-use crate::guard::Units;
+use crate::units::Units;
 
 /// A loss with buffers of its own.
 pub trait Objective {

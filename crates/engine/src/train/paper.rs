@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::loss::Sum;
 use super::{Loss, Optimiser, Prepared, Stepper};
-use crate::guard::{Guard, Units};
+use crate::guard::Guard;
 use crate::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverError};
+use crate::units::Units;
 
 pub use search_box::search_box;
 pub use settings::{ErrorsIn, MaxSmtName, PaperSettings};

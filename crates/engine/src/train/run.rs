@@ -21,7 +21,8 @@ use super::{
     CheckpointSettings, EpochRecord, Loss, Objective, Observer, Optimiser, OutputStep, Prepared, Stepper, StopReason,
     TrainSettings, Update,
 };
-use crate::guard::{Guard, Metric, Solved, Units};
+use crate::guard::{Guard, Metric, Solved};
+use crate::units::Units;
 
 /// Rows evaluated at a time, at least.
 const EVALUATION_ROWS: usize = 256;

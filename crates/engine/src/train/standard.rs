@@ -42,8 +42,8 @@ impl Standard {
     }
 
     /// The units as the guard of the rules needs them.
-    pub fn units(&self) -> crate::guard::Units {
-        crate::guard::Units { shift: self.shift.clone(), scale: self.scale.clone() }
+    pub fn units(&self) -> crate::units::Units {
+        crate::units::Units { shift: self.shift.clone(), scale: self.scale.clone() }
     }
 
     /// Raw targets in standard units.

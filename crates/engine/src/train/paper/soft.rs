@@ -4,9 +4,9 @@
 //! truth is 1 and `y_hat < -tau` where it is 0, for each margin tau. What the last layer reads is constant here, so they are linear.
 
 use super::{ErrorsIn, PaperSettings};
-use crate::guard::Units;
 use crate::maxsmt::problem::{Row, Soft};
 use crate::train::{Latent, Loss};
+use crate::units::Units;
 
 /// By how much `>` exceeds: a solver of closed constraints needs a number.
 const STRICTLY: f64 = 1e-6;
