@@ -6,9 +6,8 @@
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use deepsade_engine::train::{
-    Loss, NetworkSettings, Optimiser, OptimiserName, Prepared, Stepper, TrainSettings, initial_network,
-};
+use deepsade_engine::objective::Loss;
+use deepsade_engine::train::{NetworkSettings, Optimiser, OptimiserName, Prepared, Stepper, TrainSettings, initial_network};
 use deepsade_net::Matrix;
 
 const CASES: [(&[usize], usize); 8] = [

@@ -19,10 +19,10 @@ use crate::decode::{self, DecodeError, Decoder};
 use crate::enforce::{Decision, Means, decide};
 use crate::guard::Guard;
 use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
+use crate::objective::{Loss, OutputStep};
 use crate::penalty::{Penalty, PenaltyError};
 use crate::train::{
-    self, CheckpointSettings, Gate, Loss, NetworkSettings, Observer, OutputStep, Run, Start, StopReason, TrainError,
-    TrainSettings, Trained,
+    self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
 };
 use crate::units::Units;
 use crate::useless::{Scored, Warning, warnings};

@@ -18,6 +18,7 @@ pub mod hold;
 pub mod last_layer;
 pub mod maxsmt;
 pub mod nearest;
+pub mod objective;
 pub mod penalty;
 pub mod problem;
 pub mod recheck;

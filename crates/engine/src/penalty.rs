@@ -17,7 +17,8 @@ use thiserror::Error;
 use tree::{Graded, Grades};
 
 use crate::decode::{DecodeError, Decoder};
-use crate::train::{Loss, Objective, OutputStep, PenaltyName, PenaltySettings, Sum};
+use crate::objective::{Loss, Objective, OutputStep, Sum};
+use crate::train::{PenaltyName, PenaltySettings};
 use crate::units::Units;
 
 /// Why rules can't be made a penalty.

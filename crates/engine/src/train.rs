@@ -9,8 +9,6 @@
 mod build;
 mod checkpoint;
 mod error;
-mod loss;
-mod objective;
 mod observe;
 mod optimiser;
 mod paper;
@@ -26,8 +24,6 @@ mod usual;
 pub use build::{Gate, fold_gate, initial_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};
 pub use error::TrainError;
-pub use loss::{Loss, Sum};
-pub use objective::{Objective, OutputStep};
 pub use observe::{EpochRecord, Observer, Silent, StopReason};
 pub use optimiser::Optimiser;
 pub use paper::{ErrorsIn, MaxSmtName, PaperSettings, PaperSteps, search_box, soft_constraints};

@@ -315,9 +315,8 @@ fn the_replay_file_can_be_replayed() {
 /// Batches of the size of use case 2: 10 hidden units and 2 skipped columns, 2 outputs, 5 rows, margins 0, 1 and 2.
 fn batches(count: u64) -> Vec<Problem> {
     use deepsade_engine::guard::{Guard, How};
-    use deepsade_engine::train::{
-        Latent as Rows, Loss, NetworkSettings, PaperSettings, initial_network, search_box, soft_constraints,
-    };
+    use deepsade_engine::objective::Loss;
+    use deepsade_engine::train::{Latent as Rows, NetworkSettings, PaperSettings, initial_network, search_box, soft_constraints};
     use deepsade_engine::units::Units;
     use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 

@@ -3,7 +3,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use deepsade_engine::train::{Loss, NetworkSettings, Optimiser, OptimiserName, Stepper, TrainSettings, initial_network};
+use deepsade_engine::objective::Loss;
+use deepsade_engine::train::{NetworkSettings, Optimiser, OptimiserName, Stepper, TrainSettings, initial_network};
 use deepsade_net::Matrix;
 
 thread_local! {

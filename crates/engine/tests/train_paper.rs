@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use deepsade_data::Dataset;
 use deepsade_engine::fit::skip_columns;
+use deepsade_engine::objective::Loss;
 use deepsade_engine::train::{
-    CheckpointSettings, Loss, NetworkSettings, Observer, PaperSettings, PaperSteps, Run, Silent, Start, StopReason,
-    TrainSettings, Trained, Update, initial_network, train,
+    CheckpointSettings, NetworkSettings, Observer, PaperSettings, PaperSteps, Run, Silent, Start, StopReason, TrainSettings,
+    Trained, Update, initial_network, train,
 };
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};

@@ -4,8 +4,9 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use deepsade_data::Dataset;
+use deepsade_engine::objective::Loss;
 use deepsade_engine::train::{
-    ActivationName, CheckpointSettings, EpochRecord, Loss, NetworkSettings, Observer, OptimiserName, Run, Silent, Start, Stepper,
+    ActivationName, CheckpointSettings, EpochRecord, NetworkSettings, Observer, OptimiserName, Run, Silent, Start, Stepper,
     StopReason, TrainError, TrainSettings, Trained, initial_network, train,
 };
 use deepsade_net::{Matrix, Network, Node, Op};

@@ -6,7 +6,7 @@
 //! places and each place's over the items, halved (rankings); the plain loss of each label (implications).
 
 use super::{Decoder, Scratch, paths::log_set};
-use crate::train::{Loss, Objective, OutputStep, Sum};
+use crate::objective::{Loss, Objective, OutputStep, Sum};
 use crate::units::Units;
 use deepsade_spec::sets::Sets;
 

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::train::OutputStep;
+use crate::objective::OutputStep;
 use crate::units::Units;
 use deepsade_spec::Domain;
 

@@ -4,7 +4,7 @@
 //! is the projection along the faces that hold the point; where none does, P is the identity.
 
 use super::allowed::Allowed;
-use crate::train::{Loss, Objective, OutputStep, Sum};
+use crate::objective::{Loss, Objective, OutputStep, Sum};
 use crate::units::Units;
 
 impl OutputStep for Allowed<'_> {
@@ -79,7 +79,7 @@ mod tests {
     use deepsade_net::Matrix;
 
     use crate::nearest::allowed::{Allowed, tests::spec};
-    use crate::train::OutputStep;
+    use crate::objective::OutputStep;
     use crate::units::Units;
 
     /// `dL/ds_i = (L(s + h e_i) - L(s - h e_i)) / 2h + O(h^2)`, away from where another face begins to hold.
@@ -97,7 +97,7 @@ mod tests {
         let scores = [3.0f32, 2.0, -1.0, -2.0, 0.3, -1.5, 4.0, 2.5, 0.1, 0.2];
         let mut delta = [0.0; 10];
         objective.gradient(&scores, &truth.data, &weight, 2, &mut delta);
-        let plain = crate::train::Loss::MeanSquares;
+        let plain = crate::objective::Loss::MeanSquares;
         let mut unmoved = [0.0; 10];
         plain.gradient(&scores, &y.data, &weight, 2, &mut unmoved);
         assert_ne!(delta, unmoved, "some row is moved");

@@ -4,7 +4,7 @@
 //! of c among the two. `f and g` is `f g`, `f or g` is `f + g - f g`, a count is `min(1, sum w f / bound)`.
 
 use super::tree::{Graded, Grading};
-use crate::train::Loss;
+use crate::objective::Loss;
 use crate::units::Units;
 
 /// Truth by the product t-norm.

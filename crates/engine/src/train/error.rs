@@ -4,7 +4,8 @@ use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 use thiserror::Error;
 
-use super::{CheckpointError, OutputStep, PlanError, Run, SettingsError, Stepper};
+use super::{CheckpointError, PlanError, Run, SettingsError, Stepper};
+use crate::objective::OutputStep;
 
 /// A run that cannot start, or cannot be saved.
 #[derive(Debug, Error)]

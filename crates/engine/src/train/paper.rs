@@ -10,10 +10,11 @@ mod soft;
 
 use serde::{Deserialize, Serialize};
 
-use super::loss::Sum;
-use super::{Loss, Optimiser, Prepared, Stepper};
+use super::{Optimiser, Prepared, Stepper};
 use crate::guard::Guard;
 use crate::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverError};
+use crate::objective::Loss;
+use crate::objective::Sum;
 use crate::units::Units;
 
 pub use search_box::search_box;

@@ -13,15 +13,13 @@ use sha2::{Digest, Sha256};
 
 use super::checkpoint::{Keeper, Limits, State};
 use super::error::{TrainError, check_data};
-use super::loss::Sum;
 use super::paper::{Batch, Paper};
 use super::standard::Standard;
 use super::usual::usual_outputs;
-use super::{
-    CheckpointSettings, EpochRecord, Loss, Objective, Observer, Optimiser, OutputStep, Prepared, Stepper, StopReason,
-    TrainSettings, Update,
-};
+use super::{CheckpointSettings, EpochRecord, Observer, Optimiser, Prepared, Stepper, StopReason, TrainSettings, Update};
 use crate::guard::{Guard, Metric, Solved};
+use crate::objective::Sum;
+use crate::objective::{Loss, Objective, OutputStep};
 use crate::units::Units;
 
 /// Rows evaluated at a time, at least.
@@ -140,7 +138,8 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 ///
 /// ```
 /// use deepsade_data::Dataset;
-/// use deepsade_engine::train::{self, Loss, NetworkSettings, Run, Silent, Start, StopReason, TrainSettings};
+/// use deepsade_engine::train::{self, NetworkSettings, Run, Silent, Start, StopReason, TrainSettings};
+/// use deepsade_engine::objective::Loss;
 /// use deepsade_net::Matrix;
 ///
 /// let x = Matrix { rows: 4, cols: 1, data: vec![0.0, 1.0, 2.0, 3.0] };

@@ -3,8 +3,9 @@
 use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 
+use super::Stepper;
 use super::plan::Units;
-use super::{Loss, Stepper};
+use crate::objective::Loss;
 
 /// Units of the targets: `raw = shift + scale * standard`, one pair a target.
 #[derive(Debug, Clone, PartialEq)]

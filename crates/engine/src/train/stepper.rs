@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use deepsade_net::{Matrix, Network, Op};
 
-use super::loss::Sum;
 use super::pass::{Backward, forward};
 use super::plan::{Plan, Units, Work};
-use super::{Loss, Objective, Optimiser, PlanError};
+use super::{Optimiser, PlanError};
+use crate::objective::Sum;
+use crate::objective::{Loss, Objective};
 
 /// A network laid out for training: all parameters in one buffer, one buffer a value for batches up to a fixed size.
 #[derive(Debug, Clone)]

@@ -5,7 +5,8 @@
 
 use super::{ErrorsIn, PaperSettings};
 use crate::maxsmt::problem::{Row, Soft};
-use crate::train::{Latent, Loss};
+use crate::objective::Loss;
+use crate::train::Latent;
 use crate::units::Units;
 
 /// By how much `>` exceeds: a solver of closed constraints needs a number.

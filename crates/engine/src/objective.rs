@@ -1,9 +1,11 @@
 //! What training makes small, seen from the network: scores and truth of a batch enter, the loss and its gradient leave.
 
+mod loss;
+
 use std::fmt::Debug;
 
-use super::Loss;
-use super::loss::Sum;
+pub use loss::{Loss, Sum};
+
 use crate::units::Units;
 
 /// A loss with buffers of its own.
@@ -27,6 +29,6 @@ pub trait OutputStep: Debug {
     /// How many numbers about a row's input follow its targets in the rows of y.
     fn side(&self) -> usize;
 
-    /// A text that differs where the step does: for [`super::Run::fingerprint`].
+    /// A text that differs where the step does: for [`crate::train::Run::fingerprint`].
     fn identity(&self) -> String;
 }
