@@ -229,7 +229,7 @@ fn scale() {
             let prepared = stepper.prepare(&x, &Matrix::zeros(rows, outputs), &vec![1.0; rows]);
             stepper.load(&prepared, 0..rows);
             stepper.forward();
-            let metric = Metric::new(&stepper, &guard.straight_columns());
+            let metric = Metric::new(stepper.last_layer().z, stepper.last_layer().inputs, &guard.straight_columns());
             guard.begin_epoch(Some(metric));
             let parameters = stepper.parameters_mut();
             guard.solve(parameters);
@@ -287,7 +287,7 @@ fn profile(name: &str, file: &str, epochs: Option<usize>) {
         lap(None);
         stepper.load(&prepared, order[..rows.min(64)].iter().copied());
         stepper.forward();
-        guard.begin_epoch(Some(Metric::new(&stepper, &guard.straight_columns())));
+        guard.begin_epoch(Some(Metric::new(stepper.last_layer().z, stepper.last_layer().inputs, &guard.straight_columns())));
         lap(Some(&mut spent[3]));
         for chunk in order.chunks(batch) {
             stepper.load(&prepared, chunk.iter().copied());

@@ -12,6 +12,7 @@ mod objective;
 mod order;
 mod output;
 pub mod paths;
+mod usual;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -27,6 +28,7 @@ pub use objective::OverValid;
 pub use output::{Output, Probabilities};
 use paths::Paths;
 use thiserror::Error;
+pub use usual::usual_outputs;
 
 /// Valid sets that are few enough for a table in the ONNX graph.
 pub const MAX_TABLE: usize = 4096;

@@ -267,6 +267,7 @@ impl Fit<'_> {
             settings: self.settings.clone(),
             seed: self.seed,
             rules,
+            usual: rules.and_then(|spec| decode::usual_outputs(spec, &train_rows)),
             step: decoder
                 .map(|d| d as &dyn OutputStep)
                 .or(nearest.as_ref().map(|n| n as &dyn OutputStep))

@@ -25,7 +25,7 @@ use crate::artifact::{self, ArtifactError};
 use crate::certify::Proof;
 use crate::fit::{Rows, column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric};
-use crate::train::{PlanError, Stepper};
+use crate::train::{LastLayer, PlanError, Stepper};
 use crate::units::Units;
 use crate::verify::{self, Outcome, VerifyError, fits, verify};
 
@@ -355,7 +355,8 @@ fn attempt(
         stepper.load(&prepared, chosen.into_iter());
         stepper.forward();
         let straight = guard.straight_columns();
-        let metric = if features_only { Metric::straight(&stepper, &straight) } else { Metric::new(&stepper, &straight) };
+        let LastLayer { z, inputs, .. } = stepper.last_layer();
+        let metric = if features_only { Metric::straight(z, inputs, &straight) } else { Metric::new(z, inputs, &straight) };
         guard.begin_epoch(Some(metric));
         guard.solve(stepper.parameters_mut());
         let solved = stepper.network();

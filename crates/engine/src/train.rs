@@ -19,7 +19,6 @@ mod settings;
 mod shape;
 mod standard;
 mod stepper;
-mod usual;
 
 pub use build::{Gate, fold_gate, initial_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};

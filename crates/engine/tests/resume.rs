@@ -105,6 +105,7 @@ fn a_run_under_rules_resumes_to_the_same_bytes() {
             settings,
             seed: 5,
             rules: Some(spec),
+            usual: None,
             step: None,
             checkpoint: None,
         };

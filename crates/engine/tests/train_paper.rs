@@ -42,6 +42,7 @@ fn run<'a>(spec: &'a NormalSpec, train: &'a Dataset, validation: &'a Dataset) ->
         settings: TrainSettings { update: Update::Paper, batch: 5, epochs: 6, paper, ..TrainSettings::default() },
         seed: 5,
         rules: Some(spec),
+        usual: None,
         step: None,
         checkpoint: None,
     }

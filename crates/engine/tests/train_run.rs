@@ -44,6 +44,7 @@ fn planted_run<'a>(train: &'a Dataset, validation: &'a Dataset, hidden: &[usize]
         settings,
         seed: 5,
         rules: None,
+        usual: None,
         step: None,
         checkpoint: None,
     }

@@ -4,8 +4,6 @@
 //! M = E[[v; 1] [v; 1]']. Of M all is kept for the columns that come straight from the input and for the bias, so that a rule about a
 //! few rows moves the weight of the feature that tells them apart; of the hidden units only the diagonal is kept.
 
-use crate::train::Stepper;
-
 /// Added to the diagonal, as a share of its mean: features that hardly vary in the data are not free to move.
 const RIDGE: f64 = 0.2;
 
@@ -21,11 +19,9 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// From what the last layer reads for the rows that are loaded; `full` columns come straight from the input.
-    pub fn new(stepper: &Stepper, full: &[usize]) -> Self {
-        let layer = stepper.last_layer();
-        let n = layer.inputs;
-        let rows = layer.z.chunks_exact(n.max(1));
+    /// From what the last layer reads, `n` columns a row; `full` columns come straight from the input.
+    pub fn new(z: &[f32], n: usize, full: &[usize]) -> Self {
+        let rows = z.chunks_exact(n.max(1));
         let count = rows.len().max(1) as f64;
         let size = full.len() + 1;
         let mut diagonal = vec![0.0; n];
@@ -49,9 +45,8 @@ impl Metric {
 
     /// The same, but hidden units keep their weights: only the columns that come straight from the input and the bias move. Little
     /// is added to the diagonal here, so a feature that singles out the rows a rule is about moves almost alone.
-    pub fn straight(stepper: &Stepper, full: &[usize]) -> Self {
-        let layer = stepper.last_layer();
-        let rows = layer.z.chunks_exact(layer.inputs.max(1));
+    pub fn straight(z: &[f32], n: usize, full: &[usize]) -> Self {
+        let rows = z.chunks_exact(n.max(1));
         let (count, size) = (rows.len().max(1) as f64, full.len() + 1);
         let mut block = vec![0.0; size * size];
         for v in rows {
@@ -60,7 +55,7 @@ impl Metric {
         }
         let mean = (0..size).map(|i| block[i * size + i]).sum::<f64>() / size as f64;
         (0..size).for_each(|i| block[i * size + i] += 1e-3 * mean);
-        Self { full: full.to_vec(), block: inverse(block, size), diagonal: vec![0.0; layer.inputs] }
+        Self { full: full.to_vec(), block: inverse(block, size), diagonal: vec![0.0; n] }
     }
 
     /// Plain distance between last layers.

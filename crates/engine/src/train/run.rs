@@ -15,8 +15,9 @@ use super::checkpoint::{Keeper, Limits, State};
 use super::error::{TrainError, check_data};
 use super::paper::{Batch, Paper};
 use super::standard::Standard;
-use super::usual::usual_outputs;
-use super::{CheckpointSettings, EpochRecord, Observer, Optimiser, Prepared, Stepper, StopReason, TrainSettings, Update};
+use super::{
+    CheckpointSettings, EpochRecord, LastLayer, Observer, Optimiser, Prepared, Stepper, StopReason, TrainSettings, Update,
+};
 use crate::guard::{Guard, Metric, Solved};
 use crate::objective::Sum;
 use crate::objective::{Loss, Objective, OutputStep};
@@ -54,6 +55,8 @@ pub struct Run<'a> {
     pub seed: u64,
     /// The rules that the last layer must satisfy after every step; `None` for plain training.
     pub rules: Option<&'a NormalSpec>,
+    /// Outputs that a last layer which keeps the rules had best favour for all inputs, where the rules leave a choice.
+    pub usual: Option<Vec<f64>>,
     /// What follows the network and keeps the rules; its loss takes the place of `loss`. `None` for the plain outputs.
     pub step: Option<&'a dyn OutputStep>,
     /// Whether and where to save the run.
@@ -155,6 +158,7 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 ///     settings: TrainSettings { learning_rate: 0.05, batch: 4, epochs: 1000, ..TrainSettings::default() },
 ///     seed: 1,
 ///     rules: None,
+///     usual: None,
 ///     step: None,
 ///     checkpoint: None,
 /// };
@@ -187,8 +191,8 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     // K' from K and the layers before the last (lines 2 and 3): a last layer that satisfies it, or the rules that can't be met.
     let mut guard = match run.rules {
         Some(rules) => {
-            let usual = if settings.update == Update::Project { usual_outputs(rules, run.train) } else { None };
-            Some(Guard::around(rules, &run.network, &standard.units(), settings.how(), usual.as_deref())?)
+            let usual = run.usual.as_deref().filter(|_| settings.update == Update::Project);
+            Some(Guard::around(rules, &run.network, &standard.units(), settings.how(), usual)?)
         }
         None => None,
     };
@@ -333,7 +337,8 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
 fn weigh(guard: &mut Guard, stepper: &mut Stepper, data: &Prepared, rows: impl ExactSizeIterator<Item = usize>) {
     stepper.load(data, rows);
     stepper.forward();
-    guard.begin_epoch(Some(Metric::new(stepper, &guard.straight_columns())));
+    let LastLayer { z, inputs, .. } = stepper.last_layer();
+    guard.begin_epoch(Some(Metric::new(z, inputs, &guard.straight_columns())));
 }
 
 fn initial_state(stepper: &Stepper, optimiser: &Optimiser, enforced: Enforced) -> State {

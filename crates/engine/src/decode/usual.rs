@@ -6,14 +6,14 @@
 use deepsade_data::Dataset;
 use deepsade_spec::{NormalSpec, Task};
 
-use crate::decode::{Decoder, Scratch};
+use super::{Decoder, Scratch};
 
 /// Nodes of the rules' diagram, at most.
 const NODES: usize = 20_000;
 
 /// Outputs of that set if labels were independent of the input and of each other. `None` for other tasks, for rules that depend
 /// on the input, and where the rules are too large.
-pub(super) fn usual_outputs(rules: &NormalSpec, rows: &Dataset) -> Option<Vec<f64>> {
+pub fn usual_outputs(rules: &NormalSpec, rows: &Dataset) -> Option<Vec<f64>> {
     if !matches!(rules.schema.task, Task::Multilabel { .. } | Task::Ranking { .. }) {
         return None;
     }
