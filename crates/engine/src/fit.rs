@@ -255,9 +255,8 @@ impl Fit<'_> {
             (train, validation)
         };
         let left_out = if decoder.is_some() { split.train.len() - train_rows.x.rows } else { 0 };
-        let gate = self.gate(&means, &train_rows)?;
         let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
-        let gate = gate.filter(|_| trunk.is_none());
+        let gate = self.gate(&means, &train_rows)?.filter(|_| trunk.is_none());
         let mut run = Run {
             network: trunk.clone().unwrap_or_else(|| self.initial_network(gate)),
             start: if trunk.is_some() { Start::Warm } else { Start::Fresh },
@@ -267,7 +266,7 @@ impl Fit<'_> {
             settings: self.settings.clone(),
             seed: self.seed,
             rules,
-            usual: rules.and_then(|spec| decode::usual_outputs(spec, &train_rows)),
+            usual: self.usual(rules, &train_rows),
             step: decoder
                 .map(|d| d as &dyn OutputStep)
                 .or(nearest.as_ref().map(|n| n as &dyn OutputStep))
@@ -324,6 +323,11 @@ impl Fit<'_> {
             validation: validation.metrics,
             test: test.metrics,
         })
+    }
+
+    /// What a last layer that keeps the rules had best favour; the paper's update knows nothing of it.
+    fn usual(self, rules: Option<&NormalSpec>, rows: &Dataset) -> Option<Vec<f64>> {
+        rules.filter(|_| self.settings.update == train::Update::Project).and_then(|rules| decode::usual_outputs(rules, rows))
     }
 
     /// The network to start from, up to its scores.

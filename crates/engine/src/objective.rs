@@ -29,6 +29,6 @@ pub trait OutputStep: Debug {
     /// How many numbers about a row's input follow its targets in the rows of y.
     fn side(&self) -> usize;
 
-    /// A text that differs where the step does: for [`crate::train::Run::fingerprint`].
+    /// A text that differs where the step does: for the fingerprint of a run.
     fn identity(&self) -> String;
 }

@@ -1,5 +1,8 @@
 //! Outputs and targets of a batch enter; the loss and its gradient with respect to the outputs leave.
 
+// Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
+#![allow(clippy::inline_always)]
+
 use deepsade_solve::exp::exp;
 use deepsade_solve::kernel::vector;
 use serde::{Deserialize, Serialize};

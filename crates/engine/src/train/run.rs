@@ -190,10 +190,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         .then(|| stepper.prepare(&run.validation.x, &standard.standardise(&run.validation.y), &run.validation.weight));
     // K' from K and the layers before the last (lines 2 and 3): a last layer that satisfies it, or the rules that can't be met.
     let mut guard = match run.rules {
-        Some(rules) => {
-            let usual = run.usual.as_deref().filter(|_| settings.update == Update::Project);
-            Some(Guard::around(rules, &run.network, &standard.units(), settings.how(), usual)?)
-        }
+        Some(rules) => Some(Guard::around(rules, &run.network, &standard.units(), settings.how(), run.usual.as_deref())?),
         None => None,
     };
     let mut objective: Box<dyn Objective> =
