@@ -10,7 +10,6 @@ pub mod closure;
 mod compile;
 mod objective;
 mod order;
-mod output;
 pub mod paths;
 mod usual;
 
@@ -25,7 +24,6 @@ use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::sets::{Diagram, Sets, label};
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var};
 pub use objective::OverValid;
-pub use output::{Output, Probabilities};
 use paths::Paths;
 use thiserror::Error;
 pub use usual::usual_outputs;

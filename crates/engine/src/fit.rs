@@ -20,6 +20,7 @@ use crate::enforce::{Decision, Means, decide};
 use crate::guard::Guard;
 use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::objective::{Loss, OutputStep};
+use crate::output::Output;
 use crate::penalty::{Penalty, PenaltyError};
 use crate::train::{
     self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
@@ -141,7 +142,7 @@ impl Rows {
     fn predicted(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Predicted, DecodeError> {
         let rows = self.all.select(indices);
         let breaking: Vec<bool> = indices.iter().map(|r| self.breaking[*r]).collect();
-        let outputs = decode::Output::of(model, spec)?.outputs(&rows.x);
+        let outputs = Output::of(model, spec)?.outputs(&rows.x);
         Ok(Predicted { metrics: metrics(spec, &rows, &outputs, &breaking), rows, outputs, breaking })
     }
 }
@@ -305,7 +306,7 @@ impl Fit<'_> {
         let certify_seconds = started.elapsed().as_secs_f64();
         let predicted = |indices: &[usize]| rows.predicted(self.spec, &model, indices);
         let (train, validation, test) = (predicted(&split.train)?, predicted(&split.validation)?, predicted(&split.test)?);
-        let place = decode::Output::of(&model, self.spec)?.place();
+        let place = Output::of(&model, self.spec)?.place();
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
         Ok(Fitted {
             warnings: warnings(self.spec, trained.stop, train.scored(), validation.scored()),

@@ -19,6 +19,7 @@ pub mod last_layer;
 pub mod maxsmt;
 pub mod nearest;
 pub mod objective;
+pub mod output;
 pub mod penalty;
 pub mod problem;
 pub mod recheck;

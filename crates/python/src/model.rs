@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use deepsade_data::{Inputs, RowStatus, encode_inputs, encode_numbers};
 use deepsade_engine::artifact::{described, model_rules, parse_any};
-use deepsade_engine::decode::Output;
+use deepsade_engine::output::Output;
 use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
 use deepsade_output::predict::predicted_class;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use deepsade_data::{ReadOptions, RowStatus, Table, encode_inputs, read_table};
 use deepsade_engine::artifact::{model_rules, read_model, write_whole};
-use deepsade_engine::decode::{Output, Probabilities};
+use deepsade_engine::output::{Output, Probabilities};
 use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
 use deepsade_output::predict;

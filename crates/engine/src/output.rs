@@ -7,7 +7,7 @@ use deepsade_output::Judge;
 use deepsade_spec::NormalSpec;
 use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
 
-use super::{DecodeError, Decoder, Scratch};
+use crate::decode::{DecodeError, Decoder, Scratch};
 use crate::nearest::{Allowed, NEAREST_KEY};
 
 /// How a model's outputs are read.
@@ -129,7 +129,7 @@ impl<'a> Output<'a> {
             }
             let (s, met) = (scores.row(r), decoder.met(&judge, x.row(r)));
             let log_valid = decoder.log_valid(s, &met, &mut scratch, &mut labels)?;
-            let set = (super::paths::log_set(s, y.row(r)) - log_valid).exp();
+            let set = (crate::decode::paths::log_set(s, y.row(r)) - log_valid).exp();
             (log_valid > f64::NEG_INFINITY).then(|| Probabilities { labels: labels.clone(), set })
         };
         Ok((0..x.rows).map(row).collect())
