@@ -2,8 +2,8 @@
 
 use deepsade_spec::{NormalSpec, Task};
 
+use crate::audit::audit;
 use crate::decode::{DecodeError, Decoder};
-use crate::explain::audit;
 use crate::train::{Enforce, TrainSettings, Update};
 
 /// Where rules are enforced.

@@ -7,6 +7,7 @@
 
 pub mod adversity;
 pub mod artifact;
+mod audit;
 pub mod bounds;
 pub mod certify;
 pub mod decode;
