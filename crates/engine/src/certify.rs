@@ -3,35 +3,29 @@
 //! Weights are rounded to float32 first and checked afterwards. Folding units into the last layer rounds it once more, so the
 //! guard looks at the folded network again, and with a wider margin if the checker is not content.
 
-use deepsade_check::{Accepted, Certificate, Verdict, check};
+use deepsade_check::{Verdict, check};
 use deepsade_net::{Model, Network};
 use deepsade_spec::{Claim, NormalSpec};
+use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
 use crate::guard::Guard;
+use crate::proof::Proof;
 use crate::train::{Stepper, TrainError};
 use crate::units::Units;
 
 /// Margins to try, as multiples of the error bound.
 const STRICTNESS: [f64; 5] = [1.0, 4.0, 16.0, 64.0, 256.0];
 
-/// A certificate, and what the checker said to it.
-#[derive(Debug, Clone)]
-pub struct Proof {
-    /// The certificate.
-    pub certificate: Certificate,
-    /// The checker's word.
-    pub verdict: Verdict,
-}
-
-impl Proof {
-    /// What was proved, if it was.
-    pub fn accepted(&self) -> Option<&Accepted> {
-        match &self.verdict {
-            Verdict::Accepted(accepted) => Some(accepted),
-            Verdict::Rejected { .. } => None,
-        }
-    }
+/// Why there is no model.
+#[derive(Debug, Error)]
+pub enum CertifyError {
+    /// The network is not one that training makes.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// The model can't be written down.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
 }
 
 /// Makes the model, in raw units, and its proof; `gate` is the factor that was folded into the last layer.
@@ -41,7 +35,7 @@ pub fn certify(
     guard: &Guard,
     units: &Units,
     gate: f64,
-) -> Result<(Model, Proof), crate::fit::FitError> {
+) -> Result<(Model, Proof), CertifyError> {
     let safe = raw_layer(&guard.safe(), units, gate);
     let claim = Claim::from(spec);
     let mut stepper = Stepper::new(network, 1).map_err(TrainError::from)?;

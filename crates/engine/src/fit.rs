@@ -14,7 +14,7 @@ use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
-use crate::certify::{Proof, certify};
+use crate::certify::{CertifyError, certify};
 use crate::decode::{self, DecodeError, Decoder};
 use crate::enforce::{Decision, Means, decide};
 use crate::guard::Guard;
@@ -22,6 +22,7 @@ use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::objective::{Loss, OutputStep};
 use crate::output::Output;
 use crate::penalty::{Penalty, PenaltyError};
+use crate::proof::Proof;
 use crate::train::{
     self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
 };
@@ -86,6 +87,15 @@ pub enum FitError {
     /// The observer stopped the run and wants nothing of it.
     #[error("interrupted; nothing was kept")]
     Abandoned,
+}
+
+impl From<CertifyError> for FitError {
+    fn from(error: CertifyError) -> Self {
+        match error {
+            CertifyError::Train(error) => error.into(),
+            CertifyError::Artifact(error) => error.into(),
+        }
+    }
 }
 
 /// Encodes the rows, judges their labels, injects violations and deals the rows out.

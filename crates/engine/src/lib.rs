@@ -23,6 +23,7 @@ pub mod objective;
 pub mod output;
 pub mod penalty;
 pub mod problem;
+pub mod proof;
 pub mod recheck;
 pub mod repair;
 pub mod subject;

@@ -22,9 +22,9 @@ use shrink::Shrink;
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
-use crate::certify::Proof;
 use crate::fit::{Rows, column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric};
+use crate::proof::Proof;
 use crate::train::{LastLayer, PlanError, Stepper};
 use crate::units::Units;
 use crate::verify::{self, Outcome, VerifyError, fits, verify};

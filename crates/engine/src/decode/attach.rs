@@ -8,7 +8,7 @@ use deepsade_spec::{Claim, NormalSpec};
 
 use super::Decoder;
 use crate::artifact::{self, ArtifactError};
-use crate::certify::Proof;
+use crate::proof::Proof;
 
 /// Writes the choice behind the scores: as a table in the graph where the valid sets are few and the same for every input, else
 /// as metadata for the library.

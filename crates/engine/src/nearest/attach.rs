@@ -14,7 +14,7 @@ use super::NEAREST_KEY;
 use super::allowed::Allowed;
 use super::head::{Head, HeadError, Reason};
 use crate::artifact::{self, ArtifactError};
-use crate::certify::Proof;
+use crate::proof::Proof;
 
 /// Margins to try, each four times the one before.
 const MARGINS: i32 = 16;

@@ -1,0 +1,95 @@
+//! One way through the house: no top-level module of a crate needs one that needs it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// Which top-level modules each of them names, tests left out: by `crate::`, or by as many `super::` as lead to the root.
+fn modules(src: &Path) -> Graph {
+    let mut graph = Graph::new();
+    for entry in fs::read_dir(src).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if let Some(name) = name.strip_suffix(".rs").filter(|n| !["lib", "main"].contains(n)) {
+            graph.insert(name.into(), BTreeSet::new());
+        }
+    }
+    let names: Vec<String> = graph.keys().cloned().collect();
+    for name in &names {
+        let mut found = BTreeSet::new();
+        read(&src.join(format!("{name}.rs")), 1, &mut found);
+        let mut folders = vec![(src.join(name), 2)];
+        while let Some((folder, depth)) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push((path, depth + 1));
+                } else if path.extension().is_some_and(|e| e == "rs") && path.file_name().is_some_and(|f| f != "tests.rs") {
+                    read(&path, depth, &mut found);
+                }
+            }
+        }
+        found.retain(|other| other != name && graph.contains_key(other));
+        graph.insert(name.clone(), found);
+    }
+    graph
+}
+
+fn read(path: &Path, depth: usize, found: &mut BTreeSet<String>) {
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    for root in ["crate::", &"super::".repeat(depth)] {
+        for (at, _) in text.match_indices(root) {
+            let before = text[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || "_:$".contains(c)) {
+                continue;
+            }
+            let rest = &text[at + root.len()..];
+            // A group names several modules at its own level.
+            let group = rest.strip_prefix('{').map_or(rest, |inner| inner.split('}').next().unwrap_or_default());
+            let parts: Vec<&str> = if rest.starts_with('{') { group.split(',').collect() } else { vec![group] };
+            found.extend(
+                parts.iter().map(|p| p.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()),
+            );
+        }
+    }
+}
+
+/// A way from a module back to itself.
+fn cycle(graph: &Graph) -> Option<Vec<String>> {
+    fn walk(graph: &Graph, at: &str, path: &mut Vec<String>, done: &mut BTreeSet<String>) -> Option<Vec<String>> {
+        if let Some(k) = path.iter().position(|p| p == at) {
+            return Some(path[k..].to_vec());
+        }
+        if done.contains(at) {
+            return None;
+        }
+        path.push(at.into());
+        let found = graph[at].iter().find_map(|next| walk(graph, next, path, done));
+        path.pop();
+        done.insert(at.into());
+        found
+    }
+    let mut done = BTreeSet::new();
+    graph.keys().find_map(|at| walk(graph, at, &mut Vec::new(), &mut done))
+}
+
+#[test]
+fn no_module_needs_one_that_needs_it() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for name in ["cli", "engine", "net", "output", "python", "solve"] {
+        let graph = modules(&crates.join(name).join("src"));
+        assert!(graph.values().map(BTreeSet::len).sum::<usize>() > 0 || name == "output", "{name}: nothing was read");
+        assert_eq!(cycle(&graph), None, "crates/{name}");
+    }
+}
+
+#[test]
+fn a_cycle_is_seen() {
+    let graph = |edges: &[(&str, &[&str])]| -> Graph {
+        edges.iter().map(|(a, b)| ((*a).to_string(), b.iter().map(ToString::to_string).collect())).collect()
+    };
+    assert_eq!(cycle(&graph(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])])), None);
+    assert_eq!(cycle(&graph(&[("a", &["b"]), ("b", &["c"]), ("c", &["b"])])), Some(vec!["b".into(), "c".into()]));
+}
