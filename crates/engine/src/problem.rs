@@ -14,39 +14,7 @@ use crate::train::{NetworkSettings, SettingsError, TrainSettings};
 
 /// A rule file, read and checked; its data not yet.
 ///
-/// From a rule file and its data to a model with a proof:
-///
-/// ```
-/// use deepsade_engine::fit::{self, Fit};
-/// use deepsade_engine::problem::Problem;
-/// use deepsade_engine::train::Silent;
-///
-/// let folder = tempfile::tempdir()?;
-/// let rows: String = (0..40).map(|k| format!("{},{}\n", 10 + k, 4 + k % 7)).collect();
-/// std::fs::write(folder.path().join("homes.csv"), format!("income,rent\n{rows}"))?;
-/// let text = r#"
-///     [data]
-///     file = "homes.csv"
-///     targets = ["rent"]
-///     [task]
-///     kind = "regression"
-///     [network]
-///     hidden = [4]
-///     [train]
-///     epochs = 2
-///     [[rule]]
-///     name = "afford"
-///     text = "0 <= rent <= income"
-/// "#;
-/// let problem = Problem::parse(text, &folder.path().join("homes.toml"))?;
-/// let (spec, loaded) = problem.load(None, &mut |_| {})?;
-/// let (data, loaded) = (problem.data.as_ref().unwrap(), loaded.unwrap());
-/// let rows = fit::rows(&spec, &loaded, data, 0)?;
-/// let fit = Fit { spec: &spec, breaking_rows: data.breaking_rows, network: &problem.network, settings: &problem.train, seed: 0 };
-/// let fitted = fit.run(&rows, None, &mut Silent)?;
-/// assert!(fitted.proof.unwrap().accepted().is_some(), "proved for every income from 10 to 49");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [`crate::pipeline::Checked`] shows the way from here to a model with a proof.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// Where it was read from.
