@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,6 +84,15 @@ def test_repair_proves_what_was_broken(free, expenses):
     assert deepsade.verify(mended)["verdict"] == "proved"
     y = mended.predict(X)
     assert (y.sum(axis=1) <= X[:, 0]).all()
+
+
+def test_the_summary_has_the_command_lines_keys(model, free):
+    docs = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    listed = re.search(r"The keys of a summary.*?made it:\n(.*?)\.\n", docs, re.DOTALL).group(1)
+    keys = re.findall(r"`(\w+)`", listed)
+    assert "in_library" in keys and "timings" in keys
+    assert sorted(model.summary_) == sorted(free.summary_) == keys
+    assert model.summary_["model"] is None
 
 
 def test_save_load_and_the_command_lines_folder(model, expenses, tmp_path):

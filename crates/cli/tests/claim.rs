@@ -116,6 +116,11 @@ fn where_there_are_data_their_columns_are_meant_in_whatever_order_they_are_state
     // Without the data there is what is stated; with a column more the data must be readable.
     expect(dir.path(), 0, &["check", "ab", "--rules", "gone.toml"]);
     refusal(dir.path(), &["check", "ab", "--rules", "aeb.toml"]);
+    // What is asked for must be there: without it the order that is stated would pass.
+    for command in [&["check", "ab", "--rules", "ba.toml", "--data", "nope"][..], &["explain", "ab.toml", "--data", "nope"]] {
+        assert!(refusal(dir.path(), command).contains("there is no such folder"), "{command:?}");
+    }
+    refusal(dir.path(), &["verify", "--model", "ab/model.onnx", "--rules", "ba.toml", "--data", "nope"]);
 }
 
 #[test]

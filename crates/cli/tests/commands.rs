@@ -2,9 +2,16 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
+use deepsade_engine::fit;
+use deepsade_lab::reproduce::measure::measure;
+use deepsade_lab::reproduce::plan::{Options, Plan};
+use deepsade_lab::reproduce::stock::Stock;
+use serde_json::Value;
 use support::{command, deepsade, expect, json, kill_after_checkpoint, refusal, small_problem, stderr};
 
 #[test]
@@ -143,7 +150,7 @@ fn explain_as_json_has_the_promised_fields() {
     assert_eq!(rule["normal"], "income >= 20 or area != 'rural' or score('no') >= score('yes')");
     assert_eq!(rule["satisfiable"], true);
     assert_eq!(rule["rows_breaking"], 0);
-    assert_eq!(e["conflict"], serde_json::Value::Null);
+    assert_eq!(e["conflict"], Value::Null);
     assert_eq!(e["skip"], serde_json::json!(["income", "area"]));
     assert_eq!(e["gate"], serde_json::json!([]));
     assert_eq!(e["audit"]["components"], 1);
@@ -332,7 +339,7 @@ fn a_useless_model_is_warned_of_though_it_is_certified() {
     assert!(warning.contains("no better than one constant prediction: mse"), "{warning}");
     let shown = expect(dir.path(), 0, &["train", "wild.toml", "--out", "wild", "-q"]);
     assert!(shown.contains(&format!("WARNING: {warning}")), "{shown}");
-    let kept: serde_json::Value = serde_json::from_slice(&fs::read(dir.path().join("wild/summary.json")).unwrap()).unwrap();
+    let kept: Value = serde_json::from_slice(&fs::read(dir.path().join("wild/summary.json")).unwrap()).unwrap();
     assert_eq!(kept["warnings"], report["warnings"]);
 }
 
@@ -344,6 +351,52 @@ fn the_version_names_the_commit_where_there_is_one() {
     };
     let ours = git(&["rev-parse", "--show-prefix"]).is_some_and(|prefix| prefix == "crates/cli/");
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).filter(|_| ours).map_or(String::new(), |c| format!(" ({c})"));
-    let printed = expect(std::path::Path::new("."), 0, &["--version"]);
+    let printed = expect(Path::new("."), 0, &["--version"]);
     assert_eq!(printed, format!("deepsade {}{commit}\n", env!("CARGO_PKG_VERSION")));
+}
+
+/// The keys of an object and of the objects in it.
+fn keys(value: &Value, under: &str) -> BTreeSet<String> {
+    let inner =
+        |(key, value): (&String, &Value)| [BTreeSet::from([format!("{under}{key}")]), keys(value, &format!("{under}{key}."))];
+    value.as_object().into_iter().flatten().flat_map(inner).flatten().collect()
+}
+
+#[test]
+fn train_and_reproduce_leave_the_same_files_with_the_same_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let header = "Gender,Married,Dependents,Education,Self_Employed,ApplicantIncome,CoapplicantIncome,LoanAmount,Loan_Amount_Term,\
+                  Credit_History,Property_Area,Loan_Status\n";
+    let rows =
+        "Male,Yes,0,Graduate,No,4000,0,100,360,0,Urban,N\nMale,No,1,Not Graduate,Yes,6000,10,120,180,1,Rural,Y\n".repeat(50);
+    fs::write(at("loan_data_set.csv"), header.to_string() + &rows).unwrap();
+    let names = |name: &str| vec![name.to_string()];
+    let options = Options { cases: names("uc2"), methods: names("deepsade"), repeats: 1, folds: 2, quick: false, seed: 0 };
+    let mut plan = Plan::new(&options).unwrap();
+    let (run, case) = (plan.runs[0].clone(), &mut plan.cases[0]);
+    case.epochs.insert(run.method, 2);
+    fs::write(at("uc2.toml"), case.rules()).unwrap();
+    // These are not the rows of the paper.
+    let problem = case.problem(folder.path()).unwrap();
+    let (spec, loaded) = problem.load(None, &mut |_| {}).unwrap();
+    let found = fit::rows(&spec, &loaded.unwrap(), problem.data.as_ref().unwrap(), run.split_seed).unwrap();
+    case.rows = found.all.rows();
+    case.columns = spec.schema.columns().len();
+    case.breaking = found.breaking.iter().filter(|b| **b).count();
+
+    measure(&plan, &run, &Stock::new(folder.path()), Some(&at("lab")), &|| false).unwrap().unwrap();
+    expect(folder.path(), 0, &["train", "uc2.toml", "--enforce", "weights", "--epochs", "2", "--out", "cli", "-q"]);
+    let files = |name: &str| -> BTreeSet<_> { fs::read_dir(at(name)).unwrap().map(|f| f.unwrap().file_name()).collect() };
+    assert_eq!(files("cli"), files("lab"));
+    let said = |name: &str| -> Value { serde_json::from_slice(&fs::read(at(name).join("summary.json")).unwrap()).unwrap() };
+    let (cli, lab) = (said("cli"), said("lab"));
+    assert_eq!(keys(&cli, ""), keys(&lab, ""));
+    assert_eq!((&cli["certified"], &lab["certified"]), (&true.into(), &true.into()));
+
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/training.md")).unwrap();
+    let listed =
+        docs.split_once("The keys of a summary").unwrap().1.split_once("made it:").unwrap().1.split_once(".\n").unwrap().0;
+    let listed: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
+    assert_eq!(listed, cli.as_object().unwrap().keys().collect::<Vec<_>>(), "docs/training.md lists the keys");
 }

@@ -59,6 +59,12 @@ pub enum DataError {
         /// The file.
         file: String,
     },
+    /// What `--data` names is not there, or is a file where a folder is meant.
+    #[error("--data {}: there is no such folder", path.display())]
+    NoFolder {
+        /// What was given.
+        path: PathBuf,
+    },
     /// An empty line that may be a row.
     #[error(
         "{file}: line {line} is empty; in a file of one column that may be a missing value, which is written NA: write it, or take the \

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use deepsade_data::Dataset;
 use deepsade_engine::bounds::Bounds;
+use deepsade_engine::enforce::decide;
 use deepsade_engine::fit::{self, Fit, column_ranges, skip_columns};
 use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
 use deepsade_engine::guard::{Guard, How, Metric};
@@ -76,7 +77,9 @@ fn case(name: &str, file: &str, epochs: Option<usize>) -> Option<Case> {
     let rows = fit::rows(&spec, &loaded.expect("there are data"), settings, 0).expect("the rows fit");
     let mut train = TrainSettings { enforce: Enforce::Weights, ..problem.train.clone() };
     train.epochs = epochs.unwrap_or(train.epochs);
-    let fit = Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &train, seed: 0 };
+    let decision = decide(&spec, &train).expect("the rules can be enforced");
+    let (breaking_rows, network) = (settings.breaking_rows, &problem.network);
+    let fit = Fit { spec: &spec, decision: &decision, breaking_rows, network, settings: &train, seed: 0 };
     let trained = fit.run(&rows, None, &mut Silent).expect("the use case can be trained").trained;
     let train = rows.all.select(&rows.split.train);
     Some(Case { spec, train, batch: problem.train.batch, trained })

@@ -1,5 +1,7 @@
 //! Rules and settings enter; where the rules are enforced leaves, and why.
 
+use std::sync::Arc;
+
 use deepsade_spec::{NormalSpec, Task};
 
 use crate::audit::audit;
@@ -14,7 +16,7 @@ pub enum Means {
     /// In the weights of the last layer.
     Weights,
     /// In the output step, by choosing among valid label sets.
-    Decode(Box<Decoder>),
+    Decode(Arc<Decoder>),
     /// In the output step, by moving to the nearest outputs that obey the rules.
     Nearest,
 }
@@ -76,5 +78,5 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
 }
 
 fn decoded(decoder: Decoder) -> Means {
-    Means::Decode(Box::new(decoder))
+    Means::Decode(Arc::new(decoder))
 }

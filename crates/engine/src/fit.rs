@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::artifact;
 use crate::certify::{CertifyError, certify};
 use crate::decode::{self, DecodeError, Decoder};
-use crate::enforce::{Decision, Means, decide};
+use crate::enforce::{Decision, Means};
 use crate::guard::Guard;
 use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::objective::{Loss, OutputStep};
@@ -209,6 +209,8 @@ pub struct Fitted {
 pub struct Fit<'a> {
     /// The rules.
     pub spec: &'a NormalSpec,
+    /// Where to enforce them.
+    pub decision: &'a Decision,
     /// What to do with rows that break them.
     pub breaking_rows: BreakingRows,
     /// The shape of the network.
@@ -234,15 +236,15 @@ impl Fit<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Fitted, FitError> {
         let schema = &self.spec.schema;
-        let Decision { means, why } = decide(self.spec, self.settings)?;
-        let decoder = if let Means::Decode(decoder) = &means { Some(&**decoder) } else { None };
+        let Decision { means, why } = self.decision;
+        let decoder = if let Means::Decode(decoder) = means { Some(&**decoder) } else { None };
         let rules = match means {
             Means::Weights => Some(self.spec),
             Means::Nowhere | Means::Decode(_) | Means::Nearest => None,
         };
         // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
         let nearest = matches!(means, Means::Nearest).then(|| Allowed::new(self.spec));
-        let penalty = match (&means, &self.settings.penalty) {
+        let penalty = match (means, &self.settings.penalty) {
             (Means::Nowhere, Some(settings)) if !self.spec.rules.is_empty() => {
                 Some(Penalty::new(self.spec, settings, loss(&schema.task), self.settings.decode_nodes)?)
             }
@@ -267,7 +269,7 @@ impl Fit<'_> {
         };
         let left_out = if decoder.is_some() { split.train.len() - train_rows.x.rows } else { 0 };
         let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
-        let gate = self.gate(&means, &train_rows)?.filter(|_| trunk.is_none());
+        let gate = self.gate(means, &train_rows)?.filter(|_| trunk.is_none());
         let mut run = Run {
             network: trunk.clone().unwrap_or_else(|| self.initial_network(gate)),
             start: if trunk.is_some() { Start::Warm } else { Start::Fresh },
@@ -298,7 +300,7 @@ impl Fit<'_> {
                 let (model, proof) = certify(self.spec, &network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
                 (model, Some(proof))
             }
-            None => match &means {
+            None => match means {
                 Means::Decode(decoder) => {
                     let (model, proof) = decode::attach(self.spec, &network, decoder)?;
                     (model, Some(proof))
@@ -322,8 +324,8 @@ impl Fit<'_> {
             warnings: warnings(self.spec, trained.stop, train.scored(), validation.scored()),
             model,
             proof,
-            means,
-            why,
+            means: means.clone(),
+            why: why.clone(),
             place,
             in_library,
             left_out,

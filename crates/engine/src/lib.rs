@@ -3,7 +3,8 @@
 //! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`deepsade_output::judge`] says which rules a row
 //! breaks, [`explain`] what the rules mean, [`enforce`] where they are enforced, [`train`] and [`fit`] make a network, [`decode`] and
 //! [`nearest`] choose its outputs, [`penalty`] only dissuades it, [`deepsade_data::metrics()`] and [`deepsade_output::predict`] read them,
-//! [`useless`] warns of those that have learnt nothing, [`artifact`] its files, [`recheck`] asks the checker about them.
+//! [`useless`] warns of those that have learnt nothing, [`artifact`] its files, [`recheck`] asks the checker about them. [`pipeline`] walks this way from a problem to the files of a model,
+//! for everyone.
 
 pub mod adversity;
 pub mod artifact;
@@ -22,6 +23,7 @@ pub mod nearest;
 pub mod objective;
 pub mod output;
 pub mod penalty;
+pub mod pipeline;
 pub mod problem;
 pub mod proof;
 pub mod recheck;

@@ -14,39 +14,7 @@ use crate::train::{NetworkSettings, SettingsError, TrainSettings};
 
 /// A rule file, read and checked; its data not yet.
 ///
-/// From a rule file and its data to a model with a proof:
-///
-/// ```
-/// use deepsade_engine::fit::{self, Fit};
-/// use deepsade_engine::problem::Problem;
-/// use deepsade_engine::train::Silent;
-///
-/// let folder = tempfile::tempdir()?;
-/// let rows: String = (0..40).map(|k| format!("{},{}\n", 10 + k, 4 + k % 7)).collect();
-/// std::fs::write(folder.path().join("homes.csv"), format!("income,rent\n{rows}"))?;
-/// let text = r#"
-///     [data]
-///     file = "homes.csv"
-///     targets = ["rent"]
-///     [task]
-///     kind = "regression"
-///     [network]
-///     hidden = [4]
-///     [train]
-///     epochs = 2
-///     [[rule]]
-///     name = "afford"
-///     text = "0 <= rent <= income"
-/// "#;
-/// let problem = Problem::parse(text, &folder.path().join("homes.toml"))?;
-/// let (spec, loaded) = problem.load(None, &mut |_| {})?;
-/// let (data, loaded) = (problem.data.as_ref().unwrap(), loaded.unwrap());
-/// let rows = fit::rows(&spec, &loaded, data, 0)?;
-/// let fit = Fit { spec: &spec, breaking_rows: data.breaking_rows, network: &problem.network, settings: &problem.train, seed: 0 };
-/// let fitted = fit.run(&rows, None, &mut Silent)?;
-/// assert!(fitted.proof.unwrap().accepted().is_some(), "proved for every income from 10 to 49");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// [`crate::pipeline::Checked`] shows the way from here to a model with a proof.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// Where it was read from.
@@ -225,6 +193,9 @@ impl Problem {
 
     /// Reads the data, if there are any.
     pub fn rows(&self, data_dir: Option<&Path>, progress: &mut dyn FnMut(Progress)) -> Result<Option<Loaded>, DataError> {
+        if let Some(path) = data_dir.filter(|dir| !dir.is_dir()) {
+            return Err(DataError::NoFolder { path: path.into() });
+        }
         self.request(data_dir).map(|request| data::load(request, progress)).transpose()
     }
 
@@ -275,13 +246,15 @@ impl Problem {
     }
 
     /// The same problem with another data file than the one in the rule file; a folder is only looked in.
-    #[must_use]
-    pub fn with_data(mut self, given: Option<&Path>) -> Self {
+    pub fn with_data(mut self, given: Option<&Path>) -> Result<Self, ProblemError> {
+        if let Some(path) = given.filter(|p| !p.exists()) {
+            return Err(DataError::NoFolder { path: path.into() }.into());
+        }
         if let (Some(path), Some(settings)) = (given.filter(|p| !p.is_dir()), &mut self.data) {
             let path = path.canonicalize().unwrap_or_else(|_| path.into());
             settings.file = Some(path.to_string_lossy().into_owned());
         }
-        self
+        Ok(self)
     }
 
     /// The same for rows that are in memory.

@@ -50,7 +50,7 @@ pub fn files(files: &Files) -> Result<Verdict, RecheckError> {
     let bytes = std::fs::read(&files.model).map_err(unreadable(&files.model))?;
     let text = std::fs::read_to_string(&files.certificate).map_err(unreadable(&files.certificate))?;
     let data = files.data.as_deref();
-    Ok(held(&bytes, &Problem::read(&files.rules)?.with_data(data), &text, data.filter(|d| d.is_dir()))?)
+    Ok(held(&bytes, &Problem::read(&files.rules)?.with_data(data)?, &text, data.filter(|d| d.is_dir()))?)
 }
 
 /// The same for a model and a certificate that are in memory; `data_dir` is looked in for data that the rule file needs.

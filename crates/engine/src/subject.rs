@@ -99,7 +99,7 @@ pub enum SubjectError {
 /// Reads both files and brings them together.
 pub fn read(files: &Files) -> Result<Subject, SubjectError> {
     let model = read_any(files.model, files.output)?;
-    let problem = Problem::read(files.rules)?.with_data(files.data);
+    let problem = Problem::read(files.rules)?.with_data(files.data)?;
     together(model, problem, files)
 }
 

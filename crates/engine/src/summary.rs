@@ -1,6 +1,7 @@
 //! A finished training enters; what it says of itself leaves: the summary.json of its folder, and scores in words.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use deepsade_check::Verdict;
 use deepsade_data::Metrics;
@@ -16,22 +17,23 @@ use crate::verdict;
 /// Where the seconds went.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Timings {
-    /// Reading and encoding the data, and explaining the rules.
+    /// Reading and encoding the data, and deciding where to enforce the rules.
     pub read: f64,
     /// Training, the rules enforced at every step.
     pub train: f64,
     /// Making the certificate.
     pub certify: f64,
-    /// Checking the files as written.
+    /// Checking what is written.
     pub check: f64,
 }
 
-/// Everything about a training but where its model is.
-pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, seed: u64) -> Value {
+/// Everything about a training; `model` is where its model is, if it is anywhere but in memory.
+pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, seed: u64, model: Option<&Path>) -> Value {
     let Fitted { trained, train, validation, test, gate, .. } = fitted;
     let accepted = verdict.and_then(verdict::accepted);
     let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| &a.rules).map(|r| (r.name.as_str(), r.margin)).collect();
     json!({
+        "model": model,
         "seconds": timings.train + timings.certify,
         "timings": timings,
         "epochs": trained.records.len(),
@@ -47,6 +49,7 @@ pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, see
         "enforce": fitted.means.name(),
         "enforce_why": fitted.why,
         "decode": fitted.place.map(Place::name),
+        "in_library": fitted.in_library.as_ref().map(ToString::to_string),
         "loss": match &fitted.means {
             Means::Decode(decoder) if decoder.nodes().is_none() => "surrogate",
             _ => "exact",

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use deepsade_data::DataError;
 use deepsade_engine::artifact::ArtifactError;
 use deepsade_engine::fit::FitError;
+use deepsade_engine::pipeline::PipelineError;
 use deepsade_engine::problem::ProblemError;
 use deepsade_engine::verify::VerifyError;
 use thiserror::Error;
@@ -146,6 +147,9 @@ pub enum ReproduceError {
     /// Files of a model.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
+    /// A model that can't be finished.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
     /// Earlier results.
     #[error(transparent)]
     Results(#[from] ResultsError),

@@ -7,6 +7,7 @@ use deepsade_engine::explain::conflict_in_words;
 use deepsade_engine::fit::FitError;
 use deepsade_engine::guard::GuardError;
 use deepsade_engine::nearest::AllowedError;
+use deepsade_engine::pipeline::PipelineError;
 use deepsade_engine::problem::ProblemError;
 use deepsade_engine::repair::RepairError;
 use deepsade_engine::subject::SubjectError;
@@ -122,6 +123,17 @@ impl From<FitError> for Failure {
             FitError::Abandoned => Class::Os,
         };
         Self::new(class, error)
+    }
+}
+
+impl From<PipelineError> for Failure {
+    fn from(error: PipelineError) -> Self {
+        match error {
+            PipelineError::NoData { .. } => Self::new(Class::Data, error),
+            PipelineError::Problem(error) => error.into(),
+            PipelineError::Fit(error) => error.into(),
+            PipelineError::Artifact(error) => error.into(),
+        }
     }
 }
 

@@ -3,17 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use deepsade_engine::enforce::{Means, decide};
-use deepsade_engine::explain::{self as rules, audit, vacuous_notes, words};
-use deepsade_engine::fit::{self as engine, Fit};
+use deepsade_engine::explain::{self as rules, words};
+use deepsade_engine::fit::{self as engine, FitError};
+use deepsade_engine::pipeline::{Checked, Ended, Note, Prepared};
 use deepsade_engine::problem::Problem;
-use deepsade_engine::summary::{Timings, summary};
-use deepsade_engine::train::{EpochRecord, Observer, StopReason};
-use deepsade_engine::verdict::{Enough, accepted, as_deployed, in_words};
-use deepsade_engine::{decode, nearest, recheck};
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_engine::train::{EpochRecord, Observer};
+use deepsade_engine::verdict::in_words;
+use deepsade_engine::{decode, nearest};
+use deepsade_spec::Task;
 use pyo3::prelude::*;
-use serde_json::json;
 
 use crate::enter::{Signals, enter};
 use crate::errors::{Class, Failure};
@@ -89,59 +87,33 @@ pub fn fit(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Fitted> {
     let table = std::mem::take(&mut table.inner);
-    let done = enter(py, |signals| {
+    let (model, finished, notes) = enter(py, |signals| {
         let begun = Instant::now();
-        let (problem, data) = Problem::in_memory(settings)?;
-        let (spec, loaded) = problem.load_table(table, &data)?;
-        Failure::if_contradictory(&spec)?;
-        let rows = engine::rows(&spec, &loaded, &data, seed)?;
-        drop(loaded);
-        let mut notes = notes(&spec, &problem)?;
-        let mut watch = Watch { signals, progress, begun, told: AtomicU64::new(0), epochs: problem.train.epochs };
-        let fit =
-            Fit { spec: &spec, breaking_rows: data.breaking_rows, network: &problem.network, settings: &problem.train, seed };
-        let started = Instant::now();
-        let fitted = fit.run(&rows, None, &mut watch)?;
-        let (read, trained) = ((started - begun).as_secs_f64(), started.elapsed().as_secs_f64());
-        if let (StopReason::Diverged { .. }, None) = (fitted.trained.stop, fitted.trained.best_epoch) {
-            return Err(Failure::new(Class::Diverged, format!("{}; there is no model", fitted.trained.stop)));
-        }
-        notes.extend(fitted.warnings.iter().map(ToString::to_string));
-        let bytes = fitted.model.to_bytes().map_err(|e| Failure::new(Class::Model, e))?;
-        let rules = problem.stated(&spec.schema);
-        let started = Instant::now();
-        let certificate = fitted.proof.as_ref().map(|p| p.certificate.to_json());
-        let verdict = match &certificate {
-            Some(certificate) => {
-                let stated = Problem::parse(&rules, "rules.toml".as_ref())?;
-                // What the estimator predicts, the library has decoded.
-                let enough = Enough { library: true, ..Enough::default() };
-                Some(as_deployed(recheck::held(&bytes, &stated, certificate, None)?, enough))
-            }
-            None => None,
+        let ready = match Checked::in_memory(settings, seed)?.take(table)? {
+            Prepared::Ready(ready) => ready,
+            Prepared::Contradictory(words) => return Err(Failure::new(Class::Contradiction, words)),
         };
-        let check = started.elapsed().as_secs_f64();
-        let timings = Timings { read, train: trained - fitted.certify_seconds, certify: fitted.certify_seconds, check };
-        let mut said = summary(&fitted, verdict.as_ref(), timings, seed);
-        said["in_library"] = json!(fitted.in_library.as_ref().map(ToString::to_string));
-        let log =
-            fitted.trained.records.iter().map(|r| serde_json::to_string(r).expect("plain data becomes JSON") + "\n").collect();
-        let certified = verdict.as_ref().and_then(accepted).is_some();
-        let model = Model::of(bytes)?;
-        Ok((model, certificate, certified, verdict.as_ref().map(in_words), rules, said.to_string(), log, notes))
+        let mut watch = Watch { signals, progress, begun, told: AtomicU64::new(0), epochs: ready.problem.train.epochs };
+        let finished = match ready.train(None, &mut watch)? {
+            Ended::Done(finished) => finished,
+            Ended::Interrupted => return Err(FitError::Abandoned.into()),
+            Ended::Diverged(stop) => return Err(Failure::new(Class::Diverged, format!("{stop}; there is no model"))),
+        };
+        // What "auto" chooses is no warning; the summary says it.
+        let notes = ready.notes.iter().filter(|note| matches!(note, Note::Rules(_))).map(|note| note.words().to_owned());
+        let notes: Vec<String> = notes.chain(finished.fitted.warnings.iter().map(ToString::to_string)).collect();
+        Ok((Model::of(finished.bytes.clone())?, finished, notes))
     })?;
-    let (model, certificate, certified, verdict, rules, summary, log, notes) = done;
-    Ok(Fitted { model: Py::new(py, model)?, certificate, certified, verdict, rules, summary, log, notes })
-}
-
-/// The notes of the command line.
-fn notes(spec: &NormalSpec, problem: &Problem) -> Result<Vec<String>, Failure> {
-    let mut notes = vacuous_notes(spec);
-    let audit = audit(spec);
-    if audit.constant_only && matches!(decide(spec, &problem.train)?.means, Means::Weights) {
-        notes.push(audit.words);
-    }
-    Ok(notes)
+    Ok(Fitted {
+        model: Py::new(py, model)?,
+        certified: finished.accepted().is_some(),
+        verdict: finished.verdict.as_ref().map(in_words),
+        summary: finished.summary(None).to_string(),
+        log: finished.log(),
+        certificate: finished.certificate,
+        rules: finished.rules,
+        notes,
+    })
 }
 
 /// What the rules mean: in words, and as JSON. Without a table the settings must state the domain.

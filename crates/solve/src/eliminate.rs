@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deepsade_spec::{Atom, Linear, Rational, Var};
 
-use super::satisfy::Budget;
+use super::budget::Budget;
 
 /// More atoms than this in the middle of an elimination: give up.
 const MAX_ATOMS: usize = 4_000;

@@ -14,6 +14,7 @@
 #![allow(clippy::inline_always)]
 
 pub mod active_set;
+pub mod budget;
 pub mod cholesky;
 pub mod eliminate;
 pub mod exp;

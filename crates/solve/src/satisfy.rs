@@ -4,12 +4,12 @@
 //! elimination decides the rest. One state is changed and changed back: what the search holds grows with the rules, not with
 //! their square, and no call goes deeper for more rules.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use deepsade_spec::{Atom, Domain, Formula, Rational, Schema, Threshold, Var, normalize::var_range};
 
+use super::budget::Budget;
 use super::eliminate::{Feasible, Point, feasible};
 
 /// Branches to look at before giving up.
@@ -17,23 +17,6 @@ const MAX_BRANCHES: usize = 150_000;
 
 /// Atoms in the choices that are open at once: each level of the search copies its own.
 const MAX_HELD: usize = 400_000;
-
-/// Work that may be spent, in terms of atoms looked at; shared by searches that answer one question.
-#[derive(Debug)]
-pub struct Budget(Cell<usize>);
-
-impl Budget {
-    /// So many terms.
-    pub fn new(terms: usize) -> Self {
-        Self(Cell::new(terms))
-    }
-
-    /// Takes from it; false once it is used up.
-    pub(super) fn spend(&self, terms: usize) -> bool {
-        self.0.set(self.0.get().saturating_sub(terms));
-        self.0.get() > 0
-    }
-}
 
 /// What the search found.
 #[derive(Debug, Clone, PartialEq)]

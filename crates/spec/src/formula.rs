@@ -6,7 +6,7 @@ use crate::Rational;
 use crate::linear::{Linear, Var};
 
 /// A condition in negation normal form.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Formula {
     /// Always.
     True,
@@ -33,7 +33,7 @@ pub struct Atom {
 
 /// `sum of weight * [part holds] >= bound`, or `> bound` if strict. Weights are positive; the count is neither always nor
 /// never reached, and neither all nor just one of the parts would do (those are [`Formula::And`] and [`Formula::Or`]).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Threshold {
     /// Weights and parts.
     pub terms: Vec<(Rational, Formula)>,

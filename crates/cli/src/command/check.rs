@@ -35,7 +35,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Checks files as they stand on the disk.
-pub fn files(files: &Files) -> anyhow::Result<Verdict> {
+fn files(files: &Files) -> anyhow::Result<Verdict> {
     recheck::files(files).map_err(|e| match e {
         RecheckError::Rules(e) => e.into(),
         RecheckError::File(e) => e.into(),

@@ -1,32 +1,24 @@
 //! `deepsade train`: a rule file enters, model.onnx, its certificate, run.jsonl and summary.json leave.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::bail;
 use deepsade_check::Verdict;
-use deepsade_data as data;
-use deepsade_engine::artifact::write_whole;
-use deepsade_engine::decode::DecodeError;
-use deepsade_engine::enforce::{Decision, Means, decide};
-use deepsade_engine::explain::{audit, conflict_in_words, vacuous_notes};
-use deepsade_engine::fit::{self, Fit, FitError, Fitted};
+use deepsade_engine::enforce::Means;
+use deepsade_engine::fit::{FitError, Fitted};
 use deepsade_engine::guard::GuardError;
 use deepsade_engine::hold::Hold;
 use deepsade_engine::maxsmt::SolverName;
 use deepsade_engine::maxsmt::smtlib::Quantifiers;
+use deepsade_engine::pipeline::{self, Checked, Finished, Fold, Folder, PipelineError, Prepared};
 use deepsade_engine::problem::Problem;
-use deepsade_engine::recheck::Files;
-use deepsade_engine::summary::{Timings, paper_steps, scores, summary};
+use deepsade_engine::summary::{paper_steps, scores};
 use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainError, TrainSettings, Update};
 use deepsade_engine::verdict;
 use deepsade_spec::sets::Place;
-use deepsade_spec::{NormalSpec, Task, shown};
+use deepsade_spec::{NormalSpec, shown};
 use serde_json::json;
 
-use super::check;
 use crate::args::{EnforceArg, MaxSmtArg, QuantifiersArg, SolverArg, TrainArgs, UpdateArg};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Outcome, emit};
@@ -73,12 +65,8 @@ fn unmet(verdict: &str, words: &str, json: bool) -> anyhow::Result<Outcome> {
 /// A finished training.
 pub struct Done {
     pub spec: NormalSpec,
-    /// The checker's word on the files as written; `None` if no rules were enforced.
-    pub verdict: Option<Verdict>,
-    pub fitted: Fitted,
+    pub finished: Finished,
     pub model: PathBuf,
-    pub timings: Timings,
-    pub seed: u64,
     /// Whether a proof about what the library chooses is enough.
     pub allow_library: bool,
 }
@@ -95,103 +83,53 @@ pub enum Ended {
 
 /// Trains and writes the files.
 pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<Ended> {
-    let Some(settings) = &problem.data else {
-        bail!("{} names no data to train on: add `file` to [data]", problem.path.display());
-    };
-    let mut settings = settings.clone();
-    if let Some(seed) = args.seed {
-        settings.seed = seed;
+    let mut problem = problem.clone();
+    if let (Some(data), Some(seed)) = (&mut problem.data, args.seed) {
+        data.seed = seed;
     }
-    let seed = settings.seed;
-    let begun = Instant::now();
+    overrule(&mut problem.train, args);
+    let checked = Checked::new(problem).map_err(plain)?;
+    without_effect(&checked.problem().train, args)?;
     std::fs::create_dir_all(out).while_doing(|| format!("can't make the folder {}", out.display()))?;
     // Two runs into one folder would leave files that don't belong together.
     let _hold = Hold::of(out).while_doing(|| format!("can't train into {}", out.display()))?;
     let mut bar = ReadBar::new(args.quiet);
-    let mut problem = problem.clone();
-    problem.data = Some(settings.clone());
-    if let Some(enforce) = args.enforce {
-        problem.train.enforce = match enforce {
-            EnforceArg::Auto => Enforce::Auto,
-            EnforceArg::Weights => Enforce::Weights,
-            EnforceArg::Decode => Enforce::Decode,
-            EnforceArg::None => Enforce::None,
-        };
-    }
-    overrule(&mut problem.train, args);
-    problem.train.check()?;
-    without_effect(&problem.train, args)?;
-    let mut train = problem.train.clone();
-    train.paper.replay = train.paper.replay.map(|name| out.join(name));
-    let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
-    if let Some(words) = conflict_in_words(&spec) {
-        return Ok(Ended::Contradictory(words));
-    }
-    let loaded = loaded.expect("a problem with data has rows");
-    let mut rows = fit::rows(&spec, &loaded, &settings, seed)?;
-    if let Some((fold, of)) = args.fold {
-        rows.split = data::folds(rows.all.rows(), of, fold, data::VALIDATION, seed)?;
-    }
-    drop(loaded);
-
-    for note in vacuous_notes(&spec).iter().filter(|_| !args.quiet) {
-        eprintln!("note: {note}");
-    }
-    let Decision { means, why } = match decide(&spec, &train) {
-        Err(impossible @ DecodeError::Impossible { .. }) => return Ok(Ended::Contradictory(impossible.to_string())),
-        other => other?,
+    let fold = args.fold.map(|(index, of)| Fold { index, of });
+    let ready = match checked.read(args.data.as_deref(), fold, &mut |p| bar.update(p)).map_err(plain)? {
+        Prepared::Ready(ready) => *ready,
+        Prepared::Contradictory(words) => return Ok(Ended::Contradictory(words)),
     };
-    let audit = audit(&spec);
-    if audit.constant_only && matches!(means, Means::Weights) && !args.quiet {
-        eprintln!("note: {}", audit.words);
-    }
-    let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
-    if problem.train.enforce == Enforce::Auto && labels && !spec.rules.is_empty() && !args.quiet {
-        eprintln!("note: enforce = \"auto\" chooses {}: {why}", means.name());
+    for note in ready.notes.iter().filter(|_| !args.quiet) {
+        eprintln!("note: {}", note.words());
     }
     let interrupt = Interrupt::listen();
-    let checkpoint = out.join("checkpoint.bin");
-    let resume = args.resume && checkpoint.exists();
-    if args.resume && !resume && !args.quiet {
+    let mut folder = Folder::open(out, args.resume)?;
+    if args.resume && !folder.resumes() && !args.quiet {
         eprintln!("no unfinished run in {}: starting from the beginning", out.display());
     }
-    let log = Log::open(out, resume)?;
-    let mut watch = Watch { log, bar: EpochBar::new(args.quiet, problem.train.epochs), interrupt };
-    let fit = Fit { spec: &spec, breaking_rows: settings.breaking_rows, network: &problem.network, settings: &train, seed };
-    let started = Instant::now();
-    let fitted = fit.run(&rows, Some((&checkpoint, resume)), &mut watch)?;
-    let (read, trained) = ((started - begun).as_secs_f64(), started.elapsed().as_secs_f64());
+    let mut watch = Watch { bar: EpochBar::new(args.quiet, ready.problem.train.epochs), interrupt };
+    let ended = ready.train(Some(&mut folder), &mut watch).map_err(plain)?;
     watch.bar.finish();
-    if fitted.trained.stop == StopReason::Interrupted {
-        watch.log.keep(&fitted.trained.records)?;
-        eprintln!("interrupted; go on with: {}", again(&problem.path, out));
-        return Ok(Ended::Interrupted);
+    match ended {
+        pipeline::Ended::Done(finished) => {
+            let model = folder.finish(&finished)?;
+            Ok(Ended::Done(Box::new(Done { spec: ready.spec, finished: *finished, model, allow_library: args.allow_library })))
+        }
+        pipeline::Ended::Interrupted => {
+            eprintln!("interrupted; go on with: {}", again(&ready.problem.path, out));
+            Ok(Ended::Interrupted)
+        }
+        pipeline::Ended::Diverged(stop) => bail!("{stop}; no model was written"),
     }
-    if let (StopReason::Diverged { .. }, None) = (fitted.trained.stop, fitted.trained.best_epoch) {
-        bail!("{}; no model was written", fitted.trained.stop);
+}
+
+/// The error that is shown in a way of its own, if it is one of those.
+fn plain(error: PipelineError) -> anyhow::Error {
+    match error {
+        PipelineError::Problem(error) => error.into(),
+        PipelineError::Fit(error) => error.into(),
+        error => error.into(),
     }
-    let (model, bytes) = (out.join(MODEL), fitted.model.to_bytes()?);
-    write_whole(&model, &bytes)?;
-    watch.log.finish(&fitted.trained.records)?;
-    let certificate = out.join("certificate.json");
-    write_whole(&out.join("rules.toml"), problem.stated(&spec.schema).as_bytes())?;
-    let started = Instant::now();
-    let verdict = if let Some(proof) = &fitted.proof {
-        write_whole(&certificate, proof.certificate.to_json().as_bytes())?;
-        Some(check::files(&Files::of(out))?)
-    } else {
-        // What an earlier run proved is not true of this model.
-        let _ = std::fs::remove_file(&certificate);
-        None
-    };
-    let check = started.elapsed().as_secs_f64();
-    let timings = Timings { read, train: trained - fitted.certify_seconds, certify: fitted.certify_seconds, check };
-    // The model is there: what is left to resume is nothing.
-    let _ = std::fs::remove_file(&checkpoint);
-    let done = Done { spec, verdict, fitted, model, timings, seed, allow_library: args.allow_library };
-    // For `deepsade report`.
-    write_whole(&out.join("summary.json"), (serde_json::to_string_pretty(&done.json())? + "\n").as_bytes())?;
-    Ok(Ended::Done(Box::new(done)))
 }
 
 /// The command that goes on with this run: as it was given, with the folder and `--resume`.
@@ -233,6 +171,14 @@ fn without_effect(settings: &TrainSettings, args: &TrainArgs) -> anyhow::Result<
 /// Puts what the command line says in place of what the file says.
 fn overrule(settings: &mut TrainSettings, args: &TrainArgs) {
     let paper = &mut settings.paper;
+    if let Some(enforce) = args.enforce {
+        settings.enforce = match enforce {
+            EnforceArg::Auto => Enforce::Auto,
+            EnforceArg::Weights => Enforce::Weights,
+            EnforceArg::Decode => Enforce::Decode,
+            EnforceArg::None => Enforce::None,
+        };
+    }
     if let Some(update) = args.update {
         settings.update = match update {
             UpdateArg::Project => Update::Project,
@@ -272,26 +218,29 @@ impl From<QuantifiersArg> for Quantifiers {
 impl Done {
     /// What the exit code says: rules that were to be enforced must be certified.
     pub fn outcome(&self) -> Outcome {
-        let rejected = matches!(self.verdict, Some(Verdict::Rejected { .. }));
-        let diverged = matches!(self.fitted.trained.stop, StopReason::Diverged { .. });
-        let in_library = (self.by_library() || self.fitted.in_library.is_some()) && !self.allow_library;
-        if rejected || diverged || in_library { Outcome::Finding } else { Outcome::Success }
+        let Finished { verdict, fitted, .. } = &self.finished;
+        let rejected = matches!(verdict, Some(Verdict::Rejected { .. }));
+        let diverged = matches!(fitted.trained.stop, StopReason::Diverged { .. });
+        let in_library = (self.by_library() || fitted.in_library.is_some()) && !self.allow_library;
+        // Nothing that was enforced may be broken, whoever enforces it.
+        let enforced = !matches!(fitted.means, Means::Nowhere);
+        let broken = enforced && fitted.test["rows_breaking_all"] > 0.0;
+        if rejected || diverged || in_library || broken { Outcome::Finding } else { Outcome::Success }
     }
 
     /// Whether the proof is about what the library chooses.
     fn by_library(&self) -> bool {
-        self.verdict.as_ref().and_then(verdict::accepted).is_some_and(|a| a.decoded == Some(Place::Library))
+        self.finished.accepted().is_some_and(|a| a.decoded == Some(Place::Library))
     }
 
     fn json(&self) -> serde_json::Value {
-        let mut out = summary(&self.fitted, self.verdict.as_ref(), self.timings, self.seed);
-        out["model"] = json!(self.model);
-        out
+        self.finished.summary(Some(&self.model))
     }
 
     /// A few lines for people.
     pub fn in_words(&self) -> String {
-        let Fitted { trained, test, train, validation, .. } = &self.fitted;
+        let Finished { fitted, timings, .. } = &self.finished;
+        let Fitted { trained, test, train, validation, .. } = fitted;
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
         let mut out = vec![if trained.records.is_empty() {
             "Nothing was trained: the given network is taken as it is.".into()
@@ -299,7 +248,7 @@ impl Done {
             format!(
                 "Trained {} epochs in {:.1} s{best} ({}).",
                 trained.records.len(),
-                self.timings.train + self.timings.certify,
+                timings.train + timings.certify,
                 trained.stop
             )
         }];
@@ -309,12 +258,12 @@ impl Done {
             out.push(format!("{name:<12} {:>8} {:>8}  {shown}", metrics["rows_all"], metrics["rows"]));
         }
         let breaking = format!("{} of {} test predictions break a rule", test["rows_breaking_all"], test["rows_all"]);
-        match &self.verdict {
+        match &self.finished.verdict {
             Some(verdict) => {
-                if let Some(gate) = &self.fitted.gate {
+                if let Some(gate) = &fitted.gate {
                     out.push(format!("The outputs are gated by {}: they scale with it.", shown::name(gate)));
                 }
-                match &self.fitted.means {
+                match &fitted.means {
                     Means::Decode(decoder) => {
                         if decoder.nodes().is_none() {
                             out.push(
@@ -322,7 +271,7 @@ impl Done {
                                     .into(),
                             );
                         }
-                        let left_out = match self.fitted.left_out {
+                        let left_out = match fitted.left_out {
                             0 => String::new(),
                             n => format!("; {n} training rows whose label breaks a rule were left out"),
                         };
@@ -358,7 +307,7 @@ impl Done {
                     ));
                 }
             }
-            None if let Some(why) = self.fitted.in_library => {
+            None if let Some(why) = fitted.in_library => {
                 out.push(format!(
                     "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
                      each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
@@ -369,82 +318,19 @@ impl Done {
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}
         }
-        out.extend(self.fitted.warnings.iter().map(|warning| format!("WARNING: {}.", shown::name(&warning.to_string()))));
+        out.extend(fitted.warnings.iter().map(|warning| format!("WARNING: {}.", shown::name(&warning.to_string()))));
         out.push(format!("Model: {}", shown::name(&self.model.display().to_string())));
         out.join("\n") + "\n"
     }
 }
 
-const MODEL: &str = "model.onnx";
-const LOG: &str = "run.jsonl";
-/// The log of a run that may still fail, beside the model and the log of an earlier one.
-const UNFINISHED_LOG: &str = "run.jsonl.part";
-
-/// run.jsonl: one line an epoch, written as they come.
-struct Log {
-    /// Where it belongs.
-    path: PathBuf,
-    /// Where it is written until there is a model that goes with it.
-    live: PathBuf,
-    file: Option<File>,
-    resume: bool,
-}
-
-impl Log {
-    fn open(out: &Path, resume: bool) -> anyhow::Result<Self> {
-        let path = out.join(LOG);
-        // The log of a model stays with it until there is another model.
-        let live = if out.join(MODEL).exists() { out.join(UNFINISHED_LOG) } else { path.clone() };
-        // That it can be written is known before.
-        File::options().append(true).create(true).open(&path).while_doing(|| format!("can't write {}", path.display()))?;
-        Ok(Self { path, live, file: None, resume })
-    }
-
-    fn line(record: &EpochRecord) -> String {
-        serde_json::to_string(record).expect("plain data becomes JSON") + "\n"
-    }
-
-    /// Appends a record. After a resume, lines of epochs that are run again go first.
-    fn append(&mut self, record: &EpochRecord) -> std::io::Result<()> {
-        if self.file.is_none() {
-            let before = if self.resume { std::fs::read_to_string(&self.live).unwrap_or_default() } else { String::new() };
-            let earlier = |line: &&str| serde_json::from_str::<EpochRecord>(line).is_ok_and(|r| r.epoch < record.epoch);
-            let kept: String = before.lines().filter(earlier).map(|l| format!("{l}\n")).collect();
-            let mut file = File::create(&self.live)?;
-            file.write_all(kept.as_bytes())?;
-            self.file = Some(file);
-        }
-        match &mut self.file {
-            Some(file) => file.write_all(Self::line(record).as_bytes()),
-            None => Ok(()),
-        }
-    }
-
-    /// Replaces the file by the complete list: of a run that goes on another time.
-    fn keep(&self, records: &[EpochRecord]) -> anyhow::Result<()> {
-        let text: String = records.iter().map(Self::line).collect();
-        Ok(write_whole(&self.live, text.as_bytes())?)
-    }
-
-    /// The same, of a run that has its model.
-    fn finish(self, records: &[EpochRecord]) -> anyhow::Result<()> {
-        let done = Self { live: self.path.clone(), ..self };
-        done.keep(records)?;
-        let _ = std::fs::remove_file(done.path.with_file_name(UNFINISHED_LOG));
-        Ok(())
-    }
-}
-
 struct Watch {
-    log: Log,
     bar: EpochBar,
     interrupt: Interrupt,
 }
 
 impl Observer for Watch {
     fn epoch(&mut self, record: &EpochRecord) {
-        // The complete list is written at the end, and an error is reported there.
-        let _ = self.log.append(record);
         self.bar.epoch(record);
     }
 

@@ -7,9 +7,10 @@ use std::ops::ControlFlow;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Formula, NormalRule, NormalSpec, Region, Schema, shown};
 
+use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::finite::with_finite_outputs;
-use deepsade_solve::satisfy::{Budget, Satisfiable, satisfy_within};
+use deepsade_solve::satisfy::{Satisfiable, satisfy_within};
 
 /// Cells to look at, and atoms in them; a rule with more is taken to say something.
 const MAX_CELLS: usize = 10_000;

@@ -4,6 +4,7 @@
 //! Row k comes out where its total is the largest, and the first of the largest. So the rules hold where, for every row that could
 //! break one, another total is larger or the rule, with that row as outputs, holds for the input.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use deepsade_check::Arithmetic;
@@ -161,11 +162,16 @@ impl Totals {
         let targets = (0..table.rows).map(|k| format!("total {k}")).collect();
         let schema = Schema { task: Task::Regression { targets }, ..spec.schema.clone() };
         let (mut rules, mut of) = (Vec::new(), Vec::new());
+        // Many rows leave the same of a rule.
+        let mut empty: HashMap<Formula, bool> = HashMap::new();
         for (r, rule) in spec.rules.iter().enumerate() {
             for k in 0..table.rows {
                 let row = table.row(k);
                 let obeyed = rule.claim.replaced(&mut |atom| given(atom, row));
-                if vacuous(&obeyed, &schema).is_some() {
+                if !empty.contains_key(&obeyed) {
+                    empty.insert(obeyed.clone(), vacuous(&obeyed, &schema).is_some());
+                }
+                if empty[&obeyed] {
                     continue;
                 }
                 if (of.len() + 1) * table.rows > MAX_ATOMS {

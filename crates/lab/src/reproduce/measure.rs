@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use deepsade_data::{self as data, Split, VALIDATION};
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::artifact::write_whole;
-use deepsade_engine::fit::{self, Fit, Fitted};
+use deepsade_engine::enforce::decide;
+use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::objective::Loss;
 use deepsade_engine::output::Output;
+use deepsade_engine::pipeline::{Finished, Times};
 use deepsade_engine::train::{Observer, StopReason};
 use deepsade_engine::verify;
 use deepsade_net::Matrix;
@@ -50,10 +51,12 @@ pub fn measure(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<RunResult>, ReproduceError> {
     let case = &plan.cases[run.case];
+    let begun = Instant::now();
     let dealt = stock.rows(case, run.split_seed)?;
     let Dealt { prepared, rows } = &*dealt;
     let spec = &prepared.spec;
     let split = data::folds(rows.all.rows(), plan.folds, run.fold, VALIDATION, run.split_seed)?;
+    let read = begun.elapsed().as_secs_f64();
     let mut watch = Watch(interrupted);
     let mut problem = prepared.problem.clone();
     if let Some(epochs) = case.epochs.get(&run.method) {
@@ -74,8 +77,10 @@ pub fn measure(
     let tuning_seconds = run.method.penalty().filter(|_| run.weight.is_none()).map(|_| begun.elapsed().as_secs_f64());
     run.method.apply(&mut problem, &weights);
     let breaking_rows = problem.data.as_ref().map(|d| d.breaking_rows).unwrap_or_default();
-    let fit = Fit { spec, breaking_rows, network: &problem.network, settings: &problem.train, seed: run.seed };
+    let (network, settings) = (&problem.network, &problem.train);
     let (begun, at_work) = (Instant::now(), at_work());
+    let decision = decide(spec, settings).map_err(FitError::from)?;
+    let fit = Fit { spec, decision: &decision, breaking_rows, network, settings, seed: run.seed };
     let fitted = fit.run_on(rows, &split, None, &mut watch)?;
     let seconds = begun.elapsed().as_secs_f64();
     let cpu_seconds = at_work.zip(self::at_work()).map(|(before, after)| after - before);
@@ -89,10 +94,13 @@ pub fn measure(
         let Some(index) = adversity_index(spec, case, &fitted, &dealt, certified, interrupted)? else { return Ok(None) };
         metrics.extend(index);
     }
-    if let Some(folder) = models {
-        keep(folder, &problem.stated(&spec.schema), &fitted, seconds, run.seed)?;
-    }
     let (use_case, method) = plan.names(run);
+    let (epochs, stopped) = (fitted.trained.records.len() as u64, fitted.trained.stop.to_string());
+    if let Some(folder) = models {
+        std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
+        // As `deepsade train` does, for `check`, `predict`, `report` and the figures.
+        Finished::new(fitted, &problem, spec, Times { read, fit: seconds }, run.seed)?.write(folder)?;
+    }
     Ok(Some(RunResult {
         use_case,
         method,
@@ -104,8 +112,8 @@ pub fn measure(
         certified: run.method.guarantees().then_some(certified),
         weights,
         tuning_seconds,
-        epochs: Some(fitted.trained.records.len() as u64),
-        stopped: Some(fitted.trained.stop.to_string()),
+        epochs: Some(epochs),
+        stopped: Some(stopped),
         seed: Some(run.seed),
     }))
 }
@@ -127,7 +135,7 @@ fn scores(spec: &NormalSpec, case: &Case, fitted: &Fitted, dealt: &Dealt, split:
         metrics.insert(name.clone(), json!(test.get(name)));
     }
     let rows = dealt.rows.all.select(&split.test);
-    let output = Output::of(&fitted.model, spec).map_err(fit::FitError::from)?;
+    let output = Output::of(&fitted.model, spec).map_err(FitError::from)?;
     let y = output.outputs(&rows.x);
     metrics.insert("distinct".into(), json!(distinct(&spec.schema.task, &y)));
     metrics.insert("test_rows".into(), json!(test["rows_all"]));
@@ -171,7 +179,7 @@ fn adversity_index(
         return Ok(put(0.0, n, 0));
     }
     let x = &dealt.rows.all.select(&around(case, n)).x;
-    let y = Output::of(&fitted.model, spec).map_err(fit::FitError::from)?.outputs(x);
+    let y = Output::of(&fitted.model, spec).map_err(FitError::from)?.outputs(x);
     if fitted.place.is_some() || y.data.iter().any(|v| !v.is_finite()) {
         // Chosen outputs without a proof can't be searched, and numbers that are none obey nothing.
         return Ok(put(f64::NAN, 0, x.rows));
@@ -201,34 +209,6 @@ pub(super) fn around(case: &Case, n: usize) -> Vec<usize> {
         all.sort_unstable();
     }
     all
-}
-
-/// Leaves a model as `deepsade train` does, for `check`, `predict`, `report` and the figures.
-fn keep(folder: &Path, rules: &str, fitted: &Fitted, seconds: f64, seed: u64) -> Result<(), ReproduceError> {
-    std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
-    let bytes = fitted.model.to_bytes().map_err(deepsade_engine::artifact::ArtifactError::from)?;
-    write_whole(&folder.join("model.onnx"), &bytes)?;
-    write_whole(&folder.join("rules.toml"), rules.as_bytes())?;
-    if let Some(proof) = &fitted.proof {
-        write_whole(&folder.join("certificate.json"), proof.certificate.to_json().as_bytes())?;
-    }
-    let lines: Vec<String> = fitted.trained.records.iter().map(|r| json!(r).to_string() + "\n").collect();
-    write_whole(&folder.join("run.jsonl"), lines.concat().as_bytes())?;
-    let summary = json!({
-        "seconds": seconds,
-        "epochs": fitted.trained.records.len(),
-        "best_epoch": fitted.trained.best_epoch,
-        "stopped": fitted.trained.stop.to_string(),
-        "seed": seed,
-        "train": fitted.train,
-        "validation": fitted.validation,
-        "test": fitted.test,
-        "certified": fitted.proof.as_ref().is_some_and(|p| p.accepted().is_some()),
-        "enforce": fitted.means.name(),
-        "gate": fitted.gate,
-    });
-    write_whole(&folder.join("summary.json"), (summary.to_string() + "\n").as_bytes())?;
-    Ok(())
 }
 
 /// The folder of the model that a run leaves, if it leaves one.

@@ -1,7 +1,8 @@
 //! Training rows enter; the weights of a penalty leave: the smallest with the fewest violations on rows held out.
 
 use deepsade_data::{self as data, Split, VALIDATION};
-use deepsade_engine::fit::{Fit, Rows};
+use deepsade_engine::enforce::decide;
+use deepsade_engine::fit::{Fit, FitError, Rows};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{Observer, StopReason};
 use deepsade_spec::NormalSpec;
@@ -96,7 +97,8 @@ impl Tuning<'_> {
         problem.train.epochs = self.case.tune.epochs.unwrap_or(problem.train.epochs);
         let (network, settings) = (&problem.network, &problem.train);
         let breaking_rows = problem.data.as_ref().map(|d| d.breaking_rows).unwrap_or_default();
-        let fit = Fit { spec: self.spec, breaking_rows, network, settings, seed: self.seed };
+        let decision = decide(self.spec, settings).map_err(FitError::from)?;
+        let fit = Fit { spec: self.spec, decision: &decision, breaking_rows, network, settings, seed: self.seed };
         let fitted = fit.run_on(self.rows, split, None, observer)?;
         Ok(match fitted.trained.stop {
             StopReason::Interrupted => None,

@@ -1,0 +1,96 @@
+//! A trained model enters; the bytes and texts of its files leave, with the checker's word on exactly these.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use deepsade_check::{Accepted, Verdict};
+use deepsade_spec::NormalSpec;
+use serde_json::Value;
+
+use super::PipelineError;
+use super::folder::{LOG, MODEL, lines};
+use crate::artifact::{ArtifactError, write_whole};
+use crate::fit::Fitted;
+use crate::problem::Problem;
+use crate::recheck;
+use crate::summary::{Timings, summary};
+use crate::verdict;
+
+/// A model with its proof, as it is written.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The model with its scores.
+    pub fitted: Fitted,
+    /// model.onnx.
+    pub bytes: Vec<u8>,
+    /// certificate.json, if anything is proved.
+    pub certificate: Option<String>,
+    /// rules.toml: it states all that is claimed.
+    pub rules: String,
+    /// The checker's word on these three; `None` without a certificate.
+    pub verdict: Option<Verdict>,
+    /// Where the seconds went.
+    pub timings: Timings,
+    /// The seed of the training.
+    pub seed: u64,
+}
+
+/// Seconds before the checker was asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    /// Reading and encoding the data, and deciding where to enforce the rules.
+    pub read: f64,
+    /// Training and making the certificate.
+    pub fit: f64,
+}
+
+impl Finished {
+    /// Puts down what is written, and asks the checker about it.
+    pub fn new(fitted: Fitted, problem: &Problem, spec: &NormalSpec, times: Times, seed: u64) -> Result<Self, PipelineError> {
+        let bytes = fitted.model.to_bytes().map_err(ArtifactError::from)?;
+        let rules = problem.stated(&spec.schema);
+        let certificate = fitted.proof.as_ref().map(|p| p.certificate.to_json());
+        let started = Instant::now();
+        let verdict = match &certificate {
+            // Read again: what counts is what the file says, not what was meant by it.
+            Some(text) => Some(recheck::held(&bytes, &Problem::parse(&rules, Path::new("rules.toml"))?, text, None)?),
+            None => None,
+        };
+        let certify = fitted.certify_seconds;
+        let timings = Timings { read: times.read, train: times.fit - certify, certify, check: started.elapsed().as_secs_f64() };
+        Ok(Self { fitted, bytes, certificate, rules, verdict, timings, seed })
+    }
+
+    /// What was proved, if it was.
+    pub fn accepted(&self) -> Option<&Accepted> {
+        self.verdict.as_ref().and_then(verdict::accepted)
+    }
+
+    /// run.jsonl.
+    pub fn log(&self) -> String {
+        lines(&self.fitted.trained.records)
+    }
+
+    /// summary.json; `model` is where the model is, if it is anywhere but in memory.
+    pub fn summary(&self, model: Option<&Path>) -> Value {
+        summary(&self.fitted, self.verdict.as_ref(), self.timings, self.seed, model)
+    }
+
+    /// Writes the files into a folder that is there, and says where the model is.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, ArtifactError> {
+        let model = folder.join(MODEL);
+        write_whole(&model, &self.bytes)?;
+        write_whole(&folder.join(LOG), self.log().as_bytes())?;
+        write_whole(&folder.join("rules.toml"), self.rules.as_bytes())?;
+        let certificate = folder.join("certificate.json");
+        match &self.certificate {
+            Some(text) => write_whole(&certificate, text.as_bytes())?,
+            // What an earlier run proved is not true of this model.
+            None => drop(std::fs::remove_file(certificate)),
+        }
+        // For `deepsade report`.
+        let said = serde_json::to_string_pretty(&self.summary(Some(&model))).expect("plain data becomes JSON") + "\n";
+        write_whole(&folder.join("summary.json"), said.as_bytes())?;
+        Ok(model)
+    }
+}

@@ -1,0 +1,93 @@
+//! A folder and a training that may be cut short enter; the log of its epochs leaves, and at last the files of a finished one.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::Finished;
+use crate::artifact::{ArtifactError, write_whole};
+use crate::train::EpochRecord;
+
+/// The name of the model.
+pub const MODEL: &str = "model.onnx";
+/// That of the log: one line an epoch, written as they come.
+pub(super) const LOG: &str = "run.jsonl";
+/// The log of a run that may still fail, beside the model and the log of an earlier one.
+const UNFINISHED_LOG: &str = "run.jsonl.part";
+const CHECKPOINT: &str = "checkpoint.bin";
+
+/// Where a run leaves what it has come to. What an earlier run left stays until there is another model.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// Where the log is written until there is a model that goes with it.
+    live: PathBuf,
+    file: Option<File>,
+    resume: bool,
+}
+
+impl Folder {
+    /// Opens a folder that is there; with `resume`, to go on with what was begun in it, if anything was.
+    pub fn open(path: &Path, resume: bool) -> Result<Self, ArtifactError> {
+        let log = path.join(LOG);
+        let live = if path.join(MODEL).exists() { path.join(UNFINISHED_LOG) } else { log.clone() };
+        // That it can be written is known before.
+        let writable = File::options().append(true).create(true).open(&log);
+        writable.map_err(|source| ArtifactError::Unwritable { path: log, source })?;
+        let resume = resume && path.join(CHECKPOINT).exists();
+        Ok(Self { path: path.into(), live, file: None, resume })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a run goes on.
+    pub fn resumes(&self) -> bool {
+        self.resume
+    }
+
+    pub(super) fn checkpoint(&self) -> PathBuf {
+        self.path.join(CHECKPOINT)
+    }
+
+    /// Appends a record. After a resume, lines of epochs that are run again go first.
+    pub(super) fn append(&mut self, record: &EpochRecord) -> std::io::Result<()> {
+        if self.file.is_none() {
+            let before = if self.resume { std::fs::read_to_string(&self.live).unwrap_or_default() } else { String::new() };
+            let earlier = |line: &&str| serde_json::from_str::<EpochRecord>(line).is_ok_and(|r| r.epoch < record.epoch);
+            let kept: String = before.lines().filter(earlier).map(|l| format!("{l}\n")).collect();
+            let mut file = File::create(&self.live)?;
+            file.write_all(kept.as_bytes())?;
+            self.file = Some(file);
+        }
+        match &mut self.file {
+            Some(file) => file.write_all(line(record).as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// Replaces the log by the complete list: of a run that goes on another time.
+    pub(super) fn keep(&self, records: &[EpochRecord]) -> Result<(), ArtifactError> {
+        write_whole(&self.live, lines(records).as_bytes())
+    }
+
+    /// Writes the files of a run that has its model, says where the model is, and forgets what there was to resume.
+    pub fn finish(self, finished: &Finished) -> Result<PathBuf, ArtifactError> {
+        let model = finished.write(&self.path)?;
+        for unfinished in [UNFINISHED_LOG, CHECKPOINT] {
+            let _ = std::fs::remove_file(self.path.join(unfinished));
+        }
+        Ok(model)
+    }
+}
+
+/// Epochs as run.jsonl has them.
+pub(super) fn lines(records: &[EpochRecord]) -> String {
+    records.iter().map(line).collect()
+}
+
+fn line(record: &EpochRecord) -> String {
+    serde_json::to_string(record).expect("plain data becomes JSON") + "\n"
+}

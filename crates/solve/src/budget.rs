@@ -1,0 +1,20 @@
+//! Work that searches may do.
+
+use std::cell::Cell;
+
+/// Work that may be spent, in terms of atoms looked at; shared by searches that answer one question.
+#[derive(Debug)]
+pub struct Budget(Cell<usize>);
+
+impl Budget {
+    /// So many terms.
+    pub fn new(terms: usize) -> Self {
+        Self(Cell::new(terms))
+    }
+
+    /// Takes from it; false once it is used up.
+    pub(crate) fn spend(&self, terms: usize) -> bool {
+        self.0.set(self.0.get().saturating_sub(terms));
+        self.0.get() > 0
+    }
+}
