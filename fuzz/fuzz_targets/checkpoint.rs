@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use deepsade_data::Dataset;
+use deepsade_engine::objective::Loss;
 use deepsade_engine::train::{
-    CheckpointSettings, Loss, NetworkSettings, Observer, Run, Silent, Start, TrainSettings, initial_network, train,
+    CheckpointSettings, NetworkSettings, Observer, Run, Silent, Start, TrainSettings, initial_network, train,
 };
 use deepsade_net::Matrix;
 use libfuzzer_sys::fuzz_target;
@@ -47,6 +48,7 @@ fn run(setup: &Setup, epochs: usize) -> Run<'_> {
         settings: TrainSettings { batch: 4, epochs, ..TrainSettings::default() },
         seed: 1,
         rules: None,
+        usual: None,
         step: None,
         checkpoint: None,
     };
