@@ -8,6 +8,7 @@ mod allowed;
 mod attach;
 mod head;
 mod objective;
+mod one_by_one;
 
 pub use deepsade_spec::sets::NEAREST_KEY;
 

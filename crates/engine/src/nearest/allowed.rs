@@ -7,10 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use deepsade_net::Matrix;
 use deepsade_output::Judge;
 use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
+use deepsade_solve::budget::Budget;
 use deepsade_solve::finite::{decided, with_finite_outputs};
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Threshold, Var};
 use thiserror::Error;
+
+use super::one_by_one;
 
 /// Pieces that the outputs of one input may have, and atoms that are looked at for them.
 const MAX_PIECES: usize = 4096;
@@ -239,12 +242,35 @@ impl<'a> Allowed<'a> {
                 }
             }
         }
-        Err(DecodeError::Infeasible(Infeasible))
+        self.one_by_one(x, &place, &p).filter(|y| !breaks(y)).ok_or(DecodeError::Infeasible(Infeasible))
+    }
+
+    /// Outputs of some piece, found exactly one after the other; near to `p` in the first output that is chosen.
+    fn one_by_one(&self, x: &[f32], place: &Place, p: &[f64]) -> Option<Vec<f32>> {
+        let budget = Budget::new(ONE_BY_ONE_TERMS);
+        let exact = |var: Var| Rational::try_from(self.judge.input(x, var)).unwrap_or_default();
+        place.pieces.iter().find_map(|piece| {
+            let here = |k: &usize| {
+                let mut atom = self.faces[*k].atom.clone();
+                let inputs: Vec<Var> = atom.linear.terms.keys().copied().filter(|v| !v.is_output()).collect();
+                for var in inputs {
+                    let c = atom.linear.terms.remove(&var).unwrap_or_default();
+                    atom.linear.constant += c * exact(var);
+                }
+                atom
+            };
+            let atoms: Vec<Atom> = piece.iter().map(here).collect();
+            // Where the sum of two outputs is given, the second need not be a float32 number unless the first is 0.
+            let tries = [(p, false), (p, true), (&vec![0.0; p.len()][..], false), (&vec![0.0; p.len()][..], true)];
+            tries.iter().find_map(|(near, backwards)| one_by_one::outputs(&atoms, near, *backwards, &budget))
+        })
     }
 }
 
 /// Grids to look on, as powers of two times the size of all numbers: from float64's rounding to a few steps of float32.
 const GRIDS: std::ops::RangeInclusive<i32> = -46..=-20;
+/// Terms of atoms that the last resort may look at for one row.
+const ONE_BY_ONE_TERMS: usize = 200_000;
 /// Points of grids that are tried for one row.
 const MOST_TRIES: usize = 4096;
 /// Coordinates of which both neighbours are tried.

@@ -124,6 +124,35 @@ fn what_is_tiny_beside_the_prediction_is_met_exactly() {
     }
 }
 
+/// Rules and inputs for which outputs exist, though float64 misses them.
+#[test]
+fn outputs_are_found_wherever_there_are_some() {
+    let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
+    let task = Task::Regression { targets: vec!["y".into(), "z".into()] };
+    let schema = Schema { features: vec![feature("x"), feature("w")], task, one_hot: OneHot::Full };
+    for (texts, points) in [
+        (&["y + z < 0.5*x", "z == 2*w"][..], &[[5.0f32, 5.0], [0.0, 3.3], [0.0, 10.0]][..]),
+        (&["y < 2*w", "z == w"], &[[0.0, 0.0], [3.0, 0.0]]),
+        (&["y == x - w", "y - z > 3*x", "z <= 0.25"], &[[0.0, 0.0], [0.0, 0.1]]),
+        (&["2*y - z < 0.25", "y == x + w", "2*y - z < 2*w", "z != 1"], &[[7.7, 7.7]]),
+        (&["y - z <= 0.1", "z == 0", "y + z < x - w"], &[[7.7, 7.7], [9.99, 9.99]]),
+        (&["y != 2*w", "y in {0, 1, 2}", "z < 3*x"], &[[0.0, 0.0], [0.0, 0.5]]),
+        (&["z != 0.5*x", "y in {0, 1, 2}", "y + z != x - w", "z < 0"], &[[2.5, 0.0]]),
+        (&["y == x", "z == w"], &[[1e-9, 0.1], [0.1, 1e-9], [1e-44, 10.0]]),
+        (&["x <= y", "y <= z", "z <= x + w"], &[[1e-44, 1e-30], [1e-30, 1e-44]]),
+    ] {
+        let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
+        let spec = compile(&rules, &schema).unwrap();
+        let (allowed, judge) = (Allowed::new(&spec), Judge::new(&spec));
+        for x in points {
+            for start in [[0.3f32, -0.2], [5.0, 5.0], [-7.0, 3.0], [0.0, 0.0]] {
+                let y = allowed.decode(x, &start).unwrap_or_else(|e| panic!("{texts:?} at {x:?} from {start:?}: {e}"));
+                assert!((0..rules.len()).all(|k| !judge.breaks(k, x, &y)), "{texts:?} at {x:?}: {y:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn many_alternatives_are_refused_at_once() {
     let numbers: Vec<String> = (0..2000).map(|k| k.to_string()).collect();

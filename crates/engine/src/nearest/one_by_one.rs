@@ -1,0 +1,62 @@
+//! Conditions on outputs and a point enter; float32 outputs that satisfy them exactly leave, near the point where that is possible.
+//!
+//! One output after the other: the others are eliminated exactly, what is left is an interval, and the float32 number in it that is
+//! nearest to the point is taken. Where numbers of float64 miss what is allowed, be it tiny, a corner or an equality, this does not.
+
+use deepsade_solve::budget::Budget;
+use deepsade_solve::eliminate::project;
+use deepsade_spec::{Atom, Formula, Rational, Var};
+
+/// Outputs that satisfy all of the atoms, which mention no input; `None` if none is found this way.
+pub(super) fn outputs(atoms: &[Atom], near: &[f64], backwards: bool, budget: &Budget) -> Option<Vec<f32>> {
+    let mut atoms = atoms.to_vec();
+    let mut y = vec![0.0f32; near.len()];
+    let order: Vec<usize> = if backwards { (0..near.len()).rev().collect() } else { (0..near.len()).collect() };
+    for j in order {
+        let var = Var::Output(j);
+        let left = project(&atoms, |other| other != var, budget)?;
+        y[j] = nearest_in(&left, var, near[j])?;
+        let value = Rational::try_from(y[j]).ok()?;
+        let given = atoms.iter().map(|atom| atom.with(var, &value));
+        atoms = given
+            .filter_map(|formula| match formula {
+                Formula::True => None,
+                Formula::Atom(atom) => Some(Ok(atom)),
+                _ => Some(Err(())),
+            })
+            .collect::<Result<_, _>>()
+            .ok()?;
+    }
+    Some(y)
+}
+
+/// The float32 number nearest to `near` that satisfies atoms about one variable.
+fn nearest_in(atoms: &[Atom], var: Var, near: f64) -> Option<f32> {
+    let (mut lo, mut hi) = (f32::MIN, f32::MAX);
+    for atom in atoms {
+        let Some(c) = atom.linear.terms.get(&var) else {
+            let holds = if atom.strict { atom.linear.constant > Rational::ZERO } else { atom.linear.constant >= Rational::ZERO };
+            holds.then_some(())?;
+            continue;
+        };
+        let end = -&atom.linear.constant / c;
+        let allowed = |v: f32| {
+            let beyond = (Rational::try_from(v).unwrap_or_default() - &end) * c;
+            if atom.strict { beyond > Rational::ZERO } else { beyond >= Rational::ZERO }
+        };
+        // A conversion is off by a step or two; from there to the first number on the right side.
+        let mut at = (end.to_f64().value() as f32).clamp(f32::MIN, f32::MAX);
+        if *c > Rational::ZERO {
+            at = at.next_down().next_down().max(f32::MIN);
+            (0..6).for_each(|_| at = if allowed(at) { at } else { at.next_up() });
+            lo = lo.max(at);
+        } else {
+            at = at.next_up().next_up().min(f32::MAX);
+            (0..6).for_each(|_| at = if allowed(at) { at } else { at.next_down() });
+            hi = hi.min(at);
+        }
+        (at.is_finite() && allowed(at)).then_some(())?;
+    }
+    // Plus 0: a zero has no sign to print.
+    (lo <= hi).then(|| (near as f32).clamp(lo, hi) + 0.0)
+}
