@@ -4,6 +4,7 @@
 //! [`reproduce`] makes them, [`report`] makes the page.
 
 pub mod figure;
+mod layers;
 pub mod report;
 pub mod reproduce;
 pub mod results;

@@ -5,7 +5,6 @@
 mod experiment;
 mod explorer;
 mod html;
-pub(crate) mod layers;
 mod payload;
 mod proof;
 mod run;
@@ -19,7 +18,6 @@ use thiserror::Error;
 
 pub use proof::Proof;
 pub use run::RunFolder;
-pub(crate) use run::curve;
 
 use crate::results::{self, ResultsError};
 

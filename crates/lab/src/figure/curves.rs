@@ -1,5 +1,7 @@
 //! Losses and margins of every epoch enter, the training curves leave.
 
+use deepsade_engine::train::EpochRecord;
+
 use super::axis::{Axis, Frame, Key, legend};
 use super::scene::{Ink, Scene, Shape, Stroke};
 
@@ -16,6 +18,12 @@ pub struct Epoch {
     pub margin: Option<f64>,
     /// Share of the steps after which the last layer had to be moved to keep the rules.
     pub moved: Option<f64>,
+}
+
+impl From<&EpochRecord> for Epoch {
+    fn from(r: &EpochRecord) -> Self {
+        Self { epoch: r.epoch, train: r.train_loss, validation: r.validation_loss, margin: r.margin, moved: r.moved }
+    }
 }
 
 /// Losses against epochs; below them the margin and the share of moved steps, as far as they are known.

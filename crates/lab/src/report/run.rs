@@ -124,18 +124,13 @@ pub(crate) fn page(run: &RunFolder) -> String {
     html.finish(&run.name, &kind, &run.proof.badge(spec.map_or(0, |s| s.rules.len()), payload["decode"] == "library"))
 }
 
-/// An epoch as the picture of a training shows it.
-pub(crate) fn curve(r: &EpochRecord) -> Epoch {
-    Epoch { epoch: r.epoch, train: r.train_loss, validation: r.validation_loss, margin: r.margin, moved: r.moved }
-}
-
 fn curves(html: &mut Html, run: &RunFolder) {
     html.section("training", "Training");
     if run.epochs.is_empty() {
         html.paragraph("The folder has no run.jsonl with the losses of the epochs.");
         return;
     }
-    let epochs: Vec<Epoch> = run.epochs.iter().map(curve).collect();
+    let epochs: Vec<Epoch> = run.epochs.iter().map(Epoch::from).collect();
     let best = run.epochs.iter().rev().find(|r| r.best).map(|r| r.epoch);
     let mut caption = "Loss after each epoch".to_string();
     if epochs.iter().any(|e| e.margin.is_some()) {

@@ -7,9 +7,9 @@ use deepsade_spec::{Domain, NormalSpec, Schema, print};
 use serde_json::Value;
 
 use super::html::{Html, escape, number};
-use super::layers;
 use super::proof::Proof;
 use crate::figure::{bounds_per_layer, network_shape};
+use crate::layers;
 
 /// Formulas longer than this are shown cut.
 const MOST_LETTERS: usize = 1500;

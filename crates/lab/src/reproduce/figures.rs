@@ -22,10 +22,10 @@ use super::runner::MODELS;
 use super::stock::{Dealt, Stock};
 use super::table::in_order;
 use crate::figure::{
-    LambdaPoint, LambdaSeries, Sample, Scene, Theme, beyond, bounds_per_layer, compare, loss_against_lambda, quantile,
+    Epoch, LambdaPoint, LambdaSeries, Sample, Scene, Theme, beyond, bounds_per_layer, compare, loss_against_lambda, quantile,
     training_curves,
 };
-use crate::report::{curve, layers};
+use crate::layers;
 use crate::results::Results;
 
 /// The folder of figures in an experiment's folder.
@@ -86,7 +86,7 @@ pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result
         let kept = kept(out, case)?;
         let Some(deepsade) = kept.iter().find(|k| k.method == Method::Deepsade) else { continue };
         let best = deepsade.epochs.iter().rev().find(|r| r.best).map(|r| r.epoch);
-        let epochs: Vec<_> = deepsade.epochs.iter().map(curve).collect();
+        let epochs: Vec<_> = deepsade.epochs.iter().map(Epoch::from).collect();
         save(
             format!("{name}-training"),
             format!("{}: loss, margin of the rules and moved steps of deepsade.", case.title),

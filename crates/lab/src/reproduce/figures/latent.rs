@@ -8,7 +8,7 @@ use deepsade_spec::{Formula, NormalSpec};
 
 use super::sample;
 use crate::figure::{Panel, Scene, latent_space};
-use crate::report::layers::before_choice;
+use crate::layers::before_choice;
 use crate::tsne::{Settings, tsne};
 
 /// Rows of a picture.
