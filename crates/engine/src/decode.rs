@@ -2,7 +2,7 @@
 //! them, for any scores, and the likelihood to train with.
 //!
 //! [`Decoder::new`] compiles the rules of a problem once, [`Decoder::best`] decodes a row, `objective` is the loss over the valid
-//! sets, [`attach`] writes the choice into the model and its certificate, and [`Output`] reads a model's outputs back.
+//! sets, [`attach`] writes the choice into the model and its certificate, and [`crate::output::Output`] reads a model's outputs back.
 
 pub mod assignment;
 mod attach;
