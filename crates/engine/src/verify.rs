@@ -350,7 +350,7 @@ pub fn fits(spec: &NormalSpec, network: &Network) -> Result<(), VerifyError> {
 ///     verify(&spec, &network, &Settings::default(), &|| false).unwrap().0
 /// };
 /// let Outcome::Proved(proof) = decide("-0.01 <= y <= 0.51") else { panic!("it holds") };
-/// assert_eq!(proof.accepted.rules()[0].name, "rule");
+/// assert_eq!(proof.accepted.rules[0].name, "rule");
 /// let Outcome::Refuted(example) = decide("y <= 0.4") else { panic!("y is 0.5 at -1 and 1") };
 /// assert!(example.y[0] > 0.4);
 /// ```
