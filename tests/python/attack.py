@@ -111,7 +111,7 @@ FILES = {
 def data_folder(example):
     """The folder of an example's data, or None."""
     if example not in FILES:
-        return ROOT / "crates" / "cli" / "data"
+        return ROOT / "examples"
     folder = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))
     return folder if (folder / FILES[example]).exists() else None
 
