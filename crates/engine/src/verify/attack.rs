@@ -10,6 +10,7 @@ use deepsade_spec::{Atom, NormalSpec, Rational, Region, Var};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::Halt;
 use super::bound::Cell;
 use super::exact;
 use super::plan::{Inputs, Plan};
@@ -37,6 +38,8 @@ pub(super) struct Target<'a> {
     pub spec: &'a NormalSpec,
     pub judge: &'a Judge<'a>,
     pub rule: usize,
+    /// Asked before each start.
+    pub stop: &'a (dyn Fn() -> Option<Halt> + Sync),
 }
 
 /// How much is tried.
@@ -59,6 +62,9 @@ impl Target<'_> {
     ) -> Option<CounterExample> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         for start in 0..effort.starts.max(from.len()) {
+            if (self.stop)().is_some() {
+                return None;
+            }
             let mut x = match from.get(start) {
                 Some(x) => x.clone(),
                 None => self.start(start, inputs, &mut rng),

@@ -183,7 +183,7 @@ impl Search<'_> {
     }
 
     fn target(&self) -> Target<'_> {
-        Target { plan: self.plan, network: self.network, spec: self.spec, judge: self.judge, rule: self.rule }
+        Target { plan: self.plan, network: self.network, spec: self.spec, judge: self.judge, rule: self.rule, stop: self.stop }
     }
 
     /// Goes on until the search ends.

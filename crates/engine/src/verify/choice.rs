@@ -85,7 +85,8 @@ impl<'a> Choice<'a> {
         if let Some(found) = self.breaks(&Matrix { rows: from.len(), cols: self.network.inputs, data: from.concat() }) {
             return Some(found);
         }
-        let target = Target { plan: &self.plan, network: self.network, spec: self.spec, judge: &self.judge, rule: 0 };
+        let target =
+            Target { plan: &self.plan, network: self.network, spec: self.spec, judge: &self.judge, rule: 0, stop: &|| None };
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         for part in self.parts(region) {
             if stop() {
