@@ -60,7 +60,7 @@ pub enum DataError {
         file: String,
     },
     /// What `--data` names is not there, or is a file where a folder is meant.
-    #[error("--data {}: there is no such folder", path.display())]
+    #[error("--data {}: there is no such folder; name the one that holds the data file (check, verify, adversity and repair also take the file)", path.display())]
     NoFolder {
         /// What was given.
         path: PathBuf,

@@ -153,8 +153,10 @@ impl Problem {
             let (text, place) = (e.to_string(), format!(" at line {} column {}", e.line(), e.column()));
             text.strip_suffix(&place).unwrap_or(&text).to_owned()
         };
-        let file: File = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json))
+        let mut reader = serde_json::Deserializer::from_str(json);
+        let file: File = serde_path_to_error::deserialize(&mut reader)
             .map_err(|e| ProblemError::Setting { name: e.path().to_string(), message: placeless(e.inner()) })?;
+        reader.end().map_err(|e| ProblemError::Setting { name: "settings".into(), message: placeless(&e) })?;
         let data = file.data.clone().unwrap_or_default();
         data.check_without_file()?;
         Ok((Self::checked(file, path)?, data))

@@ -95,3 +95,13 @@ fn plain_numbers_are_encoded_as_a_table_is() {
     let bits = |x: &deepsade_net::Matrix| x.data.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&plain.x), bits(&by_table.x));
 }
+
+#[test]
+fn settings_end_where_they_end_and_errors_name_the_setting() {
+    let task = r#"{"task": {"kind": "regression", "targets": ["y"]}, "features": {"x": {"range": [0, 1]}}"#;
+    assert!(Problem::in_memory(&format!("{task}}}")).is_ok());
+    let message = |json: String| Problem::in_memory(&json).unwrap_err().to_string();
+    assert_eq!(message(format!("{task}}} more")), "settings: trailing characters");
+    let wrong = message(format!(r#"{task}, "network": {{"activation": "gelu"}}}}"#));
+    assert!(wrong.starts_with("network.activation: unknown variant `gelu`"), "{wrong}");
+}
