@@ -83,8 +83,8 @@ pub struct ExplainArgs {
     /// The rule file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// A further folder to look for data files in
-    #[arg(long, value_name = "DIR")]
+    /// The data file, instead of the one that the rule file names, or a further folder to look for it in
+    #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
     /// Print one JSON object on standard output
     #[arg(long)]
@@ -102,8 +102,8 @@ pub struct TrainArgs {
     /// Folder for model.onnx, certificate.json, rules.toml, run.jsonl and summary.json [default: runs/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// A further folder to look for data files in
-    #[arg(long, value_name = "DIR")]
+    /// The data file, instead of the one that the rule file names, or a further folder to look for it in
+    #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
     /// Seed of the split, the initial weights and the order of the rows [default: `seed` in the file's data table]
     #[arg(long, value_name = "N")]
@@ -248,8 +248,8 @@ pub struct ExportArgs {
     /// Write here [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// A further folder to look for data files in
-    #[arg(long, value_name = "DIR")]
+    /// The data file, instead of the one that the rule file names, or a further folder to look for it in
+    #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
     /// Say nothing but results and errors
     #[arg(short, long)]

@@ -8,7 +8,7 @@ use std::path::Path;
 use deepsade_net::Model;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::{Schema, carried};
-use support::{expect, json, refusal, small_problem};
+use support::{deepsade, expect, json, refusal, small_problem, stderr};
 
 /// A network whose schema says something else than it did, with hashes put right: a forger's work, as good as it gets.
 fn forge(folder: &Path, from: &str, to: &str) {
@@ -71,7 +71,10 @@ fn a_rule_file_that_leaves_something_open_needs_its_data() {
     refusal(dir.path(), &["verify", "--model", "run/model.onnx", "--rules", "loans.toml"]);
     for data in ["away", "away/loans.csv"] {
         expect(dir.path(), 0, &["check", "run", "--rules", "loans.toml", "--data", data]);
+        expect(dir.path(), 0, &["explain", "loans.toml", "--data", data]);
+        expect(dir.path(), 0, &["train", "loans.toml", "--data", data, "--out", "again", "-q"]);
     }
+    assert!(fs::read(dir.path().join("again/model.onnx")).unwrap() == fs::read(dir.path().join("run/model.onnx")).unwrap());
     // More was in the data than the model covers.
     let rows = fs::read_to_string(dir.path().join("away/loans.csv")).unwrap() + "1000,urban,30,yes\n";
     fs::write(dir.path().join("away/loans.csv"), rows).unwrap();
@@ -114,7 +117,11 @@ fn where_there_are_data_their_columns_are_meant_in_whatever_order_they_are_state
         }
     }
     // Without the data there is what is stated; with a column more the data must be readable.
-    expect(dir.path(), 0, &["check", "ab", "--rules", "gone.toml"]);
+    let checked = deepsade(dir.path(), &["check", "ab", "--rules", "gone.toml"]);
+    assert!(checked.status.success() && stderr(&checked).contains("gone.csv was not found"), "{}", stderr(&checked));
+    assert!(!stderr(&deepsade(dir.path(), &["check", "ab"])).contains("not found"));
+    let mend = ["repair", "--model", "ab/model.onnx", "--rules", "gone.toml", "--out", "mended"];
+    assert!(expect(dir.path(), 0, &mend).contains("nothing to repair"));
     refusal(dir.path(), &["check", "ab", "--rules", "aeb.toml"]);
     // What is asked for must be there: without it the order that is stated would pass.
     for command in [&["check", "ab", "--rules", "ba.toml", "--data", "nope"][..], &["explain", "ab.toml", "--data", "nope"]] {

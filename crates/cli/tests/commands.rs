@@ -379,7 +379,7 @@ fn train_and_reproduce_leave_the_same_files_with_the_same_keys() {
     fs::write(at("uc2.toml"), case.rules()).unwrap();
     // These are not the rows of the paper.
     let problem = case.problem(folder.path()).unwrap();
-    let (spec, loaded) = problem.load(None, &mut |_| {}).unwrap();
+    let (spec, loaded) = problem.load(&mut |_| {}).unwrap();
     let found = fit::rows(&spec, &loaded.unwrap(), problem.data.as_ref().unwrap(), run.split_seed).unwrap();
     case.rows = found.all.rows();
     case.columns = spec.schema.columns().len();

@@ -231,6 +231,8 @@ struct Lines {
     any: bool,
     filled: bool,
     quoted: bool,
+    /// Whether the byte before was a carriage return, which ends a line with or without the line feed that may follow.
+    returned: bool,
     /// The first empty line behind one that is not, from 1; `empty` once another follows that is not.
     last: Option<u64>,
     empty: Option<u64>,
@@ -239,15 +241,16 @@ struct Lines {
 impl Lines {
     fn see(&mut self, bytes: &[u8]) {
         for byte in bytes {
+            let ended = std::mem::replace(&mut self.returned, *byte == b'\r');
             match byte {
-                b'\n' if !self.quoted => {
+                b'\n' if ended => {}
+                b'\n' | b'\r' if !self.quoted => {
                     self.ended += 1;
                     if self.any && !self.filled {
                         self.last = self.last.or(Some(self.ended));
                     }
                     self.filled = false;
                 }
-                b'\r' => {}
                 byte => {
                     self.quoted ^= *byte == b'"';
                     (self.any, self.filled) = (true, true);

@@ -72,7 +72,8 @@ fn case(name: &str, file: &str, epochs: Option<usize>) -> Option<Case> {
         return None;
     }
     let problem = Problem::read(&root.join(format!("examples/{name}.toml"))).expect("the example can be read");
-    let (spec, loaded) = problem.load(Some(&data), &mut |_| {}).expect("the data can be read");
+    let problem = problem.with_data(Some(&data)).expect("the folder is there");
+    let (spec, loaded) = problem.load(&mut |_| {}).expect("the data can be read");
     let settings = problem.data.as_ref().expect("the example names its data");
     let rows = fit::rows(&spec, &loaded.expect("there are data"), settings, 0).expect("the rows fit");
     let mut train = TrainSettings { enforce: Enforce::Weights, ..problem.train.clone() };

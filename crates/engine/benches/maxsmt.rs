@@ -22,7 +22,8 @@ fn batches(count: usize) -> Vec<Problem> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let data = option("--data").map_or(root.join("../shared/data"), PathBuf::from);
     let file = RuleFile::read(&root.join("examples/uc2.toml")).expect("the example is there");
-    let (spec, loaded) = file.load(Some(&data), &mut |_| ()).expect("the data are there: --data DIR");
+    let file = file.with_data(Some(&data)).expect("the data are there: --data DIR");
+    let (spec, loaded) = file.load(&mut |_| ()).expect("the data are there: --data DIR");
     let settings = file.data.clone().expect("the example has data");
     let rows = fit::rows(&spec, &loaded.expect("rows"), &settings, settings.seed).expect("rows");
     let train = rows.all.select(&rows.split.train);

@@ -5,7 +5,7 @@
 mod finished;
 mod folder;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use deepsade_data::{self as data, DataSettings, Loaded, Progress, Table, VALIDATION};
@@ -69,7 +69,7 @@ pub enum PipelineError {
 ///     text = "0 <= rent <= income"
 /// "#;
 /// let problem = Problem::parse(text, &folder.path().join("homes.toml"))?;
-/// let Prepared::Ready(ready) = Checked::new(problem)?.read(None, None, &mut |_| {})? else { panic!("rent can be 0") };
+/// let Prepared::Ready(ready) = Checked::new(problem)?.read(None, &mut |_| {})? else { panic!("rent can be 0") };
 /// let Ended::Done(finished) = ready.train(None, &mut Silent)? else { panic!("two epochs end") };
 /// assert!(finished.accepted().is_some(), "proved for every income from 10 to 49");
 /// let model = finished.write(folder.path())?;
@@ -120,14 +120,9 @@ impl Checked {
     }
 
     /// Reads the data, and deals them out as the settings say or by folds.
-    pub fn read(
-        self,
-        data_dir: Option<&Path>,
-        fold: Option<Fold>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Prepared, PipelineError> {
+    pub fn read(self, fold: Option<Fold>, progress: &mut dyn FnMut(Progress)) -> Result<Prepared, PipelineError> {
         let begun = Instant::now();
-        let (spec, loaded) = self.problem.load(data_dir, progress)?;
+        let (spec, loaded) = self.problem.load(progress)?;
         self.prepare(spec, &loaded.expect("a problem with data has rows"), fold, begun)
     }
 

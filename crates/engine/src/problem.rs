@@ -32,6 +32,8 @@ pub struct Problem {
     /// `[[rule]]`.
     pub rules: Vec<RuleText>,
     one_hot: OneHot,
+    /// A further folder to look for data in.
+    folder: Option<PathBuf>,
 }
 
 /// What is wrong with a rule file or with what it names.
@@ -81,16 +83,16 @@ pub enum ProblemError {
     /// Data that can't be used.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// What a model is compared with is left to data that can't be read.
+    /// What a model is compared with is left to data that don't tell.
     #[error(
-        "{} leaves features, domains or classes to its data, which can't be read: {source}. Name the data, or use the rules.toml that \
+        "{} leaves features, domains or classes to its data, and these don't tell them: {source}. Name the data, or use the rules.toml that \
          training writes beside the model: it states everything",
         path.display()
     )]
     Unstated {
         /// The file.
         path: PathBuf,
-        /// Why the data can't be read.
+        /// What is wrong with the data.
         source: DataError,
     },
     /// Rules that can't be read.
@@ -176,16 +178,12 @@ impl Problem {
         }
         let one_hot = data.as_ref().map(|d| d.one_hot).unwrap_or_default();
         let data = data.filter(|d| d.file.is_some() || d.recipe.is_some());
-        Ok(Self { path: path.into(), data, features, task, network, train, rules: rule, one_hot })
+        Ok(Self { path: path.into(), data, features, task, network, train, rules: rule, one_hot, folder: None })
     }
 
     /// Reads the data, if there are any, and compiles the rules.
-    pub fn load(
-        &self,
-        data_dir: Option<&Path>,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<(NormalSpec, Option<Loaded>), ProblemError> {
-        let loaded = self.rows(data_dir, progress)?;
+    pub fn load(&self, progress: &mut dyn FnMut(Progress)) -> Result<(NormalSpec, Option<Loaded>), ProblemError> {
+        let loaded = self.rows(progress)?;
         let schema = match &loaded {
             Some(loaded) => loaded.schema.clone(),
             None => self.stated_schema()?,
@@ -194,27 +192,29 @@ impl Problem {
     }
 
     /// Reads the data, if there are any.
-    pub fn rows(&self, data_dir: Option<&Path>, progress: &mut dyn FnMut(Progress)) -> Result<Option<Loaded>, DataError> {
-        if let Some(path) = data_dir.filter(|dir| !dir.is_dir()) {
-            return Err(DataError::NoFolder { path: path.into() });
-        }
-        self.request(data_dir).map(|request| data::load(request, progress)).transpose()
+    pub fn rows(&self, progress: &mut dyn FnMut(Progress)) -> Result<Option<Loaded>, DataError> {
+        self.request().map(|request| data::load(request, progress)).transpose()
     }
 
-    fn request<'a>(&'a self, data_dir: Option<&'a Path>) -> Option<Request<'a>> {
+    fn request(&self) -> Option<Request<'_>> {
         let rule_file_dir = self.path.parent().unwrap_or(Path::new("."));
         let data = self.data.as_ref()?;
-        Some(Request { data, task: &self.task, overrides: &self.features, rule_file_dir, data_dir })
+        Some(Request { data, task: &self.task, overrides: &self.features, rule_file_dir, data_dir: self.folder.as_deref() })
+    }
+
+    /// That the file which `[data]` names is nowhere, if so: then columns can only be read as they are stated.
+    pub fn absent_data(&self) -> Option<String> {
+        let request = self.request()?;
+        let named = request.data.file.as_deref().filter(|_| request.data.recipe.is_none())?;
+        let absent = data::feature_names(request).is_ok_and(|names| names.is_none());
+        absent.then(|| {
+            format!("{named} was not found, so columns are read in the order in which {} states them", self.path.display())
+        })
     }
 
     /// What the file claims of a model. Nothing is taken from the model: where the file does not state everything, its data do.
     /// `loaded` are the rows, if they were read already; they are left there if they had to be.
-    pub fn claim(
-        &self,
-        model: Option<&Schema>,
-        loaded: &mut Option<Loaded>,
-        data_dir: Option<&Path>,
-    ) -> Result<Claim, ProblemError> {
+    pub fn claim(&self, model: Option<&Schema>, loaded: &mut Option<Loaded>) -> Result<Claim, ProblemError> {
         let of = |schema: Schema| Claim { schema, rules: self.rules.clone() };
         let stated = self.stated_schema().map(of);
         if self.data.is_none() {
@@ -225,14 +225,14 @@ impl Problem {
         let fits = |claim: &Claim| model.is_none_or(|m| claim.same_columns(m).is_ok());
         let names = match loaded {
             Some(loaded) => Some(loaded.schema.features.iter().map(|f| f.name.clone()).collect()),
-            None => self.request(data_dir).map(data::feature_names).transpose()?.flatten(),
+            None => self.request().map(data::feature_names).transpose()?.flatten(),
         };
         let of_data = |claim: &Claim| names.as_ref().is_none_or(|n| n.iter().eq(claim.schema.features.iter().map(|f| &f.name)));
         if let Some(claim) = stated.as_ref().ok().filter(|claim| fits(claim) && of_data(claim)) {
             return Ok(claim.clone());
         }
         if loaded.is_none() {
-            match (self.rows(data_dir, &mut |_| {}), stated) {
+            match (self.rows(&mut |_| {}), stated) {
                 (Ok(rows), _) => *loaded = rows,
                 // Without data there is but what is stated.
                 (Err(_), Ok(claim)) if names.is_none() => return Ok(claim),
@@ -247,14 +247,18 @@ impl Problem {
         data::stated_schema(&self.features, &self.task, of_data, self.one_hot)
     }
 
-    /// The same problem with another data file than the one in the rule file; a folder is only looked in.
+    /// The same problem with another data file than the one in the rule file, or a further folder to look for it in.
     pub fn with_data(mut self, given: Option<&Path>) -> Result<Self, ProblemError> {
         if let Some(path) = given.filter(|p| !p.exists()) {
             return Err(DataError::NoFolder { path: path.into() }.into());
         }
-        if let (Some(path), Some(settings)) = (given.filter(|p| !p.is_dir()), &mut self.data) {
-            let path = path.canonicalize().unwrap_or_else(|_| path.into());
-            settings.file = Some(path.to_string_lossy().into_owned());
+        match (given, &mut self.data) {
+            (Some(path), _) if path.is_dir() => self.folder = Some(path.into()),
+            (Some(path), Some(settings)) => {
+                let path = path.canonicalize().unwrap_or_else(|_| path.into());
+                settings.file = Some(path.to_string_lossy().into_owned());
+            }
+            _ => {}
         }
         Ok(self)
     }

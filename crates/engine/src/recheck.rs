@@ -49,14 +49,13 @@ pub fn files(files: &Files) -> Result<Verdict, RecheckError> {
     };
     let bytes = std::fs::read(&files.model).map_err(unreadable(&files.model))?;
     let text = std::fs::read_to_string(&files.certificate).map_err(unreadable(&files.certificate))?;
-    let data = files.data.as_deref();
-    Ok(held(&bytes, &Problem::read(&files.rules)?.with_data(data)?, &text, data.filter(|d| d.is_dir()))?)
+    Ok(held(&bytes, &Problem::read(&files.rules)?.with_data(files.data.as_deref())?, &text)?)
 }
 
-/// The same for a model and a certificate that are in memory; `data_dir` is looked in for data that the rule file needs.
-pub fn held(model: &[u8], problem: &Problem, certificate: &str, data_dir: Option<&Path>) -> Result<Verdict, ProblemError> {
+/// The same for a model and a certificate that are in memory.
+pub fn held(model: &[u8], problem: &Problem, certificate: &str) -> Result<Verdict, ProblemError> {
     // Only to know whether the data must be read; a model that can't be read is the checker's to reject.
     let own = Model::from_own_bytes(model).ok().and_then(|m| schema_of(&m, Path::new("")).ok());
-    let claim = problem.claim(own.as_ref(), &mut None, data_dir)?;
+    let claim = problem.claim(own.as_ref(), &mut None)?;
     Ok(check(model, &claim, certificate))
 }

@@ -32,8 +32,13 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// That the outputs people see are not the graph's own, if so.
-    pub fn note(&self) -> Option<&'static str> {
+    /// What to know before an answer: that outputs which people see are not the graph's own, that the data are absent.
+    pub fn notes(&self) -> Vec<String> {
+        let library = self.by_library().map(String::from);
+        library.into_iter().chain(self.problem.absent_data()).collect()
+    }
+
+    fn by_library(&self) -> Option<&'static str> {
         let by_library = |key: &str| self.model.metadata.get(key).is_some_and(|place| place == Place::Library.name());
         (by_library(DECODE_KEY) || by_library(NEAREST_KEY)).then_some(
             "the library makes this model's predictions obey its rules, behind the graph; what follows is about the graph's own outputs",
@@ -41,7 +46,7 @@ impl Subject {
     }
 }
 
-/// Which files, and whether rows are needed.
+/// Which files, and whether rows are wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Files<'a> {
     /// The network.
@@ -52,7 +57,7 @@ pub struct Files<'a> {
     pub data: Option<&'a Path>,
     /// A tensor to stop reading the network at.
     pub output: Option<&'a str>,
-    /// Whether rows are needed.
+    /// Whether rows are wanted.
     pub rows: bool,
 }
 
@@ -106,11 +111,11 @@ pub fn read(files: &Files) -> Result<Subject, SubjectError> {
 /// Brings a model and a rule file together; `files` says what they are called, and where rows are.
 pub fn together(model: Model, problem: Problem, files: &Files) -> Result<Subject, SubjectError> {
     let named = model.metadata.contains_key(SCHEMA_KEY);
-    let folder = files.data.filter(|d| d.is_dir());
     let (spec, loaded) = if named {
         let own = schema_of(&model, files.model)?;
-        let mut loaded = if files.rows { problem.rows(folder, &mut |_| {})? } else { None };
-        let claim = problem.claim(Some(&own), &mut loaded, folder)?;
+        let wanted = files.rows && problem.absent_data().is_none();
+        let mut loaded = if wanted { problem.rows(&mut |_| {})? } else { None };
+        let claim = problem.claim(Some(&own), &mut loaded)?;
         claim.same_columns(&own).map_err(|source| SubjectError::Other {
             model: files.model.into(),
             rules: files.rules.into(),
@@ -120,7 +125,7 @@ pub fn together(model: Model, problem: Problem, files: &Files) -> Result<Subject
             compile(&claim.rules, &claim.schema).map_err(|errors| ProblemError::Rules { path: problem.path.clone(), errors })?;
         (spec, loaded.filter(|_| files.rows))
     } else {
-        problem.load(folder, &mut |_| {})?
+        problem.load(&mut |_| {})?
     };
     if spec.rules.is_empty() {
         return Err(SubjectError::NoRule { rules: files.rules.into() });

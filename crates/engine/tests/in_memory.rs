@@ -42,7 +42,7 @@ fn a_table_in_memory_is_the_file() {
     let csv = "rooms,area,size,price\n3,Urban,70,250\n5,Rural,110,310\n4,Urban,90,280.5\n";
     std::fs::write(folder.path().join("homes.csv"), csv).unwrap();
     let from_file = Problem::parse(RULES, &folder.path().join("rules.toml")).unwrap();
-    let (spec, loaded) = from_file.load(None, &mut |_| {}).unwrap();
+    let (spec, loaded) = from_file.load(&mut |_| {}).unwrap();
     let (problem, data) = Problem::in_memory(JSON).unwrap();
     let (same_spec, same) = problem.load_table(table(), &data).unwrap();
     assert_eq!(same.table, loaded.unwrap().table);
@@ -54,7 +54,7 @@ fn what_is_stated_needs_no_data() {
     let (problem, data) = Problem::in_memory(JSON).unwrap();
     let (spec, _) = problem.load_table(table(), &data).unwrap();
     let again = Problem::parse(&problem.stated(&spec.schema), "rules.toml".as_ref()).unwrap();
-    let (same, rows) = again.load(None, &mut |_| {}).unwrap();
+    let (same, rows) = again.load(&mut |_| {}).unwrap();
     assert_eq!(same, spec);
     assert!(rows.is_none());
     assert_eq!((again.train, again.network), (problem.train, problem.network));

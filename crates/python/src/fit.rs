@@ -129,7 +129,7 @@ pub fn explain(py: Python<'_>, settings: &str, table: Option<PyRefMut<'_, Table>
                 let rows = engine::rows(&spec, &loaded, &data, data.seed)?;
                 (spec, Some(rows))
             }
-            None => (problem.load(None, &mut |_| {})?.0, None),
+            None => (problem.load(&mut |_| {})?.0, None),
         };
         let found = rules::explain(&spec, rows.as_ref(), &problem.network, &problem.train);
         let json = serde_json::to_string(&found).expect("plain data becomes JSON");

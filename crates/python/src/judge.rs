@@ -43,8 +43,8 @@ pub fn check(
     enter(py, |_| {
         let judged = match &rules {
             Rules::Own => deepsade_check::check(onnx, &Claim::from(&question::read(onnx, &rules, None)?.spec), certificate),
-            Rules::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate, None)?,
-            Rules::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate, None)?,
+            Rules::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate)?,
+            Rules::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate)?,
         };
         let verdict = as_deployed(judged, Enough { real, library });
         Ok((as_json(&verdict).to_string(), in_words(&verdict)))

@@ -64,7 +64,7 @@ impl Rules {
     fn new(py: Python<'_>, settings: String) -> PyResult<Self> {
         enter(py, |_| {
             let (problem, _) = Problem::in_memory(&settings)?;
-            let spec = problem.load(None, &mut |_| {})?.0;
+            let spec = problem.load(&mut |_| {})?.0;
             let decoder = match spec.schema.task {
                 Task::Regression { .. } => {
                     Failure::if_contradictory(&spec)?;

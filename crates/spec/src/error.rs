@@ -124,7 +124,9 @@ pub enum RuleErrorKind {
         task: &'static str,
     },
     /// A rule about inputs alone.
-    #[error("the rule mentions no output, so no network can make it true or false")]
+    #[error(
+        "the rule says nothing about an output (none is mentioned, or they cancel out), so no network can make it true or false"
+    )]
     NoOutput,
     /// A rule whose expansion is too large.
     #[error("the rule expands to more than {0} parts")]

@@ -32,7 +32,7 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
         rows: args.data.as_ref().is_none_or(|d| d.is_dir()),
     };
     let subject = subject::read(&files)?;
-    subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
+    subject.notes().into_iter().for_each(|note| eprintln!("note: {note}"));
     for place in &subject.model.inexact {
         eprintln!("note: {place}: the file may round differently there from the network that was looked at");
     }

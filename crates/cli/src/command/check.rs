@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use deepsade_check::{Verdict, check};
+use deepsade_engine::problem::Problem;
 use deepsade_engine::recheck::{self, Files, RecheckError};
 use deepsade_engine::verdict::{Enough, accepted, as_deployed, as_json, claim_in_words, in_words};
 use deepsade_spec::Claim;
@@ -25,6 +26,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
         Some(property) => of_property(&files.model, property, &files.certificate)?,
         None => self::files(&files)?,
     };
+    // The rule file that training wrote beside the model states the columns of the data in their order; another may not.
+    if let Some(rules) = &args.rules {
+        let absent = Problem::read(rules)?.with_data(args.data.as_deref())?.absent_data();
+        absent.iter().for_each(|note| eprintln!("note: {note}"));
+    }
     let verdict = as_deployed(judged, Enough { real: args.real, library: args.allow_library });
     if args.json {
         emit(&(serde_json::to_string_pretty(&as_json(&verdict))? + "\n"))?;

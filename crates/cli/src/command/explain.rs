@@ -2,7 +2,6 @@
 
 use deepsade_engine::explain::{explain, words};
 use deepsade_engine::fit;
-use deepsade_engine::problem::Problem;
 
 use crate::args::ExplainArgs;
 use crate::outcome::{Outcome, emit};
@@ -10,9 +9,9 @@ use crate::progress::ReadBar;
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
-    let problem = Problem::read(&args.file)?;
+    let problem = super::problem(&args.file, args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
-    let (spec, loaded) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
+    let (spec, loaded) = problem.load(&mut |p| bar.update(p))?;
     let rows = match (&loaded, &problem.data) {
         (Some(loaded), Some(settings)) => Some(fit::rows(&spec, loaded, settings, settings.seed)?),
         _ => None,

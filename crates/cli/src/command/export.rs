@@ -4,7 +4,6 @@ use anyhow::Context;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::fit;
 use deepsade_engine::last_layer;
-use deepsade_engine::problem::Problem;
 use deepsade_engine::verify::vnnlib;
 use deepsade_net::Model;
 
@@ -18,7 +17,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
         ExportTarget::Smtlib => smtlib(args)?,
         ExportTarget::Vnnlib => {
             let mut bar = ReadBar::new(args.quiet);
-            let (spec, _) = Problem::read(&args.file)?.load(args.data.as_deref(), &mut |p| bar.update(p))?;
+            let (spec, _) = super::problem(&args.file, args.data.as_deref())?.load(&mut |p| bar.update(p))?;
             vnnlib::write(&spec)?
         }
     };
@@ -30,9 +29,9 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
 }
 
 fn smtlib(args: &ExportArgs) -> anyhow::Result<String> {
-    let problem = Problem::read(&args.file)?;
+    let problem = super::problem(&args.file, args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
-    let (spec, _) = problem.load(args.data.as_deref(), &mut |p| bar.update(p))?;
+    let (spec, _) = problem.load(&mut |p| bar.update(p))?;
     let seed = problem.data.as_ref().map_or(0, |data| data.seed);
     let (network, fixed) = match &args.model {
         Some(path) => {

@@ -37,7 +37,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
     let output = args.output.as_deref();
     let files = Files { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
-    subject.note().map(String::from).into_iter().chain(vacuous_notes(&subject.spec)).for_each(|note| eprintln!("note: {note}"));
+    subject.notes().into_iter().chain(vacuous_notes(&subject.spec)).for_each(|note| eprintln!("note: {note}"));
     let (spec, network) = (&subject.spec, &subject.model.network);
     let known = known(args, &subject)?;
     let rows = if let Known::Labelled(rows) = &known { Some(rows) } else { None };

@@ -27,7 +27,7 @@ use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
-    let problem = Problem::read(&args.file)?;
+    let problem = super::problem(&args.file, args.data.as_deref())?;
     let out =
         args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str())));
     let ended = match train(&problem, &out, args) {
@@ -95,7 +95,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     let _hold = Hold::of(out).while_doing(|| format!("can't train into {}", out.display()))?;
     let mut bar = ReadBar::new(args.quiet);
     let fold = args.fold.map(|(index, of)| Fold { index, of });
-    let ready = match checked.read(args.data.as_deref(), fold, &mut |p| bar.update(p)).map_err(plain)? {
+    let ready = match checked.read(fold, &mut |p| bar.update(p)).map_err(plain)? {
         Prepared::Ready(ready) => *ready,
         Prepared::Contradictory(words) => return Ok(Ended::Contradictory(words)),
     };

@@ -121,7 +121,7 @@ fn question(args: &VerifyArgs) -> anyhow::Result<(Model, NormalSpec, String, boo
     let rules = args.rules.as_deref().context("--rules or --vnnlib is needed")?;
     let output = args.output.as_deref();
     let subject = subject::read(&Files { model: &args.model, rules, data: args.data.as_deref(), output, rows: false })?;
-    subject.note().into_iter().for_each(|note| eprintln!("note: {note}"));
+    subject.notes().into_iter().for_each(|note| eprintln!("note: {note}"));
     let text = subject.problem.stated(&subject.spec.schema);
     Ok((subject.model, subject.spec, text, subject.named))
 }

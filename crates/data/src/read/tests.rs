@@ -63,7 +63,7 @@ fn an_empty_line_is_no_row_but_in_a_single_column_may_be_one() {
     let options = ReadOptions::default();
     assert_eq!(read_bytes("a.csv", b"a,b\n1,2\n\n3,4\n\n", &options).unwrap().rows(), 2);
     assert_eq!(read_bytes("a.csv", b"a\n1\r\n\"x\ny\"\n\"\"\nNA\n2\n\n", &options).unwrap().rows(), 5);
-    for text in [&b"a\n1\n\n2\n"[..], b"a\r\n1\r\n\r\n2"] {
+    for text in [&b"a\n1\n\n2\n"[..], b"a\r\n1\r\n\r\n2", b"a\r1\r\r2\r"] {
         let message = refused(text, &options);
         assert!(message.contains("line 3 is empty") && message.contains("written NA"), "{message}");
     }

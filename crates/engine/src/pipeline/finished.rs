@@ -53,7 +53,7 @@ impl Finished {
         let started = Instant::now();
         let verdict = match &certificate {
             // Read again: what counts is what the file says, not what was meant by it.
-            Some(text) => Some(recheck::held(&bytes, &Problem::parse(&rules, Path::new("rules.toml"))?, text, None)?),
+            Some(text) => Some(recheck::held(&bytes, &Problem::parse(&rules, Path::new("rules.toml"))?, text)?),
             None => None,
         };
         let certify = fitted.certify_seconds;

@@ -80,7 +80,7 @@ impl Stock {
         }
         prepared.retain(|(_, p)| Arc::strong_count(p) > 1);
         let problem = case.problem(&self.data)?;
-        let (spec, loaded) = problem.load(Some(&self.data), &mut |_| {})?;
+        let (spec, loaded) = problem.load(&mut |_| {})?;
         let loaded = loaded.expect("a use case names its data");
         let found = Arc::new(Prepared { problem, spec, loaded });
         prepared.push((case.name.clone(), found.clone()));
