@@ -1,17 +1,16 @@
-//! A trained network and the guard that kept its rules enter; the exported model and its certificate leave, with the checker's word.
+//! A network and the guard that kept its rules enter; the exported model leaves, with its certificate and the checker's word.
 //!
 //! Weights are rounded to float32 first and checked afterwards. Folding units into the last layer rounds it once more, so the
 //! guard looks at the folded network again, and with a wider margin if the checker is not content.
 
-use deepsade_check::{Verdict, check};
 use deepsade_net::{Model, Network};
-use deepsade_spec::{Claim, NormalSpec};
+use deepsade_spec::NormalSpec;
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
-use crate::guard::Guard;
-use crate::proof::Proof;
-use crate::train::{Stepper, TrainError};
+use crate::guard::{Guard, GuardError};
+use crate::proof::{Proof, prove};
+use crate::train::{PlanError, Stepper};
 use crate::units::Units;
 
 /// Margins to try, as multiples of the error bound.
@@ -20,9 +19,12 @@ const STRICTNESS: [f64; 5] = [1.0, 4.0, 16.0, 64.0, 256.0];
 /// Why there is no model.
 #[derive(Debug, Error)]
 pub enum CertifyError {
-    /// The network is not one that training makes.
+    /// The network can't be taken apart.
     #[error(transparent)]
-    Train(#[from] TrainError),
+    Plan(#[from] PlanError),
+    /// No last layer keeps the rules.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
@@ -37,23 +39,40 @@ pub fn certify(
     gate: f64,
 ) -> Result<(Model, Proof), CertifyError> {
     let safe = raw_layer(&guard.safe(), units, gate);
-    let claim = Claim::from(spec);
-    let mut stepper = Stepper::new(network, 1).map_err(TrainError::from)?;
-    let mut last = None;
     // Linear bounds of the checker may be looser than ours; what they leave open, boxes may prove.
-    let attempts =
-        STRICTNESS.iter().map(|s| (guard.clone(), *s)).chain([(guard.with_intervals(), 1.0), (guard.with_intervals(), 16.0)]);
+    let boxes = guard.with_intervals();
+    let attempts = margins(guard).chain([(boxes.clone(), 1.0), (boxes, 16.0)]);
+    ladder(spec, Stepper::new(network, 1)?, &safe, attempts, &mut |_, _| {})
+}
+
+/// A guard with each margin, from narrow to wide.
+pub(crate) fn margins(guard: &Guard) -> impl Iterator<Item = (Guard, f64)> {
+    STRICTNESS.into_iter().map(|strictness| (guard.clone(), strictness))
+}
+
+/// Takes each guard over to the network, solves for the last layer and asks the checker, until it accepts: the last model that was
+/// made. `prepare` has its say before a guard solves; `safe` is the safe last layer in raw units.
+pub(crate) fn ladder(
+    spec: &NormalSpec,
+    mut stepper: Stepper,
+    safe: &[f32],
+    attempts: impl Iterator<Item = (Guard, f64)>,
+    prepare: &mut dyn FnMut(&mut Guard, &mut Stepper),
+) -> Result<(Model, Proof), CertifyError> {
+    let network = stepper.network();
+    let first = stepper.parameters().to_vec();
+    let units = Units::raw(spec.schema.task.outputs());
+    let mut last = None;
     for (guard, strictness) in attempts {
-        let mut guard =
-            guard.transfer(spec, network, &Units::raw(units.scale.len()), &safe, strictness).map_err(TrainError::from)?;
+        let mut guard = guard.transfer(spec, &network, &units, safe, strictness)?;
+        stepper.parameters_mut().copy_from_slice(&first);
+        prepare(&mut guard, &mut stepper);
         guard.solve(stepper.parameters_mut());
         let model = artifact::model(spec, stepper.network())?;
-        let bytes = model.to_bytes().map_err(ArtifactError::from)?;
-        let certificate = guard.certificate(&bytes, spec);
-        let verdict = check(&bytes, &claim, &certificate.to_json());
-        let accepted = matches!(verdict, Verdict::Accepted(_));
-        last = Some((model, Proof { certificate, verdict }));
-        if accepted {
+        let proof = prove(spec, &model.to_bytes().map_err(ArtifactError::from)?, guard.trees());
+        let done = proof.is_ok();
+        last = Some((model, proof));
+        if done {
             break;
         }
     }

@@ -92,7 +92,8 @@ pub enum FitError {
 impl From<CertifyError> for FitError {
     fn from(error: CertifyError) -> Self {
         match error {
-            CertifyError::Train(error) => error.into(),
+            CertifyError::Plan(error) => TrainError::from(error).into(),
+            CertifyError::Guard(error) => TrainError::from(error).into(),
             CertifyError::Artifact(error) => error.into(),
         }
     }
@@ -306,7 +307,7 @@ impl Fit<'_> {
                     (model, Some(proof))
                 }
                 Means::Nearest => match nearest::attach(self.spec, &network, gate.map(|g| schema.columns()[g.column].feature))? {
-                    Attached::InGraph(model, proof) => (model, Some(*proof)),
+                    Attached::InGraph(model, proof) => (model, Some(Ok(*proof))),
                     Attached::Library(model, why) => {
                         in_library = Some(why);
                         (model, None)

@@ -15,7 +15,7 @@ mod tighten;
 mod translate;
 
 use cell::{Cell, Layer, Margin, Scratch, Slack};
-use deepsade_check::{Bounds as BoundsKind, Certificate, Tree};
+use deepsade_check::{Bounds as BoundsKind, Tree};
 use deepsade_net::Network;
 use deepsade_spec::Cut;
 use deepsade_spec::NormalSpec;
@@ -440,15 +440,9 @@ impl Guard {
         blend(&mut parameters[start..], &safe, &goal, reached);
     }
 
-    /// The multipliers as a proof: each cell's as whole numbers, of the atoms as the rules have them.
-    pub fn certificate(&self, model: &[u8], spec: &NormalSpec) -> Certificate {
-        let proof = |(name, tree): (&String, &Regions)| deepsade_check::RuleProof { name: name.clone(), tree: self.tree(tree) };
-        Certificate {
-            model_sha256: deepsade_check::sha256_hex(model),
-            rules_sha256: deepsade_check::sha256_hex(deepsade_spec::canonical::canonical(spec).as_bytes()),
-            arithmetic: deepsade_check::Arithmetic::Float32,
-            rules: self.rules.iter().zip(&self.trees).map(proof).collect(),
-        }
+    /// The multipliers as a proof of each rule: each cell's as whole numbers, of the atoms as the rules have them.
+    pub fn trees(&self) -> Vec<Tree> {
+        self.trees.iter().map(|regions| self.tree(regions)).collect()
     }
 
     fn tree(&self, regions: &Regions) -> Tree {

@@ -1,22 +1,76 @@
-//! A certificate with what the checker said to it.
+//! The file of a model and a tree for each of its rules enter; a certificate leaves that the checker accepted, or refused.
+//!
+//! Whatever says "proved" holds a [`Certified`], and only the checker's word makes one.
 
-use deepsade_check::{Accepted, Certificate, Verdict};
+use deepsade_check::{Accepted, Arithmetic, Certificate, Rejected, RuleProof, Tree, Verdict, check_until, sha256_hex};
+use deepsade_spec::canonical::canonical;
+use deepsade_spec::{Claim, NormalSpec};
+use thiserror::Error;
 
-/// A certificate, and what the checker said to it.
+/// A model's file and a certificate that the checker accepted for it.
 #[derive(Debug, Clone)]
-pub struct Proof {
-    /// The certificate.
-    pub certificate: Certificate,
-    /// The checker's word.
-    pub verdict: Verdict,
+pub struct Certified {
+    model: Vec<u8>,
+    certificate: Certificate,
+    accepted: Accepted,
 }
 
-impl Proof {
-    /// What was proved, if it was.
-    pub fn accepted(&self) -> Option<&Accepted> {
-        match &self.verdict {
-            Verdict::Accepted(accepted) => Some(accepted),
-            Verdict::Rejected { .. } => None,
-        }
+impl Certified {
+    /// The ONNX file that the certificate is about.
+    pub fn model(&self) -> &[u8] {
+        &self.model
+    }
+
+    /// The certificate.
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// What was proved.
+    pub fn accepted(&self) -> &Accepted {
+        &self.accepted
+    }
+}
+
+/// A certificate that the checker did not accept.
+#[derive(Debug, Clone, Error)]
+#[error("{}: {}", rejected.at, rejected.why)]
+pub struct Refused {
+    /// The certificate.
+    pub certificate: Certificate,
+    /// Where it stopped, and why.
+    pub rejected: Rejected,
+}
+
+/// What became of a certificate.
+pub type Proof = Result<Certified, Box<Refused>>;
+
+/// The certificate, whatever became of it.
+pub fn certificate(proof: &Proof) -> &Certificate {
+    proof.as_ref().map_or_else(|refused| &refused.certificate, Certified::certificate)
+}
+
+/// Writes the certificate of a model in float32, and asks the checker.
+pub fn prove(spec: &NormalSpec, model: &[u8], trees: impl IntoIterator<Item = Tree>) -> Proof {
+    prove_until(spec, model, Arithmetic::Float32, trees, &|| false)
+}
+
+/// The same in the arithmetic that is asked for; `stop` is asked now and then.
+pub fn prove_until(
+    spec: &NormalSpec,
+    model: &[u8],
+    arithmetic: Arithmetic,
+    trees: impl IntoIterator<Item = Tree>,
+    stop: &dyn Fn() -> bool,
+) -> Proof {
+    let certificate = Certificate {
+        model_sha256: sha256_hex(model),
+        rules_sha256: sha256_hex(canonical(spec).as_bytes()),
+        arithmetic,
+        rules: spec.rules.iter().zip(trees).map(|(r, tree)| RuleProof { name: r.name.clone(), tree }).collect(),
+    };
+    match check_until(model, &Claim::from(spec), &certificate.to_json(), stop) {
+        Verdict::Accepted(accepted) => Ok(Certified { model: model.to_vec(), certificate, accepted }),
+        Verdict::Rejected(rejected) => Err(Box::new(Refused { certificate, rejected })),
     }
 }

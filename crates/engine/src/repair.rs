@@ -12,19 +12,20 @@ mod shrink;
 
 use std::time::{Duration, Instant};
 
-use deepsade_check::{Bounds as BoundsKind, Rejected, Verdict, check};
+use deepsade_check::Bounds as BoundsKind;
 use deepsade_data::{Dataset, metrics};
 use deepsade_net::{Matrix, Network, Node, Op};
-use deepsade_spec::{Claim, ColumnKind, Domain, NormalSpec, Region};
+use deepsade_spec::{ColumnKind, Domain, NormalSpec, Region};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use shrink::Shrink;
 use thiserror::Error;
 
-use crate::artifact::{self, ArtifactError};
+use crate::artifact::ArtifactError;
+use crate::certify::{CertifyError, ladder, margins};
 use crate::fit::{Rows, column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric};
-use crate::proof::Proof;
+use crate::proof::Certified;
 use crate::train::{LastLayer, PlanError, Stepper};
 use crate::units::Units;
 use crate::verify::{self, Outcome, VerifyError, fits, verify};
@@ -41,8 +42,6 @@ const WAYS: [How; 5] = [
     How { bounds: BoundsKind::Relational, regions: 16 },
     How { bounds: BoundsKind::Interval, regions: 64 },
 ];
-/// Margins to try, as multiples of the error bound.
-const STRICTNESS: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
 
 /// How long.
 #[derive(Debug, Clone, Copy)]
@@ -62,12 +61,10 @@ impl Default for Settings {
 /// A repaired model.
 #[derive(Debug)]
 pub struct Repaired {
-    /// The ONNX file.
-    pub model: Vec<u8>,
+    /// The ONNX file with its certificate.
+    pub certified: Certified,
     /// Its network.
     pub network: Network,
-    /// Certificate and the checker's word, which is "accepted".
-    pub proof: Proof,
     /// How the hidden layers were bounded.
     pub how: How,
     /// Features that now reach the last layer.
@@ -103,11 +100,21 @@ pub enum RepairError {
     Artifact(#[from] ArtifactError),
 }
 
+impl From<CertifyError> for RepairError {
+    fn from(error: CertifyError) -> Self {
+        match error {
+            CertifyError::Plan(error) => error.into(),
+            CertifyError::Guard(error) => error.into(),
+            CertifyError::Artifact(error) => error.into(),
+        }
+    }
+}
+
 /// What became of a network.
 #[derive(Debug)]
 pub enum Mended {
     /// Its rules hold already.
-    Already(Box<verify::Proof>),
+    Already(Box<Certified>),
     /// It was changed.
     Repaired(Box<Repaired>),
 }
@@ -261,7 +268,7 @@ fn shrunk(
     // Where features alone did best, what changes the hidden weights, too, may be nearer and yet score worse.
     let ways = if found.features_only { vec![vec![true; features.len()], features] } else { vec![vec![true; features.len()]] };
     let started = Instant::now();
-    let mut nearest: Option<(f64, bool, Network, Box<verify::Proof>)> = None;
+    let mut nearest: Option<(f64, bool, Network, Box<Certified>)> = None;
     for (k, free) in ways.iter().enumerate() {
         // What halves the change already is near enough.
         if nearest.as_ref().is_some_and(|n| n.0 < found.change / 2.0) {
@@ -275,12 +282,10 @@ fn shrunk(
             nearest = Some((change, k > 0, nearer, proof));
         }
     }
-    let Some((change, features_only, nearer, proof)) = nearest else { return Ok(None) };
-    let proved = Proof { certificate: proof.certificate, verdict: Verdict::Accepted(proof.accepted) };
+    let Some((change, features_only, nearer, certified)) = nearest else { return Ok(None) };
     Ok(Some(Repaired {
-        model: proof.model,
+        certified: *certified,
         network: nearer,
-        proof: proved,
         how: found.how,
         skipped: found.skipped.clone(),
         features_only,
@@ -339,48 +344,27 @@ fn attempt(
     spec: &NormalSpec,
     network: &Network,
     rows: &Dataset,
-    first: &Guard,
+    guard: &Guard,
     how: How,
     features_only: bool,
 ) -> Result<Repaired, RepairError> {
-    let units = Units::raw(spec.schema.task.outputs());
-    let mut rejected = String::new();
-    for strictness in STRICTNESS {
-        let mut guard = first.transfer(spec, network, &units, &first.safe(), strictness)?;
-        let capacity = rows.x.rows.clamp(1, MOST_ROWS);
-        let mut stepper = Stepper::new(network, capacity)?;
-        let prepared = stepper.prepare(&rows.x, &rows.y, &rows.weight);
-        let every = rows.x.rows.div_ceil(capacity);
-        let chosen: Vec<usize> = (0..rows.x.rows).step_by(every).collect();
-        stepper.load(&prepared, chosen.into_iter());
+    let capacity = rows.x.rows.clamp(1, MOST_ROWS);
+    let mut stepper = Stepper::new(network, capacity)?;
+    let prepared = stepper.prepare(&rows.x, &rows.y, &rows.weight);
+    let chosen: Vec<usize> = (0..rows.x.rows).step_by(rows.x.rows.div_ceil(capacity)).collect();
+    let mut weigh = |guard: &mut Guard, stepper: &mut Stepper| {
+        stepper.load(&prepared, chosen.iter().copied());
         stepper.forward();
         let straight = guard.straight_columns();
         let LastLayer { z, inputs, .. } = stepper.last_layer();
         let metric = if features_only { Metric::straight(z, inputs, &straight) } else { Metric::new(z, inputs, &straight) };
         guard.begin_epoch(Some(metric));
-        guard.solve(stepper.parameters_mut());
-        let solved = stepper.network();
-        let model = artifact::model(spec, solved.clone())?.to_bytes().map_err(ArtifactError::from)?;
-        let certificate = guard.certificate(&model, spec);
-        match check(&model, &Claim::from(spec), &certificate.to_json()) {
-            verdict @ Verdict::Accepted(_) => {
-                let change = change(network, &solved, &rows.x);
-                let proof = Proof { certificate, verdict };
-                return Ok(Repaired {
-                    model,
-                    network: solved,
-                    proof,
-                    how,
-                    skipped: Vec::new(),
-                    features_only,
-                    change,
-                    before_shrinking: None,
-                });
-            }
-            Verdict::Rejected(Rejected { at, why }) => rejected = format!("{at}: {why}"),
-        }
-    }
-    Err(RepairError::Rejected(rejected))
+    };
+    let (model, proof) = ladder(spec, stepper, &guard.safe(), margins(guard), &mut weigh)?;
+    let certified = proof.map_err(|refused| RepairError::Rejected(refused.to_string()))?;
+    let change = change(network, &model.network, &rows.x);
+    let network = model.network;
+    Ok(Repaired { certified, network, how, skipped: Vec::new(), features_only, change, before_shrinking: None })
 }
 
 fn distance(a: &[f32], b: &[f32]) -> f64 {

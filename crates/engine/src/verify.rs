@@ -20,17 +20,15 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use deepsade_check::{
-    Accepted, Arithmetic, Certificate, Rejected, RuleProof, Step, Tree, Verdict, check, check_until, sha256_hex,
-};
+use deepsade_check::{Arithmetic, Rejected, Step, Tree};
 use deepsade_net::{Network, Node, Op};
 use deepsade_output::Judge;
-use deepsade_spec::canonical::canonical;
 use deepsade_spec::sets::{DECODE_KEY, Place};
-use deepsade_spec::{Claim, NormalSpec, Region};
+use deepsade_spec::{NormalSpec, Region};
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
+use crate::proof::{Certified, prove_until};
 pub use attack::CounterExample;
 use attack::Effort;
 pub use branch::Halt;
@@ -88,7 +86,7 @@ impl Settings {
 #[derive(Debug)]
 pub enum Outcome {
     /// Every rule holds for every input of the domain.
-    Proved(Box<Proof>),
+    Proved(Box<Certified>),
     /// A rule does not.
     Refuted(CounterExample),
     /// Neither was shown.
@@ -111,17 +109,6 @@ impl Outcome {
             other => other,
         }
     }
-}
-
-/// A model, its certificate and what the checker said.
-#[derive(Debug)]
-pub struct Proof {
-    /// The ONNX file that the certificate is about: the network as it is, with the schema in its metadata.
-    pub model: Vec<u8>,
-    /// The certificate.
-    pub certificate: Certificate,
-    /// What was proved.
-    pub accepted: Accepted,
 }
 
 /// Why nothing was decided.
@@ -350,7 +337,7 @@ pub fn fits(spec: &NormalSpec, network: &Network) -> Result<(), VerifyError> {
 ///     verify(&spec, &network, &Settings::default(), &|| false).unwrap().0
 /// };
 /// let Outcome::Proved(proof) = decide("-0.01 <= y <= 0.51") else { panic!("it holds") };
-/// assert_eq!(proof.accepted.rules[0].name, "rule");
+/// assert_eq!(proof.accepted().rules[0].name, "rule");
 /// let Outcome::Refuted(example) = decide("y <= 0.4") else { panic!("y is 0.5 at -1 and 1") };
 /// assert!(example.y[0] > 0.4);
 /// ```
@@ -379,17 +366,14 @@ pub fn verify(
     };
     let model = artifact::model(spec, network.clone())?;
     let bytes = model.to_bytes().map_err(ArtifactError::from)?;
-    let claim = Claim::from(spec);
     for attempt in 0.. {
-        let certificate = certificate(spec, &bytes, settings.arithmetic, states.iter().map(branch::State::tree));
+        let trees = states.iter().map(branch::State::tree);
         let now = Instant::now();
-        let verdict = check_until(&bytes, &claim, &certificate.to_json(), &|| stop().is_some());
+        let proof = prove_until(spec, &bytes, settings.arithmetic, trees, &|| stop().is_some());
         work.check_seconds += now.elapsed().as_secs_f64();
-        let (at, why) = match verdict {
-            Verdict::Accepted(accepted) => {
-                return Ok((Outcome::Proved(Box::new(Proof { model: bytes, certificate, accepted })), work));
-            }
-            Verdict::Rejected(Rejected { at, why }) => (at, why),
+        let Rejected { at, why } = match proof {
+            Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), work)),
+            Err(refused) => refused.rejected,
         };
         let rejected = |rule| Outcome::Unknown { rule, why: Why::Rejected { at: at.clone(), why: why.clone() } };
         let (rule, path) = match (&at, &why) {
@@ -478,10 +462,10 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
     let mut model = artifact::model(spec, network.clone())?;
     model.metadata.insert(DECODE_KEY.into(), Place::InGraph.name().into());
     let model = model.to_bytes().map_err(ArtifactError::from)?;
-    let certificate = certificate(spec, &model, arithmetic, std::iter::repeat(Tree::Decode));
-    Ok(Some(match check(&model, &Claim::from(spec), &certificate.to_json()) {
-        Verdict::Accepted(accepted) => Outcome::Proved(Box::new(Proof { model, certificate, accepted })),
-        Verdict::Rejected(Rejected { at, why }) => {
+    Ok(Some(match prove_until(spec, &model, arithmetic, std::iter::repeat(Tree::Decode), &|| false) {
+        Ok(certified) => Outcome::Proved(Box::new(certified)),
+        Err(refused) => {
+            let Rejected { at, why } = refused.rejected;
             let rule = if let Step::Rule { rule, .. } = at { rule } else { 0 };
             Outcome::Unknown {
                 rule,
@@ -533,13 +517,4 @@ fn through_totals(
         Ok(_) | Err(Outcome::Proved(_)) => unknown(rule, none),
     };
     Ok((outcome, work))
-}
-
-fn certificate(spec: &NormalSpec, model: &[u8], arithmetic: Arithmetic, trees: impl Iterator<Item = Tree>) -> Certificate {
-    Certificate {
-        model_sha256: sha256_hex(model),
-        rules_sha256: sha256_hex(canonical(spec).as_bytes()),
-        arithmetic,
-        rules: spec.rules.iter().zip(trees).map(|(r, tree)| RuleProof { name: r.name.clone(), tree }).collect(),
-    }
 }

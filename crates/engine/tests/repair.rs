@@ -96,9 +96,9 @@ fn a_repaired_network_is_certified_and_its_trunk_is_untouched() {
         assert!(matches!(outcome, Outcome::Refuted(_)), "seed {seed}: a random network breaks the rules");
         let found = repair(&spec, &network, None).unwrap();
         // What the file says, not what we hold in memory.
-        let text = found.proof.certificate.to_json();
-        assert!(matches!(check(&found.model, &Claim::from(&spec), &text), Verdict::Accepted(_)));
-        let file = Model::from_own_bytes(&found.model).unwrap().network;
+        let text = found.certified.certificate().to_json();
+        assert!(matches!(check(found.certified.model(), &Claim::from(&spec), &text), Verdict::Accepted(_)));
+        let file = Model::from_own_bytes(found.certified.model()).unwrap().network;
         for k in 0..network.nodes.len() - 1 {
             let bits = |node: &Node| match &node.op {
                 Op::Dense { w, b } => w.data.iter().chain(b).map(|v| v.to_bits()).collect::<Vec<u32>>(),
@@ -117,7 +117,10 @@ fn a_repaired_network_is_certified_and_its_trunk_is_untouched() {
 fn a_network_without_hidden_layers_is_repaired() {
     let spec = spec(&["x > 0.5 and k == 'p' => t == 'no'"]);
     let found = repair(&spec, &network(3, &[4, 2]), None).unwrap();
-    assert!(matches!(check(&found.model, &Claim::from(&spec), &found.proof.certificate.to_json()), Verdict::Accepted(_)));
+    assert!(matches!(
+        check(found.certified.model(), &Claim::from(&spec), &found.certified.certificate().to_json()),
+        Verdict::Accepted(_)
+    ));
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn many_features_are_decided_by_signs_of_units() {
         let most = network.forward(&rows).data.into_iter().fold(f32::MIN, f32::max);
         let above = decide(&rules(&[&format!("y0 <= ({:.6})", most + 1e-3)], &schema), &network, &settings(60));
         let Outcome::Proved(proof) = above else { panic!("case {case}: {above:?}") };
-        by_units += usize::from(proof.certificate.to_json().contains("\"node\":"));
+        by_units += usize::from(proof.certificate().to_json().contains("\"node\":"));
         let below = decide(&rules(&[&format!("y0 <= ({:.6})", most - 1e-3)], &schema), &network, &settings(60));
         assert!(matches!(below, Outcome::Refuted(_)), "case {case}: {below:?}");
     }
@@ -362,7 +362,7 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
     let most = network.forward(&grid(&schema, 30)).data.into_iter().fold(f32::MIN, f32::max);
     let spec = rules(&[&format!("y0 <= ({:.6})", most + 0.1)], &schema);
     let text = |threads| match decide(&spec, &network, &Settings { threads, ..settings(60) }) {
-        Outcome::Proved(proof) => proof.certificate.to_json(),
+        Outcome::Proved(proof) => proof.certificate().to_json(),
         other => panic!("{other:?}"),
     };
     let alone = text(1);

@@ -7,6 +7,7 @@ use deepsade_engine::explain::{self as rules, words};
 use deepsade_engine::fit::{self as engine, FitError};
 use deepsade_engine::pipeline::{Checked, Ended, Note, Prepared};
 use deepsade_engine::problem::Problem;
+use deepsade_engine::proof::certificate;
 use deepsade_engine::train::{EpochRecord, Observer};
 use deepsade_engine::verdict::in_words;
 use deepsade_engine::{decode, nearest};
@@ -154,7 +155,7 @@ pub fn decoded(
         let (model, proof) = if matches!(spec.schema.task, Task::Regression { .. }) {
             Failure::if_contradictory(spec)?;
             match nearest::attach(spec, network, None)? {
-                nearest::Attached::InGraph(model, proof) => (model, Some(*proof)),
+                nearest::Attached::InGraph(model, proof) => (model, Some(Ok(*proof))),
                 nearest::Attached::Library(model, _) => (model, None),
             }
         } else {
@@ -163,7 +164,7 @@ pub fn decoded(
             (model, Some(proof))
         };
         let bytes = model.to_bytes().map_err(|e| Failure::new(Class::Model, e))?;
-        let certified = proof.as_ref().is_some_and(|p| p.accepted().is_some());
-        Ok((Model::of(bytes)?, proof.map(|p| p.certificate.to_json()), certified, asked.rules))
+        let certified = matches!(proof, Some(Ok(_)));
+        Ok((Model::of(bytes)?, proof.as_ref().map(|p| certificate(p).to_json()), certified, asked.rules))
     })
 }

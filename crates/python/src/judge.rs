@@ -9,6 +9,7 @@ use deepsade_engine::adversity::{self as engine, Near};
 use deepsade_engine::artifact;
 use deepsade_engine::fit::rows;
 use deepsade_engine::problem::Problem;
+use deepsade_engine::proof::Certified;
 use deepsade_engine::recheck;
 use deepsade_engine::repair::{Mended, Settings as RepairSettings, mend};
 use deepsade_engine::summary::numbers;
@@ -54,8 +55,8 @@ pub fn check(
 /// A proof's model and certificate.
 type Proof = (Py<PyBytes>, String);
 
-fn proof(py: Python<'_>, model: &[u8], certificate: &deepsade_check::Certificate) -> Proof {
-    (PyBytes::new(py, model).unbind(), certificate.to_json())
+fn proof(py: Python<'_>, certified: &Certified) -> Proof {
+    (PyBytes::new(py, certified.model()).unbind(), certified.certificate().to_json())
 }
 
 /// What is decided about a network: JSON, words, a rule file, and a proof's model and certificate.
@@ -85,7 +86,7 @@ pub fn verify(
         let json = words::as_json(&decided, &asked.spec, seconds, work, &asked.model.inexact).to_string();
         Ok((json, words::in_words(&decided, &asked.spec, seconds, work.regions, None), asked.rules, decided))
     })?;
-    let proof = if let Outcome::Proved(found) = &decided { Some(proof(py, &found.model, &found.certificate)) } else { None };
+    let proof = if let Outcome::Proved(found) = &decided { Some(proof(py, found)) } else { None };
     Ok((json, words, rules, proof))
 }
 
@@ -200,7 +201,7 @@ pub fn repair(
                 json!({"repaired": false, "certified": true, "before": before, "after": before, "seconds": seconds})
             }
             Mended::Repaired(found) => json!({
-                "repaired": true, "certified": found.proof.accepted().is_some(), "seconds": seconds, "change": found.change,
+                "repaired": true, "certified": true, "seconds": seconds, "change": found.change,
                 "skips_added": found.skipped, "bounds": found.how.bounds.name(), "regions": found.how.regions,
                 "features_only": found.features_only, "before": score(network), "after": score(&found.network),
             }),
@@ -208,8 +209,8 @@ pub fn repair(
         Ok((json.to_string(), asked.rules, mended))
     })?;
     let proof = match &mended {
-        Mended::Already(found) => proof(py, &found.model, &found.certificate),
-        Mended::Repaired(found) => proof(py, &found.model, &found.proof.certificate),
+        Mended::Already(found) => proof(py, found),
+        Mended::Repaired(found) => proof(py, &found.certified),
     };
     Ok((json, rules, proof))
 }

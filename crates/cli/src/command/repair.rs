@@ -5,13 +5,12 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use deepsade_check::Bounds;
 use deepsade_data::{Columns, DataSettings, Metrics, ReadOptions, encode_inputs, metrics};
-use deepsade_engine::artifact::write_whole;
 use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
 use deepsade_engine::fit::{self, Rows};
+use deepsade_engine::proof::Certified;
 use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, mend_inputs};
 use deepsade_engine::subject::{self, Files, Subject};
 use deepsade_engine::summary::{self, numbers};
-use deepsade_engine::verify::Proof;
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::{NormalSpec, shown};
 use serde_json::json;
@@ -60,14 +59,12 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
         }
         Err(error) => return Err(error.into()),
     };
-    write_whole(&args.out.join("model.onnx"), &found.model)?;
-    write_whole(&args.out.join("rules.toml"), rules.as_bytes())?;
-    write_whole(&args.out.join("certificate.json"), found.proof.certificate.to_json().as_bytes())?;
+    report::write_proof(&found.certified, &rules, &args.out)?;
     let seconds = started.elapsed().as_secs_f64();
     let scores = rows.map(|r| (score(spec, network, r), score(spec, &found.network, r)));
     if args.json {
         let out = json!({
-            "repaired": true, "certified": found.proof.accepted().is_some(), "seconds": seconds, "change": found.change,
+            "repaired": true, "certified": true, "seconds": seconds, "change": found.change,
             "skips_added": found.skipped, "bounds": found.how.bounds.name(), "regions": found.how.regions, "features_only": found.features_only,
             "before_shrinking": found.before_shrinking,
             "before": scores.as_ref().map(|s| numbers(&s.0)), "after": scores.as_ref().map(|s| numbers(&s.1)),
@@ -131,7 +128,13 @@ fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow:
     Ok(Outcome::Finding)
 }
 
-fn already(proof: &Proof, args: &RepairArgs, rules: &str, before: Option<&Metrics>, started: Instant) -> anyhow::Result<Outcome> {
+fn already(
+    proof: &Certified,
+    args: &RepairArgs,
+    rules: &str,
+    before: Option<&Metrics>,
+    started: Instant,
+) -> anyhow::Result<Outcome> {
     report::write_proof(proof, rules, &args.out)?;
     let seconds = started.elapsed().as_secs_f64();
     if args.json {

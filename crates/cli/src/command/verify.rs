@@ -7,9 +7,10 @@ use anyhow::{Context, bail};
 use deepsade_check::Arithmetic;
 use deepsade_engine::artifact::{read_any, read_at_most, write_whole};
 use deepsade_engine::hold::Hold;
+use deepsade_engine::proof::Certified;
 use deepsade_engine::verify::vnnlib::{self, Property};
 use deepsade_engine::verify::words::{as_json, in_words};
-use deepsade_engine::verify::{Outcome as Decided, Proof, Settings, Why, fits, verify};
+use deepsade_engine::verify::{Outcome as Decided, Settings, Why, fits, verify};
 use deepsade_net::Model;
 use deepsade_spec::{Domain, NormalSpec};
 
@@ -135,10 +136,10 @@ pub fn read_property(path: &Path) -> anyhow::Result<Property> {
 }
 
 /// Writes what `deepsade check DIR` reads.
-pub fn write_proof(proof: &Proof, rules: &str, folder: &Path) -> anyhow::Result<()> {
-    write_whole(&folder.join("model.onnx"), &proof.model)?;
+pub fn write_proof(proof: &Certified, rules: &str, folder: &Path) -> anyhow::Result<()> {
+    write_whole(&folder.join("model.onnx"), proof.model())?;
     write_whole(&folder.join("rules.toml"), rules.as_bytes())?;
-    write_whole(&folder.join("certificate.json"), proof.certificate.to_json().as_bytes())?;
+    write_whole(&folder.join("certificate.json"), proof.certificate().to_json().as_bytes())?;
     Ok(())
 }
 

@@ -1,14 +1,13 @@
 //! A trained network and its decoder enter; the model that chooses valid outputs leaves, with its certificate and the checker's word.
 
-use deepsade_check::{Arithmetic, Certificate, RuleProof, Tree, check, sha256_hex};
+use deepsade_check::Tree;
 use deepsade_net::{Model, Network, Node, Op};
-use deepsade_spec::canonical::canonical;
+use deepsade_spec::NormalSpec;
 use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
-use deepsade_spec::{Claim, NormalSpec};
 
 use super::Decoder;
 use crate::artifact::{self, ArtifactError};
-use crate::proof::Proof;
+use crate::proof::{Proof, prove};
 
 /// Writes the choice behind the scores: as a table in the graph where the valid sets are few and the same for every input, else
 /// as metadata for the library.
@@ -29,13 +28,6 @@ pub fn attach(spec: &NormalSpec, network: &Network, decoder: &Decoder) -> Result
     if place == Place::Library {
         model.metadata.insert(SETS_KEY.into(), decoder.sets().to_json());
     }
-    let bytes = model.to_bytes()?;
-    let certificate = Certificate {
-        model_sha256: sha256_hex(&bytes),
-        rules_sha256: sha256_hex(canonical(spec).as_bytes()),
-        arithmetic: Arithmetic::Float32,
-        rules: spec.rules.iter().map(|r| RuleProof { name: r.name.clone(), tree: Tree::Decode }).collect(),
-    };
-    let verdict = check(&bytes, &Claim::from(spec), &certificate.to_json());
-    Ok((model, Proof { certificate, verdict }))
+    let proof = prove(spec, &model.to_bytes()?, std::iter::repeat(Tree::Decode));
+    Ok((model, proof))
 }

@@ -3,18 +3,17 @@
 
 use std::ops::ControlFlow;
 
-use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, Tree, Verdict, check, sha256_hex};
+use deepsade_check::{Bounds, Lines, SLOPES, Tree};
 use deepsade_net::{Model, Network, Op};
-use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
 use deepsade_spec::sets::Place;
-use deepsade_spec::{Claim, Formula, NormalRule, NormalSpec};
+use deepsade_spec::{Formula, NormalRule, NormalSpec};
 
 use super::NEAREST_KEY;
 use super::allowed::Allowed;
 use super::head::{Head, HeadError, Reason};
 use crate::artifact::{self, ArtifactError};
-use crate::proof::Proof;
+use crate::proof::{Certified, prove};
 
 /// Margins to try, each four times the one before.
 const MARGINS: i32 = 16;
@@ -25,7 +24,7 @@ const MAX_SPLITS: usize = 10;
 #[derive(Debug, Clone)]
 pub enum Attached {
     /// The graph itself ends at outputs that obey the rules.
-    InGraph(Model, Box<Proof>),
+    InGraph(Model, Box<Certified>),
     /// The graph ends at plain outputs; `predict` and the library move them, and why.
     Library(Model, HeadError),
 }
@@ -41,18 +40,16 @@ pub fn attach(spec: &NormalSpec, network: &Network, gate: Option<usize>) -> Resu
         Ok(head) => head,
         Err(why) => return Ok(Attached::Library(marked(spec, network, Place::Library)?, why)),
     };
-    let claim = Claim::from(spec);
     for k in 0..MARGINS {
         let margin = size(&head, spec) * 2f64.powi(2 * k - 24);
         let (deployed, reasons) = with_head(&head, network, spec, margin);
         let model = marked(spec, &deployed, Place::InGraph)?;
-        let bytes = model.to_bytes()?;
-        let Some(certificate) = certificate(spec, &allowed, &reasons, &bytes) else {
+        let trees: Option<Vec<Tree>> = spec.rules.iter().map(|rule| tree(rule, &allowed, &reasons)).collect();
+        let Some(trees) = trees else {
             return Ok(Attached::Library(marked(spec, network, Place::Library)?, HeadError::ManySplits));
         };
-        let verdict = check(&bytes, &claim, &certificate.to_json());
-        if matches!(verdict, Verdict::Accepted(_)) {
-            return Ok(Attached::InGraph(model, Box::new(Proof { certificate, verdict })));
+        if let Ok(certified) = prove(spec, &model.to_bytes()?, trees) {
+            return Ok(Attached::InGraph(model, Box::new(certified)));
         }
     }
     Ok(Attached::Library(marked(spec, network, Place::Library)?, HeadError::NoRoom))
@@ -87,17 +84,7 @@ fn with_head(head: &Head, network: &Network, spec: &NormalSpec, margin: f64) -> 
     (network, reasons)
 }
 
-/// One tree a rule; `None` if one would have too many leaves.
-fn certificate(spec: &NormalSpec, allowed: &Allowed, reasons: &[Reason], bytes: &[u8]) -> Option<Certificate> {
-    let rules = spec.rules.iter().map(|rule| Some(RuleProof { name: rule.name.clone(), tree: tree(rule, allowed, reasons)? }));
-    Some(Certificate {
-        model_sha256: sha256_hex(bytes),
-        rules_sha256: sha256_hex(canonical(spec).as_bytes()),
-        arithmetic: Arithmetic::Float32,
-        rules: rules.collect::<Option<_>>()?,
-    })
-}
-
+/// The proof of a rule; `None` if it would have too many leaves.
 fn tree(rule: &NormalRule, allowed: &Allowed, reasons: &[Reason]) -> Option<Tree> {
     // Atoms of each cell, and why it is empty; without a reason no finite output is in it.
     let mut found: Vec<(usize, Option<&Reason>)> = Vec::new();
@@ -134,7 +121,6 @@ fn tree(rule: &NormalRule, allowed: &Allowed, reasons: &[Reason]) -> Option<Tree
 
 #[cfg(test)]
 mod tests {
-    use deepsade_check::Verdict;
     use deepsade_net::{Activation, Matrix, Network, Node, Op};
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -177,10 +163,9 @@ mod tests {
             (&["u <= 1e39 and u >= 0 - 2", "v <= r"], false),
         ] {
             let spec = spec(rules);
-            let Attached::InGraph(model, proof) = attach(&spec, &network(rng, gate), gate.then_some(0)).unwrap() else {
+            let Attached::InGraph(model, _) = attach(&spec, &network(rng, gate), gate.then_some(0)).unwrap() else {
                 panic!("{rules:?} have a closed form")
             };
-            assert!(matches!(proof.verdict, Verdict::Accepted(_)), "{rules:?} {gate}: {:?}", proof.verdict);
             let judge = Judge::new(&spec);
             let mut x: Vec<f32> = vec![1.0, 0.0, 1.0, 1.0, 100.0, 0.0, 100.0, 1.0];
             for _ in 0..2000 {

@@ -12,6 +12,7 @@ use super::folder::{LOG, MODEL, lines};
 use crate::artifact::{ArtifactError, write_whole};
 use crate::fit::Fitted;
 use crate::problem::Problem;
+use crate::proof;
 use crate::recheck;
 use crate::summary::{Timings, summary};
 use crate::verdict;
@@ -49,7 +50,7 @@ impl Finished {
     pub fn new(fitted: Fitted, problem: &Problem, spec: &NormalSpec, times: Times, seed: u64) -> Result<Self, PipelineError> {
         let bytes = fitted.model.to_bytes().map_err(ArtifactError::from)?;
         let rules = problem.stated(&spec.schema);
-        let certificate = fitted.proof.as_ref().map(|p| p.certificate.to_json());
+        let certificate = fitted.proof.as_ref().map(|p| proof::certificate(p).to_json());
         let started = Instant::now();
         let verdict = match &certificate {
             // Read again: what counts is what the file says, not what was meant by it.

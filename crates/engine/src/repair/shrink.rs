@@ -14,7 +14,8 @@ use deepsade_solve::active_set::{HalfSpace, Infeasible, nearest};
 use deepsade_solve::cholesky::Cholesky;
 use deepsade_spec::{Atom, Formula, NormalSpec, Var};
 
-use crate::verify::{Outcome, Proof, Settings, Why, verify};
+use crate::proof::Certified;
+use crate::verify::{Outcome, Settings, Why, verify};
 
 /// Inputs that are taken into account one after the other.
 const ROUNDS: usize = 400;
@@ -56,7 +57,7 @@ struct Conditions {
 
 impl Shrink<'_> {
     /// A nearer last layer than `safe`, if one was found; both with everything before them.
-    pub fn run(&self, safe: &Network) -> Option<(Network, Box<Proof>)> {
+    pub fn run(&self, safe: &Network) -> Option<(Network, Box<Certified>)> {
         if self.time.is_zero() {
             return None;
         }

@@ -42,9 +42,9 @@ pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, i
     match decided {
         Outcome::Proved(proof) => {
             out["verdict"] = json!("proved");
-            out["arithmetic"] = json!(proof.accepted.arithmetic.name());
+            out["arithmetic"] = json!(proof.accepted().arithmetic.name());
             out["rules"] = proof
-                .accepted
+                .accepted()
                 .rules
                 .iter()
                 .zip(&spec.rules)
@@ -101,12 +101,12 @@ pub fn example_in_words(spec: &NormalSpec, example: &CounterExample) -> String {
 pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usize, folder: Option<&Path>) -> String {
     match decided {
         Outcome::Proved(proof) => {
-            let arithmetic = proof.accepted.arithmetic.name();
+            let arithmetic = proof.accepted().arithmetic.name();
             let mut out = format!(
                 "proved: {} rules hold for every input of the domain in {arithmetic} ({seconds:.2} s, {regions} regions); the checker accepts it\n",
                 spec.rules.len()
             );
-            for (done, rule) in proof.accepted.rules.iter().zip(&spec.rules) {
+            for (done, rule) in proof.accepted().rules.iter().zip(&spec.rules) {
                 out += &format!("  {}: {} regions, margin {:e}\n", done.name, done.regions, done.margin);
                 if let Some(why) = vacuous(&rule.claim, &spec.schema) {
                     out += &format!("  {why}\n");

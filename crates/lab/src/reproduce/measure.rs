@@ -87,7 +87,7 @@ pub fn measure(
     if fitted.trained.stop == StopReason::Interrupted {
         return Ok(None);
     }
-    let certified = fitted.proof.as_ref().is_some_and(|p| p.accepted().is_some());
+    let certified = matches!(fitted.proof, Some(Ok(_)));
     let mut metrics = scores(spec, case, &fitted, &dealt, &split)?;
     // Runs for a figure are about the loss alone.
     if run.weight.is_none() {
