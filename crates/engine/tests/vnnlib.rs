@@ -1,6 +1,7 @@
 //! VNN-LIB properties: what they mean as rules, where bad ones go wrong, and that written rules read back as the same question.
 
 use deepsade_engine::verify::vnnlib::{Problem, WriteError, read, write};
+use deepsade_solve::sexpr::Fault;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, Var, compile};
 
 const DECLARED: &str = "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n";
@@ -46,8 +47,8 @@ fn bad_texts_are_refused_at_their_place() {
         let error = read(text).unwrap_err();
         ((error.place.line, error.place.column), error.problem)
     };
-    assert_eq!(of("(assert\n  (<= Y_0 0)"), ((1, 1), Problem::Unclosed));
-    assert_eq!(of("(declare-const X_0 Real))"), ((1, 25), Problem::Unopened));
+    assert_eq!(of("(assert\n  (<= Y_0 0)"), ((1, 1), Problem::Parentheses(Fault::Unclosed)));
+    assert_eq!(of("(declare-const X_0 Real))"), ((1, 25), Problem::Parentheses(Fault::Unopened)));
     assert_eq!(of("(push 1)"), ((1, 1), Problem::Command("push".into())));
     assert_eq!(of("(declare-const Z Real)"), ((1, 16), Problem::Declaration));
     assert_eq!(of("(declare-const X_01 Real)"), ((1, 16), Problem::Declaration));
@@ -69,7 +70,7 @@ fn bad_texts_are_refused_at_their_place() {
         of(&format!("{DECLARED}(assert (<= X_0 1e60))(assert (>= X_0 0))(assert (<= Y_0 0))")).1,
         Problem::Range(_)
     ));
-    assert_eq!(of(&"(".repeat(100_000)).1, Problem::TooDeep);
+    assert_eq!(of(&"(".repeat(100_000)).1, Problem::Parentheses(Fault::TooDeep));
     let message = read("(declare-const X_0 Real))").unwrap_err().to_string();
     assert_eq!(message, "line 1, column 25: this `)` closes nothing");
 }

@@ -9,6 +9,7 @@
 //!   quadratic program (`guard/nearest.rs` in crates/engine) never sees coordinates: its points are layers, of which it keeps the
 //!   products alone, and cuts stay from one step to the next.
 //! - [`mod@satisfy`], [`eliminate`]: whether atoms can hold together, exactly.
+//! - [`sexpr`]: what other solvers write.
 #![forbid(unsafe_code)]
 // Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
 #![allow(clippy::inline_always)]
@@ -24,4 +25,5 @@ pub mod kernel;
 pub mod parallel;
 pub mod program;
 pub mod satisfy;
+pub mod sexpr;
 pub mod simplex;

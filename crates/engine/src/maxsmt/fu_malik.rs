@@ -8,7 +8,8 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 
-use super::smtlib::sexp::Sexp;
+use deepsade_solve::sexpr::Sexpr;
+
 use super::smtlib::{self, Labels, Quantifiers, joined};
 use super::solver::{Process, SolverError, SolverName};
 use super::{Budget, MaxSmt, Outcome, Problem, Solution, Why};
@@ -167,7 +168,7 @@ impl Search<'_> {
 
     fn check(&mut self, command: &str) -> Result<Answer, Why> {
         let answer = self.process.ask(command)?;
-        match answer.symbol() {
+        match answer.word() {
             Some("sat") => Ok(Answer::Sat),
             Some("unsat") => Ok(Answer::Unsat),
             Some("unknown") => Err(Why::Solver),
@@ -206,7 +207,7 @@ impl Search<'_> {
             return Ok(None);
         }
         let answer = self.process.ask("(get-unsat-assumptions)\n")?;
-        let listed: Vec<&str> = answer.list().unwrap_or_default().iter().filter_map(Sexp::symbol).collect();
+        let listed: Vec<&str> = answer.list().unwrap_or_default().iter().filter_map(Sexpr::word).collect();
         Ok(Some(chosen.iter().copied().filter(|k| listed.contains(&assumed[*k].name.as_str())).collect()))
     }
 
@@ -214,7 +215,7 @@ impl Search<'_> {
         let n = self.problem.unknowns();
         let names: Vec<String> = (0..n).map(|k| smtlib::unknown(self.problem, k)).collect();
         let answer = self.process.ask(&format!("(get-value ({}))\n", names.join(" ")))?;
-        let value = |pair: &Sexp| pair.list().and_then(|p| p.get(1)).and_then(Sexp::rational).map(|v| v.to_f64().value());
+        let value = |pair: &Sexpr| pair.list().and_then(|p| p.get(1)).and_then(Sexpr::rational).map(|v| v.to_f64().value());
         let w: Option<Vec<f64>> = answer.list().unwrap_or_default().iter().map(value).collect();
         match w.filter(|w| w.len() == n) {
             Some(w) => Ok(Solution { satisfied: self.problem.satisfied(&w), w }),

@@ -4,8 +4,6 @@
 //! quantifiers eliminated `|q|` becomes a variable `t >= q, t >= -q`, so that everything is linear; kept, K' is a `forall` over
 //! `v_K`, what the last layer reads, and the products make it non-linear real arithmetic, as in the paper.
 
-pub mod sexp;
-
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};

@@ -9,11 +9,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use deepsade_solve::sexpr::{Sexpr, is_whole, parse_one};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Why;
-use super::smtlib::sexp::{Sexp, is_whole};
 
 /// The solvers that are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -162,14 +162,12 @@ impl Process {
     }
 
     /// Sends a command and waits for its answer.
-    pub fn ask(&mut self, text: &str) -> Result<Sexp, Why> {
+    pub fn ask(&mut self, text: &str) -> Result<Sexpr, Why> {
         self.tell(text);
         let left = self.deadline.saturating_duration_since(Instant::now());
         match self.answers.recv_timeout(left) {
-            Ok(answer) => match Sexp::parse(&answer) {
-                Some(tree) if tree.list().is_some_and(|l| l.first().and_then(Sexp::symbol) == Some("error")) => {
-                    Err(Why::Failed(answer.trim().to_string()))
-                }
+            Ok(answer) => match parse_one(&answer) {
+                Some(tree) if tree.list().is_some() && tree.head() == "error" => Err(Why::Failed(answer.trim().to_string())),
                 Some(tree) => Ok(tree),
                 None => Err(Why::Failed(format!("'{}' is no answer", answer.trim().chars().take(200).collect::<String>()))),
             },

@@ -5,18 +5,16 @@
 //! exactly, strict and non-strict told apart. A disjunction among the assertions becomes one rule a part.
 
 mod outward;
-mod text;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deepsade_spec::lex::{TokenKind, lex};
+use deepsade_solve::sexpr::{self, Expr, Fault, Place, Sexpr, decimal};
 use deepsade_spec::{
     Atom, Domain, Feature, Formula, Linear, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile, print,
 };
 use thiserror::Error;
 
-use text::{Expr, Place, Sexpr};
 pub use write::{WriteError, write};
 
 /// Parts of a disjunction that become rules of their own; with more, one rule has them all.
@@ -46,15 +44,9 @@ pub struct VnnlibError {
 /// What is wrong with a property's text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Problem {
-    /// A parenthesis too many.
-    #[error("this `)` closes nothing")]
-    Unopened,
-    /// A parenthesis too few.
-    #[error("this `(` is never closed")]
-    Unclosed,
-    /// Too many parentheses inside each other.
-    #[error("parentheses are nested more than 200 deep")]
-    TooDeep,
+    /// Parentheses that don't match.
+    #[error(transparent)]
+    Parentheses(#[from] Fault),
     /// Neither a declaration nor an assertion.
     #[error("expected (declare-const NAME Real) or (assert ...), found `{0}`")]
     Command(String),
@@ -122,25 +114,25 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
     let end = Place { line: text.lines().count().max(1), column: 1 };
     let (mut names, mut parts) = (BTreeSet::new(), Vec::new());
     let mut places = Vec::new();
-    for command in text::parse(text)? {
+    for command in sexpr::parse(text).map_err(|(place, fault)| VnnlibError { place, problem: fault.into() })? {
         let Expr::List(items) = &command.expr else {
-            return at(command.place, Problem::Command(command.head()));
+            return at(command.place, Problem::Command(command.head().into()));
         };
-        match (items.first().map(Sexpr::head).as_deref(), items.len()) {
+        match (items.first().map(Sexpr::head), items.len()) {
             (Some("declare-const"), 3) | (Some("declare-fun"), 4) => {
                 let name = items[1].head();
-                let Some(var) = variable(&name) else { return at(items[1].place, Problem::Declaration) };
-                if items.last().map(Sexpr::head).as_deref() != Some("Real") {
+                let Some(var) = variable(name) else { return at(items[1].place, Problem::Declaration) };
+                if items.last().map(Sexpr::head) != Some("Real") {
                     return at(command.place, Problem::Declaration);
                 }
                 if !names.insert(var) {
-                    return at(items[1].place, Problem::Twice(name));
+                    return at(items[1].place, Problem::Twice(name.into()));
                 }
                 places.push((var, items[1].place));
             }
             (Some("assert"), 2) => parts.push(formula(&items[1], &names)?),
             (Some("set-logic" | "set-info" | "check-sat" | "get-model" | "exit"), _) => {}
-            _ => return at(command.place, Problem::Command(command.head())),
+            _ => return at(command.place, Problem::Command(command.head().into())),
         }
     }
     let count = |inputs: bool| names.iter().filter(|v| v.is_output() != inputs).count();
@@ -215,7 +207,7 @@ fn variable(name: &str) -> Option<Var> {
 
 fn formula(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Formula, VnnlibError> {
     let Expr::List(items) = &s.expr else {
-        return match s.head().as_str() {
+        return match s.head() {
             "true" => Ok(Formula::True),
             "false" => Ok(Formula::False),
             other => at(s.place, Problem::Operator(other.into(), "and, or, not, =>, <=, <, >=, >, =")),
@@ -224,7 +216,7 @@ fn formula(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Formula, VnnlibError> {
     let operator = items.first().map(Sexpr::head).unwrap_or_default();
     let operands = &items[1.min(items.len())..];
     let formulas = || operands.iter().map(|o| formula(o, names)).collect::<Result<Vec<_>, _>>();
-    match (operator.as_str(), operands.len()) {
+    match (operator, operands.len()) {
         ("and", _) => Ok(Formula::and(formulas()?)),
         ("or", _) => Ok(Formula::or(formulas()?)),
         ("not", 1) => Ok(formula(&operands[0], names)?.negated()),
@@ -234,11 +226,11 @@ fn formula(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Formula, VnnlibError> {
         }
         ("<=" | "<" | ">=" | ">" | "=", 2..) => {
             let sides = operands.iter().map(|o| linear(o, names)).collect::<Result<Vec<_>, _>>()?;
-            Ok(Formula::and(sides.windows(2).map(|pair| compare(&operator, &pair[0], &pair[1]))))
+            Ok(Formula::and(sides.windows(2).map(|pair| compare(operator, &pair[0], &pair[1]))))
         }
-        ("not", _) => at(s.place, Problem::Operands(operator, "one operand")),
-        ("=>" | "<=" | "<" | ">=" | ">" | "=", _) => at(s.place, Problem::Operands(operator, "two operands")),
-        _ => at(s.place, Problem::Operator(operator, "and, or, not, =>, <=, <, >=, >, =")),
+        ("not", _) => at(s.place, Problem::Operands(operator.into(), "one operand")),
+        ("=>" | "<=" | "<" | ">=" | ">" | "=", _) => at(s.place, Problem::Operands(operator.into(), "two operands")),
+        _ => at(s.place, Problem::Operator(operator.into(), "and, or, not, =>, <=, <, >=, >, =")),
     }
 }
 
@@ -264,22 +256,22 @@ fn compare(operator: &str, a: &Linear, b: &Linear) -> Formula {
 fn linear(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Linear, VnnlibError> {
     let Expr::List(items) = &s.expr else {
         let word = s.head();
-        if let Some(var) = variable(&word) {
-            return if names.contains(&var) { Ok(Linear::var(var)) } else { at(s.place, Problem::Unknown(word)) };
+        if let Some(var) = variable(word) {
+            return if names.contains(&var) { Ok(Linear::var(var)) } else { at(s.place, Problem::Unknown(word.into())) };
         }
-        return match number(&word) {
+        return match number(word) {
             Some(value) => Ok(Linear::constant(value)),
-            None if word.starts_with(|c: char| c.is_alphabetic()) => at(s.place, Problem::Unknown(word)),
-            None => at(s.place, Problem::Number(word)),
+            None if word.starts_with(|c: char| c.is_alphabetic()) => at(s.place, Problem::Unknown(word.into())),
+            None => at(s.place, Problem::Number(word.into())),
         };
     };
     let operator = items.first().map(Sexpr::head).unwrap_or_default();
     let terms = items[1.min(items.len())..].iter().map(|o| linear(o, names)).collect::<Result<Vec<_>, _>>()?;
     let (Some(first), rest) = (terms.first(), terms.get(1..).unwrap_or_default()) else {
-        return at(s.place, Problem::Operands(operator, "an operand"));
+        return at(s.place, Problem::Operands(operator.into(), "an operand"));
     };
     let mut sum = first.clone();
-    match operator.as_str() {
+    match operator {
         "+" => rest.iter().for_each(|t| sum.add_scaled(&Rational::ONE, t)),
         "-" if rest.is_empty() => sum = sum.scaled(&-Rational::ONE),
         "-" => rest.iter().for_each(|t| sum.add_scaled(&-Rational::ONE, t)),
@@ -303,7 +295,7 @@ fn linear(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Linear, VnnlibError> {
                 sum = sum.scaled(&(Rational::ONE / &t.constant));
             }
         }
-        _ => return at(s.place, Problem::Operator(operator, "+, -, *, /")),
+        _ => return at(s.place, Problem::Operator(operator.into(), "+, -, *, /")),
     }
     Ok(sum)
 }
@@ -316,13 +308,7 @@ fn number(word: &str) -> Option<Rational> {
     // `5.` and `.5` are written now and then.
     let digits = if digits.starts_with('.') { format!("0{digits}") } else { digits.to_string() };
     let digits = digits.strip_suffix('.').unwrap_or(&digits).replace(".e", "e").replace(".E", "E");
-    match lex(&digits).ok()?.as_slice() {
-        [token, _] => match &token.kind {
-            TokenKind::Number(value) => Some(sign * value),
-            _ => None,
-        },
-        _ => None,
-    }
+    Some(sign * decimal(&digits)?)
 }
 
 /// The float32 values around an input's interval; `None` if no value is left for any.

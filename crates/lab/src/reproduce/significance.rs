@@ -4,6 +4,7 @@
 //! the variance of their mean is taken as `(1/n + test rows / training rows)` times their own instead of `1/n` times.
 
 use deepsade_data::VALIDATION;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Two-sided p of the differences between pairs over `folds` folds; `None` with fewer than two.
 pub fn p_value(differences: &[f64], folds: usize) -> Option<f64> {
@@ -23,50 +24,8 @@ pub fn p_value(differences: &[f64], folds: usize) -> Option<f64> {
 
 /// The probability that Student's t with so many degrees of freedom is at least as far from 0.
 fn two_sided(t: f64, freedom: f64) -> f64 {
-    incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5)
-}
-
-/// The regularised incomplete beta function, by its continued fraction (Lentz's method).
-fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
-    if x <= 0.0 || x >= 1.0 {
-        return x.clamp(0.0, 1.0);
-    }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(1.0 - x, b, a);
-    }
-    let front = (a * x.ln() + b * (1.0 - x).ln() + ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b)).exp() / a;
-    let nonzero = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };
-    let (mut c, mut d) = (1.0, 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0)));
-    let mut fraction = d;
-    for m in 1..500 {
-        let m = f64::from(m);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        for step in [even, odd] {
-            d = 1.0 / nonzero(1.0 + step * d);
-            c = nonzero(1.0 + step / c);
-            fraction *= c * d;
-        }
-        if (c * d - 1.0).abs() < 1e-14 {
-            break;
-        }
-    }
-    front * fraction
-}
-
-/// Lanczos' approximation, good to 1e-10 for what is above 0.
-fn ln_gamma(x: f64) -> f64 {
-    const C: [f64; 6] = [
-        76.180_091_729_471_46,
-        -86.505_320_329_416_77,
-        24.014_098_240_830_91,
-        -1.231_739_572_450_155,
-        1.208_650_973_866_179e-3,
-        -5.395_239_384_953e-6,
-    ];
-    let t = x + 5.5;
-    let series = C.iter().enumerate().fold(1.000_000_000_190_015, |sum, (k, c)| sum + c / (x + 1.0 + k as f64));
-    (x + 0.5) * t.ln() - t + (2.506_628_274_631_000_5 * series / x).ln()
+    let student = StudentsT::new(0.0, 1.0, freedom).expect("there is a degree of freedom");
+    2.0 * student.cdf(-t.abs())
 }
 
 #[cfg(test)]
