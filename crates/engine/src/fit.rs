@@ -340,7 +340,7 @@ impl Fit<'_> {
 
     /// What a last layer that keeps the rules had best favour; the paper's update knows nothing of it.
     fn usual(self, rules: Option<&NormalSpec>, rows: &Dataset) -> Option<Vec<f64>> {
-        rules.filter(|_| self.settings.update == train::Update::Project).and_then(|rules| decode::usual_outputs(rules, rows))
+        rules.filter(|_| self.settings.update == train::UpdateName::Project).and_then(|rules| decode::usual_outputs(rules, rows))
     }
 
     /// The network to start from, up to its scores.

@@ -3,8 +3,8 @@
 use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 
-use super::Stepper;
 use super::plan::Units;
+use super::{Prepared, Stepper};
 use crate::objective::Loss;
 
 /// Units of the targets: `raw = shift + scale * standard`, one pair a target.
@@ -45,6 +45,11 @@ impl Standard {
     /// The units as the guard of the rules needs them.
     pub fn units(&self) -> crate::units::Units {
         crate::units::Units { shift: self.shift.clone(), scale: self.scale.clone() }
+    }
+
+    /// Rows for training, with targets in standard units.
+    pub(super) fn prepare(&self, data: &Dataset, stepper: &mut Stepper) -> Prepared {
+        stepper.prepare(&data.x, &self.standardise(&data.y), &data.weight)
     }
 
     /// Raw targets in standard units.
