@@ -18,7 +18,7 @@ use super::standard::Standard;
 use super::update::{self, Batch, Enforced, Update};
 use super::{CheckpointSettings, EpochRecord, Observer, Optimiser, Stepper, StopReason, TrainSettings};
 use crate::guard::Guard;
-use crate::objective::{Loss, OutputStep, Sum};
+use crate::objective::{Loss, StepData, Sum};
 use crate::units::Units;
 
 /// Rows evaluated at a time, at least.
@@ -46,7 +46,7 @@ pub struct Run<'a> {
     /// Outputs that a last layer which keeps the rules had best favour for all inputs, where the rules leave a choice.
     pub usual: Option<Vec<f64>>,
     /// What follows the network and keeps the rules; its loss takes the place of `loss`. `None` for the plain outputs.
-    pub step: Option<&'a dyn OutputStep>,
+    pub step: Option<StepData<'a>>,
     /// Whether and where to save the run.
     pub checkpoint: Option<CheckpointSettings>,
 }
@@ -82,7 +82,7 @@ impl Run<'_> {
         let mut hash = Sha256::new();
         // The derived text is complete, and floats print with all the digits that tell them apart.
         hash.update(format!("{:?}", (&self.network, self.start, self.loss, &self.settings, self.seed)));
-        hash.update(self.step.map(OutputStep::identity).unwrap_or_default());
+        hash.update(self.step.map(|data| data.step.identity()).unwrap_or_default());
         hash.update(self.rules.map(deepsade_spec::canonical::canonical).unwrap_or_default());
         for data in [self.train, self.validation] {
             for Matrix { rows, cols, data } in [&data.x, &data.y] {
@@ -90,6 +90,10 @@ impl Run<'_> {
                 hash_floats(&mut hash, data);
             }
             hash_floats(&mut hash, &data.weight);
+        }
+        for Matrix { rows, cols, data } in self.step.iter().flat_map(|data| [data.train, data.validation]) {
+            hash.update(format!("{rows} {cols}"));
+            hash_floats(&mut hash, data);
         }
         hash.finalize().into()
     }
@@ -143,7 +147,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     if run.start == Start::Warm {
         standard.to_standard(&mut stepper);
     }
-    let data = standard.prepare(run.train, &mut stepper);
+    let data = standard.prepare(run.train, run.step.map(|data| data.train), &mut stepper);
     // K' from K and the layers before the last, and a last layer that satisfies it (lines 2 and 3).
     let mut update = update::update(run, &standard, &mut stepper)?;
     update.begin(&mut stepper, &data);

@@ -47,9 +47,13 @@ impl Standard {
         crate::units::Units { shift: self.shift.clone(), scale: self.scale.clone() }
     }
 
-    /// Rows for training, with targets in standard units.
-    pub(super) fn prepare(&self, data: &Dataset, stepper: &mut Stepper) -> Prepared {
-        stepper.prepare(&data.x, &self.standardise(&data.y), &data.weight)
+    /// Rows for training, with targets in standard units and their side data, if they have any.
+    pub(super) fn prepare(&self, data: &Dataset, side: Option<&Matrix>, stepper: &mut Stepper) -> Prepared {
+        let prepared = stepper.prepare(&data.x, &self.standardise(&data.y), &data.weight);
+        match side {
+            Some(side) => prepared.with_side(side.clone()),
+            None => prepared,
+        }
     }
 
     /// Raw targets in standard units.

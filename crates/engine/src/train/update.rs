@@ -78,7 +78,11 @@ pub fn update<'a>(run: &Run<'a>, standard: &Standard, stepper: &mut Stepper) -> 
 
 /// V. Rows without weight say nothing: all of them together are no validation set.
 fn validation(run: &Run, standard: &Standard, stepper: &mut Stepper) -> Option<Prepared> {
-    run.validation.weight.iter().any(|&v| v > 0.0).then(|| standard.prepare(run.validation, stepper))
+    run.validation
+        .weight
+        .iter()
+        .any(|&v| v > 0.0)
+        .then(|| standard.prepare(run.validation, run.step.map(|data| data.validation), stepper))
 }
 
 /// What keeps the rules, and how often it had to act.

@@ -55,7 +55,7 @@ impl Paper {
         let engine = Engine::new(&settings)?;
         let validation = super::validation(run, standard, stepper).unwrap_or_else(|| {
             let some: Vec<usize> = (0..run.train.rows().min(EVALUATED_WITHOUT_VALIDATION)).collect();
-            standard.prepare(&run.train.select(&some), stepper)
+            standard.prepare(&run.train.select(&some), None, stepper)
         });
         Ok(Self {
             guarded,

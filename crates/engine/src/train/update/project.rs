@@ -23,7 +23,7 @@ pub struct Project<'a> {
 impl<'a> Project<'a> {
     /// The update of a run, before line 3.
     pub fn new(guarded: Option<Guarded>, run: &Run<'a>, standard: &Standard, stepper: &mut Stepper) -> Self {
-        let objective = run.step.map_or_else(|| Box::new(run.loss) as _, |step| step.objective(&standard.units()));
+        let objective = run.step.map_or_else(|| Box::new(run.loss) as _, |data| data.step.objective(&standard.units()));
         Self { guarded, objective, start: run.start, validation: super::validation(run, standard, stepper) }
     }
 }
