@@ -145,3 +145,6 @@ impl Enforced {
         (self.moved - before.moved) as f64 / (self.steps - before.steps).max(1) as f64
     }
 }
+
+#[cfg(test)]
+mod tests;
