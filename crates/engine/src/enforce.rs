@@ -6,7 +6,7 @@ use deepsade_spec::{NormalSpec, Task};
 
 use crate::audit::audit;
 use crate::decode::{DecodeError, Decoder};
-use crate::train::{Enforce, TrainSettings, Update};
+use crate::train::{Enforce, TrainSettings, UpdateName};
 
 /// Where rules are enforced.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
         Enforce::Weights => say(Means::Weights, "the settings say so"),
         Enforce::Decode if matches!(spec.schema.task, Task::Regression { .. }) => say(Means::Nearest, "the settings say so"),
         Enforce::Decode => say(decoded(Decoder::new(spec, settings.decode_nodes)?), "the settings say so"),
-        Enforce::Auto if settings.update == Update::Paper => say(Means::Weights, "update = \"paper\" solves for the weights"),
+        Enforce::Auto if settings.update == UpdateName::Paper => say(Means::Weights, "update = \"paper\" solves for the weights"),
         Enforce::Auto if labels => match Decoder::new(spec, settings.decode_nodes) {
             Ok(decoder) => {
                 let found = audit(spec);

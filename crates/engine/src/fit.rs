@@ -19,7 +19,7 @@ use crate::decode::{self, DecodeError, Decoder};
 use crate::enforce::{Decision, Means};
 use crate::guard::Guard;
 use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
-use crate::objective::{Loss, OutputStep};
+use crate::objective::{Loss, OutputStep, StepData};
 use crate::output::Output;
 use crate::penalty::{Penalty, PenaltyError};
 use crate::proof::Proof;
@@ -137,19 +137,6 @@ impl Rows {
         rows
     }
 
-    /// Rows for training behind a decoder: only those whose set is valid, and with the conditions that their input meets.
-    fn decodable(&self, indices: &[usize], spec: &NormalSpec, decoder: &Decoder) -> Dataset {
-        let mut rows = self.weighted(indices, BreakingRows::Drop);
-        let (judge, n) = (Judge::new(spec), rows.x.rows);
-        let mut y = Vec::with_capacity(n * (decoder.labels() + decoder.conditions()));
-        for r in 0..n {
-            y.extend_from_slice(rows.y.row(r));
-            y.extend(decoder.met(&judge, rows.x.row(r)).into_iter().map(|met| f32::from(u8::from(met))));
-        }
-        rows.y = Matrix { rows: n, cols: decoder.labels() + decoder.conditions(), data: y };
-        rows
-    }
-
     fn predicted(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Predicted, DecodeError> {
         let rows = self.all.select(indices);
         let breaking: Vec<bool> = indices.iter().map(|r| self.breaking[*r]).collect();
@@ -169,6 +156,36 @@ struct Predicted {
 impl Predicted {
     fn scored(&self) -> Scored<'_> {
         Scored { rows: &self.rows, outputs: &self.outputs, breaking: &self.breaking }
+    }
+}
+
+/// What the network is trained knowing about the rules, where they are not kept by its weights.
+enum Knowing<'a> {
+    Decoder(&'a Decoder),
+    Nearest(Allowed<'a>),
+    Penalty(Penalty),
+}
+
+impl Knowing<'_> {
+    fn step(&self) -> &dyn OutputStep {
+        match self {
+            Self::Decoder(decoder) => *decoder,
+            Self::Nearest(allowed) => allowed,
+            Self::Penalty(penalty) => penalty,
+        }
+    }
+
+    /// What it has to know about the inputs of rows; for a decoder the conditions that they meet.
+    fn side_of(&self, spec: &NormalSpec, x: &Matrix) -> Result<Matrix, AllowedError> {
+        match self {
+            Self::Decoder(decoder) => {
+                let judge = Judge::new(spec);
+                let met = (0..x.rows).flat_map(|r| decoder.met(&judge, x.row(r))).map(|met| f32::from(u8::from(met)));
+                Ok(Matrix { rows: x.rows, cols: decoder.conditions(), data: met.collect() })
+            }
+            Self::Nearest(allowed) => allowed.side_of(x),
+            Self::Penalty(penalty) => Ok(penalty.side_of(spec, x)),
+        }
     }
 }
 
@@ -238,37 +255,14 @@ impl Fit<'_> {
     ) -> Result<Fitted, FitError> {
         let schema = &self.spec.schema;
         let Decision { means, why } = self.decision;
-        let decoder = if let Means::Decode(decoder) = means { Some(&**decoder) } else { None };
-        let rules = match means {
-            Means::Weights => Some(self.spec),
-            Means::Nowhere | Means::Decode(_) | Means::Nearest => None,
-        };
-        // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
-        let nearest = matches!(means, Means::Nearest).then(|| Allowed::new(self.spec));
-        let penalty = match (means, &self.settings.penalty) {
-            (Means::Nowhere, Some(settings)) if !self.spec.rules.is_empty() => {
-                Some(Penalty::new(self.spec, settings, loss(&schema.task), self.settings.decode_nodes)?)
-            }
-            _ => None,
-        };
-        let validation_policy = if rules.is_some() || nearest.is_some() { BreakingRows::Drop } else { self.breaking_rows };
-        let (train_rows, validation_rows) = if let Some(decoder) = decoder {
-            let of = |indices: &[usize]| rows.decodable(indices, self.spec, decoder);
-            (of(&split.train), of(&split.validation))
-        } else {
-            let (mut train, mut validation) =
-                (rows.weighted(&split.train, self.breaking_rows), rows.weighted(&split.validation, validation_policy));
-            if let Some(allowed) = &nearest {
-                train.y = allowed.beside(&train.x, &train.y)?;
-                validation.y = allowed.beside(&validation.x, &validation.y)?;
-            }
-            if let Some(penalty) = &penalty {
-                train.y = penalty.beside(self.spec, &train.x, &train.y);
-                validation.y = penalty.beside(self.spec, &validation.x, &validation.y);
-            }
-            (train, validation)
-        };
-        let left_out = if decoder.is_some() { split.train.len() - train_rows.x.rows } else { 0 };
+        let rules = matches!(means, Means::Weights).then_some(self.spec);
+        let knowing = self.knowing()?;
+        let (train_policy, validation_policy) = self.policies();
+        let (train_rows, validation_rows) =
+            (rows.weighted(&split.train, train_policy), rows.weighted(&split.validation, validation_policy));
+        let side = |rows: &Dataset| knowing.as_ref().map(|knowing| knowing.side_of(self.spec, &rows.x)).transpose();
+        let (train_side, validation_side) = (side(&train_rows)?.unwrap_or_default(), side(&validation_rows)?.unwrap_or_default());
+        let left_out = if matches!(means, Means::Decode(_)) { split.train.len() - train_rows.x.rows } else { 0 };
         let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
         let gate = self.gate(means, &train_rows)?.filter(|_| trunk.is_none());
         let mut run = Run {
@@ -281,10 +275,11 @@ impl Fit<'_> {
             seed: self.seed,
             rules,
             usual: self.usual(rules, &train_rows),
-            step: decoder
-                .map(|d| d as &dyn OutputStep)
-                .or(nearest.as_ref().map(|n| n as &dyn OutputStep))
-                .or(penalty.as_ref().map(|p| p as &dyn OutputStep)),
+            step: knowing.as_ref().map(|knowing| StepData {
+                step: knowing.step(),
+                train: &train_side,
+                validation: &validation_side,
+            }),
             checkpoint: None,
         };
         run.checkpoint =
@@ -295,27 +290,7 @@ impl Fit<'_> {
         }
         let network = train::fold_gate(trained.network.clone());
         let started = Instant::now();
-        let mut in_library = None;
-        let (model, proof) = match &trained.guard {
-            Some((guard, units, _)) => {
-                let (model, proof) = certify(self.spec, &network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
-                (model, Some(proof))
-            }
-            None => match means {
-                Means::Decode(decoder) => {
-                    let (model, proof) = decode::attach(self.spec, &network, decoder)?;
-                    (model, Some(proof))
-                }
-                Means::Nearest => match nearest::attach(self.spec, &network, gate.map(|g| schema.columns()[g.column].feature))? {
-                    Attached::InGraph(model, proof) => (model, Some(Ok(*proof))),
-                    Attached::Library(model, why) => {
-                        in_library = Some(why);
-                        (model, None)
-                    }
-                },
-                Means::Nowhere | Means::Weights => (artifact::model(self.spec, network)?, None),
-            },
-        };
+        let (model, proof, in_library) = self.attach(&network, &trained, gate)?;
         let certify_seconds = started.elapsed().as_secs_f64();
         let predicted = |indices: &[usize]| rows.predicted(self.spec, &model, indices);
         let (train, validation, test) = (predicted(&split.train)?, predicted(&split.validation)?, predicted(&split.test)?);
@@ -339,9 +314,60 @@ impl Fit<'_> {
         })
     }
 
+    /// What the network is trained knowing.
+    fn knowing(&self) -> Result<Option<Knowing<'_>>, PenaltyError> {
+        Ok(match (&self.decision.means, &self.settings.penalty) {
+            (Means::Decode(decoder), _) => Some(Knowing::Decoder(decoder)),
+            (Means::Nearest, _) => Some(Knowing::Nearest(Allowed::new(self.spec))),
+            (Means::Nowhere, Some(settings)) if !self.spec.rules.is_empty() => {
+                let loss = loss(&self.spec.schema.task);
+                Some(Knowing::Penalty(Penalty::new(self.spec, settings, loss, self.settings.decode_nodes)?))
+            }
+            (Means::Nowhere | Means::Weights, _) => None,
+        })
+    }
+
+    /// What to do with rows that break rules, in training and in validation.
+    fn policies(self) -> (BreakingRows, BreakingRows) {
+        match self.decision.means {
+            // Behind a decoder a set that is not valid has no likelihood.
+            Means::Decode(_) => (BreakingRows::Drop, BreakingRows::Drop),
+            // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
+            Means::Weights | Means::Nearest => (self.breaking_rows, BreakingRows::Drop),
+            Means::Nowhere => (self.breaking_rows, self.breaking_rows),
+        }
+    }
+
+    /// The model with its certificate; where the library moves its outputs, why.
+    fn attach(
+        self,
+        network: &Network,
+        trained: &Trained,
+        gate: Option<Gate>,
+    ) -> Result<(Model, Option<Proof>, Option<HeadError>), FitError> {
+        if let Some((guard, units, _)) = &trained.guard {
+            let (model, proof) = certify(self.spec, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
+            return Ok((model, Some(proof), None));
+        }
+        Ok(match &self.decision.means {
+            Means::Decode(decoder) => {
+                let (model, proof) = decode::attach(self.spec, network, decoder)?;
+                (model, Some(proof), None)
+            }
+            Means::Nearest => {
+                let gate = gate.map(|g| self.spec.schema.columns()[g.column].feature);
+                match nearest::attach(self.spec, network, gate)? {
+                    Attached::InGraph(model, proof) => (model, Some(Ok(*proof)), None),
+                    Attached::Library(model, why) => (model, None, Some(why)),
+                }
+            }
+            Means::Nowhere | Means::Weights => (artifact::model(self.spec, network.clone())?, None, None),
+        })
+    }
+
     /// What a last layer that keeps the rules had best favour; the paper's update knows nothing of it.
     fn usual(self, rules: Option<&NormalSpec>, rows: &Dataset) -> Option<Vec<f64>> {
-        rules.filter(|_| self.settings.update == train::Update::Project).and_then(|rules| decode::usual_outputs(rules, rows))
+        rules.filter(|_| self.settings.update == train::UpdateName::Project).and_then(|rules| decode::usual_outputs(rules, rows))
     }
 
     /// The network to start from, up to its scores.

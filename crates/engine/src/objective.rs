@@ -4,19 +4,20 @@ mod loss;
 
 use std::fmt::Debug;
 
+use deepsade_net::Matrix;
 pub use loss::{Loss, Sum};
 
 use crate::units::Units;
 
 /// A loss with buffers of its own.
 pub trait Objective {
-    /// The loss of a batch with `width` scores a row; its gradient with respect to the scores goes into `delta`. Rows of `truth` may
-    /// be wider than `width`: see [`OutputStep::side`].
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum;
+    /// The loss of a batch with `width` scores a row, and as many targets; its gradient with respect to the scores goes into `delta`.
+    /// `side` has [`OutputStep::side`] numbers a row.
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum;
 }
 
 impl Objective for Loss {
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], _: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
         Loss::gradient(*self, scores, truth, weight, width, delta)
     }
 }
@@ -26,9 +27,20 @@ pub trait OutputStep: Debug {
     /// The loss with the rules in it, for scores and targets in these units.
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_>;
 
-    /// How many numbers about a row's input follow its targets in the rows of y.
+    /// How many numbers about a row's input the loss reads.
     fn side(&self) -> usize;
 
     /// A text that differs where the step does: for the fingerprint of a run.
     fn identity(&self) -> String;
+}
+
+/// An output step, and what it has to know about the inputs of the rows: [`OutputStep::side`] numbers each.
+#[derive(Debug, Clone, Copy)]
+pub struct StepData<'a> {
+    /// The step.
+    pub step: &'a dyn OutputStep,
+    /// Of the training rows.
+    pub train: &'a Matrix,
+    /// Of the validation rows.
+    pub validation: &'a Matrix,
 }

@@ -78,19 +78,18 @@ impl Penalty {
         Ok(Self { loss, settings: settings.clone(), how })
     }
 
-    /// Targets with what the penalty has to know about each row's input behind them: see [`OutputStep::side`].
+    /// What the penalty has to know about the inputs of rows: see [`OutputStep::side`].
     #[must_use]
-    pub fn beside(&self, spec: &NormalSpec, x: &Matrix, y: &Matrix) -> Matrix {
-        let (judge, cols) = (Judge::new(spec), y.cols + self.side());
-        let mut data = Vec::with_capacity(y.rows * cols);
-        for r in 0..y.rows {
-            data.extend_from_slice(y.row(r));
+    pub fn side_of(&self, spec: &NormalSpec, x: &Matrix) -> Matrix {
+        let (judge, cols) = (Judge::new(spec), self.side());
+        let mut data = Vec::with_capacity(x.rows * cols);
+        for r in 0..x.rows {
             match &self.how {
                 How::Semantic(decoder) => data.extend(decoder.met(&judge, x.row(r)).into_iter().map(|m| f32::from(u8::from(m)))),
                 How::Graded(graded) => data.extend(graded.side(&judge, x.row(r))),
             }
         }
-        Matrix { rows: y.rows, cols, data }
+        Matrix { rows: x.rows, cols, data }
     }
 }
 
@@ -111,7 +110,7 @@ impl OutputStep for Penalty {
             }
         };
         let rest = 1.0 - weights.iter().sum::<f64>();
-        Box::new(Penalised { loss: self.loss, rest, side: self.side(), truth: Vec::new(), slope: Vec::new(), part })
+        Box::new(Penalised { loss: self.loss, rest, side: self.side(), slope: Vec::new(), part })
     }
 
     fn side(&self) -> usize {
@@ -128,7 +127,7 @@ impl OutputStep for Penalty {
 
 /// The penalty of one row.
 trait Part {
-    /// `sum_r lambda_r R_r` of a row of scores, with what stands beside its targets; its gradient goes into `slope`.
+    /// `sum_r lambda_r R_r` of a row of scores, with what it has to know of its input; its gradient goes into `slope`.
     fn row(&mut self, scores: &[f32], side: &[f32], slope: &mut [f64]) -> f64;
 }
 
@@ -137,29 +136,26 @@ struct Penalised<'a> {
     loss: Loss,
     rest: f64,
     side: usize,
-    truth: Vec<f32>,
     slope: Vec<f64>,
     part: Box<dyn Part + 'a>,
 }
 
 impl Objective for Penalised<'_> {
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
-        self.truth.clear();
-        truth.chunks_exact(width + self.side).for_each(|row| self.truth.extend_from_slice(&row[..width]));
-        let mut sum = self.loss.gradient(scores, &self.truth, weight, width, delta);
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+        let mut sum = self.loss.gradient(scores, truth, weight, width, delta);
         sum.loss *= self.rest;
         delta.iter_mut().for_each(|d| *d *= self.rest as f32);
         let total: f32 = weight.iter().sum();
         self.slope.resize(width, 0.0);
-        let rows = scores.chunks_exact(width).zip(truth.chunks_exact(width + self.side)).zip(weight);
-        for (((s, truth), &v), d) in rows.zip(delta.chunks_exact_mut(width)).filter(|(((_, _), v), _)| **v > 0.0) {
+        let rows = scores.chunks_exact(width).zip(weight).zip(delta.chunks_exact_mut(width));
+        for (row, ((s, &v), d)) in rows.enumerate().filter(|(_, ((_, v), _))| **v > 0.0) {
             // Divergence must be seen.
             if s.iter().any(|s| !s.is_finite()) {
                 sum.loss = f64::NAN;
                 continue;
             }
             self.slope.fill(0.0);
-            sum.loss += f64::from(v) * self.part.row(s, &truth[width..], &mut self.slope);
+            sum.loss += f64::from(v) * self.part.row(s, &side[row * self.side..][..self.side], &mut self.slope);
             d.iter_mut().zip(&self.slope).for_each(|(d, slope)| *d += v / total * *slope as f32);
         }
         sum

@@ -11,7 +11,6 @@ mod checkpoint;
 mod error;
 mod observe;
 mod optimiser;
-mod paper;
 mod pass;
 mod plan;
 mod run;
@@ -19,18 +18,19 @@ mod settings;
 mod shape;
 mod standard;
 mod stepper;
+mod update;
 
 pub use build::{Gate, fold_gate, initial_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};
 pub use error::TrainError;
 pub use observe::{EpochRecord, Observer, Silent, StopReason};
 pub use optimiser::Optimiser;
-pub use paper::{ErrorsIn, MaxSmtName, PaperSettings, PaperSteps, search_box, soft_constraints};
 pub use run::{Run, Start, Trained, train};
 pub use settings::{
     ActivationName, BoundsName, Enforce, NetworkSettings, OptimiserName, PenaltyName, PenaltySettings, SettingsError,
-    TrainSettings, Update,
+    TrainSettings, UpdateName,
 };
 pub use shape::PlanError;
 pub use standard::Standard;
 pub use stepper::{LastLayer, Latent, Prepared, Stepper};
+pub use update::{ErrorsIn, MaxSmtName, PaperSettings, PaperSteps, search_box, soft_constraints};

@@ -8,7 +8,7 @@ use deepsade_engine::fit::skip_columns;
 use deepsade_engine::objective::Loss;
 use deepsade_engine::train::{
     CheckpointSettings, NetworkSettings, Observer, PaperSettings, PaperSteps, Run, Silent, Start, StopReason, TrainSettings,
-    Trained, Update, initial_network, train,
+    Trained, UpdateName, initial_network, train,
 };
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
@@ -39,7 +39,7 @@ fn run<'a>(spec: &'a NormalSpec, train: &'a Dataset, validation: &'a Dataset) ->
         loss: Loss::MeanSquares,
         train,
         validation,
-        settings: TrainSettings { update: Update::Paper, batch: 5, epochs: 6, paper, ..TrainSettings::default() },
+        settings: TrainSettings { update: UpdateName::Paper, batch: 5, epochs: 6, paper, ..TrainSettings::default() },
         seed: 5,
         rules: Some(spec),
         usual: None,

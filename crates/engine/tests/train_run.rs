@@ -4,11 +4,12 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use deepsade_data::Dataset;
-use deepsade_engine::objective::Loss;
+use deepsade_engine::objective::{Loss, Objective, OutputStep, StepData, Sum};
 use deepsade_engine::train::{
     ActivationName, CheckpointSettings, EpochRecord, NetworkSettings, Observer, OptimiserName, Run, Silent, Start, Stepper,
     StopReason, TrainError, TrainSettings, Trained, initial_network, train,
 };
+use deepsade_engine::units::Units;
 use deepsade_net::{Matrix, Network, Node, Op};
 
 fn dataset(rows: &[(&[f32], &[f32])]) -> Dataset {
@@ -250,4 +251,78 @@ fn what_cannot_be_trained_is_refused_with_its_place() {
     assert!(matches!(refusal(&weightless, &settings), TrainError::NoRows));
     weightless.weight[1] = -1.0;
     assert!(matches!(refusal(&weightless, &settings), TrainError::Weight { row: 1, .. }));
+}
+
+/// The plain loss, for rows with side data (y0, -y1).
+#[derive(Debug)]
+struct Mirrored;
+
+impl OutputStep for Mirrored {
+    fn objective(&self, _: &Units) -> Box<dyn Objective + '_> {
+        Box::new(Mirrored)
+    }
+
+    fn side(&self) -> usize {
+        2
+    }
+
+    fn identity(&self) -> String {
+        "mirrored".into()
+    }
+}
+
+impl Objective for Mirrored {
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+        assert_eq!((scores.len(), truth.len(), side.len()), (weight.len() * 2, weight.len() * 2, weight.len() * 2));
+        assert_eq!(side, truth.chunks_exact(2).flat_map(|y| [y[0], -y[1]]).collect::<Vec<_>>());
+        Loss::SigmoidCrossEntropy.gradient(scores, truth, weight, width, delta)
+    }
+}
+
+fn mirrored_run<'a>(data: &'a Dataset, held_out: &'a Dataset, train: &'a Matrix, validation: &'a Matrix) -> Run<'a> {
+    let settings = TrainSettings { batch: 7, epochs: 2, ..TrainSettings::default() };
+    Run {
+        loss: Loss::SigmoidCrossEntropy,
+        step: Some(StepData { step: &Mirrored, train, validation }),
+        ..planted_run(data, held_out, &[4], settings)
+    }
+}
+
+#[test]
+fn side_data_stay_with_their_rows_and_are_part_of_what_a_run_is() {
+    // Labels keep their units, and each row has its own.
+    let rows = |n: usize| {
+        let mut data = planted(n, 1);
+        data.y.data.iter_mut().enumerate().for_each(|(k, y)| *y = k as f32 / 1000.0);
+        data
+    };
+    let side = |data: &Dataset| Matrix {
+        data: data.y.data.chunks_exact(2).flat_map(|y| [y[0], -y[1]]).collect(),
+        rows: data.y.rows,
+        cols: 2,
+    };
+    let (data, held_out) = (rows(300), rows(270));
+    let (train_side, validation_side) = (side(&data), side(&held_out));
+    let with = train(&mirrored_run(&data, &held_out, &train_side, &validation_side), &mut Silent).unwrap();
+    let without =
+        train(&Run { step: None, ..mirrored_run(&data, &held_out, &train_side, &validation_side) }, &mut Silent).unwrap();
+    assert_eq!(with.network, without.network);
+
+    let known = mirrored_run(&data, &held_out, &train_side, &validation_side).fingerprint();
+    for k in [0, 539] {
+        let mut other = validation_side.clone();
+        other.data[k] += 1.0;
+        assert_ne!(mirrored_run(&data, &held_out, &train_side, &other).fingerprint(), known);
+        let mut other = train_side.clone();
+        other.data[k] += 1.0;
+        assert_ne!(mirrored_run(&data, &held_out, &other, &validation_side).fingerprint(), known);
+    }
+
+    let refusal =
+        |side: &Matrix| train(&mirrored_run(&data, &held_out, side, &validation_side), &mut Silent).unwrap_err().to_string();
+    assert_eq!(refusal(&Matrix::zeros(300, 1)), "the training data have side columns: 1, expected 2");
+    assert_eq!(refusal(&Matrix::zeros(299, 2)), "the training data have rows of side data: 299, expected 300");
+    let mut broken = train_side.clone();
+    broken.data[5] = f32::INFINITY;
+    assert_eq!(refusal(&broken), "the training data have inf as side value of row 2, column 1; counted from 0");
 }

@@ -13,7 +13,7 @@ use deepsade_engine::maxsmt::smtlib::Quantifiers;
 use deepsade_engine::pipeline::{self, Checked, Finished, Fold, Folder, PipelineError, Prepared};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::summary::{paper_steps, scores};
-use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainError, TrainSettings, Update};
+use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainError, TrainSettings, UpdateName};
 use deepsade_engine::verdict;
 use deepsade_spec::sets::Place;
 use deepsade_spec::{NormalSpec, shown};
@@ -155,7 +155,7 @@ fn again(file: &Path, out: &Path) -> String {
 
 /// Refuses options that would have no effect.
 fn without_effect(settings: &TrainSettings, args: &TrainArgs) -> anyhow::Result<()> {
-    let paper = settings.update == Update::Paper;
+    let paper = settings.update == UpdateName::Paper;
     let solver = paper && settings.paper.maxsmt == MaxSmtName::FuMalik;
     let refused = [
         (args.maxsmt.is_some() && !paper, "--maxsmt", "--update paper"),
@@ -181,8 +181,8 @@ fn overrule(settings: &mut TrainSettings, args: &TrainArgs) {
     }
     if let Some(update) = args.update {
         settings.update = match update {
-            UpdateArg::Project => Update::Project,
-            UpdateArg::Paper => Update::Paper,
+            UpdateArg::Project => UpdateName::Project,
+            UpdateArg::Paper => UpdateName::Paper,
         };
     }
     if let Some(maxsmt) = args.maxsmt {

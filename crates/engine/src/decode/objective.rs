@@ -41,11 +41,10 @@ impl OutputStep for Decoder {
 }
 
 impl Objective for OverValid<'_> {
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
         let Self { decoder, scratch, met, marginals, logs } = self;
-        let wide = width + decoder.conditions.len();
         met.clear();
-        met.extend(truth.chunks_exact(wide).flat_map(|truth| truth[width..].iter().map(|m| *m > 0.5)));
+        met.extend(side.iter().map(|m| *m > 0.5));
         marginals.resize(scores.len(), 0.0);
         logs.resize(weight.len(), 0.0);
         let exact = decoder.log_valid_rows(scores, met, scratch, marginals, logs);
@@ -53,7 +52,7 @@ impl Objective for OverValid<'_> {
         let total: f32 = weight.iter().sum();
         let mut sum = Sum::default();
         for (row, d) in delta.chunks_exact_mut(width).enumerate() {
-            let (s, y, v) = (&scores[row * width..][..width], &truth[row * wide..][..width], weight[row]);
+            let (s, y, v) = (&scores[row * width..][..width], &truth[row * width..][..width], weight[row]);
             d.fill(0.0);
             if v <= 0.0 {
                 continue;

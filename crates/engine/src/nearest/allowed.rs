@@ -112,17 +112,16 @@ impl<'a> Allowed<'a> {
         Ok(Place { offsets: self.faces.iter().map(offset).collect(), case, pieces: known[case].1.clone() })
     }
 
-    /// Targets with what their rows' inputs say beside them: the offset of each face, and the case.
-    pub fn beside(&self, x: &Matrix, y: &Matrix) -> Result<Matrix, AllowedError> {
-        let cols = y.cols + self.faces.len() + 1;
-        let mut wide = Matrix { rows: y.rows, cols, data: Vec::with_capacity(y.rows * cols) };
-        for r in 0..y.rows {
+    /// What the inputs of rows say, for training: the offset of each face, and the case.
+    pub fn side_of(&self, x: &Matrix) -> Result<Matrix, AllowedError> {
+        let cols = self.faces.len() + 1;
+        let mut side = Matrix { rows: x.rows, cols, data: Vec::with_capacity(x.rows * cols) };
+        for r in 0..x.rows {
             let place = self.at(x.row(r))?;
-            wide.data.extend_from_slice(y.row(r));
-            wide.data.extend(place.offsets.iter().map(|c| (*c as f32).clamp(f32::MIN, f32::MAX)));
-            wide.data.push(place.case as f32);
+            side.data.extend(place.offsets.iter().map(|c| (*c as f32).clamp(f32::MIN, f32::MAX)));
+            side.data.push(place.case as f32);
         }
-        Ok(wide)
+        Ok(side)
     }
 
     /// A place from its case and offsets.

@@ -9,7 +9,7 @@ use crate::units::Units;
 
 impl OutputStep for Allowed<'_> {
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_> {
-        Box::new(NearestLoss { allowed: self, units: units.clone(), moved: Vec::new(), truth: Vec::new(), active: Vec::new() })
+        Box::new(NearestLoss { allowed: self, units: units.clone(), moved: Vec::new(), active: Vec::new() })
     }
 
     /// The offset of each face, and the case.
@@ -27,7 +27,6 @@ struct NearestLoss<'a> {
     allowed: &'a Allowed<'a>,
     units: Units,
     moved: Vec<f32>,
-    truth: Vec<f32>,
     active: Vec<Vec<usize>>,
 }
 
@@ -46,23 +45,20 @@ impl NearestLoss<'_> {
 }
 
 impl Objective for NearestLoss<'_> {
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
         let rows = weight.len();
-        let wide = truth.len() / rows.max(1);
+        let wide = side.len() / rows.max(1);
         self.moved.clear();
         self.moved.extend_from_slice(scores);
-        self.truth.clear();
         let mut all = std::mem::take(&mut self.active);
         all.resize(rows.max(all.len()), Vec::new());
         for (r, active) in all.iter_mut().enumerate().take(rows) {
-            let (y, side) = truth[r * wide..(r + 1) * wide].split_at(width);
-            self.truth.extend_from_slice(y);
             active.clear();
-            if let Some(moved) = self.row(&scores[r * width..(r + 1) * width], side, active) {
+            if let Some(moved) = self.row(&scores[r * width..(r + 1) * width], &side[r * wide..(r + 1) * wide], active) {
                 self.moved[r * width..].iter_mut().zip(moved).for_each(|(m, v)| *m = v as f32);
             }
         }
-        let sum = Loss::MeanSquares.gradient(&self.moved, &self.truth, weight, width, delta);
+        let sum = Loss::MeanSquares.gradient(&self.moved, truth, weight, width, delta);
         for (active, delta) in all.iter().zip(delta.chunks_exact_mut(width)).filter(|(active, _)| !active.is_empty()) {
             // dL/ds = scale P' (dL/dm / scale), P' symmetric.
             let mut g: Vec<f64> = delta.iter().zip(&self.units.scale).map(|(d, scale)| f64::from(*d) / scale).collect();
@@ -89,14 +85,14 @@ mod tests {
         let allowed = Allowed::new(&spec);
         let x = Matrix { rows: 5, cols: 2, data: vec![10.0, 0.0, 10.0, 1.0, 20.0, 1.0, 50.0, 0.0, 9.0, 1.0] };
         let y = Matrix { rows: 5, cols: 2, data: vec![0.5, 0.2, -0.3, 0.1, 0.0, 0.7, 0.9, 0.4, 0.3, 0.3] };
-        let truth = allowed.beside(&x, &y).unwrap();
-        assert_eq!(truth.cols, 2 + allowed.side());
+        let side = allowed.side_of(&x).unwrap();
+        assert_eq!(side.cols, allowed.side());
         let units = Units { shift: vec![1.0, 4.0], scale: vec![2.0, 9.0] };
         let mut objective = allowed.objective(&units);
         let weight = [1.0, 0.5, 2.0, 1.0, 1.0];
         let scores = [3.0f32, 2.0, -1.0, -2.0, 0.3, -1.5, 4.0, 2.5, 0.1, 0.2];
         let mut delta = [0.0; 10];
-        objective.gradient(&scores, &truth.data, &weight, 2, &mut delta);
+        objective.gradient(&scores, &y.data, &side.data, &weight, 2, &mut delta);
         let plain = crate::objective::Loss::MeanSquares;
         let mut unmoved = [0.0; 10];
         plain.gradient(&scores, &y.data, &weight, 2, &mut unmoved);
@@ -105,7 +101,7 @@ mod tests {
             let mut at = |h: f32| {
                 let mut moved = scores;
                 moved[i] += h;
-                objective.gradient(&moved, &truth.data, &weight, 2, &mut [0.0; 10]).mean()
+                objective.gradient(&moved, &y.data, &side.data, &weight, 2, &mut [0.0; 10]).mean()
             };
             let h = 1.0 / 256.0;
             let slope = (at(h) - at(-h)) / f64::from(2.0 * h);

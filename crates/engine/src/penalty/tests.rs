@@ -41,10 +41,10 @@ fn units(spec: &NormalSpec) -> Units {
 }
 
 /// The mean penalised loss, and its gradient.
-fn value(penalty: &Penalty, spec: &NormalSpec, scores: &[f32], y: &Matrix) -> (f64, Vec<f32>) {
+fn value(penalty: &Penalty, spec: &NormalSpec, scores: &[f32], y: &Matrix, side: &Matrix) -> (f64, Vec<f32>) {
     let units = units(spec);
     let (mut delta, width) = (vec![0.0; scores.len()], spec.schema.task.outputs());
-    let mean = penalty.objective(&units).gradient(scores, &y.data, &[1.0, 2.5], width, &mut delta).mean();
+    let mean = penalty.objective(&units).gradient(scores, &y.data, &side.data, &[1.0, 2.5], width, &mut delta).mean();
     (mean, delta)
 }
 
@@ -66,17 +66,22 @@ fn slopes_are_central_differences() {
         let width = spec.schema.task.outputs();
         let y = Matrix { rows: 2, cols: width, data: (0..2 * width).map(|k| f32::from(u8::from(k % width == 1))).collect() };
         let penalty = penalty(&spec, kind, &weights);
-        let y = penalty.beside(&spec, &x, &y);
+        let side = penalty.side_of(&spec, &x);
         let scores: Vec<f32> = [0.31, -0.23, 0.83, -1.1, 0.7, 1.45, -0.4, 0.27].into_iter().take(2 * width).collect();
-        let (_, delta) = value(&penalty, &spec, &scores, &y);
+        let (_, delta) = value(&penalty, &spec, &scores, &y, &side);
         let mut penalised = false;
-        let (_, plain) =
-            value(&Penalty { settings: PenaltySettings { kind, weights: vec![0.0] }, ..penalty.clone() }, &spec, &scores, &y);
+        let (_, plain) = value(
+            &Penalty { settings: PenaltySettings { kind, weights: vec![0.0] }, ..penalty.clone() },
+            &spec,
+            &scores,
+            &y,
+            &side,
+        );
         for i in 0..scores.len() {
             let at = |h: f32| {
                 let mut moved = scores.clone();
                 moved[i] += h;
-                value(&penalty, &spec, &moved, &y).0
+                value(&penalty, &spec, &moved, &y, &side).0
             };
             let h = 1.0 / 256.0;
             let slope = (at(h) - at(-h)) / f64::from(2.0 * h);
@@ -105,18 +110,18 @@ fn semantic_loss_counts_the_valid_sets() {
             }
         }
         let row = Matrix { rows: 1, cols: 2, data: x.to_vec() };
-        let truth = penalty.beside(&spec, &row, &Matrix::zeros(1, 4));
+        let side = penalty.side_of(&spec, &row);
         let units = Units::raw(4);
-        let found = penalty.objective(&units).gradient(&scores, &truth.data, &[1.0], 4, &mut [0.0; 4]).mean();
+        let found = penalty.objective(&units).gradient(&scores, &[0.0; 4], &side.data, &[1.0], 4, &mut [0.0; 4]).mean();
         assert!((found + valid.ln()).abs() < 1e-6, "{found} {}", -valid.ln());
     }
     // Classes: p and q are allowed below 5; from 5 on all are, and there is nothing to lose.
     let spec = classes();
     let penalty = self::penalty(&spec, PenaltyName::Semantic, &[1.0]);
     for (x, expected) in [(2.0, (1.0 + 2f64.exp() / (1f64.exp() + 1.0)).ln()), (7.0, 0.0)] {
-        let truth = penalty.beside(&spec, &Matrix { rows: 1, cols: 2, data: vec![x, 0.0] }, &Matrix::zeros(1, 3));
+        let side = penalty.side_of(&spec, &Matrix { rows: 1, cols: 2, data: vec![x, 0.0] });
         let units = Units::raw(3);
-        let found = penalty.objective(&units).gradient(&[1.0, 0.0, 2.0], &truth.data, &[1.0], 3, &mut [0.0; 3]).mean();
+        let found = penalty.objective(&units).gradient(&[1.0, 0.0, 2.0], &[0.0; 3], &side.data, &[1.0], 3, &mut [0.0; 3]).mean();
         assert!((found - expected).abs() < 1e-6, "{found} {expected}");
     }
 }
@@ -127,13 +132,9 @@ fn hinge_is_the_papers_regularisation() {
     let spec = numbers();
     let row = |weights: &[f64], y: [f32; 2]| {
         let penalty = penalty(&spec, PenaltyName::Hinge, weights);
-        let truth = penalty.beside(
-            &spec,
-            &Matrix { rows: 1, cols: 2, data: vec![3.0, 2.0] },
-            &Matrix { rows: 1, cols: 2, data: y.to_vec() },
-        );
+        let side = penalty.side_of(&spec, &Matrix { rows: 1, cols: 2, data: vec![3.0, 2.0] });
         let units = Units::raw(2);
-        penalty.objective(&units).gradient(&y, &truth.data, &[1.0], 2, &mut [0.0; 2]).mean()
+        penalty.objective(&units).gradient(&y, &y, &side.data, &[1.0], 2, &mut [0.0; 2]).mean()
     };
     assert!((row(&[0.3, 0.49], [4.0, 1.0]) - 0.9).abs() < 1e-6);
     // v = 0.5: u is 3 above half of z, v is 0.5 short of 1, and the nearer will do.
@@ -153,9 +154,9 @@ fn fuzzy_truth_by_hand() {
     ] {
         let spec = spec(task(), &[rule]);
         let penalty = penalty(&spec, PenaltyName::Fuzzy, &[1.0]);
-        let truth_row = penalty.beside(&spec, &Matrix { rows: 1, cols: 2, data: vec![2.0, 0.0] }, &Matrix::zeros(1, 3));
+        let side = penalty.side_of(&spec, &Matrix { rows: 1, cols: 2, data: vec![2.0, 0.0] });
         let units = Units::raw(3);
-        let found = penalty.objective(&units).gradient(&[0.0; 3], &truth_row.data, &[1.0], 3, &mut [0.0; 3]).mean();
+        let found = penalty.objective(&units).gradient(&[0.0; 3], &[0.0; 3], &side.data, &[1.0], 3, &mut [0.0; 3]).mean();
         assert!((found - (1.0 - truth)).abs() < 1e-6, "{rule}: {found}");
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::run::Enforced;
+use super::update::Enforced;
 use super::{EpochRecord, PaperSteps};
 
 const MAGIC: &[u8; 8] = b"DSADECKP";

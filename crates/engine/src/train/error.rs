@@ -5,7 +5,7 @@ use deepsade_net::Matrix;
 use thiserror::Error;
 
 use super::{CheckpointError, PlanError, Run, SettingsError, Stepper};
-use crate::objective::OutputStep;
+use crate::objective::StepData;
 
 /// A run that cannot start, or cannot be saved.
 #[derive(Debug, Error)]
@@ -47,7 +47,7 @@ pub enum TrainError {
     NotFinite {
         /// `training` or `validation`.
         set: &'static str,
-        /// `input` or `target`.
+        /// `input`, `target` or `side value`.
         what: &'static str,
         /// The row.
         row: usize,
@@ -69,9 +69,10 @@ pub enum TrainError {
 }
 
 /// Refuses data that do not fit the network, or hold values that are not finite.
-pub(super) fn check_data(run: &Run, stepper: &Stepper) -> Result<(), TrainError> {
-    let targets = stepper.outputs() + run.step.map_or(0, OutputStep::side);
-    check_set("training", run.train, run.network.inputs, targets)?;
+pub(super) fn check_data<'a>(run: &Run<'a>, stepper: &Stepper) -> Result<(), TrainError> {
+    let (inputs, outputs) = (run.network.inputs, stepper.outputs());
+    let side = |of: fn(&StepData<'a>) -> &'a Matrix| run.step.as_ref().map(|data| (data.step.side(), of(data)));
+    check_set("training", run.train, side(|data| data.train), inputs, outputs)?;
     if !run.train.weight.iter().any(|&v| v > 0.0) {
         return Err(TrainError::NoRows);
     }
@@ -79,11 +80,20 @@ pub(super) fn check_data(run: &Run, stepper: &Stepper) -> Result<(), TrainError>
     if run.validation.weight.is_empty() && run.validation.x.rows == 0 {
         return Ok(());
     }
-    check_set("validation", run.validation, run.network.inputs, targets)
+    check_set("validation", run.validation, side(|data| data.validation), inputs, outputs)
 }
 
-fn check_set(set: &'static str, data: &Dataset, inputs: usize, outputs: usize) -> Result<(), TrainError> {
+/// `side` comes with the width that it must have.
+fn check_set(
+    set: &'static str,
+    data: &Dataset,
+    side: Option<(usize, &Matrix)>,
+    inputs: usize,
+    outputs: usize,
+) -> Result<(), TrainError> {
     let rows = data.weight.len();
+    let none = Matrix { rows, ..Matrix::default() };
+    let (width, side) = side.unwrap_or((0, &none));
     for (what, expected, found) in [
         ("input columns:", inputs, data.x.cols),
         ("target columns:", outputs, data.y.cols),
@@ -91,12 +101,15 @@ fn check_set(set: &'static str, data: &Dataset, inputs: usize, outputs: usize) -
         ("rows of targets:", rows, data.y.rows),
         ("input values:", rows * inputs, data.x.data.len()),
         ("target values:", rows * outputs, data.y.data.len()),
+        ("side columns:", width, side.cols),
+        ("rows of side data:", rows, side.rows),
+        ("side values:", rows * width, side.data.len()),
     ] {
         if found != expected {
             return Err(TrainError::Shape { set, what, expected, found });
         }
     }
-    for (what, Matrix { cols, data, .. }) in [("input", &data.x), ("target", &data.y)] {
+    for (what, Matrix { cols, data, .. }) in [("input", &data.x), ("target", &data.y), ("side value", side)] {
         if let Some(i) = data.iter().position(|x| !x.is_finite()) {
             return Err(TrainError::NotFinite { set, what, row: i / cols, column: i % cols, value: data[i] });
         }

@@ -32,10 +32,20 @@ pub struct EpochRecord {
 }
 
 impl EpochRecord {
+    /// An epoch with this mean loss of its batches, and nothing else known.
+    pub(super) fn new(epoch: usize, train_loss: f64) -> Self {
+        Self { epoch, train_loss, validation_loss: None, best: false, seconds: 0.0, margin: None, moved: None, paper: None }
+    }
+
     /// The loss by which epochs are compared.
     pub fn score(&self) -> f64 {
         self.validation_loss.unwrap_or(self.train_loss)
     }
+}
+
+/// The best epoch.
+pub(super) fn best(records: &[EpochRecord]) -> Option<&EpochRecord> {
+    records.iter().rev().find(|record| record.best)
 }
 
 /// Who watches a run, and may stop it.

@@ -13,28 +13,16 @@ use sha2::{Digest, Sha256};
 
 use super::checkpoint::{Keeper, Limits, State};
 use super::error::{TrainError, check_data};
-use super::paper::{Batch, Paper};
+use super::observe::best;
 use super::standard::Standard;
-use super::{
-    CheckpointSettings, EpochRecord, LastLayer, Observer, Optimiser, Prepared, Stepper, StopReason, TrainSettings, Update,
-};
-use crate::guard::{Guard, Metric, Solved};
-use crate::objective::Sum;
-use crate::objective::{Loss, Objective, OutputStep};
+use super::update::{self, Batch, Enforced, Update};
+use super::{CheckpointSettings, EpochRecord, Observer, Optimiser, Stepper, StopReason, TrainSettings};
+use crate::guard::Guard;
+use crate::objective::{Loss, StepData, Sum};
 use crate::units::Units;
 
 /// Rows evaluated at a time, at least.
 const EVALUATION_ROWS: usize = 256;
-
-/// Rows that tell what a change of the last layer costs.
-const METRIC_ROWS: usize = 256;
-
-/// Training rows that stand in for validation rows where there are none, with the paper's update.
-const EVALUATED_WITHOUT_VALIDATION: usize = 1000;
-
-/// How much of a fresh last layer stays when it is brought near the safe one: random weights on hidden units with wide boxes would
-/// have to be paid for by a large offset.
-const FRESH_SHARE: f64 = 0.25;
 
 /// All that decides a training run.
 #[derive(Debug, Clone)]
@@ -58,7 +46,7 @@ pub struct Run<'a> {
     /// Outputs that a last layer which keeps the rules had best favour for all inputs, where the rules leave a choice.
     pub usual: Option<Vec<f64>>,
     /// What follows the network and keeps the rules; its loss takes the place of `loss`. `None` for the plain outputs.
-    pub step: Option<&'a dyn OutputStep>,
+    pub step: Option<StepData<'a>>,
     /// Whether and where to save the run.
     pub checkpoint: Option<CheckpointSettings>,
 }
@@ -88,37 +76,13 @@ pub struct Trained {
     pub guard: Option<(Guard, Units, Enforced)>,
 }
 
-/// How often the last layer had to be moved so that the rules hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Enforced {
-    /// Steps after which the rules were looked at.
-    pub steps: usize,
-    /// Steps after which the last layer was moved.
-    pub moved: usize,
-    /// Steps after which it was pulled back towards the safe last layer.
-    pub pulled_back: usize,
-}
-
-impl Enforced {
-    fn add(&mut self, solved: Solved) {
-        self.steps += 1;
-        self.moved += usize::from(solved.moves > 0);
-        self.pulled_back += usize::from(solved.pulled_back);
-    }
-
-    /// Share of the steps since `before` after which the last layer was moved.
-    fn moved_since(self, before: Self) -> f64 {
-        (self.moved - before.moved) as f64 / (self.steps - before.steps).max(1) as f64
-    }
-}
-
 impl Run<'_> {
     /// Identifies everything that decides the result: for [`CheckpointSettings::fingerprint`].
     pub fn fingerprint(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         // The derived text is complete, and floats print with all the digits that tell them apart.
         hash.update(format!("{:?}", (&self.network, self.start, self.loss, &self.settings, self.seed)));
-        hash.update(self.step.map(OutputStep::identity).unwrap_or_default());
+        hash.update(self.step.map(|data| data.step.identity()).unwrap_or_default());
         hash.update(self.rules.map(deepsade_spec::canonical::canonical).unwrap_or_default());
         for data in [self.train, self.validation] {
             for Matrix { rows, cols, data } in [&data.x, &data.y] {
@@ -126,6 +90,10 @@ impl Run<'_> {
                 hash_floats(&mut hash, data);
             }
             hash_floats(&mut hash, &data.weight);
+        }
+        for Matrix { rows, cols, data } in self.step.iter().flat_map(|data| [data.train, data.validation]) {
+            hash.update(format!("{rows} {cols}"));
+            hash_floats(&mut hash, data);
         }
         hash.finalize().into()
     }
@@ -167,65 +135,31 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 /// assert!(trained.records[999].train_loss < 1e-6);
 /// # Ok::<(), train::TrainError>(())
 /// ```
-#[allow(clippy::too_many_lines, reason = "Algorithm 1 from top to bottom, with both updates")]
 pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainError> {
-    let Run { settings, loss, .. } = run;
+    let Run { settings, .. } = run;
     settings.check()?;
     let rows = run.train.weight.len();
     let batch = settings.batch.min(rows).max(1);
     // f_W: the model as initialised (line 1), for standardised targets.
     let mut stepper = Stepper::new(&run.network, batch.max(EVALUATION_ROWS))?;
     check_data(run, &stepper)?;
-    let standard = Standard::new(run.train, *loss, &stepper);
+    let standard = Standard::new(run.train, run.loss, &stepper);
     if run.start == Start::Warm {
         standard.to_standard(&mut stepper);
     }
-    let prepared = stepper.prepare(&run.train.x, &standard.standardise(&run.train.y), &run.train.weight);
-    // Rows without weight say nothing: all of them together are no validation set.
-    let validation = run
-        .validation
-        .weight
-        .iter()
-        .any(|&v| v > 0.0)
-        .then(|| stepper.prepare(&run.validation.x, &standard.standardise(&run.validation.y), &run.validation.weight));
-    // K' from K and the layers before the last (lines 2 and 3): a last layer that satisfies it, or the rules that can't be met.
-    let mut guard = match run.rules {
-        Some(rules) => Some(Guard::around(rules, &run.network, &standard.units(), settings.how(), run.usual.as_deref())?),
-        None => None,
-    };
-    let mut objective: Box<dyn Objective> =
-        run.step.map_or_else(|| Box::new(*loss) as _, |step| step.objective(&standard.units()));
-    let mut enforced = Enforced::default();
-    if let Some(guard) = &mut guard {
-        weigh(guard, &mut stepper, &prepared, 0..rows.min(METRIC_ROWS));
-        if run.start == Start::Fresh && settings.update == Update::Project {
-            guard.approach_safe(stepper.parameters_mut(), FRESH_SHARE);
-        }
-        enforced.add(guard.solve(stepper.parameters_mut()));
-    }
-    let mut paper = match settings.update {
-        Update::Paper if guard.is_some() => Some(Paper::new(&settings.paper, standard.units(), run.seed)?),
-        _ => None,
-    };
-    // V of the paper; without validation rows, some of the training rows.
-    let eval = paper.as_ref().map(|_| {
-        validation.clone().unwrap_or_else(|| {
-            let some = run.train.select(&(0..rows.min(EVALUATED_WITHOUT_VALIDATION)).collect::<Vec<_>>());
-            stepper.prepare(&some.x, &standard.standardise(&some.y), &some.weight)
-        })
-    });
-    let mut optimiser = Optimiser::new(&settings.descent(guard.is_some()), stepper.parameters().len());
+    let data = standard.prepare(run.train, run.step.map(|data| data.train), &mut stepper);
+    // K' from K and the layers before the last, and a last layer that satisfies it (lines 2 and 3).
+    let mut update = update::update(run, &standard, &mut stepper)?;
+    update.begin(&mut stepper, &data);
+    let mut optimiser = Optimiser::new(&update.descent(settings), stepper.parameters().len());
     let mut keeper = Keeper::new(run.checkpoint.as_ref());
     let limits = Limits { epochs: settings.epochs, batches: rows.div_ceil(batch) };
-    let mut state = keeper.resume(initial_state(&stepper, &optimiser, enforced), limits)?;
+    let mut state = keeper.resume(initial_state(&stepper, &optimiser, &*update), limits)?;
     restore(&state, &mut stepper, &mut optimiser);
-    enforced = state.enforced;
-    if let Some(paper) = &mut paper {
-        paper.least = best(&state.records).map_or(f64::INFINITY, EpochRecord::score);
-        paper.steps.restart = state.records.last().and_then(|record| record.paper).is_some_and(|steps| steps.restart);
-    }
+    update.resume(&state);
     let mut order = vec![0; rows];
 
+    // Epochs (line 5).
     let stop = 'training: loop {
         if stale(&state.records, settings.patience) {
             break StopReason::EarlyStopped;
@@ -236,88 +170,40 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         let epoch = state.epoch + 1;
         let started = Instant::now();
         shuffle(&mut order, run.seed, epoch);
-        if let Some(guard) = &mut guard {
-            weigh(guard, &mut stepper, &prepared, order[..rows.min(METRIC_ROWS)].iter().copied());
-        }
-        if let Some(paper) = &mut paper {
-            paper.begin_epoch();
-        }
-        let least_before = paper.as_ref().map(|paper| paper.least);
+        update.begin_epoch(&mut stepper, &data, &order);
         let mut train_sum = Sum::default();
         let mut done = 0;
-        let before = enforced;
-        for (index, batch) in order.chunks(batch).enumerate() {
+        // Batches (line 6).
+        for (index, rows) in order.chunks(batch).enumerate() {
             if observer.stop() {
                 break 'training StopReason::Interrupted;
             }
-            let sum = if let (Some(paper), Some(guard), Some(validation)) = (&mut paper, &mut guard, &eval) {
-                // Lines 7 to 32 to the letter.
-                enforced.steps += 1;
-                let searched = paper.steps.line_search;
-                let (stepper, optimiser, data, out) = (&mut stepper, &mut optimiser, &prepared, &mut state.best[..]);
-                let sum = paper.batch(Batch {
-                    stepper,
-                    optimiser,
-                    guard,
-                    data,
-                    rows: batch,
-                    validation,
-                    loss: *loss,
-                    out,
-                    place: (epoch, index),
-                })?;
-                enforced.moved += usize::from(paper.steps.line_search == searched);
-                sum
-            } else {
-                // G = gradient of L at W (line 7).
-                stepper.load(&prepared, batch.iter().copied());
-                let sum = stepper.gradient_of(&mut *objective);
-                // The last layer moves first (lines 8 to 23), then the layers before it (lines 27 to 29).
-                if sum.loss.is_finite() {
-                    optimiser.begin();
-                    stepper.apply(&mut optimiser, stepper.last_range());
-                    stepper.apply(&mut optimiser, stepper.hidden_range());
-                    // K' for the layers as they are now, and the nearest last layer that satisfies it.
-                    if let Some(guard) = &mut guard {
-                        enforced.add(guard.solve(stepper.parameters_mut()));
-                    }
-                }
-                sum
-            };
+            // The last layer, then the layers before it (lines 7 to 32).
+            let (stepper, optimiser, out) = (&mut stepper, &mut optimiser, &mut state.best[..]);
+            let sum = update.batch(Batch { stepper, optimiser, data: &data, rows, place: (epoch, index), out })?;
             if !sum.loss.is_finite() {
                 break 'training StopReason::Diverged { epoch };
             }
             train_sum += sum;
-            done += batch.len();
-            observer.progress(done, rows);
+            done += rows.len();
+            observer.progress(done, order.len());
         }
-        // Remember the best solution found (lines 24 to 26), once an epoch.
-        let validation_loss = match &paper {
-            // The paper's update has done so after each batch.
-            Some(paper) => paper.least_of_epoch,
-            None => validation.as_ref().map(|data| stepper.evaluate_of(&mut *objective, data).mean()),
-        };
-        let margin = guard.as_mut().map(|guard| guard.margin(stepper.parameters_mut()));
-        let moved = margin.map(|_| enforced.moved_since(before));
-        let steps = paper.as_ref().map(|paper| paper.steps);
-        let train_loss = train_sum.mean();
-        let mut record =
-            EpochRecord { epoch, train_loss, validation_loss, best: false, seconds: 0.0, margin, moved, paper: steps };
+        let mut record = EpochRecord::new(epoch, train_sum.mean());
+        update.end_epoch(&mut stepper, &mut record);
         if !record.score().is_finite() || stepper.parameters().iter().any(|w| !w.is_finite()) {
             break StopReason::Diverged { epoch };
         }
-        record.best = match (&paper, least_before) {
-            (Some(paper), Some(before)) => paper.least < before,
-            _ => best(&state.records).is_none_or(|best| record.score() < best.score()),
-        };
+        // Remember the best solution found (lines 24 to 26).
+        record.best = update.remember(&stepper, &record, &mut state);
         record.seconds = started.elapsed().as_secs_f64();
-        save(&mut state, record, &stepper, &optimiser, enforced);
+        save(&mut state, record, &stepper, &optimiser, &*update);
         observer.epoch(&record);
         keeper.epoch_ended(&state)?;
     };
     if stop == StopReason::Interrupted {
         keeper.save(&state)?;
     }
+    // The best solution found, in raw units (line 35).
     let best_epoch = best(&state.records).map(|record| record.epoch);
     let network = if best_epoch.is_none() && run.start == Start::Warm {
         run.network.clone()
@@ -326,19 +212,11 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         standard.to_raw(&mut stepper);
         stepper.network()
     };
-    let guard = guard.map(|guard| (guard, standard.units(), enforced));
+    let guard = update.into_guarded().map(|guarded| (guarded.guard, standard.units(), guarded.enforced));
     Ok(Trained { network, records: state.records, best_epoch, stop, guard })
 }
 
-/// Tells the guard what a change of the last layer costs, from some of the rows.
-fn weigh(guard: &mut Guard, stepper: &mut Stepper, data: &Prepared, rows: impl ExactSizeIterator<Item = usize>) {
-    stepper.load(data, rows);
-    stepper.forward();
-    let LastLayer { z, inputs, .. } = stepper.last_layer();
-    guard.begin_epoch(Some(Metric::new(z, inputs, &guard.straight_columns())));
-}
-
-fn initial_state(stepper: &Stepper, optimiser: &Optimiser, enforced: Enforced) -> State {
+fn initial_state(stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) -> State {
     State {
         epoch: 0,
         steps: 0,
@@ -346,7 +224,7 @@ fn initial_state(stepper: &Stepper, optimiser: &Optimiser, enforced: Enforced) -
         first: optimiser.first.clone(),
         second: optimiser.second.clone(),
         best: stepper.parameters().to_vec(),
-        enforced,
+        enforced: enforced(update),
         records: Vec::new(),
     }
 }
@@ -358,17 +236,13 @@ fn restore(state: &State, stepper: &mut Stepper, optimiser: &mut Optimiser) {
     optimiser.steps = state.steps;
 }
 
-fn save(state: &mut State, record: EpochRecord, stepper: &Stepper, optimiser: &Optimiser, enforced: Enforced) {
+fn save(state: &mut State, record: EpochRecord, stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) {
     state.epoch = record.epoch;
-    state.enforced = enforced;
+    state.enforced = enforced(update);
     state.steps = optimiser.steps;
     state.parameters.copy_from_slice(stepper.parameters());
     state.first.copy_from_slice(&optimiser.first);
     state.second.copy_from_slice(&optimiser.second);
-    // The paper's update has kept its own, before the hidden layers moved.
-    if record.best && record.paper.is_none() {
-        state.best.copy_from_slice(stepper.parameters());
-    }
     state.records.push(record);
 }
 
@@ -380,8 +254,8 @@ fn shuffle(order: &mut [usize], seed: u64, epoch: usize) {
     order.shuffle(&mut rng);
 }
 
-fn best(records: &[EpochRecord]) -> Option<&EpochRecord> {
-    records.iter().rev().find(|record| record.best)
+fn enforced(update: &dyn Update) -> Enforced {
+    update.guarded().map(|guarded| guarded.enforced).unwrap_or_default()
 }
 
 /// Whether the last `patience` epochs brought nothing better.

@@ -61,7 +61,7 @@ pub struct TrainSettings {
     /// Stop after this many epochs without a better validation loss. Default: never; 1 or above.
     pub patience: Option<usize>,
     /// How the last layer moves when rules are enforced by weights: `"project"` (default) or `"paper"`.
-    pub update: Update,
+    pub update: UpdateName,
     /// How the hidden units are bounded when rules are enforced by weights: `"interval"` (default), each on its own, or
     /// `"relational"`, tied to the input by linear bounds.
     pub bounds: BoundsName,
@@ -114,7 +114,7 @@ pub enum OptimiserName {
 /// How a last layer that must satisfy rules moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Update {
+pub enum UpdateName {
     /// The gradient step, then the nearest last layer that satisfies the rules.
     #[default]
     Project,
@@ -188,7 +188,7 @@ impl Default for TrainSettings {
             batch: 32,
             epochs: 100,
             patience: None,
-            update: Update::Project,
+            update: UpdateName::Project,
             bounds: BoundsName::Interval,
             regions: 1,
             enforce: Enforce::Auto,
@@ -232,15 +232,6 @@ impl TrainSettings {
         crate::guard::How { bounds: self.bounds.into(), regions: self.regions }
     }
 
-    /// The settings by which gradient descent goes on where rules are enforced: the paper's is plain.
-    pub(super) fn descent(&self, enforced: bool) -> Self {
-        if enforced && self.update == Update::Paper {
-            let learning_rate = self.paper.learning_rate;
-            return Self { optimiser: OptimiserName::Sgd, learning_rate, momentum: 0.0, weight_decay: 0.0, ..self.clone() };
-        }
-        self.clone()
-    }
-
     /// Refuses the first setting outside its range.
     ///
     /// ```
@@ -256,9 +247,9 @@ impl TrainSettings {
         within(decay >= 0.0 && decay.is_finite(), || "train.weight_decay".into(), decay, "0 or above and finite")?;
         within(self.batch >= 1, || "train.batch".into(), self.batch, "1 or above")?;
         within(self.epochs >= 1, || "train.epochs".into(), self.epochs, "1 or above")?;
-        let boxes = self.update != Update::Paper || self.bounds == BoundsName::Interval;
+        let boxes = self.update != UpdateName::Paper || self.bounds == BoundsName::Interval;
         within(boxes, || "train.bounds".into(), "relational", "interval where train.update is paper, whose K' is over boxes")?;
-        let weights = self.update != Update::Paper || matches!(self.enforce, Enforce::Auto | Enforce::Weights);
+        let weights = self.update != UpdateName::Paper || matches!(self.enforce, Enforce::Auto | Enforce::Weights);
         let which = if self.enforce == Enforce::None { "none" } else { "decode" };
         within(weights, || "train.enforce".into(), which, "weights where train.update is paper, which solves for the weights")?;
         self.paper.check()?;
@@ -299,7 +290,7 @@ mod tests {
     fn names_are_read_and_unknown_ones_refused() {
         let text = "optimiser = 'sgd'\nupdate = 'paper'\nenforce = 'weights'\npatience = 3";
         let train: TrainSettings = toml::from_str(text).unwrap();
-        assert_eq!((train.optimiser, train.update, train.enforce), (OptimiserName::Sgd, Update::Paper, Enforce::Weights));
+        assert_eq!((train.optimiser, train.update, train.enforce), (OptimiserName::Sgd, UpdateName::Paper, Enforce::Weights));
         assert!(toml::from_str::<TrainSettings>("optimizer = 'sgd'").is_err());
         assert!(toml::from_str::<NetworkSettings>("activation = 'gelu'").is_err());
     }

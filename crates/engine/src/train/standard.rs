@@ -3,8 +3,8 @@
 use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 
-use super::Stepper;
 use super::plan::Units;
+use super::{Prepared, Stepper};
 use crate::objective::Loss;
 
 /// Units of the targets: `raw = shift + scale * standard`, one pair a target.
@@ -45,6 +45,15 @@ impl Standard {
     /// The units as the guard of the rules needs them.
     pub fn units(&self) -> crate::units::Units {
         crate::units::Units { shift: self.shift.clone(), scale: self.scale.clone() }
+    }
+
+    /// Rows for training, with targets in standard units and their side data, if they have any.
+    pub(super) fn prepare(&self, data: &Dataset, side: Option<&Matrix>, stepper: &mut Stepper) -> Prepared {
+        let prepared = stepper.prepare(&data.x, &self.standardise(&data.y), &data.weight);
+        match side {
+            Some(side) => prepared.with_side(side.clone()),
+            None => prepared,
+        }
     }
 
     /// Raw targets in standard units.

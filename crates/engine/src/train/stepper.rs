@@ -20,8 +20,7 @@ pub struct Stepper {
     values: Vec<Vec<f32>>,
     deltas: Vec<Vec<f32>>,
     truth: Vec<f32>,
-    /// Width of the rows of `truth`: that of the output, or more.
-    truth_width: usize,
+    side: Vec<f32>,
     weight: Vec<f32>,
     capacity: usize,
     /// Rows of the batch that is loaded.
@@ -34,10 +33,22 @@ pub struct Prepared {
     /// One matrix for each value that the trained steps start from.
     tables: Vec<Matrix>,
     truth: Matrix,
+    /// What an [`OutputStep`](crate::objective::OutputStep) has to know about each row's input.
+    side: Matrix,
     weight: Vec<f32>,
 }
 
 impl Prepared {
+    /// The same rows with these numbers about their inputs, for an [`Objective`] to read.
+    ///
+    /// # Panics
+    /// If there is not one row a row.
+    #[must_use]
+    pub fn with_side(self, side: Matrix) -> Self {
+        assert!(side.rows == self.rows(), "side data of each row");
+        Self { side, ..self }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.weight.len()
@@ -99,7 +110,7 @@ impl Stepper {
             values: plan.widths.iter().map(buffer).collect(),
             deltas: plan.widths.iter().map(buffer).collect(),
             truth: vec![0.0; capacity * plan.widths[plan.output]],
-            truth_width: plan.widths[plan.output],
+            side: Vec::new(),
             weight: vec![0.0; capacity],
             capacity,
             rows: 0,
@@ -107,13 +118,12 @@ impl Stepper {
         })
     }
 
-    /// Computes once for all rows what no parameter changes. Rows of y may be wider than the output, for an [`Objective`] to read.
+    /// Computes once for all rows what no parameter changes.
     ///
     /// # Panics
     /// If the rows are not as wide as the network's input and output, or x, y and weight differ in length.
     pub fn prepare(&mut self, x: &Matrix, y: &Matrix, weight: &[f32]) -> Prepared {
-        assert!(x.cols == self.plan.widths[0] && y.cols >= self.outputs(), "rows as wide as the network");
-        self.truth.resize(self.truth.len().max(self.capacity * y.cols), 0.0);
+        assert!(x.cols == self.plan.widths[0] && y.cols == self.outputs(), "rows as wide as the network");
         assert!(x.rows == y.rows && x.rows == weight.len(), "x, y and weight have the same rows");
         let width = |slot: usize| self.plan.widths[slot];
         let mut tables: Vec<_> = self.plan.tables.iter().map(|&slot| Matrix::zeros(x.rows, width(slot))).collect();
@@ -128,7 +138,7 @@ impl Stepper {
                 table.data[start * cols..(start + rows) * cols].copy_from_slice(&self.values[slot][..rows * cols]);
             }
         }
-        Prepared { tables, truth: y.clone(), weight: weight.to_vec() }
+        Prepared { tables, truth: y.clone(), side: Matrix { rows: x.rows, ..Matrix::default() }, weight: weight.to_vec() }
     }
 
     /// Makes these rows the batch.
@@ -139,13 +149,13 @@ impl Stepper {
         self.rows = rows.len();
         assert!(self.rows <= self.capacity, "a batch fits the buffers");
         let width = data.truth.cols;
-        self.truth_width = width;
-        self.truth.resize(self.truth.len().max(self.rows * width), 0.0);
+        self.side.clear();
         for (r, row) in rows.enumerate() {
             for (table, &slot) in data.tables.iter().zip(&self.plan.tables) {
                 self.values[slot][r * table.cols..(r + 1) * table.cols].copy_from_slice(table.row(row));
             }
             self.truth[r * width..(r + 1) * width].copy_from_slice(data.truth.row(row));
+            self.side.extend_from_slice(data.side.row(row));
             self.weight[r] = data.weight[row];
         }
     }
@@ -179,8 +189,7 @@ impl Stepper {
         let (output, width) = (self.plan.output, self.outputs());
         let size = self.rows * width;
         let (scores, delta) = (&self.values[output][..size], &mut self.deltas[output][..size]);
-        let truth = &self.truth[..self.rows * self.truth_width];
-        objective.gradient(scores, truth, &self.weight[..self.rows], width, delta)
+        objective.gradient(scores, &self.truth[..size], &self.side, &self.weight[..self.rows], width, delta)
     }
 
     /// The outputs for the batch, row by row.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::{Enforce, PenaltyName, PenaltySettings, Update};
+use deepsade_engine::train::{Enforce, PenaltyName, PenaltySettings, UpdateName};
 use serde::{Deserialize, Serialize};
 
 /// A way to train.
@@ -93,7 +93,7 @@ impl Method {
             Self::DeepsadeDecode => Enforce::Decode,
             Self::Ffn | Self::Reg | Self::Sl | Self::Sbr => Enforce::None,
         };
-        settings.update = if self == Self::DeepsadePaper { Update::Paper } else { Update::Project };
+        settings.update = if self == Self::DeepsadePaper { UpdateName::Paper } else { UpdateName::Project };
         settings.penalty = self.penalty().map(|kind| PenaltySettings { kind, weights: weights.to_vec() });
         if self == Self::DeepsadePlain {
             problem.network.gate = "none".into();

@@ -1,0 +1,157 @@
+//! A batch that fails moves nothing: not the last layer, not the hidden ones, not the optimiser's memory, not what was best.
+
+use deepsade_data::Dataset;
+use deepsade_net::Matrix;
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+
+use super::*;
+use crate::objective::Loss;
+use crate::train::{NetworkSettings, OptimiserName, Start, initial_network};
+
+/// y <= a + 0.5 where a < 0.5.
+fn spec() -> NormalSpec {
+    let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
+    let task = Task::Regression { targets: vec!["y".into()] };
+    let schema = Schema { features: vec![feature("a"), feature("b")], task, one_hot: OneHot::Full };
+    compile(&[RuleText { name: "low".into(), text: "a < 0.5 => y <= a + 0.5".into() }], &schema).unwrap()
+}
+
+/// y = 2 a + b, which breaks the rule.
+fn data(rows: usize) -> Dataset {
+    let x: Vec<[f32; 2]> = (0..rows).map(|r| [(r * 37 % 101) as f32 / 100.0, (r * 53 % 97) as f32 / 96.0]).collect();
+    Dataset {
+        y: Matrix { rows, cols: 1, data: x.iter().map(|[a, b]| 2.0 * a + b).collect() },
+        x: Matrix { rows, cols: 2, data: x.concat() },
+        weight: vec![1.0; rows],
+    }
+}
+
+/// A run after line 3.
+struct Begun<'a> {
+    update: Box<dyn Update + 'a>,
+    stepper: Stepper,
+    optimiser: Optimiser,
+    data: Prepared,
+    out: Vec<f32>,
+}
+
+/// Which parts a batch has moved.
+#[derive(Debug, PartialEq)]
+struct Moved {
+    last: bool,
+    hidden: bool,
+    optimiser: bool,
+    out: bool,
+}
+
+const NOTHING: Moved = Moved { last: false, hidden: false, optimiser: false, out: false };
+
+impl<'a> Begun<'a> {
+    fn new(rules: Option<&'a NormalSpec>, rows: &'a Dataset, settings: TrainSettings) -> Self {
+        let shape = NetworkSettings { hidden: vec![6], ..NetworkSettings::default() };
+        let run = Run {
+            network: initial_network(&[(0.0, 1.0); 2], &[0], None, 1, &shape, 3),
+            start: Start::Fresh,
+            loss: Loss::MeanSquares,
+            train: rows,
+            validation: rows,
+            settings,
+            seed: 5,
+            rules,
+            usual: None,
+            step: None,
+            checkpoint: None,
+        };
+        let mut stepper = Stepper::new(&run.network, rows.rows()).unwrap();
+        let standard = Standard::new(rows, run.loss, &stepper);
+        let data = standard.prepare(rows, None, &mut stepper);
+        let mut update = update(&run, &standard, &mut stepper).unwrap();
+        update.begin(&mut stepper, &data);
+        update.begin_epoch(&mut stepper, &data, &(0..rows.rows()).collect::<Vec<_>>());
+        let optimiser = Optimiser::new(&update.descent(&run.settings), stepper.parameters().len());
+        Self { out: stepper.parameters().to_vec(), update, stepper, optimiser, data }
+    }
+
+    fn batch(&mut self) -> (Sum, Moved) {
+        let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        let (last, hidden) = (self.stepper.last_range(), self.stepper.hidden_range());
+        let (parameters, optimiser, out) = (bits(self.stepper.parameters()), self.optimiser.clone(), bits(&self.out));
+        let Self { update, stepper, optimiser: descent, data, out: best } = self;
+        let sum =
+            update.batch(Batch { stepper, optimiser: descent, data, rows: &[0, 1, 2, 3, 4], place: (1, 0), out: best }).unwrap();
+        let after = bits(self.stepper.parameters());
+        let moved = Moved {
+            last: after[last.clone()] != parameters[last],
+            hidden: after[hidden.clone()] != parameters[hidden],
+            optimiser: self.optimiser != optimiser,
+            out: bits(&self.out) != out,
+        };
+        (sum, moved)
+    }
+
+    fn steps(&mut self) -> PaperSteps {
+        let mut record = EpochRecord::new(1, 0.0);
+        self.update.end_epoch(&mut self.stepper, &mut record);
+        record.paper.unwrap()
+    }
+}
+
+fn paper(maxsmt: MaxSmtName) -> TrainSettings {
+    let paper = PaperSettings { learning_rate: 0.01, alpha: 1e-3, maxsmt, limit: 60.0, ..PaperSettings::default() };
+    TrainSettings { update: UpdateName::Paper, paper, ..TrainSettings::default() }
+}
+
+/// b = 100 is far above what the rule allows, and neither candidates nor the box come near it.
+#[test]
+fn where_no_solution_is_found_nothing_moves() {
+    let (spec, rows) = (spec(), data(40));
+    for maxsmt in [MaxSmtName::BranchAndBound, MaxSmtName::LocalSearch] {
+        let mut begun = Begun::new(Some(&spec), &rows, paper(maxsmt));
+        begun.stepper.last_layer_mut().1.fill(100.0);
+        // The second time with signs flipped.
+        for failures in 1..=2 {
+            let (sum, moved) = begun.batch();
+            assert!(sum.loss.is_finite());
+            assert_eq!(moved, NOTHING, "{maxsmt:?}");
+            assert_eq!((begun.steps().restarts(), begun.steps().restart), (failures, true), "{maxsmt:?}");
+        }
+        let gradient = begun.stepper.parameter_gradient();
+        assert!(gradient[begun.stepper.hidden_range()].iter().any(|g| *g != 0.0), "a step would have been seen");
+        assert!(gradient[begun.stepper.last_range()].iter().any(|g| *g != 0.0), "a step would have been seen");
+    }
+}
+
+/// Hidden units beyond float32's range.
+#[test]
+fn where_the_loss_is_not_finite_nothing_moves() {
+    let (spec, rows) = (spec(), data(40));
+    let project = |optimiser| TrainSettings { optimiser, ..TrainSettings::default() };
+    for (rules, settings) in [
+        (None, project(OptimiserName::Adam)),
+        (None, project(OptimiserName::Sgd)),
+        (Some(&spec), project(OptimiserName::Adam)),
+        (Some(&spec), paper(MaxSmtName::BranchAndBound)),
+    ] {
+        let mut begun = Begun::new(rules, &rows, settings.clone());
+        let hidden = begun.stepper.hidden_range();
+        begun.stepper.parameters_mut()[hidden].fill(f32::MAX);
+        let (sum, moved) = begun.batch();
+        assert!(!sum.loss.is_finite());
+        assert_eq!(moved, NOTHING, "{settings:?}");
+    }
+}
+
+/// The two tests above would see a move.
+#[test]
+fn a_batch_that_does_not_fail_moves_all_layers() {
+    let (spec, rows) = (spec(), data(40));
+    for (rules, settings) in [
+        (None, TrainSettings::default()),
+        (Some(&spec), TrainSettings::default()),
+        (Some(&spec), paper(MaxSmtName::BranchAndBound)),
+    ] {
+        let (sum, moved) = Begun::new(rules, &rows, settings.clone()).batch();
+        assert!(sum.loss.is_finite());
+        assert!(moved.last && moved.hidden && moved.optimiser, "{settings:?}: {moved:?}");
+    }
+}
