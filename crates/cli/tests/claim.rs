@@ -36,7 +36,7 @@ fn a_model_that_calls_itself_something_else_is_rejected() {
     small_problem(dir.path(), 5);
     expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "-q"]);
     for (from, to, word) in [
-        ("[\"no\",\"yes\"]", "[\"yes\",\"no\"]", "classification of loan as no, yes"),
+        ("[\"no\",\"yes\"]", "[\"yes\",\"no\"]", "classification of loan as \"no\", \"yes\""),
         ("[\"rural\",\"urban\"]", "[\"urban\",\"rural\"]", "level 0 of the feature \"area\""),
         ("\"lo\":20.0", "\"lo\":20.5", "\"age\""),
         ("\"kind\":\"real\",\"lo\":20.0,\"hi\":69.0", "\"kind\":\"integer\",\"lo\":20,\"hi\":69", "\"age\""),
@@ -154,9 +154,9 @@ fn what_is_proved_is_printed_and_vacuous_rules_are_marked() {
     expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "-q"]);
     let said = expect(dir.path(), 0, &["check", "run"]);
     for part in [
-        "task: a binary classification of loan as no, yes",
+        "task: a binary classification of loan as \"no\", \"yes\"",
         "  income: numbers from 0 to 99",
-        "  area: one of rural, urban",
+        "  area: one of \"rural\", \"urban\"",
         "rule 'poor': income >= 20 or area != 'rural' or score('no') >= score('yes')",
         "vacuous: no input of the domain meets its condition",
     ] {

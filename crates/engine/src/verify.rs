@@ -105,7 +105,13 @@ impl Outcome {
     pub fn of_file(self, inexact: &[String]) -> Self {
         match self {
             Self::Proved(_) if !inexact.is_empty() => Self::Unknown { rule: 0, why: Why::Inexact(inexact.join("; ")) },
-            Self::Refuted(example) if !inexact.is_empty() => Self::Refuted(CounterExample { in_every_runtime: false, ..example }),
+            // What is beyond rounding is beyond another rounding, too, though nobody ran the file.
+            Self::Refuted(example) if !inexact.is_empty() && example.in_every_runtime => {
+                Self::Refuted(CounterExample { in_every_runtime: false, ..example })
+            }
+            Self::Refuted(example) if !inexact.is_empty() => {
+                Self::Unknown { rule: example.rule, why: Why::Inexact(inexact.join("; ")) }
+            }
             other => other,
         }
     }

@@ -49,6 +49,9 @@ fn bad_texts_are_refused_at_their_place() {
     };
     assert_eq!(of("(assert\n  (<= Y_0 0)"), ((1, 1), Problem::Parentheses(Fault::Unclosed)));
     assert_eq!(of("(declare-const X_0 Real))"), ((1, 25), Problem::Parentheses(Fault::Unopened)));
+    let after = |last: &str| of(&format!("{DECLARED}{BOX}(assert (<= Y_0 0))\n(check-sat)(get-model)(exit){last}")).1;
+    assert_eq!(after("(assert (<= Y_0 -9))"), Problem::After("assert".into()));
+    assert_eq!(after("(declare-const Y_2 Real)"), Problem::After("declare-const".into()));
     assert_eq!(of("(push 1)"), ((1, 1), Problem::Command("push".into())));
     assert_eq!(of("(declare-const Z Real)"), ((1, 16), Problem::Declaration));
     assert_eq!(of("(declare-const X_01 Real)"), ((1, 16), Problem::Declaration));

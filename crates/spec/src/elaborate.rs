@@ -47,12 +47,25 @@ pub(crate) fn elaborate(expr: &Expr, schema: &Schema) -> Result<(Bool, bool), Fa
 }
 
 impl Elaborator<'_> {
+    fn grow(&mut self, parts: usize, span: &Span) -> Result<(), Fault> {
+        self.parts += parts;
+        let hint = "use smaller ranges in `for` and `forall`, and don't put `abs` or comparisons inside each other many times";
+        if self.parts > MAX_PARTS { Err((RuleErrorKind::TooLarge(MAX_PARTS), span.clone(), Some(hint.into()))) } else { Ok(()) }
+    }
+
+    /// A copy: what is written once and stands twice can double at each level.
+    fn copy(&mut self, value: &Value, span: &Span) -> Result<Value, Fault> {
+        let parts = match value {
+            Value::Num(num) => num.parts(),
+            Value::Bool(condition) => condition.parts(),
+            Value::Category(_) | Value::Class | Value::Text(_) => 1,
+        };
+        self.grow(parts, span)?;
+        Ok(value.clone())
+    }
+
     fn value(&mut self, expr: &Expr) -> Result<Value, Fault> {
-        self.parts += 1;
-        if self.parts > MAX_PARTS {
-            let hint = "use smaller ranges in `for` and `forall`";
-            return Err((RuleErrorKind::TooLarge(MAX_PARTS), expr.span.clone(), Some(hint.into())));
-        }
+        self.grow(1, &expr.span)?;
         match &expr.kind {
             ExprKind::Number(value) => Ok(Value::Num(Num::constant(value.clone()))),
             ExprKind::Text(text) => Ok(Value::Text(text.clone())),
@@ -190,9 +203,11 @@ impl Elaborator<'_> {
     }
 
     fn choice(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Value, Fault> {
+        let span = &condition.span;
         let condition = self.condition(condition)?;
         let (a, b) = (self.value(yes)?, self.value(no)?);
         if let (Value::Bool(a), Value::Bool(b)) = (&a, &b) {
+            self.grow(condition.parts(), span)?;
             let first = or(vec![not(condition.clone()), a.clone()]);
             return Ok(Value::Bool(and(vec![first, or(vec![condition, b.clone()])])));
         }

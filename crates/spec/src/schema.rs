@@ -190,7 +190,7 @@ impl Domain {
         match self {
             Domain::Real { lo, hi } => format!("numbers from {lo} to {hi}"),
             Domain::Integer { lo, hi } => format!("whole numbers from {lo} to {hi}"),
-            Domain::Category { levels } => format!("one of {}", first_few(levels)),
+            Domain::Category { levels } => format!("one of {}", first_quoted(levels)),
         }
     }
 }
@@ -209,6 +209,11 @@ impl OneHot {
 fn first_few(names: &[String]) -> String {
     let more = if names.len() > 10 { ", ..." } else { "" };
     format!("{}{more}", names.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", "))
+}
+
+/// Values for people, at most ten of them, each in quotes: it may be empty, or hold a comma.
+fn first_quoted(values: &[String]) -> String {
+    first_few(&values.iter().take(11).map(|v| format!("{v:?}")).collect::<Vec<_>>())
 }
 
 impl Task {
@@ -248,7 +253,7 @@ impl Task {
         match self {
             Task::Regression { targets } => format!("a regression of {}", first_few(targets)),
             Task::Binary { target, classes } | Task::Multiclass { target, classes } => {
-                format!("a {} classification of {target} as {}", self.kind(), first_few(classes))
+                format!("a {} classification of {target} as {}", self.kind(), first_quoted(classes))
             }
             Task::Multilabel { labels } => format!("a multilabel task with the labels {}", first_few(labels)),
             Task::Ranking { items } => format!("a ranking of {}", first_few(items)),

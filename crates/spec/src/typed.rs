@@ -115,6 +115,16 @@ impl Num {
         self.pieces.iter().fold(self.linear.at(value), |sum, (c, piece)| sum + c * piece.at(value))
     }
 
+    /// How many parts it is made of.
+    pub fn parts(&self) -> usize {
+        let piece = |(_, piece): &(Rational, Piece)| match piece {
+            Piece::Min(args) | Piece::Max(args) => args.iter().map(Num::parts).sum(),
+            Piece::If(c, a, b) => c.parts() + a.parts() + b.parts(),
+            Piece::Indicator(b) => b.parts(),
+        };
+        1 + self.linear.terms.len() + self.pieces.iter().map(piece).sum::<usize>()
+    }
+
     fn mentions_output(&self) -> bool {
         self.linear.mentions_output()
             || self.pieces.iter().any(|(_, piece)| match piece {
@@ -165,6 +175,18 @@ impl Bool {
             Bool::And(all) => all.iter().all(|a| a.at(value)),
             Bool::Or(any) => any.iter().any(|a| a.at(value)),
             Bool::Iff(a, b) => a.at(value) == b.at(value),
+        }
+    }
+
+    /// How many parts it is made of.
+    pub fn parts(&self) -> usize {
+        1 + match self {
+            Bool::Const(_) | Bool::Label(_) => 0,
+            Bool::LevelIn(_, list) | Bool::ClassIn(list, _) => list.len(),
+            Bool::Compare(num, _) => num.parts(),
+            Bool::Not(a) => a.parts(),
+            Bool::And(list) | Bool::Or(list) => list.iter().map(Bool::parts).sum(),
+            Bool::Iff(a, b) => a.parts() + b.parts(),
         }
     }
 

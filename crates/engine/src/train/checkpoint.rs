@@ -164,7 +164,7 @@ impl State {
     fn oddity(&self, Limits { epochs, batches }: Limits) -> Option<Oddity> {
         let Self { epoch, steps, records, .. } = self;
         let (epoch, steps) = (*epoch, *steps);
-        let mut weights = self.parameters.iter().chain(&self.best);
+        let mut weights = self.parameters.iter().chain(&self.best).chain(&self.first).chain(&self.second);
         if epoch > epochs {
             Some(Oddity::Epoch { epoch, epochs })
         } else if records.len() != epoch || records.iter().zip(1..).any(|(record, k)| record.epoch != k) {

@@ -380,3 +380,6 @@ impl Inputs {
         c.iter().zip(&*x).map(|(c, x)| c * x).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

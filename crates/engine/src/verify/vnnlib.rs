@@ -50,6 +50,9 @@ pub enum Problem {
     /// Neither a declaration nor an assertion.
     #[error("expected (declare-const NAME Real) or (assert ...), found `{0}`")]
     Command(String),
+    /// Something that the question does not have any more.
+    #[error("`{0}` stands behind check-sat or exit: whoever asks does not mean it; move it up, or remove it")]
+    After(String),
     /// A declaration of something else than a real input or output.
     #[error("expected (declare-const X_i Real) or (declare-const Y_j Real), with whole numbers i, j")]
     Declaration,
@@ -114,11 +117,17 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
     let end = Place { line: text.lines().count().max(1), column: 1 };
     let (mut names, mut parts) = (BTreeSet::new(), Vec::new());
     let mut places = Vec::new();
+    let mut asked = false;
     for command in sexpr::parse(text).map_err(|(place, fault)| VnnlibError { place, problem: fault.into() })? {
         let Expr::List(items) = &command.expr else {
             return at(command.place, Problem::Command(command.head().into()));
         };
-        match (items.first().map(Sexpr::head), items.len()) {
+        let head = items.first().map(Sexpr::head);
+        if asked && !matches!(head, Some("get-model" | "get-value" | "get-info" | "exit")) {
+            return at(command.place, Problem::After(command.head().into()));
+        }
+        asked |= matches!(head, Some("check-sat" | "exit"));
+        match (head, items.len()) {
             (Some("declare-const"), 3) | (Some("declare-fun"), 4) => {
                 let name = items[1].head();
                 let Some(var) = variable(name) else { return at(items[1].place, Problem::Declaration) };
@@ -131,7 +140,7 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
                 places.push((var, items[1].place));
             }
             (Some("assert"), 2) => parts.push(formula(&items[1], &names)?),
-            (Some("set-logic" | "set-info" | "check-sat" | "get-model" | "exit"), _) => {}
+            (Some("set-logic" | "set-info" | "check-sat" | "get-model" | "get-value" | "get-info" | "exit"), _) => {}
             _ => return at(command.place, Problem::Command(command.head().into())),
         }
     }

@@ -82,6 +82,15 @@ pub enum ImportError {
         /// Their names.
         names: Vec<String>,
     },
+    /// A stored tensor that whoever runs the file may replace.
+    #[error(
+        "the stored tensor '{name}' is also an input of the graph, so whoever runs the file can replace it: export without that \
+         (keep_initializers_as_inputs=False), or take it from the graph's inputs"
+    )]
+    Overridable {
+        /// Its name.
+        name: String,
+    },
     /// The input is not a batch of float rows of known width.
     #[error("the input '{name}' is {found}, but a float tensor [batch, features] with known features is needed")]
     InputType {

@@ -42,6 +42,11 @@ pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, Import
     if !graph.sparse_initializer.is_empty() {
         return Err(ImportError::Sparse);
     }
+    // Since IR version 4 an initializer among the inputs is only a default; before, all had to be listed there.
+    let overridable = |name: &str| file.ir_version >= 4 && graph.input.iter().any(|i| i.name == name);
+    if let Some(tensor) = graph.initializer.iter().find(|t| overridable(&t.name)) {
+        return Err(ImportError::Overridable { name: tensor.name.clone() });
+    }
     let (network, inexact) = read_graph(graph, opset, output, bytes.len())?;
     network.validate()?;
     Ok(Model { network, metadata, inexact })

@@ -38,6 +38,7 @@ impl Elaborator<'_> {
             "abs" => {
                 let [arg] = args else { return Err(wrong("abs", "one number")) };
                 let a = self.number(arg)?;
+                self.grow(a.parts(), &arg.span)?;
                 let negative = a.clone().scaled(&-Rational::ONE);
                 Ok(Value::Num(Num::piece(Piece::Max(vec![a, negative]))))
             }

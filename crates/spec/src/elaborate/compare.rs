@@ -14,7 +14,8 @@ impl Elaborator<'_> {
         let mut parts = Vec::new();
         for (k, relation) in relations.iter().enumerate() {
             let spans = (&operands[k].span, &operands[k + 1].span);
-            parts.push(self.compare(values[k].clone(), *relation, values[k + 1].clone(), spans)?);
+            let [a, b] = [self.copy(&values[k], spans.0)?, self.copy(&values[k + 1], spans.1)?];
+            parts.push(self.compare(a, *relation, b, spans)?);
         }
         Ok(Value::Bool(and(parts)))
     }
@@ -76,7 +77,8 @@ impl Elaborator<'_> {
         let mut parts = Vec::new();
         for member in set {
             let value = self.value(member)?;
-            parts.push(self.compare(owner.clone(), Relation::Equal, value, (&item.span, &member.span))?);
+            let copy = self.copy(&owner, &item.span)?;
+            parts.push(self.compare(copy, Relation::Equal, value, (&item.span, &member.span))?);
         }
         Ok(or(parts))
     }

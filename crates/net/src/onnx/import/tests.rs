@@ -312,6 +312,16 @@ fn what_two_readers_could_read_differently_is_refused() {
     assert!(matches!(read(&versions), Err(E::Opsets)));
 }
 
+/// Before IR version 4 every stored tensor was listed among the inputs; since then that lets whoever runs the file replace it.
+#[test]
+fn a_stored_tensor_that_can_be_replaced_is_refused() {
+    let mut listed = file(&[0, 3], vec![node("Mul", &["x", "s"], "y")], vec![floats("s", &[3], &[1.0, 2.0, 3.0])]);
+    listed.graph.as_mut().unwrap().input.push(info("s", element::FLOAT, &[3]));
+    assert!(matches!(read(&listed), Err(E::Overridable { name }) if name == "s"));
+    listed.ir_version = 3;
+    assert!(read(&listed).is_ok());
+}
+
 #[test]
 fn a_zero_that_the_writer_left_out_is_a_zero() {
     let mut flatten = node("Flatten", &["x"], "y");
