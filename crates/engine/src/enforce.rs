@@ -1,12 +1,16 @@
 //! Rules and settings enter; where the rules are enforced leaves, and why.
 
+pub mod decode;
+mod usual;
+
 use std::sync::Arc;
 
+use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_spec::{NormalSpec, Task};
 
 use crate::audit::audit;
-use crate::decode::{DecodeError, Decoder};
 use crate::train::{Enforce, TrainSettings, Update};
+pub use usual::usual_outputs;
 
 /// Where rules are enforced.
 #[derive(Debug, Clone)]

@@ -9,14 +9,14 @@ use deepsade_data::{
 };
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::Judge;
+use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
 use crate::certify::{CertifyError, certify};
-use crate::decode::{self, DecodeError, Decoder};
-use crate::enforce::{Decision, Means};
+use crate::enforce::{self, Decision, Means};
 use crate::guard::Guard;
 use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::objective::{Loss, OutputStep};
@@ -302,7 +302,7 @@ impl Fit<'_> {
             }
             None => match means {
                 Means::Decode(decoder) => {
-                    let (model, proof) = decode::attach(self.spec, &network, decoder)?;
+                    let (model, proof) = enforce::decode::attach(self.spec, &network, decoder)?;
                     (model, Some(proof))
                 }
                 Means::Nearest => match nearest::attach(self.spec, &network, gate.map(|g| schema.columns()[g.column].feature))? {
@@ -340,7 +340,7 @@ impl Fit<'_> {
 
     /// What a last layer that keeps the rules had best favour; the paper's update knows nothing of it.
     fn usual(self, rules: Option<&NormalSpec>, rows: &Dataset) -> Option<Vec<f64>> {
-        rules.filter(|_| self.settings.update == train::Update::Project).and_then(|rules| decode::usual_outputs(rules, rows))
+        rules.filter(|_| self.settings.update == train::Update::Project).and_then(|rules| enforce::usual_outputs(rules, rows))
     }
 
     /// The network to start from, up to its scores.

@@ -3,6 +3,7 @@
 //! [`judge`] evaluates the rules on a row, [`predict`] reads scores as classes, labels and places.
 #![forbid(unsafe_code)]
 
+pub mod decode;
 pub mod judge;
 pub mod predict;
 

@@ -5,8 +5,8 @@
 //! derivative has the same form.
 
 use super::Part;
-use crate::decode::paths::{log_probabilities, probabilities};
-use crate::decode::{Decoder, Scratch};
+use deepsade_output::decode::paths::{log_probabilities, probabilities};
+use deepsade_output::decode::{Decoder, Scratch};
 
 /// The loss of a row, with its buffers.
 pub(super) struct Semantic<'a> {

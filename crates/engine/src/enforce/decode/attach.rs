@@ -2,11 +2,11 @@
 
 use deepsade_check::{Arithmetic, Certificate, RuleProof, Tree, check, sha256_hex};
 use deepsade_net::{Model, Network, Node, Op};
+use deepsade_output::decode::Decoder;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
 use deepsade_spec::{Claim, NormalSpec};
 
-use super::Decoder;
 use crate::artifact::{self, ArtifactError};
 use crate::proof::Proof;
 
