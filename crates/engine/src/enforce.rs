@@ -1,6 +1,7 @@
 //! Rules and settings enter; where the rules are enforced leaves, and why.
 
 pub mod decode;
+pub mod nearest;
 mod usual;
 
 use std::sync::Arc;

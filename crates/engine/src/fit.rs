@@ -10,15 +10,16 @@ use deepsade_data::{
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::Judge;
 use deepsade_output::decode::{DecodeError, Decoder};
+use deepsade_output::nearest::{Allowed, AllowedError, Head, HeadError};
 use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
 use crate::certify::{CertifyError, certify};
+use crate::enforce::nearest::{self, Attached};
 use crate::enforce::{self, Decision, Means};
 use crate::guard::Guard;
-use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::objective::{Loss, OutputStep};
 use crate::output::Output;
 use crate::penalty::{Penalty, PenaltyError};

@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::Judge;
 use deepsade_output::decode::{DecodeError, Decoder, Scratch};
+use deepsade_output::nearest::Allowed;
 use deepsade_spec::NormalSpec;
-use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
-
-use crate::nearest::{Allowed, NEAREST_KEY};
+use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY, Place, SETS_KEY};
 
 /// How a model's outputs are read.
 #[derive(Debug, Clone)]

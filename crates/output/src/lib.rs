@@ -5,6 +5,7 @@
 
 pub mod decode;
 pub mod judge;
+pub mod nearest;
 pub mod predict;
 
 pub use judge::Judge;

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use deepsade_engine::enforce::{decode, nearest};
 use deepsade_engine::explain::{self as rules, words};
 use deepsade_engine::fit::{self as engine, FitError};
 use deepsade_engine::pipeline::{Checked, Ended, Note, Prepared};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{EpochRecord, Observer};
 use deepsade_engine::verdict::in_words;
-use deepsade_engine::{enforce::decode, nearest};
 use deepsade_output::decode::Decoder;
 use deepsade_spec::Task;
 use pyo3::prelude::*;

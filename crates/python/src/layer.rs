@@ -1,10 +1,10 @@
 //! Rules as a layer of somebody's own network: scores and inputs of a batch enter, outputs that obey the rules leave, and gradients.
 
-use deepsade_engine::nearest::Allowed;
 use deepsade_engine::problem::Problem;
 use deepsade_net::Matrix;
 use deepsade_output::Judge;
 use deepsade_output::decode::{Decoder, Scratch};
+use deepsade_output::nearest::Allowed;
 use deepsade_spec::{NormalSpec, Task};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;

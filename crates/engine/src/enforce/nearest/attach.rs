@@ -5,14 +5,12 @@ use std::ops::ControlFlow;
 
 use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, Tree, Verdict, check, sha256_hex};
 use deepsade_net::{Model, Network, Op};
+use deepsade_output::nearest::{Allowed, Face, Head, HeadError, Reason};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
-use deepsade_spec::sets::Place;
+use deepsade_spec::sets::{NEAREST_KEY, Place};
 use deepsade_spec::{Claim, Formula, NormalRule, NormalSpec};
 
-use super::NEAREST_KEY;
-use super::allowed::Allowed;
-use super::head::{Head, HeadError, Reason};
 use crate::artifact::{self, ArtifactError};
 use crate::proof::Proof;
 
@@ -70,7 +68,7 @@ fn size(head: &Head, spec: &NormalSpec) -> f64 {
         let range = var.feature().and_then(|f| spec.schema.features[f].domain.range());
         range.map_or(1.0, |(lo, hi)| f64::from(lo.abs().max(hi.abs())))
     };
-    let offset = |f: &super::Face| f.constant.abs() + f.x.iter().map(|(var, c)| c.abs() * reach(var)).sum::<f64>();
+    let offset = |f: &Face| f.constant.abs() + f.x.iter().map(|(var, c)| c.abs() * reach(var)).sum::<f64>();
     head.faces().iter().map(offset).fold(1e-3, f64::max)
 }
 
@@ -140,7 +138,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::{Attached, attach};
-    use crate::nearest::allowed::tests::spec;
+    use crate::enforce::nearest::tests::spec;
     use deepsade_output::Judge;
 
     /// r and c to u and v through four hidden units; with `gate`, times r.
