@@ -8,9 +8,9 @@ use deepsade_data::{
     metrics,
 };
 use deepsade_net::{Matrix, Model, Network};
-use deepsade_output::Judge;
 use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_output::nearest::{Allowed, AllowedError, Head, HeadError};
+use deepsade_output::{Judge, Output};
 use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
@@ -21,7 +21,6 @@ use crate::enforce::nearest::{self, Attached};
 use crate::enforce::{self, Decision, Means};
 use crate::guard::Guard;
 use crate::objective::{Loss, OutputStep};
-use crate::output::Output;
 use crate::penalty::{Penalty, PenaltyError};
 use crate::proof::Proof;
 use crate::train::{

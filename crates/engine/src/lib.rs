@@ -18,7 +18,6 @@ pub mod hold;
 pub mod last_layer;
 pub mod maxsmt;
 pub mod objective;
-pub mod output;
 pub mod penalty;
 pub mod pipeline;
 pub mod problem;

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use deepsade_net::{Matrix, Model, Network};
-use deepsade_output::Judge;
-use deepsade_output::decode::{DecodeError, Decoder, Scratch};
-use deepsade_output::nearest::Allowed;
 use deepsade_spec::NormalSpec;
 use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY, Place, SETS_KEY};
+
+use crate::decode::{DecodeError, Decoder, Scratch};
+use crate::judge::Judge;
+use crate::nearest::Allowed;
 
 /// How a model's outputs are read.
 #[derive(Debug, Clone)]
@@ -128,7 +129,7 @@ impl<'a> Output<'a> {
             }
             let (s, met) = (scores.row(r), decoder.met(&judge, x.row(r)));
             let log_valid = decoder.log_valid(s, &met, &mut scratch, &mut labels)?;
-            let set = (deepsade_output::decode::paths::log_set(s, y.row(r)) - log_valid).exp();
+            let set = (crate::decode::paths::log_set(s, y.row(r)) - log_valid).exp();
             (log_valid > f64::NEG_INFINITY).then(|| Probabilities { labels: labels.clone(), set })
         };
         Ok((0..x.rows).map(row).collect())
