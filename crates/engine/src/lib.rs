@@ -16,7 +16,6 @@ pub mod fit;
 pub mod guard;
 pub mod hold;
 pub mod last_layer;
-pub mod maxsmt;
 pub mod objective;
 pub mod penalty;
 pub mod pipeline;

@@ -8,11 +8,11 @@ mod search_box;
 mod settings;
 mod soft;
 
+use deepsade_solve::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverError};
 use serde::{Deserialize, Serialize};
 
 use super::{Optimiser, Prepared, Stepper};
 use crate::guard::Guard;
-use crate::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverError};
 use crate::objective::Loss;
 use crate::objective::Sum;
 use crate::units::Units;
