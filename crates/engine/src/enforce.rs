@@ -1,8 +1,13 @@
 //! Rules and settings enter; where the rules are enforced leaves, and why.
+//!
+//! Once a network is trained, [`weights`], [`decode`] or [`nearest`] writes it down with its certificate; [`penalty`] only dissuades it
+//! from breaking rules.
 
 pub mod decode;
 pub mod nearest;
+pub mod penalty;
 mod usual;
+pub mod weights;
 
 use std::sync::Arc;
 

@@ -16,12 +16,12 @@ use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
-use crate::certify::{CertifyError, certify};
 use crate::enforce::nearest::{self, Attached};
+use crate::enforce::penalty::{Penalty, PenaltyError};
+use crate::enforce::weights::{CertifyError, certify};
 use crate::enforce::{self, Decision, Means};
 use crate::guard::Guard;
 use crate::objective::{Loss, OutputStep};
-use crate::penalty::{Penalty, PenaltyError};
 use crate::proof::Proof;
 use crate::train::{
     self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,

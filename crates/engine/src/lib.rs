@@ -1,15 +1,14 @@
 //! How it is found: training and everything that searches. No proof rests on it.
 //!
 //! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`explain`] says what the rules mean, [`enforce`] where
-//! they are enforced and how, [`train`] and [`fit`] make a network, [`penalty`] only dissuades it, [`deepsade_output`] chooses or moves
-//! its outputs, judges them and puts them into words, [`useless`] warns of those that have learnt nothing, [`artifact`] writes its
-//! files, [`recheck`] asks the checker about them. [`pipeline`] walks this way from a problem to the files of a model, for everyone.
+//! they are enforced, [`train`] and [`fit`] make a network, [`deepsade_output`] chooses or moves its outputs, judges them and puts them
+//! into words, [`useless`] warns of those that have learnt nothing, [`artifact`] writes its files, [`recheck`] asks the checker about
+//! them. [`pipeline`] walks this way from a problem to the files of a model, for everyone.
 
 pub mod adversity;
 pub mod artifact;
 mod audit;
 pub mod bounds;
-pub mod certify;
 pub mod enforce;
 pub mod explain;
 pub mod fit;
@@ -17,7 +16,6 @@ pub mod guard;
 pub mod hold;
 pub mod last_layer;
 pub mod objective;
-pub mod penalty;
 pub mod pipeline;
 pub mod problem;
 pub mod proof;
