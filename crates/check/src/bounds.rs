@@ -3,126 +3,21 @@
 //! Throughout, `v` is the *computed* value: a node's result is its exact operation on computed values, plus an error of its own of
 //! at most `error`. So bounds of computed values, and linear forms in them, carry over from node to node without further loss.
 
-use std::collections::BTreeMap;
-
 use deepsade_net::enclose::ACTIVATION_ERROR;
-use deepsade_net::{Activation, Network, Op};
+use deepsade_net::{Activation, Op};
 use deepsade_spec::Region;
 
 use crate::certificate::{Arithmetic, Bounds};
-use crate::dyadic::{Dyadic, LONG, SHORT};
-use crate::layout::Layout;
+use crate::dyadic::{Dyadic, Interval, LONG};
 use crate::linear::Form;
-
-/// The numbers from `lo` to `hi`.
-#[derive(Debug, Clone)]
-pub(crate) struct Interval {
-    pub(crate) lo: Dyadic,
-    pub(crate) hi: Dyadic,
-}
-
-/// A network over the columns of a schema, in one arithmetic.
-pub(crate) struct Machine<'n> {
-    pub(crate) network: &'n Network,
-    pub(crate) layout: &'n Layout,
-    pub(crate) arithmetic: Arithmetic,
-}
-
-/// The known sign of what a relu reads, as computed: at most 0, or at least 0.
-pub(crate) struct Sign {
-    pub(crate) value: usize,
-    pub(crate) unit: usize,
-    pub(crate) above: bool,
-    node: usize,
-}
-
-/// What is known of the network on a region: per value and column the interval, and the error of the node's own operation.
-#[derive(Default, Clone)]
-pub(crate) struct Known {
-    pub(crate) values: Vec<Vec<Interval>>,
-    pub(crate) errors: Vec<Vec<Dyadic>>,
-    /// Slopes of lower lines, by relu node and unit, where the usual ones are not taken.
-    pub(crate) slopes: BTreeMap<(usize, usize), Dyadic>,
-}
+use crate::machine::{Known, Machine};
 
 /// Magnitudes reach at most this power of two, so that no partial sum leaves float32.
 const RANGE: i64 = 127;
 /// 2^-40: covers float64's exp and tanh of the platform and the roundings around them, whose results are at most 1.
 const LIBRARY_ERROR: i64 = -40;
 
-impl Interval {
-    /// The largest absolute value.
-    pub(crate) fn size(&self) -> Dyadic {
-        self.lo.abs().max(self.hi.abs())
-    }
-
-    /// The largest `a v`.
-    pub(crate) fn most(&self, a: &Dyadic) -> Dyadic {
-        a * if a.is_negative() { &self.lo } else { &self.hi }
-    }
-
-    fn widened(&self, by: &Dyadic) -> Self {
-        Self { lo: &self.lo - by, hi: &self.hi + by }
-    }
-
-    /// The same, with results near zero possibly flushed to it: only a bound on zero's far side has to move.
-    fn flushed(&self, tiny: &Dyadic) -> Self {
-        let [mut lo, mut hi] = [self.lo.clone(), self.hi.clone()];
-        if lo.is_positive() && lo < *tiny {
-            lo = Dyadic::default();
-        }
-        if hi.is_negative() && -&hi < *tiny {
-            hi = Dyadic::default();
-        }
-        Self { lo, hi }
-    }
-
-    fn rounded(self) -> Self {
-        Self { lo: self.lo.down(SHORT), hi: self.hi.up(SHORT) }
-    }
-}
-
-impl Known {
-    /// The same with signs known, which are facts about the computed values; `None` if no evaluation has them. Where a relu reads a
-    /// number at most 0 it gives 0, flushed or not.
-    pub(crate) fn with(&self, signs: &[Sign]) -> Option<Self> {
-        let (mut known, zero) = (self.clone(), Dyadic::default());
-        for Sign { node, value, unit, above } in signs {
-            let v = &mut known.values[*value][*unit];
-            if *above {
-                v.lo = v.lo.clone().max(zero.clone());
-            } else {
-                v.hi = v.hi.clone().min(zero.clone());
-            }
-            if v.lo > v.hi {
-                return None;
-            }
-            if !above {
-                known.values[node + 1][*unit] = Interval { lo: zero.clone(), hi: zero.clone() };
-            }
-        }
-        Some(known)
-    }
-}
-
 impl Machine<'_> {
-    /// A side of a split on a unit, if there is such a relu.
-    pub(crate) fn sign(&self, node: usize, unit: usize, above: bool) -> Result<Sign, String> {
-        let relu = self.network.nodes.get(node).filter(|n| n.op == Op::Act(Activation::Relu));
-        let value = relu.filter(|_| Some(unit) < self.network.width(node + 1)).map(|n| n.from[0]);
-        value.map(|value| Sign { value, unit, above, node }).ok_or(format!("node {node} is no ReLU with a unit {unit}"))
-    }
-
-    /// 2^-126, the most that flushing a denormal can cost; 0 in real arithmetic.
-    pub(crate) fn tiny(&self) -> Dyadic {
-        if self.arithmetic == Arithmetic::Real { Dyadic::default() } else { Dyadic::power(-126) }
-    }
-
-    /// 2^-24, the relative error of one rounding; 0 in real arithmetic.
-    pub(crate) fn unit(&self) -> Dyadic {
-        if self.arithmetic == Arithmetic::Real { Dyadic::default() } else { Dyadic::power(-24) }
-    }
-
     /// Bounds of all values on a region that is not empty; an error where float32 may overflow.
     pub(crate) fn known(&self, region: &Region, bounds: Bounds) -> Result<Known, String> {
         let mut known = Known { values: vec![self.layout.intervals(region)], errors: vec![Vec::new()], ..Known::default() };

@@ -10,12 +10,12 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::sets::{NEAREST_KEY, Place};
 use deepsade_spec::{Atom, Claim, Formula, Linear, NormalSpec, Rational, Region, Schema, Var, compile};
 
-use crate::bounds::{Known, Machine, Sign};
 use crate::certificate::{Arithmetic, Bounds, Certificate, Lines, SLOPES, Tree};
 use crate::decode::Chosen;
 use crate::dyadic::Dyadic;
 use crate::layout::Layout;
 use crate::linear::{Form, GateEnd};
+use crate::machine::{Known, Machine, Sign};
 use crate::rejected::{Rejected, Step, Why};
 use crate::sha256::sha256_hex;
 

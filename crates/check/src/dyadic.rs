@@ -1,5 +1,5 @@
-//! Exact numbers `m * 2^e`: sums and products never round; where a mantissa grows long, [`Dyadic::up`] and [`Dyadic::down`] round
-//! in a stated direction.
+//! Exact numbers `m * 2^e` and intervals of them: sums and products never round; where a mantissa grows long, [`Dyadic::up`] and
+//! [`Dyadic::down`] round in a stated direction.
 
 use std::cmp::Ordering;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
@@ -12,6 +12,13 @@ use dashu::integer::IBig;
 pub(crate) struct Dyadic {
     m: IBig,
     e: i64,
+}
+
+/// The numbers from `lo` to `hi`.
+#[derive(Debug, Clone)]
+pub(crate) struct Interval {
+    pub(crate) lo: Dyadic,
+    pub(crate) hi: Dyadic,
 }
 
 /// Bits kept of sums that decide: enough that no rounding is seen.
@@ -179,6 +186,38 @@ impl PartialEq for Dyadic {
 }
 
 impl Eq for Dyadic {}
+
+impl Interval {
+    /// The largest absolute value.
+    pub(crate) fn size(&self) -> Dyadic {
+        self.lo.abs().max(self.hi.abs())
+    }
+
+    /// The largest `a v`.
+    pub(crate) fn most(&self, a: &Dyadic) -> Dyadic {
+        a * if a.is_negative() { &self.lo } else { &self.hi }
+    }
+
+    pub(crate) fn widened(&self, by: &Dyadic) -> Self {
+        Self { lo: &self.lo - by, hi: &self.hi + by }
+    }
+
+    /// The same, with results near zero possibly flushed to it: only a bound on zero's far side has to move.
+    pub(crate) fn flushed(&self, tiny: &Dyadic) -> Self {
+        let [mut lo, mut hi] = [self.lo.clone(), self.hi.clone()];
+        if lo.is_positive() && lo < *tiny {
+            lo = Dyadic::default();
+        }
+        if hi.is_negative() && -&hi < *tiny {
+            hi = Dyadic::default();
+        }
+        Self { lo, hi }
+    }
+
+    pub(crate) fn rounded(self) -> Self {
+        Self { lo: self.lo.down(SHORT), hi: self.hi.up(SHORT) }
+    }
+}
 
 #[cfg(test)]
 mod tests;

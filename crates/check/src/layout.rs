@@ -2,8 +2,7 @@
 
 use deepsade_spec::{ColumnKind, OneHot, Region, Schema, Var};
 
-use crate::bounds::Interval;
-use crate::dyadic::Dyadic;
+use crate::dyadic::{Dyadic, Interval};
 
 /// Where the features stand among the network's columns.
 pub(crate) struct Layout {

@@ -11,6 +11,7 @@ mod decode;
 mod dyadic;
 mod layout;
 mod linear;
+mod machine;
 mod rejected;
 mod sha256;
 

@@ -6,9 +6,9 @@
 use deepsade_net::{Activation, Op};
 use deepsade_spec::Region;
 
-use crate::bounds::{Interval, Known, Machine};
 use crate::certificate::{Arithmetic, Bounds};
-use crate::dyadic::{Dyadic, LONG, SHORT};
+use crate::dyadic::{Dyadic, Interval, LONG, SHORT};
+use crate::machine::{Known, Machine};
 
 /// `sum of coefficient * value + constant`; an empty list stands for zeros. Value 0, the input, always has its list.
 #[derive(Clone)]

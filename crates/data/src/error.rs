@@ -1,11 +1,11 @@
 //! Everything that can be wrong with data and its settings; each error names the place and says what would help.
 
+mod problem;
+
 use std::path::PathBuf;
 
-use super::overrides::OverrideProblem;
-use super::recipe::idx::IdxProblem;
 use super::table::Kind;
-use super::task::TaskProblem;
+pub use problem::{IdxProblem, OverrideProblem, TaskProblem};
 
 /// Why data could not be used.
 #[derive(Debug, thiserror::Error)]

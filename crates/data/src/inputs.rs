@@ -1,11 +1,12 @@
 //! A table and a schema enter; the input matrix leaves, with a word on each row: inside the domain, outside, or incomplete.
 
+use std::collections::BTreeMap;
+
 use deepsade_net::Matrix;
 use deepsade_spec::{Domain, OneHot, Schema};
 
 use super::error::DataError;
 use super::read::{Columns, ReadOptions, known};
-use super::schema::kinds_of_schema;
 use super::table::{Column, Kind, Table, Value};
 
 /// Rows encoded together, so that a wide matrix is written cache line by cache line.
@@ -43,6 +44,12 @@ impl ReadOptions {
         let names = schema.features.iter().map(|f| f.name.clone()).collect();
         Self { columns: Columns::Only(names), expected: kinds_of_schema(schema), ..Self::default() }
     }
+}
+
+/// How a known schema wants the columns of its features to be read, for prediction.
+pub fn kinds_of_schema(schema: &Schema) -> BTreeMap<String, Kind> {
+    let kind = |domain: &Domain| if domain.range().is_some() { Kind::Number } else { Kind::Text };
+    schema.features.iter().map(|f| (f.name.clone(), kind(&f.domain))).collect()
 }
 
 /// Encodes the features of `schema`; other columns of the table play no part, so targets may be absent.

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::number;
-use super::table::Column;
+use super::table::{Column, MISSING_CODE};
 
-/// The code of a missing text.
-pub(crate) const MISSING_CODE: u32 = u32::MAX;
+/// More levels than this are taken for an identifier, unless they are stated.
+pub const MOST_LEVELS: usize = 1000;
 
 /// A text column while it is being read.
 #[derive(Debug, Default)]

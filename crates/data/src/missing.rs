@@ -1,9 +1,8 @@
 //! A table of used columns with gaps enters; one without leaves, or the error that says where the gaps are.
 
 use super::error::DataError;
-use super::levels::MISSING_CODE;
 use super::settings::MissingPolicy;
-use super::table::{Column, Table};
+use super::table::{Column, MISSING_CODE, Table};
 
 /// What was done about missing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

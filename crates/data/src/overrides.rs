@@ -4,7 +4,7 @@ use deepsade_spec::Domain;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::error::DataError;
+use super::error::{DataError, OverrideProblem};
 use super::number::{fits_f32, round_down, round_up};
 use super::table::Kind;
 
@@ -39,32 +39,6 @@ pub enum FeatureKind {
     Integer,
     /// Named levels.
     Category,
-}
-
-/// What is wrong with a `[features.NAME]` table.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum OverrideProblem {
-    /// Ends that are not finite, out of order, or beyond float32.
-    #[error("`range = [{0}, {1}]` must be two finite numbers of float32's range, the smaller first")]
-    Range(f64, f64),
-    /// Ends of an integer range that are not whole or too large.
-    #[error("`range = [{0}, {1}]` of an integer must be whole numbers within ±16777216 (2^24, where float32 is exact)")]
-    IntegerRange(f64, f64),
-    /// Levels, but none.
-    #[error("`levels` is empty")]
-    NoLevels,
-    /// A level twice.
-    #[error("level '{0}' is listed twice")]
-    DuplicateLevel(String),
-    /// A range for a category.
-    #[error("a category has `levels`, not a `range`")]
-    RangeOfCategory,
-    /// Levels for a number.
-    #[error("a number has a `range`, not `levels`")]
-    LevelsOfNumber,
-    /// No data to take the domain from.
-    #[error("without [data] the domain must be stated: `range = [lo, hi]` for a number, `levels = [...]` for a category")]
-    NoDomain,
 }
 
 impl FeatureOverride {

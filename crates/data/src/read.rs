@@ -1,5 +1,8 @@
 //! A located file enters, a [`Table`] of its used columns leaves; the reader is chosen by the file's name.
 
+mod csv;
+mod parquet;
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,7 +11,6 @@ use super::error::DataError;
 use super::limits::limits;
 use super::number;
 use super::table::{Kind, Table};
-use super::{read_csv, read_parquet};
 
 /// How to read a file.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -49,9 +51,9 @@ pub struct Progress {
 /// `progress` is called a few times a second at most, and once at the end.
 pub fn read_table(path: &Path, options: &ReadOptions, progress: &mut dyn FnMut(Progress)) -> Result<Table, DataError> {
     match path.extension().map(|e| e.to_string_lossy().to_lowercase()).as_deref() {
-        Some("parquet") => read_parquet::read(path, options, progress),
-        Some("gz") => read_csv::read(path, true, options, progress),
-        _ => read_csv::read(path, false, options, progress),
+        Some("parquet") => parquet::read(path, options, progress),
+        Some("gz") => csv::read(path, true, options, progress),
+        _ => csv::read(path, false, options, progress),
     }
 }
 

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use deepsade_spec::{Domain, Feature, OneHot, Schema};
 
-use super::error::DataError;
+use super::error::{DataError, OverrideProblem};
 use super::inputs::Plan;
+use super::levels::MOST_LEVELS;
 use super::number::{round_down, round_up};
-use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, OverrideProblem, Overrides};
+use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, Overrides};
 use super::table::{Column, Kind, Table, Value};
 use super::task::TaskSettings;
-
-/// More levels than this are taken for an identifier, unless they are stated.
-pub const MOST_LEVELS: usize = 1000;
 
 /// The schema of a table: every column that is no target becomes a feature.
 ///
@@ -92,12 +90,6 @@ pub fn stated_schema(
 /// How overrides want columns to be read.
 pub fn kinds_of_overrides(overrides: &Overrides) -> BTreeMap<String, Kind> {
     overrides.iter().filter_map(|(name, o)| Some((name.clone(), o.expected_kind()?))).collect()
-}
-
-/// How a known schema wants the columns of its features to be read, for prediction.
-pub fn kinds_of_schema(schema: &Schema) -> BTreeMap<String, Kind> {
-    let kind = |domain: &Domain| if domain.range().is_some() { Kind::Number } else { Kind::Text };
-    schema.features.iter().map(|f| (f.name.clone(), kind(&f.domain))).collect()
 }
 
 fn check_overrides(overrides: &Overrides, table: &Table, targets: &[String]) -> Result<(), DataError> {

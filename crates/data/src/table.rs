@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::levels::MISSING_CODE;
+/// The code of a missing text.
+pub(crate) const MISSING_CODE: u32 = u32::MAX;
 
 /// Named columns of equal length.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use deepsade_spec::Task;
 use serde::{Deserialize, Serialize};
 
-use super::error::DataError;
-use super::levels::sort_by_level;
+use super::error::{DataError, TaskProblem};
+use super::levels::{MOST_LEVELS, sort_by_level};
 use super::number;
 use super::read::known;
-use super::schema::MOST_LEVELS;
 use super::table::{Column, Table, Value};
 
 /// What is predicted: the `[task]` table.
@@ -40,61 +39,6 @@ pub enum TaskKind {
     Multilabel,
     /// An ordering of items: a column each, holding its place from 1 to n.
     Ranking,
-}
-
-/// What is wrong with a `[task]` table.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TaskProblem {
-    /// Nothing to predict.
-    #[error("no targets: name the columns to predict, `targets = [...]` in [data] or [task]")]
-    NoTargets,
-    /// Two different lists.
-    #[error("`targets` differ between [data] ({}) and [task] ({}); state them once", .data.join(", "), .task.join(", "))]
-    TargetsDiffer {
-        /// Those of `[data]`.
-        data: Vec<String>,
-        /// Those of `[task]`.
-        task: Vec<String>,
-    },
-    /// A target named twice.
-    #[error("target '{0}' is named twice")]
-    DuplicateTarget(String),
-    /// Classification has one target.
-    #[error("a {kind} task has exactly one target column, not {found}")]
-    OneTarget {
-        /// The task.
-        kind: &'static str,
-        /// How many were named.
-        found: usize,
-    },
-    /// A ranking of fewer than two items.
-    #[error("a ranking needs at least two target columns, one an item")]
-    TwoItems,
-    /// Classes for a task that has none.
-    #[error("`classes` belong to binary and multiclass tasks")]
-    NoClassesHere,
-    /// A class twice.
-    #[error("class '{0}' is listed twice")]
-    DuplicateClass(String),
-    /// The number of classes is wrong.
-    #[error("a {kind} task needs {needed} classes; there are {}: {}", .found.len(), first_few(.found))]
-    ClassCount {
-        /// The task.
-        kind: &'static str,
-        /// How many it needs.
-        needed: &'static str,
-        /// The classes stated or found.
-        found: Vec<String>,
-    },
-    /// No data to take the classes from.
-    #[error("without [data] the classes must be stated: `classes = [...]`")]
-    ClassesNotStated,
-}
-
-impl From<TaskProblem> for DataError {
-    fn from(problem: TaskProblem) -> Self {
-        Self::Task { problem }
-    }
 }
 
 impl TaskSettings {
@@ -194,12 +138,6 @@ fn values_of(name: &str, column: &Column) -> Result<Vec<String>, DataError> {
 pub(crate) fn repeated(names: &[String]) -> Option<&String> {
     let mut seen = HashSet::new();
     names.iter().find(|name| !seen.insert(*name))
-}
-
-/// The first few names, so that a message stays readable.
-fn first_few(names: &[String]) -> String {
-    let more = if names.len() > 6 { ", ..." } else { "" };
-    names.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(", ") + more
 }
 
 #[cfg(test)]

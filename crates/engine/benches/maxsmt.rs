@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use deepsade_engine::fit;
 use deepsade_engine::guard::Guard;
-use deepsade_engine::maxsmt::smtlib::Quantifiers;
-use deepsade_engine::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverName};
 use deepsade_engine::problem::Problem as RuleFile;
 use deepsade_engine::train::{Optimiser, OptimiserName, Stepper, TrainSettings, search_box, soft_constraints};
 use deepsade_engine::units::Units;
+use deepsade_solve::maxsmt::smtlib::Quantifiers;
+use deepsade_solve::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverName};
 
 fn option(name: &str) -> Option<String> {
     std::env::args().skip_while(|a| a != name).nth(1)

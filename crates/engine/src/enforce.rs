@@ -1,12 +1,22 @@
 //! Rules and settings enter; where the rules are enforced leaves, and why.
+//!
+//! Once a network is trained, [`weights`], [`decode`] or [`nearest`] writes it down with its certificate; [`penalty`] only dissuades it
+//! from breaking rules.
+
+pub mod decode;
+pub mod nearest;
+pub mod penalty;
+mod usual;
+pub mod weights;
 
 use std::sync::Arc;
 
+use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_spec::{NormalSpec, Task};
 
 use crate::audit::audit;
-use crate::decode::{DecodeError, Decoder};
 use crate::train::{Enforce, TrainSettings, UpdateName};
+pub use usual::usual_outputs;
 
 /// Where rules are enforced.
 #[derive(Debug, Clone)]

@@ -8,20 +8,20 @@ use deepsade_data::{
     metrics,
 };
 use deepsade_net::{Matrix, Model, Network};
-use deepsade_output::Judge;
+use deepsade_output::decode::{DecodeError, Decoder};
+use deepsade_output::nearest::{Allowed, AllowedError, Head, HeadError};
+use deepsade_output::{Judge, Output};
 use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
-use crate::certify::{CertifyError, certify};
-use crate::decode::{self, DecodeError, Decoder};
-use crate::enforce::{Decision, Means};
+use crate::enforce::nearest::{self, Attached};
+use crate::enforce::penalty::{Penalty, PenaltyError};
+use crate::enforce::weights::{CertifyError, certify};
+use crate::enforce::{self, Decision, Means};
 use crate::guard::Guard;
-use crate::nearest::{self, Allowed, AllowedError, Attached, Head, HeadError};
 use crate::objective::{Loss, OutputStep, StepData};
-use crate::output::Output;
-use crate::penalty::{Penalty, PenaltyError};
 use crate::proof::Proof;
 use crate::train::{
     self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
@@ -351,7 +351,7 @@ impl Fit<'_> {
         }
         Ok(match &self.decision.means {
             Means::Decode(decoder) => {
-                let (model, proof) = decode::attach(self.spec, network, decoder)?;
+                let (model, proof) = enforce::decode::attach(self.spec, network, decoder)?;
                 (model, Some(proof), None)
             }
             Means::Nearest => {
@@ -367,7 +367,7 @@ impl Fit<'_> {
 
     /// What a last layer that keeps the rules had best favour; the paper's update knows nothing of it.
     fn usual(self, rules: Option<&NormalSpec>, rows: &Dataset) -> Option<Vec<f64>> {
-        rules.filter(|_| self.settings.update == train::UpdateName::Project).and_then(|rules| decode::usual_outputs(rules, rows))
+        rules.filter(|_| self.settings.update == train::UpdateName::Project).and_then(|rules| enforce::usual_outputs(rules, rows))
     }
 
     /// The network to start from, up to its scores.

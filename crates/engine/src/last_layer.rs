@@ -1,12 +1,12 @@
 //! Rules and a network enter; the problem of its last layer leaves as an SMT-LIB script that anyone can check.
 
 use deepsade_net::{Network, Op};
+use deepsade_solve::maxsmt::smtlib::{self, Labels, Quantifiers};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema};
 use thiserror::Error;
 
 use crate::bounds::Bounds;
 use crate::guard::{Guard, GuardError, How};
-use crate::maxsmt::smtlib::{self, Labels, Quantifiers};
 use crate::units::Units;
 
 /// Why the problem can't be written down.

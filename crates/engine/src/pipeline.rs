@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use deepsade_data::{self as data, DataSettings, Loaded, Progress, Table, VALIDATION};
+use deepsade_output::decode::DecodeError;
 use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
 
 pub use self::finished::{Finished, Times};
 pub use self::folder::{Folder, MODEL};
 use crate::artifact::ArtifactError;
-use crate::decode::DecodeError;
 use crate::enforce::{Decision, Means, decide};
 use crate::explain::{audit, conflict_in_words, vacuous_notes};
 use crate::fit::{self, Fit, FitError, Rows};

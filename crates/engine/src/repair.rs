@@ -22,7 +22,7 @@ use shrink::Shrink;
 use thiserror::Error;
 
 use crate::artifact::ArtifactError;
-use crate::certify::{CertifyError, ladder, margins};
+use crate::enforce::weights::{CertifyError, ladder, margins};
 use crate::fit::{Rows, column_ranges, skip_columns};
 use crate::guard::{Guard, GuardError, How, Metric};
 use crate::proof::Certified;

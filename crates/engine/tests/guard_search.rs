@@ -1,7 +1,7 @@
 //! Rules for which a last layer exists are found one, in whatever units they are written, and the checker accepts its certificate.
 
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
-use deepsade_engine::certify::certify;
+use deepsade_engine::enforce::weights::certify;
 use deepsade_engine::fit::plain_network;
 use deepsade_engine::guard::{Guard, GuardError, How, Why};
 use deepsade_engine::train::{NetworkSettings, Stepper};

@@ -2,11 +2,9 @@
 
 use deepsade_data::DataError as EngineDataError;
 use deepsade_engine::artifact::ArtifactError;
-use deepsade_engine::decode::DecodeError;
 use deepsade_engine::explain::conflict_in_words;
 use deepsade_engine::fit::FitError;
 use deepsade_engine::guard::GuardError;
-use deepsade_engine::nearest::AllowedError;
 use deepsade_engine::pipeline::PipelineError;
 use deepsade_engine::problem::ProblemError;
 use deepsade_engine::repair::RepairError;
@@ -15,6 +13,8 @@ use deepsade_engine::train::TrainError;
 use deepsade_engine::verify::VerifyError;
 use deepsade_lab::report::ReportError;
 use deepsade_lab::reproduce::ReproduceError;
+use deepsade_output::decode::DecodeError;
+use deepsade_output::nearest::AllowedError;
 use deepsade_spec::{NormalSpec, shown};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyArithmeticError, PyOSError, PyValueError};

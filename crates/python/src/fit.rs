@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use deepsade_engine::enforce::{decode, nearest};
 use deepsade_engine::explain::{self as rules, words};
 use deepsade_engine::fit::{self as engine, FitError};
 use deepsade_engine::pipeline::{Checked, Ended, Note, Prepared};
@@ -10,7 +11,7 @@ use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::certificate;
 use deepsade_engine::train::{EpochRecord, Observer};
 use deepsade_engine::verdict::in_words;
-use deepsade_engine::{decode, nearest};
+use deepsade_output::decode::Decoder;
 use deepsade_spec::Task;
 use pyo3::prelude::*;
 
@@ -159,7 +160,7 @@ pub fn decoded(
                 nearest::Attached::Library(model, _) => (model, None),
             }
         } else {
-            let decoder = decode::Decoder::new(spec, decode_nodes)?;
+            let decoder = Decoder::new(spec, decode_nodes)?;
             let (model, proof) = decode::attach(spec, network, &decoder)?;
             (model, Some(proof))
         };

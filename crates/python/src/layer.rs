@@ -1,10 +1,10 @@
 //! Rules as a layer of somebody's own network: scores and inputs of a batch enter, outputs that obey the rules leave, and gradients.
 
-use deepsade_engine::decode::{Decoder, Scratch};
-use deepsade_engine::nearest::Allowed;
 use deepsade_engine::problem::Problem;
 use deepsade_net::Matrix;
 use deepsade_output::Judge;
+use deepsade_output::decode::{Decoder, Scratch};
+use deepsade_output::nearest::Allowed;
 use deepsade_spec::{NormalSpec, Task};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -191,7 +191,7 @@ impl Rules {
                 let met = decoder.met(&judge, x.row(r));
                 match decoder.log_valid(scores.row(r), &met, &mut scratch, marginals) {
                     Some(value) => log.push(value),
-                    None => return Err(deepsade_engine::decode::DecodeError::TooLarge { budget: 0 }.into()),
+                    None => return Err(deepsade_output::decode::DecodeError::TooLarge { budget: 0 }.into()),
                 }
             }
             Ok((log, marginals))

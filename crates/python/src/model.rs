@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use deepsade_data::{Inputs, RowStatus, encode_inputs, encode_numbers};
 use deepsade_engine::artifact::{described, model_rules, parse_any};
-use deepsade_engine::output::Output;
 use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
+use deepsade_output::Output;
 use deepsade_output::predict::predicted_class;
 use deepsade_spec::Domain;
 use deepsade_spec::sets::Place;

@@ -9,6 +9,7 @@
 //!   quadratic program (`guard/nearest.rs` in crates/engine) never sees coordinates: its points are layers, of which it keeps the
 //!   products alone, and cuts stay from one step to the next.
 //! - [`mod@satisfy`], [`eliminate`]: whether atoms can hold together, exactly.
+//! - [`maxsmt`]: numbers that satisfy all of the hard and most of the soft constraints; one trait, three engines.
 //! - [`sexpr`]: what other solvers write.
 #![forbid(unsafe_code)]
 // Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
@@ -22,6 +23,7 @@ pub mod exp;
 pub mod finite;
 pub mod game;
 pub mod kernel;
+pub mod maxsmt;
 pub mod parallel;
 pub mod program;
 pub mod satisfy;

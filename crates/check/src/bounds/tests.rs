@@ -1,8 +1,8 @@
-use super::{Interval, Machine};
 use crate::certificate::{Arithmetic, Bounds};
 use crate::common::{Rng, Runtime, act, dense, point, row};
-use crate::dyadic::Dyadic;
+use crate::dyadic::{Dyadic, Interval};
 use crate::layout::Layout;
+use crate::machine::Machine;
 use deepsade_net::{Activation, Network, Node, Op};
 use deepsade_spec::{Domain, Feature, OneHot, Region, Schema, Task};
 

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::writer::SerializedFileWriter;
+use ::parquet::schema::parser::parse_message_type;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 
 use super::*;
 use crate::table::{Column, Value};
@@ -164,7 +164,7 @@ fn two_hundred_thousand_rows_arrive_unchanged_and_progress_ends_at_the_total() {
 fn parquet_bytes(doubles: &[f64]) -> Vec<u8> {
     let schema = "message m { required int32 i; required int32 u (UINT_32); required int64 l; optional double d;
         required float f; required boolean b; optional binary s (UTF8); required int32 day (DATE); }";
-    let properties = WriterProperties::builder().set_compression(parquet::basic::Compression::SNAPPY).build();
+    let properties = WriterProperties::builder().set_compression(::parquet::basic::Compression::SNAPPY).build();
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
     for _ in 0..2 {

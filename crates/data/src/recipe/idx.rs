@@ -6,53 +6,10 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::error::DataError;
+use crate::error::{DataError, IdxProblem};
 
 /// Width and height of an image.
 pub const SIDE: usize = 28;
-
-/// What is wrong with an IDX file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum IdxProblem {
-    /// The first four bytes are wrong.
-    #[error("not an IDX file of {expected}: it starts with {found:#010x}")]
-    Magic {
-        /// What it should hold.
-        expected: &'static str,
-        /// The first four bytes.
-        found: u32,
-    },
-    /// The images have another size.
-    #[error("images of {0} x {1} pixels, not 28 x 28")]
-    Size(u32, u32),
-    /// Fewer or more bytes than the header says.
-    #[error("the header promises {promised} bytes of data, the file holds {}", if *.found > *.promised { "more" } else { "fewer" })]
-    Length {
-        /// By the header.
-        promised: u64,
-        /// In the file; one too many stands for any number.
-        found: u64,
-    },
-    /// A label that is no digit.
-    #[error("label {label} of image {index} is not a digit")]
-    Label {
-        /// The label.
-        label: u8,
-        /// 0-based.
-        index: usize,
-    },
-    /// Labels and images do not match.
-    #[error("{labels} labels for {images} images")]
-    Count {
-        /// Labels in this file.
-        labels: usize,
-        /// Images in the other file.
-        images: usize,
-    },
-    /// A digit without images.
-    #[error("no image of the digit {0}")]
-    NoImage(u8),
-}
 
 /// The images, [`SIDE`] * [`SIDE`] bytes each.
 pub fn read_images(path: &Path) -> Result<Vec<u8>, DataError> {

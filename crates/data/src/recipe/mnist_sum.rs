@@ -7,8 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::RecipeTable;
-use super::idx::{IdxProblem, SIDE, problem, read_images, read_labels};
-use crate::error::DataError;
+use super::idx::{SIDE, problem, read_images, read_labels};
+use crate::error::{DataError, IdxProblem};
 use crate::overrides::FeatureOverride;
 use crate::table::{Column, Table};
 

@@ -1,7 +1,8 @@
 //! Domains from data and from overrides, and the refusals.
 
 use super::*;
-use crate::levels::MISSING_CODE;
+use crate::inputs::kinds_of_schema;
+use crate::table::MISSING_CODE;
 use crate::task::TaskKind;
 use deepsade_spec::Task;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_output::nearest::{Allowed, Head};
 use deepsade_spec::{Domain, NormalSpec, Rational, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
 use crate::enforce::{Decision, Means, decide};
 use crate::fit;
-use crate::nearest::{Allowed, Head};
 use crate::train::{NetworkSettings, TrainSettings};
 
 /// What `explain` says; the JSON fields are a contract.

@@ -1,9 +1,10 @@
 //! K' for the hidden layers as they are: as a test of one last layer, and as the hard part of a problem of the last layer.
 
+use deepsade_solve::maxsmt::Problem;
+use deepsade_solve::maxsmt::problem::{Atom, Clause, Form, Latent};
+
 use super::cell::{Cell, Term};
 use super::{Guard, multiplier};
-use crate::maxsmt::Problem;
-use crate::maxsmt::problem::{Atom, Clause, Form, Latent};
 
 /// The margin in the hard part, as a multiple of the guard's own: rounding the weights to float32 must not use it up.
 const MARGIN: f64 = 1.5;

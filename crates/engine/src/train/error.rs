@@ -24,7 +24,7 @@ pub enum TrainError {
     Guard(#[from] crate::guard::GuardError),
     /// A solver that can't be used.
     #[error(transparent)]
-    Solver(#[from] crate::maxsmt::SolverError),
+    Solver(#[from] deepsade_solve::maxsmt::SolverError),
     /// Nothing to learn from.
     #[error(
         "no row to learn from: the training rows are none, have weight 0, or all break a rule (`deepsade explain` counts them)"

@@ -13,8 +13,8 @@ use super::checkpoint::State;
 use super::error::TrainError;
 use super::{EpochRecord, LastLayer, Optimiser, Prepared, Run, Standard, Stepper, TrainSettings, UpdateName};
 use crate::guard::{Guard, Metric, Solved};
-use crate::maxsmt::SolverError;
 use crate::objective::Sum;
+use deepsade_solve::maxsmt::SolverError;
 
 pub use paper::{ErrorsIn, MaxSmtName, PaperSettings, PaperSteps, search_box, soft_constraints};
 

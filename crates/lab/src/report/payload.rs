@@ -2,9 +2,8 @@
 //! normal form with exact fractions.
 
 use deepsade_data::{Column, Table, Value as Cell};
-use deepsade_engine::nearest::NEAREST_KEY;
 use deepsade_net::{Activation, Model, Op};
-use deepsade_spec::sets::DECODE_KEY;
+use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY};
 use deepsade_spec::{Domain, Formula, Linear, NormalSpec, OneHot, Rational, Schema, Var};
 use serde_json::{Value, json};
 

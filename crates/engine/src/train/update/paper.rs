@@ -13,12 +13,12 @@ mod steps;
 use engine::Engine;
 
 use super::{Batch, Guarded, Update};
-use crate::maxsmt::{Problem, SolverError};
 use crate::objective::{Loss, Sum};
 use crate::train::checkpoint::State;
 use crate::train::observe::best;
 use crate::train::{EpochRecord, OptimiserName, Prepared, Run, Standard, Stepper, TrainSettings};
 use crate::units::Units;
+use deepsade_solve::maxsmt::{Problem, SolverError};
 
 pub use search_box::search_box;
 pub use settings::{ErrorsIn, MaxSmtName, PaperSettings};

@@ -2,11 +2,11 @@
 //! this is plain training.
 
 use super::{Batch, Guarded, Update};
-use crate::maxsmt::SolverError;
 use crate::objective::{Objective, Sum};
 use crate::train::checkpoint::State;
 use crate::train::observe::best;
 use crate::train::{EpochRecord, Prepared, Run, Standard, Start, Stepper};
+use deepsade_solve::maxsmt::SolverError;
 
 /// How much of a fresh last layer stays when it is brought near the safe one: random weights on hidden units with wide boxes would
 /// have to be paid for by a large offset.

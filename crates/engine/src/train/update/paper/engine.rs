@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{MaxSmtName, PaperSettings, PaperSteps};
-use crate::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Problem, SolverError};
+use deepsade_solve::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Problem, SolverError};
 
 /// The engine that the settings name, and what it may spend on one problem.
 pub struct Engine {

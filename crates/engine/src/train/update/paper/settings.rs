@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use deepsade_solve::maxsmt::SolverName;
+use deepsade_solve::maxsmt::smtlib::Quantifiers;
 use serde::{Deserialize, Serialize};
 
-use crate::maxsmt::SolverName;
-use crate::maxsmt::smtlib::Quantifiers;
 use crate::train::SettingsError;
 use crate::train::settings::within;
 

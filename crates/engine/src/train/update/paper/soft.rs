@@ -3,8 +3,9 @@
 //! For each row and output, regression asks for `|y_hat - y| <= e` for each error e, and classification for `y_hat > tau` where the
 //! truth is 1 and `y_hat < -tau` where it is 0, for each margin tau. What the last layer reads is constant here, so they are linear.
 
+use deepsade_solve::maxsmt::problem::{Row, Soft};
+
 use super::{ErrorsIn, PaperSettings};
-use crate::maxsmt::problem::{Row, Soft};
 use crate::objective::Loss;
 use crate::train::Latent;
 use crate::units::Units;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::maxsmt::Outcome;
+use deepsade_solve::maxsmt::Outcome;
 
 /// How the last layer was found in an epoch, or in all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -4,9 +4,8 @@
 //! that are most frequent in the data cost least.
 
 use deepsade_data::Dataset;
+use deepsade_output::decode::{Decoder, Scratch};
 use deepsade_spec::{NormalSpec, Task};
-
-use super::{Decoder, Scratch};
 
 /// Nodes of the rules' diagram, at most.
 const NODES: usize = 20_000;

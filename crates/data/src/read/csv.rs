@@ -11,12 +11,12 @@ use std::rc::Rc;
 use csv::ByteRecord;
 use flate2::read::MultiGzDecoder;
 
-use super::builder::ColumnBuilder;
-use super::error::DataError;
-use super::limits::{Limits, limits};
-use super::number;
-use super::read::{Meter, Progress, ReadOptions, check_header, check_size};
-use super::table::{Column, Kind, Table};
+use super::{Meter, Progress, ReadOptions, check_header, check_size};
+use crate::builder::ColumnBuilder;
+use crate::error::DataError;
+use crate::limits::{Limits, limits};
+use crate::number;
+use crate::table::{Column, Kind, Table};
 
 /// How many rows pass between two looks at the clock.
 const ROWS_A_TICK: u64 = 1024;

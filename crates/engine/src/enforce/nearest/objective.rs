@@ -3,7 +3,8 @@
 //! `l = 1/n sum_j (P(s)_j - y_j)^2` in units of the targets' deviations, P the nearest point in raw units. Its derivative
 //! is the projection along the faces that hold the point; where none does, P is the identity.
 
-use super::allowed::Allowed;
+use deepsade_output::nearest::Allowed;
+
 use crate::objective::{Loss, Objective, OutputStep, Sum};
 use crate::units::Units;
 
@@ -73,8 +74,9 @@ impl Objective for NearestLoss<'_> {
 #[cfg(test)]
 mod tests {
     use deepsade_net::Matrix;
+    use deepsade_output::nearest::Allowed;
 
-    use crate::nearest::allowed::{Allowed, tests::spec};
+    use crate::enforce::nearest::tests::spec;
     use crate::objective::OutputStep;
     use crate::units::Units;
 

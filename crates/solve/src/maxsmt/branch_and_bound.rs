@@ -8,11 +8,10 @@
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-use deepsade_solve::simplex::{Simplex, Status};
-
 use super::local_search::LocalSearch;
 use super::problem::{Clause, Row};
 use super::{Budget, MaxSmt, Outcome, Problem, Solution, SolverError, Why};
+use crate::simplex::{Simplex, Status};
 
 /// Added to the costs, so that ties are broken and the dual method does not go round in circles: at most this much in all.
 const PERTURBATION: f64 = 1e-5;

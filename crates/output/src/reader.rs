@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use deepsade_net::{Matrix, Model, Network};
-use deepsade_output::Judge;
 use deepsade_spec::NormalSpec;
-use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
+use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY, Place, SETS_KEY};
 
 use crate::decode::{DecodeError, Decoder, Scratch};
-use crate::nearest::{Allowed, NEAREST_KEY};
+use crate::judge::Judge;
+use crate::nearest::Allowed;
 
 /// How a model's outputs are read.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use deepsade_solve::sexpr::{Sexpr, is_whole, parse_one};
+use crate::sexpr::{Sexpr, is_whole, parse_one};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

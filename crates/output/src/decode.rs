@@ -1,32 +1,27 @@
 //! The guarantee built into the output step: rules about labels enter; leaves what chooses the most likely label set that obeys
 //! them, for any scores, and the likelihood to train with.
 //!
-//! [`Decoder::new`] compiles the rules of a problem once, [`Decoder::best`] decodes a row, `objective` is the loss over the valid
-//! sets, [`attach`] writes the choice into the model and its certificate, and [`crate::output::Output`] reads a model's outputs back.
+//! [`Decoder::new`] compiles the rules of a problem once, [`Decoder::best`] decodes a row, [`Decoder::log_valid`] is what the loss
+//! over the valid sets needs.
 
 pub mod assignment;
-mod attach;
 pub mod closure;
 mod compile;
-mod objective;
 mod order;
 pub mod paths;
-mod usual;
 
 use std::collections::{BTreeSet, HashMap};
 
-pub use attach::attach;
 use compile::{Compiler, TooLarge};
 use deepsade_net::Matrix;
-use deepsade_output::Judge;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::sets::{Diagram, Sets, label};
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var};
-pub use objective::OverValid;
 use paths::Paths;
 use thiserror::Error;
-pub use usual::usual_outputs;
+
+use crate::judge::Judge;
 
 /// Valid sets that are few enough for a table in the ONNX graph.
 pub const MAX_TABLE: usize = 4096;

@@ -11,12 +11,12 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::builder::ColumnBuilder;
-use super::contained::contained;
-use super::error::DataError;
-use super::number;
-use super::read::{Meter, Progress, ReadOptions, check_header, check_size};
-use super::table::{Column, Kind, Table};
+use super::{Meter, Progress, ReadOptions, check_header, check_size};
+use crate::builder::ColumnBuilder;
+use crate::contained::contained;
+use crate::error::DataError;
+use crate::number;
+use crate::table::{Column, Kind, Table};
 
 /// Values decoded at a time.
 const BATCH: usize = 8192;

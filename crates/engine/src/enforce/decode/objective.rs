@@ -5,9 +5,9 @@
 //! those that the rules allow. Where the diagram is too large for P(valid) the loss is a surrogate: each item's softmax over its
 //! places and each place's over the items, halved (rankings); the plain loss of each label (implications).
 
-use super::{Decoder, Scratch, paths::log_set};
 use crate::objective::{Loss, Objective, OutputStep, Sum};
 use crate::units::Units;
+use deepsade_output::decode::{Decoder, Scratch, paths::log_set};
 use deepsade_spec::sets::Sets;
 
 /// The loss, with its buffers.
@@ -32,11 +32,11 @@ impl OutputStep for Decoder {
     }
 
     fn side(&self) -> usize {
-        self.conditions.len()
+        self.conditions()
     }
 
     fn identity(&self) -> String {
-        format!("{} {}", self.sets.to_json(), self.paths.is_some())
+        format!("{} {}", self.sets().to_json(), self.nodes().is_some())
     }
 }
 
@@ -48,7 +48,7 @@ impl Objective for OverValid<'_> {
         marginals.resize(scores.len(), 0.0);
         logs.resize(weight.len(), 0.0);
         let exact = decoder.log_valid_rows(scores, met, scratch, marginals, logs);
-        let n = if decoder.one_of { 1.0 } else { width as f64 };
+        let n = if decoder.is_one_of() { 1.0 } else { width as f64 };
         let total: f32 = weight.iter().sum();
         let mut sum = Sum::default();
         for (row, d) in delta.chunks_exact_mut(width).enumerate() {
@@ -66,7 +66,7 @@ impl Objective for OverValid<'_> {
                 }
                 (logs[row] - log_set(s, y)) / n
             } else {
-                surrogate(&decoder.sets, s, y, v / total, d)
+                surrogate(decoder.sets(), s, y, v / total, d)
             };
             sum += Sum { loss: f64::from(v) * loss, weight: f64::from(v) };
         }
@@ -104,3 +104,6 @@ fn lines(n: usize, s: &[f32], y: &[f32], v: f32, d: &mut [f32]) -> f64 {
     }
     loss
 }
+
+#[cfg(test)]
+mod tests;

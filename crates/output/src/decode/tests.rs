@@ -7,8 +7,6 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::objective::OutputStep;
-use crate::units::Units;
 use deepsade_spec::Domain;
 
 fn schema(task: Task) -> Schema {
@@ -134,58 +132,6 @@ fn best_set_partition_function_and_gradient_are_those_of_brute_force() {
         }
     }
     assert!(compared > 700, "{compared}");
-}
-
-#[test]
-fn the_gradient_is_a_central_difference_of_the_loss() {
-    let mut rng = ChaCha8Rng::seed_from_u64(2);
-    let mut compared = 0;
-    for round in 0..80 {
-        let Some((spec, decoder, n)) = random_decoder(&mut rng, round % 2 == 0) else { continue };
-        let x = point(&mut rng, false);
-        let valid = valid_sets(&spec, &x, n);
-        let scores: Vec<f32> = (0..n).map(|_| rng.random_range(-2.0..2.0)).collect();
-        let truth = valid[rng.random_range(0..valid.len())].clone();
-        let side: Vec<f32> = decoder.met(&Judge::new(&spec), &x).into_iter().map(|m| f32::from(u8::from(m))).collect();
-        let mut loss = decoder.objective(&Units::raw(decoder.labels()));
-        let mut delta = vec![9.0; n];
-        let value = loss.gradient(&scores, &truth, &side, &[2.5], n, &mut delta).mean();
-        assert!(value >= -1e-9, "a likelihood is at most 1");
-        for j in 0..n {
-            let h = 1.0 / 64.0;
-            let mut at = |h: f32| {
-                let mut moved = scores.clone();
-                moved[j] += h;
-                loss.gradient(&moved, &truth, &side, &[2.5], n, &mut vec![0.0; n]).mean()
-            };
-            let slope = (at(h) - at(-h)) / f64::from(2.0 * h);
-            assert!((slope - f64::from(delta[j])).abs() < 1e-4, "{slope} {}", delta[j]);
-        }
-        compared += 1;
-    }
-    assert!(compared > 40, "{compared}");
-}
-
-#[test]
-fn surrogate_gradients_are_central_differences_too() {
-    let n = 3;
-    let scores: Vec<f32> = (0..9).map(|k| ((k * 7 % 5) as f32 - 2.0) / 3.0).collect();
-    let truth = [0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
-    for sets in [Sets::Assignment(n), Sets::Implications(vec![(0, 1)])] {
-        let decoder = Decoder::of(sets, None, 9, Vec::new());
-        let mut loss = decoder.objective(&Units::raw(decoder.labels()));
-        let mut delta = vec![0.0; 9];
-        loss.gradient(&scores, &truth, &[], &[1.5], 9, &mut delta);
-        for j in 0..9 {
-            let mut at = |h: f32| {
-                let mut moved = scores.clone();
-                moved[j] += h;
-                loss.gradient(&moved, &truth, &[], &[1.5], 9, &mut [0.0; 9]).mean()
-            };
-            let slope = (at(1.0 / 64.0) - at(-1.0 / 64.0)) * 32.0;
-            assert!((slope - f64::from(delta[j])).abs() < 1e-4, "{slope} {}", delta[j]);
-        }
-    }
 }
 
 #[test]

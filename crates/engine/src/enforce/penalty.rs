@@ -11,12 +11,12 @@ mod tree;
 
 use deepsade_net::Matrix;
 use deepsade_output::Judge;
+use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_spec::{NormalSpec, Task};
 use semantic::Semantic;
 use thiserror::Error;
 use tree::{Graded, Grades};
 
-use crate::decode::{DecodeError, Decoder};
 use crate::objective::{Loss, Objective, OutputStep, Sum};
 use crate::train::{PenaltyName, PenaltySettings};
 use crate::units::Units;

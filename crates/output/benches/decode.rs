@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use deepsade_engine::decode::{Decoder, Scratch};
+use deepsade_output::decode::{Decoder, Scratch};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -2,10 +2,10 @@
 
 use deepsade_check::Tree;
 use deepsade_net::{Model, Network, Node, Op};
+use deepsade_output::decode::Decoder;
 use deepsade_spec::NormalSpec;
 use deepsade_spec::sets::{DECODE_KEY, Place, SETS_KEY};
 
-use super::Decoder;
 use crate::artifact::{self, ArtifactError};
 use crate::proof::{Proof, prove};
 

@@ -1,10 +1,10 @@
-use deepsade_output::Judge;
 use deepsade_solve::active_set::Infeasible;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Allowed, DecodeError};
+use crate::judge::Judge;
 
 /// Inputs r in [1, 100] and c in {p, q}; outputs u, v.
 pub(in crate::nearest) fn spec(rules: &[&str]) -> NormalSpec {

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 
-use deepsade_solve::sexpr::Sexpr;
+use crate::sexpr::Sexpr;
 
 use super::smtlib::{self, Labels, Quantifiers, joined};
 use super::solver::{Process, SolverError, SolverName};

@@ -5,13 +5,11 @@ use std::ops::ControlFlow;
 
 use deepsade_check::{Bounds, Lines, SLOPES, Tree};
 use deepsade_net::{Model, Network, Op};
+use deepsade_output::nearest::{Allowed, Face, Head, HeadError, Reason};
 use deepsade_spec::cells::cells;
-use deepsade_spec::sets::Place;
+use deepsade_spec::sets::{NEAREST_KEY, Place};
 use deepsade_spec::{Formula, NormalRule, NormalSpec};
 
-use super::NEAREST_KEY;
-use super::allowed::Allowed;
-use super::head::{Head, HeadError, Reason};
 use crate::artifact::{self, ArtifactError};
 use crate::proof::{Certified, prove};
 
@@ -67,7 +65,7 @@ fn size(head: &Head, spec: &NormalSpec) -> f64 {
         let range = var.feature().and_then(|f| spec.schema.features[f].domain.range());
         range.map_or(1.0, |(lo, hi)| f64::from(lo.abs().max(hi.abs())))
     };
-    let offset = |f: &super::Face| f.constant.abs() + f.x.iter().map(|(var, c)| c.abs() * reach(var)).sum::<f64>();
+    let offset = |f: &Face| f.constant.abs() + f.x.iter().map(|(var, c)| c.abs() * reach(var)).sum::<f64>();
     head.faces().iter().map(offset).fold(1e-3, f64::max)
 }
 
@@ -126,7 +124,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::{Attached, attach};
-    use crate::nearest::allowed::tests::spec;
+    use crate::enforce::nearest::tests::spec;
     use deepsade_output::Judge;
 
     /// r and c to u and v through four hidden units; with `gate`, times r.

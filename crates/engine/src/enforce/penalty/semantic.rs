@@ -4,9 +4,10 @@
 //! chosen, with probability `p = softmax(s)`, so valid is meant among those: R is the logarithm of all by the allowed, and the
 //! derivative has the same form.
 
+use deepsade_output::decode::paths::{log_probabilities, probabilities};
+use deepsade_output::decode::{Decoder, Scratch};
+
 use super::Part;
-use crate::decode::paths::{log_probabilities, probabilities};
-use crate::decode::{Decoder, Scratch};
 
 /// The loss of a row, with its buffers.
 pub(super) struct Semantic<'a> {

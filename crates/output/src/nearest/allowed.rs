@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deepsade_net::Matrix;
-use deepsade_output::Judge;
 use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
 use deepsade_solve::budget::Budget;
 use deepsade_solve::finite::{decided, with_finite_outputs};
@@ -14,6 +13,7 @@ use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Threshold, Var};
 use thiserror::Error;
 
 use super::one_by_one;
+use crate::judge::Judge;
 
 /// Pieces that the outputs of one input may have, and atoms that are looked at for them.
 const MAX_PIECES: usize = 4096;

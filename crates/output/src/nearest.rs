@@ -5,13 +5,8 @@
 //! that hold it.
 
 mod allowed;
-mod attach;
 mod head;
-mod objective;
 mod one_by_one;
 
-pub use deepsade_spec::sets::NEAREST_KEY;
-
 pub use allowed::{Allowed, AllowedError, DecodeError, Face, Place};
-pub use attach::{Attached, attach};
 pub use head::{Head, HeadError, Reason};

@@ -1,0 +1,133 @@
+//! What is wrong with one table of a rule file, or one file of a recipe.
+
+use super::DataError;
+
+/// What is wrong with a `[features.NAME]` table.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum OverrideProblem {
+    /// Ends that are not finite, out of order, or beyond float32.
+    #[error("`range = [{0}, {1}]` must be two finite numbers of float32's range, the smaller first")]
+    Range(f64, f64),
+    /// Ends of an integer range that are not whole or too large.
+    #[error("`range = [{0}, {1}]` of an integer must be whole numbers within ±16777216 (2^24, where float32 is exact)")]
+    IntegerRange(f64, f64),
+    /// Levels, but none.
+    #[error("`levels` is empty")]
+    NoLevels,
+    /// A level twice.
+    #[error("level '{0}' is listed twice")]
+    DuplicateLevel(String),
+    /// A range for a category.
+    #[error("a category has `levels`, not a `range`")]
+    RangeOfCategory,
+    /// Levels for a number.
+    #[error("a number has a `range`, not `levels`")]
+    LevelsOfNumber,
+    /// No data to take the domain from.
+    #[error("without [data] the domain must be stated: `range = [lo, hi]` for a number, `levels = [...]` for a category")]
+    NoDomain,
+}
+
+/// What is wrong with a `[task]` table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TaskProblem {
+    /// Nothing to predict.
+    #[error("no targets: name the columns to predict, `targets = [...]` in [data] or [task]")]
+    NoTargets,
+    /// Two different lists.
+    #[error("`targets` differ between [data] ({}) and [task] ({}); state them once", .data.join(", "), .task.join(", "))]
+    TargetsDiffer {
+        /// Those of `[data]`.
+        data: Vec<String>,
+        /// Those of `[task]`.
+        task: Vec<String>,
+    },
+    /// A target named twice.
+    #[error("target '{0}' is named twice")]
+    DuplicateTarget(String),
+    /// Classification has one target.
+    #[error("a {kind} task has exactly one target column, not {found}")]
+    OneTarget {
+        /// The task.
+        kind: &'static str,
+        /// How many were named.
+        found: usize,
+    },
+    /// A ranking of fewer than two items.
+    #[error("a ranking needs at least two target columns, one an item")]
+    TwoItems,
+    /// Classes for a task that has none.
+    #[error("`classes` belong to binary and multiclass tasks")]
+    NoClassesHere,
+    /// A class twice.
+    #[error("class '{0}' is listed twice")]
+    DuplicateClass(String),
+    /// The number of classes is wrong.
+    #[error("a {kind} task needs {needed} classes; there are {}: {}", .found.len(), first_few(.found))]
+    ClassCount {
+        /// The task.
+        kind: &'static str,
+        /// How many it needs.
+        needed: &'static str,
+        /// The classes stated or found.
+        found: Vec<String>,
+    },
+    /// No data to take the classes from.
+    #[error("without [data] the classes must be stated: `classes = [...]`")]
+    ClassesNotStated,
+}
+
+impl From<TaskProblem> for DataError {
+    fn from(problem: TaskProblem) -> Self {
+        Self::Task { problem }
+    }
+}
+
+/// What is wrong with an IDX file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdxProblem {
+    /// The first four bytes are wrong.
+    #[error("not an IDX file of {expected}: it starts with {found:#010x}")]
+    Magic {
+        /// What it should hold.
+        expected: &'static str,
+        /// The first four bytes.
+        found: u32,
+    },
+    /// The images have another size.
+    #[error("images of {0} x {1} pixels, not 28 x 28")]
+    Size(u32, u32),
+    /// Fewer or more bytes than the header says.
+    #[error("the header promises {promised} bytes of data, the file holds {}", if *.found > *.promised { "more" } else { "fewer" })]
+    Length {
+        /// By the header.
+        promised: u64,
+        /// In the file; one too many stands for any number.
+        found: u64,
+    },
+    /// A label that is no digit.
+    #[error("label {label} of image {index} is not a digit")]
+    Label {
+        /// The label.
+        label: u8,
+        /// 0-based.
+        index: usize,
+    },
+    /// Labels and images do not match.
+    #[error("{labels} labels for {images} images")]
+    Count {
+        /// Labels in this file.
+        labels: usize,
+        /// Images in the other file.
+        images: usize,
+    },
+    /// A digit without images.
+    #[error("no image of the digit {0}")]
+    NoImage(u8),
+}
+
+/// The first few names, so that a message stays readable.
+fn first_few(names: &[String]) -> String {
+    let more = if names.len() > 6 { ", ..." } else { "" };
+    names.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(", ") + more
+}
