@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Command};
-use crate::outcome::Outcome;
+use crate::outcome::Exit;
 
 fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|error| render::usage(&error));
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Ok(outcome) => outcome.into(),
         Err(error) => {
             render::error(&error);
-            Outcome::InputError.into()
+            Exit::InputError.into()
         }
     }
 }

@@ -35,7 +35,7 @@ fn write(bytes: &[u8]) -> anyhow::Result<()> {
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Exit {
     /// 0: it did what was asked.
     Success,
     /// 1: it found something: rules broken, contradictory, refuted or not certified.
@@ -46,13 +46,13 @@ pub enum Outcome {
     Unknown,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
+impl From<Exit> for ExitCode {
+    fn from(outcome: Exit) -> Self {
         ExitCode::from(match outcome {
-            Outcome::Success => 0,
-            Outcome::Finding => 1,
-            Outcome::InputError => 2,
-            Outcome::Unknown => 3,
+            Exit::Success => 0,
+            Exit::Finding => 1,
+            Exit::InputError => 2,
+            Exit::Unknown => 3,
         })
     }
 }

@@ -59,7 +59,7 @@ pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError
     let mut plans = Vec::with_capacity(schema.features.len());
     let places = table.places();
     for f in &schema.features {
-        plans.push(Plan::new(&f.name, &table.columns[places[f.name.as_str()]], &f.domain)?);
+        plans.push(FeatureEncoder::new(&f.name, &table.columns[places[f.name.as_str()]], &f.domain)?);
     }
 
     let skip = usize::from(schema.one_hot == OneHot::DropFirst);
@@ -73,8 +73,8 @@ pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError
             for row in rows.clone() {
                 let place = plan.fill(row, skip, &mut x.row_mut(row)[at..at + width]);
                 status[row] = match (status[row], place) {
-                    (RowStatus::Inside, Place::Outside) => RowStatus::Outside { feature },
-                    (RowStatus::Inside | RowStatus::Outside { .. }, Place::Missing) => RowStatus::Missing { feature },
+                    (RowStatus::Inside, ValueStatus::Outside) => RowStatus::Outside { feature },
+                    (RowStatus::Inside | RowStatus::Outside { .. }, ValueStatus::Missing) => RowStatus::Missing { feature },
                     (known, _) => known,
                 };
             }
@@ -117,7 +117,7 @@ pub fn encode_numbers(rows: usize, schema: &Schema, value: impl Fn(usize, usize)
 }
 
 /// How one table column becomes the columns of one feature.
-pub(crate) struct Plan<'a> {
+pub(crate) struct FeatureEncoder<'a> {
     column: &'a Column,
     how: How,
 }
@@ -136,13 +136,13 @@ enum How {
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum ValueStatus {
     Inside,
     Outside,
     Missing,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> FeatureEncoder<'a> {
     pub(crate) fn new(name: &str, column: &'a Column, domain: &Domain) -> Result<Self, DataError> {
         let how = match (domain, column) {
             (Domain::Real { lo, hi }, Column::Number(_) | Column::Bytes { .. }) => How::Number { lo: *lo, hi: *hi, whole: false },
@@ -163,7 +163,7 @@ impl<'a> Plan<'a> {
 
     /// Whether the domain holds the value of `row`, rounded to float32.
     pub(crate) fn holds(&self, row: usize) -> bool {
-        matches!(self.fill(row, 0, &mut []), Place::Inside)
+        matches!(self.fill(row, 0, &mut []), ValueStatus::Inside)
     }
 
     fn width(&self, skip: usize) -> usize {
@@ -174,26 +174,26 @@ impl<'a> Plan<'a> {
     }
 
     /// Writes the feature's columns, which are zero so far; of an `out` too short only the place is found.
-    fn fill(&self, row: usize, skip: usize, out: &mut [f32]) -> Place {
+    fn fill(&self, row: usize, skip: usize, out: &mut [f32]) -> ValueStatus {
         if let (How::Levels { to_domain, .. }, Column::Text { codes, .. }) = (&self.how, self.column) {
             let Some(level) = to_domain.get(codes[row] as usize) else {
                 // The code of a missing text is beyond every level.
                 out.fill(f32::NAN);
-                return Place::Missing;
+                return ValueStatus::Missing;
             };
             if let Some(cell) = level.and_then(|l| l.checked_sub(skip)).and_then(|l| out.get_mut(l)) {
                 *cell = 1.0;
             }
-            return if level.is_some() { Place::Inside } else { Place::Outside };
+            return if level.is_some() { ValueStatus::Inside } else { ValueStatus::Outside };
         }
         let (How::Number { lo, hi, whole }, Value::Number(v)) = (&self.how, self.column.value(row)) else {
             out.fill(f32::NAN);
-            return Place::Missing;
+            return ValueStatus::Missing;
         };
         // Adding zero turns -0 into 0.
         let v = v as f32 + 0.0;
         out.fill(v);
-        if *lo <= v && v <= *hi && (!whole || v.fract() == 0.0) { Place::Inside } else { Place::Outside }
+        if *lo <= v && v <= *hi && (!whole || v.fract() == 0.0) { ValueStatus::Inside } else { ValueStatus::Outside }
     }
 }
 

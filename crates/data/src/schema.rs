@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use deepsade_spec::{Domain, Feature, OneHot, Schema};
 
 use super::error::{DataError, OverrideProblem};
-use super::inputs::Plan;
+use super::inputs::FeatureEncoder;
 use super::levels::MOST_LEVELS;
 use super::number::{round_down, round_up};
 use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, Overrides};
@@ -152,7 +152,7 @@ fn range(column: &Column) -> Option<(f64, f64)> {
 }
 
 fn refuse_outside(table: &Table, name: &str, column: &Column, domain: &Domain) -> Result<(), DataError> {
-    let plan = Plan::new(name, column, domain)?;
+    let plan = FeatureEncoder::new(name, column, domain)?;
     // Rounding must not turn a fraction into the whole number that an integer column claims to hold.
     let fraction = |row| match (domain, column.value(row)) {
         (Domain::Integer { .. }, Value::Number(v)) => v.fract() != 0.0,

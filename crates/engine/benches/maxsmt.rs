@@ -11,14 +11,16 @@ use deepsade_engine::problem::Problem as RuleFile;
 use deepsade_engine::train::{Optimiser, OptimiserName, Stepper, TrainSettings, search_box, soft_constraints};
 use deepsade_engine::units::Units;
 use deepsade_solve::maxsmt::smtlib::Quantifiers;
-use deepsade_solve::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverName};
+use deepsade_solve::maxsmt::{
+    BranchAndBound, FuMalik, LocalSearch, MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, SolverName,
+};
 
 fn option(name: &str) -> Option<String> {
     std::env::args().skip_while(|a| a != name).nth(1)
 }
 
 /// The problems of the first batches: training goes on by gradient step and projection, so all engines see the same.
-fn batches(count: usize) -> Vec<Problem> {
+fn batches(count: usize) -> Vec<MaxSmtProblem> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let data = option("--data").map_or(root.join("../shared/data"), PathBuf::from);
     let file = RuleFile::read(&root.join("examples/uc2.toml")).expect("the example is there");
@@ -53,7 +55,7 @@ fn batches(count: usize) -> Vec<Problem> {
         guard.translate(stepper.parameters());
         let (lo, hi) = search_box(&stepper.parameters()[last.clone()], &stepper.parameter_gradient()[last.clone()], paper.alpha);
         let soft = soft_constraints(&stepper.latent(), loss, &units, paper);
-        problems.push(Problem { soft, ..guard.problem(lo, hi) });
+        problems.push(MaxSmtProblem { soft, ..guard.problem(lo, hi) });
         // The last layer first, then the hidden layers: as in the paper, K' may not hold when the next batch begins.
         optimiser.begin();
         stepper.apply(&mut optimiser, last);
@@ -63,8 +65,8 @@ fn batches(count: usize) -> Vec<Problem> {
     problems
 }
 
-fn measure(name: &str, engine: &mut dyn MaxSmt, problems: &[Problem]) {
-    let budget = Budget { time: Duration::from_secs(5), nodes: 2000 };
+fn measure(name: &str, engine: &mut dyn MaxSmt, problems: &[MaxSmtProblem]) {
+    let budget = MaxSmtBudget { time: Duration::from_secs(5), nodes: 2000 };
     let mut counts = [0usize; 4];
     let mut satisfied = Vec::new();
     let mut seconds = Vec::new();
@@ -76,10 +78,10 @@ fn measure(name: &str, engine: &mut dyn MaxSmt, problems: &[Problem]) {
         };
         seconds.push(started.elapsed().as_secs_f64());
         let kind = match &outcome {
-            Outcome::Optimal(_) => 0,
-            Outcome::Feasible { .. } => 1,
-            Outcome::Infeasible => 2,
-            Outcome::Unknown(_) => 3,
+            MaxSmtOutcome::Optimal(_) => 0,
+            MaxSmtOutcome::Feasible { .. } => 1,
+            MaxSmtOutcome::Infeasible => 2,
+            MaxSmtOutcome::Unknown(_) => 3,
         };
         counts[kind] += 1;
         satisfied.push(outcome.solution().map(|s| s.satisfied));

@@ -7,7 +7,7 @@ use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use deepsade_engine::objective::Loss;
-use deepsade_engine::train::{NetworkSettings, Optimiser, OptimiserName, Prepared, Stepper, TrainSettings, initial_network};
+use deepsade_engine::train::{NetworkSettings, Optimiser, OptimiserName, PreparedRows, Stepper, TrainSettings, initial_network};
 use deepsade_net::Matrix;
 
 const CASES: [(&[usize], usize); 8] = [
@@ -40,7 +40,7 @@ impl Case {
         let x = (0..batch * inputs).map(|i| (i * 7919 % 1013) as f32 / 1013.0).collect();
         let mut y = Matrix::zeros(batch, outputs);
         (0..batch).for_each(|r| y.row_mut(r)[r % outputs] = 1.0);
-        let data: Prepared = stepper.prepare(&Matrix { rows: batch, cols: inputs, data: x }, &y, &vec![1.0; batch]);
+        let data: PreparedRows = stepper.prepare(&Matrix { rows: batch, cols: inputs, data: x }, &y, &vec![1.0; batch]);
         // The other side starts from a batch in place, too.
         stepper.load(&data, 0..batch);
         let settings = TrainSettings { optimiser: OptimiserName::Sgd, learning_rate: 0.01, ..TrainSettings::default() };

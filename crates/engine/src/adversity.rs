@@ -10,7 +10,7 @@ use deepsade_net::{Matrix, Network};
 use deepsade_solve::parallel;
 use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
 
-use crate::verify::{Choice, CounterExample, Outcome, Settings, VerifyError, Why, broken_within, chosen, fits};
+use crate::verify::{Choice, CounterExample, Outcome, Settings, Undecided, VerifyError, broken_within, chosen, fits};
 
 /// Inputs near a row that are tried where a network chooses.
 const TRIED: usize = 50;
@@ -23,7 +23,7 @@ pub enum Near {
     /// None.
     Safe,
     /// Neither was shown.
-    Undecided(Why),
+    Undecided(Undecided),
 }
 
 /// Looks around every row of `x`, which must be rows of the domain; `settings.timeout` is for each row. Rows are dealt out to
@@ -62,10 +62,10 @@ pub fn adversity(
     // An attack on one row is too short to ask within it whether to stop; on a hundred thousand it is not.
     let results = parallel::map(&(0..x.rows).collect::<Vec<_>>(), settings.threads, interrupted, || (), near);
     // Rows that were not come to are undecided: the work was interrupted.
-    Ok(results.into_iter().map(|near| near.unwrap_or(Near::Undecided(Why::Interrupted))).collect())
+    Ok(results.into_iter().map(|near| near.unwrap_or(Near::Undecided(Undecided::Interrupted))).collect())
 }
 
-fn of(found: Result<Option<CounterExample>, Why>) -> Near {
+fn of(found: Result<Option<CounterExample>, Undecided>) -> Near {
     match found {
         Ok(Some(example)) => Near::Broken(example),
         Ok(None) => Near::Safe,
@@ -76,7 +76,7 @@ fn of(found: Result<Option<CounterExample>, Why>) -> Near {
 /// The same where outputs are chosen from a table: inputs are tried, then the totals that decide the choice are looked at.
 fn near_choice(
     choice: &Choice,
-    why: &Why,
+    why: &Undecided,
     region: &Region,
     row: &[f32],
     settings: &Settings,

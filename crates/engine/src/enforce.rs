@@ -20,7 +20,7 @@ pub use usual::usual_outputs;
 
 /// Where rules are enforced.
 #[derive(Debug, Clone)]
-pub enum Means {
+pub enum EnforcedBy {
     /// Nowhere.
     Nowhere,
     /// In the weights of the last layer.
@@ -35,12 +35,12 @@ pub enum Means {
 #[derive(Debug, Clone)]
 pub struct Decision {
     /// Where.
-    pub means: Means,
+    pub means: EnforcedBy,
     /// Why, in a sentence.
     pub why: String,
 }
 
-impl Means {
+impl EnforcedBy {
     /// The word of the settings.
     pub fn name(&self) -> &'static str {
         match self {
@@ -53,15 +53,17 @@ impl Means {
 
 /// Decides where the rules of a problem are enforced; with `"auto"` labels and rankings are decoded where they can be.
 pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, DecodeError> {
-    let say = |means: Means, why: &str| Ok(Decision { means, why: why.into() });
+    let say = |means: EnforcedBy, why: &str| Ok(Decision { means, why: why.into() });
     let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
     match settings.enforce {
-        _ if spec.rules.is_empty() => say(Means::Nowhere, "there are no rules"),
-        Enforce::None => say(Means::Nowhere, "the settings say so"),
-        Enforce::Weights => say(Means::Weights, "the settings say so"),
-        Enforce::Decode if matches!(spec.schema.task, Task::Regression { .. }) => say(Means::Nearest, "the settings say so"),
+        _ if spec.rules.is_empty() => say(EnforcedBy::Nowhere, "there are no rules"),
+        Enforce::None => say(EnforcedBy::Nowhere, "the settings say so"),
+        Enforce::Weights => say(EnforcedBy::Weights, "the settings say so"),
+        Enforce::Decode if matches!(spec.schema.task, Task::Regression { .. }) => say(EnforcedBy::Nearest, "the settings say so"),
         Enforce::Decode => say(decoded(Decoder::new(spec, settings.decode_nodes)?), "the settings say so"),
-        Enforce::Auto if settings.update == UpdateName::Paper => say(Means::Weights, "update = \"paper\" solves for the weights"),
+        Enforce::Auto if settings.update == UpdateName::Paper => {
+            say(EnforcedBy::Weights, "update = \"paper\" solves for the weights")
+        }
         Enforce::Auto if labels => match Decoder::new(spec, settings.decode_nodes) {
             Ok(decoder) => {
                 let found = audit(spec);
@@ -81,12 +83,12 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
                 say(decoded(decoder), why)
             }
             Err(impossible @ DecodeError::Impossible { .. }) => Err(impossible),
-            Err(error) => say(Means::Weights, &format!("decoding is not possible: {error}")),
+            Err(error) => say(EnforcedBy::Weights, &format!("decoding is not possible: {error}")),
         },
-        Enforce::Auto => say(Means::Weights, "for numbers and classes the result is a plain network, at little cost"),
+        Enforce::Auto => say(EnforcedBy::Weights, "for numbers and classes the result is a plain network, at little cost"),
     }
 }
 
-fn decoded(decoder: Decoder) -> Means {
-    Means::Decode(Arc::new(decoder))
+fn decoded(decoder: Decoder) -> EnforcedBy {
+    EnforcedBy::Decode(Arc::new(decoder))
 }

@@ -19,7 +19,7 @@ use crate::artifact;
 use crate::enforce::nearest::{self, Attached};
 use crate::enforce::penalty::{Penalty, PenaltyError};
 use crate::enforce::weights::{CertifyError, certify};
-use crate::enforce::{self, Decision, Means};
+use crate::enforce::{self, Decision, EnforcedBy};
 use crate::guard::Guard;
 use crate::objective::{Loss, OutputStep, StepData};
 use crate::proof::Proof;
@@ -197,7 +197,7 @@ pub struct Fitted {
     /// What there is of a proof: `None` if no rules were enforced.
     pub proof: Option<Proof>,
     /// Where the rules were enforced.
-    pub means: Means,
+    pub means: EnforcedBy,
     /// Why there.
     pub why: String,
     /// Where outputs are chosen or moved, if they are.
@@ -255,14 +255,14 @@ impl Fit<'_> {
     ) -> Result<Fitted, FitError> {
         let schema = &self.spec.schema;
         let Decision { means, why } = self.decision;
-        let rules = matches!(means, Means::Weights).then_some(self.spec);
+        let rules = matches!(means, EnforcedBy::Weights).then_some(self.spec);
         let knowing = self.knowing()?;
         let (train_policy, validation_policy) = self.policies();
         let (train_rows, validation_rows) =
             (rows.weighted(&split.train, train_policy), rows.weighted(&split.validation, validation_policy));
         let side = |rows: &Dataset| knowing.as_ref().map(|knowing| knowing.side_of(self.spec, &rows.x)).transpose();
         let (train_side, validation_side) = (side(&train_rows)?.unwrap_or_default(), side(&validation_rows)?.unwrap_or_default());
-        let left_out = if matches!(means, Means::Decode(_)) { split.train.len() - train_rows.x.rows } else { 0 };
+        let left_out = if matches!(means, EnforcedBy::Decode(_)) { split.train.len() - train_rows.x.rows } else { 0 };
         let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
         let gate = self.gate(means, &train_rows)?.filter(|_| trunk.is_none());
         let mut run = Run {
@@ -317,13 +317,13 @@ impl Fit<'_> {
     /// What the network is trained knowing.
     fn knowing(&self) -> Result<Option<Knowing<'_>>, PenaltyError> {
         Ok(match (&self.decision.means, &self.settings.penalty) {
-            (Means::Decode(decoder), _) => Some(Knowing::Decoder(decoder)),
-            (Means::Nearest, _) => Some(Knowing::Nearest(Allowed::new(self.spec))),
-            (Means::Nowhere, Some(settings)) if !self.spec.rules.is_empty() => {
+            (EnforcedBy::Decode(decoder), _) => Some(Knowing::Decoder(decoder)),
+            (EnforcedBy::Nearest, _) => Some(Knowing::Nearest(Allowed::new(self.spec))),
+            (EnforcedBy::Nowhere, Some(settings)) if !self.spec.rules.is_empty() => {
                 let loss = loss(&self.spec.schema.task);
                 Some(Knowing::Penalty(Penalty::new(self.spec, settings, loss, self.settings.decode_nodes)?))
             }
-            (Means::Nowhere | Means::Weights, _) => None,
+            (EnforcedBy::Nowhere | EnforcedBy::Weights, _) => None,
         })
     }
 
@@ -331,10 +331,10 @@ impl Fit<'_> {
     fn policies(self) -> (BreakingRows, BreakingRows) {
         match self.decision.means {
             // Behind a decoder a set that is not valid has no likelihood.
-            Means::Decode(_) => (BreakingRows::Drop, BreakingRows::Drop),
+            EnforcedBy::Decode(_) => (BreakingRows::Drop, BreakingRows::Drop),
             // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
-            Means::Weights | Means::Nearest => (self.breaking_rows, BreakingRows::Drop),
-            Means::Nowhere => (self.breaking_rows, self.breaking_rows),
+            EnforcedBy::Weights | EnforcedBy::Nearest => (self.breaking_rows, BreakingRows::Drop),
+            EnforcedBy::Nowhere => (self.breaking_rows, self.breaking_rows),
         }
     }
 
@@ -350,18 +350,18 @@ impl Fit<'_> {
             return Ok((model, Some(proof), None));
         }
         Ok(match &self.decision.means {
-            Means::Decode(decoder) => {
+            EnforcedBy::Decode(decoder) => {
                 let (model, proof) = enforce::decode::attach(self.spec, network, decoder)?;
                 (model, Some(proof), None)
             }
-            Means::Nearest => {
+            EnforcedBy::Nearest => {
                 let gate = gate.map(|g| self.spec.schema.columns()[g.column].feature);
                 match nearest::attach(self.spec, network, gate)? {
                     Attached::InGraph(model, proof) => (model, Some(Ok(*proof)), None),
                     Attached::Library(model, why) => (model, None, Some(why)),
                 }
             }
-            Means::Nowhere | Means::Weights => (artifact::model(self.spec, network.clone())?, None, None),
+            EnforcedBy::Nowhere | EnforcedBy::Weights => (artifact::model(self.spec, network.clone())?, None, None),
         })
     }
 
@@ -398,7 +398,7 @@ impl Fit<'_> {
     }
 
     /// The gate that the settings ask for; with "auto" the first candidate of the rules for which a last layer exists.
-    fn gate(self, means: &Means, rows: &Dataset) -> Result<Option<Gate>, FitError> {
+    fn gate(self, means: &EnforcedBy, rows: &Dataset) -> Result<Option<Gate>, FitError> {
         let schema = &self.spec.schema;
         let column = |f: usize| schema.columns().iter().position(|c| c.feature == f && c.kind == ColumnKind::Number);
         let gate = |column: usize| {
@@ -417,14 +417,14 @@ impl Fit<'_> {
             "none" => Ok(None),
             "auto" => {
                 let works = |g: &Gate| match means {
-                    Means::Weights => {
+                    EnforcedBy::Weights => {
                         let units = Units::raw(schema.task.outputs());
                         Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
                     }
-                    Means::Nearest => {
+                    EnforcedBy::Nearest => {
                         Head::new(&Allowed::new(self.spec)).is_ok_and(|head| head.scales_with(schema.columns()[g.column].feature))
                     }
-                    Means::Nowhere | Means::Decode(_) => false,
+                    EnforcedBy::Nowhere | EnforcedBy::Decode(_) => false,
                 };
                 Ok(self.spec.gate.iter().filter(|f| clear(f)).filter_map(|f| column(*f)).map(gate).find(works))
             }

@@ -9,7 +9,7 @@ pub mod cell;
 mod joint;
 mod metric;
 mod multiplier;
-mod nearest;
+mod projection;
 mod start;
 mod tighten;
 mod translate;
@@ -19,7 +19,7 @@ use deepsade_check::{Bounds as BoundsKind, Tree};
 use deepsade_net::Network;
 use deepsade_spec::Cut;
 use deepsade_spec::NormalSpec;
-use nearest::{Cut as LayerCut, Found, Nearest};
+use projection::{Cut as LayerCut, Feasible, Projection};
 use thiserror::Error;
 
 use crate::bounds::{Bounds, Relation};
@@ -73,7 +73,7 @@ pub enum GuardError {
         /// The smallest set of rules for which there is none.
         rules: Vec<String>,
         /// What stands in the way.
-        why: Why,
+        why: Obstacle,
     },
     /// The domain can't be used.
     #[error("{0}")]
@@ -82,7 +82,7 @@ pub enum GuardError {
 
 /// Why rules can't be kept by a last layer.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
-pub enum Why {
+pub enum Obstacle {
     /// Two sides of a rule must be equal.
     #[error("an equality leaves no margin for rounding in float32; write abs(a - b) <= 0.001")]
     Equality,
@@ -107,7 +107,7 @@ pub enum Why {
     NotFound,
 }
 
-impl Why {
+impl Obstacle {
     /// Whether it is proved that there is none, not only that none was found.
     pub fn is_firm(self) -> bool {
         // Without any margin, at a border of the domain, there may still be one.
@@ -136,7 +136,7 @@ pub struct Guard {
     metric: Metric,
     margin: Margin,
     kind: BoundsKind,
-    nearest: Nearest,
+    nearest: Projection,
     scratch: Scratch,
     /// Scratch: cuts of the step before, and a point.
     kept: Vec<LayerCut>,
@@ -264,20 +264,20 @@ impl Guard {
             BoundsKind::Relational => self.bounds.update_tied(parameters, &mut self.relation),
         }
         let mut solved = Solved::default();
-        let mut found = Found::Unknown;
+        let mut found = Feasible::Unknown;
         // Without leaning only where leaning is in the way: sides of a rule may be close to each other.
         for lean in [LEAN, 0.0] {
             let moves;
             (found, moves) = self.nearest(parameters, Try { margin: self.margin, kind: self.kind, rounds: CUTS, lean });
             solved.moves += moves;
             match found {
-                Found::Yes => return solved,
-                Found::Never(_) => self.nearest.undo(&mut Self::layer(parameters, self.inputs, self.outputs)),
-                Found::Unknown => break,
+                Feasible::Yes => return solved,
+                Feasible::Never(_) => self.nearest.undo(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                Feasible::Unknown => break,
             }
         }
         let choice = self.cells.iter().any(Cell::has_choice);
-        for _ in 0..if choice || found == Found::Unknown { SWEEPS } else { 0 } {
+        for _ in 0..if choice || found == Feasible::Unknown { SWEEPS } else { 0 } {
             let moves = self.sweep(parameters);
             solved.moves += moves;
             if moves == 0 {
@@ -299,7 +299,7 @@ impl Guard {
 
     /// The nearest last layer for the multipliers at hand; cells that are not empty get better ones now and then. Returns whether
     /// every cell is empty, and how often one was not.
-    fn nearest(&mut self, parameters: &mut [f32], how: Try) -> (Found, usize) {
+    fn nearest(&mut self, parameters: &mut [f32], how: Try) -> (Feasible, usize) {
         let Try { kind, rounds, lean, .. } = how;
         let mut moves = 0;
         let mut push = 0.0f64;
@@ -313,7 +313,7 @@ impl Guard {
                 }
                 broken += 1;
                 let cell = &self.cells[k];
-                let Some(cut) = self.nearest.next() else { return (Found::Unknown, moves + broken) };
+                let Some(cut) = self.nearest.next() else { return (Feasible::Unknown, moves + broken) };
                 let v = self.bounds.last_input(cell.region);
                 if kind == BoundsKind::Relational {
                     cut.sides.clear();
@@ -331,15 +331,15 @@ impl Guard {
                 self.nearest.commit(&self.metric, false);
             }
             if broken == 0 {
-                return (Found::Yes, moves);
+                return (Feasible::Yes, moves);
             }
             moves += broken;
             match self.nearest.solve() {
-                Found::Yes => self.nearest.apply(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                Feasible::Yes => self.nearest.apply(&mut Self::layer(parameters, self.inputs, self.outputs)),
                 other => return (other, moves),
             }
         }
-        (Found::Unknown, moves)
+        (Feasible::Unknown, moves)
     }
 
     /// Looks at one cell. At the first look of a call it may get better multipliers; if it keeps its own, its cuts of the call before

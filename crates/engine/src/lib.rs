@@ -14,13 +14,14 @@ pub mod explain;
 pub mod fit;
 pub mod guard;
 pub mod hold;
-pub mod last_layer;
+
 pub mod objective;
 pub mod pipeline;
 pub mod problem;
 pub mod proof;
 pub mod recheck;
 pub mod repair;
+pub mod smtlib_export;
 pub mod subject;
 pub mod summary;
 pub mod train;

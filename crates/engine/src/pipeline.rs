@@ -16,7 +16,7 @@ use thiserror::Error;
 pub use self::finished::{Finished, Times};
 pub use self::folder::{Folder, MODEL};
 use crate::artifact::ArtifactError;
-use crate::enforce::{Decision, Means, decide};
+use crate::enforce::{Decision, EnforcedBy, decide};
 use crate::explain::{audit, conflict_in_words, vacuous_notes};
 use crate::fit::{self, Fit, FitError, Rows};
 use crate::problem::{Problem, ProblemError};
@@ -172,7 +172,7 @@ impl Note {
 
 fn notes(spec: &NormalSpec, problem: &Problem, Decision { means, why }: &Decision) -> Vec<Note> {
     let mut notes: Vec<Note> = vacuous_notes(spec).into_iter().map(Note::Rules).collect();
-    if matches!(means, Means::Weights) {
+    if matches!(means, EnforcedBy::Weights) {
         let found = audit(spec);
         notes.extend(found.constant_only.then_some(Note::Rules(found.words)));
     }

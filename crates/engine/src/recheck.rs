@@ -11,7 +11,7 @@ use crate::problem::{Problem, ProblemError};
 
 /// Which files.
 #[derive(Debug, Clone)]
-pub struct Files {
+pub struct CheckFiles {
     /// The model.
     pub model: PathBuf,
     /// The rule file.
@@ -22,7 +22,7 @@ pub struct Files {
     pub data: Option<PathBuf>,
 }
 
-impl Files {
+impl CheckFiles {
     /// Those of a folder that training wrote.
     pub fn of(dir: &Path) -> Self {
         let [model, rules, certificate] = ["model.onnx", "rules.toml", "certificate.json"].map(|name| dir.join(name));
@@ -42,7 +42,7 @@ pub enum RecheckError {
 }
 
 /// Checks the files.
-pub fn files(files: &Files) -> Result<Verdict, RecheckError> {
+pub fn files(files: &CheckFiles) -> Result<Verdict, RecheckError> {
     let unreadable = |path: &Path| {
         let path = path.to_path_buf();
         move |source| RecheckError::File(ArtifactError::Unreadable { path, source })

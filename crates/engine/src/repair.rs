@@ -129,7 +129,7 @@ pub fn mend(
 ) -> Result<Mended, RepairError> {
     let obeying: Option<Vec<usize>> = rows.map(|r| (0..r.all.rows()).filter(|k| !r.breaking[*k]).collect());
     let weighing = rows.zip(obeying).map(|(r, chosen)| r.all.select(&chosen));
-    unless_held(spec, network, weighing.as_ref().map_or(Weighing::Nothing, Weighing::Labelled), settings, interrupted)
+    mend_unless_proved(spec, network, weighing.as_ref().map_or(Weighing::Nothing, Weighing::Labelled), settings, interrupted)
 }
 
 /// The same with inputs of which no labels are known.
@@ -140,10 +140,10 @@ pub fn mend_inputs(
     settings: &Settings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
-    unless_held(spec, network, Weighing::Inputs(&unlabelled(spec, x)), settings, interrupted)
+    mend_unless_proved(spec, network, Weighing::Inputs(&unlabelled(spec, x)), settings, interrupted)
 }
 
-fn unless_held(
+fn mend_unless_proved(
     spec: &NormalSpec,
     network: &Network,
     rows: Weighing,

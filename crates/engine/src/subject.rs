@@ -48,7 +48,7 @@ impl Subject {
 
 /// Which files, and whether rows are wanted.
 #[derive(Debug, Clone, Copy)]
-pub struct Files<'a> {
+pub struct SubjectFiles<'a> {
     /// The network.
     pub model: &'a Path,
     /// The rule file.
@@ -102,14 +102,14 @@ pub enum SubjectError {
 }
 
 /// Reads both files and brings them together.
-pub fn read(files: &Files) -> Result<Subject, SubjectError> {
+pub fn read(files: &SubjectFiles) -> Result<Subject, SubjectError> {
     let model = read_any(files.model, files.output)?;
     let problem = Problem::read(files.rules)?.with_data(files.data)?;
     together(model, problem, files)
 }
 
 /// Brings a model and a rule file together; `files` says what they are called, and where rows are.
-pub fn together(model: Model, problem: Problem, files: &Files) -> Result<Subject, SubjectError> {
+pub fn together(model: Model, problem: Problem, files: &SubjectFiles) -> Result<Subject, SubjectError> {
     let named = model.metadata.contains_key(SCHEMA_KEY);
     let (spec, loaded) = if named {
         let own = schema_of(&model, files.model)?;

@@ -9,7 +9,7 @@ use deepsade_spec::sets::Place;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::enforce::Means;
+use crate::enforce::EnforcedBy;
 use crate::fit::Fitted;
 use crate::train::{EpochRecord, PaperSteps};
 use crate::verdict;
@@ -51,7 +51,7 @@ pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, see
         "decode": fitted.place.map(Place::name),
         "in_library": fitted.in_library.as_ref().map(ToString::to_string),
         "loss": match &fitted.means {
-            Means::Decode(decoder) if decoder.nodes().is_none() => "surrogate",
+            EnforcedBy::Decode(decoder) if decoder.nodes().is_none() => "surrogate",
             _ => "exact",
         },
         "left_out": fitted.left_out,

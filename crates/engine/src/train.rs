@@ -32,5 +32,5 @@ pub use settings::{
 };
 pub use shape::PlanError;
 pub use standard::Standard;
-pub use stepper::{LastLayer, Latent, Prepared, Stepper};
+pub use stepper::{LastLayer, Latent, PreparedRows, Stepper};
 pub use update::{ErrorsIn, MaxSmtName, PaperSettings, PaperSteps, search_box, soft_constraints};

@@ -32,9 +32,9 @@ use crate::proof::{Certified, prove_until};
 pub use attack::CounterExample;
 use attack::Effort;
 pub use branch::Halt;
-use branch::{Ended, Search};
+use branch::{RegionSearch, SearchEnd};
 pub(crate) use choice::Choice;
-use plan::Plan;
+use plan::BoundPlan;
 
 /// Inputs of each part of the domain that are tried where a network chooses.
 const TRIED: usize = 2_000;
@@ -77,8 +77,8 @@ impl Settings {
         Duration::try_from_secs_f64(seconds).ok().filter(|d| Instant::now().checked_add(*d).is_some())
     }
 
-    fn margin(&self) -> Why {
-        if self.arithmetic == Arithmetic::Real { Why::ExactMargin } else { Why::Margin }
+    fn margin(&self) -> Undecided {
+        if self.arithmetic == Arithmetic::Real { Undecided::ExactMargin } else { Undecided::Margin }
     }
 }
 
@@ -94,7 +94,7 @@ pub enum Outcome {
         /// The rule.
         rule: usize,
         /// What stood in the way.
-        why: Why,
+        why: Undecided,
     },
 }
 
@@ -104,13 +104,13 @@ impl Outcome {
     #[must_use]
     pub fn of_file(self, inexact: &[String]) -> Self {
         match self {
-            Self::Proved(_) if !inexact.is_empty() => Self::Unknown { rule: 0, why: Why::Inexact(inexact.join("; ")) },
+            Self::Proved(_) if !inexact.is_empty() => Self::Unknown { rule: 0, why: Undecided::Inexact(inexact.join("; ")) },
             // What is beyond rounding is beyond another rounding, too, though nobody ran the file.
             Self::Refuted(example) if !inexact.is_empty() && example.in_every_runtime => {
                 Self::Refuted(CounterExample { in_every_runtime: false, ..example })
             }
             Self::Refuted(example) if !inexact.is_empty() => {
-                Self::Unknown { rule: example.rule, why: Why::Inexact(inexact.join("; ")) }
+                Self::Unknown { rule: example.rule, why: Undecided::Inexact(inexact.join("; ")) }
             }
             other => other,
         }
@@ -119,7 +119,7 @@ impl Outcome {
 
 /// Why nothing was decided.
 #[derive(Debug, Clone, PartialEq, Error)]
-pub enum Why {
+pub enum Undecided {
     /// The time is over.
     #[error("the time is over")]
     Timeout,
@@ -174,7 +174,7 @@ pub enum Why {
     },
 }
 
-impl From<Halt> for Why {
+impl From<Halt> for Undecided {
     fn from(halt: Halt) -> Self {
         match halt {
             Halt::Timeout => Self::Timeout,
@@ -231,20 +231,20 @@ struct Question<'a> {
     spec: &'a NormalSpec,
     network: &'a Network,
     settings: &'a Settings,
-    plan: Plan,
+    plan: BoundPlan,
     judge: Judge<'a>,
 }
 
 impl<'a> Question<'a> {
     fn new(spec: &'a NormalSpec, network: &'a Network, settings: &'a Settings) -> Self {
-        let plan = Plan::new(network, &spec.schema, settings.arithmetic);
+        let plan = BoundPlan::new(network, &spec.schema, settings.arithmetic);
         Self { spec, network, settings, plan, judge: Judge::new(spec) }
     }
 
-    fn search<'s>(&'s self, rule: usize, stop: &'s (dyn Fn() -> Option<Halt> + Sync)) -> Search<'s> {
+    fn search<'s>(&'s self, rule: usize, stop: &'s (dyn Fn() -> Option<Halt> + Sync)) -> RegionSearch<'s> {
         let Self { spec, network, settings, plan, judge } = self;
         let Settings { threads, seed, most_open, most_regions, .. } = **settings;
-        Search { plan, network, spec, judge, rule, threads, seed, most_open, most_regions, stop }
+        RegionSearch { plan, network, spec, judge, rule, threads, seed, most_open, most_regions, stop }
     }
 
     /// Attacks every rule, then searches until each is proved or the time is over. If `exactly`, what only exact arithmetic can tell
@@ -260,7 +260,7 @@ impl<'a> Question<'a> {
         let started = Instant::now();
         let stop = || halt(started, settings.timeout, interrupted);
         let mut states = Vec::new();
-        let mut unknown: BTreeMap<usize, Why> = BTreeMap::new();
+        let mut unknown: BTreeMap<usize, Undecided> = BTreeMap::new();
         for rule in 0..self.spec.rules.len() {
             let search = self.search(rule, &stop);
             let effort = Effort { starts: 60, steps: 40 };
@@ -273,7 +273,7 @@ impl<'a> Question<'a> {
                 return Err(Outcome::Refuted(example));
             }
             if state.is_none() {
-                unknown.insert(rule, Why::TooManyCells);
+                unknown.insert(rule, Undecided::TooManyCells);
             }
             states.push(state);
         }
@@ -292,13 +292,15 @@ impl<'a> Question<'a> {
                 let ended = self.search(rule, &stop).run(state);
                 work.regions += state.regions - before;
                 match ended {
-                    Ended::Proved => {}
-                    Ended::Refuted(example) => return Err(Outcome::Refuted(example)),
-                    Ended::Halted(Halt::Timeout) if settings.timeout.is_some_and(|t| started.elapsed() < t) => open.push(rule),
-                    Ended::Halted(halt) => drop(unknown.insert(rule, Why::from(halt))),
-                    Ended::Margin => drop(unknown.insert(rule, settings.margin())),
-                    Ended::TooManyOpen => drop(unknown.insert(rule, Why::TooManyOpen)),
-                    Ended::TooManyRegions => drop(unknown.insert(rule, Why::TooManyRegions)),
+                    SearchEnd::Proved => {}
+                    SearchEnd::Refuted(example) => return Err(Outcome::Refuted(example)),
+                    SearchEnd::Halted(Halt::Timeout) if settings.timeout.is_some_and(|t| started.elapsed() < t) => {
+                        open.push(rule);
+                    }
+                    SearchEnd::Halted(halt) => drop(unknown.insert(rule, Undecided::from(halt))),
+                    SearchEnd::Margin => drop(unknown.insert(rule, settings.margin())),
+                    SearchEnd::TooManyOpen => drop(unknown.insert(rule, Undecided::TooManyOpen)),
+                    SearchEnd::TooManyRegions => drop(unknown.insert(rule, Undecided::TooManyRegions)),
                 }
             }
         }
@@ -355,7 +357,7 @@ pub fn verify(
 ) -> Result<(Outcome, Work), VerifyError> {
     fits(spec, network)?;
     match chosen(spec, network, settings.arithmetic)? {
-        Some(Outcome::Unknown { rule, why: Why::Choice { reason, .. } }) => {
+        Some(Outcome::Unknown { rule, why: Undecided::Choice { reason, .. } }) => {
             return through_totals(spec, network, settings, interrupted, rule, reason);
         }
         Some(outcome) => return Ok((outcome, Work::default())),
@@ -381,14 +383,16 @@ pub fn verify(
             Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), work)),
             Err(refused) => refused.rejected,
         };
-        let rejected = |rule| Outcome::Unknown { rule, why: Why::Rejected { at: at.clone(), why: why.clone() } };
+        let rejected = |rule| Outcome::Unknown { rule, why: Undecided::Rejected { at: at.clone(), why: why.clone() } };
         let (rule, path) = match (&at, &why) {
             (_, deepsade_check::Why::Stopped) => {
-                let why = if interrupted() { Why::Interrupted } else { Why::Unchecked };
+                let why = if interrupted() { Undecided::Interrupted } else { Undecided::Unchecked };
                 return Ok((Outcome::Unknown { rule: 0, why }, work));
             }
             (Step::Rule { rule, path, .. }, _) => (*rule, path),
-            (Step::Input("range"), why) => return Ok((Outcome::Unknown { rule: 0, why: Why::Overflow(why.to_string()) }, work)),
+            (Step::Input("range"), why) => {
+                return Ok((Outcome::Unknown { rule: 0, why: Undecided::Overflow(why.to_string()) }, work));
+            }
             (Step::Input(_), _) => return Ok((rejected(0), work)),
         };
         let again = attempt < REOPENED && stop().is_none();
@@ -399,11 +403,11 @@ pub fn verify(
         let ended = question.search(rule, &stop).run(&mut states[rule]);
         work.regions += states[rule].regions - before;
         match ended {
-            Ended::Proved => {}
-            Ended::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
-            Ended::Margin => return Ok((Outcome::Unknown { rule, why: settings.margin() }, work)),
-            Ended::Halted(halt) => return Ok((Outcome::Unknown { rule, why: Why::from(halt) }, work)),
-            Ended::TooManyOpen | Ended::TooManyRegions => return Ok((rejected(rule), work)),
+            SearchEnd::Proved => {}
+            SearchEnd::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
+            SearchEnd::Margin => return Ok((Outcome::Unknown { rule, why: settings.margin() }, work)),
+            SearchEnd::Halted(halt) => return Ok((Outcome::Unknown { rule, why: Undecided::from(halt) }, work)),
+            SearchEnd::TooManyOpen | SearchEnd::TooManyRegions => return Ok((rejected(rule), work)),
         }
     }
     unreachable!("the loop ends with an answer")
@@ -416,7 +420,7 @@ pub(crate) fn broken_within(
     region: &Region,
     settings: &Settings,
     interrupted: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<CounterExample>, Why> {
+) -> Result<Option<CounterExample>, Undecided> {
     let started = Instant::now();
     let stop = || halt(started, settings.timeout, interrupted);
     let question = Question::new(spec, network, settings);
@@ -430,25 +434,25 @@ pub(crate) fn broken_within(
             return Ok(example);
         }
         let Some(mut state) = state else {
-            unknown = Some(Why::TooManyCells);
+            unknown = Some(Undecided::TooManyCells);
             continue;
         };
         // No checker looks at this proof: what only exact arithmetic can tell stays open.
         state.doubt();
         match search.run(&mut state) {
-            Ended::Proved => {}
-            Ended::Refuted(example) => return Ok(Some(example)),
-            Ended::Halted(Halt::Timeout) => unknown = Some(Why::Timeout),
-            Ended::Halted(Halt::Interrupted) => return Err(Why::Interrupted),
-            Ended::Margin => unknown = Some(settings.margin()),
-            Ended::TooManyOpen => unknown = Some(Why::TooManyOpen),
-            Ended::TooManyRegions => unknown = Some(Why::TooManyRegions),
+            SearchEnd::Proved => {}
+            SearchEnd::Refuted(example) => return Ok(Some(example)),
+            SearchEnd::Halted(Halt::Timeout) => unknown = Some(Undecided::Timeout),
+            SearchEnd::Halted(Halt::Interrupted) => return Err(Undecided::Interrupted),
+            SearchEnd::Margin => unknown = Some(settings.margin()),
+            SearchEnd::TooManyOpen => unknown = Some(Undecided::TooManyOpen),
+            SearchEnd::TooManyRegions => unknown = Some(Undecided::TooManyRegions),
         }
     }
     let plan = &question.plan;
     let boxes = plan.boxes(&plan.inputs(region), pass::Kind::Interval, None, &mut pass::Pass::default());
     if unknown.is_none() && plan.may_overflow(&boxes) {
-        unknown = Some(Why::Overflow("near this row".into()));
+        unknown = Some(Undecided::Overflow("near this row".into()));
     }
     unknown.map_or(Ok(None), Err)
 }
@@ -475,7 +479,10 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
             let rule = if let Step::Rule { rule, .. } = at { rule } else { 0 };
             Outcome::Unknown {
                 rule,
-                why: Why::Choice { reason: why.to_string(), whether: "whether an input leads there is not searched".into() },
+                why: Undecided::Choice {
+                    reason: why.to_string(),
+                    whether: "whether an input leads there is not searched".into(),
+                },
             }
         }
     }))
@@ -491,7 +498,7 @@ fn through_totals(
     rule: usize,
     reason: String,
 ) -> Result<(Outcome, Work), VerifyError> {
-    let unknown = |rule, whether: &str| Outcome::Unknown { rule, why: Why::Choice { reason, whether: whether.into() } };
+    let unknown = |rule, whether: &str| Outcome::Unknown { rule, why: Undecided::Choice { reason, whether: whether.into() } };
     let Some(choice) = Choice::new(spec, network, settings.arithmetic) else {
         return Ok((unknown(rule, "a choice hides the scores, so no input can be looked for"), Work::default()));
     };
@@ -514,9 +521,9 @@ fn through_totals(
     let outcome = match question.search_all(&whole, true, interrupted, &mut work) {
         Err(Outcome::Refuted(example)) => match choice.chosen(totals, example) {
             Some(example) => Outcome::Refuted(example),
-            None => Outcome::Unknown { rule, why: Why::Overflow("in the totals".into()) },
+            None => Outcome::Unknown { rule, why: Undecided::Overflow("in the totals".into()) },
         },
-        Err(Outcome::Unknown { rule, why: why @ Why::Interrupted }) => Outcome::Unknown { rule: totals.rule(rule), why },
+        Err(Outcome::Unknown { rule, why: why @ Undecided::Interrupted }) => Outcome::Unknown { rule: totals.rule(rule), why },
         Err(Outcome::Unknown { rule, why }) => {
             unknown(totals.rule(rule), &format!("whether an input leads there was not decided: {why}"))
         }

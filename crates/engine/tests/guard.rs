@@ -4,7 +4,7 @@
 use deepsade_check::Bounds as BoundsKind;
 use deepsade_engine::bounds::{Bounds, Relation};
 use deepsade_engine::fit::{column_ranges, skip_columns};
-use deepsade_engine::guard::{Guard, GuardError, How, Why};
+use deepsade_engine::guard::{Guard, GuardError, How, Obstacle};
 use deepsade_engine::train::{ActivationName, NetworkSettings, initial_network};
 use deepsade_engine::units::Units;
 use deepsade_net::{Activation, Network, Op};
@@ -219,7 +219,7 @@ fn a_last_layer_that_was_moved_obeys_the_rules() {
 }
 
 /// What a guard says to rules about a and b, with x in [0, 10] and a category.
-fn refusal(rules: &[&str]) -> Result<(), (Vec<String>, Why)> {
+fn refusal(rules: &[&str]) -> Result<(), (Vec<String>, Obstacle)> {
     let features = vec![
         Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } },
         Feature { name: "c".into(), domain: Domain::Category { levels: vec!["p".into(), "q".into(), "r".into()] } },
@@ -244,13 +244,13 @@ fn what_a_last_layer_can_keep_is_decided() {
     assert_eq!(refusal(&["x <= a and a <= x + 1", "abs(b - 2 * x) <= 0.01"]), Ok(()));
     let (rules, why) = refusal(&["b <= 3", "x <= a and a <= x + 0.00001"]).unwrap_err();
     assert_eq!(rules, ["x <= a and a <= x + 0.00001"]);
-    assert!(matches!(why, Why::NoMargin { needed } if needed > 5e-6 && needed < 1e-3), "{why}");
+    assert!(matches!(why, Obstacle::NoMargin { needed } if needed > 5e-6 && needed < 1e-3), "{why}");
     // Above the tent and below it plus 1: affine functions can't follow; with 5 more they can.
     assert_eq!(refusal(&["a >= x", "a >= 10 - x", "a <= max(x, 10 - x) + 5.1"]), Ok(()));
     let (rules, why) = refusal(&["a >= x", "b >= 0", "a >= 10 - x", "a <= 9"]).unwrap_err();
-    assert_eq!((rules, why), (vec!["a >= x".into(), "a <= 9".into()], Why::NotAffine));
+    assert_eq!((rules, why), (vec!["a >= x".into(), "a <= 9".into()], Obstacle::NotAffine));
     let (rules, why) = refusal(&["a <= 200", "a == 2 * x"]).unwrap_err();
-    assert_eq!((rules, why), (vec!["a == 2 * x".into()], Why::Equality));
+    assert_eq!((rules, why), (vec!["a == 2 * x".into()], Obstacle::Equality));
     // A category is branched, and the rule that needs it is not blamed for another's fault.
     assert_eq!(refusal(&["c == 'p' => a >= 1", "c != 'p' => a <= 0"]), Ok(()));
     let (rules, _) = refusal(&["c == 'p' => a >= 1", "c != 'p' => a <= 0", "b >= x", "b <= 9.5"]).unwrap_err();

@@ -3,7 +3,7 @@
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
 use deepsade_engine::enforce::weights::certify;
 use deepsade_engine::fit::plain_network;
-use deepsade_engine::guard::{Guard, GuardError, How, Why};
+use deepsade_engine::guard::{Guard, GuardError, How, Obstacle};
 use deepsade_engine::train::{NetworkSettings, Stepper};
 use deepsade_engine::units::Units;
 use deepsade_net::Matrix;
@@ -151,7 +151,7 @@ fn what_is_not_found_is_said_so_and_decoding_is_named() {
     let spec = spec(classes(&["0", "1"]), &texts_of(&rules));
     let network = plain_network(&spec, &NetworkSettings { hidden: vec![6], ..NetworkSettings::default() }, 1);
     let error = Guard::new(&spec, &network, &Units::raw(2), HOW).unwrap_err();
-    assert!(matches!(error, GuardError::Infeasible { why: Why::NotFound, .. }), "{error}");
+    assert!(matches!(error, GuardError::Infeasible { why: Obstacle::NotFound, .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains("no last layer was found that satisfies") && text.contains("enforce = \"decode\""), "{text}");
 }

@@ -8,7 +8,7 @@ use deepsade_engine::objective::Loss;
 use deepsade_engine::train::{Latent, NetworkSettings, PaperSettings, initial_network, search_box, soft_constraints};
 use deepsade_engine::units::Units;
 use deepsade_net::Op;
-use deepsade_solve::maxsmt::{BranchAndBound, Budget, FuMalik, MaxSmt, Outcome, Problem, SolverName};
+use deepsade_solve::maxsmt::{BranchAndBound, FuMalik, MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, SolverName};
 use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -23,10 +23,10 @@ needs::tests! {
     cvc5_agrees_on_batches_of_use_case_2: Need::Solver("cvc5");
 }
 
-const BUDGET: Budget = Budget { time: Duration::from_mins(1), nodes: 100_000 };
+const BUDGET: MaxSmtBudget = MaxSmtBudget { time: Duration::from_mins(1), nodes: 100_000 };
 
 /// Batches of the size of use case 2: 10 hidden units and 2 skipped columns, 2 outputs, 5 rows, margins 0, 1 and 2.
-fn batches(count: u64) -> Vec<Problem> {
+fn batches(count: u64) -> Vec<MaxSmtProblem> {
     let feature = |k: usize| Feature { name: format!("f{k}"), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
     let task = Task::Binary { target: "loan".into(), classes: vec!["N".into(), "Y".into()] };
     let schema = Schema { features: (0..13).map(feature).collect(), task, one_hot: OneHot::Full };
@@ -51,7 +51,7 @@ fn batches(count: u64) -> Vec<Problem> {
         let truth: Vec<f32> = (0..5).flat_map(|_| if rng.random::<bool>() { [0.0, 1.0] } else { [1.0, 0.0] }).collect();
         let rows = Latent { z: &z, truth: &truth, weight: &[1.0; 5], gate: None, inputs: 12, outputs: 2 };
         let soft = soft_constraints(&rows, Loss::SoftmaxCrossEntropy, &Units::raw(2), &PaperSettings::default());
-        problems.push(Problem { soft, ..guard.problem(lo, hi) });
+        problems.push(MaxSmtProblem { soft, ..guard.problem(lo, hi) });
     }
     problems
 }
@@ -70,12 +70,12 @@ fn agrees_on_batches_of_use_case_2(name: SolverName) {
         let ours = BranchAndBound.solve(problem, BUDGET).unwrap();
         let theirs = FuMalik { solver: name, ..FuMalik::default() }.solve(problem, BUDGET).unwrap();
         match (&ours, &theirs) {
-            (Outcome::Optimal(a), Outcome::Optimal(b)) => {
+            (MaxSmtOutcome::Optimal(a), MaxSmtOutcome::Optimal(b)) => {
                 assert!((a.satisfied - b.satisfied).abs() < 1e-9, "{} {k}: {} {}", name.name(), a.satisfied, b.satisfied);
                 assert!(problem.holds(&a.w) && problem.holds(&b.w), "{} {k}", name.name());
                 feasible += 1;
             }
-            (Outcome::Infeasible, Outcome::Infeasible) => {}
+            (MaxSmtOutcome::Infeasible, MaxSmtOutcome::Infeasible) => {}
             other => panic!("{} {k}: {other:?}", name.name()),
         }
     }

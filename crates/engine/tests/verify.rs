@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deepsade_check::Arithmetic;
-use deepsade_engine::verify::{Outcome, Settings, Why, verify};
+use deepsade_engine::verify::{Outcome, Settings, Undecided, verify};
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
@@ -177,7 +177,7 @@ fn what_rounding_decides_is_unknown_in_float32_and_proved_in_exact_numbers() {
     // float32's 0.1 is 0.100000001490116...
     let spec = rules(&["y0 <= 0.1000000025"], &schema);
     let float32 = decide(&spec, &network, &settings(10));
-    assert!(matches!(float32, Outcome::Unknown { rule: 0, why: Why::Margin }), "{float32:?}");
+    assert!(matches!(float32, Outcome::Unknown { rule: 0, why: Undecided::Margin }), "{float32:?}");
     let real = Settings { arithmetic: Arithmetic::Real, ..settings(10) };
     assert!(matches!(decide(&spec, &network, &real), Outcome::Proved(_)));
 }
@@ -207,7 +207,7 @@ fn arithmetic_beyond_float32_is_named() {
     let network = Network { inputs: 1, nodes: vec![dense(1, &[1e30], &[0.0], 0), dense(1, &[1e30], &[0.0], 1)] };
     let schema = |lo| schema(vec![Domain::Real { lo, hi: 2.0 }], 1, OneHot::Full);
     let outcome = decide(&rules(&["y0 >= -1"], &schema(1.0)), &network, &settings(10));
-    let Outcome::Unknown { why: why @ Why::Overflow(_), .. } = &outcome else { panic!("{outcome:?}") };
+    let Outcome::Unknown { why: why @ Undecided::Overflow(_), .. } = &outcome else { panic!("{outcome:?}") };
     assert!(why.to_string().contains("can exceed float32's range on this domain"), "{why}");
     // An output that is infinite obeys nothing: where the attack comes by, that is a counter-example.
     assert!(
@@ -308,7 +308,7 @@ fn a_rule_with_too_many_cells_is_attacked_before_it_is_unknown() {
     }
     for text in [many(most + 1e-2), long(most + 1e-2)] {
         let outcome = decide(&rules(&[&text], &schema), &network, &settings(30));
-        assert!(matches!(outcome, Outcome::Unknown { why: Why::TooManyCells, .. }), "{outcome:?}");
+        assert!(matches!(outcome, Outcome::Unknown { why: Undecided::TooManyCells, .. }), "{outcome:?}");
     }
     // It does not keep the rules after it from being refuted.
     let both = rules(&[&many(most + 1e-2), &format!("y0 <= ({:.6})", most - 1.0)], &schema);
@@ -350,7 +350,7 @@ fn time_that_one_rule_leaves_is_for_the_others() {
     let started = std::time::Instant::now();
     let patient = Settings { most_open: usize::MAX, ..settings(2) };
     let (outcome, _) = verify(&spec, &network, &patient, &|| false).unwrap();
-    assert!(matches!(outcome, Outcome::Unknown { rule: 0, why: Why::Timeout }), "{outcome:?}");
+    assert!(matches!(outcome, Outcome::Unknown { rule: 0, why: Undecided::Timeout }), "{outcome:?}");
     assert!(started.elapsed() >= Duration::from_secs(2), "{:?}", started.elapsed());
 }
 
@@ -378,8 +378,8 @@ fn a_stop_is_an_answer() {
     let most = network.forward(&grid(&schema, 5)).data.into_iter().fold(f32::MIN, f32::max);
     let spec = rules(&[&format!("y0 <= ({:.6})", most * 1.5)], &schema);
     let (outcome, _) = verify(&spec, &network, &settings(60), &|| true).unwrap();
-    assert!(matches!(outcome, Outcome::Unknown { why: Why::Interrupted, .. }), "{outcome:?}");
+    assert!(matches!(outcome, Outcome::Unknown { why: Undecided::Interrupted, .. }), "{outcome:?}");
     let soon = Settings { timeout: Some(Duration::ZERO), ..Settings::default() };
     let (outcome, _) = verify(&spec, &network, &soon, &|| false).unwrap();
-    assert!(matches!(outcome, Outcome::Unknown { why: Why::Timeout, .. }), "{outcome:?}");
+    assert!(matches!(outcome, Outcome::Unknown { why: Undecided::Timeout, .. }), "{outcome:?}");
 }

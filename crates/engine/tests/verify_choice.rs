@@ -2,7 +2,7 @@
 
 use deepsade_check::Arithmetic;
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::verify::{Outcome, Settings, Why, verify};
+use deepsade_engine::verify::{Outcome, Settings, Undecided, verify};
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
@@ -66,7 +66,7 @@ fn an_input_that_leads_to_a_forbidden_row_is_found_and_none_is_made_up() {
             Outcome::Unknown { rule, why } => {
                 assert!(!broken, "case {case}: the grid breaks the rule: {why}");
                 assert!(
-                    rule == 1 && matches!(&why, Why::Choice { whether, .. } if whether.contains("no input leads")),
+                    rule == 1 && matches!(&why, Undecided::Choice { whether, .. } if whether.contains("no input leads")),
                     "case {case}: {why}"
                 );
                 seen[1] += 1;

@@ -1,6 +1,6 @@
 //! VNN-LIB properties: what they mean as rules, where bad ones go wrong, and that written rules read back as the same question.
 
-use deepsade_engine::verify::vnnlib::{Problem, WriteError, read, write};
+use deepsade_engine::verify::vnnlib::{PropertyProblem, WriteError, read, write};
 use deepsade_solve::sexpr::Fault;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, Var, compile};
 
@@ -47,33 +47,42 @@ fn bad_texts_are_refused_at_their_place() {
         let error = read(text).unwrap_err();
         ((error.place.line, error.place.column), error.problem)
     };
-    assert_eq!(of("(assert\n  (<= Y_0 0)"), ((1, 1), Problem::Parentheses(Fault::Unclosed)));
-    assert_eq!(of("(declare-const X_0 Real))"), ((1, 25), Problem::Parentheses(Fault::Unopened)));
+    assert_eq!(of("(assert\n  (<= Y_0 0)"), ((1, 1), PropertyProblem::Parentheses(Fault::Unclosed)));
+    assert_eq!(of("(declare-const X_0 Real))"), ((1, 25), PropertyProblem::Parentheses(Fault::Unopened)));
     let after = |last: &str| of(&format!("{DECLARED}{BOX}(assert (<= Y_0 0))\n(check-sat)(get-model)(exit){last}")).1;
-    assert_eq!(after("(assert (<= Y_0 -9))"), Problem::After("assert".into()));
-    assert_eq!(after("(declare-const Y_2 Real)"), Problem::After("declare-const".into()));
-    assert_eq!(of("(push 1)"), ((1, 1), Problem::Command("push".into())));
-    assert_eq!(of("(declare-const Z Real)"), ((1, 16), Problem::Declaration));
-    assert_eq!(of("(declare-const X_01 Real)"), ((1, 16), Problem::Declaration));
-    assert_eq!(of("(declare-const X_0 Int)"), ((1, 1), Problem::Declaration));
-    assert_eq!(of("(declare-const X_0 Real)\n(declare-const X_0 Real)"), ((2, 16), Problem::Twice("X_0".into())));
-    assert_eq!(of(&format!("{DECLARED}(assert (<= Y_7 0))")), ((5, 13), Problem::Unknown("Y_7".into())));
-    assert_eq!(of(&format!("{DECLARED}(assert (<= y 0))")), ((5, 13), Problem::Unknown("y".into())));
-    assert_eq!(of(&format!("{DECLARED}(assert (<= Y_0 1.2.3))")), ((5, 17), Problem::Number("1.2.3".into())));
-    assert_eq!(of(&format!("{DECLARED}(assert (<= Y_0))")), ((5, 9), Problem::Operands("<=".into(), "two operands")));
-    assert_eq!(of(&format!("{DECLARED}(assert (<= (* Y_0 X_0) 1))")), ((5, 13), Problem::NotLinear('*')));
-    assert_eq!(of(&format!("{DECLARED}(assert (<= (/ Y_0 0) 1))")), ((5, 13), Problem::ByZero));
-    assert!(matches!(of(&format!("{DECLARED}(assert (<= (sin Y_0) 1))")), ((5, 13), Problem::Operator(..))));
-    assert!(matches!(of(&format!("{DECLARED}(assert (xor (<= Y_0 1)))")), ((5, 9), Problem::Operator(..))));
-    assert!(matches!(of(&format!("{DECLARED}(assert (>= X_0 0))(assert (<= Y_0 1))")), ((1, 16), Problem::Unbounded(..))));
-    assert_eq!(of(&format!("{DECLARED}{BOX}(assert (>= X_0 2))(assert (<= Y_0 1))")), ((1, 16), Problem::Empty("X_0".into())));
-    assert_eq!(of(&format!("{DECLARED}{BOX}")).1, Problem::NoOutputs);
-    assert_eq!(of("(declare-const X_1 Real)(declare-const Y_0 Real)(assert (<= Y_0 0))").1, Problem::Missing("X_0".into()));
+    assert_eq!(after("(assert (<= Y_0 -9))"), PropertyProblem::After("assert".into()));
+    assert_eq!(after("(declare-const Y_2 Real)"), PropertyProblem::After("declare-const".into()));
+    assert_eq!(of("(push 1)"), ((1, 1), PropertyProblem::Command("push".into())));
+    assert_eq!(of("(declare-const Z Real)"), ((1, 16), PropertyProblem::Declaration));
+    assert_eq!(of("(declare-const X_01 Real)"), ((1, 16), PropertyProblem::Declaration));
+    assert_eq!(of("(declare-const X_0 Int)"), ((1, 1), PropertyProblem::Declaration));
+    assert_eq!(of("(declare-const X_0 Real)\n(declare-const X_0 Real)"), ((2, 16), PropertyProblem::Twice("X_0".into())));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= Y_7 0))")), ((5, 13), PropertyProblem::Unknown("Y_7".into())));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= y 0))")), ((5, 13), PropertyProblem::Unknown("y".into())));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= Y_0 1.2.3))")), ((5, 17), PropertyProblem::Number("1.2.3".into())));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= Y_0))")), ((5, 9), PropertyProblem::Operands("<=".into(), "two operands")));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= (* Y_0 X_0) 1))")), ((5, 13), PropertyProblem::NotLinear('*')));
+    assert_eq!(of(&format!("{DECLARED}(assert (<= (/ Y_0 0) 1))")), ((5, 13), PropertyProblem::ByZero));
+    assert!(matches!(of(&format!("{DECLARED}(assert (<= (sin Y_0) 1))")), ((5, 13), PropertyProblem::Operator(..))));
+    assert!(matches!(of(&format!("{DECLARED}(assert (xor (<= Y_0 1)))")), ((5, 9), PropertyProblem::Operator(..))));
+    assert!(matches!(
+        of(&format!("{DECLARED}(assert (>= X_0 0))(assert (<= Y_0 1))")),
+        ((1, 16), PropertyProblem::Unbounded(..))
+    ));
+    assert_eq!(
+        of(&format!("{DECLARED}{BOX}(assert (>= X_0 2))(assert (<= Y_0 1))")),
+        ((1, 16), PropertyProblem::Empty("X_0".into()))
+    );
+    assert_eq!(of(&format!("{DECLARED}{BOX}")).1, PropertyProblem::NoOutputs);
+    assert_eq!(
+        of("(declare-const X_1 Real)(declare-const Y_0 Real)(assert (<= Y_0 0))").1,
+        PropertyProblem::Missing("X_0".into())
+    );
     assert!(matches!(
         of(&format!("{DECLARED}(assert (<= X_0 1e60))(assert (>= X_0 0))(assert (<= Y_0 0))")).1,
-        Problem::Range(_)
+        PropertyProblem::Range(_)
     ));
-    assert_eq!(of(&"(".repeat(100_000)).1, Problem::Parentheses(Fault::TooDeep));
+    assert_eq!(of(&"(".repeat(100_000)).1, PropertyProblem::Parentheses(Fault::TooDeep));
     let message = read("(declare-const X_0 Real))").unwrap_err().to_string();
     assert_eq!(message, "line 1, column 25: this `)` closes nothing");
 }
@@ -204,7 +213,7 @@ fn a_box_between_two_float32_numbers_is_not_empty() {
         ["(assert (> X_0 0.1))(assert (<= X_0 0.1))", "(assert (>= X_0 0.1))(assert (<= X_0 0.0999999999))", "(assert false)"]
     {
         let problem = of(&format!("(assert (>= X_0 0))(assert (<= X_0 1)){never}")).unwrap_err().problem;
-        assert!(matches!(problem, Problem::Empty(_) | Problem::Contradiction), "{never}: {problem:?}");
+        assert!(matches!(problem, PropertyProblem::Empty(_) | PropertyProblem::Contradiction), "{never}: {problem:?}");
     }
     // A part that contradicts itself falls away; the others are asked.
     let parts = "(assert (>= X_0 0))(assert (<= X_0 1))(assert (or (and (> X_0 0.1) (< X_0 0.1) (>= Y_1 0)) (>= Y_1 7)))";

@@ -17,7 +17,7 @@ mod png;
 mod scene;
 mod svg;
 
-pub use adversity::{Adversity, Cell};
+pub use adversity::{Adversity, GridPoint};
 pub(crate) use bounds::quantile;
 pub use bounds::{LayerWidths, bounds_per_layer};
 pub use compare::{Sample, beyond, compare};

@@ -16,7 +16,7 @@ use deepsade_data::DataError;
 use deepsade_engine::artifact::ArtifactError;
 use thiserror::Error;
 
-pub use proof::Proof;
+pub use proof::ProofStatus;
 pub use run::RunFolder;
 
 use crate::results::{self, ResultsError};
@@ -56,7 +56,7 @@ pub struct Page {
     /// The page.
     pub html: String,
     /// What the checker said; `None` for an experiment.
-    pub proof: Option<Proof>,
+    pub proof: Option<ProofStatus>,
     /// The same in a line; empty for an experiment.
     pub said: String,
 }

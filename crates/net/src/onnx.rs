@@ -9,7 +9,7 @@ mod tensor;
 use std::collections::BTreeMap;
 
 use crate::{Network, NetworkError};
-pub use error::{ImportError, Place};
+pub use error::{ImportError, NodePlace};
 
 /// What an ONNX file holds: the network, and a map of strings that travels with it.
 ///

@@ -8,5 +8,5 @@ mod allowed;
 mod head;
 mod one_by_one;
 
-pub use allowed::{Allowed, AllowedError, DecodeError, Face, Place};
+pub use allowed::{Allowed, AllowedAt, AllowedError, Face, NearestError};
 pub use head::{Head, HeadError, Reason};

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use crate::enter::{Signals, enter};
 use crate::errors::{Class, Failure};
 use crate::model::Model;
-use crate::question::{self, Rules};
+use crate::subject::{self, Rules};
 use crate::table::Table;
 
 /// The progress callback is called no more often than this.
@@ -151,7 +151,7 @@ pub fn decoded(
     output: Option<String>,
 ) -> PyResult<(Model, Option<String>, bool, String)> {
     enter(py, |_| {
-        let asked = question::read(onnx, &rules, output.as_deref())?;
+        let asked = subject::read(onnx, &rules, output.as_deref())?;
         let (spec, network) = (&asked.spec, &asked.model.network);
         let (model, proof) = if matches!(spec.schema.task, Task::Regression { .. }) {
             Failure::if_contradictory(spec)?;

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use crate::array::Numbers;
 use crate::enter::enter;
 use crate::errors::{Class, Failure};
-use crate::question::{self, Rules};
+use crate::subject::{self, Rules};
 use crate::table::{self, Table};
 
 /// What the checker says to a certificate, as JSON, and in words.
@@ -43,7 +43,7 @@ pub fn check(
 ) -> PyResult<(String, String)> {
     enter(py, |_| {
         let judged = match &rules {
-            Rules::Own => deepsade_check::check(onnx, &Claim::from(&question::read(onnx, &rules, None)?.spec), certificate),
+            Rules::Own => deepsade_check::check(onnx, &Claim::from(&subject::read(onnx, &rules, None)?.spec), certificate),
             Rules::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate)?,
             Rules::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate)?,
         };
@@ -53,9 +53,9 @@ pub fn check(
 }
 
 /// A proof's model and certificate.
-type Proof = (Py<PyBytes>, String);
+type ProofFiles = (Py<PyBytes>, String);
 
-fn proof(py: Python<'_>, certified: &Certified) -> Proof {
+fn proof(py: Python<'_>, certified: &Certified) -> ProofFiles {
     (PyBytes::new(py, certified.model()).unbind(), certified.certificate().to_json())
 }
 
@@ -70,7 +70,7 @@ pub fn verify(
     arithmetic: &str,
     threads: Option<usize>,
     output: Option<String>,
-) -> PyResult<(String, String, String, Option<Proof>)> {
+) -> PyResult<(String, String, String, Option<ProofFiles>)> {
     let arithmetic = match arithmetic {
         "float32" => Arithmetic::Float32,
         "real" => Arithmetic::Real,
@@ -79,7 +79,7 @@ pub fn verify(
     let settings = settings(timeout, threads)?;
     let settings = Settings { arithmetic, ..settings };
     let (json, words, rules, decided) = enter(py, |signals| {
-        let asked = question::read(onnx, &rules, output.as_deref())?;
+        let asked = subject::read(onnx, &rules, output.as_deref())?;
         let started = Instant::now();
         let (decided, work) = search::verify(&asked.spec, &asked.model.network, &settings, &|| signals.pressed())?;
         let (decided, seconds) = (decided.of_file(&asked.model.inexact), started.elapsed().as_secs_f64());
@@ -129,7 +129,7 @@ pub fn adversity(
         Given::Matrix(Numbers::of(x)?.matrix())
     };
     enter(py, |signals| {
-        let asked = question::read(onnx, &rules, None)?;
+        let asked = subject::read(onnx, &rules, None)?;
         let schema = &asked.spec.schema;
         let inputs = match given {
             Given::Table(table) => data::encode_inputs(&table, schema)?,
@@ -176,10 +176,10 @@ pub fn repair(
     onnx: &[u8],
     rules: Rules,
     table: Option<PyRefMut<'_, Table>>,
-) -> PyResult<(String, String, Proof)> {
+) -> PyResult<(String, String, ProofFiles)> {
     let table = table.map(|mut t| std::mem::take(&mut t.inner));
     let (json, rules, mended) = enter(py, |signals| {
-        let asked = question::read(onnx, &rules, None)?;
+        let asked = subject::read(onnx, &rules, None)?;
         let (spec, network) = (&asked.spec, &asked.model.network);
         Failure::if_contradictory(spec)?;
         let known = match table {

@@ -12,10 +12,10 @@ mod fit;
 mod judge;
 mod layer;
 mod model;
-mod question;
 mod reproduce;
 #[path = "../../cli/src/rule_error.rs"]
 mod rule_error;
+mod subject;
 mod table;
 
 use pyo3::prelude::*;
@@ -41,6 +41,6 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(judge::repair, m)?)?;
     m.add_function(wrap_pyfunction!(judge::report, m)?)?;
     m.add_function(wrap_pyfunction!(judge::write_whole, m)?)?;
-    m.add_function(wrap_pyfunction!(question::settings, m)?)?;
+    m.add_function(wrap_pyfunction!(subject::settings, m)?)?;
     Ok(())
 }

@@ -27,7 +27,7 @@ pub enum Feasible {
 }
 
 /// One eliminated variable, with what bounds it in terms of the variables eliminated after it.
-enum Step {
+enum EliminationStep {
     Equal(Var, Linear),
     Between { var: Var, lower: Vec<Bound>, upper: Vec<Bound> },
 }
@@ -55,11 +55,11 @@ pub fn feasible(atoms: &[Atom], budget: &Budget) -> Feasible {
     let mut point = Point::new();
     for step in steps.into_iter().rev() {
         match step {
-            Step::Equal(var, value) => {
+            EliminationStep::Equal(var, value) => {
                 let value = at(&value, &point);
                 point.insert(var, value);
             }
-            Step::Between { var, lower, upper } => {
+            EliminationStep::Between { var, lower, upper } => {
                 let value = choose(&lower, &upper, &point);
                 point.insert(var, value);
             }
@@ -131,14 +131,14 @@ fn cheapest(system: &[Atom], wanted: impl Fn(Var) -> bool) -> Option<Var> {
 }
 
 /// `None` if more atoms would arise than a system may have.
-fn eliminate(system: &mut Vec<Atom>, var: Var) -> Option<Step> {
+fn eliminate(system: &mut Vec<Atom>, var: Var) -> Option<EliminationStep> {
     if let Some(value) = equality(system, var) {
         for atom in system.iter_mut() {
             if let Some(c) = atom.linear.terms.remove(&var) {
                 atom.linear.add_scaled(&c, &value);
             }
         }
-        return Some(Step::Equal(var, value));
+        return Some(EliminationStep::Equal(var, value));
     }
     let (mut lower, mut upper) = (Vec::new(), Vec::new());
     system.retain_mut(|atom| {
@@ -157,7 +157,7 @@ fn eliminate(system: &mut Vec<Atom>, var: Var) -> Option<Step> {
             system.push(Atom { linear, strict: l.strict || u.strict });
         }
     }
-    Some(Step::Between { var, lower, upper })
+    Some(EliminationStep::Between { var, lower, upper })
 }
 
 /// What `var` equals, if two atoms `l >= 0` and `-l >= 0` say so.

@@ -6,7 +6,7 @@
 //! - [`game`]: matrix games. A linear program, too, but with an unknown for each column and no box: it starts where it is feasible, and a
 //!   new row takes a few pivots. They choose among multipliers that are equally good, hence the bytes of what is trained.
 //! - [`active_set`]: the nearest point in a set of half-spaces, a quadratic program; [`cholesky`]: the equations in it. The guard's own
-//!   quadratic program (`guard/nearest.rs` in crates/engine) never sees coordinates: its points are layers, of which it keeps the
+//!   quadratic program (`guard/projection.rs` in crates/engine) never sees coordinates: its points are layers, of which it keeps the
 //!   products alone, and cuts stay from one step to the next.
 //! - [`mod@satisfy`], [`eliminate`]: whether atoms can hold together, exactly.
 //! - [`maxsmt`]: numbers that satisfy all of the hard and most of the soft constraints; one trait, three engines.

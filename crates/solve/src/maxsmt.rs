@@ -1,4 +1,4 @@
-//! A [`Problem`] of the last layer enters a [`MaxSmt`] engine; the weights that satisfy all of its hard and most of its soft part leave.
+//! A [`MaxSmtProblem`] of the last layer enters a [`MaxSmt`] engine; the weights that satisfy all of its hard and most of its soft part leave.
 //!
 //! Three engines answer the same question: [`BranchAndBound`] (ours, exact, anytime), [`FuMalik`] (exact, over an SMT solver's
 //! process, the paper's way) and [`LocalSearch`] (incomplete). See docs/training.md.
@@ -17,19 +17,19 @@ use thiserror::Error;
 pub use branch_and_bound::BranchAndBound;
 pub use fu_malik::FuMalik;
 pub use local_search::LocalSearch;
-pub use problem::Problem;
+pub use problem::MaxSmtProblem;
 pub use solver::{SolverError, SolverName};
 
 /// How long an engine may search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct MaxSmtBudget {
     /// Wall-clock time of one call.
     pub time: Duration,
     /// Nodes of a branch and bound, or moves of a local search.
     pub nodes: usize,
 }
 
-impl Budget {
+impl MaxSmtBudget {
     /// When a call that starts now must end.
     fn deadline(self) -> Instant {
         Instant::now() + self.time
@@ -47,7 +47,7 @@ pub struct Solution {
 
 /// How a search ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum MaxSmtOutcome {
     /// No weights satisfy more.
     Optimal(Solution),
     /// The best that was found; none satisfy more than `bound`.
@@ -60,10 +60,10 @@ pub enum Outcome {
     /// No weights satisfy the hard part.
     Infeasible,
     /// Nothing was found, and nothing is known.
-    Unknown(Why),
+    Unknown(Unsolved),
 }
 
-impl Outcome {
+impl MaxSmtOutcome {
     /// The weights, if there are any.
     pub fn solution(&self) -> Option<&Solution> {
         match self {
@@ -75,10 +75,10 @@ impl Outcome {
 
 /// Why nothing is known.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Why {
+pub enum Unsolved {
     /// The time or the nodes were used up.
     #[error("the budget was used up")]
-    Budget,
+    MaxSmtBudget,
     /// The solver answered `unknown`.
     #[error("the solver answered unknown")]
     Solver,
@@ -87,8 +87,8 @@ pub enum Why {
     Failed(String),
 }
 
-/// An engine. An error is a solver that can't be started; everything else is an [`Outcome`].
+/// An engine. An error is a solver that can't be started; everything else is an [`MaxSmtOutcome`].
 pub trait MaxSmt {
     /// Searches for weights within the budget.
-    fn solve(&mut self, problem: &Problem, budget: Budget) -> Result<Outcome, SolverError>;
+    fn solve(&mut self, problem: &MaxSmtProblem, budget: MaxSmtBudget) -> Result<MaxSmtOutcome, SolverError>;
 }

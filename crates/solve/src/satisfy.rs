@@ -39,12 +39,19 @@ pub fn satisfy(conditions: &[&Formula], schema: &Schema, fixed: &Point) -> Satis
 
 /// The same, for one of several searches that share a budget.
 pub fn satisfy_within(conditions: &[&Formula], schema: &Schema, fixed: &Point, budget: &Budget) -> Satisfiable {
-    let mut search =
-        Search { schema, fixed, budget, choices: Vec::new(), atoms: Vec::new(), ranges: BTreeMap::new(), replaced: Vec::new() };
+    let mut search = AtomSearch {
+        schema,
+        fixed,
+        budget,
+        choices: Vec::new(),
+        atoms: Vec::new(),
+        ranges: BTreeMap::new(),
+        replaced: Vec::new(),
+    };
     search.run(conditions.iter().map(|c| (*c).clone()).collect())
 }
 
-struct Search<'a> {
+struct AtomSearch<'a> {
     schema: &'a Schema,
     fixed: &'a Point,
     budget: &'a Budget,
@@ -82,7 +89,7 @@ struct Range {
     hi: Option<(Rational, bool)>,
 }
 
-impl Search<'_> {
+impl AtomSearch<'_> {
     fn run(&mut self, mut todo: Vec<Formula>) -> Satisfiable {
         let mut levels: Vec<Level> = Vec::new();
         let (mut unknown, mut held) = (false, 0);

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// A line and a column, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// The line.
     pub line: usize,
     /// The column.
@@ -19,7 +19,7 @@ pub struct Sexpr {
     /// Which of the two.
     pub expr: Expr,
     /// Where.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// A word or a list.
@@ -101,11 +101,11 @@ pub fn decimal(word: &str) -> Option<Rational> {
 /// assert_eq!(read[0].head(), "assert");
 /// assert!(parse("(a").is_err());
 /// ```
-pub fn parse(text: &str) -> Result<Vec<Sexpr>, (Place, Fault)> {
-    let mut open: Vec<(Place, Vec<Sexpr>)> = Vec::new();
+pub fn parse(text: &str) -> Result<Vec<Sexpr>, (Position, Fault)> {
+    let mut open: Vec<(Position, Vec<Sexpr>)> = Vec::new();
     let mut done = Vec::new();
     // Counted on the way: all of a property may stand on one line.
-    let (mut place, mut rest) = (Place { line: 1, column: 1 }, text);
+    let (mut place, mut rest) = (Position { line: 1, column: 1 }, text);
     while let Some(c) = rest.chars().next() {
         let mut len = c.len_utf8();
         let finished = match c {
@@ -136,8 +136,11 @@ pub fn parse(text: &str) -> Result<Vec<Sexpr>, (Place, Fault)> {
             open.last_mut().map_or(&mut done, |(_, items)| items).push(expr);
         }
         for c in rest[..len].chars() {
-            place =
-                if c == '\n' { Place { line: place.line + 1, column: 1 } } else { Place { column: place.column + 1, ..place } };
+            place = if c == '\n' {
+                Position { line: place.line + 1, column: 1 }
+            } else {
+                Position { column: place.column + 1, ..place }
+            };
         }
         rest = &rest[len..];
     }
@@ -163,7 +166,7 @@ pub fn is_whole(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, Place, is_whole, parse, parse_one};
+    use super::{Fault, Position, is_whole, parse, parse_one};
 
     #[test]
     fn answers_of_solvers_are_read() {
@@ -183,7 +186,7 @@ mod tests {
             assert_eq!(parse_one(text).and_then(|s| s.rational()), None, "{text}");
         }
         let deep = "(".repeat(100_000);
-        assert_eq!(parse(&deep).unwrap_err(), (Place { line: 1, column: 201 }, Fault::TooDeep));
+        assert_eq!(parse(&deep).unwrap_err(), (Position { line: 1, column: 201 }, Fault::TooDeep));
     }
 
     #[test]
@@ -192,6 +195,6 @@ mod tests {
         assert!(is_whole("(a |( b| ; )\n)"));
         assert!(!is_whole("((a 1) ; )"));
         assert!(!is_whole("; a comment\n"));
-        assert_eq!(parse("\n a (b\n c").unwrap_err(), (Place { line: 2, column: 4 }, Fault::Unclosed));
+        assert_eq!(parse("\n a (b\n c").unwrap_err(), (Position { line: 2, column: 4 }, Fault::Unclosed));
     }
 }

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use deepsade_solve::maxsmt::problem::{Atom, Clause, Form, Latent, Row, Soft};
 use deepsade_solve::maxsmt::smtlib::Quantifiers;
-use deepsade_solve::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Outcome, Problem, SolverName, Why};
+use deepsade_solve::maxsmt::{
+    BranchAndBound, FuMalik, LocalSearch, MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, SolverName, Unsolved,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -31,10 +33,10 @@ needs::tests! {
     the_replay_file_can_be_replayed: Need::Solver("z3");
 }
 
-const BUDGET: Budget = Budget { time: Duration::from_mins(1), nodes: 100_000 };
+const BUDGET: MaxSmtBudget = MaxSmtBudget { time: Duration::from_mins(1), nodes: 100_000 };
 
 /// A random problem with few unknowns: soft rows of one or two rows, clauses of one or two choices.
-fn random(seed: u64) -> Problem {
+fn random(seed: u64) -> MaxSmtProblem {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (inputs, outputs) = [(1, 1), (2, 1), (1, 2)][rng.random_range(0..3)];
     let n = inputs * outputs + outputs;
@@ -73,12 +75,12 @@ fn random(seed: u64) -> Problem {
             Soft { rows, weight: if weighted { f64::from(rng.random_range(1..5)) / 2.0 } else { 1.0 } }
         })
         .collect();
-    Problem { inputs, outputs, lo, hi, hard, boxes: vec![latent], soft }
+    MaxSmtProblem { inputs, outputs, lo, hi, hard, boxes: vec![latent], soft }
 }
 
 /// The optimum by enumeration: constraints are closed, so the best set of them holds at a vertex of the arrangement of all their
 /// planes, those of the box and, for K', those at all corners of what the last layer reads.
-fn brute_force(problem: &Problem) -> Option<f64> {
+fn brute_force(problem: &MaxSmtProblem) -> Option<f64> {
     let n = problem.lo.len();
     let mut planes: Vec<(Vec<f64>, f64)> = Vec::new();
     for k in 0..n {
@@ -148,10 +150,10 @@ fn intersection(planes: &[(Vec<f64>, f64)], chosen: &[usize]) -> Option<Vec<f64>
 }
 
 /// An engine that says `Optimal` must be right, and its weights must hold.
-fn agrees(name: &str, seed: u64, problem: &Problem, outcome: &Outcome, expected: Option<f64>) {
+fn agrees(name: &str, seed: u64, problem: &MaxSmtProblem, outcome: &MaxSmtOutcome, expected: Option<f64>) {
     match (outcome, expected) {
-        (Outcome::Infeasible, None) => {}
-        (Outcome::Optimal(solution), Some(best)) => {
+        (MaxSmtOutcome::Infeasible, None) => {}
+        (MaxSmtOutcome::Optimal(solution), Some(best)) => {
             assert!((solution.satisfied - best).abs() < 1e-9, "{name}, {seed}: {} instead of {best}", solution.satisfied);
             assert!(problem.holds(&solution.w), "{name}, {seed}: {:?}", solution.w);
         }
@@ -177,15 +179,15 @@ fn local_search_never_promises_too_much() {
         let expected = brute_force(&problem);
         possible += usize::from(expected.is_some());
         match (LocalSearch.solve(&problem, BUDGET).unwrap(), expected) {
-            (Outcome::Optimal(s), Some(best)) => {
+            (MaxSmtOutcome::Optimal(s), Some(best)) => {
                 assert!((s.satisfied - best).abs() < 1e-9, "{seed}");
                 reached += 1;
             }
-            (Outcome::Feasible { solution, bound }, Some(best)) => {
+            (MaxSmtOutcome::Feasible { solution, bound }, Some(best)) => {
                 assert!(problem.holds(&solution.w) && solution.satisfied <= best + 1e-9 && bound >= best - 1e-9, "{seed}");
                 reached += usize::from(solution.satisfied >= best - 1e-9);
             }
-            (Outcome::Unknown(_), _) => {}
+            (MaxSmtOutcome::Unknown(_), _) => {}
             other => panic!("{seed}: {other:?}"),
         }
     }
@@ -214,8 +216,8 @@ fn kept_quantifiers_ask_the_same_of_cells_of_one_atom() {
     for seed in (0..40).map(|k| 4 * k + 1) {
         let problem = random(seed);
         let mut engine = FuMalik { quantifiers: Quantifiers::Keep, ..FuMalik::default() };
-        let outcome = engine.solve(&problem, Budget { time: Duration::from_secs(5), ..BUDGET }).unwrap();
-        if !matches!(outcome, Outcome::Unknown(_) | Outcome::Feasible { .. }) {
+        let outcome = engine.solve(&problem, MaxSmtBudget { time: Duration::from_secs(5), ..BUDGET }).unwrap();
+        if !matches!(outcome, MaxSmtOutcome::Unknown(_) | MaxSmtOutcome::Feasible { .. }) {
             agrees("z3, kept", seed, &problem, &outcome, brute_force(&problem));
             decided += 1;
         }
@@ -227,15 +229,15 @@ fn a_small_budget_gives_a_solution_and_a_bound_that_hold() {
     for seed in 0..100 {
         let problem = random(seed);
         let expected = brute_force(&problem);
-        match (BranchAndBound.solve(&problem, Budget { nodes: 1, ..BUDGET }).unwrap(), expected) {
-            (Outcome::Feasible { solution, bound }, Some(best)) => {
+        match (BranchAndBound.solve(&problem, MaxSmtBudget { nodes: 1, ..BUDGET }).unwrap(), expected) {
+            (MaxSmtOutcome::Feasible { solution, bound }, Some(best)) => {
                 assert!(
                     solution.satisfied <= best + 1e-9 && bound >= best - 1e-9,
                     "{seed}: {} {best} {bound}",
                     solution.satisfied
                 );
             }
-            (Outcome::Unknown(Why::Budget), _) => {}
+            (MaxSmtOutcome::Unknown(Unsolved::MaxSmtBudget), _) => {}
             (outcome, expected) => agrees("one node", seed, &problem, &outcome, expected),
         }
     }
@@ -257,7 +259,9 @@ fn a_missing_solver_names_the_package_to_install() {
 
 #[cfg(unix)]
 mod fake {
-    use super::{BUDGET, Budget, Duration, FuMalik, Instant, MaxSmt, Outcome, Problem, Why, random, with_program};
+    use super::{
+        BUDGET, Duration, FuMalik, Instant, MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, Unsolved, random, with_program,
+    };
     use std::os::unix::fs::PermissionsExt;
 
     /// A solver that runs this shell script.
@@ -269,7 +273,7 @@ mod fake {
     }
 
     /// More than fits into a pipe, so that writing would block, too.
-    fn large() -> Problem {
+    fn large() -> MaxSmtProblem {
         let mut problem = random(2);
         problem.soft = (0..5000).map(|_| problem.soft[0].clone()).collect();
         problem
@@ -280,8 +284,8 @@ mod fake {
         for text in ["exec sleep 60", "echo sat; exec sleep 60", "trap '' TERM; while true; do sleep 1; done"] {
             let mut engine = script(folder.path(), text);
             let started = Instant::now();
-            let outcome = engine.solve(&large(), Budget { time: Duration::from_millis(300), nodes: 1 }).unwrap();
-            assert_eq!(outcome, Outcome::Unknown(Why::Budget), "{text}");
+            let outcome = engine.solve(&large(), MaxSmtBudget { time: Duration::from_millis(300), nodes: 1 }).unwrap();
+            assert_eq!(outcome, MaxSmtOutcome::Unknown(Unsolved::MaxSmtBudget), "{text}");
             assert!(started.elapsed() < Duration::from_secs(20), "{text}");
         }
     }
@@ -291,10 +295,10 @@ mod fake {
         for text in ["exit 1", "echo '(error \"no\")'; exec sleep 60", "echo maybe; exec sleep 60", "echo ')('; exec sleep 60"] {
             let mut engine = script(folder.path(), text);
             let outcome = engine.solve(&large(), BUDGET).unwrap();
-            assert!(matches!(outcome, Outcome::Unknown(Why::Failed(_))), "{text}: {outcome:?}");
+            assert!(matches!(outcome, MaxSmtOutcome::Unknown(Unsolved::Failed(_))), "{text}: {outcome:?}");
         }
         let mut engine = script(folder.path(), "echo unknown; exec sleep 60");
-        assert_eq!(engine.solve(&large(), BUDGET).unwrap(), Outcome::Unknown(Why::Solver));
+        assert_eq!(engine.solve(&large(), BUDGET).unwrap(), MaxSmtOutcome::Unknown(Unsolved::Solver));
     }
 }
 

@@ -30,12 +30,12 @@ impl Diagram {
             let [low, high] = [sure[*low], sure[*high]];
             sure.push(if matches!(facts[*level], Fact::Label(_)) { low || high } else { low && high });
         }
-        let mut search = Search { diagram: self, facts, sure, seen: BTreeSet::new() };
+        let mut search = PathSearch { diagram: self, facts, sure, seen: BTreeSet::new() };
         search.follow(BTreeSet::from([self.root()]), domain, &mut Vec::new()).map(|_| ())
     }
 }
 
-struct Search<'d> {
+struct PathSearch<'d> {
     diagram: &'d Diagram,
     facts: &'d [Fact],
     /// Nodes with a choice of labels that leads to the end whatever the conditions.
@@ -44,7 +44,7 @@ struct Search<'d> {
     seen: BTreeSet<BTreeSet<usize>>,
 }
 
-impl Search<'_> {
+impl PathSearch<'_> {
     /// Whether every input of the region that meets the conditions has a path from one of the nodes; `false` if that took the
     /// region or the conditions so far.
     fn follow(&mut self, mut nodes: BTreeSet<usize>, region: &Region, met: &mut Vec<Atom>) -> Result<bool, String> {

@@ -11,20 +11,20 @@ use deepsade_engine::verify::words::{example_in_words, input_as_json, output_as_
 use deepsade_net::Matrix;
 use serde_json::json;
 
-use deepsade_engine::subject::{self, Files, Subject};
+use deepsade_engine::subject::{self, Subject, SubjectFiles};
 
 use crate::args::AdversityArgs;
 use crate::interrupt::Interrupt;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Exit, emit};
 use crate::progress::RowBar;
 
 /// Runs the command.
-pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &AdversityArgs) -> anyhow::Result<Exit> {
     if !(args.radius >= 0.0 && args.radius.is_finite()) {
         bail!("--radius must be a number from 0 on");
     }
     let timeout = super::verify::seconds(args.timeout)?;
-    let files = Files {
+    let files = SubjectFiles {
         model: &args.model,
         rules: &args.rules,
         data: args.data.as_deref(),
@@ -86,7 +86,7 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Outcome> {
         }
         emit(&out)?;
     }
-    Ok(if undecided > 0 { Outcome::Unknown } else { Outcome::Success })
+    Ok(if undecided > 0 { Exit::Unknown } else { Exit::Success })
 }
 
 /// The rows inside the domain, their numbers in the file (the first row of data is 1), and how many are not inside.

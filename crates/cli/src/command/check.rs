@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use deepsade_check::{Verdict, check};
 use deepsade_engine::problem::Problem;
-use deepsade_engine::recheck::{self, Files, RecheckError};
+use deepsade_engine::recheck::{self, CheckFiles, RecheckError};
 use deepsade_engine::verdict::{Enough, accepted, as_deployed, as_json, claim_in_words, in_words};
 use deepsade_spec::Claim;
 
 use crate::args::CheckArgs;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Exit, emit};
 
 /// Runs the command.
-pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let given = |given: &Option<PathBuf>, default: PathBuf| given.clone().unwrap_or(default);
-    let of_dir = Files::of(args.dir.as_deref().unwrap_or(Path::new("")));
-    let files = Files {
+    let of_dir = CheckFiles::of(args.dir.as_deref().unwrap_or(Path::new("")));
+    let files = CheckFiles {
         model: given(&args.model, of_dir.model),
         rules: given(&args.rules, of_dir.rules),
         certificate: given(&args.certificate, of_dir.certificate),
@@ -37,11 +37,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     } else {
         emit(&format!("{}\n{}", in_words(&verdict), accepted(&verdict).map(claim_in_words).unwrap_or_default()))?;
     }
-    Ok(if accepted(&verdict).is_some() { Outcome::Success } else { Outcome::Finding })
+    Ok(if accepted(&verdict).is_some() { Exit::Success } else { Exit::Finding })
 }
 
 /// Checks files as they stand on the disk.
-fn files(files: &Files) -> anyhow::Result<Verdict> {
+fn files(files: &CheckFiles) -> anyhow::Result<Verdict> {
     recheck::files(files).map_err(|e| match e {
         RecheckError::Rules(e) => e.into(),
         RecheckError::File(e) => e.into(),

@@ -8,7 +8,7 @@ use deepsade_engine::problem::Problem;
 use super::train::Ended;
 use super::{explain, predict, report, train};
 use crate::args::{DemoArgs, ExplainArgs, PredictArgs, TrainArgs};
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Exit, emit};
 use crate::render::While;
 
 /// The rule file of the demo; also examples/wine.toml.
@@ -17,7 +17,7 @@ const RULES: &str = include_str!("../../../../examples/wine.toml");
 const WINES: &[u8] = include_bytes!("../../../../examples/winequality-red.csv.gz");
 
 /// Runs the command.
-pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     let out = &args.out;
     std::fs::create_dir_all(out).while_doing(|| format!("can't make the folder {}", out.display()))?;
     let file = out.join("wine.toml");
@@ -55,7 +55,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         json: false,
         quiet: false,
     };
-    let Ended::Done(done) = train::train(&problem, &folder, &args)? else { return Ok(Outcome::Unknown) };
+    let Ended::Done(done) = train::train(&problem, &folder, &args)? else { return Ok(Exit::Unknown) };
     emit(&done.in_words())?;
     let outcome = done.outcome();
 

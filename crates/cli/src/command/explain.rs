@@ -4,11 +4,11 @@ use deepsade_engine::explain::{explain, words};
 use deepsade_engine::fit;
 
 use crate::args::ExplainArgs;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Exit, emit};
 use crate::progress::ReadBar;
 
 /// Runs the command.
-pub fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let problem = super::problem(&args.file, args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
     let (spec, loaded) = problem.load(&mut |p| bar.update(p))?;
@@ -25,10 +25,10 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
         emit(&words::in_words(&explanation, &spec))?;
     }
     Ok(if explanation.contradictory() {
-        Outcome::Finding
+        Exit::Finding
     } else if explanation.undecided() {
-        Outcome::Unknown
+        Exit::Unknown
     } else {
-        Outcome::Success
+        Exit::Success
     })
 }

@@ -3,16 +3,16 @@
 use anyhow::Context;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::fit;
-use deepsade_engine::last_layer;
+use deepsade_engine::smtlib_export;
 use deepsade_engine::verify::vnnlib;
 use deepsade_net::Model;
 
 use crate::args::{ExportArgs, ExportTarget};
-use crate::outcome::{Outcome, emit_data};
+use crate::outcome::{Exit, emit_data};
 use crate::progress::ReadBar;
 
 /// Runs the command.
-pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     let text = match args.to {
         ExportTarget::Smtlib => smtlib(args)?,
         ExportTarget::Vnnlib => {
@@ -25,7 +25,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
         Some(path) => write_whole(path, text.as_bytes())?,
         None => emit_data(&text)?,
     }
-    Ok(Outcome::Success)
+    Ok(Exit::Success)
 }
 
 fn smtlib(args: &ExportArgs) -> anyhow::Result<String> {
@@ -41,5 +41,5 @@ fn smtlib(args: &ExportArgs) -> anyhow::Result<String> {
         }
         None => (fit::plain_network(&spec, &problem.network, seed), false),
     };
-    Ok(last_layer::smtlib(&spec, &network, fixed, problem.train.how(), args.quantifiers.into())?)
+    Ok(smtlib_export::smtlib(&spec, &network, fixed, problem.train.how(), args.quantifiers.into())?)
 }

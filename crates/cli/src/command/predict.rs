@@ -15,11 +15,11 @@ use deepsade_spec::{Schema, Task};
 use serde_json::json;
 
 use crate::args::PredictArgs;
-use crate::outcome::{Outcome, emit, emit_data};
+use crate::outcome::{Exit, emit, emit_data};
 use crate::progress::ReadBar;
 
 /// Runs the command.
-pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     if let Some(out) = &args.out {
         for input in [&args.model, &args.data] {
             if same_file(out, input) {
@@ -92,7 +92,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
             why(&table, &schema, inputs.status[first], first)
         );
     }
-    Ok(if blanks > 0 { Outcome::Finding } else { Outcome::Success })
+    Ok(if blanks > 0 { Exit::Finding } else { Exit::Success })
 }
 
 /// Whether two paths lead to one file.

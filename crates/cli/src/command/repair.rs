@@ -9,7 +9,7 @@ use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
 use deepsade_engine::fit::{self, Rows};
 use deepsade_engine::proof::Certified;
 use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, mend_inputs};
-use deepsade_engine::subject::{self, Files, Subject};
+use deepsade_engine::subject::{self, Subject, SubjectFiles};
 use deepsade_engine::summary::{self, numbers};
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::{NormalSpec, shown};
@@ -18,34 +18,34 @@ use serde_json::json;
 use super::verify as report;
 use crate::args::RepairArgs;
 use crate::interrupt::Interrupt;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Exit, emit};
 
 /// What is known about the rows on which outputs should change little.
-enum Known {
+enum KnownRows {
     Nothing,
     Inputs(Matrix),
     Labelled(Rows),
 }
 
 /// Runs the command.
-pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let Ok(back) = Duration::try_from_secs_f64(args.timeout) else {
         bail!("--timeout {} must be a number of seconds from 0 on", args.timeout);
     };
     let settings = Settings { back, ..Settings::default() };
     let output = args.output.as_deref();
-    let files = Files { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
+    let files = SubjectFiles { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
     subject.notes().into_iter().chain(vacuous_notes(&subject.spec)).for_each(|note| eprintln!("note: {note}"));
     let (spec, network) = (&subject.spec, &subject.model.network);
     let known = known(args, &subject)?;
-    let rows = if let Known::Labelled(rows) = &known { Some(rows) } else { None };
+    let rows = if let KnownRows::Labelled(rows) = &known { Some(rows) } else { None };
     let rules = subject.problem.stated(&spec.schema);
     let _hold = report::writable(&args.out, &args.model)?;
     let interrupt = Interrupt::listen();
     let started = Instant::now();
     let mended = match &known {
-        Known::Inputs(x) => mend_inputs(spec, network, x.clone(), &settings, &|| interrupt.pressed()),
+        KnownRows::Inputs(x) => mend_inputs(spec, network, x.clone(), &settings, &|| interrupt.pressed()),
         _ => mend(spec, network, rows, &settings, &|| interrupt.pressed()),
     };
     let found = match mended {
@@ -71,19 +71,19 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Outcome> {
         });
         emit(&(serde_json::to_string_pretty(&out)? + "\n"))?;
     } else {
-        let given = matches!(known, Known::Inputs(_));
+        let given = matches!(known, KnownRows::Inputs(_));
         emit(&in_words(&found, scores.as_ref(), given, seconds, &args.out.display().to_string()))?;
     }
-    Ok(Outcome::Success)
+    Ok(Exit::Success)
 }
 
 /// The rows of `--data` or of the rule file.
-fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<Known> {
+fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<KnownRows> {
     let spec = &subject.spec;
     if let (Some(settings), Some(loaded)) = (&subject.problem.data, &subject.loaded) {
-        return Ok(Known::Labelled(fit::rows(spec, loaded, settings, settings.seed)?));
+        return Ok(KnownRows::Labelled(fit::rows(spec, loaded, settings, settings.seed)?));
     }
-    let Some(path) = args.data.as_deref().filter(|p| !p.is_dir()) else { return Ok(Known::Nothing) };
+    let Some(path) = args.data.as_deref().filter(|p| !p.is_dir()) else { return Ok(KnownRows::Nothing) };
     // Targets, too, where they are.
     let options = ReadOptions { columns: Columns::All, ..ReadOptions::for_schema(&spec.schema) };
     let (table, inside) = super::adversity::inside(path, subject, &options)?;
@@ -101,13 +101,13 @@ fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<Known> {
             path.display(),
             targets.join(", ")
         );
-        return Ok(Known::Inputs(encode_inputs(&table, &spec.schema)?.x));
+        return Ok(KnownRows::Inputs(encode_inputs(&table, &spec.schema)?.x));
     }
-    Ok(Known::Labelled(fit::rows_of(spec, &table, &DataSettings::default(), 0)?))
+    Ok(KnownRows::Labelled(fit::rows_of(spec, &table, &DataSettings::default(), 0)?))
 }
 
 /// Says why not, and what else there is.
-fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow::Result<Outcome> {
+fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow::Result<Exit> {
     // Where rules contradict each other there is nothing to choose from, either.
     let decode = !matches!(smallest_conflict(spec), Conflicts::Found(_));
     let offer = format!(
@@ -125,7 +125,7 @@ fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow:
     } else {
         format!("can't be repaired through the last layer: {}\n{advice}", shown::message(&error.to_string()))
     })?;
-    Ok(Outcome::Finding)
+    Ok(Exit::Finding)
 }
 
 fn already(
@@ -134,7 +134,7 @@ fn already(
     rules: &str,
     before: Option<&Metrics>,
     started: Instant,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Exit> {
     report::write_proof(proof, rules, &args.out)?;
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
@@ -144,7 +144,7 @@ fn already(
     } else {
         emit(&format!("nothing to repair: every rule holds already ({seconds:.2} s); the proof is in {}\n", args.out.display()))?;
     }
-    Ok(Outcome::Success)
+    Ok(Exit::Success)
 }
 
 fn score(spec: &NormalSpec, network: &Network, rows: &Rows) -> Metrics {

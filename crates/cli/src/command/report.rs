@@ -4,25 +4,25 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use deepsade_engine::artifact::write_whole;
-use deepsade_lab::report::{Page, Proof, report};
+use deepsade_lab::report::{Page, ProofStatus, report};
 use serde_json::json;
 
 use crate::args::ReportArgs;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Exit, emit};
 
 /// Runs the command.
-pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
     let page = write(&args.dir, args.data.as_deref(), &out)?;
     if args.json {
-        let proved = page.proof.as_ref().map(Proof::proved);
+        let proved = page.proof.as_ref().map(ProofStatus::proved);
         let said = json!({"page": out, "proved": proved, "proof": page.proof.as_ref().map(|_| page.said)});
         emit(&(serde_json::to_string_pretty(&said)? + "\n"))?;
     } else {
         let said = if page.said.is_empty() { page.said } else { page.said + ".\n" };
         emit(&format!("{said}Page: {}\n", out.display()))?;
     }
-    Ok(Outcome::Success)
+    Ok(Exit::Success)
 }
 
 /// Makes the page and writes it.

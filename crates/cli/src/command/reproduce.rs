@@ -15,11 +15,11 @@ use deepsade_lab::results;
 
 use crate::args::ReproduceArgs;
 use crate::interrupt::Interrupt;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Exit, emit};
 use crate::progress::RunBar;
 
 /// Runs the command.
-pub fn run(args: &ReproduceArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &ReproduceArgs) -> anyhow::Result<Exit> {
     let plan = Plan::new(&options(args))?;
     let stock = Stock::new(&data(args)?);
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -51,7 +51,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Outcome> {
     }
     if let Ended::Interrupted { done, runs } = ended? {
         eprintln!("interrupted: {done} of {runs} runs are in {}; add --resume to the same command to go on", args.out.display());
-        return Ok(Outcome::Unknown);
+        return Ok(Exit::Unknown);
     }
     let results = results::read(&args.out.join(results::FILE))?;
     figures::draw(&plan, &stock, &args.out, &results)?;
@@ -67,7 +67,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Outcome> {
     }
     // What promises a certificate must have one.
     let uncertified = tables.tables.iter().flat_map(|t| &t.rows).any(|r| r.certified.is_some_and(|(n, of)| n < of));
-    Ok(if uncertified { Outcome::Finding } else { Outcome::Success })
+    Ok(if uncertified { Exit::Finding } else { Exit::Success })
 }
 
 /// The command after those of earlier calls, whose results are in the tables as well.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use deepsade_check::Verdict;
-use deepsade_engine::enforce::Means;
+use deepsade_engine::enforce::EnforcedBy;
 use deepsade_engine::fit::{FitError, Fitted};
 use deepsade_engine::guard::GuardError;
 use deepsade_engine::hold::Hold;
@@ -21,12 +21,12 @@ use serde_json::json;
 
 use crate::args::{EnforceArg, MaxSmtArg, QuantifiersArg, SolverArg, TrainArgs, UpdateArg};
 use crate::interrupt::Interrupt;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Exit, emit};
 use crate::progress::{EpochBar, ReadBar};
 use crate::render::While;
 
 /// Runs the command.
-pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &TrainArgs) -> anyhow::Result<Exit> {
     let problem = super::problem(&args.file, args.data.as_deref())?;
     let out =
         args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str())));
@@ -39,7 +39,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     };
     let done = match ended {
         Ended::Done(done) => *done,
-        Ended::Interrupted => return Ok(Outcome::Unknown),
+        Ended::Interrupted => return Ok(Exit::Unknown),
         Ended::Contradictory(words) => {
             let words = format!("{words}; `deepsade explain {}` says more", args.file.display());
             return unmet("contradictory", &words, args.json);
@@ -54,12 +54,12 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Says that no network can obey the rules, and why.
-fn unmet(verdict: &str, words: &str, json: bool) -> anyhow::Result<Outcome> {
+fn unmet(verdict: &str, words: &str, json: bool) -> anyhow::Result<Exit> {
     if json {
         emit(&(serde_json::to_string_pretty(&json!({"certified": false, "verdict": verdict, "error": words}))? + "\n"))?;
     }
     eprintln!("error: {words}");
-    Ok(Outcome::Finding)
+    Ok(Exit::Finding)
 }
 
 /// A finished training.
@@ -217,15 +217,15 @@ impl From<QuantifiersArg> for Quantifiers {
 
 impl Done {
     /// What the exit code says: rules that were to be enforced must be certified.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> Exit {
         let Finished { verdict, fitted, .. } = &self.finished;
         let rejected = matches!(verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(fitted.trained.stop, StopReason::Diverged { .. });
         let in_library = (self.by_library() || fitted.in_library.is_some()) && !self.allow_library;
         // Nothing that was enforced may be broken, whoever enforces it.
-        let enforced = !matches!(fitted.means, Means::Nowhere);
+        let enforced = !matches!(fitted.means, EnforcedBy::Nowhere);
         let broken = enforced && fitted.test["rows_breaking_all"] > 0.0;
-        if rejected || diverged || in_library || broken { Outcome::Finding } else { Outcome::Success }
+        if rejected || diverged || in_library || broken { Exit::Finding } else { Exit::Success }
     }
 
     /// Whether the proof is about what the library chooses.
@@ -264,7 +264,7 @@ impl Done {
                     out.push(format!("The outputs are gated by {}: they scale with it.", shown::name(gate)));
                 }
                 match &fitted.means {
-                    Means::Decode(decoder) => {
+                    EnforcedBy::Decode(decoder) => {
                         if decoder.nodes().is_none() {
                             out.push(
                                 "The loss was a surrogate: the exact likelihood of the valid sets needs a diagram that is too large."
@@ -279,7 +279,7 @@ impl Done {
                             "Rules enforced in the output step, by the most likely valid label set: {breaking}{left_out}."
                         ));
                     }
-                    Means::Nearest => out.push(format!(
+                    EnforcedBy::Nearest => out.push(format!(
                         "Rules enforced in the output step, by the nearest outputs that obey them, in the ONNX graph: {breaking}."
                     )),
                     _ => out.push(format!("Rules enforced in training: {breaking}.")),

@@ -10,22 +10,22 @@ use deepsade_engine::hold::Hold;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::verify::vnnlib::{self, Property};
 use deepsade_engine::verify::words::{as_json, in_words};
-use deepsade_engine::verify::{Outcome as Decided, Settings, Why, fits, verify};
+use deepsade_engine::verify::{Outcome, Settings, Undecided, fits, verify};
 use deepsade_net::Model;
 use deepsade_spec::{Domain, NormalSpec};
 
 use super::predict::same_file;
 use crate::args::{ArithmeticArg, VerifyArgs};
 use crate::interrupt::Interrupt;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Exit, emit};
 use crate::render::While;
-use deepsade_engine::subject::{self, Files, columns_in_words};
+use deepsade_engine::subject::{self, SubjectFiles, columns_in_words};
 
 /// A property of more bytes is none.
 const MOST_BYTES: u64 = 512 << 20;
 
 /// Runs the command.
-pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
+pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     // Reading is part of what the time is for: a property may be large.
     let begun = Instant::now();
     let timeout = seconds(args.timeout)?;
@@ -64,17 +64,17 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
     }
     written?;
     Ok(match decided {
-        Decided::Proved(_) => Outcome::Success,
+        Outcome::Proved(_) => Exit::Success,
         // `unknown` was printed.
-        Decided::Refuted(example) if args.vnncomp && !example.in_every_runtime => Outcome::Unknown,
-        Decided::Refuted(_) => Outcome::Finding,
-        Decided::Unknown { .. } => Outcome::Unknown,
+        Outcome::Refuted(example) if args.vnncomp && !example.in_every_runtime => Exit::Unknown,
+        Outcome::Refuted(_) => Exit::Finding,
+        Outcome::Unknown { .. } => Exit::Unknown,
     })
 }
 
 /// Writes the proof, or takes away one that a run before left there.
-fn write(decided: &Decided, args: &VerifyArgs, rules: &str, folder: &Path) -> anyhow::Result<()> {
-    let Decided::Proved(proof) = decided else { return forget(folder) };
+fn write(decided: &Outcome, args: &VerifyArgs, rules: &str, folder: &Path) -> anyhow::Result<()> {
+    let Outcome::Proved(proof) = decided else { return forget(folder) };
     write_proof(proof, rules, folder)?;
     if let Some(property) = &args.vnnlib {
         write_whole(&folder.join("property.vnnlib"), &std::fs::read(property)?)?;
@@ -121,7 +121,7 @@ fn question(args: &VerifyArgs) -> anyhow::Result<(Model, NormalSpec, String, boo
     }
     let rules = args.rules.as_deref().context("--rules or --vnnlib is needed")?;
     let output = args.output.as_deref();
-    let subject = subject::read(&Files { model: &args.model, rules, data: args.data.as_deref(), output, rows: false })?;
+    let subject = subject::read(&SubjectFiles { model: &args.model, rules, data: args.data.as_deref(), output, rows: false })?;
     subject.notes().into_iter().for_each(|note| eprintln!("note: {note}"));
     let text = subject.problem.stated(&subject.spec.schema);
     Ok((subject.model, subject.spec, text, subject.named))
@@ -162,15 +162,15 @@ fn as_rule_file(property: &Property) -> String {
 
 /// The answer as the competition reads it. A violation that another order of summation may round away is no `sat` there: the
 /// example is run again in another runtime.
-fn vnncomp(decided: &Decided) -> String {
+fn vnncomp(decided: &Outcome) -> String {
     match decided {
-        Decided::Proved(_) => "unsat\n".into(),
-        Decided::Refuted(example) if example.in_every_runtime => {
+        Outcome::Proved(_) => "unsat\n".into(),
+        Outcome::Refuted(example) if example.in_every_runtime => {
             let inputs = example.x.iter().enumerate().map(|(k, v)| format!("(X_{k} {v:?})"));
             let outputs = example.y.iter().enumerate().map(|(k, v)| format!("(Y_{k} {v:?})"));
             format!("sat\n({})\n", inputs.chain(outputs).collect::<Vec<_>>().join("\n "))
         }
-        Decided::Unknown { why: Why::Timeout, .. } => "timeout\n".into(),
-        Decided::Refuted(_) | Decided::Unknown { .. } => "unknown\n".into(),
+        Outcome::Unknown { why: Undecided::Timeout, .. } => "timeout\n".into(),
+        Outcome::Refuted(_) | Outcome::Unknown { .. } => "unknown\n".into(),
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
-use crate::enforce::{Decision, Means, decide};
+use crate::enforce::{Decision, EnforcedBy, decide};
 use crate::fit;
 use crate::train::{NetworkSettings, TrainSettings};
 
@@ -115,9 +115,9 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
 fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
     match decide(spec, settings) {
         Ok(Decision { means, why }) => {
-            let decoder = if let Means::Decode(decoder) = &means { Some(decoder) } else { None };
+            let decoder = if let EnforcedBy::Decode(decoder) = &means { Some(decoder) } else { None };
             let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
-            let nearest = matches!(means, Means::Nearest).then(|| match Head::new(&Allowed::new(spec)) {
+            let nearest = matches!(means, EnforcedBy::Nearest).then(|| match Head::new(&Allowed::new(spec)) {
                 Ok(_) => "the nearest outputs that obey the rules, in the ONNX graph".to_string(),
                 Err(why) => format!("the nearest outputs that obey the rules, found by the library: {why}"),
             });

@@ -11,8 +11,8 @@ use deepsade_spec::{Cut, Region};
 
 use super::cell::{Cell, Margin, Scratch, Term};
 use super::metric::Metric;
-use super::nearest::Nearest;
-use super::{Guard, GuardError, How, Regions, Why, start};
+use super::projection::Projection;
+use super::{Guard, GuardError, How, Obstacle, Regions, start};
 use crate::bounds::{Bounds, Origin, Relation};
 use crate::units::Units;
 
@@ -133,7 +133,7 @@ impl Frame<'_> {
             metric: Metric::plain(self.origins.len()),
             margin: self.margin,
             kind: self.kind,
-            nearest: Nearest::default(),
+            nearest: Projection::default(),
             scratch: Scratch::default(),
             kept: Vec::new(),
             kept_count: 0,
@@ -326,16 +326,16 @@ impl Frame<'_> {
     }
 
     /// What stands in the way of these rules.
-    fn why(&self, cuts: &[Cuts], set: &[usize]) -> Why {
+    fn why(&self, cuts: &[Cuts], set: &[usize]) -> Obstacle {
         if set.iter().any(|r| has_equality(&self.spec.rules[*r].claim)) {
-            return Why::Equality;
+            return Obstacle::Equality;
         }
-        let Ok(mut guard) = self.attach(cuts, set) else { return Why::NotFound };
+        let Ok(mut guard) = self.attach(cuts, set) else { return Obstacle::NotFound };
         let firm = !guard.cells.iter().any(Cell::has_choice);
         match start::without_rounding(&mut guard, self) {
-            Some(needed) => Why::NoMargin { needed },
-            None if firm => Why::NotAffine,
-            None => Why::NotFound,
+            Some(needed) => Obstacle::NoMargin { needed },
+            None if firm => Obstacle::NotAffine,
+            None => Obstacle::NotFound,
         }
     }
 }

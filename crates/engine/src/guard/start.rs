@@ -10,7 +10,7 @@ use deepsade_spec::{Domain, Formula, Rational, Var, normalize::var_range};
 
 use super::build::Frame;
 use super::cell::{Cell, Margin};
-use super::nearest::Found;
+use super::projection::Feasible;
 use super::{Guard, Safe, Try, empty_cell, joint};
 
 /// Distances from the border, in units of the outputs, to try for.
@@ -49,7 +49,7 @@ fn together(guard: &mut Guard, frame: &Frame) -> Option<()> {
         guard.cells.iter_mut().zip(&found.lambda).for_each(|(cell, lambda)| cell.weigh(lambda));
         guard.nearest.clear();
         let how = Try { margin: Margin { absolute: slack, ..guard.margin }, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 };
-        if guard.nearest(&mut layer, how).0 == Found::Yes {
+        if guard.nearest(&mut layer, how).0 == Feasible::Yes {
             let b = layer.split_off(guard.inputs * guard.outputs);
             guard.safe = Safe { w: layer, b, lambda: guard.cells.iter().map(|c| c.lambda().to_vec()).collect() };
             return Some(());
@@ -80,14 +80,14 @@ fn first_layer(guard: &mut Guard, frame: &Frame, margin: Margin) -> Result<Vec<f
         let given = layer.clone();
         guard.nearest.clear();
         match guard.nearest(&mut layer, Try { margin, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 }).0 {
-            Found::Yes => return Ok(layer),
-            Found::Never(cuts) => {
+            Feasible::Yes => return Ok(layer),
+            Feasible::Never(cuts) => {
                 stuck = guard.nearest.cells(&cuts).last().copied().unwrap_or(0);
                 if !choice {
                     return Err(stuck);
                 }
             }
-            Found::Unknown => {}
+            Feasible::Unknown => {}
         }
         layer.copy_from_slice(&given);
         match settle(guard, &mut layer, margin) {

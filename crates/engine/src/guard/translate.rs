@@ -1,6 +1,6 @@
 //! K' for the hidden layers as they are: as a test of one last layer, and as the hard part of a problem of the last layer.
 
-use deepsade_solve::maxsmt::Problem;
+use deepsade_solve::maxsmt::MaxSmtProblem;
 use deepsade_solve::maxsmt::problem::{Atom, Clause, Form, Latent};
 
 use super::cell::{Cell, Term};
@@ -37,7 +37,7 @@ impl Guard {
     }
 
     /// K' and a box for the last layer, without soft constraints.
-    pub fn problem(&self, lo: Vec<f64>, hi: Vec<f64>) -> Problem {
+    pub fn problem(&self, lo: Vec<f64>, hi: Vec<f64>) -> MaxSmtProblem {
         let regions = self.cells.iter().map(|c| c.region + 1).max().unwrap_or(0);
         let latent = |r: usize| {
             let v = self.bounds.last_input(r);
@@ -46,7 +46,7 @@ impl Guard {
         let boxes: Vec<Latent> = (0..regions).map(latent).collect();
         let sizes: Vec<Vec<f64>> = boxes.iter().map(|latent| self.output_sizes(latent, &lo, &hi)).collect();
         let hard = self.cells.iter().map(|cell| self.clause(cell, &boxes[cell.region], &sizes[cell.region])).collect();
-        Problem { inputs: self.inputs, outputs: self.outputs, lo, hi, hard, boxes, soft: Vec::new() }
+        MaxSmtProblem { inputs: self.inputs, outputs: self.outputs, lo, hi, hard, boxes, soft: Vec::new() }
     }
 
     /// For each output the most that its terms can add up to, signs aside.

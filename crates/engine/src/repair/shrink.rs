@@ -15,7 +15,7 @@ use deepsade_solve::cholesky::Cholesky;
 use deepsade_spec::{Atom, Formula, NormalSpec, Var};
 
 use crate::proof::Certified;
-use crate::verify::{Outcome, Settings, Why, verify};
+use crate::verify::{Outcome, Settings, Undecided, verify};
 
 /// Inputs that are taken into account one after the other.
 const ROUNDS: usize = 400;
@@ -92,7 +92,7 @@ impl Shrink<'_> {
                     refuted += 1;
                     if refuted % PATIENCE == 0 { 2.0 } else { 1.0 }
                 }
-                Some(Outcome::Unknown { why: Why::Margin | Why::Rejected { .. }, .. }) => 4.0,
+                Some(Outcome::Unknown { why: Undecided::Margin | Undecided::Rejected { .. }, .. }) => 4.0,
                 _ => break,
             };
             conditions.ask_for((more - 1.0) * spare);

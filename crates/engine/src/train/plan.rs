@@ -92,7 +92,7 @@ pub enum Units {
 
 /// The steps of a network. Slot 0 is its input.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct LayerPlan {
     /// Steps that depend on no parameter: run once for a whole dataset.
     pub prelude: Vec<Step>,
     /// All other steps.
@@ -111,7 +111,7 @@ pub struct Plan {
     pub units: Units,
 }
 
-impl Plan {
+impl LayerPlan {
     /// Checks the network and lays it out.
     pub fn new(network: &Network) -> Result<Self, PlanError> {
         network.validate()?;

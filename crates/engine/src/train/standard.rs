@@ -4,7 +4,7 @@ use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 
 use super::plan::Units;
-use super::{Prepared, Stepper};
+use super::{PreparedRows, Stepper};
 use crate::objective::Loss;
 
 /// Units of the targets: `raw = shift + scale * standard`, one pair a target.
@@ -48,7 +48,7 @@ impl Standard {
     }
 
     /// Rows for training, with targets in standard units and their side data, if they have any.
-    pub(super) fn prepare(&self, data: &Dataset, side: Option<&Matrix>, stepper: &mut Stepper) -> Prepared {
+    pub(super) fn prepare(&self, data: &Dataset, side: Option<&Matrix>, stepper: &mut Stepper) -> PreparedRows {
         let prepared = stepper.prepare(&data.x, &self.standardise(&data.y), &data.weight);
         match side {
             Some(side) => prepared.with_side(side.clone()),

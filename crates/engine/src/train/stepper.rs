@@ -5,7 +5,7 @@ use std::ops::Range;
 use deepsade_net::{Matrix, Network, Op};
 
 use super::pass::{Backward, forward};
-use super::plan::{Plan, Units, Work};
+use super::plan::{LayerPlan, Units, Work};
 use super::{Optimiser, PlanError};
 use crate::objective::Sum;
 use crate::objective::{Loss, Objective};
@@ -14,7 +14,7 @@ use crate::objective::{Loss, Objective};
 #[derive(Debug, Clone)]
 pub struct Stepper {
     network: Network,
-    plan: Plan,
+    plan: LayerPlan,
     parameters: Vec<f32>,
     gradient: Vec<f32>,
     values: Vec<Vec<f32>>,
@@ -29,7 +29,7 @@ pub struct Stepper {
 
 /// Rows with everything computed that no parameter changes, such as the scaling of the inputs.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct PreparedRows {
     /// One matrix for each value that the trained steps start from.
     tables: Vec<Matrix>,
     truth: Matrix,
@@ -38,7 +38,7 @@ pub struct Prepared {
     weight: Vec<f32>,
 }
 
-impl Prepared {
+impl PreparedRows {
     /// The same rows with these numbers about their inputs, for an [`Objective`] to read.
     ///
     /// # Panics
@@ -94,7 +94,7 @@ pub struct Latent<'a> {
 impl Stepper {
     /// Lays out `network` for batches of up to `capacity` rows.
     pub fn new(network: &Network, capacity: usize) -> Result<Self, PlanError> {
-        let plan = Plan::new(network)?;
+        let plan = LayerPlan::new(network)?;
         let buffer = |&width: &usize| vec![0.0; capacity * width];
         let mut parameters = vec![0.0; plan.parameters];
         for layer in &plan.layers {
@@ -122,7 +122,7 @@ impl Stepper {
     ///
     /// # Panics
     /// If the rows are not as wide as the network's input and output, or x, y and weight differ in length.
-    pub fn prepare(&mut self, x: &Matrix, y: &Matrix, weight: &[f32]) -> Prepared {
+    pub fn prepare(&mut self, x: &Matrix, y: &Matrix, weight: &[f32]) -> PreparedRows {
         assert!(x.cols == self.plan.widths[0] && y.cols == self.outputs(), "rows as wide as the network");
         assert!(x.rows == y.rows && x.rows == weight.len(), "x, y and weight have the same rows");
         let width = |slot: usize| self.plan.widths[slot];
@@ -138,14 +138,14 @@ impl Stepper {
                 table.data[start * cols..(start + rows) * cols].copy_from_slice(&self.values[slot][..rows * cols]);
             }
         }
-        Prepared { tables, truth: y.clone(), side: Matrix { rows: x.rows, ..Matrix::default() }, weight: weight.to_vec() }
+        PreparedRows { tables, truth: y.clone(), side: Matrix { rows: x.rows, ..Matrix::default() }, weight: weight.to_vec() }
     }
 
     /// Makes these rows the batch.
     ///
     /// # Panics
     /// If they are more than the capacity, or not all in `data`.
-    pub fn load(&mut self, data: &Prepared, rows: impl ExactSizeIterator<Item = usize>) {
+    pub fn load(&mut self, data: &PreparedRows, rows: impl ExactSizeIterator<Item = usize>) {
         self.rows = rows.len();
         assert!(self.rows <= self.capacity, "a batch fits the buffers");
         let width = data.truth.cols;
@@ -201,12 +201,12 @@ impl Stepper {
     }
 
     /// The loss of all rows of `data`.
-    pub fn evaluate(&mut self, mut loss: Loss, data: &Prepared) -> Sum {
+    pub fn evaluate(&mut self, mut loss: Loss, data: &PreparedRows) -> Sum {
         self.evaluate_of(&mut loss, data)
     }
 
     /// Any objective on all rows of `data`.
-    pub fn evaluate_of(&mut self, objective: &mut dyn Objective, data: &Prepared) -> Sum {
+    pub fn evaluate_of(&mut self, objective: &mut dyn Objective, data: &PreparedRows) -> Sum {
         let mut sum = Sum::default();
         for start in (0..data.rows()).step_by(self.capacity.max(1)) {
             self.load(data, start..data.rows().min(start + self.capacity));

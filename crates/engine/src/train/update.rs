@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::checkpoint::State;
 use super::error::TrainError;
-use super::{EpochRecord, LastLayer, Optimiser, Prepared, Run, Standard, Stepper, TrainSettings, UpdateName};
+use super::{EpochRecord, LastLayer, Optimiser, PreparedRows, Run, Standard, Stepper, TrainSettings, UpdateName};
 use crate::guard::{Guard, Metric, Solved};
 use crate::objective::Sum;
 use deepsade_solve::maxsmt::SolverError;
@@ -29,13 +29,13 @@ pub trait Update {
     }
 
     /// Line 3: a last layer that satisfies K'.
-    fn begin(&mut self, stepper: &mut Stepper, data: &Prepared);
+    fn begin(&mut self, stepper: &mut Stepper, data: &PreparedRows);
 
     /// Goes on from a state; a fresh one changes nothing.
     fn resume(&mut self, state: &State);
 
     /// An epoch begins, with its rows in this order.
-    fn begin_epoch(&mut self, stepper: &mut Stepper, data: &Prepared, order: &[usize]);
+    fn begin_epoch(&mut self, stepper: &mut Stepper, data: &PreparedRows, order: &[usize]);
 
     /// Lines 7 to 32. Returns the loss before the step; where it is not finite, or no solution is found, nothing has moved.
     fn batch(&mut self, at: Batch) -> Result<Sum, SolverError>;
@@ -57,7 +57,7 @@ pub trait Update {
 pub struct Batch<'a> {
     pub stepper: &'a mut Stepper,
     pub optimiser: &'a mut Optimiser,
-    pub data: &'a Prepared,
+    pub data: &'a PreparedRows,
     pub rows: &'a [usize],
     /// Which batch of which epoch.
     pub place: (usize, usize),
@@ -77,7 +77,7 @@ pub fn update<'a>(run: &Run<'a>, standard: &Standard, stepper: &mut Stepper) -> 
 }
 
 /// V. Rows without weight say nothing: all of them together are no validation set.
-fn validation(run: &Run, standard: &Standard, stepper: &mut Stepper) -> Option<Prepared> {
+fn validation(run: &Run, standard: &Standard, stepper: &mut Stepper) -> Option<PreparedRows> {
     run.validation
         .weight
         .iter()
@@ -99,7 +99,7 @@ impl Guarded {
     }
 
     /// Tells the guard what a change of the last layer costs, from the first of these rows.
-    fn weigh(&mut self, stepper: &mut Stepper, data: &Prepared, rows: impl ExactSizeIterator<Item = usize>) {
+    fn weigh(&mut self, stepper: &mut Stepper, data: &PreparedRows, rows: impl ExactSizeIterator<Item = usize>) {
         stepper.load(data, rows.take(METRIC_ROWS));
         stepper.forward();
         let LastLayer { z, inputs, .. } = stepper.last_layer();
@@ -111,7 +111,7 @@ impl Guarded {
         self.enforced.add(self.guard.solve(stepper.parameters_mut()));
     }
 
-    fn begin_epoch(&mut self, stepper: &mut Stepper, data: &Prepared, order: &[usize]) {
+    fn begin_epoch(&mut self, stepper: &mut Stepper, data: &PreparedRows, order: &[usize]) {
         self.weigh(stepper, data, order.iter().copied());
         self.before = self.enforced;
     }

@@ -11,9 +11,9 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::Halt;
-use super::bound::Cell;
+use super::bound::CellForms;
 use super::exact;
-use super::plan::{Inputs, Plan};
+use super::plan::{BoundPlan, Inputs};
 
 /// An input that breaks a rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ pub struct CounterExample {
 
 /// What an attack works on.
 pub(super) struct Target<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a BoundPlan,
     pub network: &'a Network,
     pub spec: &'a NormalSpec,
     pub judge: &'a Judge<'a>,
@@ -53,7 +53,7 @@ impl Target<'_> {
     /// Looks for a counter-example in a part of the domain; `from` is tried first.
     pub fn search(
         &self,
-        cell: &Cell,
+        cell: &CellForms,
         part: &Region,
         inputs: &Inputs,
         effort: Effort,
@@ -115,7 +115,7 @@ impl Target<'_> {
     /// A counter-example, or else the point where the climb ended.
     pub fn climb(
         &self,
-        cell: &Cell,
+        cell: &CellForms,
         part: &Region,
         inputs: &Inputs,
         steps: usize,
@@ -218,7 +218,7 @@ impl Target<'_> {
         let point: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
         let y: Vec<f64> = balls.iter().map(|b| b.centre).collect();
         let could_hold = |atom: &Atom| {
-            let cell = Cell::new(self.plan, std::slice::from_ref(atom));
+            let cell = CellForms::new(self.plan, std::slice::from_ref(atom));
             let form = &cell.atoms[0];
             let reach: f64 = form.y.iter().zip(&balls).map(|(c, b)| c.abs() * b.radius).sum();
             let size: f64 = form.y.iter().zip(&y).chain(form.x.iter().zip(&point)).map(|(c, v)| (c * v).abs()).sum();

@@ -5,7 +5,7 @@ use deepsade_solve::program::{self, Condition};
 use deepsade_spec::{Atom, Rational, Region, Var};
 
 use super::pass::{Form, Kind, Pass, Sign, Slopes};
-use super::plan::{Boxes, Inputs, Plan, Step};
+use super::plan::{BoundPlan, Boxes, Inputs, Step};
 use crate::whole::whole;
 
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
@@ -23,7 +23,7 @@ const BITS: u32 = 30;
 /// The atoms of a cell as forms, each scaled so that its largest output coefficient is 1. A cell without atoms is the whole region:
 /// the negation of a claim that is false everywhere.
 #[derive(Debug, Clone)]
-pub(super) struct Cell {
+pub(super) struct CellForms {
     pub atoms: Vec<Form>,
     scale: Vec<f64>,
     /// Columns of outputs and inputs.
@@ -35,7 +35,7 @@ pub(super) struct Cell {
 
 /// How a cell was bounded.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct CellBound {
     pub upper: f64,
     pub refuted: bool,
     /// Not refuted, but so close to it that only exact arithmetic tells.
@@ -49,8 +49,8 @@ fn number(c: &Rational) -> f64 {
     c.to_f64().value()
 }
 
-impl Cell {
-    pub fn new(plan: &Plan, atoms: &[Atom]) -> Self {
+impl CellForms {
+    pub fn new(plan: &BoundPlan, atoms: &[Atom]) -> Self {
         let widths = (plan.widths[plan.output()], plan.widths[0]);
         let mut cell = Self { atoms: Vec::new(), scale: Vec::new(), widths, free: Vec::new(), source: atoms.to_vec() };
         for (k, atom) in atoms.iter().enumerate() {
@@ -121,11 +121,19 @@ impl Cell {
     }
 
     /// The least upper bound that a few steps find. What the pass holds afterwards belongs to it.
-    pub fn bound(&self, plan: &Plan, kind: Kind, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass) -> Found {
+    pub fn bound(
+        &self,
+        plan: &BoundPlan,
+        kind: Kind,
+        boxes: &Boxes,
+        inputs: &Inputs,
+        signs: &[Sign],
+        pass: &mut Pass,
+    ) -> CellBound {
         let n = self.free.len();
         let usual: Slopes = plan.steps.iter().map(|_| Vec::new()).collect();
         let none = vec![0.0; signs.len()];
-        let mut best = Found {
+        let mut best = CellBound {
             upper: f64::INFINITY,
             refuted: false,
             tight: false,
@@ -143,7 +151,7 @@ impl Cell {
             let upper = pass.upper(plan, &self.form(&lambda, signs, &none), kind, boxes, inputs, &usual);
             let refuted = upper < -MARGIN * pass.size;
             if upper < best.upper || refuted {
-                best = Found { upper, refuted, lambda, ..best };
+                best = CellBound { upper, refuted, lambda, ..best };
             }
             if refuted {
                 return best;
@@ -195,13 +203,13 @@ impl Cell {
     #[allow(clippy::too_many_arguments, reason = "a cell on a region, and how it is bounded")]
     fn balance(
         &self,
-        plan: &Plan,
+        plan: &BoundPlan,
         kind: Kind,
         boxes: &Boxes,
         inputs: &Inputs,
         signs: &[Sign],
         pass: &mut Pass,
-        best: &mut Found,
+        best: &mut CellBound,
     ) {
         let n = self.free.len();
         if n > MOST_BALANCED {
@@ -212,14 +220,14 @@ impl Cell {
             let before = best.upper;
             for (i, j) in (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))) {
                 let sum = lambda[i] + lambda[j];
-                let mut try_at = |share: f64, best: &mut Found| {
+                let mut try_at = |share: f64, best: &mut CellBound| {
                     let mut trial = lambda.clone();
                     (trial[i], trial[j]) = (share * sum, (1.0 - share) * sum);
                     let form = self.form(&trial, signs, &best.weights);
                     let upper = pass.upper(plan, &form, kind, boxes, inputs, &best.slopes);
                     let refuted = upper < -MARGIN * pass.size;
                     if upper < best.upper || refuted {
-                        *best = Found { upper, refuted, lambda: trial, ..best.clone() };
+                        *best = CellBound { upper, refuted, lambda: trial, ..best.clone() };
                     }
                     upper
                 };
@@ -254,7 +262,7 @@ impl Cell {
     }
 
     /// Subgradient steps (Adam) on slopes and weights of signs, multiplicative ones on the multipliers.
-    fn optimise(&self, plan: &Plan, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass, best: &mut Found) {
+    fn optimise(&self, plan: &BoundPlan, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass, best: &mut CellBound) {
         let n = self.free.len();
         let mut lambda: Vec<f64> = best.lambda.iter().map(|l| if n > 1 { 0.8 * l + 0.2 / n as f64 } else { *l }).collect();
         let mut slopes: Slopes = plan.steps.iter().map(|step| open_slopes(step, boxes)).collect();
@@ -270,7 +278,8 @@ impl Cell {
             let upper = pass.upper(plan, &form, Kind::Lines, boxes, inputs, &rounded);
             let refuted = upper < -MARGIN * pass.size;
             if upper < best.upper || refuted {
-                *best = Found { upper, refuted, tight: false, lambda: lambda.clone(), slopes: rounded, weights: weights.clone() };
+                *best =
+                    CellBound { upper, refuted, tight: false, lambda: lambda.clone(), slopes: rounded, weights: weights.clone() };
             }
             // Hopeless cells are left early: a third of the steps should have closed a tenth of the gap.
             if refuted || (t == steps / 3 && best.upper > 0.9 * start && signs.is_empty()) {
@@ -305,7 +314,7 @@ impl Cell {
     }
 
     /// Multipliers and weights of signs by a linear program, for the slopes at hand: where all signs are known it is exact.
-    fn program(&self, plan: &Plan, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass, best: &mut Found) {
+    fn program(&self, plan: &BoundPlan, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass, best: &mut CellBound) {
         let n = self.free.len();
         let unit = |of: usize, k: usize| (0..of).map(|i| f64::from(u8::from(i == k))).collect::<Vec<f64>>();
         let mut linear = |lambda: &[f64], weights: &[f64]| {
@@ -326,12 +335,12 @@ impl Cell {
         let refuted = upper < -MARGIN * pass.size;
         if upper / sum < best.upper || refuted {
             let scaled = |v: &[f64]| v.iter().map(|v| v / sum).collect::<Vec<f64>>();
-            *best = Found { upper: upper / sum, refuted, lambda: scaled(&lambda), weights: scaled(weights), ..best.clone() };
+            *best = CellBound { upper: upper / sum, refuted, lambda: scaled(&lambda), weights: scaled(weights), ..best.clone() };
         }
     }
 
     /// The certificate's numbers for a cell that was refuted.
-    pub fn numbers(&self, plan: &Plan, boxes: &Boxes, found: &Found, signs: &[Sign]) -> (Vec<u64>, Lines) {
+    pub fn numbers(&self, plan: &BoundPlan, boxes: &Boxes, found: &CellBound, signs: &[Sign]) -> (Vec<u64>, Lines) {
         let raw: Vec<f64> = found.lambda.iter().zip(&self.free).map(|(l, k)| l * self.scale[*k]).collect();
         let (numbers, factor) = whole(&raw, BITS);
         let mut multipliers = vec![0u64; self.atoms.len()];
@@ -369,7 +378,7 @@ fn adam(g: f64, (m, v): &mut (f64, f64), t: usize, rate: f64) -> f64 {
 }
 
 /// The boxes with signs known; `None` if no evaluation has them.
-pub(super) fn with_signs(plan: &Plan, boxes: &Boxes, signs: &[Sign]) -> Option<Boxes> {
+pub(super) fn with_signs(plan: &BoundPlan, boxes: &Boxes, signs: &[Sign]) -> Option<Boxes> {
     let mut boxes = boxes.clone();
     for sign in signs {
         let Step::Act(_, from) = plan.steps[sign.node] else { continue };

@@ -16,9 +16,9 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::{Cut, NormalSpec, Region};
 
 use super::attack::{CounterExample, Effort, Target};
-use super::bound::{Cell, with_signs};
+use super::bound::{CellForms, with_signs};
 use super::pass::{Kind, Pass, Sign};
-use super::plan::{Boxes, Inputs, Plan, Step};
+use super::plan::{BoundPlan, Boxes, Inputs, Step};
 
 /// Cells of one rule that are looked at one by one.
 const MAX_CELLS: usize = 20_000;
@@ -44,8 +44,8 @@ const MOST_SPLITS: usize = 10;
 const MAX_SIGNS: usize = 60;
 
 /// What a search works on.
-pub(super) struct Search<'a> {
-    pub plan: &'a Plan,
+pub(super) struct RegionSearch<'a> {
+    pub plan: &'a BoundPlan,
     pub network: &'a Network,
     pub spec: &'a NormalSpec,
     pub judge: &'a Judge<'a>,
@@ -70,7 +70,7 @@ pub enum Halt {
 }
 
 /// How a search ended.
-pub(super) enum Ended {
+pub(super) enum SearchEnd {
     Proved,
     Refuted(CounterExample),
     Halted(Halt),
@@ -88,11 +88,11 @@ struct Open {
     signs: Vec<Sign>,
     depth: usize,
     /// Boxes of the parts that cells leave of this region, or of a larger one.
-    boxes: Option<Arc<Known>>,
+    boxes: Option<Arc<KnownBoxes>>,
 }
 
 /// Boxes of the parts that cells leave of a region.
-struct Known {
+struct KnownBoxes {
     region: Region,
     parts: BTreeMap<Region, Arc<(Inputs, Boxes)>>,
 }
@@ -107,21 +107,21 @@ enum Slot {
 
 /// The state of a search, which can go on.
 pub(super) struct State {
-    cells: Vec<Cell>,
+    cells: Vec<CellForms>,
     slots: Vec<Slot>,
     open: Vec<Open>,
     /// Regions bounded so far.
     pub regions: usize,
     /// Whether leaves that only exact arithmetic can tell to be closed count as such until the checker says no.
-    hopeful: bool,
-    hoped: Vec<Open>,
+    lenient: bool,
+    tentative: Vec<Open>,
 }
 
-enum Step1 {
+enum Bounded {
     Closed(Leaf),
     Refuted(CounterExample),
-    Split(usize, Cut, Arc<Known>),
-    Unit(usize, usize, Arc<Known>),
+    Split(usize, Cut, Arc<KnownBoxes>),
+    Unit(usize, usize, Arc<KnownBoxes>),
     Stuck,
 }
 
@@ -130,10 +130,10 @@ struct Leaf {
     bounds: Bounds,
     lists: Vec<Vec<u64>>,
     lines: Vec<Lines>,
-    hoped: bool,
+    tentative: bool,
 }
 
-impl Search<'_> {
+impl RegionSearch<'_> {
     /// A search over a region, nothing done yet; `None` if the rule has too many cells.
     pub fn start(&self, region: Region) -> Option<State> {
         let negation = self.spec.rules[self.rule].claim.negated();
@@ -154,11 +154,11 @@ impl Search<'_> {
         }
         let mut found = Vec::with_capacity(count);
         let _ = cells::<()>(&negation, &mut |atoms| {
-            found.push(Cell::new(self.plan, atoms));
+            found.push(CellForms::new(self.plan, atoms));
             ControlFlow::Continue(())
         });
         let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: None }];
-        Some(State { cells: found, slots: vec![Slot::Open], open, regions: 0, hopeful: true, hoped: Vec::new() })
+        Some(State { cells: found, slots: vec![Slot::Open], open, regions: 0, lenient: true, tentative: Vec::new() })
     }
 
     /// Attacks every cell on the whole region.
@@ -187,29 +187,29 @@ impl Search<'_> {
     }
 
     /// Goes on until the search ends.
-    pub fn run(&self, state: &mut State) -> Ended {
+    pub fn run(&self, state: &mut State) -> SearchEnd {
         let mut margin = false;
         while !state.open.is_empty() {
             if let Some(halt) = (self.stop)() {
-                return Ended::Halted(halt);
+                return SearchEnd::Halted(halt);
             }
             if state.regions >= self.most_regions {
-                return Ended::TooManyRegions;
+                return SearchEnd::TooManyRegions;
             }
             let batch = state.open.split_off(state.open.len().saturating_sub(ROUND));
-            let results = self.round(&state.cells, &batch, state.hopeful);
+            let results = self.round(&state.cells, &batch, state.lenient);
             state.regions += batch.len();
             for (open, result) in batch.into_iter().zip(results) {
                 match result {
-                    Step1::Refuted(example) => return Ended::Refuted(example),
-                    Step1::Closed(leaf) => {
+                    Bounded::Refuted(example) => return SearchEnd::Refuted(example),
+                    Bounded::Closed(leaf) => {
                         state.slots[open.slot] = Slot::Leaf(leaf.bounds, leaf.lists, leaf.lines);
-                        if leaf.hoped {
-                            state.hoped.push(Open { boxes: None, ..open });
+                        if leaf.tentative {
+                            state.tentative.push(Open { boxes: None, ..open });
                         }
                     }
-                    Step1::Stuck => margin = true,
-                    Step1::Split(feature, cut, boxes) => match open.region.split(feature, &cut) {
+                    Bounded::Stuck => margin = true,
+                    Bounded::Split(feature, cut, boxes) => match open.region.split(feature, &cut) {
                         Ok(parts) => {
                             let children = parts.map(|region| (region, open.signs.clone(), Some(boxes.clone())));
                             let ids = state.add(&open, children);
@@ -217,7 +217,7 @@ impl Search<'_> {
                         }
                         Err(_) => margin = true,
                     },
-                    Step1::Unit(node, unit, boxes) => {
+                    Bounded::Unit(node, unit, boxes) => {
                         let child = |above| {
                             let mut signs = open.signs.clone();
                             signs.push(Sign { node, unit, above });
@@ -229,17 +229,17 @@ impl Search<'_> {
                 }
             }
             if margin {
-                return Ended::Margin;
+                return SearchEnd::Margin;
             }
             if state.open.len() > self.most_open {
-                return Ended::TooManyOpen;
+                return SearchEnd::TooManyOpen;
             }
         }
-        Ended::Proved
+        SearchEnd::Proved
     }
 
-    fn round(&self, cells: &[Cell], batch: &[Open], hopeful: bool) -> Vec<Step1> {
-        let bound = |pass: &mut Pass, open: &Open| self.bound(cells, open, hopeful, pass);
+    fn round(&self, cells: &[CellForms], batch: &[Open], lenient: bool) -> Vec<Bounded> {
+        let bound = |pass: &mut Pass, open: &Open| self.bound(cells, open, lenient, pass);
         let results = parallel::map(batch, self.threads, &|| false, Pass::default, bound);
         results.into_iter().map(|step| step.expect("every region was bounded")).collect()
     }
@@ -247,32 +247,39 @@ impl Search<'_> {
     /// Bounds one region: closed if every cell is refuted, else split where the first open cell says. Signs of units that are known
     /// on a larger region are taken from there at first, which saves most of the work; the checker looks at each leaf afresh, so
     /// a region is closed only if it closes without them, too.
-    fn bound(&self, cells: &[Cell], open: &Open, hopeful: bool, pass: &mut Pass) -> Step1 {
+    fn bound(&self, cells: &[CellForms], open: &Open, lenient: bool, pass: &mut Pass) -> Bounded {
         let larger = open.boxes.as_deref().filter(|k| k.region != open.region && self.plan.piecewise_linear());
         if larger.is_some() {
-            match self.bound_from(cells, open, larger, hopeful, pass) {
-                Step1::Closed(..) | Step1::Unit(..) => {}
+            match self.bound_from(cells, open, larger, lenient, pass) {
+                Bounded::Closed(..) | Bounded::Unit(..) => {}
                 other => return other,
             }
         }
-        self.bound_from(cells, open, None, hopeful, pass)
+        self.bound_from(cells, open, None, lenient, pass)
     }
 
-    fn bound_from(&self, cells: &[Cell], open: &Open, larger: Option<&Known>, hopeful: bool, pass: &mut Pass) -> Step1 {
-        let parts: Vec<(&Cell, Region)> =
+    fn bound_from(
+        &self,
+        cells: &[CellForms],
+        open: &Open,
+        larger: Option<&KnownBoxes>,
+        lenient: bool,
+        pass: &mut Pass,
+    ) -> Bounded {
+        let parts: Vec<(&CellForms, Region)> =
             cells.iter().map(|cell| (cell, cell.part(&open.region))).filter(|(_, part)| !part.is_empty()).collect();
-        let closed = |bounds, lists, lines, hoped| Step1::Closed(Leaf { bounds, lists, lines, hoped });
+        let closed = |bounds, lists, lines, tentative| Bounded::Closed(Leaf { bounds, lists, lines, tentative });
         if parts.is_empty() {
             return closed(Bounds::Interval, Vec::new(), Vec::new(), false);
         }
         if open.signs.is_empty()
-            && let Some((lists, hoped)) = self.by_intervals(&parts, hopeful, pass)
+            && let Some((lists, tentative)) = self.by_intervals(&parts, lenient, pass)
         {
-            return closed(Bounds::Interval, lists, Vec::new(), hoped);
+            return closed(Bounds::Interval, lists, Vec::new(), tentative);
         }
-        let mut known = Known { region: open.region.clone(), parts: BTreeMap::new() };
+        let mut known = KnownBoxes { region: open.region.clone(), parts: BTreeMap::new() };
         let same = open.boxes.as_ref().filter(|k| k.region == open.region);
-        let (mut lists, mut lines, mut hoped) = (Vec::new(), Vec::new(), false);
+        let (mut lists, mut lines, mut tentative) = (Vec::new(), Vec::new(), false);
         for (cell, part) in &parts {
             let here = known.parts.entry(part.clone()).or_insert_with(|| {
                 same.and_then(|k| k.parts.get(part)).cloned().unwrap_or_else(|| {
@@ -289,39 +296,39 @@ impl Search<'_> {
                 continue;
             };
             let found = cell.bound(self.plan, Kind::Lines, &boxes, &inputs, &open.signs, pass);
-            if found.refuted || hopeful && found.tight {
+            if found.refuted || lenient && found.tight {
                 let (list, line) = cell.numbers(self.plan, &boxes, &found, &open.signs);
                 lists.push(list);
                 lines.push(line);
-                hoped |= !found.refuted;
+                tentative |= !found.refuted;
                 continue;
             }
             let from = [pass.best_input(self.plan)];
             let choice = self.apart(&open.region, &parts).or_else(|| self.choose(open, part, &boxes, &inputs, pass));
             let effort = Effort { starts: 1, steps: 6 };
             if let Some(example) = self.target().search(cell, part, &inputs, effort, &from, self.seed ^ open.slot as u64) {
-                return Step1::Refuted(example);
+                return Bounded::Refuted(example);
             }
             return match choice {
-                Some(Choice::Feature(feature, cut)) => Step1::Split(feature, cut, Arc::new(known)),
+                Some(Choice::Feature(feature, cut)) => Bounded::Split(feature, cut, Arc::new(known)),
                 Some(Choice::Unit(node, unit)) => {
                     // Cells that come later keep their boxes, too.
                     known.parts.extend(same.iter().flat_map(|k| k.parts.clone()));
-                    Step1::Unit(node, unit, Arc::new(known))
+                    Bounded::Unit(node, unit, Arc::new(known))
                 }
-                None => Step1::Stuck,
+                None => Bounded::Stuck,
             };
         }
         if open.signs.is_empty() && lines.iter().all(|l| l.slopes.is_empty()) {
             lines.clear();
         }
-        closed(Bounds::Relational, lists, lines, hoped)
+        closed(Bounds::Relational, lists, lines, tentative)
     }
 
     /// Multipliers for all cells with intervals alone, which are the quickest to check; and whether only exact arithmetic can tell.
-    fn by_intervals(&self, parts: &[(&Cell, Region)], hopeful: bool, pass: &mut Pass) -> Option<(Vec<Vec<u64>>, bool)> {
+    fn by_intervals(&self, parts: &[(&CellForms, Region)], lenient: bool, pass: &mut Pass) -> Option<(Vec<Vec<u64>>, bool)> {
         let mut boxes: BTreeMap<&Region, (Inputs, Boxes)> = BTreeMap::new();
-        let (mut lists, mut hoped) = (Vec::new(), false);
+        let (mut lists, mut tentative) = (Vec::new(), false);
         for (cell, part) in parts {
             let (inputs, boxes) = boxes.entry(part).or_insert_with(|| {
                 let inputs = self.plan.inputs(part);
@@ -329,17 +336,17 @@ impl Search<'_> {
                 (inputs, boxes)
             });
             let found = cell.bound(self.plan, Kind::Interval, boxes, inputs, &[], pass);
-            if !(found.refuted || hopeful && found.tight) {
+            if !(found.refuted || lenient && found.tight) {
                 return None;
             }
-            hoped |= !found.refuted;
+            tentative |= !found.refuted;
             lists.push(cell.numbers(self.plan, boxes, &found, &[]).0);
         }
-        Some((lists, hoped))
+        Some((lists, tentative))
     }
 
     /// A cut along the border of a part, where cells leave different parts of a region: each then has its own regions.
-    fn apart(&self, region: &Region, parts: &[(&Cell, Region)]) -> Option<Choice> {
+    fn apart(&self, region: &Region, parts: &[(&CellForms, Region)]) -> Option<Choice> {
         let first = &parts[0].1;
         if parts.iter().all(|(_, part)| part == first) {
             return None;
@@ -459,7 +466,7 @@ fn middle(region: &Region, feature: usize) -> Option<Cut> {
 }
 
 impl State {
-    fn add(&mut self, parent: &Open, children: [(Region, Vec<Sign>, Option<Arc<Known>>); 2]) -> [usize; 2] {
+    fn add(&mut self, parent: &Open, children: [(Region, Vec<Sign>, Option<Arc<KnownBoxes>>); 2]) -> [usize; 2] {
         children.map(|(region, signs, boxes)| {
             let slot = self.slots.len();
             self.slots.push(Slot::Open);
@@ -487,11 +494,11 @@ impl State {
 
     /// Opens all leaves again that were only hoped to be closed, for good; false if there is none.
     pub fn doubt(&mut self) -> bool {
-        self.hopeful = false;
-        let hoped = std::mem::take(&mut self.hoped);
-        let any = !hoped.is_empty();
-        hoped.iter().for_each(|open| self.slots[open.slot] = Slot::Open);
-        self.open.extend(hoped);
+        self.lenient = false;
+        let tentative = std::mem::take(&mut self.tentative);
+        let any = !tentative.is_empty();
+        tentative.iter().for_each(|open| self.slots[open.slot] = Slot::Open);
+        self.open.extend(tentative);
         any
     }
 

@@ -16,7 +16,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::attack::{CounterExample, Target};
-use super::plan::Plan;
+use super::plan::BoundPlan;
 use crate::explain::vacuous;
 
 /// Atoms of the question about totals: with more it is only tried on inputs.
@@ -30,7 +30,7 @@ pub(crate) struct Choice<'a> {
     spec: &'a NormalSpec,
     network: &'a Network,
     before: Network,
-    plan: Plan,
+    plan: BoundPlan,
     judge: Judge<'a>,
     float32: bool,
     /// The question about totals; `None` where it is too large.
@@ -57,7 +57,7 @@ impl<'a> Choice<'a> {
         Some(Self {
             spec,
             network,
-            plan: Plan::new(&before, &spec.schema, arithmetic),
+            plan: BoundPlan::new(&before, &spec.schema, arithmetic),
             before,
             judge: Judge::new(spec),
             float32: arithmetic == Arithmetic::Float32,

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::attack::{CounterExample, Effort, Target};
-use super::bound::Cell;
+use super::bound::CellForms;
 
 /// Times that a cell is chosen from one start.
 const CHOICES: usize = 4;
@@ -27,11 +27,11 @@ impl Target<'_> {
                 }
                 let values = self.plan.values(&x);
                 let value = |atom: &Atom| {
-                    let atom = Cell::new(self.plan, std::slice::from_ref(atom));
+                    let atom = CellForms::new(self.plan, std::slice::from_ref(atom));
                     atom.value(0, &values[self.plan.output()], &x)
                 };
                 let (nearest, atoms) = near(&negation, &value);
-                let cell = Cell::new(self.plan, &atoms);
+                let cell = CellForms::new(self.plan, &atoms);
                 let part = cell.part(region);
                 if nearest == f64::NEG_INFINITY || part.is_empty() {
                     break;

@@ -6,7 +6,7 @@
 
 use deepsade_net::Activation;
 
-use super::plan::{Boxes, Inputs, Plan, Step};
+use super::plan::{BoundPlan, Boxes, Inputs, Step};
 use super::rows::Rows;
 
 /// The side on which a unit's input is known to be.
@@ -51,7 +51,7 @@ pub(super) enum Kind {
 }
 
 impl Pass {
-    fn clear(&mut self, plan: &Plan) {
+    fn clear(&mut self, plan: &BoundPlan) {
         self.a.resize(plan.widths.len(), Vec::new());
         self.lines.resize(plan.widths.len(), Vec::new());
         self.lines.iter_mut().for_each(Vec::clear);
@@ -64,7 +64,14 @@ impl Pass {
     }
 
     /// An upper bound of `sign * (row . value + b)` by intervals.
-    pub fn row(&mut self, plan: &Plan, (row, b, sign): (&[f64], f64, f64), from: usize, boxes: &Boxes, inputs: &Inputs) -> f64 {
+    pub fn row(
+        &mut self,
+        plan: &BoundPlan,
+        (row, b, sign): (&[f64], f64, f64),
+        from: usize,
+        boxes: &Boxes,
+        inputs: &Inputs,
+    ) -> f64 {
         self.clear(plan);
         self.constant = sign * b;
         self.a[from].iter_mut().zip(row).for_each(|(a, w)| *a = sign * w);
@@ -72,7 +79,7 @@ impl Pass {
     }
 
     /// An upper bound of a form, over both ends of a gate.
-    pub fn upper(&mut self, plan: &Plan, form: &Form, kind: Kind, boxes: &Boxes, inputs: &Inputs, slopes: &Slopes) -> f64 {
+    pub fn upper(&mut self, plan: &BoundPlan, form: &Form, kind: Kind, boxes: &Boxes, inputs: &Inputs, slopes: &Slopes) -> f64 {
         let Some((_, column)) = plan.gate else { return self.end(plan, form, kind, boxes, inputs, slopes, None) };
         let ends = [inputs.lo[column], inputs.hi[column]].map(Some);
         let lower = self.end(plan, form, kind, boxes, inputs, slopes, ends[0]);
@@ -83,7 +90,7 @@ impl Pass {
     #[allow(clippy::too_many_arguments, reason = "a form on a region, and how it is bounded")]
     fn end(
         &mut self,
-        plan: &Plan,
+        plan: &BoundPlan,
         form: &Form,
         kind: Kind,
         boxes: &Boxes,
@@ -107,7 +114,7 @@ impl Pass {
     #[allow(clippy::too_many_arguments, reason = "one step of the pass each")]
     fn back(
         &mut self,
-        plan: &Plan,
+        plan: &BoundPlan,
         from_value: usize,
         kind: Kind,
         boxes: &Boxes,
@@ -130,7 +137,16 @@ impl Pass {
     }
 
     #[allow(clippy::too_many_arguments, reason = "one step of the pass each")]
-    fn step(&mut self, plan: &Plan, k: usize, a: &[f64], kind: Kind, boxes: &Boxes, slopes: Option<&Slopes>, gate: Option<f64>) {
+    fn step(
+        &mut self,
+        plan: &BoundPlan,
+        k: usize,
+        a: &[f64],
+        kind: Kind,
+        boxes: &Boxes,
+        slopes: Option<&Slopes>,
+        gate: Option<f64>,
+    ) {
         let charge = |constant: &mut f64| *constant += a.iter().zip(&boxes.error[k + 1]).map(|(a, e)| a.abs() * e).sum::<f64>();
         match &plan.steps[k] {
             Step::Dense { w, b, cols, from } => {
@@ -197,7 +213,7 @@ impl Pass {
     }
 
     /// Values along the lines of the last bound, from the input that is best for it.
-    pub fn along(&mut self, plan: &Plan) {
+    pub fn along(&mut self, plan: &BoundPlan) {
         let mut values = std::mem::take(&mut self.values);
         values.resize(plan.widths.len(), Vec::new());
         values[0].clone_from(&self.x);
@@ -231,7 +247,7 @@ impl Pass {
     }
 
     /// The best input as a point: with a gate, its factor at the end that counted.
-    pub fn best_input(&self, plan: &Plan) -> Vec<f64> {
+    pub fn best_input(&self, plan: &BoundPlan) -> Vec<f64> {
         let mut x = self.x.clone();
         if let (Some((_, column)), Some(r)) = (plan.gate, self.gate_at) {
             x[column] = r;

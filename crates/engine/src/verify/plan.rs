@@ -23,7 +23,7 @@ pub(super) enum Step {
 
 /// The network in float64, and where features stand among its columns.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(super) struct BoundPlan {
     pub steps: Vec<Step>,
     pub widths: Vec<usize>,
     /// First column of each feature.
@@ -60,7 +60,7 @@ impl Boxes {
     }
 }
 
-impl Plan {
+impl BoundPlan {
     pub fn new(network: &Network, schema: &Schema, arithmetic: Arithmetic) -> Self {
         let f = |v: &[f32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
         let steps = network.nodes.iter().map(|node| match &node.op {

@@ -6,7 +6,7 @@
 use deepsade_net::Activation;
 use deepsade_solve::kernel::vector;
 
-use super::plan::{Boxes, Inputs, Plan, Step};
+use super::plan::{BoundPlan, Boxes, Inputs, Step};
 
 const LANES: usize = 8;
 type Lanes = [f64; LANES];
@@ -20,7 +20,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// For each `(row, sign)` the bound of `sign * row . value`.
-    pub fn bounds(&mut self, plan: &Plan, rows: &[(&[f64], f64)], from: usize, boxes: &Boxes, inputs: &Inputs) -> Vec<f64> {
+    pub fn bounds(&mut self, plan: &BoundPlan, rows: &[(&[f64], f64)], from: usize, boxes: &Boxes, inputs: &Inputs) -> Vec<f64> {
         let mut out = Vec::with_capacity(rows.len());
         for chunk in rows.chunks(LANES) {
             self.a.resize(plan.widths.len(), Vec::new());
@@ -47,7 +47,7 @@ impl Rows {
         out
     }
 
-    fn step(&mut self, plan: &Plan, k: usize, a: &[Lanes], boxes: &Boxes) {
+    fn step(&mut self, plan: &BoundPlan, k: usize, a: &[Lanes], boxes: &Boxes) {
         if a.iter().all(|a| *a == [0.0; LANES]) {
             return;
         }

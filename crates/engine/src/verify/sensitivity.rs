@@ -2,9 +2,9 @@
 //!
 //! Where a form stops at a sigmoid or tanh, its lines say nothing about the input; absolute weights and mean slopes do.
 
-use super::plan::{Boxes, Plan, Step};
+use super::plan::{BoundPlan, Boxes, Step};
 
-impl Plan {
+impl BoundPlan {
     /// Whether every activation is a relu.
     pub fn piecewise_linear(&self) -> bool {
         !self.steps.iter().any(|s| matches!(s, Step::Act(f, _) if *f != deepsade_net::Activation::Relu))

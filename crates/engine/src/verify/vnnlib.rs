@@ -9,7 +9,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deepsade_solve::sexpr::{self, Expr, Fault, Place, Sexpr, decimal};
+use deepsade_solve::sexpr::{self, Expr, Fault, Position, Sexpr, decimal};
 use deepsade_spec::{
     Atom, Domain, Feature, Formula, Linear, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile, print,
 };
@@ -36,14 +36,14 @@ pub struct Property {
 #[error("line {}, column {}: {problem}", .place.line, .place.column)]
 pub struct VnnlibError {
     /// Where.
-    pub place: Place,
+    pub place: Position,
     /// What.
-    pub problem: Problem,
+    pub problem: PropertyProblem,
 }
 
 /// What is wrong with a property's text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Problem {
+pub enum PropertyProblem {
     /// Parentheses that don't match.
     #[error(transparent)]
     Parentheses(#[from] Fault),
@@ -100,7 +100,7 @@ pub enum Problem {
     Rule(String),
 }
 
-fn at<T>(place: Place, problem: Problem) -> Result<T, VnnlibError> {
+fn at<T>(place: Position, problem: PropertyProblem) -> Result<T, VnnlibError> {
     Err(VnnlibError { place, problem })
 }
 
@@ -114,47 +114,47 @@ fn at<T>(place: Place, problem: Problem) -> Result<T, VnnlibError> {
 /// assert_eq!(property.rules[0].text, "X_0 < 0 or X_0 > 1 or Y_0 <= 3.5");
 /// ```
 pub fn read(text: &str) -> Result<Property, VnnlibError> {
-    let end = Place { line: text.lines().count().max(1), column: 1 };
+    let end = Position { line: text.lines().count().max(1), column: 1 };
     let (mut names, mut parts) = (BTreeSet::new(), Vec::new());
     let mut places = Vec::new();
     let mut asked = false;
     for command in sexpr::parse(text).map_err(|(place, fault)| VnnlibError { place, problem: fault.into() })? {
         let Expr::List(items) = &command.expr else {
-            return at(command.place, Problem::Command(command.head().into()));
+            return at(command.place, PropertyProblem::Command(command.head().into()));
         };
         let head = items.first().map(Sexpr::head);
         if asked && !matches!(head, Some("get-model" | "get-value" | "get-info" | "exit")) {
-            return at(command.place, Problem::After(command.head().into()));
+            return at(command.place, PropertyProblem::After(command.head().into()));
         }
         asked |= matches!(head, Some("check-sat" | "exit"));
         match (head, items.len()) {
             (Some("declare-const"), 3) | (Some("declare-fun"), 4) => {
                 let name = items[1].head();
-                let Some(var) = variable(name) else { return at(items[1].place, Problem::Declaration) };
+                let Some(var) = variable(name) else { return at(items[1].place, PropertyProblem::Declaration) };
                 if items.last().map(Sexpr::head) != Some("Real") {
-                    return at(command.place, Problem::Declaration);
+                    return at(command.place, PropertyProblem::Declaration);
                 }
                 if !names.insert(var) {
-                    return at(items[1].place, Problem::Twice(name.into()));
+                    return at(items[1].place, PropertyProblem::Twice(name.into()));
                 }
                 places.push((var, items[1].place));
             }
             (Some("assert"), 2) => parts.push(formula(&items[1], &names)?),
             (Some("set-logic" | "set-info" | "check-sat" | "get-model" | "get-value" | "get-info" | "exit"), _) => {}
-            _ => return at(command.place, Problem::Command(command.head().into())),
+            _ => return at(command.place, PropertyProblem::Command(command.head().into())),
         }
     }
     let count = |inputs: bool| names.iter().filter(|v| v.is_output() != inputs).count();
     let (inputs, outputs) = (count(true), count(false));
     for var in (0..inputs).map(Var::Feature).chain((0..outputs).map(Var::Output)) {
         if !names.contains(&var) {
-            return at(end, Problem::Missing(name(var)));
+            return at(end, PropertyProblem::Missing(name(var)));
         }
     }
     if outputs == 0 || !parts.iter().any(|p| p.variables().iter().any(|v| v.is_output())) {
-        return at(end, Problem::NoOutputs);
+        return at(end, PropertyProblem::NoOutputs);
     }
-    let places: BTreeMap<Var, Place> = places.into_iter().collect();
+    let places: BTreeMap<Var, Position> = places.into_iter().collect();
     let whole = Formula::and(parts.clone());
     let hulls = hulls(&whole);
     let mut features = Vec::new();
@@ -169,7 +169,7 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
     let schema = Schema { features, task: Task::Regression { targets }, one_hot: OneHot::Full };
     let sets: Vec<Formula> = unsafe_sets(parts).into_iter().filter(|set| *set != Formula::False).collect();
     if sets.is_empty() {
-        return at(end, Problem::Contradiction);
+        return at(end, PropertyProblem::Contradiction);
     }
     let rules: Vec<RuleText> = sets
         .into_iter()
@@ -178,7 +178,7 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
         .collect();
     match compile(&rules, &schema) {
         Ok(spec) => Ok(Property { schema, rules, spec }),
-        Err(errors) => at(end, Problem::Rule(errors.iter().map(|e| e.kind.to_string()).collect::<Vec<_>>().join("; "))),
+        Err(errors) => at(end, PropertyProblem::Rule(errors.iter().map(|e| e.kind.to_string()).collect::<Vec<_>>().join("; "))),
     }
 }
 
@@ -219,7 +219,7 @@ fn formula(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Formula, VnnlibError> {
         return match s.head() {
             "true" => Ok(Formula::True),
             "false" => Ok(Formula::False),
-            other => at(s.place, Problem::Operator(other.into(), "and, or, not, =>, <=, <, >=, >, =")),
+            other => at(s.place, PropertyProblem::Operator(other.into(), "and, or, not, =>, <=, <, >=, >, =")),
         };
     };
     let operator = items.first().map(Sexpr::head).unwrap_or_default();
@@ -237,9 +237,9 @@ fn formula(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Formula, VnnlibError> {
             let sides = operands.iter().map(|o| linear(o, names)).collect::<Result<Vec<_>, _>>()?;
             Ok(Formula::and(sides.windows(2).map(|pair| compare(operator, &pair[0], &pair[1]))))
         }
-        ("not", _) => at(s.place, Problem::Operands(operator.into(), "one operand")),
-        ("=>" | "<=" | "<" | ">=" | ">" | "=", _) => at(s.place, Problem::Operands(operator.into(), "two operands")),
-        _ => at(s.place, Problem::Operator(operator.into(), "and, or, not, =>, <=, <, >=, >, =")),
+        ("not", _) => at(s.place, PropertyProblem::Operands(operator.into(), "one operand")),
+        ("=>" | "<=" | "<" | ">=" | ">" | "=", _) => at(s.place, PropertyProblem::Operands(operator.into(), "two operands")),
+        _ => at(s.place, PropertyProblem::Operator(operator.into(), "and, or, not, =>, <=, <, >=, >, =")),
     }
 }
 
@@ -266,18 +266,18 @@ fn linear(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Linear, VnnlibError> {
     let Expr::List(items) = &s.expr else {
         let word = s.head();
         if let Some(var) = variable(word) {
-            return if names.contains(&var) { Ok(Linear::var(var)) } else { at(s.place, Problem::Unknown(word.into())) };
+            return if names.contains(&var) { Ok(Linear::var(var)) } else { at(s.place, PropertyProblem::Unknown(word.into())) };
         }
         return match number(word) {
             Some(value) => Ok(Linear::constant(value)),
-            None if word.starts_with(|c: char| c.is_alphabetic()) => at(s.place, Problem::Unknown(word.into())),
-            None => at(s.place, Problem::Number(word.into())),
+            None if word.starts_with(|c: char| c.is_alphabetic()) => at(s.place, PropertyProblem::Unknown(word.into())),
+            None => at(s.place, PropertyProblem::Number(word.into())),
         };
     };
     let operator = items.first().map(Sexpr::head).unwrap_or_default();
     let terms = items[1.min(items.len())..].iter().map(|o| linear(o, names)).collect::<Result<Vec<_>, _>>()?;
     let (Some(first), rest) = (terms.first(), terms.get(1..).unwrap_or_default()) else {
-        return at(s.place, Problem::Operands(operator.into(), "an operand"));
+        return at(s.place, PropertyProblem::Operands(operator.into(), "an operand"));
     };
     let mut sum = first.clone();
     match operator {
@@ -289,22 +289,22 @@ fn linear(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Linear, VnnlibError> {
                 sum = match (sum.is_constant(), t.is_constant()) {
                     (_, true) => sum.scaled(&t.constant),
                     (true, _) => t.scaled(&sum.constant),
-                    _ => return at(s.place, Problem::NotLinear('*')),
+                    _ => return at(s.place, PropertyProblem::NotLinear('*')),
                 };
             }
         }
         "/" => {
             for t in rest {
                 if !t.is_constant() {
-                    return at(s.place, Problem::NotLinear('/'));
+                    return at(s.place, PropertyProblem::NotLinear('/'));
                 }
                 if t.constant.is_zero() {
-                    return at(s.place, Problem::ByZero);
+                    return at(s.place, PropertyProblem::ByZero);
                 }
                 sum = sum.scaled(&(Rational::ONE / &t.constant));
             }
         }
-        _ => return at(s.place, Problem::Operator(operator.into(), "+, -, *, /")),
+        _ => return at(s.place, PropertyProblem::Operator(operator.into(), "+, -, *, /")),
     }
     Ok(sum)
 }
@@ -321,15 +321,15 @@ fn number(word: &str) -> Option<Rational> {
 }
 
 /// The float32 values around an input's interval; `None` if no value is left for any.
-fn domain(ends: Option<Ends>, f: usize) -> Result<Domain, Problem> {
+fn domain(ends: Option<Ends>, f: usize) -> Result<Domain, PropertyProblem> {
     let x = || name(Var::Feature(f));
-    let (lo, hi) = ends.ok_or_else(|| Problem::Empty(x()))?;
-    let lo = lo.ok_or_else(|| Problem::Unbounded(x(), "lower", ">="))?;
-    let hi = hi.ok_or_else(|| Problem::Unbounded(x(), "upper", "<="))?;
+    let (lo, hi) = ends.ok_or_else(|| PropertyProblem::Empty(x()))?;
+    let lo = lo.ok_or_else(|| PropertyProblem::Unbounded(x(), "lower", ">="))?;
+    let hi = hi.ok_or_else(|| PropertyProblem::Unbounded(x(), "upper", "<="))?;
     if lo > hi {
-        return Err(Problem::Empty(x()));
+        return Err(PropertyProblem::Empty(x()));
     }
-    let (lo, hi) = outward::down(&lo).zip(outward::up(&hi)).ok_or_else(|| Problem::Range(x()))?;
+    let (lo, hi) = outward::down(&lo).zip(outward::up(&hi)).ok_or_else(|| PropertyProblem::Range(x()))?;
     Ok(Domain::Real { lo, hi })
 }
 

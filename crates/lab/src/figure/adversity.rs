@@ -6,7 +6,7 @@ use super::scene::{Ink, Mark, Scene, Shape, Stroke};
 
 /// One point of the slice's grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Cell {
+pub struct GridPoint {
     /// Which of the predictions it has.
     pub prediction: usize,
     /// Whether the condition of a rule is met there.
@@ -25,7 +25,7 @@ pub struct Adversity {
     /// Points of the grid to the right.
     pub columns: usize,
     /// The grid from the smallest values up, row by row; its length is a multiple of `columns`.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<GridPoint>,
     /// What the predictions are called.
     pub predictions: Vec<String>,
     /// The instance.
@@ -81,7 +81,7 @@ impl Adversity {
     fn tiles(&self, scene: &mut Scene, frame: &Frame) {
         let (w, h) = (frame.width / self.columns.max(1) as f64, frame.height / self.rows().max(1) as f64);
         for (r, row) in self.cells.chunks(self.columns.max(1)).enumerate() {
-            let look = |c: &Cell| if c.broken { (Ink::Series(1), 0.9) } else { (tint(c.prediction), 0.35) };
+            let look = |c: &GridPoint| if c.broken { (Ink::Series(1), 0.9) } else { (tint(c.prediction), 0.35) };
             let mut at = 0;
             for run in row.chunk_by(|a, b| look(a) == look(b)) {
                 let (ink, opacity) = look(&run[0]);

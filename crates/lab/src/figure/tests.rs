@@ -26,7 +26,7 @@ fn all() -> Vec<(&'static str, Scene)> {
         |s: f64| (0..60).map(|i| [(f64::from(i) * s).cos() * f64::from(i), (f64::from(i) * s).sin() * f64::from(i)]).collect();
     let cell = |k: usize| {
         let (c, r) = (k % 40, k / 40);
-        Cell { prediction: usize::from(c + r > 40), applies: c < 15, broken: c < 15 && c + r > 40 }
+        GridPoint { prediction: usize::from(c + r > 40), applies: c < 15, broken: c < 15 && c + r > 40 }
     };
     let adversity = Adversity {
         x: ("ApplicantIncome".into(), 0.0, 10_000.0),

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use deepsade_check::{Accepted, Arithmetic, Rejected, Verdict};
-use deepsade_engine::recheck::{self, Files};
+use deepsade_engine::recheck::{self, CheckFiles};
 use deepsade_spec::sets::Place;
 
 use super::html::{escape, marked, number};
 
 /// What is known about the proof of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Proof {
+pub enum ProofStatus {
     /// The checker accepted the certificate, just now, from the files.
     Proved(Box<Accepted>),
     /// The checker rejected it.
@@ -26,23 +26,25 @@ pub enum Proof {
     Unchecked(String),
 }
 
-impl Proof {
+impl ProofStatus {
     /// Runs the checker on the files of a folder.
     pub(crate) fn of(dir: &Path) -> Self {
-        let files = Files::of(dir);
+        let files = CheckFiles::of(dir);
         if !files.certificate.exists() {
-            return Proof::None;
+            return ProofStatus::None;
         }
         match recheck::files(&files) {
-            Ok(Verdict::Accepted(accepted)) => Proof::Proved(Box::new(accepted)),
-            Ok(Verdict::Rejected(Rejected { at, why })) => Proof::Rejected { step: at.to_string(), reason: why.to_string() },
-            Err(error) => Proof::Unchecked(error.to_string()),
+            Ok(Verdict::Accepted(accepted)) => ProofStatus::Proved(Box::new(accepted)),
+            Ok(Verdict::Rejected(Rejected { at, why })) => {
+                ProofStatus::Rejected { step: at.to_string(), reason: why.to_string() }
+            }
+            Err(error) => ProofStatus::Unchecked(error.to_string()),
         }
     }
 
     /// What was proved, if it was.
     pub fn accepted(&self) -> Option<&Accepted> {
-        if let Proof::Proved(accepted) = self { Some(accepted) } else { None }
+        if let ProofStatus::Proved(accepted) = self { Some(accepted) } else { None }
     }
 
     /// Whether the rules are proved in float32 for what `deepsade predict` answers.
@@ -53,22 +55,22 @@ impl Proof {
     /// In a line.
     pub fn in_words(&self, rules: usize) -> String {
         match self {
-            Proof::Proved(a) if a.decoded == Some(Place::Library) => {
+            ProofStatus::Proved(a) if a.decoded == Some(Place::Library) => {
                 let holds = rules_hold(a.rules.len());
                 format!("Proved as decoded by this program, not for the graph alone: {holds} for every input of the domain")
             }
-            Proof::Proved(a) if self.proved() => {
+            ProofStatus::Proved(a) if self.proved() => {
                 let how =
                     if a.decoded.is_some() { "the graph chooses among outputs that obey them" } else { "in float32 as deployed" };
                 format!("Proved: {} for every input of the domain, {how}", rules_hold(a.rules.len()))
             }
-            Proof::Proved(a) => {
+            ProofStatus::Proved(a) => {
                 format!("Proved for exact real arithmetic only, not for float32: {}", rules_hold(a.rules.len()))
             }
-            Proof::Rejected { .. } => "Not proved: the checker rejects the certificate".into(),
-            Proof::None if rules == 0 => "No rules, nothing to prove".into(),
-            Proof::None => "Not proved: there is no certificate".into(),
-            Proof::Unchecked(_) => "Not proved: the files can't be checked".into(),
+            ProofStatus::Rejected { .. } => "Not proved: the checker rejects the certificate".into(),
+            ProofStatus::None if rules == 0 => "No rules, nothing to prove".into(),
+            ProofStatus::None => "Not proved: there is no certificate".into(),
+            ProofStatus::Unchecked(_) => "Not proved: the files can't be checked".into(),
         }
     }
 
@@ -76,16 +78,18 @@ impl Proof {
     /// `in_library` says that the program, not the graph, chooses among outputs that obey the rules.
     pub(crate) fn badge(&self, rules: usize, in_library: bool) -> String {
         let (class, detail) = match self {
-            Proof::Proved(a) if a.decoded == Some(Place::Library) => {
+            ProofStatus::Proved(a) if a.decoded == Some(Place::Library) => {
                 ("warn", format!("{CHECKED} The answer of `deepsade predict` obeys the rules; other runtimes give plain scores."))
             }
-            Proof::Proved(_) if self.proved() => ("good", CHECKED.to_string()),
-            Proof::Proved(_) => ("warn", "Rounding in float32 may break a rule by a little.".into()),
-            Proof::Rejected { step, reason } => ("bad", format!("At {step}: {reason}. The rules may still hold; nobody knows.")),
-            Proof::None if rules == 0 => ("warn", String::new()),
-            Proof::None if in_library => ("warn", IN_LIBRARY.into()),
-            Proof::None => ("warn", "The rules were not enforced in training: predictions may break them.".into()),
-            Proof::Unchecked(why) => ("bad", why.clone()),
+            ProofStatus::Proved(_) if self.proved() => ("good", CHECKED.to_string()),
+            ProofStatus::Proved(_) => ("warn", "Rounding in float32 may break a rule by a little.".into()),
+            ProofStatus::Rejected { step, reason } => {
+                ("bad", format!("At {step}: {reason}. The rules may still hold; nobody knows."))
+            }
+            ProofStatus::None if rules == 0 => ("warn", String::new()),
+            ProofStatus::None if in_library => ("warn", IN_LIBRARY.into()),
+            ProofStatus::None => ("warn", "The rules were not enforced in training: predictions may break them.".into()),
+            ProofStatus::Unchecked(why) => ("bad", why.clone()),
         };
         format!(
             "<div class=\"badge {class}\" id=\"proof\"><strong>{}</strong>{}</div>\n",

@@ -12,7 +12,7 @@ use deepsade_spec::{NormalSpec, RuleText, Schema, compile};
 use serde_json::Value;
 
 use super::html::Html;
-use super::proof::Proof;
+use super::proof::ProofStatus;
 use super::{ReportError, explorer, payload, sections};
 use crate::figure::{Epoch, Panel, latent_space, training_curves};
 use crate::tsne::{Settings, tsne};
@@ -39,7 +39,7 @@ pub struct RunFolder {
     /// Its rules; `None` if the model carries none that can be read.
     pub spec: Option<NormalSpec>,
     /// What the checker says.
-    pub proof: Proof,
+    pub proof: ProofStatus,
     /// The epochs that the log has.
     pub epochs: Vec<EpochRecord>,
     /// What training said at its end.
@@ -56,7 +56,7 @@ impl RunFolder {
         let path = dir.join(MODEL);
         let (model, schema) = read_model(&path)?;
         let bytes = std::fs::read(&path).map_err(|source| ArtifactError::Unreadable { path, source })?;
-        let proof = Proof::of(dir);
+        let proof = ProofStatus::of(dir);
         // What was proved is what the page shows; else what the model says it was trained for.
         let spec = proof.accepted().map(|a| a.spec.clone()).or_else(|| carried_rules(&model, &schema));
         // A log or a summary that can't be read is one that is not there: the page says so.

@@ -7,7 +7,7 @@ use deepsade_spec::{Domain, NormalSpec, Schema, print};
 use serde_json::Value;
 
 use super::html::{Html, escape, number};
-use super::proof::Proof;
+use super::proof::ProofStatus;
 use crate::figure::{bounds_per_layer, network_shape};
 use crate::layers;
 
@@ -17,7 +17,7 @@ const MOST_LETTERS: usize = 1500;
 const MOST_ROWS: usize = 60;
 
 /// What the rules say.
-pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
+pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &ProofStatus) {
     html.section("rules", "What the rules say");
     let Some(spec) = spec.filter(|s| !s.rules.is_empty()) else {
         html.paragraph("The model carries no rules.");
@@ -61,8 +61,8 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &Proof) {
 }
 
 /// What was proved, with the hashes of what it was proved of.
-pub(crate) fn proof(html: &mut Html, proof: &Proof, sha256: &str) {
-    html.section("proof-details", "Proof");
+pub(crate) fn proof(html: &mut Html, proof: &ProofStatus, sha256: &str) {
+    html.section("proof-details", "ProofStatus");
     let Some(accepted) = proof.accepted() else {
         html.paragraph("Nothing is proved about this model.");
         html.table(&["what", "SHA-256"], &[vec!["model.onnx".into(), sha256.into()]]);

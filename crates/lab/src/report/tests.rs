@@ -5,7 +5,7 @@ use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use serde_json::{Value, json};
 
-use super::{Proof, explorer, payload, report};
+use super::{ProofStatus, explorer, payload, report};
 
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{202e}\u{9b}";
 
@@ -92,7 +92,7 @@ fn without_a_certificate_nothing_is_proved() {
     let model = artifact::model(&spec("a <= income"), network()).unwrap();
     let dir = folder(&model);
     let page = report(dir.path(), None).unwrap();
-    assert_eq!(page.proof, Some(Proof::None));
+    assert_eq!(page.proof, Some(ProofStatus::None));
     assert!(page.html.contains("Not proved: there is no certificate"));
     assert!(!page.html.contains("Proved"), "{}", page.html.find("Proved").map_or("", |k| &page.html[k..k + 40]));
     std::fs::write(
@@ -102,7 +102,7 @@ fn without_a_certificate_nothing_is_proved() {
     .unwrap();
     std::fs::write(dir.path().join("certificate.json"), "{}").unwrap();
     let page = report(dir.path(), None).unwrap();
-    assert!(matches!(page.proof, Some(Proof::Rejected { .. } | Proof::Unchecked(_))), "{:?}", page.proof);
+    assert!(matches!(page.proof, Some(ProofStatus::Rejected { .. } | ProofStatus::Unchecked(_))), "{:?}", page.proof);
     assert!(page.html.contains("Not proved") && !page.html.contains("Proved"));
 }
 

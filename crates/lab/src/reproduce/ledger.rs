@@ -49,7 +49,7 @@ impl Identity {
     }
 
     /// Use cases whose data are not byte for byte the public file.
-    pub fn strangers<'a>(&self, plan: &'a Plan) -> Vec<&'a str> {
+    pub fn unplanned<'a>(&self, plan: &'a Plan) -> Vec<&'a str> {
         let strange = |case: &&super::case::Case| self.cases.get(&case.name).is_some_and(|hashes| hashes[DATA] != case.sha256);
         plan.cases.iter().filter(strange).map(|case| case.name.as_str()).collect()
     }

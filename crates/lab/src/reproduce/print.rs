@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::table::{Cell, Column, Row, Table};
+use super::table::{Column, Entry, Row, Table};
 use crate::results::Mean;
 
 /// The tables and what made them.
@@ -85,7 +85,7 @@ impl Table {
     }
 }
 
-fn ours(column: &Column, cell: &Cell, stars: bool) -> String {
+fn ours(column: &Column, cell: &Entry, stars: bool) -> String {
     match cell.ours {
         Some(Mean { mean, deviation, .. }) if cell.best && stars => format!("**{}**", number(column, mean, deviation)),
         Some(Mean { mean, deviation, .. }) => number(column, mean, deviation),
@@ -139,7 +139,7 @@ mod tests {
             Column { name: "seconds".into(), heading: "seconds".into(), more_is_better: Some(false), decimals: 2 },
         ];
         let cells = |accuracy, best, paper| {
-            vec![Cell { ours: mean(accuracy), best, paper }, Cell { ours: None, best: false, paper: None }]
+            vec![Entry { ours: mean(accuracy), best, paper }, Entry { ours: None, best: false, paper: None }]
         };
         let row = |method: &str, cells| Row {
             method: method.into(),

@@ -78,7 +78,7 @@ pub fn run(
     let Setting { out, resume, jobs } = setting;
     let identity = Identity::new(plan, stock)?;
     let ledger = Ledger::open(out, &identity, resume)?;
-    identity.strangers(plan).into_iter().for_each(|case| watch(Event::OtherData { case }));
+    identity.unplanned(plan).into_iter().for_each(|case| watch(Event::OtherData { case }));
     let left: Vec<&Planned> = plan.runs.iter().filter(|r| !ledger.has(plan, r)).collect();
     watch(Event::Begun { left: left.len(), runs: plan.runs.len(), cost: left.iter().map(|r| r.cost).sum() });
     let (ledger, error) = (Mutex::new(ledger), Mutex::new(None));

@@ -12,7 +12,7 @@ use super::ReproduceError;
 use super::case::Case;
 
 /// A use case with its data read.
-pub struct Prepared {
+pub struct PreparedCase {
     /// Its rule file.
     pub problem: Problem,
     /// Its rules.
@@ -23,7 +23,7 @@ pub struct Prepared {
 /// Rows with the labels of one repetition.
 pub struct Dealt {
     /// The use case.
-    pub prepared: Arc<Prepared>,
+    pub prepared: Arc<PreparedCase>,
     /// Encoded, with injected labels.
     pub rows: Rows,
 }
@@ -31,7 +31,7 @@ pub struct Dealt {
 /// What is read at present.
 pub struct Stock {
     data: PathBuf,
-    prepared: Mutex<Vec<(String, Arc<Prepared>)>>,
+    prepared: Mutex<Vec<(String, Arc<PreparedCase>)>>,
     dealt: Mutex<Vec<(Key, Arc<Dealt>)>>,
 }
 
@@ -73,7 +73,7 @@ impl Stock {
         Ok(found)
     }
 
-    fn prepared(&self, case: &Case) -> Result<Arc<Prepared>, ReproduceError> {
+    fn prepared(&self, case: &Case) -> Result<Arc<PreparedCase>, ReproduceError> {
         let mut prepared = self.prepared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((_, found)) = prepared.iter().find(|(name, _)| *name == case.name) {
             return Ok(found.clone());
@@ -82,7 +82,7 @@ impl Stock {
         let problem = case.problem(&self.data)?;
         let (spec, loaded) = problem.load(&mut |_| {})?;
         let loaded = loaded.expect("a use case names its data");
-        let found = Arc::new(Prepared { problem, spec, loaded });
+        let found = Arc::new(PreparedCase { problem, spec, loaded });
         prepared.push((case.name.clone(), found.clone()));
         Ok(found)
     }

@@ -49,7 +49,7 @@ pub struct Row {
     /// Runs that are there.
     pub runs: usize,
     /// A number a column.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<Entry>,
     /// Certified runs, of those that promise a certificate.
     pub certified: Option<(usize, usize)>,
     /// p of the difference in the first score to the best method of the other kind, with or without a guarantee.
@@ -60,7 +60,7 @@ pub struct Row {
 
 /// A number of ours and the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Cell {
+pub struct Entry {
     /// Mean and standard deviation; `None` if no run has it.
     pub ours: Option<Mean>,
     /// Whether no other mean of the column is better.
@@ -121,7 +121,7 @@ fn table(
     paper: Option<&BTreeMap<String, BTreeMap<String, [f64; 2]>>>,
 ) -> Table {
     let columns = columns(case);
-    let cell = |method: Method, runs: &[&RunResult], column: &Column| Cell {
+    let cell = |method: Method, runs: &[&RunResult], column: &Column| Entry {
         ours: mean(&runs.iter().filter_map(|r| value(r, &column.name)).collect::<Vec<_>>()),
         best: false,
         paper: paper.and_then(|p| p.get(method.in_paper())?.get(&column.name).copied()),

@@ -6,14 +6,14 @@ use crate::NetworkError;
 
 /// A node of the file, as messages name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct NodePlace {
     /// The node's name, or the tensor it computes where it has none.
     pub node: String,
     /// The operator.
     pub op: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for NodePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "node '{}' ({})", self.node, self.op)
     }
@@ -111,7 +111,7 @@ pub enum ImportError {
     #[error("{place} reads '{tensor}', which is neither a constant nor computed by an earlier node")]
     Undefined {
         /// The node.
-        place: Place,
+        place: NodePlace,
         /// The tensor.
         tensor: String,
     },
@@ -119,7 +119,7 @@ pub enum ImportError {
     #[error("{place}: this operator is not supported: {hint}")]
     Operator {
         /// The node.
-        place: Place,
+        place: NodePlace,
         /// What to do.
         hint: String,
     },
@@ -127,7 +127,7 @@ pub enum ImportError {
     #[error("{place}: {found}, but {expected}")]
     Usage {
         /// The node.
-        place: Place,
+        place: NodePlace,
         /// What the file has.
         found: String,
         /// What is needed.
@@ -166,7 +166,7 @@ pub enum ImportError {
     #[error("{place}: a parameter is infinite or not a number (computed from '{tensor}')")]
     NotFinite {
         /// The node.
-        place: Place,
+        place: NodePlace,
         /// The tensor it comes from.
         tensor: String,
     },
@@ -174,7 +174,7 @@ pub enum ImportError {
     #[error("{place}: the network would take more than {limit} numbers, out of proportion to a file of this size")]
     TooLarge {
         /// The node.
-        place: Place,
+        place: NodePlace,
         /// The limit for this file.
         limit: usize,
     },

@@ -60,7 +60,7 @@ pub struct Face {
 
 /// What is allowed at one input.
 #[derive(Debug, Clone, Default)]
-pub struct Place {
+pub struct AllowedAt {
     /// The offset of each face there.
     pub offsets: Vec<f64>,
     /// Which of the pieces seen so far it has.
@@ -98,7 +98,7 @@ impl<'a> Allowed<'a> {
     }
 
     /// What is allowed at an encoded input.
-    pub fn at(&self, x: &[f32]) -> Result<Place, AllowedError> {
+    pub fn at(&self, x: &[f32]) -> Result<AllowedAt, AllowedError> {
         let truth: Vec<bool> = self.conditions.iter().map(|c| self.judge.meets(c, x)).collect();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let case = if let Some(case) = known.iter().position(|(t, _)| *t == truth) {
@@ -109,7 +109,7 @@ impl<'a> Allowed<'a> {
             known.len() - 1
         };
         let offset = |f: &Face| f.x.iter().map(|(var, c)| c * self.judge.input(x, *var)).sum::<f64>() + f.constant;
-        Ok(Place { offsets: self.faces.iter().map(offset).collect(), case, pieces: known[case].1.clone() })
+        Ok(AllowedAt { offsets: self.faces.iter().map(offset).collect(), case, pieces: known[case].1.clone() })
     }
 
     /// What the inputs of rows say, for training: the offset of each face, and the case.
@@ -128,9 +128,9 @@ impl<'a> Allowed<'a> {
     ///
     /// # Panics
     /// If [`Allowed::at`] has not met the case.
-    pub fn place(&self, case: usize, offsets: Vec<f64>) -> Place {
+    pub fn place(&self, case: usize, offsets: Vec<f64>) -> AllowedAt {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        Place { offsets, case, pieces: known[case].1.clone() }
+        AllowedAt { offsets, case, pieces: known[case].1.clone() }
     }
 
     fn pieces(&self, truth: &[bool]) -> Result<Pieces, AllowedError> {
@@ -171,13 +171,13 @@ impl<'a> Allowed<'a> {
     }
 
     /// The nearest outputs to `p` that keep a distance of `margin` from every face.
-    pub fn nearest(&self, place: &Place, p: &[f64], margin: f64) -> Result<Nearest, Infeasible> {
+    pub fn nearest(&self, place: &AllowedAt, p: &[f64], margin: f64) -> Result<Nearest, Infeasible> {
         let best = self.of_each_piece(place, p, margin).reduce(|best, other| if other.0 < best.0 { other } else { best });
         best.map(|(_, found)| found).ok_or(Infeasible)
     }
 
     /// The nearest outputs of each piece, with their squared distance.
-    fn of_each_piece(&self, place: &Place, p: &[f64], margin: f64) -> impl Iterator<Item = (f64, Nearest)> {
+    fn of_each_piece(&self, place: &AllowedAt, p: &[f64], margin: f64) -> impl Iterator<Item = (f64, Nearest)> {
         place.pieces.iter().filter_map(move |piece| {
             let face = |k: &usize| HalfSpace { a: &self.faces[*k].a, c: place.offsets[*k] - margin };
             let mut found = nearest(p, &piece.iter().map(face).collect::<Vec<_>>()).ok()?;
@@ -192,13 +192,13 @@ impl<'a> Allowed<'a> {
     }
 
     /// Float32 outputs that obey the rules exactly, next to the given ones; these themselves if they do.
-    pub fn decode(&self, x: &[f32], y: &[f32]) -> Result<Vec<f32>, DecodeError> {
+    pub fn decode(&self, x: &[f32], y: &[f32]) -> Result<Vec<f32>, NearestError> {
         let breaks = |y: &[f32]| (0..self.spec.rules.len()).any(|rule| self.judge.breaks(rule, x, y));
         if !breaks(y) {
             return Ok(y.to_vec());
         }
         if y.iter().any(|v| !v.is_finite()) {
-            return Err(DecodeError::NotFinite);
+            return Err(NearestError::NotFinite);
         }
         let place = self.at(x)?;
         let p: Vec<f64> = y.iter().map(|v| f64::from(*v)).collect();
@@ -226,7 +226,7 @@ impl<'a> Allowed<'a> {
             // In units of the size, exactly: what is tiny beside 1 is not beside what is there.
             let unit = size.log2().ceil().exp2();
             let offsets = place.offsets.iter().map(|c| c / unit).collect();
-            let place = Place { offsets, ..place.clone() };
+            let place = AllowedAt { offsets, ..place.clone() };
             let from: Vec<f64> = from.iter().map(|v| v / unit).collect();
             let mut pieces: Vec<(f64, Nearest)> = self.of_each_piece(&place, &from, 0.0).collect();
             pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -241,11 +241,11 @@ impl<'a> Allowed<'a> {
                 }
             }
         }
-        self.one_by_one(x, &place, &p).filter(|y| !breaks(y)).ok_or(DecodeError::Infeasible(Infeasible))
+        self.one_by_one(x, &place, &p).filter(|y| !breaks(y)).ok_or(NearestError::Infeasible(Infeasible))
     }
 
     /// Outputs of some piece, found exactly one after the other; near to `p` in the first output that is chosen.
-    fn one_by_one(&self, x: &[f32], place: &Place, p: &[f64]) -> Option<Vec<f32>> {
+    fn one_by_one(&self, x: &[f32], place: &AllowedAt, p: &[f64]) -> Option<Vec<f32>> {
         let budget = Budget::new(ONE_BY_ONE_TERMS);
         let exact = |var: Var| Rational::try_from(self.judge.input(x, var)).unwrap_or_default();
         place.pieces.iter().find_map(|piece| {
@@ -305,7 +305,7 @@ fn choices(around: Vec<[f32; 2]>) -> impl Iterator<Item = Vec<f32>> {
 
 /// Why a row has no valid outputs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum DecodeError {
+pub enum NearestError {
     /// The network gave no number.
     #[error("the network's outputs are not finite")]
     NotFinite,

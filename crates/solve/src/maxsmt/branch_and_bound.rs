@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::local_search::LocalSearch;
 use super::problem::{Clause, Row};
-use super::{Budget, MaxSmt, Outcome, Problem, Solution, SolverError, Why};
+use super::{MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, Solution, SolverError, Unsolved};
 use crate::simplex::{Simplex, Status};
 
 /// Added to the costs, so that ties are broken and the dual method does not go round in circles: at most this much in all.
@@ -27,13 +27,13 @@ const FIRST_MOVES: usize = 60;
 pub struct BranchAndBound;
 
 impl MaxSmt for BranchAndBound {
-    fn solve(&mut self, problem: &Problem, budget: Budget) -> Result<Outcome, SolverError> {
+    fn solve(&mut self, problem: &MaxSmtProblem, budget: MaxSmtBudget) -> Result<MaxSmtOutcome, SolverError> {
         // The local search knows nothing of the tree: what it finds is a first solution to beat.
-        let first = LocalSearch.solve(problem, Budget { nodes: FIRST_MOVES.min(budget.nodes), ..budget })?;
-        if let Outcome::Optimal(_) = first {
+        let first = LocalSearch.solve(problem, MaxSmtBudget { nodes: FIRST_MOVES.min(budget.nodes), ..budget })?;
+        if let MaxSmtOutcome::Optimal(_) = first {
             return Ok(first);
         }
-        let mut search = Search::new(problem, budget);
+        let mut search = BranchSearch::new(problem, budget);
         search.best = first.solution().cloned();
         Ok(search.run(budget.nodes))
     }
@@ -65,8 +65,8 @@ impl Ord for Node {
     }
 }
 
-struct Search<'a> {
-    problem: &'a Problem,
+struct BranchSearch<'a> {
+    problem: &'a MaxSmtProblem,
     lp: Simplex,
     /// For each soft constraint its z, if the box leaves it open.
     z: Vec<Option<usize>>,
@@ -91,8 +91,8 @@ enum Visit {
     Stuck,
 }
 
-impl<'a> Search<'a> {
-    fn new(problem: &'a Problem, budget: Budget) -> Self {
+impl<'a> BranchSearch<'a> {
+    fn new(problem: &'a MaxSmtProblem, budget: MaxSmtBudget) -> Self {
         let n = problem.unknowns();
         let (lo, hi) = (&problem.lo, &problem.hi);
         let spread: f64 = lo.iter().zip(hi).map(|(lo, hi)| hi - lo).sum::<f64>() + 1.0;
@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
         bound <= self.incumbent() - (0.999 * self.unit).max(1e-6)
     }
 
-    fn run(mut self, nodes: usize) -> Outcome {
+    fn run(mut self, nodes: usize) -> MaxSmtOutcome {
         let mut open = BinaryHeap::from([Node { bound: self.lost, fixed: Vec::new() }]);
         // The least bound of what was given up undecided.
         let mut given_up = f64::INFINITY;
@@ -179,10 +179,10 @@ impl<'a> Search<'a> {
         }
         let decided = given_up.is_infinite() || !self.promising(given_up);
         match self.best {
-            Some(solution) if decided => Outcome::Optimal(solution),
-            Some(solution) => Outcome::Feasible { bound: self.total - given_up.max(self.lost), solution },
-            None if decided && given_up.is_infinite() => Outcome::Infeasible,
-            None => Outcome::Unknown(Why::Budget),
+            Some(solution) if decided => MaxSmtOutcome::Optimal(solution),
+            Some(solution) => MaxSmtOutcome::Feasible { bound: self.total - given_up.max(self.lost), solution },
+            None if decided && given_up.is_infinite() => MaxSmtOutcome::Infeasible,
+            None => MaxSmtOutcome::Unknown(Unsolved::MaxSmtBudget),
         }
     }
 

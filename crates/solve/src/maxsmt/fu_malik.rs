@@ -12,7 +12,7 @@ use crate::sexpr::Sexpr;
 
 use super::smtlib::{self, Labels, Quantifiers, joined};
 use super::solver::{Process, SolverError, SolverName};
-use super::{Budget, MaxSmt, Outcome, Problem, Solution, Why};
+use super::{MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, Solution, Unsolved};
 
 /// Checks that are spent on making one core smaller.
 const MINIMISING_CHECKS: usize = 40;
@@ -49,7 +49,7 @@ impl FuMalik {
 }
 
 impl MaxSmt for FuMalik {
-    fn solve(&mut self, problem: &Problem, budget: Budget) -> Result<Outcome, SolverError> {
+    fn solve(&mut self, problem: &MaxSmtProblem, budget: MaxSmtBudget) -> Result<MaxSmtOutcome, SolverError> {
         let replay = match &self.replay {
             Some(path) => {
                 let file = OpenOptions::new().create(true).append(true).open(path);
@@ -60,14 +60,14 @@ impl MaxSmt for FuMalik {
         let program = self.program.clone().unwrap_or_else(|| self.solver.program());
         let mut process = Process::start(self.solver, &program, budget.deadline(), replay)?;
         process.tell(&smtlib::preamble(problem, self.quantifiers, &Labels::default()));
-        let outcome = Search { problem, process: &mut process, fresh: 0 }.run().unwrap_or_else(Outcome::Unknown);
+        let outcome = CoreSearch { problem, process: &mut process, fresh: 0 }.run().unwrap_or_else(MaxSmtOutcome::Unknown);
         process.tell("(exit)\n; ---\n");
         Ok(outcome)
     }
 }
 
-struct Search<'a> {
-    problem: &'a Problem,
+struct CoreSearch<'a> {
+    problem: &'a MaxSmtProblem,
     process: &'a mut Process,
     fresh: usize,
 }
@@ -78,11 +78,11 @@ enum Answer {
     Unsat,
 }
 
-impl Search<'_> {
-    fn run(mut self) -> Result<Outcome, Why> {
+impl CoreSearch<'_> {
+    fn run(mut self) -> Result<MaxSmtOutcome, Unsolved> {
         // K' and the box alone first: weights for it are an answer if time runs out.
         if let Answer::Unsat = self.check("(check-sat)\n")? {
-            return Ok(Outcome::Infeasible);
+            return Ok(MaxSmtOutcome::Infeasible);
         }
         let first = self.model()?;
         let mut assumed: Vec<Assumed> = Vec::new();
@@ -99,13 +99,13 @@ impl Search<'_> {
         }
         loop {
             match self.core(&assumed, &(0..assumed.len()).collect::<Vec<_>>()) {
-                Ok(None) => return Ok(Outcome::Optimal(self.model()?)),
+                Ok(None) => return Ok(MaxSmtOutcome::Optimal(self.model()?)),
                 Ok(Some(core)) => {
                     let core = self.smaller(&assumed, core);
                     paid += self.relax(&mut assumed, &core)?;
                 }
-                Err(Why::Budget | Why::Solver) => {
-                    return Ok(Outcome::Feasible { solution: first, bound: self.problem.total() - paid });
+                Err(Unsolved::MaxSmtBudget | Unsolved::Solver) => {
+                    return Ok(MaxSmtOutcome::Feasible { solution: first, bound: self.problem.total() - paid });
                 }
                 Err(why) => return Err(why),
             }
@@ -126,10 +126,10 @@ impl Search<'_> {
     }
 
     /// Relaxes a core; returns the weight that is paid.
-    fn relax(&mut self, assumed: &mut Vec<Assumed>, core: &[usize]) -> Result<f64, Why> {
+    fn relax(&mut self, assumed: &mut Vec<Assumed>, core: &[usize]) -> Result<f64, Unsolved> {
         let least = core.iter().map(|k| assumed[*k].weight).fold(f64::INFINITY, f64::min);
         if !least.is_finite() {
-            return Err(Why::Failed("it gave an empty core for constraints that can hold".into()));
+            return Err(Unsolved::Failed("it gave an empty core for constraints that can hold".into()));
         }
         let mut relaxations = Vec::new();
         for &k in core {
@@ -166,13 +166,13 @@ impl Search<'_> {
         }
     }
 
-    fn check(&mut self, command: &str) -> Result<Answer, Why> {
+    fn check(&mut self, command: &str) -> Result<Answer, Unsolved> {
         let answer = self.process.ask(command)?;
         match answer.word() {
             Some("sat") => Ok(Answer::Sat),
             Some("unsat") => Ok(Answer::Unsat),
-            Some("unknown") => Err(Why::Solver),
-            _ => Err(Why::Failed(format!("{answer:?} is no answer to check-sat"))),
+            Some("unknown") => Err(Unsolved::Solver),
+            _ => Err(Unsolved::Failed(format!("{answer:?} is no answer to check-sat"))),
         }
     }
 
@@ -198,7 +198,7 @@ impl Search<'_> {
     }
 
     /// Which of the chosen constraints can't hold together; `None` if all can.
-    fn core(&mut self, assumed: &[Assumed], chosen: &[usize]) -> Result<Option<Vec<usize>>, Why> {
+    fn core(&mut self, assumed: &[Assumed], chosen: &[usize]) -> Result<Option<Vec<usize>>, Unsolved> {
         let names: Vec<&str> = chosen.iter().map(|k| assumed[*k].name.as_str()).collect();
         // cvc5 refuses an empty list of assumptions.
         let command =
@@ -211,7 +211,7 @@ impl Search<'_> {
         Ok(Some(chosen.iter().copied().filter(|k| listed.contains(&assumed[*k].name.as_str())).collect()))
     }
 
-    fn model(&mut self) -> Result<Solution, Why> {
+    fn model(&mut self) -> Result<Solution, Unsolved> {
         let n = self.problem.unknowns();
         let names: Vec<String> = (0..n).map(|k| smtlib::unknown(self.problem, k)).collect();
         let answer = self.process.ask(&format!("(get-value ({}))\n", names.join(" ")))?;
@@ -219,7 +219,7 @@ impl Search<'_> {
         let w: Option<Vec<f64>> = answer.list().unwrap_or_default().iter().map(value).collect();
         match w.filter(|w| w.len() == n) {
             Some(w) => Ok(Solution { satisfied: self.problem.satisfied(&w), w }),
-            None => Err(Why::Failed("a value is no rational number".into())),
+            None => Err(Unsolved::Failed("a value is no rational number".into())),
         }
     }
 }

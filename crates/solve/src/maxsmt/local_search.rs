@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::problem::{Row, Soft};
-use super::{Budget, MaxSmt, Outcome, Problem, Solution, SolverError, Why};
+use super::{MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, Solution, SolverError, Unsolved};
 
 /// Projections before a point is given up.
 const PROJECTIONS: usize = 60;
@@ -17,7 +17,7 @@ const PROJECTIONS: usize = 60;
 pub struct LocalSearch;
 
 impl MaxSmt for LocalSearch {
-    fn solve(&mut self, problem: &Problem, budget: Budget) -> Result<Outcome, SolverError> {
+    fn solve(&mut self, problem: &MaxSmtProblem, budget: MaxSmtBudget) -> Result<MaxSmtOutcome, SolverError> {
         let deadline = budget.deadline();
         let mut rng = ChaCha8Rng::seed_from_u64(0);
         let bound = problem.reachable();
@@ -30,7 +30,7 @@ impl MaxSmt for LocalSearch {
                 best = Some(found);
             }
         }
-        let Some(mut best) = best else { return Ok(Outcome::Unknown(Why::Budget)) };
+        let Some(mut best) = best else { return Ok(MaxSmtOutcome::Unknown(Unsolved::MaxSmtBudget)) };
         let mut moves = 0;
         let mut present = best.clone();
         let mut order: Vec<usize> = (0..problem.soft.len()).collect();
@@ -57,12 +57,12 @@ impl MaxSmt for LocalSearch {
                 }
             }
         }
-        Ok(if best.satisfied >= bound { Outcome::Optimal(best) } else { Outcome::Feasible { solution: best, bound } })
+        Ok(if best.satisfied >= bound { MaxSmtOutcome::Optimal(best) } else { MaxSmtOutcome::Feasible { solution: best, bound } })
     }
 }
 
 /// The two ends of the box, its middle, and some points between.
-fn starts(problem: &Problem, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
+fn starts(problem: &MaxSmtProblem, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
     let between = |t: &mut dyn FnMut() -> f64| -> Vec<f64> {
         problem.lo.iter().zip(&problem.hi).map(|(lo, hi)| lo + t() * (hi - lo)).collect()
     };
@@ -74,7 +74,7 @@ fn starts(problem: &Problem, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
 }
 
 /// Moves w so that the row holds, changing it as little as the box allows; false if no weights of the box satisfy it.
-fn project(problem: &Problem, row: &Row, w: &mut [f64]) -> bool {
+fn project(problem: &MaxSmtProblem, row: &Row, w: &mut [f64]) -> bool {
     // Half a per mille further than needed, so that the next projection does not undo it by a rounding.
     let goal = |value: f64| -value * 1.0005 + 1e-9;
     for _ in 0..=row.a.len() {
@@ -96,7 +96,7 @@ fn project(problem: &Problem, row: &Row, w: &mut [f64]) -> bool {
 }
 
 /// The choice of each clause that is nearest to holding is made to hold, in turn.
-fn repair(problem: &Problem, mut w: Vec<f64>) -> Option<Vec<f64>> {
+fn repair(problem: &MaxSmtProblem, mut w: Vec<f64>) -> Option<Vec<f64>> {
     for _ in 0..PROJECTIONS {
         let mut clean = true;
         for clause in &problem.hard {
@@ -120,7 +120,7 @@ fn repair(problem: &Problem, mut w: Vec<f64>) -> Option<Vec<f64>> {
 }
 
 /// Moves w so that the soft constraint holds and K' stays.
-fn satisfy(problem: &Problem, soft: &Soft, mut w: Vec<f64>) -> Option<Vec<f64>> {
+fn satisfy(problem: &MaxSmtProblem, soft: &Soft, mut w: Vec<f64>) -> Option<Vec<f64>> {
     for _ in 0..4 {
         for row in &soft.rows {
             if !project(problem, row, &mut w) {

@@ -8,7 +8,7 @@ pub const TOLERANCE: f64 = 1e-9;
 
 /// A problem of the last layer.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Problem {
+pub struct MaxSmtProblem {
     /// Width of what the last layer reads.
     pub inputs: usize,
     /// Width of what it computes.
@@ -43,7 +43,7 @@ pub struct Latent {
 pub struct Clause {
     /// The rule it comes from.
     pub rule: String,
-    /// Index of the box in [`Problem::boxes`].
+    /// Index of the box in [`MaxSmtProblem::boxes`].
     pub latent: usize,
     /// Some choice must hold: all of its forms are at most 0 on the whole box.
     pub choices: Vec<Vec<Form>>,
@@ -142,7 +142,7 @@ impl Form {
     }
 }
 
-impl Problem {
+impl MaxSmtProblem {
     /// How many unknowns there are.
     pub fn unknowns(&self) -> usize {
         self.lo.len()

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::problem::{Atom, Clause, Form, Latent, Problem, Row, Soft};
+use super::problem::{Atom, Clause, Form, Latent, MaxSmtProblem, Row, Soft};
 
 /// What becomes of "for every input" in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -31,13 +31,13 @@ pub struct Labels {
 }
 
 /// The name of an unknown.
-pub fn unknown(problem: &Problem, k: usize) -> String {
+pub fn unknown(problem: &MaxSmtProblem, k: usize) -> String {
     let weights = problem.inputs * problem.outputs;
     if k < weights { format!("w_{}_{}", k / problem.inputs, k % problem.inputs) } else { format!("b_{}", k - weights) }
 }
 
 /// Logic, unknowns, their box and K'.
-pub fn preamble(problem: &Problem, quantifiers: Quantifiers, labels: &Labels) -> String {
+pub fn preamble(problem: &MaxSmtProblem, quantifiers: Quantifiers, labels: &Labels) -> String {
     let mut out = String::from("(set-option :produce-models true)\n(set-option :produce-unsat-assumptions true)\n");
     let logic = match quantifiers {
         Quantifiers::Keep => "NRA",
@@ -76,7 +76,7 @@ pub fn preamble(problem: &Problem, quantifiers: Quantifiers, labels: &Labels) ->
 }
 
 /// `s_I` and what it means.
-pub fn soft(problem: &Problem, i: usize, soft: &Soft) -> String {
+pub fn soft(problem: &MaxSmtProblem, i: usize, soft: &Soft) -> String {
     let rows: Vec<String> = soft.rows.iter().map(|row| format!("(>= {} 0.0)", affine(problem, row))).collect();
     format!("(declare-const s_{i} Bool)\n(assert (=> s_{i} {}))\n", joined("and", &rows))
 }
@@ -110,12 +110,12 @@ fn times(factor: f64, name: &str) -> String {
     if factor == 1.0 { name.into() } else { format!("(* {} {name})", number(factor)) }
 }
 
-fn affine(problem: &Problem, row: &Row) -> String {
+fn affine(problem: &MaxSmtProblem, row: &Row) -> String {
     sum(row.a.iter().map(|(k, a)| times(*a, &unknown(problem, *k))).collect(), row.c)
 }
 
 /// K' for one cell with `sum_k m_k q_k + r_k |q_k| + ... <= 0` for each choice of multipliers, of which one must hold.
-fn eliminate(problem: &Problem, c: usize, clause: &Clause, out: &mut String) {
+fn eliminate(problem: &MaxSmtProblem, c: usize, clause: &Clause, out: &mut String) {
     let latent = &problem.boxes[clause.latent];
     let mut choices = Vec::new();
     for (h, choice) in clause.choices.iter().enumerate() {
@@ -150,7 +150,7 @@ fn support(form: &Form, latent: &Latent, place: &str, out: &mut String) -> Strin
 }
 
 /// K' for one cell as it stands: for every v of the box (and every factor g of the gate) some atom is at most 0.
-fn keep(problem: &Problem, clause: &Clause, out: &mut String) {
+fn keep(problem: &MaxSmtProblem, clause: &Clause, out: &mut String) {
     let latent = &problem.boxes[clause.latent];
     let gated = clause.gate.0 != clause.gate.1;
     let mut variables = Vec::new();
@@ -175,7 +175,7 @@ fn keep(problem: &Problem, clause: &Clause, out: &mut String) {
     }
 }
 
-fn at_most_zero(problem: &Problem, atom: &Atom, latent: &Latent, gate: (f64, f64)) -> String {
+fn at_most_zero(problem: &MaxSmtProblem, atom: &Atom, latent: &Latent, gate: (f64, f64)) -> String {
     let v = |k: usize| if latent.r[k] > 0.0 { format!("v_{k}") } else { number(latent.m[k]) };
     let mut outputs = Vec::new();
     for (j, alpha) in &atom.form.alpha {

@@ -13,7 +13,7 @@ use crate::sexpr::{Sexpr, is_whole, parse_one};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::Why;
+use super::Unsolved;
 
 /// The solvers that are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -162,17 +162,17 @@ impl Process {
     }
 
     /// Sends a command and waits for its answer.
-    pub fn ask(&mut self, text: &str) -> Result<Sexpr, Why> {
+    pub fn ask(&mut self, text: &str) -> Result<Sexpr, Unsolved> {
         self.tell(text);
         let left = self.deadline.saturating_duration_since(Instant::now());
         match self.answers.recv_timeout(left) {
             Ok(answer) => match parse_one(&answer) {
-                Some(tree) if tree.list().is_some() && tree.head() == "error" => Err(Why::Failed(answer.trim().to_string())),
+                Some(tree) if tree.list().is_some() && tree.head() == "error" => Err(Unsolved::Failed(answer.trim().to_string())),
                 Some(tree) => Ok(tree),
-                None => Err(Why::Failed(format!("'{}' is no answer", answer.trim().chars().take(200).collect::<String>()))),
+                None => Err(Unsolved::Failed(format!("'{}' is no answer", answer.trim().chars().take(200).collect::<String>()))),
             },
-            Err(RecvTimeoutError::Timeout) => Err(Why::Budget),
-            Err(RecvTimeoutError::Disconnected) => Err(Why::Failed("its process ended".into())),
+            Err(RecvTimeoutError::Timeout) => Err(Unsolved::MaxSmtBudget),
+            Err(RecvTimeoutError::Disconnected) => Err(Unsolved::Failed("its process ended".into())),
         }
     }
 }

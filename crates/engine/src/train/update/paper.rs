@@ -16,9 +16,9 @@ use super::{Batch, Guarded, Update};
 use crate::objective::{Loss, Sum};
 use crate::train::checkpoint::State;
 use crate::train::observe::best;
-use crate::train::{EpochRecord, OptimiserName, Prepared, Run, Standard, Stepper, TrainSettings};
+use crate::train::{EpochRecord, OptimiserName, PreparedRows, Run, Standard, Stepper, TrainSettings};
 use crate::units::Units;
-use deepsade_solve::maxsmt::{Problem, SolverError};
+use deepsade_solve::maxsmt::{MaxSmtProblem, SolverError};
 
 pub use search_box::search_box;
 pub use settings::{ErrorsIn, MaxSmtName, PaperSettings};
@@ -37,7 +37,7 @@ pub struct Paper {
     seed: u64,
     engine: Engine,
     /// V; without validation rows, some of the training rows.
-    validation: Prepared,
+    validation: PreparedRows,
     /// Of the present epoch.
     steps: PaperSteps,
     /// The least validation loss so far, that of `W_out`.
@@ -106,7 +106,7 @@ impl Paper {
             let (lo, hi) = search_box(&w, &g, alpha);
             // 17: S = SoftConstraints(h_{k-1}(... h_1(B) ...)).
             let soft = soft_constraints(&stepper.latent(), *loss, &self.units, &self.settings);
-            let problem = Problem { soft, ..guard.problem(lo, hi) };
+            let problem = MaxSmtProblem { soft, ..guard.problem(lo, hi) };
             // 19: W = MaxSMT(S, H).
             self.engine.solve(&problem, steps, |candidate| {
                 trial[last.clone()].copy_from_slice(candidate);
@@ -147,7 +147,7 @@ impl Update for Paper {
         }
     }
 
-    fn begin(&mut self, stepper: &mut Stepper, data: &Prepared) {
+    fn begin(&mut self, stepper: &mut Stepper, data: &PreparedRows) {
         self.guarded.weigh(stepper, data, 0..data.rows());
         self.guarded.solve(stepper);
     }
@@ -159,7 +159,7 @@ impl Update for Paper {
     }
 
     /// A restart that is due stays due.
-    fn begin_epoch(&mut self, stepper: &mut Stepper, data: &Prepared, order: &[usize]) {
+    fn begin_epoch(&mut self, stepper: &mut Stepper, data: &PreparedRows, order: &[usize]) {
         self.guarded.begin_epoch(stepper, data, order);
         self.steps = PaperSteps { restart: self.steps.restart, ..PaperSteps::default() };
         self.least_before = self.least;

@@ -5,7 +5,7 @@ use super::{Batch, Guarded, Update};
 use crate::objective::{Objective, Sum};
 use crate::train::checkpoint::State;
 use crate::train::observe::best;
-use crate::train::{EpochRecord, Prepared, Run, Standard, Start, Stepper};
+use crate::train::{EpochRecord, PreparedRows, Run, Standard, Start, Stepper};
 use deepsade_solve::maxsmt::SolverError;
 
 /// How much of a fresh last layer stays when it is brought near the safe one: random weights on hidden units with wide boxes would
@@ -17,7 +17,7 @@ pub struct Project<'a> {
     guarded: Option<Guarded>,
     objective: Box<dyn Objective + 'a>,
     start: Start,
-    validation: Option<Prepared>,
+    validation: Option<PreparedRows>,
 }
 
 impl<'a> Project<'a> {
@@ -29,7 +29,7 @@ impl<'a> Project<'a> {
 }
 
 impl Update for Project<'_> {
-    fn begin(&mut self, stepper: &mut Stepper, data: &Prepared) {
+    fn begin(&mut self, stepper: &mut Stepper, data: &PreparedRows) {
         if let Some(guarded) = &mut self.guarded {
             guarded.weigh(stepper, data, 0..data.rows());
             if self.start == Start::Fresh {
@@ -45,7 +45,7 @@ impl Update for Project<'_> {
         }
     }
 
-    fn begin_epoch(&mut self, stepper: &mut Stepper, data: &Prepared, order: &[usize]) {
+    fn begin_epoch(&mut self, stepper: &mut Stepper, data: &PreparedRows, order: &[usize]) {
         if let Some(guarded) = &mut self.guarded {
             guarded.begin_epoch(stepper, data, order);
         }

@@ -31,7 +31,7 @@ struct Begun<'a> {
     update: Box<dyn Update + 'a>,
     stepper: Stepper,
     optimiser: Optimiser,
-    data: Prepared,
+    data: PreparedRows,
     out: Vec<f32>,
 }
 

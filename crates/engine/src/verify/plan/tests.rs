@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::super::pass::{Kind, Pass};
-use super::Plan;
+use super::BoundPlan;
 
 fn schema(one_hot: OneHot) -> Schema {
     let levels = ["a", "b", "c"].map(String::from).to_vec();
@@ -73,7 +73,7 @@ fn values_of_sampled_inputs_lie_in_their_boxes() {
         let schema = schema(if case % 2 == 0 { OneHot::Full } else { OneHot::DropFirst });
         let activation = [Activation::Relu, Activation::Sigmoid, Activation::Tanh][case % 3];
         let network = network(rng, schema.columns().len(), activation, case % 4 < 2);
-        let plan = Plan::new(&network, &schema, Arithmetic::Float32);
+        let plan = BoundPlan::new(&network, &schema, Arithmetic::Float32);
         let mut region = Region::whole(&schema).unwrap();
         let mut prior = None;
         for cut in

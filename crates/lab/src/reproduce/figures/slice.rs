@@ -6,7 +6,7 @@ use deepsade_output::predict::predicted_class;
 use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec};
 
 use super::super::measure::RADIUS;
-use crate::figure::{Adversity, Cell, Scene};
+use crate::figure::{Adversity, GridPoint, Scene};
 
 /// Points of the grid along each axis.
 const POINTS: usize = 90;
@@ -14,27 +14,27 @@ const POINTS: usize = 90;
 const COARSE: usize = 9;
 
 /// An instance and the two features to move.
-pub(super) struct Found {
+pub(super) struct Instance {
     row: Vec<f32>,
     columns: [usize; 2],
 }
 
 /// The first row and pair of numbers such that the row obeys the rules and one near it, with other values of the two, does not;
 /// else the first row that breaks them itself.
-pub(super) fn find(spec: &NormalSpec, x: &Matrix, model: &Model) -> Option<Found> {
+pub(super) fn find(spec: &NormalSpec, x: &Matrix, model: &Model) -> Option<Instance> {
     let numbers: Vec<usize> = columns(spec);
     let ruled: Vec<usize> = numbers.iter().copied().filter(|c| spec.skip.contains(&spec.schema.columns()[*c].feature)).collect();
     let pairs: Vec<[usize; 2]> =
         ruled.iter().flat_map(|a| numbers.iter().filter(move |b| *b != a).map(move |b| [*a, *b])).collect();
-    let all = || pairs.iter().flat_map(|pair| (0..x.rows).map(|r| Found { row: x.row(r).to_vec(), columns: *pair }));
-    let near = |found: &Found| found.grid(spec, model, &found.ball(spec), COARSE).iter().any(|c| c.broken);
+    let all = || pairs.iter().flat_map(|pair| (0..x.rows).map(|r| Instance { row: x.row(r).to_vec(), columns: *pair }));
+    let near = |found: &Instance| found.grid(spec, model, &found.ball(spec), COARSE).iter().any(|c| c.broken);
     all()
         .find(|found| !found.centre(spec, model).broken && near(found))
         .or_else(|| all().find(|found| found.centre(spec, model).broken))
 }
 
 /// The slice as a model sees it, twice as wide as the ball.
-pub(super) fn figure(spec: &NormalSpec, found: &Found, model: &Model) -> Scene {
+pub(super) fn figure(spec: &NormalSpec, found: &Instance, model: &Model) -> Scene {
     let names = spec.schema.columns();
     let axis = |k: usize| {
         let (lo, hi) = range(spec, found.columns[k]);
@@ -61,7 +61,7 @@ pub(super) fn figure(spec: &NormalSpec, found: &Found, model: &Model) -> Scene {
     .figure()
 }
 
-impl Found {
+impl Instance {
     /// The ball in the two features, within the domain.
     fn ball(&self, spec: &NormalSpec) -> [[f64; 2]; 2] {
         self.columns.map(|c| {
@@ -71,13 +71,13 @@ impl Found {
         })
     }
 
-    fn centre(&self, spec: &NormalSpec, model: &Model) -> Cell {
+    fn centre(&self, spec: &NormalSpec, model: &Model) -> GridPoint {
         let at = self.columns.map(|c| f64::from(self.row[c]));
         self.grid(spec, model, &at.map(|v| [v, v]), 1)[0]
     }
 
     /// Predictions over an area, from the smallest values up, row by row.
-    fn grid(&self, spec: &NormalSpec, model: &Model, area: &[[f64; 2]; 2], points: usize) -> Vec<Cell> {
+    fn grid(&self, spec: &NormalSpec, model: &Model, area: &[[f64; 2]; 2], points: usize) -> Vec<GridPoint> {
         let value = |axis: usize, k: usize| {
             let [lo, hi] = area[axis];
             let v = lo + (hi - lo) * k as f64 / (points.max(2) - 1) as f64;
@@ -92,7 +92,7 @@ impl Found {
         }
         let (y, judge) = (model.network.forward(&x), Judge::new(spec));
         let constant = |truth: bool| if truth { Formula::True } else { Formula::False };
-        let cell = |k: usize| Cell {
+        let cell = |k: usize| GridPoint {
             prediction: predicted_class(y.row(k)),
             applies: spec.rules.iter().any(|rule| {
                 let mut decided = |atom: &deepsade_spec::Atom| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fusion::{self, Written};
 use super::names::{Constants, Names};
-use crate::onnx::error::{ImportError, Place};
+use crate::onnx::error::{ImportError, NodePlace};
 use crate::onnx::proto::TensorProto;
 use crate::{Network, Node, Op};
 
@@ -50,7 +50,7 @@ pub(super) struct Builder<'a> {
     pub batch: Option<usize>,
     pub network: Network,
     /// How the file wrote each node of the network.
-    written: Vec<(Written, Place)>,
+    written: Vec<(Written, NodePlace)>,
     pub inexact: Vec<String>,
     max_width: usize,
     budget: usize,
@@ -72,7 +72,7 @@ impl<'a> Builder<'a> {
             budget: FREE_NUMBERS.saturating_add(file_size.saturating_mul(4)),
             spent: 0,
         };
-        let place = Place { node: names.input.name.clone(), op: "input".into() };
+        let place = NodePlace { node: names.input.name.clone(), op: "input".into() };
         builder.network.inputs = builder.fits(&place, &shape)?;
         builder.define(&names.input.name, Value::Rows(Rows { index: 0, shape, open: false }));
         Ok(builder)
@@ -91,19 +91,19 @@ impl<'a> Builder<'a> {
     }
 
     /// The product of `shape`, if a value may be that wide.
-    pub(super) fn fits(&self, place: &Place, shape: &[usize]) -> Result<usize, ImportError> {
+    pub(super) fn fits(&self, place: &NodePlace, shape: &[usize]) -> Result<usize, ImportError> {
         let width = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|w| *w <= self.max_width);
         width.ok_or_else(|| ImportError::TooLarge { place: place.clone(), limit: self.max_width })
     }
 
     /// Asks for room for `numbers` parameters before they are allocated.
-    pub(super) fn charge(&mut self, place: &Place, numbers: usize) -> Result<(), ImportError> {
+    pub(super) fn charge(&mut self, place: &NodePlace, numbers: usize) -> Result<(), ImportError> {
         self.spent = self.spent.saturating_add(numbers);
         if self.spent > self.budget { Err(ImportError::TooLarge { place: place.clone(), limit: self.budget }) } else { Ok(()) }
     }
 
     /// Adds a node; `shape` is that of one row of its result.
-    pub(super) fn push(&mut self, place: &Place, op: Op, from: Vec<usize>, shape: Vec<usize>) -> Result<Rows, ImportError> {
+    pub(super) fn push(&mut self, place: &NodePlace, op: Op, from: Vec<usize>, shape: Vec<usize>) -> Result<Rows, ImportError> {
         self.fits(place, &shape)?;
         self.network.nodes.push(Node { op, from });
         self.written.push((Written::Other, place.clone()));

@@ -4,7 +4,7 @@
 //! activation). It is not where numbers of two nodes are multiplied beforehand, or added in another order than either node was
 //! charged for. docs/soundness.md lists the transformations of onnxruntime, one by one.
 
-use crate::onnx::error::Place;
+use crate::onnx::error::NodePlace;
 use crate::{Activation, Network, Op};
 
 /// What a node was in the file, as far as runtimes look for it.
@@ -19,7 +19,7 @@ pub(super) enum Written {
 }
 
 /// A note for each node that may be merged so that the network no longer covers what is computed.
-pub(super) fn notes(network: &Network, written: &[(Written, Place)]) -> Vec<String> {
+pub(super) fn notes(network: &Network, written: &[(Written, NodePlace)]) -> Vec<String> {
     let mut notes = vec![];
     let (roots, shapes) = (roots(network, written), Shapes::of(network, written));
     for (k, node) in network.nodes.iter().enumerate() {
@@ -51,7 +51,7 @@ const SUM: &str =
 const CURVE: &str = "a runtime may take this product for the end of an activation of its own (GELU)";
 
 /// For each value the one that it is a copy of once nodes without effect are gone: itself, mostly.
-fn roots(network: &Network, written: &[(Written, Place)]) -> Vec<usize> {
+fn roots(network: &Network, written: &[(Written, NodePlace)]) -> Vec<usize> {
     let mut roots = vec![0];
     for (k, node) in network.nodes.iter().enumerate() {
         roots.push(if vanishes(network, written, k) { roots[node.from[0]] } else { k + 1 });
@@ -60,7 +60,7 @@ fn roots(network: &Network, written: &[(Written, Place)]) -> Vec<usize> {
 }
 
 /// Products with 1 and sums with 0, all columns in order, a Concat of one value: runtimes remove them. Not a `MatMul`, even by 1.
-fn vanishes(network: &Network, written: &[(Written, Place)], k: usize) -> bool {
+fn vanishes(network: &Network, written: &[(Written, NodePlace)], k: usize) -> bool {
     let node = &network.nodes[k];
     match &node.op {
         Op::Affine { scale, .. } => scale.iter().all(|s| *s == 1.0) && !shifts(&node.op),
@@ -98,7 +98,7 @@ struct Shape {
 }
 
 impl Shapes {
-    fn of(network: &Network, written: &[(Written, Place)]) -> Self {
+    fn of(network: &Network, written: &[(Written, NodePlace)]) -> Self {
         let mut shapes = vec![Shape { origin: 0, tanh: false, scaled: false }];
         for (k, node) in network.nodes.iter().enumerate() {
             let own = Shape { origin: k + 1, tanh: false, scaled: false };

@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Rows, Value};
 use super::signature;
-use crate::onnx::error::{ImportError, Place};
+use crate::onnx::error::{ImportError, NodePlace};
 use crate::onnx::proto::{AttributeProto, NodeProto, TensorProto, is_standard, kind};
 use crate::onnx::tensor;
 use crate::{Activation, Op};
@@ -70,7 +70,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> NodePlace {
         place(self.node)
     }
 
@@ -168,7 +168,7 @@ impl<'a> Reader<'_, 'a> {
 }
 
 /// A node as messages name it.
-pub(super) fn place(node: &NodeProto) -> Place {
+pub(super) fn place(node: &NodeProto) -> NodePlace {
     let name = if node.name.is_empty() { node.output.first() } else { Some(&node.name) };
-    Place { node: name.cloned().unwrap_or_default(), op: node.op_type.clone() }
+    NodePlace { node: name.cloned().unwrap_or_default(), op: node.op_type.clone() }
 }

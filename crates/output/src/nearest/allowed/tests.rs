@@ -3,7 +3,7 @@ use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task,
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Allowed, DecodeError};
+use super::{Allowed, NearestError};
 use crate::judge::Judge;
 
 /// Inputs r in [1, 100] and c in {p, q}; outputs u, v.
@@ -69,14 +69,14 @@ fn decoded_outputs_obey_the_rules_exactly_as_float32_values() {
         let y = [rng.random::<f32>(), rng.random::<f32>() * 30.0];
         assert!(!judge.breaks(0, &[1.0, 0.0], &allowed.decode(&[1.0, 0.0], &y).unwrap()));
     }
-    assert_eq!(allowed.decode(&[1.0, 0.0], &[f32::NAN, 0.0]), Err(DecodeError::NotFinite));
+    assert_eq!(allowed.decode(&[1.0, 0.0], &[f32::NAN, 0.0]), Err(NearestError::NotFinite));
 }
 
 #[test]
 fn nothing_allowed_is_an_error() {
     let spec = spec(&["u >= r", "u <= 50"]);
     let allowed = Allowed::new(&spec);
-    assert_eq!(allowed.decode(&[60.0, 0.0], &[0.0, 0.0]), Err(DecodeError::Infeasible(Infeasible)));
+    assert_eq!(allowed.decode(&[60.0, 0.0], &[0.0, 0.0]), Err(NearestError::Infeasible(Infeasible)));
     assert_eq!(allowed.decode(&[40.0, 0.0], &[0.0, 0.0]), Ok(vec![40.0, 0.0]));
 }
 

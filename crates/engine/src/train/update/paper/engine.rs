@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::{MaxSmtName, PaperSettings, PaperSteps};
-use deepsade_solve::maxsmt::{BranchAndBound, Budget, FuMalik, LocalSearch, MaxSmt, Problem, SolverError};
+use deepsade_solve::maxsmt::{BranchAndBound, FuMalik, LocalSearch, MaxSmt, MaxSmtBudget, MaxSmtProblem, SolverError};
 
 /// The engine that the settings name, and what it may spend on one problem.
 pub struct Engine {
     maxsmt: Box<dyn MaxSmt>,
-    budget: Budget,
+    budget: MaxSmtBudget,
 }
 
 impl Engine {
@@ -28,13 +28,13 @@ impl Engine {
                 Box::new(engine)
             }
         };
-        Ok(Self { maxsmt, budget: Budget { time: Duration::from_secs_f64(settings.limit), nodes: settings.nodes } })
+        Ok(Self { maxsmt, budget: MaxSmtBudget { time: Duration::from_secs_f64(settings.limit), nodes: settings.nodes } })
     }
 
     /// Solves a problem and counts what came of it; the weights are rounded to float32 and must satisfy K' then.
     pub fn solve(
         &mut self,
-        problem: &Problem,
+        problem: &MaxSmtProblem,
         steps: &mut PaperSteps,
         mut satisfies: impl FnMut(&[f32]) -> bool,
     ) -> Result<Option<Vec<f32>>, SolverError> {

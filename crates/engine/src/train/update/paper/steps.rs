@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use deepsade_solve::maxsmt::Outcome;
+use deepsade_solve::maxsmt::MaxSmtOutcome;
 
 /// How the last layer was found in an epoch, or in all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -41,11 +41,11 @@ impl PaperSteps {
     }
 
     /// Counts what came of a `MaxSMT` problem, and whether there is a last layer to go on from.
-    pub(super) fn count(&mut self, outcome: &Outcome, found: bool) {
+    pub(super) fn count(&mut self, outcome: &MaxSmtOutcome, found: bool) {
         *match outcome {
-            Outcome::Infeasible => &mut self.infeasible,
-            Outcome::Optimal(_) if found => &mut self.optimal,
-            Outcome::Feasible { .. } if found => &mut self.feasible,
+            MaxSmtOutcome::Infeasible => &mut self.infeasible,
+            MaxSmtOutcome::Optimal(_) if found => &mut self.optimal,
+            MaxSmtOutcome::Feasible { .. } if found => &mut self.feasible,
             _ => &mut self.unknown,
         } += 1;
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use deepsade_engine::artifact::{described, model_rules, parse_any};
 use deepsade_engine::problem::Problem;
-use deepsade_engine::subject::{Files, together};
+use deepsade_engine::subject::{SubjectFiles, together};
 use deepsade_net::Model;
 use deepsade_spec::NormalSpec;
 use pyo3::prelude::*;
@@ -40,7 +40,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Rules {
 }
 
 /// A network and the rules about it.
-pub struct Question {
+pub struct Subject {
     pub model: Model,
     pub spec: NormalSpec,
     /// A rule file with these rules.
@@ -48,7 +48,7 @@ pub struct Question {
 }
 
 /// Reads a model and brings it together with rules; `output` names a tensor to stop at.
-pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Question, Failure> {
+pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject, Failure> {
     let path = Path::new(NAME);
     let model = parse_any(onnx, path, output)?;
     let (problem, named) = match rules {
@@ -59,15 +59,15 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Question
                 return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
             }
             let rules = own(&spec)?.stated(&schema);
-            return Ok(Question { model, spec, rules });
+            return Ok(Subject { model, spec, rules });
         }
         Rules::Json(text) => (Problem::in_memory(text)?.0, PathBuf::from("the rules")),
         Rules::File(path) => (Problem::read(path)?, path.clone()),
     };
-    let files = Files { model: path, rules: &named, data: None, output, rows: false };
+    let files = SubjectFiles { model: path, rules: &named, data: None, output, rows: false };
     let subject = together(model, problem, &files)?;
     let rules = subject.problem.stated(&subject.spec.schema);
-    Ok(Question { model: subject.model, spec: subject.spec, rules })
+    Ok(Subject { model: subject.model, spec: subject.spec, rules })
 }
 
 /// The rules of a spec as a problem.

@@ -21,7 +21,7 @@ const INDEPENDENT: f64 = 1e-9;
 
 /// Whether there is a layer that satisfies the cuts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Feasible {
     /// There is.
     Yes,
     /// There is none: these cuts exclude each other.
@@ -70,7 +70,7 @@ impl Cut {
 
 /// The cuts of one call, and what the call before has left.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Nearest {
+pub(super) struct Projection {
     cuts: Vec<Cut>,
     /// How many of them are in use.
     count: usize,
@@ -82,7 +82,7 @@ pub(super) struct Nearest {
     direction: Vec<f64>,
 }
 
-impl Nearest {
+impl Projection {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.count = 0;
@@ -189,7 +189,7 @@ impl Nearest {
     }
 
     /// Finds the multipliers of all cuts.
-    pub fn solve(&mut self) -> Found {
+    pub fn solve(&mut self) -> Feasible {
         self.balance();
         for _ in 0..8 * MOST {
             let broken = |k: &usize| {
@@ -199,14 +199,14 @@ impl Nearest {
             };
             let open = (0..self.count).filter(|k| !self.active.contains(k));
             let Some((worst, _)) = open.filter_map(|k| broken(&k).map(|b| (k, b))).max_by(|a, b| a.1.total_cmp(&b.1)) else {
-                return Found::Yes;
+                return Feasible::Yes;
             };
             match self.activate(worst) {
-                Found::Yes => {}
+                Feasible::Yes => {}
                 other => return other,
             }
         }
-        Found::Unknown
+        Feasible::Unknown
     }
 
     /// Moves the layer to where the multipliers say: cuts of one cell together.
@@ -254,7 +254,7 @@ impl Nearest {
     /// Brings a broken cut to its border: its multiplier grows, those of the active ones follow; one that would become negative
     /// leaves. If nothing can leave and nothing moves, the cut's normal is a negative combination of the active ones: no layer
     /// satisfies them all.
-    fn activate(&mut self, p: usize) -> Found {
+    fn activate(&mut self, p: usize) -> Feasible {
         for _ in 0..4 * MOST {
             let left = self.left(p) - self.gram[p * MOST + p] * self.cuts[p].mu;
             let mut direction = std::mem::take(&mut self.direction);
@@ -269,12 +269,12 @@ impl Nearest {
                 .min_by(|a, b| a.0.total_cmp(&b.0));
             let full = if free > INDEPENDENT * own { left / free } else { f64::INFINITY };
             if full.is_nan() || own <= 0.0 && left > 0.0 {
-                return Found::Never(vec![p]);
+                return Feasible::Never(vec![p]);
             }
             let step = blocking.map_or(full, |(t, _)| t.min(full));
             if step.is_infinite() {
                 let needed = (0..self.active.len()).filter(|i| direction[*i] < 0.0).map(|i| self.active[i]);
-                return Found::Never(needed.chain([p]).collect());
+                return Feasible::Never(needed.chain([p]).collect());
             }
             for (k, d) in self.active.iter().zip(&direction) {
                 self.cuts[*k].mu -= step * d;
@@ -286,14 +286,14 @@ impl Nearest {
                 let leaving = self.active.remove(i);
                 self.cuts[leaving].mu = 0.0;
                 if !self.factor(i) {
-                    return Found::Unknown;
+                    return Feasible::Unknown;
                 }
                 continue;
             }
             self.active.push(p);
-            return if self.factor_row(self.active.len() - 1) { Found::Yes } else { Found::Unknown };
+            return if self.factor_row(self.active.len() - 1) { Feasible::Yes } else { Feasible::Unknown };
         }
-        Found::Unknown
+        Feasible::Unknown
     }
 
     /// Cholesky factor of the active cuts' products, from the row of one of them on; false if they are not independent.
