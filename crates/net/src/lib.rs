@@ -12,5 +12,7 @@ pub mod validate;
 pub use enclose::Ball;
 pub use matrix::Matrix;
 pub use network::{Activation, Network, Node, Op};
-pub use onnx::{ImportError, Model};
+pub use onnx::carried::{Carried, Port};
+pub use onnx::piece::Piece;
+pub use onnx::{ImportError, Model, TRUNK_OUTPUT};
 pub use validate::NetworkError;

@@ -1,15 +1,21 @@
 //! A network with its metadata <-> the bytes of an ONNX file.
 
+pub mod carried;
 mod error;
 mod export;
 mod import;
+pub mod piece;
 mod proto;
 mod tensor;
+mod wire;
 
 use std::collections::BTreeMap;
 
 use crate::{Network, NetworkError};
 pub use error::{ImportError, NodePlace};
+
+/// What the output of a network that something stands behind is called.
+pub const TRUNK_OUTPUT: &str = export::SCORES;
 
 /// What an ONNX file holds: the network, and a map of strings that travels with it.
 ///
@@ -45,7 +51,12 @@ impl Model {
 
     /// The ONNX file; equal models give equal bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, NetworkError> {
-        export::export(self)
+        export::export(self, export::OUTPUT)
+    }
+
+    /// The ONNX file of a network that something is to be put behind: its output is called [`TRUNK_OUTPUT`].
+    pub fn to_trunk_bytes(&self) -> Result<Vec<u8>, NetworkError> {
+        export::export(self, TRUNK_OUTPUT)
     }
 
     /// Reads an ONNX file whose graph has one output that is a float tensor.

@@ -26,6 +26,9 @@ pub enum ImportError {
     /// The bytes are no protobuf message of the right kind.
     #[error("this is not an ONNX file, or it is damaged: {0}")]
     Damaged(#[from] prost::DecodeError),
+    /// The bytes have a form that readers may understand differently.
+    #[error("the file holds {0}: it is damaged, or made to be read in two ways")]
+    Wire(&'static str),
     /// The file has no graph.
     #[error("the file holds no graph: it is empty, or not an ONNX model")]
     NoGraph,
@@ -41,6 +44,22 @@ pub enum ImportError {
         oldest: i64,
         /// Newest that is understood.
         newest: i64,
+    },
+    /// The format is too old.
+    #[error(
+        "the file has IR version {found}, in which every stored tensor is an input; {oldest} or newer is needed: export it again"
+    )]
+    Format {
+        /// The file's.
+        found: i64,
+        /// Oldest that is understood.
+        oldest: i64,
+    },
+    /// The file does not end in the piece that it should end in.
+    #[error("the end of the file is not the step that its rules ask for: {place} differs")]
+    Piece {
+        /// Where it differs.
+        place: String,
     },
     /// Two tensors share a name.
     #[error("the name '{name}' is given to two tensors: the file is damaged")]

@@ -17,32 +17,35 @@ use crate::{Activation, Matrix, Network, NetworkError, Node, Op};
 const OPSET: i64 = 13;
 /// Name of the second output of a network that ends in a choice.
 pub(super) const SCORES: &str = "scores";
+/// What the output of a plain network is called.
+pub(super) const OUTPUT: &str = "y";
 const IR_VERSION: i64 = 8;
 /// Above this width a diagonal matrix would outgrow the rest of the file (256 KB), and Affine is written as Mul and Add.
 const DIAGONAL_LIMIT: usize = 256;
 /// The same where a Mul would be folded (4 MB).
 const INNER_LIMIT: usize = 1024;
 
-pub(super) fn export(model: &Model) -> Result<Vec<u8>, NetworkError> {
+/// `output` is what the graph's output is called.
+pub(super) fn export(model: &Model, output: &'static str) -> Result<Vec<u8>, NetworkError> {
     let network = &model.network;
     network.validate()?;
     let widths = network.widths();
     let scores = network.scores();
     let folds = folds(network);
-    let mut graph = Graph { last: network.nodes.len(), scores, ..Graph::default() };
+    let mut graph = Graph { last: network.nodes.len(), output, scores, ..Graph::default() };
     for (k, node) in network.nodes.iter().enumerate() {
         graph.write(k, node, widths[node.from[0]], diagonal_limit(folds[node.from[0]]));
     }
     if network.nodes.is_empty() {
-        graph.node("Identity", "n0", vec!["x".into()], "y".into(), vec![]);
+        graph.node("Identity", "n0", vec!["x".into()], output.into(), vec![]);
     }
     let graph = GraphProto {
         node: graph.nodes,
         name: "deepsade".into(),
         initializer: graph.initializers,
-        input: vec![value_info("x", network.inputs)],
-        output: std::iter::once(value_info("y", network.outputs()))
-            .chain(scores.map(|v| value_info(SCORES, widths[v])))
+        input: vec![float_rows("x", network.inputs)],
+        output: std::iter::once(float_rows(output, network.outputs()))
+            .chain(scores.map(|v| float_rows(SCORES, widths[v])))
             .collect(),
         sparse_initializer: vec![],
     };
@@ -104,6 +107,8 @@ pub(super) fn foldable(network: &Network) -> Option<(usize, usize)> {
 struct Graph {
     /// Index of the value that is the output.
     last: usize,
+    /// What it is called.
+    output: &'static str,
     /// Index of the value behind a choice of the output, which is a second output.
     scores: Option<usize>,
     nodes: Vec<NodeProto>,
@@ -174,7 +179,7 @@ impl Graph {
     fn value(&self, v: usize) -> String {
         match v {
             0 => "x".into(),
-            v if v == self.last => "y".into(),
+            v if v == self.last => self.output.into(),
             v if Some(v) == self.scores => SCORES.into(),
             v => format!("v{v}"),
         }
@@ -207,9 +212,14 @@ fn integer(name: &str, i: i64) -> AttributeProto {
     AttributeProto { name: name.into(), i: Some(i), kind: Some(kind::INT), ..AttributeProto::default() }
 }
 
-fn value_info(name: &str, width: usize) -> ValueInfoProto {
-    let dim = |value| DimensionProto { value: Some(value) };
-    let shape = TensorShapeProto { dim: vec![dim(Dimension::Param("N".into())), dim(Dimension::Value(width as i64))] };
-    let tensor_type = Some(TensorTypeProto { elem_type: element::FLOAT, shape: Some(shape) });
+fn float_rows(name: &str, width: usize) -> ValueInfoProto {
+    value_info(name, element::FLOAT, &[None, Some(width)])
+}
+
+/// An input or output; an open dimension is called N.
+pub(super) fn value_info(name: &str, elem_type: i32, dims: &[Option<usize>]) -> ValueInfoProto {
+    let value = |d: &Option<usize>| d.map_or_else(|| Dimension::Param("N".into()), |n| Dimension::Value(n as i64));
+    let shape = TensorShapeProto { dim: dims.iter().map(|d| DimensionProto { value: Some(value(d)) }).collect() };
+    let tensor_type = Some(TensorTypeProto { elem_type, shape: Some(shape) });
     ValueInfoProto { name: name.into(), r#type: Some(TypeProto { tensor_type }) }
 }

@@ -24,7 +24,7 @@ use node::Reader;
 const OLDEST_OPSET: i64 = 7;
 const NEWEST_OPSET: i64 = 28;
 /// The domain of scikit-learn's operators.
-const LEARNING: &str = "ai.onnx.ml";
+pub(super) const LEARNING: &str = "ai.onnx.ml";
 
 pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, ImportError> {
     let file = ModelProto::decode(bytes)?;
@@ -71,7 +71,7 @@ fn read_graph(
     builder.finish()
 }
 
-fn opset(file: &ModelProto) -> Result<i64, ImportError> {
+pub(super) fn opset(file: &ModelProto) -> Result<i64, ImportError> {
     let mut versions = file.opset_import.iter().filter(|o| is_standard(&o.domain)).map(|o| o.version);
     let found = versions.next().unwrap_or(0);
     // Two versions would leave it to each reader which one holds.
@@ -85,7 +85,7 @@ fn opset(file: &ModelProto) -> Result<i64, ImportError> {
     }
 }
 
-fn metadata(file: &ModelProto) -> Result<BTreeMap<String, String>, ImportError> {
+pub(super) fn metadata(file: &ModelProto) -> Result<BTreeMap<String, String>, ImportError> {
     let mut metadata = BTreeMap::new();
     for entry in &file.metadata_props {
         if metadata.insert(entry.key.clone(), entry.value.clone()).is_some() {

@@ -11,27 +11,33 @@ pub(crate) mod element {
     pub(crate) const INT64: i32 = 7;
     pub(crate) const BOOL: i32 = 9;
 
+    const NAMES: [&str; 17] = [
+        "undefined",
+        "float",
+        "uint8",
+        "int8",
+        "uint16",
+        "int16",
+        "int32",
+        "int64",
+        "string",
+        "bool",
+        "float16",
+        "double",
+        "uint32",
+        "uint64",
+        "complex64",
+        "complex128",
+        "bfloat16",
+    ];
+
+    /// The type of that name; 0, undefined, for another.
+    pub(crate) fn code(name: &str) -> i32 {
+        NAMES.iter().position(|n| *n == name).map_or(0, |code| code as i32)
+    }
+
     /// The name that onnx.proto gives a type.
     pub(crate) fn name(code: i32) -> String {
-        const NAMES: [&str; 17] = [
-            "undefined",
-            "float",
-            "uint8",
-            "int8",
-            "uint16",
-            "int16",
-            "int32",
-            "int64",
-            "string",
-            "bool",
-            "float16",
-            "double",
-            "uint32",
-            "uint64",
-            "complex64",
-            "complex128",
-            "bfloat16",
-        ];
         usize::try_from(code).ok().and_then(|c| NAMES.get(c)).map_or_else(|| format!("type {code}"), ToString::to_string)
     }
 }
@@ -43,6 +49,7 @@ pub(crate) mod kind {
     pub(crate) const TENSOR: i32 = 4;
     pub(crate) const FLOATS: i32 = 6;
     pub(crate) const INTS: i32 = 7;
+    pub(crate) const STRINGS: i32 = 8;
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -151,6 +158,8 @@ pub(crate) struct AttributeProto {
     pub floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub strings: Vec<Vec<u8>>,
     #[prost(int32, optional, tag = "20")]
     pub kind: Option<i32>,
     /// Not empty: the value is that of an attribute of the function around the node.

@@ -1,0 +1,239 @@
+//! A file of any tool enters, to be carried over byte for byte; leaves what can be said of it without understanding its operators, and
+//! the file with a piece behind it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prost::Message;
+
+use super::error::ImportError;
+use super::export;
+use super::import::{metadata, opset};
+use super::piece::{Call, Numbers, Piece, Tensor};
+use super::proto::{
+    Dimension, FunctionProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto, element, is_standard,
+};
+use super::tensor;
+use super::wire::{self, Field};
+
+/// Field numbers of onnx.proto.
+mod number {
+    pub(super) const GRAPH: u64 = 7;
+    pub(super) const METADATA: u64 = 14;
+    pub(super) const FUNCTIONS: u64 = 25;
+    pub(super) const NODE: u64 = 1;
+    pub(super) const INITIALIZER: u64 = 5;
+    pub(super) const INPUT: u64 = 11;
+    pub(super) const OUTPUT: u64 = 12;
+    pub(super) const SPARSE: u64 = 15;
+}
+
+/// The oldest format in which a stored tensor need not be an input of the graph.
+const OLDEST_FORMAT: i64 = 4;
+
+/// An input or output of a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// What its elements are, by the name that onnx.proto gives the type: float, bool, int64, string.
+    pub element: String,
+    /// Its dimensions, `None` for those that are open.
+    pub dims: Vec<Option<usize>>,
+}
+
+/// A file taken apart.
+#[derive(Debug)]
+pub struct Carried<'a> {
+    /// All fields of the model but its graph, functions included.
+    model: Vec<Field<'a>>,
+    graph: Vec<Field<'a>>,
+    /// Version of the default operator set.
+    pub opset: i64,
+    /// What the graph reads.
+    pub inputs: Vec<Port>,
+    /// What it gives.
+    pub outputs: Vec<Port>,
+    /// Its metadata.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// What stands before a piece in a file.
+#[derive(Debug)]
+pub struct Before<'a> {
+    raw: Vec<&'a [u8]>,
+    /// Names of everything that is computed or stored there.
+    pub defined: BTreeSet<String>,
+}
+
+impl<'a> Carried<'a> {
+    /// Takes a file apart; refuses what another reader may understand differently.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, ImportError> {
+        let (graphs, model): (Vec<_>, Vec<_>) = wire::fields(bytes)?.into_iter().partition(|f| f.number == number::GRAPH);
+        let [graph] = &graphs[..] else {
+            return Err(if graphs.is_empty() { ImportError::NoGraph } else { ImportError::Wire("several graphs") });
+        };
+        let graph = wire::fields(graph.bytes().ok_or(ImportError::NoGraph)?)?;
+        // Everything about the file but the graph, which may be of any size and shape.
+        let around: Vec<u8> = model.iter().filter(|f| f.number != number::FUNCTIONS).flat_map(|f| f.raw).copied().collect();
+        let file = ModelProto::decode(&around[..])?;
+        if file.ir_version < OLDEST_FORMAT {
+            return Err(ImportError::Format { found: file.ir_version, oldest: OLDEST_FORMAT });
+        }
+        if !file.training_info.is_empty() {
+            return Err(ImportError::Training);
+        }
+        for function in model.iter().filter(|f| f.number == number::FUNCTIONS) {
+            let own = FunctionProto::decode(function.bytes().unwrap_or_default())?;
+            if is_standard(&own.domain) || own.domain == super::import::LEARNING {
+                return Err(ImportError::Function { name: own.name });
+            }
+        }
+        let ports = |number: u64| graph.iter().filter(move |f| f.number == number).map(port).collect::<Result<Vec<_>, _>>();
+        let (inputs, outputs) = (ports(number::INPUT)?, ports(number::OUTPUT)?);
+        let mut names = BTreeSet::new();
+        if let Some(twice) = inputs.iter().find(|p| !names.insert(&p.name)) {
+            return Err(ImportError::DuplicateName { name: twice.name.clone() });
+        }
+        Ok(Self { opset: opset(&file)?, metadata: metadata(&file)?, model, graph, inputs, outputs })
+    }
+
+    /// The file with a piece behind its graph, these outputs in place of its own, and metadata beside its own.
+    pub fn with(&self, piece: &Piece, outputs: &[Port], metadata: &BTreeMap<String, String>) -> Vec<u8> {
+        let mut graph = Vec::new();
+        self.graph.iter().filter(|f| f.number != number::OUTPUT).for_each(|f| graph.extend_from_slice(f.raw));
+        piece.calls.iter().for_each(|call| wire::put(number::NODE, &call.to_bytes(), &mut graph));
+        piece.tensors.iter().for_each(|tensor| wire::put(number::INITIALIZER, &tensor.to_bytes(), &mut graph));
+        outputs.iter().for_each(|port| wire::put(number::OUTPUT, &port.to_bytes(), &mut graph));
+        let mut file = Vec::new();
+        self.model.iter().filter(|f| f.number != number::METADATA).for_each(|f| file.extend_from_slice(f.raw));
+        wire::put(number::GRAPH, &graph, &mut file);
+        let mut all = self.metadata.clone();
+        all.extend(metadata.iter().map(|(key, value)| (key.clone(), value.clone())));
+        for (key, value) in all {
+            wire::put(number::METADATA, &StringStringEntryProto { key, value }.encode_to_vec(), &mut file);
+        }
+        file
+    }
+
+    /// What stands before a piece, if the file ends in it, byte for byte, and gives these outputs.
+    pub fn before(&self, piece: &Piece, outputs: &[Port]) -> Result<Before<'a>, ImportError> {
+        let given: Vec<&[u8]> = self.messages(number::OUTPUT).collect();
+        if !same(&given, outputs.iter().map(Port::to_bytes)) {
+            return Err(ImportError::Piece { place: "the outputs of the graph".into() });
+        }
+        let (nodes, tensors): (Vec<_>, Vec<_>) =
+            (self.messages(number::NODE).collect(), self.messages(number::INITIALIZER).collect());
+        let ends = |all: &[&[u8]], own: usize| all.len().checked_sub(own);
+        let first = |what: &str| ImportError::Piece { place: format!("{what}: there are fewer than the step has") };
+        let node = ends(&nodes, piece.calls.len()).ok_or_else(|| first("the nodes"))?;
+        let tensor = ends(&tensors, piece.tensors.len()).ok_or_else(|| first("the stored tensors"))?;
+        for (found, call) in nodes[node..].iter().zip(&piece.calls) {
+            if *found != call.to_bytes() {
+                return Err(ImportError::Piece { place: format!("the node that makes '{}' ({})", call.makes, call.op) });
+            }
+        }
+        for (found, own) in tensors[tensor..].iter().zip(&piece.tensors) {
+            if *found != own.to_bytes() {
+                return Err(ImportError::Piece { place: format!("the stored tensor '{}'", own.name) });
+            }
+        }
+        let (mut raw, mut defined, mut left) = (Vec::new(), BTreeSet::new(), [node, tensor]);
+        for field in &self.graph {
+            match field.number {
+                number::OUTPUT => continue,
+                number::NODE | number::INITIALIZER => {
+                    let left = &mut left[usize::from(field.number == number::INITIALIZER)];
+                    if *left == 0 {
+                        continue;
+                    }
+                    *left -= 1;
+                }
+                _ => {}
+            }
+            raw.push(field.raw);
+            defined.extend(names(field)?);
+        }
+        Ok(Before { raw, defined })
+    }
+
+    /// Calls and constants from the first call on that makes a tensor with one of these prefixes: what was put behind a trunk.
+    pub fn piece(&self, prefixes: &[&str]) -> Result<Piece, ImportError> {
+        let ours = |name: &str| prefixes.iter().any(|p| name.starts_with(p));
+        let mut piece = Piece::default();
+        for message in self.messages(number::NODE) {
+            let node = NodeProto::decode(message)?;
+            if !piece.calls.is_empty() || node.output.first().is_some_and(|o| ours(o)) {
+                let unread = || ImportError::Piece { place: format!("the node that makes '{}'", node.output.join("', '")) };
+                piece.calls.push(Call::read(&node).ok_or_else(unread)?);
+            }
+        }
+        for message in self.messages(number::INITIALIZER) {
+            let stored = TensorProto::decode(message)?;
+            if ours(&stored.name) {
+                let dims = tensor::dims(&stored)?;
+                let data = match stored.data_type {
+                    element::INT64 => Numbers::Int(tensor::integers(&stored)?),
+                    _ => Numbers::Float(tensor::floats(&stored)?),
+                };
+                piece.tensors.push(Tensor { name: stored.name, dims, data });
+            }
+        }
+        Ok(piece)
+    }
+
+    fn messages(&self, number: u64) -> impl Iterator<Item = &'a [u8]> {
+        self.graph.iter().filter(move |f| f.number == number).filter_map(Field::bytes)
+    }
+}
+
+impl Before<'_> {
+    /// Whether a text stands anywhere in it: as a name, inside a sub-graph, or by chance.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.raw.iter().any(|raw| raw.windows(text.len()).any(|w| w == text.as_bytes()))
+    }
+}
+
+impl Port {
+    /// Rows of so many numbers of a type, or one number a row.
+    pub fn rows(name: &str, element: &str, width: Option<usize>) -> Self {
+        let dims = std::iter::once(None).chain(width.map(Some)).collect();
+        Self { name: name.into(), element: element.into(), dims }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        export::value_info(&self.name, element::code(&self.element), &self.dims).encode_to_vec()
+    }
+}
+
+fn same(found: &[&[u8]], own: impl ExactSizeIterator<Item = Vec<u8>>) -> bool {
+    found.len() == own.len() && found.iter().zip(own).all(|(f, o)| *f == o)
+}
+
+fn port(field: &Field) -> Result<Port, ImportError> {
+    let info = ValueInfoProto::decode(field.bytes().unwrap_or_default())?;
+    let tensor = info.r#type.and_then(|t| t.tensor_type);
+    let dim = |d: super::proto::DimensionProto| match d.value {
+        Some(Dimension::Value(n)) => usize::try_from(n).ok(),
+        _ => None,
+    };
+    let (code, shape) = tensor.map_or((0, None), |t| (t.elem_type, t.shape));
+    let dims = shape.map(|s| s.dim.into_iter().map(dim).collect()).unwrap_or_default();
+    Ok(Port { name: info.name, element: element::name(code), dims })
+}
+
+/// The names that a field of a graph gives to tensors.
+fn names(field: &Field) -> Result<Vec<String>, ImportError> {
+    let texts = |message: &[u8], number: u64| {
+        wire::fields(message)?.iter().filter(|f| f.number == number).map(Field::text).collect::<Result<Vec<_>, _>>()
+    };
+    let Some(message) = field.bytes() else { return Ok(Vec::new()) };
+    match field.number {
+        number::NODE => texts(message, 2),
+        number::INITIALIZER => texts(message, 8),
+        number::SPARSE => {
+            let values = wire::fields(message)?.into_iter().filter(|f| f.number == 1).filter_map(|f| f.bytes());
+            values.map(|v| texts(v, 8)).collect::<Result<Vec<_>, _>>().map(|n| n.concat())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
