@@ -39,20 +39,20 @@ impl Machine<'_> {
         let node = &self.network.nodes[k];
         let x = &known.values[node.from[0]];
         let sizes: Vec<Dyadic> = x.iter().map(Interval::size).collect();
-        let tiny = self.tiny();
+        let tiny = self.arithmetic.tiny();
         let copied = |x: &[Interval]| -> (Vec<Interval>, Vec<(Dyadic, Dyadic)>) {
             x.iter().map(|x| (x.flushed(&tiny), (tiny.clone(), Dyadic::default()))).unzip()
         };
         match &node.op {
             Op::Dense { w, b } => (0..w.rows)
                 .map(|o| {
-                    let error = self.dot_error(w.row(o).iter().copied().zip(&sizes), b[o]);
+                    let error = dot_error(self.arithmetic, w.row(o).iter().copied().zip(&sizes), b[o]);
                     (self.row(w.row(o), b[o], node.from[0], known, region, bounds).widened(&error.0).rounded(), error)
                 })
                 .unzip(),
             Op::Affine { scale, shift } => (x.iter().zip(&sizes).zip(scale).zip(shift))
                 .map(|(((x, size), s), t)| {
-                    let error = self.dot_error([(*s, size)].into_iter(), *t);
+                    let error = dot_error(self.arithmetic, [(*s, size)].into_iter(), *t);
                     let (s, t) = (Dyadic::from(*s), Dyadic::from(*t));
                     let exact = Interval { lo: &-&x.most(&-&s) + &t, hi: &x.most(&s) + &t };
                     (exact.widened(&error.0).rounded(), error)
@@ -72,31 +72,6 @@ impl Machine<'_> {
                 copied(&table.column_ranges().map(ends).collect::<Vec<_>>())
             }
         }
-    }
-
-    /// How far `w . x + b` with |x| up to the given sizes, computed in any order, with or without fusing and flushing, may be from
-    /// its exact value; and the sum of all magnitudes, which bounds every partial sum.
-    ///
-    /// Products with a zero weight are exact zeros and adding them is exact. Each of the k other terms (b included, if not 0) passes
-    /// at most k roundings (one product, k - 1 sums), hence gamma(k) = t / (1 - t) <= t (1 + 2 t), t = k 2^-24 <= 1/2. Flushing
-    /// costs at most `tiny` for each product, sum and b, and `tiny` times the other factor for each operand; later roundings
-    /// multiply that by less than 2. A normal b without any term is what comes out: nothing is rounded or flushed.
-    fn dot_error<'i>(&self, terms: impl Iterator<Item = (f32, &'i Dyadic)>, b: f32) -> (Dyadic, Dyadic) {
-        let (mut n, mut size, mut operands) = (0, Dyadic::from(b.abs()), Dyadic::default());
-        for (w, x) in terms.filter(|(w, _)| *w != 0.0) {
-            let w = Dyadic::from(w.abs());
-            size.add_product(&w, x);
-            operands += &w;
-            operands += x;
-            n += 1;
-        }
-        let with_b = i64::from(b != 0.0 && (n > 0 || !b.is_normal()));
-        let t = &Dyadic::int(if n > 0 { n + with_b } else { 0 }) * &self.unit();
-        let gamma = &t + &(&(&t * &t) * &Dyadic::int(2));
-        let flushes = &Dyadic::int(2) * &(&Dyadic::int(2 * n + with_b) + &operands);
-        let error = &(&gamma * &size) + &(&flushes * &self.tiny());
-        size += &error;
-        (error.up(LONG), size)
     }
 
     /// The exact `w . v + b` for all computed values v of the node read, by linear forms down to the input (or to the activations
@@ -133,8 +108,8 @@ impl Machine<'_> {
         let corners = [&x.lo * &g.lo, &x.lo * &g.hi, &x.hi * &g.lo, &x.hi * &g.hi];
         let zero = Dyadic::default();
         let (lo, hi) = corners.iter().fold((&corners[0], &corners[0]), |(lo, hi), c| (lo.min(c), hi.max(c)));
-        let (error, size) = self.dot_error([(1.0, &(&x.size() * &g.size()))].into_iter(), 0.0);
-        let error = &error + &(&(&(&x.size() + &g.size()) * &Dyadic::int(2)) * &self.tiny());
+        let (error, size) = dot_error(self.arithmetic, [(1.0, &(&x.size() * &g.size()))].into_iter(), 0.0);
+        let error = &error + &(&(&(&x.size() + &g.size()) * &Dyadic::int(2)) * &self.arithmetic.tiny());
         let mut value = Interval { lo: lo - &error, hi: hi + &error };
         if !lo.is_negative() {
             value.lo = value.lo.max(zero.clone());
@@ -144,6 +119,31 @@ impl Machine<'_> {
         }
         (value.rounded(), (error.up(LONG), size))
     }
+}
+
+/// How far `w . x + b` with |x| up to the given sizes, computed in any order, with or without fusing and flushing, may be from
+/// its exact value; and the sum of all magnitudes, which bounds every partial sum.
+///
+/// Products with a zero weight are exact zeros and adding them is exact. Each of the k other terms (b included, if not 0) passes
+/// at most k roundings (one product, k - 1 sums), hence gamma(k) = t / (1 - t) <= t (1 + 2 t), t = k 2^-24 <= 1/2. Flushing
+/// costs at most `tiny` for each product, sum and b, and `tiny` times the other factor for each operand; later roundings
+/// multiply that by less than 2. A normal b without any term is what comes out: nothing is rounded or flushed.
+pub(crate) fn dot_error<'i>(arithmetic: Arithmetic, terms: impl Iterator<Item = (f32, &'i Dyadic)>, b: f32) -> (Dyadic, Dyadic) {
+    let (mut n, mut size, mut operands) = (0, Dyadic::from(b.abs()), Dyadic::default());
+    for (w, x) in terms.filter(|(w, _)| *w != 0.0) {
+        let w = Dyadic::from(w.abs());
+        size.add_product(&w, x);
+        operands += &w;
+        operands += x;
+        n += 1;
+    }
+    let with_b = i64::from(b != 0.0 && (n > 0 || !b.is_normal()));
+    let t = &Dyadic::int(if n > 0 { n + with_b } else { 0 }) * &arithmetic.unit();
+    let gamma = &t + &(&(&t * &t) * &Dyadic::int(2));
+    let flushes = &Dyadic::int(2) * &(&Dyadic::int(2 * n + with_b) + &operands);
+    let error = &(&gamma * &size) + &(&flushes * &arithmetic.tiny());
+    size += &error;
+    (error.up(LONG), size)
 }
 
 #[cfg(test)]

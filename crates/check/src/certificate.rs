@@ -1,9 +1,12 @@
 //! The certificate as plain data, and its JSON text (docs/certificate-format.md).
 
+mod step;
 mod write;
 
 use deepsade_spec::Cut;
 use deepsade_spec::json::{self, Value, array, fields, float, string, whole};
+
+use crate::step::OutputStep;
 
 /// What is claimed proved, and how: a tree of regions a rule, and multipliers that refute each cell on each leaf.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +19,8 @@ pub struct Certificate {
     pub arithmetic: Arithmetic,
     /// One proof a rule, in the order of the rules.
     pub rules: Vec<RuleProof>,
+    /// The output step in which the file ends, if that keeps the rules.
+    pub step: Option<OutputStep>,
 }
 
 /// How the network is evaluated.
@@ -73,6 +78,8 @@ pub enum Tree {
     },
     /// Nothing needs bounds: the output step can only give outputs that obey the rule.
     Decode,
+    /// The output step keeps the rule; the trees of its fallback's cases prove the rest.
+    Step,
 }
 
 /// Choices in one cell's linear bound, all of them sound.
@@ -101,6 +108,7 @@ pub const MAX_DEPTH: usize = 200;
 
 const FORMAT: &str = "deepsade-certificate";
 const DECODE: &str = "decode, outside the domain too where the rule mentions no feature";
+const STEP: &str = "output step";
 const VERSION: &str = "1";
 
 impl Arithmetic {
@@ -131,12 +139,17 @@ impl Certificate {
     /// let tree = Tree::Leaf { bounds: Bounds::Interval, cells: vec![vec![1, 0], vec![2, 3]], lines: vec![] };
     /// let rules = vec![RuleProof { name: "budget".into(), tree }];
     /// let hash = "0".repeat(64);
-    /// let certificate = Certificate { model_sha256: hash.clone(), rules_sha256: hash, arithmetic: Arithmetic::Float32, rules };
+    /// let certificate = Certificate { model_sha256: hash.clone(), rules_sha256: hash, arithmetic: Arithmetic::Float32, rules, step: None };
     /// assert_eq!(Certificate::from_json(&certificate.to_json()), Ok(certificate));
     /// ```
     pub fn from_json(text: &str) -> Result<Self, String> {
+        let (mut value, mut step) = (json::parse(text)?, None);
+        if let Value::Object(fields) = &mut value {
+            // Only where the file ends in an output step.
+            step = fields.iter().position(|(key, _)| key == "step").map(|k| fields.remove(k).1);
+        }
         let keys = ["format", "version", "model_sha256", "rules_sha256", "arithmetic", "rules"];
-        let [format, version, model, rules_hash, arithmetic, rules] = fields(json::parse(text)?, keys, "the certificate")?;
+        let [format, version, model, rules_hash, arithmetic, rules] = fields(value, keys, "the certificate")?;
         if string(format, "format")? != FORMAT {
             return Err(format!("`format` is not \"{FORMAT}\""));
         }
@@ -150,7 +163,8 @@ impl Certificate {
         };
         let rules = array(rules, "rules")?.into_iter().map(rule).collect::<Result<_, _>>()?;
         let (model_sha256, rules_sha256) = (string(model, "model_sha256")?, string(rules_hash, "rules_sha256")?);
-        Ok(Self { model_sha256, rules_sha256, arithmetic, rules })
+        let step = step.map(step::read).transpose()?;
+        Ok(Self { model_sha256, rules_sha256, arithmetic, rules, step })
     }
 }
 
@@ -165,6 +179,9 @@ fn tree(mut value: Value, depth: usize) -> Result<Tree, String> {
     }
     if value == Value::Text(DECODE.into()) {
         return Ok(Tree::Decode);
+    }
+    if value == Value::Text(STEP.into()) {
+        return Ok(Tree::Step);
     }
     let has = |value: &Value, key| matches!(value, Value::Object(fields) if fields.iter().any(|(k, _)| k == key));
     if has(&value, "bounds") {

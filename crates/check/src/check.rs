@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use dashu::integer::IBig;
-use deepsade_net::Model;
+use deepsade_net::{Carried, Model};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
 use deepsade_spec::sets::{NEAREST_KEY, Place};
@@ -18,6 +18,7 @@ use crate::linear::{Form, GateEnd};
 use crate::machine::{Known, Machine, Sign};
 use crate::rejected::{Rejected, Step, Why};
 use crate::sha256::sha256_hex;
+use crate::step::{Inputs, PREFIX, Tail, found_names};
 
 /// What the checker says.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +46,8 @@ pub struct Proved {
     pub rules: Vec<ProvedRule>,
     /// Where outputs are chosen, if that is the proof: rules without input features then hold outside the domain, too.
     pub decoded: Option<Place>,
+    /// Whether the output step in which the file ends is the proof.
+    pub by_step: bool,
     /// The rules in normal form, with the schema from the model's file.
     pub spec: NormalSpec,
 }
@@ -71,6 +74,12 @@ pub struct ProvedRule {
     pub margin: f64,
 }
 
+impl ProvedRule {
+    fn new(name: &str) -> Self {
+        Self { name: name.into(), regions: 0, cells: 0, margin: f64::INFINITY }
+    }
+}
+
 /// Atoms in one cell, nodes and columns of a network: far above what is used, far below what exhausts a stack or gamma(k).
 const MAX_ATOMS: usize = 1024;
 const MAX_NODES: usize = 4096;
@@ -94,38 +103,25 @@ pub fn check_until(model: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn
 }
 
 fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool) -> Result<Proved, Rejected> {
-    fn at<E: ToString>(part: &'static str) -> impl Fn(E) -> Rejected {
-        move |e| Rejected { at: Step::Input(part), why: Why::Words(e.to_string()) }
-    }
     let certificate = Certificate::from_json(certificate).map_err(at("certificate"))?;
     let model_sha256 = sha256_hex(bytes);
     same("model hash", &certificate.model_sha256, &model_sha256)?;
 
+    if certificate.step.is_some() {
+        return by_step(bytes, claim, &certificate, model_sha256, stop);
+    }
     let model = Model::from_own_bytes(bytes).map_err(at("model"))?;
     model.network.validate().map_err(at("model"))?;
     let widths = model.network.widths();
     if model.network.nodes.len() > MAX_NODES || widths.iter().any(|w| *w > MAX_WIDTH) {
         return Err(at("model")(format!("more than {MAX_NODES} nodes, or more than {MAX_WIDTH} columns")));
     }
-
-    let text = model.metadata.get("deepsade.schema").ok_or("no `deepsade.schema` in the model").map_err(at("schema"))?;
-    let schema = Schema::from_json(text).map_err(at("schema"))?;
-    let domain = Region::whole(&schema).map_err(at("schema"))?;
-    let layout = Layout::new(&schema);
-    let (inputs, outputs) = (layout.width(), schema.task.outputs());
+    let Claimed { spec, domain, layout, rules_sha256 } = claimed(&model.metadata, claim, &certificate)?;
+    let (inputs, outputs) = (layout.width(), spec.schema.task.outputs());
     if inputs != model.network.inputs || outputs != model.network.outputs() {
         let found = format!("{} inputs and {} outputs", model.network.inputs, model.network.outputs());
         return Err(at("schema")(format!("{inputs} inputs and {outputs} outputs, but the network has {found}")));
     }
-
-    claim.covered_by(&schema).map_err(at("claim"))?;
-    if claim.rules.is_empty() {
-        return Err(at("rules")("there is no rule: nothing is claimed"));
-    }
-    let spec = compile(&claim.rules, &schema).map_err(|errors| at("rules")(format!("{errors:?}")))?;
-    let rules_sha256 = sha256_hex(canonical(&spec).as_bytes());
-    same("rules hash", &certificate.rules_sha256, &rules_sha256)?;
-    same("rules", &certificate.rules.len().to_string(), &spec.rules.len().to_string())?;
 
     let arithmetic = certificate.arithmetic;
     let machine = Machine { network: &model.network, layout: &layout, arithmetic };
@@ -142,17 +138,91 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool
         // Finite outputs everywhere, also where no rule asks for anything.
         machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
     }
-    let mut checker = Checker { machine, chosen, kept: BTreeMap::new(), stop, path: Vec::new(), cell: None };
+    let mut checker = Checker::new(machine, chosen, stop);
     let mut rules = Vec::new();
     for (k, (rule, proof)) in spec.rules.iter().zip(&certificate.rules).enumerate() {
-        same("rules", &proof.name, &rule.name)?;
-        let mut done = ProvedRule { name: rule.name.clone(), regions: 0, cells: 0, margin: f64::INFINITY };
-        let result = checker.tree(&rule.claim.negated(), &proof.tree, &domain, &mut Vec::new(), &mut done);
-        let at = || Step::Rule { rule: k, name: rule.name.clone(), path: checker.path.clone(), cell: checker.cell };
-        result.map_err(|why| Rejected { at: at(), why })?;
+        let mut done = ProvedRule::new(&rule.name);
+        checker.rule(k, &rule.name, &rule.claim.negated(), &proof.tree, &domain, &mut done)?;
         rules.push(done);
     }
-    Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, decoded, spec })
+    Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, decoded, by_step: false, spec })
+}
+
+fn at<E: ToString>(part: &'static str) -> impl Fn(E) -> Rejected {
+    move |e| Rejected { at: Step::Input(part), why: Why::Words(e.to_string()) }
+}
+
+/// What is claimed of a model.
+struct Claimed {
+    spec: NormalSpec,
+    domain: Region,
+    layout: Layout,
+    rules_sha256: String,
+}
+
+/// The claim, compared with what the model says of itself, and the rules, compared with those of the certificate.
+fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Certificate) -> Result<Claimed, Rejected> {
+    let text = metadata.get("deepsade.schema").ok_or("no `deepsade.schema` in the model").map_err(at("schema"))?;
+    let schema = Schema::from_json(text).map_err(at("schema"))?;
+    let domain = Region::whole(&schema).map_err(at("schema"))?;
+    let layout = Layout::new(&schema);
+    claim.covered_by(&schema).map_err(at("claim"))?;
+    if claim.rules.is_empty() {
+        return Err(at("rules")("there is no rule: nothing is claimed"));
+    }
+    let spec = compile(&claim.rules, &schema).map_err(|errors| at("rules")(format!("{errors:?}")))?;
+    let rules_sha256 = sha256_hex(canonical(&spec).as_bytes());
+    same("rules hash", &certificate.rules_sha256, &rules_sha256)?;
+    same("rules", &certificate.rules.len().to_string(), &spec.rules.len().to_string())?;
+    for (rule, proof) in spec.rules.iter().zip(&certificate.rules) {
+        same("rules", &proof.name, &rule.name)?;
+    }
+    Ok(Claimed { spec, domain, layout, rules_sha256 })
+}
+
+/// Judges a file that ends in an output step; the argument stands above `step.rs`.
+fn by_step(
+    bytes: &[u8],
+    claim: &Claim,
+    certificate: &Certificate,
+    model_sha256: String,
+    stop: &dyn Fn() -> bool,
+) -> Result<Proved, Rejected> {
+    let step = certificate.step.as_ref().ok_or("no step").map_err(at("step"))?;
+    let file = Carried::read(bytes).map_err(at("model"))?;
+    let Claimed { spec, domain, layout, rules_sha256 } = claimed(&file.metadata, claim, certificate)?;
+    if certificate.arithmetic != Arithmetic::Float32 || certificate.rules.iter().any(|r| r.tree != Tree::Step) {
+        return Err(at("step")("behind an output step every rule is proved by it, in float32"));
+    }
+    step.sound(&spec, layout.width()).map_err(at("step"))?;
+    // 1. The file ends in the tail, and nothing before it touches what the tail computes.
+    let inputs = Inputs::of(&file.inputs, &spec.schema).map_err(at("inputs"))?;
+    let names = found_names(&file.outputs).ok_or("the graph's outputs are not those of a step").map_err(at("step"))?;
+    let tail = Tail::new(&spec, step, &inputs, names).map_err(at("step"))?;
+    let before = file.before(&tail.piece, &tail.outputs).map_err(at("step"))?;
+    let shared = tail.outputs.iter().map(|p| p.name.as_str()).chain(inputs.names()).find(|name| before.defined.contains(*name));
+    if let Some(name) = shared {
+        return Err(at("step")(format!("the name '{name}' is given to something else, too")));
+    }
+    if before.mentions(PREFIX) || file.inputs.iter().any(|p| p.name.starts_with(PREFIX)) {
+        return Err(at("step")(format!("a name that begins with '{PREFIX}' stands before the step")));
+    }
+    // 2. Where the candidate is given it obeys: by how the tail is made.
+    // 3. The fallback obeys.
+    let mut rules: Vec<ProvedRule> = spec.rules.iter().map(|r| ProvedRule::new(&r.name)).collect();
+    for (k, case) in step.fallback.iter().enumerate() {
+        case.on_grid(&step.outputs, &spec).map_err(at("step"))?;
+        let answers = step.answers(k, &spec).map_err(at("step"))?;
+        let (network, arithmetic) = case.network(&spec, layout.width());
+        let machine = Machine { network: &network, layout: &layout, arithmetic };
+        machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
+        let mut checker = Checker::new(machine, None, stop);
+        for (r, (rule, tree)) in spec.rules.iter().zip(&case.trees).enumerate() {
+            let negation = Formula::and([answers.clone(), rule.claim.negated()]);
+            checker.rule(r, &rule.name, &negation, tree, &domain, &mut rules[r])?;
+        }
+    }
+    Ok(Proved { model_sha256, rules_sha256, arithmetic: Arithmetic::Float32, rules, decoded: None, by_step: true, spec })
 }
 
 fn same(part: &'static str, stated: &str, found: &str) -> Result<(), Rejected> {
@@ -170,7 +240,26 @@ struct Checker<'n> {
     cell: Option<usize>,
 }
 
-impl Checker<'_> {
+impl<'n> Checker<'n> {
+    fn new(machine: Machine<'n>, chosen: Option<Chosen>, stop: &'n dyn Fn() -> bool) -> Self {
+        Self { machine, chosen, kept: BTreeMap::new(), stop, path: Vec::new(), cell: None }
+    }
+
+    /// Refutes the negation of a rule on a region, or says where it was not.
+    fn rule(
+        &mut self,
+        rule: usize,
+        name: &str,
+        negation: &Formula,
+        tree: &Tree,
+        region: &Region,
+        done: &mut ProvedRule,
+    ) -> Result<(), Rejected> {
+        let result = self.tree(negation, tree, region, &mut Vec::new(), done);
+        let at = || Step::Rule { rule, name: name.into(), path: self.path.clone(), cell: self.cell };
+        result.map_err(|why| Rejected { at: at(), why })
+    }
+
     /// Refutes every cell of the rule's negation on every leaf: the leaves cover the region and all evaluations on it (a computed
     /// number is at most 0 or at least 0), and the cells cover the negation.
     fn tree(
@@ -195,6 +284,7 @@ impl Checker<'_> {
                 let chosen = self.chosen.as_ref().ok_or("the model does not choose its outputs")?;
                 done.cells += chosen.obey(&negation.negated())?;
             }
+            Tree::Step => return Err("there is no output step".into()),
             Tree::Unit { node, unit, below, above } => {
                 for (part, above) in [(below, false), (above, true)] {
                     signs.push(self.machine.sign(*node, *unit, above)?);

@@ -6,6 +6,7 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
 use dashu::base::{BitTest, DivEuclid, Signed};
 use dashu::integer::IBig;
+use deepsade_spec::Rational;
 
 /// `m * 2^e`. Several pairs may stand for the same number.
 #[derive(Debug, Clone, Default)]
@@ -66,6 +67,13 @@ impl Dyadic {
 
     pub(crate) fn abs(&self) -> Self {
         if self.is_negative() { -self } else { self.clone() }
+    }
+
+    /// The same as a fraction.
+    pub(crate) fn rational(&self) -> Rational {
+        let power = IBig::ONE << self.e.unsigned_abs() as usize;
+        let m = Rational::from(self.m.clone());
+        if self.e < 0 { m / Rational::from(power) } else { m * Rational::from(power) }
     }
 
     /// Adds `a * b`.

@@ -14,6 +14,7 @@ mod linear;
 mod machine;
 mod rejected;
 mod sha256;
+pub mod step;
 
 pub use certificate::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, Tree};
 pub use check::{Accepted, Proved, ProvedRule, Verdict, check, check_until};

@@ -141,7 +141,7 @@ impl Machine<'_> {
         if a.is_negative() {
             let steep = || Dyadic::int(i64::from(v.hi > -&v.lo));
             let s = if v.lo.is_negative() { lower.cloned().unwrap_or_else(steep) } else { Dyadic::int(1) };
-            return if s.is_zero() { (s.clone(), s) } else { (a * &s, &a.abs() * &self.tiny()) };
+            return if s.is_zero() { (s.clone(), s) } else { (a * &s, &a.abs() * &self.arithmetic.tiny()) };
         }
         if !v.lo.is_negative() {
             return (a.clone(), Dyadic::default());
@@ -181,9 +181,9 @@ impl Machine<'_> {
         }
         let u = u.size();
         let r = if g.one_sided { g.at.abs() } else { g.size.clone() };
-        let rounding = &(&r * &u) * &self.unit();
+        let rounding = &(&r * &u) * &self.arithmetic.unit();
         let flushes = &Dyadic::int(2) * &(&(&Dyadic::int(2) + &g.size) + &(&Dyadic::int(2) * &u));
         let flushes = if g.one_sided && g.whole { &flushes * &r } else { flushes };
-        &rounding + &(&flushes * &self.tiny())
+        &rounding + &(&flushes * &self.arithmetic.tiny())
     }
 }

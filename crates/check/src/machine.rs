@@ -62,14 +62,16 @@ impl Machine<'_> {
         let value = relu.filter(|_| Some(unit) < self.network.width(node + 1)).map(|n| n.from[0]);
         value.map(|value| Sign { value, unit, above, node }).ok_or(format!("node {node} is no ReLU with a unit {unit}"))
     }
+}
 
+impl Arithmetic {
     /// 2^-126, the most that flushing a denormal can cost; 0 in real arithmetic.
-    pub(crate) fn tiny(&self) -> Dyadic {
-        if self.arithmetic == Arithmetic::Real { Dyadic::default() } else { Dyadic::power(-126) }
+    pub(crate) fn tiny(self) -> Dyadic {
+        if self == Self::Real { Dyadic::default() } else { Dyadic::power(-126) }
     }
 
     /// 2^-24, the relative error of one rounding; 0 in real arithmetic.
-    pub(crate) fn unit(&self) -> Dyadic {
-        if self.arithmetic == Arithmetic::Real { Dyadic::default() } else { Dyadic::power(-24) }
+    pub(crate) fn unit(self) -> Dyadic {
+        if self == Self::Real { Dyadic::default() } else { Dyadic::power(-24) }
     }
 }

@@ -8,6 +8,7 @@
 
 pub mod decode;
 pub mod judge;
+pub mod make;
 pub mod nearest;
 pub mod predict;
 pub mod reader;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use deepsade_spec::{Cut, json};
 
-use super::{Certificate, DECODE, FORMAT, Lines, Tree, VERSION};
+use super::{Certificate, DECODE, FORMAT, Lines, STEP, Tree, VERSION};
 
 impl Certificate {
     /// The certificate's text; equal certificates give equal texts.
@@ -21,13 +21,18 @@ impl Certificate {
             rule.tree.write(&mut out);
             out.push('}');
         }
-        out.push_str("]}\n");
+        out.push(']');
+        if let Some(step) = &self.step {
+            out.push_str(",\n\"step\":");
+            super::step::write(step, &mut out);
+        }
+        out.push_str("}\n");
         out
     }
 }
 
 impl Tree {
-    fn write(&self, out: &mut String) {
+    pub(super) fn write(&self, out: &mut String) {
         match self {
             Self::Split { feature, cut, below, above } => {
                 let _ = match cut {
@@ -50,6 +55,7 @@ impl Tree {
                 out.push('}');
             }
             Self::Decode => out.push_str(&format!("\"{DECODE}\"")),
+            Self::Step => out.push_str(&format!("\"{STEP}\"")),
         }
     }
 

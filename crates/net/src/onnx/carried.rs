@@ -115,10 +115,10 @@ impl<'a> Carried<'a> {
         file
     }
 
-    /// What stands before a piece, if the file ends in it, byte for byte, and gives these outputs.
+    /// What stands before a piece, if the file ends in it, byte for byte, and gives these outputs first.
     pub fn before(&self, piece: &Piece, outputs: &[Port]) -> Result<Before<'a>, ImportError> {
         let given: Vec<&[u8]> = self.messages(number::OUTPUT).collect();
-        if !same(&given, outputs.iter().map(Port::to_bytes)) {
+        if given.len() < outputs.len() || outputs.iter().zip(&given).any(|(own, found)| *found != own.to_bytes()) {
             return Err(ImportError::Piece { place: "the outputs of the graph".into() });
         }
         let (nodes, tensors): (Vec<_>, Vec<_>) =
@@ -203,10 +203,6 @@ impl Port {
     fn to_bytes(&self) -> Vec<u8> {
         export::value_info(&self.name, element::code(&self.element), &self.dims).encode_to_vec()
     }
-}
-
-fn same(found: &[&[u8]], own: impl ExactSizeIterator<Item = Vec<u8>>) -> bool {
-    found.len() == own.len() && found.iter().zip(own).all(|(f, o)| *f == o)
 }
 
 fn port(field: &Field) -> Result<Port, ImportError> {

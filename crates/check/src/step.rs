@@ -1,0 +1,153 @@
+//! The output step: rules and a few parameters enter; the tail of a graph leaves, and whether its outputs obey the rules.
+//!
+//!     anything -> candidate c -> [ c' = c on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
+//!
+//! The argument, for any candidate whatever, and every float32 input x of the domain:
+//!
+//! 1. The file ends in this tail, node by node and byte for byte; nothing before it defines a name of the tail's, and the tail reads
+//!    nothing but the candidate and the graph's inputs. So the graph's outputs are what the tail computes.
+//! 2. `ok` is computed from comparisons that each imply their atom (`literal.rs`), if the candidate is in its range, which `ok` demands
+//!    too; it is monotone in them (`level.rs`); so where it is true, c' is finite and obeys every rule.
+//! 3. Where it is false, y is y0(x): the first case whose condition is computed to hold, else the last. On the inputs where that can be
+//!    (its condition holds; those before it were not computed to hold) its affine map obeys every rule: cells and multipliers, as for
+//!    any network.
+
+mod level;
+mod literal;
+mod over;
+mod tail;
+
+use deepsade_net::{Matrix, Network, Node, Op};
+use deepsade_spec::{Atom, Formula, NormalSpec, Rational};
+
+pub use self::literal::room;
+use self::literal::{Bases, Literal};
+pub use self::over::{Number, Outputs, Over};
+use self::over::{exact, power};
+pub(crate) use self::tail::found_names;
+pub use self::tail::{Inputs, PREFIX, Tail, certain, output_names};
+use crate::certificate::{Arithmetic, Tree};
+
+/// What a tail is made from besides the rules.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputStep {
+    /// The tensor that holds the candidate.
+    pub candidate: String,
+    /// What becomes of it before it is judged.
+    pub outputs: Outputs,
+    /// What is given where the candidate is not: the first case whose conditions are computed to hold. The last one has none.
+    pub fallback: Vec<Case>,
+}
+
+/// One case of the fallback: an affine map of the input's columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Conditions, by their place in [`NormalSpec::conditions`], and whether each must hold or its opposite.
+    pub when: Vec<(usize, bool)>,
+    /// Weights: output, column, number.
+    pub weights: Vec<(usize, usize, f32)>,
+    /// One number an output.
+    pub bias: Vec<f32>,
+    /// How the inputs are taken apart to prove each rule.
+    pub trees: Vec<Tree>,
+}
+
+impl OutputStep {
+    /// Whether its parts fit together and each other.
+    pub(crate) fn sound(&self, spec: &NormalSpec, columns: usize) -> Result<(), String> {
+        self.outputs.sound(&spec.schema.task)?;
+        let (outputs, conditions) = (self.outputs.count(), spec.conditions().len());
+        if self.fallback.last().is_none_or(|case| !case.when.is_empty()) {
+            return Err("the last case of the fallback must be without conditions".into());
+        }
+        for (k, case) in self.fallback.iter().enumerate() {
+            let bad = |what: &str| Err(format!("case {k} of the fallback: {what}"));
+            if case.when.iter().any(|(c, _)| *c >= conditions) {
+                return bad("there is no such condition");
+            }
+            let finite = |v: &f32| v.is_finite();
+            if case.bias.len() != outputs || !case.bias.iter().all(finite) {
+                return bad("not one finite number an output");
+            }
+            let good = |(o, c, w): &(usize, usize, f32)| *o < outputs && *c < columns && w.is_finite();
+            let distinct = case.weights.iter().map(|(o, c, _)| (o, c)).collect::<std::collections::BTreeSet<_>>().len();
+            if !case.weights.iter().all(good) || distinct != case.weights.len() {
+                return bad("a weight is not finite, is stated twice or stands nowhere");
+            }
+            if case.trees.len() != spec.rules.len() {
+                return bad("not one tree a rule");
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known where a case answers: its conditions hold, and those of each case before it were not computed to hold.
+    pub(crate) fn answers(&self, k: usize, spec: &NormalSpec) -> Result<Formula, String> {
+        let conditions = spec.conditions();
+        let asked = |(c, truth): &(usize, bool)| if *truth { conditions[*c].clone() } else { conditions[*c].opposite() };
+        let over = Over::new(&spec.schema, None);
+        let mut known: Vec<Formula> = self.fallback[k].when.iter().map(|w| Formula::Atom(asked(w))).collect();
+        for before in &self.fallback[..k] {
+            let failed = |w: &(usize, bool)| otherwise(&asked(w), &over);
+            known.push(Formula::or(before.when.iter().map(failed).collect::<Result<Vec<_>, _>>()?));
+        }
+        Ok(Formula::and(known))
+    }
+}
+
+/// What is known where an atom was not computed to hold.
+fn otherwise(atom: &Atom, over: &Over) -> Result<Formula, String> {
+    Ok(match Bases::default().literal(atom, over)? {
+        Literal::Decided(true) => Formula::False,
+        Literal::Decided(false) => Formula::True,
+        Literal::Computed { otherwise, .. } => Formula::Atom(otherwise),
+    })
+}
+
+impl Case {
+    /// The map as a network, and the arithmetic in which it says what is computed: real where no rounding can happen.
+    pub(crate) fn network(&self, spec: &NormalSpec, columns: usize) -> (Network, Arithmetic) {
+        let mut w = Matrix::zeros(self.bias.len(), columns);
+        self.weights.iter().for_each(|(o, c, v)| w.row_mut(*o)[*c] = *v);
+        let over = Over::new(&spec.schema, None);
+        let rounds = (0..self.bias.len()).any(|o| self.step_of(o, &over).is_none());
+        let nodes = vec![Node { op: Op::Dense { w, b: self.bias.clone() }, from: vec![0] }];
+        (Network { inputs: columns, nodes }, if rounds { Arithmetic::Float32 } else { Arithmetic::Real })
+    }
+
+    /// The k for which an output is computed as a multiple of 2^-k without any rounding; `None` if it may be rounded.
+    fn step_of(&self, output: usize, over: &Over) -> Option<i32> {
+        let bias = self.bias[output];
+        let (mut k, mut size) = (finest(bias)?, exact(bias.abs()));
+        for (_, column, w) in self.weights.iter().filter(|(o, _, w)| *o == output && *w != 0.0) {
+            let column = &over.columns[*column];
+            k = k.max(column.step? + finest(*w)?);
+            size += exact(w.abs()) * column.size();
+        }
+        (k <= 100 && size <= power(24 - k)).then_some(k)
+    }
+
+    /// Whether every output that has a grid is on it.
+    pub(crate) fn on_grid(&self, outputs: &Outputs, spec: &NormalSpec) -> Result<(), String> {
+        let over = Over::new(&spec.schema, None);
+        let fits = |o: usize, grid: i32| self.step_of(o, &over).is_some_and(|k| k <= grid);
+        let grid = |o: usize| match outputs {
+            Outputs::Labels(_) => Some(0),
+            Outputs::Numbers(numbers) => numbers[o].grid,
+        };
+        match (0..outputs.count()).find(|o| grid(*o).is_some_and(|grid| !fits(*o, grid))) {
+            Some(o) => Err(format!("the fallback's output {o} may lie beside its grid")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The k for which a number is an odd multiple of 2^-k; 0 for 0. `None` for a denormal, which may be flushed.
+fn finest(v: f32) -> Option<i32> {
+    if v == 0.0 {
+        return Some(0);
+    }
+    let denominator = Rational::denominator(&exact(v)).clone();
+    let k = i32::try_from(dashu::base::BitTest::bit_len(&denominator)).ok()? - 1;
+    v.is_normal().then_some(k)
+}

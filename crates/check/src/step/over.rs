@@ -1,0 +1,160 @@
+//! What the tail computes with: the candidate's outputs beside the columns of the input, and what is known of each.
+
+use deepsade_spec::{ColumnKind, Domain, OneHot, Rational, Schema, Task, Var};
+
+/// Numbers below 2^-100 in size may be taken for zero by a runtime, or not; none that the tail computes with is.
+pub(super) const CALM: i32 = -100;
+/// Outputs reach no further than 2^100.
+pub(super) const FAR: i32 = 100;
+
+/// How a candidate is made a row of outputs, before it is judged.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outputs {
+    /// Numbers within a range each, checked.
+    Numbers(Vec<Number>),
+    /// So many labels: 1 where the candidate is above 1/2, else 0.
+    Labels(usize),
+}
+
+/// What one output may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number {
+    /// Smallest value of a candidate.
+    pub lo: f32,
+    /// Largest.
+    pub hi: f32,
+    /// Multiples of 2^-k come out, rounded down; `None` for all numbers.
+    pub grid: Option<i32>,
+}
+
+/// What is known of a column, for every input of the domain and every candidate that passes the range check.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Column {
+    pub(super) lo: Rational,
+    pub(super) hi: Rational,
+    /// It is a multiple of 2^-step.
+    pub(super) step: Option<i32>,
+    /// It is 0 or at least 2^-100 in size.
+    pub(super) calm: bool,
+}
+
+impl Column {
+    pub(super) fn size(&self) -> Rational {
+        let (a, b) = (-&self.lo, self.hi.clone());
+        if a > b { a } else { b }
+    }
+}
+
+/// The columns that literals and sums read: outputs, then the input.
+#[derive(Debug, Clone)]
+pub struct Over {
+    pub(super) columns: Vec<Column>,
+    /// Place of each feature's first column, behind the outputs.
+    first: Vec<usize>,
+    width: Vec<usize>,
+    dropped: usize,
+}
+
+/// 2^k
+pub(super) fn power(k: i32) -> Rational {
+    Rational::from(2).pow(k as isize)
+}
+
+pub(super) fn exact(x: f32) -> Rational {
+    Rational::try_from(x).unwrap_or_default()
+}
+
+impl Outputs {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Numbers(numbers) => numbers.len(),
+            Self::Labels(n) => *n,
+        }
+    }
+
+    /// Whether ranges and grids make sense for this task.
+    pub(super) fn sound(&self, task: &Task) -> Result<(), String> {
+        if self.count() != task.outputs() {
+            return Err(format!("{} outputs, but the task has {}", self.count(), task.outputs()));
+        }
+        let labels = matches!(task, Task::Multilabel { .. } | Task::Ranking { .. });
+        match self {
+            Self::Labels(_) if labels => Ok(()),
+            Self::Labels(_) => Err("only labels and places are 0 and 1".into()),
+            Self::Numbers(numbers) => {
+                let far = 2f32.powi(FAR);
+                let good = |n: &Number| {
+                    -far <= n.lo && n.lo <= n.hi && n.hi <= far && n.grid.is_none_or(|k| (-64..=64).contains(&k) && n.gridded(k))
+                };
+                match numbers.iter().position(|n| !good(n)) {
+                    None => Ok(()),
+                    Some(j) => Err(format!("the range of output {j} is empty or beyond 2^{FAR}, or too wide for its grid")),
+                }
+            }
+        }
+    }
+}
+
+impl Number {
+    /// Whether all multiples of 2^-k in the range are float32 numbers, and the range ends at such.
+    fn gridded(&self, k: i32) -> bool {
+        let scale = power(k);
+        [self.lo, self.hi].iter().all(|v| {
+            let v = exact(*v) * &scale;
+            v.denominator().is_one() && v <= power(24) && -v <= power(24)
+        })
+    }
+}
+
+impl Over {
+    /// Outputs, if there are any, beside the columns of a schema.
+    pub fn new(schema: &Schema, outputs: Option<&Outputs>) -> Self {
+        let mut columns: Vec<Column> = match outputs {
+            None => Vec::new(),
+            Some(Outputs::Labels(n)) => vec![whole(Rational::ZERO, Rational::ONE); *n],
+            Some(Outputs::Numbers(numbers)) => {
+                let column = |n: &Number| Column { lo: exact(n.lo), hi: exact(n.hi), step: n.grid, calm: true };
+                numbers.iter().map(column).collect()
+            }
+        };
+        let (mut first, mut width) = (vec![0; schema.features.len()], vec![0; schema.features.len()]);
+        for column in schema.columns() {
+            if width[column.feature] == 0 {
+                first[column.feature] = columns.len();
+            }
+            width[column.feature] += 1;
+            columns.push(match (&schema.features[column.feature].domain, column.kind) {
+                (Domain::Real { lo, hi }, ColumnKind::Number) => {
+                    let near = 2f32.powi(CALM);
+                    let calm = *lo >= near || *hi <= -near || *lo == 0.0 && *hi == 0.0;
+                    Column { lo: exact(*lo), hi: exact(*hi), step: None, calm }
+                }
+                (Domain::Integer { lo, hi }, ColumnKind::Number) => whole(Rational::from(*lo), Rational::from(*hi)),
+                _ => whole(Rational::ZERO, Rational::ONE),
+            });
+        }
+        Self { columns, first, width, dropped: usize::from(schema.one_hot == OneHot::DropFirst) }
+    }
+
+    /// Adds `c * var` to a linear form over the columns. A level without a column is 1 minus the others of its feature.
+    pub(super) fn add(&self, var: Var, c: &Rational, form: &mut Vec<(usize, Rational)>, constant: &mut Rational) {
+        let mut put = |column: usize, c: Rational| match form.iter_mut().find(|(k, _)| *k == column) {
+            Some((_, sum)) => *sum += c,
+            None => form.push((column, c)),
+        };
+        match var {
+            Var::Output(j) => put(j, c.clone()),
+            Var::Feature(f) => put(self.first[f], c.clone()),
+            Var::Level(f, l) if l >= self.dropped => put(self.first[f] + l - self.dropped, c.clone()),
+            Var::Level(f, _) => {
+                *constant += c;
+                (self.first[f]..self.first[f] + self.width[f]).for_each(|column| put(column, -c.clone()));
+            }
+        }
+    }
+}
+
+fn whole(lo: Rational, hi: Rational) -> Column {
+    Column { lo, hi, step: Some(0), calm: true }
+}
