@@ -1,13 +1,13 @@
 //! The output step: rules and a few parameters enter; the tail of a graph leaves, and whether its outputs obey the rules.
 //!
-//!     anything -> candidate c -> [ c' = c on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
+//!     anything -> candidate c -> [ c' = c in its range, on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
 //!
 //! The argument, for any candidate whatever, and every float32 input x of the domain:
 //!
 //! 1. The file ends in this tail, node by node and byte for byte; nothing before it defines a name of the tail's, and the tail reads
 //!    nothing but the candidate and the graph's inputs. So the graph's outputs are what the tail computes.
-//! 2. `ok` is computed from comparisons that each imply their atom (`literal.rs`), if the candidate is in its range, which `ok` demands
-//!    too; it is monotone in them (`level.rs`); so where it is true, c' is finite and obeys every rule.
+//! 2. c' is a finite number within its range, whatever c is; so no sum that reads it is not a number. `ok` is computed from comparisons
+//!    that each imply their atom (`literal.rs`) and is monotone in them (`level.rs`): where it is true, c' obeys every rule.
 //! 3. Where it is false, y is y0(x): the first case whose condition is computed to hold, else the last. On the inputs where that can be
 //!    (its condition holds; those before it were not computed to hold) its affine map obeys every rule: cells and multipliers, as for
 //!    any network.
@@ -18,7 +18,7 @@ mod over;
 mod tail;
 
 use deepsade_net::{Matrix, Network, Node, Op};
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational};
+use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Var};
 
 pub use self::literal::room;
 use self::literal::{Bases, Literal};
@@ -53,8 +53,8 @@ pub struct Case {
 }
 
 impl OutputStep {
-    /// Whether its parts fit together and each other.
-    pub(crate) fn sound(&self, spec: &NormalSpec, columns: usize) -> Result<(), String> {
+    /// Whether its parts fit together.
+    fn sound(&self, spec: &NormalSpec, columns: usize) -> Result<(), String> {
         self.outputs.sound(&spec.schema.task)?;
         let (outputs, conditions) = (self.outputs.count(), spec.conditions().len());
         if self.fallback.last().is_none_or(|case| !case.when.is_empty()) {
@@ -74,11 +74,17 @@ impl OutputStep {
             if !case.weights.iter().all(good) || distinct != case.weights.len() {
                 return bad("a weight is not finite, is stated twice or stands nowhere");
             }
-            if case.trees.len() != spec.rules.len() {
-                return bad("not one tree a rule");
-            }
         }
         Ok(())
+    }
+
+    /// What the fallback must obey where a case answers: its conditions hold, and those of each case before it were not computed to hold.
+    /// As [`NormalSpec`] with these claims in place of the rules', for whoever looks for the trees.
+    pub fn claims(&self, k: usize, spec: &NormalSpec) -> Result<NormalSpec, String> {
+        let answers = self.answers(k, spec)?;
+        let mut spec = spec.clone();
+        spec.rules.iter_mut().for_each(|rule| rule.claim = self.fallback[k].claimed(&answers, &rule.claim));
+        Ok(spec)
     }
 
     /// What is known where a case answers: its conditions hold, and those of each case before it were not computed to hold.
@@ -105,8 +111,19 @@ fn otherwise(atom: &Atom, over: &Over) -> Result<Formula, String> {
 }
 
 impl Case {
+    /// A rule, where the case answers, about its outputs: those that are constants are put in.
+    pub(crate) fn claimed(&self, answers: &Formula, claim: &Formula) -> Formula {
+        let mut claimed = Formula::or([answers.negated(), claim.clone()]);
+        for (o, bias) in self.bias.iter().enumerate() {
+            if self.weights.iter().all(|(output, ..)| *output != o) {
+                claimed = claimed.with(Var::Output(o), &exact(*bias));
+            }
+        }
+        claimed
+    }
+
     /// The map as a network, and the arithmetic in which it says what is computed: real where no rounding can happen.
-    pub(crate) fn network(&self, spec: &NormalSpec, columns: usize) -> (Network, Arithmetic) {
+    pub fn network(&self, spec: &NormalSpec, columns: usize) -> (Network, Arithmetic) {
         let mut w = Matrix::zeros(self.bias.len(), columns);
         self.weights.iter().for_each(|(o, c, v)| w.row_mut(*o)[*c] = *v);
         let over = Over::new(&spec.schema, None);

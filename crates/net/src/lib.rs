@@ -14,5 +14,5 @@ pub use matrix::Matrix;
 pub use network::{Activation, Network, Node, Op};
 pub use onnx::carried::{Carried, Port};
 pub use onnx::piece::Piece;
-pub use onnx::{ImportError, Model, TRUNK_OUTPUT};
+pub use onnx::{Behind, ImportError, Model, TRUNK_OUTPUT};
 pub use validate::NetworkError;

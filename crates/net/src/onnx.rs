@@ -11,6 +11,8 @@ mod wire;
 
 use std::collections::BTreeMap;
 
+use self::carried::{Carried, Port};
+use self::piece::Piece;
 use crate::{Network, NetworkError};
 pub use error::{ImportError, NodePlace};
 
@@ -41,17 +43,34 @@ pub struct Model {
     /// Where import did not keep the file's operators one to one: `node 'name' (Op): reason`. Rounding in float32 may differ there
     /// between the file and this network; the network written by [`Model::to_bytes`] has no such places. Never written to a file.
     pub inexact: Vec<String>,
+    /// What stands behind the network, which then only makes the numbers that this reads.
+    pub behind: Option<Behind>,
 }
+
+/// A piece behind a network, and the outputs of the whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Behind {
+    /// Its calls read the network's input `x` and its output, [`TRUNK_OUTPUT`].
+    pub piece: Piece,
+    /// What the file gives.
+    pub outputs: Vec<Port>,
+}
+
+/// What the names of the pieces that are put behind networks begin with.
+pub const BEHIND: &str = "deepsade.";
 
 impl Model {
     /// A network without metadata.
     pub fn new(network: Network) -> Self {
-        Self { network, metadata: BTreeMap::new(), inexact: Vec::new() }
+        Self { network, metadata: BTreeMap::new(), inexact: Vec::new(), behind: None }
     }
 
     /// The ONNX file; equal models give equal bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, NetworkError> {
-        export::export(self, export::OUTPUT)
+        let Some(Behind { piece, outputs }) = &self.behind else { return export::export(self, export::OUTPUT) };
+        let trunk = self.to_trunk_bytes()?;
+        let carried = Carried::read(&trunk).expect("what was written is read");
+        Ok(carried.with(piece, outputs, &BTreeMap::new()))
     }
 
     /// The ONNX file of a network that something is to be put behind: its output is called [`TRUNK_OUTPUT`].
@@ -59,9 +78,17 @@ impl Model {
         export::export(self, TRUNK_OUTPUT)
     }
 
-    /// Reads an ONNX file whose graph has one output that is a float tensor.
+    /// Reads an ONNX file whose graph has one output that is a float tensor, or a network of ours with a piece behind it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
-        import::import(bytes, None)
+        let has_piece =
+            |carried: &Carried| carried.outputs.len() >= 3 && carried.piece(&[BEHIND]).is_ok_and(|p| !p.calls.is_empty());
+        match Carried::read(bytes).ok().filter(has_piece) {
+            None => import::import(bytes, None),
+            Some(carried) => {
+                let behind = Behind { piece: carried.piece(&[BEHIND])?, outputs: carried.outputs };
+                Ok(Self { behind: Some(behind), ..import::import(bytes, Some(TRUNK_OUTPUT))? })
+            }
+        }
     }
 
     /// Reads a file that must be, byte for byte, what [`Model::to_bytes`] writes.

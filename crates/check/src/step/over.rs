@@ -138,7 +138,7 @@ impl Over {
     }
 
     /// Adds `c * var` to a linear form over the columns. A level without a column is 1 minus the others of its feature.
-    pub(super) fn add(&self, var: Var, c: &Rational, form: &mut Vec<(usize, Rational)>, constant: &mut Rational) {
+    pub fn add(&self, var: Var, c: &Rational, form: &mut Vec<(usize, Rational)>, constant: &mut Rational) {
         let mut put = |column: usize, c: Rational| match form.iter_mut().find(|(k, _)| *k == column) {
             Some((_, sum)) => *sum += c,
             None => form.push((column, c)),

@@ -152,6 +152,7 @@ pub fn certain(schema: &Schema, conditions: &[Formula], x: &str, prefix: &str, p
 impl Tail {
     /// Writes the tail, with these names for its outputs.
     pub fn new(spec: &NormalSpec, step: &OutputStep, inputs: &Inputs, [y, in_domain, ok]: [String; 3]) -> Result<Self, String> {
+        step.sound(spec, spec.schema.columns().len())?;
         let mut piece = Piece::default();
         let x = inputs.columns(&spec.schema, PREFIX, &mut piece);
         let c = judged(step, &mut piece);
@@ -169,7 +170,7 @@ impl Tail {
         }
 
         let mut gates = Gates::default();
-        let mut obeys = in_range(&step.outputs, &mut gates);
+        let mut obeys = Vec::new();
         for rule in &spec.rules {
             obeys.push(gates.formula(&rule.claim, &over)?);
         }
@@ -217,7 +218,8 @@ impl Tail {
     }
 }
 
-/// The candidate as it is judged: as many columns as there are outputs, labels as 0 and 1, numbers on their grids and never tiny.
+/// The candidate as it is judged, whatever it was: as many columns as there are outputs, labels as 0 and 1, numbers in their ranges, on
+/// their grids and never tiny.
 fn judged(step: &OutputStep, piece: &mut Piece) -> String {
     let [own, columns, c] = ["candidate", "outputs", "c"].map(named);
     let count = step.outputs.count();
@@ -232,13 +234,22 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
             piece.call_with("Cast", &[&present], &c, &[("to", TO_FLOAT)]);
         }
         Outputs::Numbers(numbers) => {
+            // Not a number exceeds nothing: it becomes the lower end.
+            let [lo, hi, least, high, low, top, cut] = ["lo", "hi", "least", "high", "low", "top", "cut"].map(named);
+            piece.floats(&lo, &[1, count], numbers.iter().map(|n| n.lo).collect());
+            piece.floats(&hi, &[1, count], numbers.iter().map(|n| n.hi).collect());
+            piece.floats(&least, &[1, count], numbers.iter().map(|n| clear(below(&exact(n.lo)))).collect());
+            piece.call("Greater", &[&own, &hi], &high);
+            piece.call("Where", &[&high, &hi, &own], &top);
+            piece.call("Greater", &[&top, &least], &low);
+            piece.call("Where", &[&low, &top, &lo], &cut);
             let [zero, tiny, size, small, calm] = ["zero", "tiny", "size", "small", "calm"].map(named);
             let gridded = numbers.iter().any(|n| n.grid.is_some());
             piece.floats(&zero, &[1], vec![0.0]);
             piece.floats(&tiny, &[1], vec![2f32.powi(CALM)]);
-            piece.call("Abs", &[&own], &size);
+            piece.call("Abs", &[&cut], &size);
             piece.call("Less", &[&size, &tiny], &small);
-            piece.call("Where", &[&small, &zero, &own], if gridded { &calm } else { &c });
+            piece.call("Where", &[&small, &zero, &cut], if gridded { &calm } else { &c });
             if gridded {
                 let [up, down, scaled, floor, on_grid, open] = ["up", "down", "scaled", "floored", "on_grid", "open"].map(named);
                 let k = |n: &super::Number| n.grid.unwrap_or(0);
@@ -276,18 +287,6 @@ fn affine(case: &Case, k: usize, columns: usize, x: &str, piece: &mut Piece) -> 
     piece.floats(&bias, &[outputs], case.bias.clone());
     piece.call("Gemm", &[x, &matrix, &bias], &map);
     map
-}
-
-/// The candidate is a number and within its range; labels always are.
-fn in_range(outputs: &Outputs, gates: &mut Gates) -> Vec<Truth> {
-    let Outputs::Numbers(numbers) = outputs else { return Vec::new() };
-    let mut parts = Vec::new();
-    for (j, n) in numbers.iter().enumerate() {
-        // Not a number exceeds nothing: the first of the two fails.
-        parts.push(Truth::Base(gates.bases.threshold(j, clear(below(&exact(n.lo)))), true));
-        parts.push(Truth::Base(gates.bases.threshold(j, clear(at_most(&exact(n.hi)))), false));
-    }
-    parts
 }
 
 /// A constant that is compared with numbers of which none is tiny: itself, or one that divides them alike.

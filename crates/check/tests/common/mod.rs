@@ -1,6 +1,8 @@
 //! What several tests share: a random source, a float32 runtime that misbehaves as far as it may, and a small prover.
 #![allow(dead_code)]
 
+pub mod tail;
+
 use std::ops::ControlFlow;
 
 use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, Rejected, RuleProof, Step, Tree, Verdict, Why, check, sha256_hex};
@@ -168,7 +170,13 @@ pub fn act(f: Activation, from: usize) -> Node {
 pub fn certificate(bytes: &[u8], rules: &[RuleText], schema: &Schema, arithmetic: Arithmetic, trees: Vec<Tree>) -> Certificate {
     let spec = compile(rules, schema).expect("rules compile");
     let rules = rules.iter().zip(trees).map(|(r, tree)| RuleProof { name: r.name.clone(), tree }).collect();
-    Certificate { model_sha256: sha256_hex(bytes), rules_sha256: sha256_hex(canonical(&spec).as_bytes()), arithmetic, rules }
+    Certificate {
+        model_sha256: sha256_hex(bytes),
+        rules_sha256: sha256_hex(canonical(&spec).as_bytes()),
+        arithmetic,
+        rules,
+        step: None,
+    }
 }
 
 pub fn leaf(bounds: Bounds, cells: Vec<Vec<u64>>) -> Tree {
@@ -204,7 +212,7 @@ fn leaves<'t>(tree: &'t mut Tree, path: &[bool], signs: usize, out: &mut Vec<Ope
             leaves(above, &[path, &[true]].concat(), signs + more, out);
         }
         Tree::Leaf { cells, lines, .. } => out.push(OpenLeaf { path: path.to_vec(), signs, cells, lines }),
-        Tree::Decode => {}
+        Tree::Decode | Tree::Step => {}
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, Import
     }
     let (network, inexact) = read_graph(graph, opset, output, bytes.len())?;
     network.validate()?;
-    Ok(Model { network, metadata, inexact })
+    Ok(Model { network, metadata, inexact, behind: None })
 }
 
 fn read_graph(

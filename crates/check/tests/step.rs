@@ -1,0 +1,381 @@
+//! Output steps: what a tail lets through obeys the rules in any runtime, and files that are not what they should be are rejected.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::tail::{Tails, Tensor};
+use common::{Rng, accepted, claimed, holds, leaf, point, rejection, row, rule};
+use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
+use deepsade_check::{Arithmetic, Bounds, Certificate, RuleProof, Tree, Verdict, sha256_hex};
+use deepsade_net::{Carried, Matrix, Model, Network, Node, Op, Piece, Port};
+use deepsade_spec::canonical::canonical;
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+
+fn schema(rng: &mut Rng, task: Task) -> Schema {
+    let real = [(-1.0, 2.0), (0.0, 1.0), (0.5, 100.0), (-3e-39, 1.0)][rng.below(4)];
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    Schema {
+        features: vec![
+            feature("x", Domain::Real { lo: real.0, hi: real.1 }),
+            feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
+            feature("n", Domain::Integer { lo: [-2, 0][rng.below(2)], hi: 30 }),
+        ],
+        task,
+        one_hot: [OneHot::Full, OneHot::DropFirst][rng.below(2)],
+    }
+}
+
+fn step(outputs: Outputs) -> OutputStep {
+    let bias = vec![0.0; outputs.count()];
+    let fallback = vec![Case { when: vec![], weights: vec![], bias, trees: vec![] }];
+    OutputStep { candidate: "c".into(), outputs, fallback }
+}
+
+fn rows_of(schema: &Schema) -> Inputs {
+    Inputs::Rows(Port::rows("in", "float", Some(schema.columns().len())))
+}
+
+/// Numbers that matter for rules: small whole ones, borders, their neighbours, what is not a number, what is tiny or huge.
+fn number(rng: &mut Rng, near: &[f32]) -> f32 {
+    let base = match rng.below(8) {
+        0 => [0.0, 1.0, -1.0, 5.0, 0.1, 0.5][rng.below(6)],
+        1 => [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, 1e-45, -1e-45, 1e-39, -2e-38][rng.below(9)],
+        2 | 3 => near[rng.below(near.len())],
+        _ => (rng.unit() * 12.0 - 4.0) as f32,
+    };
+    match rng.below(6) {
+        0 => base.next_up(),
+        1 => base.next_down(),
+        _ => base,
+    }
+}
+
+const NUMBERS: [&str; 14] = [
+    "a <= 5",
+    "a > 0 - 0.5",
+    "a <= b",
+    "b < a",
+    "a + b <= x",
+    "0.1 * a - 0.3 * b >= 0.7 * x - 1.3",
+    "x > 0 => a >= 1",
+    "x <= 0.1 => b <= 0.3",
+    "x + n >= 1.3 => a + b >= 0",
+    "k == 'q' and n >= 3 => a <= 0.5 * n",
+    "a <= 1 or b <= 1",
+    "abs(a - b) <= 3",
+    "max(a, b) >= 0",
+    "at_least(2, a >= 0, b >= 0, a + b <= 3, k == 'p')",
+];
+
+/// Where the tail gives the candidate, every rule holds exactly; and most candidates that are well inside are given.
+#[test]
+fn what_is_let_through_obeys() {
+    let rng = &mut Rng(11);
+    let (mut given, mut obeyed, mut refused) = (0, 0, 0);
+    for _ in 0..400 {
+        let task = Task::Regression { targets: vec!["a".into(), "b".into()] };
+        let schema = schema(rng, task);
+        let rules: Vec<RuleText> = (0..1 + rng.below(3)).map(|_| rule(NUMBERS[rng.below(NUMBERS.len())])).collect();
+        let rules: Vec<RuleText> = rules.iter().enumerate().map(|(k, r)| RuleText { name: k.to_string(), ..r.clone() }).collect();
+        let spec = compile(&rules, &schema).expect("rules compile");
+        let grid = [None, None, Some(4)][rng.below(3)];
+        let numbers = vec![Number { lo: -16.0, hi: 16.0, grid }, Number { lo: -16.0, hi: 8.0, grid: None }];
+        let step = step(Outputs::Numbers(numbers));
+        let tail = Tail::new(&spec, &step, &rows_of(&schema), output_names(|_| false)).expect("it can be written");
+        for _ in 0..40 {
+            let x = point(&schema, rng);
+            let near = [x[0], x[2], x[0] + x[2], 0.1, 0.3, 1.0, 0.5 * x[2]];
+            let c = vec![number(rng, &near), number(rng, &near)];
+            let flush = rng.below(2) == 0;
+            let mut runtime = Tails { rng, flush };
+            let columns = row(&schema, &x);
+            let known =
+                runtime.run(&tail.piece, &[("in", Tensor::rows(columns.len(), columns)), ("c", Tensor::rows(2, c.clone()))]);
+            let (y, ok) = (&known["y"].data, known["ok"].data[0] > 0.5);
+            assert_eq!(known["in_domain"].data[0], 1.0, "{x:?} {schema:?}");
+            let obeys = |y: &[f32]| y.iter().all(|v| v.is_finite()) && spec.rules.iter().all(|r| holds(&r.claim, &x, y));
+            if ok {
+                given += 1;
+                assert!(obeys(y), "{rules:?} {x:?} {c:?} {y:?} {flush}");
+                let same = |y: f32, c: f32, hi: f32, off: f32| c.is_nan() && y == -16.0 || (y - c.clamp(-16.0, hi)).abs() <= off;
+                assert!(same(y[0], c[0], 16.0, 0.07) && same(y[1], c[1], 8.0, 1e-30), "{c:?} {y:?}");
+            } else {
+                assert_eq!(y[..], [0.0, 0.0]);
+                if obeys(&c) && c.iter().all(|v| v.abs() <= 8.0) {
+                    refused += 1;
+                }
+            }
+            obeyed += usize::from(obeys(&c));
+        }
+    }
+    assert!(given > 2000, "{given}");
+    // Those on a border, or that the grid moves.
+    assert!(refused * 5 < obeyed, "{refused} of {obeyed}");
+}
+
+/// The same for classes and labels, where every comparison is exact: what is refused breaks a rule in some reading of tiny features.
+#[test]
+fn labels_and_classes_are_judged_exactly() {
+    let rng = &mut Rng(12);
+    let labels = Task::Multilabel { labels: (0..5).map(|k| format!("l{k}")).collect() };
+    let classes = Task::Multiclass { target: "t".into(), classes: ["A", "B", "C"].map(String::from).to_vec() };
+    let about_labels = [
+        "sum(i * label[i] for i in 0..5) > 4",
+        "exactly(2, label[i] for i in 0..5)",
+        "label[0] => label[1]",
+        "n >= 7 and k == 'p' => not label[2]",
+        "0.3 * label[0] + 0.25 * label[1] + 0.7 * label[3] <= 0.9",
+    ];
+    let about_classes = ["n >= 5 => t == 'A'", "k == 'q' => t in {'B', 'C'}", "x + 0.3 * n > 4 => t != 'B'", "score('A') <= 3"];
+    for round in 0..400 {
+        let (task, pool) = if round % 2 == 0 { (&labels, &about_labels[..]) } else { (&classes, &about_classes[..]) };
+        let schema = schema(rng, task.clone());
+        let rules: Vec<RuleText> =
+            (0..1 + rng.below(3)).map(|k| RuleText { name: k.to_string(), text: pool[rng.below(pool.len())].into() }).collect();
+        let spec = compile(&rules, &schema).expect("rules compile");
+        let (outputs, count) = if round % 2 == 0 {
+            (Outputs::Labels(5), 5)
+        } else {
+            (Outputs::Numbers(vec![Number { lo: -100.0, hi: 100.0, grid: None }; 3]), 3)
+        };
+        let tail = Tail::new(&spec, &step(outputs), &rows_of(&schema), output_names(|_| false)).expect("it can be written");
+        for _ in 0..20 {
+            let x = point(&schema, rng);
+            let c: Vec<f32> = (0..count).map(|_| number(rng, &[0.0, 0.5, 1.0])).collect();
+            let flush = rng.below(2) == 0;
+            let mut runtime = Tails { rng, flush };
+            let columns = row(&schema, &x);
+            let given = [("in", Tensor::rows(columns.len(), columns)), ("c", Tensor::rows(count, c.clone()))];
+            let known = runtime.run(&tail.piece, &given);
+            let (y, ok) = (&known["y"].data, known["ok"].data[0] > 0.5);
+            if ok {
+                assert!(spec.rules.iter().all(|r| holds(&r.claim, &x, y)), "{rules:?} {x:?} {c:?} {y:?}");
+            } else if round % 2 == 0 {
+                let set: Vec<f32> = c.iter().map(|c| if *c > 0.5 { 1.0 } else { 0.0 }).collect();
+                assert!(!spec.rules.iter().all(|r| holds(&r.claim, &x, &set)), "{rules:?} {x:?} {set:?}");
+            }
+        }
+    }
+}
+
+/// The flag is true for inputs of the domain and false for others.
+#[test]
+fn inputs_outside_the_domain_are_told() {
+    let rng = &mut Rng(13);
+    for _ in 0..200 {
+        let schema = schema(rng, Task::Regression { targets: vec!["a".into()] });
+        let spec = compile(&[rule("a <= 5")], &schema).expect("it compiles");
+        let step = step(Outputs::Numbers(vec![Number { lo: -1.0, hi: 1.0, grid: None }]));
+        let tail = Tail::new(&spec, &step, &rows_of(&schema), output_names(|_| false)).expect("it can be written");
+        let mut columns = row(&schema, &point(&schema, rng));
+        let before = columns.clone();
+        let k = rng.below(columns.len());
+        columns[k] = [f32::NAN, 1e9, -1e9, 0.5, f32::INFINITY, columns[k] + 0.25][rng.below(6)];
+        let inside = |columns: &[f32], rng: &mut Rng| {
+            let given = [("in", Tensor::rows(columns.len(), columns.to_vec())), ("c", Tensor::rows(1, vec![0.0]))];
+            Tails { rng, flush: false }.run(&tail.piece, &given)["in_domain"].data[0] > 0.5
+        };
+        assert!(inside(&before, rng));
+        let Domain::Real { lo, hi } = schema.features[0].domain else { unreachable!() };
+        let still = k == 0 && columns[0] >= lo && columns[0] <= hi;
+        let whole = k + 1 == columns.len() && columns[k].fract() == 0.0 && (0.0..=30.0).contains(&columns[k]);
+        assert_eq!(inside(&columns, rng), still || whole || columns == before, "{columns:?} {schema:?}");
+    }
+}
+
+fn dense(w: &[f32], b: &[f32]) -> Node {
+    let (rows, cols) = (b.len(), w.len() / b.len());
+    Node { op: Op::Dense { w: Matrix { rows, cols, data: w.to_vec() }, b: b.to_vec() }, from: vec![0] }
+}
+
+/// A household: rent and food from income, with a step; the fallback spends nothing, or a tenth each.
+struct Household {
+    spec: NormalSpec,
+    rules: Vec<RuleText>,
+    step: OutputStep,
+}
+
+impl Household {
+    fn new() -> Self {
+        let schema = Schema {
+            features: vec![
+                Feature { name: "income".into(), domain: Domain::Real { lo: 1.0, hi: 100.0 } },
+                Feature { name: "kids".into(), domain: Domain::Integer { lo: 0, hi: 5 } },
+            ],
+            task: Task::Regression { targets: vec!["rent".into(), "food".into()] },
+            one_hot: OneHot::Full,
+        };
+        let rules = vec![rule("rent + food <= income"), rule("kids >= 2 => food >= 0.05 * income"), rule("rent >= 0")];
+        let spec = compile(&rules, &schema).expect("rules compile");
+        let numbers = vec![Number { lo: -10.0, hi: 200.0, grid: None }; 2];
+        let tree = |cells: usize, atoms: usize| leaf(Bounds::Interval, vec![vec![1; atoms]; cells]);
+        let tenth = Case {
+            when: vec![],
+            weights: vec![(0, 0, 0.1), (1, 0, 0.1)],
+            bias: vec![0.0; 2],
+            trees: vec![tree(1, 1), leaf(Bounds::Interval, vec![vec![0, 1]]), tree(1, 1)],
+        };
+        let step = OutputStep { candidate: "scores".into(), outputs: Outputs::Numbers(numbers), fallback: vec![tenth] };
+        Self { spec, rules, step }
+    }
+
+    fn trunk(&self) -> Vec<u8> {
+        let mut model = Model::new(Network { inputs: 2, nodes: vec![dense(&[2.0, 0.0, -0.3, 0.1], &[0.0, 1.0])] });
+        model.metadata.insert("deepsade.schema".into(), self.spec.schema.to_json());
+        model.to_trunk_bytes().expect("a valid network")
+    }
+
+    fn tail(&self) -> Tail {
+        let inputs = Inputs::Rows(Port::rows("x", "float", Some(2)));
+        Tail::new(&self.spec, &self.step, &inputs, output_names(|_| false)).expect("it can be written")
+    }
+
+    fn file(&self) -> Vec<u8> {
+        let (trunk, tail) = (self.trunk(), self.tail());
+        Carried::read(&trunk).expect("it is ours").with(&tail.piece, &tail.outputs, &BTreeMap::new())
+    }
+
+    fn certificate(&self, bytes: &[u8]) -> Certificate {
+        let rules = self.rules.iter().map(|r| RuleProof { name: r.name.clone(), tree: Tree::Step }).collect();
+        let (model_sha256, rules_sha256) = (sha256_hex(bytes), sha256_hex(canonical(&self.spec).as_bytes()));
+        Certificate { model_sha256, rules_sha256, arithmetic: Arithmetic::Float32, rules, step: Some(self.step.clone()) }
+    }
+
+    fn verdict(&self, bytes: &[u8]) -> Verdict {
+        claimed(bytes, &self.rules, &self.spec.schema, &self.certificate(bytes).to_json())
+    }
+
+    fn refused(&self, bytes: &[u8], word: &str) {
+        let verdict = self.verdict(bytes);
+        assert!(!accepted(&verdict));
+        let (at, why) = rejection(&verdict);
+        assert!(format!("{at}: {why}").contains(word), "{at}: {why}");
+    }
+}
+
+#[test]
+fn a_file_with_its_step_is_accepted() {
+    let home = Household::new();
+    let bytes = home.file();
+    let verdict = home.verdict(&bytes);
+    assert!(accepted(&verdict), "{:?}", rejection(&verdict));
+    let certificate = home.certificate(&bytes);
+    assert_eq!(Certificate::from_json(&certificate.to_json()), Ok(certificate));
+}
+
+#[test]
+fn a_fallback_that_breaks_a_rule_is_rejected() {
+    let worse = |change: &dyn Fn(&mut Case)| {
+        let mut home = Household::new();
+        let before = home.file();
+        change(&mut home.step.fallback[0]);
+        // Where the tail can't even be written, the file is the one from before.
+        let inputs = Inputs::Rows(Port::rows("x", "float", Some(2)));
+        let good = Tail::new(&home.spec, &home.step, &inputs, output_names(|_| false)).is_ok();
+        home.refused(&if good { home.file() } else { before }, "");
+    };
+    worse(&|case| case.weights[0].2 = 0.95);
+    worse(&|case| case.weights[1].2 = 0.049);
+    worse(&|case| case.bias[0] = -0.2);
+    worse(&|case| case.bias[1] = f32::NAN);
+    worse(&|case| case.trees[0] = leaf(Bounds::Interval, vec![]));
+    worse(&|case| case.trees[0] = Tree::Step);
+    worse(&|case| drop(case.trees.pop()));
+    worse(&|case| case.when = vec![(0, true)]);
+    worse(&|case| case.weights.push((0, 0, 0.1)));
+    worse(&|case| case.weights.push((0, 7, 0.1)));
+}
+
+/// Every byte of the tail matters: whatever is changed there, the file is not the one that the rules ask for.
+#[test]
+fn a_changed_tail_is_rejected() {
+    let home = Household::new();
+    let (bytes, tail) = (home.file(), home.tail());
+    let changed = |change: &dyn Fn(&mut Piece)| {
+        let mut piece = tail.piece.clone();
+        change(&mut piece);
+        if piece == tail.piece {
+            return;
+        }
+        let trunk = home.trunk();
+        let forged = Carried::read(&trunk).unwrap().with(&piece, &tail.outputs, &BTreeMap::new());
+        home.refused(&forged, "step");
+    };
+    for k in 0..tail.piece.calls.len() {
+        changed(&|piece| drop(piece.calls.remove(k)));
+        changed(&|piece| piece.calls[k].op = "Identity".into());
+        changed(&|piece| piece.calls[k].reads.reverse());
+        changed(&|piece| piece.calls[k].makes += "_");
+        changed(&|piece| piece.calls[k].domain = "com.microsoft".into());
+    }
+    for k in 0..tail.piece.tensors.len() {
+        changed(&|piece| drop(piece.tensors.remove(k)));
+        changed(&|piece| piece.tensors[k].name += "_");
+    }
+    // Single bytes of the whole file: rejected, or in the trunk, which may be anything.
+    let trunk = home.trunk().len();
+    let rng = &mut Rng(5);
+    for _ in 0..300 {
+        let mut forged = bytes.clone();
+        let at = trunk + rng.below(bytes.len() - trunk);
+        forged[at] ^= 1 << rng.below(8);
+        let _ = home.verdict(&forged);
+    }
+}
+
+/// Names that are given twice, outputs in another order, inputs that are constants, operators with another meaning.
+#[test]
+fn files_that_can_be_read_in_two_ways_are_rejected() {
+    let home = Household::new();
+    let (trunk, tail) = (home.trunk(), home.tail());
+    let carried = Carried::read(&trunk).unwrap();
+    let with = |before: &dyn Fn(&mut Piece), ports: &[Port]| {
+        let mut piece = Piece::default();
+        before(&mut piece);
+        piece.append(tail.piece.clone());
+        carried.with(&piece, ports, &BTreeMap::new())
+    };
+    let ports = &tail.outputs[..];
+    // Something harmless may stand before the tail.
+    let harmless = with(&|piece| piece.call("Identity", &["scores"], "copy"), ports);
+    assert!(accepted(&home.verdict(&harmless)), "{:?}", rejection(&home.verdict(&harmless)));
+    home.refused(&with(&|piece| piece.call("Identity", &["scores"], "y"), ports), "'y'");
+    home.refused(&with(&|piece| piece.call("Identity", &["scores"], "ok"), ports), "'ok'");
+    home.refused(&with(&|piece| piece.call("Identity", &["scores"], "deepsade.step.c"), ports), "deepsade.step.");
+    home.refused(&with(&|piece| piece.floats("x", &[1, 2], vec![1.0, 1.0]), ports), "'x'");
+    home.refused(&with(&|piece| piece.floats("deepsade.step.bias9", &[1], vec![1.0]), ports), "deepsade.step.");
+    // The network's own numbers first, or instead.
+    let scores = Port::rows("scores", "float", Some(2));
+    home.refused(&with(&|_| {}, &[scores.clone(), ports[1].clone(), ports[2].clone()]), "outputs");
+    home.refused(&with(&|_| {}, &[ports[1].clone(), ports[0].clone(), ports[2].clone()]), "outputs");
+    home.refused(&with(&|_| {}, &[ports[0].clone(), ports[1].clone(), ports[2].clone(), ports[0].clone()]), "outputs");
+    assert!(accepted(&home.verdict(&with(&|_| {}, &[ports, &[scores]].concat()))));
+    // The tail in another place than the end.
+    let mut piece = tail.piece.clone();
+    piece.call("Identity", &["scores"], "copy");
+    home.refused(&carried.with(&piece, ports, &BTreeMap::new()), "step");
+    // Two graphs in one file: readers take either, or both.
+    let file = home.file();
+    home.refused(&[&file[..], &file[..]].concat(), "");
+}
+
+/// Whatever the parameters say, a file with these names and rules is not accepted with another step's certificate.
+#[test]
+fn another_candidate_or_range_is_another_tail() {
+    let home = Household::new();
+    let bytes = home.file();
+    let other = |change: &dyn Fn(&mut OutputStep)| {
+        let mut certificate = home.certificate(&bytes);
+        change(certificate.step.as_mut().expect("there is one"));
+        let verdict = claimed(&bytes, &home.rules, &home.spec.schema, &certificate.to_json());
+        assert!(!accepted(&verdict));
+    };
+    other(&|step| step.candidate = "x".into());
+    other(&|step| step.outputs = Outputs::Labels(2));
+    other(&|step| step.outputs = Outputs::Numbers(vec![Number { lo: -10.0, hi: 300.0, grid: None }; 2]));
+    other(&|step| step.outputs = Outputs::Numbers(vec![Number { lo: -10.0, hi: 200.0, grid: Some(2) }; 2]));
+    other(&|step| step.outputs = Outputs::Numbers(vec![Number { lo: 10.0, hi: -10.0, grid: None }; 2]));
+    other(&|step| step.fallback.clear());
+    other(&|step| step.fallback.push(step.fallback[0].clone()));
+}
