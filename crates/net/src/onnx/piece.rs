@@ -33,6 +33,8 @@ pub struct Call {
 pub enum Attribute {
     /// A whole number.
     Int(i64),
+    /// Whole numbers.
+    Ints(Vec<i64>),
     /// Numbers.
     Floats(Vec<f32>),
     /// One number.
@@ -112,6 +114,10 @@ impl Call {
                     proto.i = Some(*i);
                     kind::INT
                 }
+                Attribute::Ints(ints) => {
+                    proto.ints.clone_from(ints);
+                    kind::INTS
+                }
                 Attribute::Float(f) => {
                     proto.f = Some(*f);
                     kind::FLOAT
@@ -146,6 +152,7 @@ impl Call {
         let attribute = |a: &AttributeProto| {
             let value = match a.kind? {
                 kind::INT => Attribute::Int(a.i?),
+                kind::INTS => Attribute::Ints(a.ints.clone()),
                 kind::FLOAT => Attribute::Float(a.f?),
                 kind::FLOATS => Attribute::Floats(a.floats.clone()),
                 kind::STRINGS => {
