@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use dashu::integer::IBig;
-use deepsade_net::{Carried, Model};
+use deepsade_net::{Carried, Matrix, Model};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
-use deepsade_spec::sets::{NEAREST_KEY, Place};
 use deepsade_spec::{Atom, Claim, Formula, Linear, NormalSpec, Rational, Region, Schema, Var, compile};
 
 use crate::certificate::{Arithmetic, Bounds, Certificate, Lines, SLOPES, Tree};
-use crate::decode::Chosen;
+use crate::decode;
 use crate::dyadic::Dyadic;
 use crate::layout::Layout;
 use crate::linear::{Form, GateEnd};
@@ -44,12 +43,21 @@ pub struct Proved {
     pub arithmetic: Arithmetic,
     /// The rules, in order.
     pub rules: Vec<ProvedRule>,
-    /// Where outputs are chosen, if that is the proof: rules without input features then hold outside the domain, too.
-    pub decoded: Option<Place>,
-    /// Whether the output step in which the file ends is the proof.
-    pub by_step: bool,
+    /// What keeps the rules.
+    pub kept_by: Keeper,
     /// The rules in normal form, with the schema from the model's file.
     pub spec: NormalSpec,
+}
+
+/// What keeps the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeper {
+    /// The weights of the network.
+    Weights,
+    /// A choice among rows of a table, at the end of the graph: rules without input features hold outside the domain, too.
+    Choice,
+    /// The output step in which the file ends.
+    Step,
 }
 
 impl std::ops::Deref for Accepted {
@@ -125,27 +133,21 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool
 
     let arithmetic = certificate.arithmetic;
     let machine = Machine { network: &model.network, layout: &layout, arithmetic };
-    if model.metadata.get(NEAREST_KEY).is_some_and(|place| place != Place::InGraph.name()) {
-        return Err(at("nearest")("the library moves the outputs: bounds on what the graph gives prove nothing"));
-    }
-    let chosen = Chosen::read(&model, &spec, &domain).map_err(at("decode"))?;
-    let place = chosen.as_ref().map(Chosen::place);
-    let decoded = place.filter(|_| certificate.rules.iter().all(|r| r.tree == Tree::Decode));
-    // Bounds speak of the scores, not of what the library makes of them.
-    if decoded != place && place == Some(Place::Library) {
-        return Err(at("decode")("the library chooses: each rule must be proved by decode"));
-    } else if decoded.is_none() {
+    let table = decode::table(&model.network, &spec).map_err(at("decode"))?;
+    let chosen = table.is_some() && certificate.rules.iter().all(|r| r.tree == Tree::Decode);
+    if !chosen {
         // Finite outputs everywhere, also where no rule asks for anything.
         machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
     }
-    let mut checker = Checker::new(machine, chosen, stop);
+    let kept_by = if chosen { Keeper::Choice } else { Keeper::Weights };
+    let mut checker = Checker::new(machine, table, stop);
     let mut rules = Vec::new();
     for (k, (rule, proof)) in spec.rules.iter().zip(&certificate.rules).enumerate() {
         let mut done = ProvedRule::new(&rule.name);
         checker.rule(k, &rule.name, &rule.claim.negated(), &proof.tree, &domain, &mut done)?;
         rules.push(done);
     }
-    Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, decoded, by_step: false, spec })
+    Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, kept_by, spec })
 }
 
 fn at<E: ToString>(part: &'static str) -> impl Fn(E) -> Rejected {
@@ -224,7 +226,7 @@ fn by_step(
             checker.rule(r, &rule.name, &negation, tree, &domain, &mut rules[r])?;
         }
     }
-    Ok(Proved { model_sha256, rules_sha256, arithmetic: Arithmetic::Float32, rules, decoded: None, by_step: true, spec })
+    Ok(Proved { model_sha256, rules_sha256, arithmetic: Arithmetic::Float32, rules, kept_by: Keeper::Step, spec })
 }
 
 fn same(part: &'static str, stated: &str, found: &str) -> Result<(), Rejected> {
@@ -234,7 +236,7 @@ fn same(part: &'static str, stated: &str, found: &str) -> Result<(), Rejected> {
 
 struct Checker<'n> {
     machine: Machine<'n>,
-    chosen: Option<Chosen>,
+    table: Option<&'n Matrix>,
     kept: BTreeMap<(Region, Bounds), Known>,
     stop: &'n dyn Fn() -> bool,
     /// Where it is, for rejections: sides from the root of a rule's tree on, and the cell at a leaf.
@@ -243,8 +245,8 @@ struct Checker<'n> {
 }
 
 impl<'n> Checker<'n> {
-    fn new(machine: Machine<'n>, chosen: Option<Chosen>, stop: &'n dyn Fn() -> bool) -> Self {
-        Self { machine, chosen, kept: BTreeMap::new(), stop, path: Vec::new(), cell: None }
+    fn new(machine: Machine<'n>, table: Option<&'n Matrix>, stop: &'n dyn Fn() -> bool) -> Self {
+        Self { machine, table, kept: BTreeMap::new(), stop, path: Vec::new(), cell: None }
     }
 
     /// Refutes the negation of a rule on a region, or says where it was not.
@@ -283,8 +285,8 @@ impl<'n> Checker<'n> {
             }
             Tree::Decode => {
                 done.regions += 1;
-                let chosen = self.chosen.as_ref().ok_or("the model does not choose its outputs")?;
-                done.cells += chosen.obey(&negation.negated())?;
+                let table = self.table.ok_or("the model does not choose its outputs")?;
+                done.cells += decode::obey(table, &negation.negated())?;
             }
             Tree::Step => return Err("there is no output step".into()),
             Tree::Unit { node, unit, below, above } => {

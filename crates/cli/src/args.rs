@@ -129,8 +129,8 @@ pub struct TrainArgs {
     /// Passes over the training rows, instead of what the file says
     #[arg(long, value_name = "N")]
     pub epochs: Option<usize>,
-    /// Exit with 0 also where the proof is about what `deepsade predict` or the library chooses, not about the ONNX graph alone
-    #[arg(long)]
+    /// No effect: every proof is about the ONNX graph itself
+    #[arg(long, hide = true)]
     pub allow_library: bool,
     /// Go on from the last epoch that was saved in the output folder
     #[arg(long)]
@@ -222,8 +222,8 @@ pub struct CheckArgs {
     /// Accept a proof for exact real arithmetic, which says nothing about float32
     #[arg(long)]
     pub real: bool,
-    /// Accept a proof about what `deepsade predict` or the library chooses, which says nothing about the ONNX graph alone
-    #[arg(long)]
+    /// No effect: every proof is about the ONNX graph itself
+    #[arg(long, hide = true)]
     pub allow_library: bool,
     /// Print one JSON object on standard output
     #[arg(long)]

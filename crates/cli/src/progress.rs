@@ -53,6 +53,7 @@ pub struct EpochBar {
     started: Instant,
     shown: Option<Instant>,
     first: Option<usize>,
+    phase: String,
     bar: Option<ProgressBar>,
 }
 
@@ -63,15 +64,22 @@ impl EpochBar {
             let style = ProgressStyle::with_template("epoch {pos}/{len} {wide_bar} {msg}, {eta} left").expect("a valid template");
             ProgressBar::new(epochs as u64).with_style(style)
         });
-        Self { quiet, epochs, started: Instant::now(), shown: None, first: None, bar }
+        Self { quiet, epochs, started: Instant::now(), shown: None, first: None, phase: String::new(), bar }
+    }
+
+    /// One of several trainings begins.
+    pub fn phase(&mut self, name: &str) {
+        self.phase = format!("{name}: ");
+        (self.started, self.first) = (Instant::now(), None);
     }
 
     /// An epoch has ended.
     pub fn epoch(&mut self, record: &EpochRecord) {
         let first = *self.first.get_or_insert(record.epoch);
+        let phase = &self.phase;
         let loss = match record.validation_loss {
-            Some(v) => format!("loss {:.4}, validation {v:.4}", record.train_loss),
-            None => format!("loss {:.4}", record.train_loss),
+            Some(v) => format!("{phase}loss {:.4}, validation {v:.4}", record.train_loss),
+            None => format!("{phase}loss {:.4}", record.train_loss),
         };
         if let Some(bar) = &self.bar {
             bar.set_position(record.epoch as u64);

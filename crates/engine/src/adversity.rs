@@ -6,11 +6,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use deepsade_net::{Matrix, Network};
+use deepsade_net::{Matrix, Model};
 use deepsade_solve::parallel;
 use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
 
-use crate::verify::{Choice, CounterExample, Outcome, Settings, Undecided, VerifyError, broken_within, chosen, fits};
+use crate::verify::{Choice, CounterExample, Outcome, Settings, Undecided, VerifyError, broken, broken_within, chosen, fits, proved};
 
 /// Inputs near a row that are tried where a network chooses.
 const TRIED: usize = 50;
@@ -30,14 +30,18 @@ pub enum Near {
 /// `settings.threads`; `progress` is told how many are done.
 pub fn adversity(
     spec: &NormalSpec,
-    network: &Network,
+    model: &Model,
     x: &Matrix,
     radius: f64,
     settings: &Settings,
     progress: &(dyn Fn(usize) + Sync),
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<Near>, VerifyError> {
+    let network = &model.network;
     fits(spec, network)?;
+    if model.behind.is_some() && proved(spec, model).is_ok() {
+        return Ok(vec![Near::Safe; x.rows]);
+    }
     let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
     let all = |near: Near| Ok((0..x.rows).map(|_| near.clone()).collect());
     let choice = match chosen(spec, network, settings.arithmetic)? {
@@ -53,6 +57,10 @@ pub fn adversity(
     let near = |(): &mut (), k: &usize| {
         let region = ball(&spec.schema, &whole, x.row(*k), radius);
         let near = match &choice {
+            _ if model.behind.is_some() => match broken(spec, model, &region, &[x.row(*k)], settings.seed, &|| interrupted()) {
+                Some(example) => Near::Broken(example),
+                None => Near::Undecided(Undecided::Step("near this row".into())),
+            },
             Some((choice, why)) => near_choice(choice, why, &region, x.row(*k), &alone, interrupted),
             None => of(broken_within(spec, network, &region, &alone, interrupted)),
         };

@@ -11,6 +11,8 @@ use thiserror::Error;
 
 /// Metadata key of the schema, as JSON.
 pub const SCHEMA_KEY: &str = "deepsade.schema";
+/// Metadata key of the output step, with the proof of its fallback: such a file carries its own certificate.
+pub const STEP_KEY: &str = "deepsade.step";
 /// Metadata key of the program's version.
 pub const VERSION_KEY: &str = "deepsade.version";
 /// How the name of a file begins that is being written: what is left of it if the program is killed.

@@ -1,11 +1,12 @@
 //! Rules and settings enter; where the rules are enforced leaves, and why.
 //!
-//! Once a network is trained, [`weights`], [`decode`] or [`nearest`] writes it down with its certificate; [`penalty`] only dissuades it
-//! from breaking rules.
+//! Once a network is trained, [`weights`] or [`step`] writes it down with its certificate; [`decode`] and [`nearest`] let training know of
+//! the step, [`penalty`] only dissuades it from breaking rules.
 
-pub mod decode;
-pub mod nearest;
+mod decode;
+mod nearest;
 pub mod penalty;
+pub mod step;
 mod usual;
 pub mod weights;
 
@@ -29,6 +30,8 @@ pub enum EnforcedBy {
     Decode(Arc<Decoder>),
     /// In the output step, by moving to the nearest outputs that obey the rules.
     Nearest,
+    /// In the output step, behind a network that was trained without knowing of it.
+    Behind,
 }
 
 /// Where, and why there.
@@ -46,8 +49,45 @@ impl EnforcedBy {
         match self {
             Self::Nowhere => "none",
             Self::Weights => "weights",
-            Self::Decode(_) | Self::Nearest => "decode",
+            Self::Decode(_) | Self::Nearest | Self::Behind => "decode",
         }
+    }
+
+    /// A word for each.
+    pub(crate) fn key(&self) -> &'static str {
+        match self {
+            Self::Behind => "behind",
+            other => other.name(),
+        }
+    }
+}
+
+/// The ways in which the rules of a problem may be kept, to be tried one after the other; the first is what [`decide`] says.
+pub fn candidates(spec: &NormalSpec, settings: &TrainSettings) -> Result<Vec<Decision>, DecodeError> {
+    let first = decide(spec, settings)?;
+    let why = |words: &str| format!("it is the best on validation of what is proved{words}");
+    let mut all = Vec::new();
+    match (&first.means, settings.enforce) {
+        (EnforcedBy::Nowhere, _) | (EnforcedBy::Weights, Enforce::Weights) => return Ok(vec![first]),
+        (EnforcedBy::Weights, _) if settings.update == UpdateName::Paper => return Ok(vec![first]),
+        (EnforcedBy::Weights, _) => {
+            all.push(Decision { means: EnforcedBy::Weights, why: why("") });
+            all.extend(through(spec, settings).ok().map(|means| Decision { means, why: why("") }));
+        }
+        _ => all.push(first),
+    }
+    if !matches!(all.last(), Some(Decision { means: EnforcedBy::Behind, .. })) {
+        let why = all.last().map_or_else(|| why(""), |d| d.why.clone());
+        all.push(Decision { means: EnforcedBy::Behind, why });
+    }
+    Ok(all)
+}
+
+/// The output step that training can know of.
+fn through(spec: &NormalSpec, settings: &TrainSettings) -> Result<EnforcedBy, DecodeError> {
+    match spec.schema.task {
+        Task::Regression { .. } => Ok(EnforcedBy::Nearest),
+        _ => Decoder::new(spec, settings.decode_nodes).map(decoded),
     }
 }
 
@@ -59,8 +99,12 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
         _ if spec.rules.is_empty() => say(EnforcedBy::Nowhere, "there are no rules"),
         Enforce::None => say(EnforcedBy::Nowhere, "the settings say so"),
         Enforce::Weights => say(EnforcedBy::Weights, "the settings say so"),
-        Enforce::Decode if matches!(spec.schema.task, Task::Regression { .. }) => say(EnforcedBy::Nearest, "the settings say so"),
-        Enforce::Decode => say(decoded(Decoder::new(spec, settings.decode_nodes)?), "the settings say so"),
+        Enforce::Decode => match through(spec, settings) {
+            Ok(means) => say(means, "the settings say so"),
+            Err(impossible @ DecodeError::Impossible { .. }) => Err(impossible),
+            // What training can't know of can still stand behind it.
+            Err(_) => say(EnforcedBy::Behind, "the settings say so"),
+        },
         Enforce::Auto if settings.update == UpdateName::Paper => {
             say(EnforcedBy::Weights, "update = \"paper\" solves for the weights")
         }
@@ -83,9 +127,12 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
                 say(decoded(decoder), why)
             }
             Err(impossible @ DecodeError::Impossible { .. }) => Err(impossible),
-            Err(error) => say(EnforcedBy::Weights, &format!("decoding is not possible: {error}")),
+            Err(error) => say(EnforcedBy::Behind, &format!("training can't know of the valid sets: {error}")),
         },
-        Enforce::Auto => say(EnforcedBy::Weights, "for numbers and classes the result is a plain network, at little cost"),
+        Enforce::Auto => say(
+            EnforcedBy::Weights,
+            "a plain network is preferred, unless the output step is better on validation or the weights can't keep them",
+        ),
     }
 }
 

@@ -9,22 +9,21 @@ use deepsade_data::{
 };
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::decode::{DecodeError, Decoder};
-use deepsade_output::nearest::{Allowed, AllowedError, Head, HeadError};
+use deepsade_output::nearest::{Allowed, AllowedError};
 use deepsade_output::{Judge, Output};
-use deepsade_spec::sets::Place;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact;
-use crate::enforce::nearest::{self, Attached};
 use crate::enforce::penalty::{Penalty, PenaltyError};
+use crate::enforce::step::{self, StepError, Usual};
 use crate::enforce::weights::{CertifyError, certify};
 use crate::enforce::{self, Decision, EnforcedBy};
 use crate::guard::Guard;
 use crate::objective::{Loss, OutputStep, StepData};
 use crate::proof::Proof;
 use crate::train::{
-    self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
+    self, column_ranges, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
 };
 use crate::units::Units;
 use crate::useless::{Scored, Warning, warnings};
@@ -62,6 +61,9 @@ pub enum FitError {
     /// The same, for a regression.
     #[error(transparent)]
     Allowed(#[from] AllowedError),
+    /// The output step can't be put behind the network.
+    #[error(transparent)]
+    Step(#[from] StepError),
     /// The rules can't be made a penalty.
     #[error(transparent)]
     Penalty(#[from] PenaltyError),
@@ -84,6 +86,9 @@ pub enum FitError {
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] artifact::ArtifactError),
+    /// No way to keep the rules was given.
+    #[error("there is no way to keep the rules that could be tried")]
+    NothingToTry,
     /// The observer stopped the run and wants nothing of it.
     #[error("interrupted; nothing was kept")]
     Abandoned,
@@ -200,10 +205,8 @@ pub struct Fitted {
     pub means: EnforcedBy,
     /// Why there.
     pub why: String,
-    /// Where outputs are chosen or moved, if they are.
-    pub place: Option<Place>,
-    /// Why the outputs of a regression are moved by the library and not by the graph, if so.
-    pub in_library: Option<HeadError>,
+    /// How candidates for the output step are made, if there is one.
+    pub made: Option<String>,
     /// Training rows that were left out because no valid label set is theirs; only decoding leaves them out.
     pub left_out: usize,
     /// The feature that gates the outputs.
@@ -237,6 +240,10 @@ pub struct Fit<'a> {
     pub settings: &'a TrainSettings,
     /// Decides the initial weights and the order of the rows.
     pub seed: u64,
+    /// A trained network to start from, in place of random weights.
+    pub from: Option<&'a Network>,
+    /// What the network is shaped for, if not for where the rules are enforced.
+    pub shape: Option<&'a EnforcedBy>,
 }
 
 impl Fit<'_> {
@@ -264,10 +271,12 @@ impl Fit<'_> {
         let (train_side, validation_side) = (side(&train_rows)?.unwrap_or_default(), side(&validation_rows)?.unwrap_or_default());
         let left_out = if matches!(means, EnforcedBy::Decode(_)) { split.train.len() - train_rows.x.rows } else { 0 };
         let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
-        let gate = self.gate(means, &train_rows)?.filter(|_| trunk.is_none());
+        let gate = self.gate(self.shape.unwrap_or(means), &train_rows)?.filter(|_| trunk.is_none());
+        let given = self.from.cloned().or(trunk);
+        let start = if given.is_some() { Start::Warm } else { Start::Fresh };
         let mut run = Run {
-            network: trunk.clone().unwrap_or_else(|| self.initial_network(gate)),
-            start: if trunk.is_some() { Start::Warm } else { Start::Fresh },
+            network: given.unwrap_or_else(|| self.initial_network(gate)),
+            start,
             loss: loss(&schema.task),
             train: &train_rows,
             validation: &validation_rows,
@@ -284,26 +293,26 @@ impl Fit<'_> {
         };
         run.checkpoint =
             checkpoint.map(|(path, resume)| CheckpointSettings { resume, ..CheckpointSettings::new(path, run.fingerprint()) });
-        let trained = if self.network.freeze { untrained(run.network.clone()) } else { train::train(&run, observer)? };
+        let as_it_is = self.network.freeze || matches!(means, EnforcedBy::Behind) && start == Start::Warm;
+        let trained = if as_it_is { untrained(run.network.clone()) } else { train::train(&run, observer)? };
         if trained.stop == StopReason::Interrupted && observer.abandons() {
             return Err(FitError::Abandoned);
         }
         let network = train::fold_gate(trained.network.clone());
         let started = Instant::now();
-        let (model, proof, in_library) = self.attach(&network, &trained, gate)?;
+        let (model, proof) = self.attach(&network, &trained, gate, &train_rows)?;
         let certify_seconds = started.elapsed().as_secs_f64();
         let predicted = |indices: &[usize]| rows.predicted(self.spec, &model, indices);
         let (train, validation, test) = (predicted(&split.train)?, predicted(&split.validation)?, predicted(&split.test)?);
-        let place = Output::of(&model, self.spec)?.place();
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
+        let made = model.metadata.get(step::MADE_KEY).cloned();
         Ok(Fitted {
             warnings: warnings(self.spec, trained.stop, train.scored(), validation.scored()),
             model,
             proof,
             means: means.clone(),
             why: why.clone(),
-            place,
-            in_library,
+            made,
             left_out,
             gate,
             trained,
@@ -323,7 +332,7 @@ impl Fit<'_> {
                 let loss = loss(&self.spec.schema.task);
                 Some(Knowing::Penalty(Penalty::new(self.spec, settings, loss, self.settings.decode_nodes)?))
             }
-            (EnforcedBy::Nowhere | EnforcedBy::Weights, _) => None,
+            (EnforcedBy::Nowhere | EnforcedBy::Weights | EnforcedBy::Behind, _) => None,
         })
     }
 
@@ -333,35 +342,29 @@ impl Fit<'_> {
             // Behind a decoder a set that is not valid has no likelihood.
             EnforcedBy::Decode(_) => (BreakingRows::Drop, BreakingRows::Drop),
             // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
-            EnforcedBy::Weights | EnforcedBy::Nearest => (self.breaking_rows, BreakingRows::Drop),
+            EnforcedBy::Weights | EnforcedBy::Nearest | EnforcedBy::Behind => (self.breaking_rows, BreakingRows::Drop),
             EnforcedBy::Nowhere => (self.breaking_rows, self.breaking_rows),
         }
     }
 
-    /// The model with its certificate; where the library moves its outputs, why.
+    /// The model with its certificate.
     fn attach(
         self,
         network: &Network,
         trained: &Trained,
         gate: Option<Gate>,
-    ) -> Result<(Model, Option<Proof>, Option<HeadError>), FitError> {
+        rows: &Dataset,
+    ) -> Result<(Model, Option<Proof>), FitError> {
         if let Some((guard, units, _)) = &trained.guard {
             let (model, proof) = certify(self.spec, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
-            return Ok((model, Some(proof), None));
+            return Ok((model, Some(proof)));
         }
         Ok(match &self.decision.means {
-            EnforcedBy::Decode(decoder) => {
-                let (model, proof) = enforce::decode::attach(self.spec, network, decoder)?;
-                (model, Some(proof), None)
+            EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind => {
+                let (model, proof) = step::attach(self.spec, network, &Usual::of(&rows.y))?;
+                (model, Some(proof))
             }
-            EnforcedBy::Nearest => {
-                let gate = gate.map(|g| self.spec.schema.columns()[g.column].feature);
-                match nearest::attach(self.spec, network, gate)? {
-                    Attached::InGraph(model, proof) => (model, Some(Ok(*proof)), None),
-                    Attached::Library(model, why) => (model, None, Some(why)),
-                }
-            }
-            EnforcedBy::Nowhere | EnforcedBy::Weights => (artifact::model(self.spec, network.clone())?, None, None),
+            EnforcedBy::Nowhere | EnforcedBy::Weights => (artifact::model(self.spec, network.clone())?, None),
         })
     }
 
@@ -421,10 +424,8 @@ impl Fit<'_> {
                         let units = Units::raw(schema.task.outputs());
                         Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
                     }
-                    EnforcedBy::Nearest => {
-                        Head::new(&Allowed::new(self.spec)).is_ok_and(|head| head.scales_with(schema.columns()[g.column].feature))
-                    }
-                    EnforcedBy::Nowhere | EnforcedBy::Decode(_) => false,
+                    EnforcedBy::Nearest | EnforcedBy::Behind if matches!(schema.task, Task::Regression { .. }) => Allowed::new(self.spec).scales_with(schema.columns()[g.column].feature),
+                    EnforcedBy::Nowhere | EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind => false,
                 };
                 Ok(self.spec.gate.iter().filter(|f| clear(f)).filter_map(|f| column(*f)).map(gate).find(works))
             }
@@ -460,15 +461,6 @@ pub fn loss(task: &Task) -> Loss {
         Task::Binary { .. } | Task::Multiclass { .. } => Loss::SoftmaxCrossEntropy,
         Task::Multilabel { .. } | Task::Ranking { .. } => Loss::SigmoidCrossEntropy,
     }
-}
-
-/// The range of each input column.
-pub fn column_ranges(schema: &Schema) -> Vec<(f32, f32)> {
-    let range = |column: &deepsade_spec::Column| match column.kind {
-        ColumnKind::Number => schema.features[column.feature].domain.range().unwrap_or((0.0, 1.0)),
-        ColumnKind::Level(_) => (0.0, 1.0),
-    };
-    schema.columns().iter().map(range).collect()
 }
 
 /// The columns of the features that rules mention.

@@ -16,7 +16,8 @@ use thiserror::Error;
 pub use self::finished::{Finished, Times};
 pub use self::folder::{Folder, MODEL};
 use crate::artifact::ArtifactError;
-use crate::enforce::{Decision, EnforcedBy, decide};
+use crate::choose::{Chosen, choose};
+use crate::enforce::{Decision, EnforcedBy, candidates};
 use crate::explain::{audit, conflict_in_words, vacuous_notes};
 use crate::fit::{self, Fit, FitError, Rows};
 use crate::problem::{Problem, ProblemError};
@@ -142,13 +143,13 @@ impl Checked {
         if let Some(Fold { index, of }) = fold {
             rows.split = data::folds(rows.all.rows(), of, index, VALIDATION, data.seed).map_err(FitError::from)?;
         }
-        let decision = match decide(&spec, &problem.train) {
+        let candidates = match candidates(&spec, &problem.train) {
             Err(impossible @ DecodeError::Impossible { .. }) => return Ok(Prepared::Contradictory(impossible.to_string())),
             other => other.map_err(FitError::from)?,
         };
-        let notes = notes(&spec, &problem, &decision);
+        let notes = notes(&spec, &problem, &candidates[0]);
         let read_seconds = begun.elapsed().as_secs_f64();
-        Ok(Prepared::Ready(Box::new(Ready { problem, data, spec, rows, decision, notes, read_seconds })))
+        Ok(Prepared::Ready(Box::new(Ready { problem, data, spec, rows, candidates, notes, read_seconds })))
     }
 }
 
@@ -194,8 +195,8 @@ pub struct Ready {
     pub spec: NormalSpec,
     /// The rows, dealt out.
     pub rows: Rows,
-    /// Where the rules are enforced, and why.
-    pub decision: Decision,
+    /// Where the rules may be enforced, and why there.
+    pub candidates: Vec<Decision>,
     /// What to know before training.
     pub notes: Vec<Note>,
     /// How long all this took.
@@ -224,16 +225,19 @@ impl Ready {
         }
         let fit = Fit {
             spec,
-            decision: &self.decision,
+            decision: &self.candidates[0],
             breaking_rows: data.breaking_rows,
             network: &problem.network,
             settings: &settings,
             seed: data.seed,
+            from: None,
+            shape: None,
         };
-        let checkpoint = folder.as_ref().map(|f| (f.checkpoint(), f.resumes()));
+        let checkpoints = folder.as_ref().map(|f| (f.path().to_path_buf(), f.resumes()));
+        let saved = |name: &str| checkpoints.as_ref().map(|(folder, resume)| (folder::checkpoint(folder, name), *resume));
         let started = Instant::now();
         let mut logged = Logged { folder: folder.as_deref_mut(), observer };
-        let fitted = fit.run(&self.rows, checkpoint.as_ref().map(|(path, resume)| (path.as_path(), *resume)), &mut logged)?;
+        let Chosen { fitted, cost } = choose(fit, &self.candidates, &self.rows, &self.rows.split, &saved, &mut logged)?;
         let times = Times { read: self.read_seconds, fit: started.elapsed().as_secs_f64() };
         match fitted.trained.stop {
             StopReason::Interrupted => {
@@ -243,7 +247,7 @@ impl Ready {
                 Ok(Ended::Interrupted)
             }
             stop @ StopReason::Diverged { .. } if fitted.trained.best_epoch.is_none() => Ok(Ended::Diverged(stop)),
-            _ => Ok(Ended::Done(Box::new(Finished::new(fitted, problem, spec, times, data.seed)?))),
+            _ => Ok(Ended::Done(Box::new(Finished::new(fitted, cost, problem, spec, times, data.seed)?))),
         }
     }
 }
@@ -255,6 +259,13 @@ struct Logged<'a> {
 }
 
 impl Observer for Logged<'_> {
+    fn phase(&mut self, name: &str) {
+        if let Some(folder) = &mut self.folder {
+            folder.begin();
+        }
+        self.observer.phase(name);
+    }
+
     fn epoch(&mut self, record: &EpochRecord) {
         if let Some(folder) = &mut self.folder {
             // The complete list is written at the end, and an error is reported there.

@@ -2,6 +2,7 @@
 //!
 //! Whatever says "proved" holds a [`Certified`], and only the checker's word makes one.
 
+use deepsade_check::step::OutputStep;
 use deepsade_check::{Accepted, Arithmetic, Certificate, Rejected, RuleProof, Tree, Verdict, check_until, sha256_hex};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::{Claim, NormalSpec};
@@ -55,6 +56,11 @@ pub fn prove(spec: &NormalSpec, model: &[u8], trees: impl IntoIterator<Item = Tr
     prove_until(spec, model, Arithmetic::Float32, trees, &|| false)
 }
 
+/// Writes the certificate of a file that ends in an output step, and asks the checker.
+pub fn prove_step(spec: &NormalSpec, model: &[u8], step: OutputStep) -> Proof {
+    judged(spec, model, Arithmetic::Float32, spec.rules.iter().map(|_| Tree::Step), Some(step), &|| false)
+}
+
 /// The same in the arithmetic that is asked for; `stop` is asked now and then.
 pub fn prove_until(
     spec: &NormalSpec,
@@ -63,11 +69,23 @@ pub fn prove_until(
     trees: impl IntoIterator<Item = Tree>,
     stop: &dyn Fn() -> bool,
 ) -> Proof {
+    judged(spec, model, arithmetic, trees, None, stop)
+}
+
+fn judged(
+    spec: &NormalSpec,
+    model: &[u8],
+    arithmetic: Arithmetic,
+    trees: impl IntoIterator<Item = Tree>,
+    step: Option<OutputStep>,
+    stop: &dyn Fn() -> bool,
+) -> Proof {
     let certificate = Certificate {
         model_sha256: sha256_hex(model),
         rules_sha256: sha256_hex(canonical(spec).as_bytes()),
         arithmetic,
         rules: spec.rules.iter().zip(trees).map(|(r, tree)| RuleProof { name: r.name.clone(), tree }).collect(),
+        step,
     };
     match check_until(model, &Claim::from(spec), &certificate.to_json(), stop) {
         Verdict::Accepted(accepted) => Ok(Certified { model: model.to_vec(), certificate, accepted }),

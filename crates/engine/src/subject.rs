@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use deepsade_data::{DataError, Loaded};
 use deepsade_net::Model;
-use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY, Place};
 use deepsade_spec::{Mismatch, NormalSpec, Schema, compile};
 use thiserror::Error;
 
@@ -32,17 +31,9 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// What to know before an answer: that outputs which people see are not the graph's own, that the data are absent.
+    /// What to know before an answer: that the data are absent.
     pub fn notes(&self) -> Vec<String> {
-        let library = self.by_library().map(String::from);
-        library.into_iter().chain(self.problem.absent_data()).collect()
-    }
-
-    fn by_library(&self) -> Option<&'static str> {
-        let by_library = |key: &str| self.model.metadata.get(key).is_some_and(|place| place == Place::Library.name());
-        (by_library(DECODE_KEY) || by_library(NEAREST_KEY)).then_some(
-            "the library makes this model's predictions obey its rules, behind the graph; what follows is about the graph's own outputs",
-        )
+        self.problem.absent_data().into_iter().collect()
     }
 }
 

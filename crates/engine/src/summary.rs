@@ -5,10 +5,10 @@ use std::path::Path;
 
 use deepsade_check::Verdict;
 use deepsade_data::Metrics;
-use deepsade_spec::sets::Place;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::choose::Cost;
 use crate::enforce::EnforcedBy;
 use crate::fit::Fitted;
 use crate::train::{EpochRecord, PaperSteps};
@@ -28,7 +28,7 @@ pub struct Timings {
 }
 
 /// Everything about a training; `model` is where its model is, if it is anywhere but in memory.
-pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, seed: u64, model: Option<&Path>) -> Value {
+pub fn summary(fitted: &Fitted, cost: Option<&Cost>, verdict: Option<&Verdict>, timings: Timings, seed: u64, model: Option<&Path>) -> Value {
     let Fitted { trained, train, validation, test, gate, .. } = fitted;
     let accepted = verdict.and_then(verdict::accepted);
     let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| &a.rules).map(|r| (r.name.as_str(), r.margin)).collect();
@@ -47,9 +47,13 @@ pub fn summary(fitted: &Fitted, verdict: Option<&Verdict>, timings: Timings, see
         "arithmetic": accepted.map(|a| a.arithmetic.name()),
         "margins": margins,
         "enforce": fitted.means.name(),
+        "enforced_by": fitted.means.name(),
+        "cost": cost,
+        "distinct": cost.map(|c| c.distinct),
+        "fallbacks": cost.map(|c| c.fallbacks),
         "enforce_why": fitted.why,
-        "decode": fitted.place.map(Place::name),
-        "in_library": fitted.in_library.as_ref().map(ToString::to_string),
+        "decode": fitted.made.as_ref().map(|_| "in-graph"),
+        "made": fitted.made,
         "loss": match &fitted.means {
             EnforcedBy::Decode(decoder) if decoder.nodes().is_none() => "surrogate",
             _ => "exact",

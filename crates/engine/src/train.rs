@@ -20,7 +20,7 @@ mod standard;
 mod stepper;
 mod update;
 
-pub use build::{Gate, fold_gate, initial_network};
+pub use build::{Gate, column_ranges, fold_gate, initial_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};
 pub use error::TrainError;
 pub use observe::{EpochRecord, Observer, Silent, StopReason};

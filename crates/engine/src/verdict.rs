@@ -1,34 +1,18 @@
 //! The checker's verdict enters; what it says leaves, in words and as JSON.
 
-use deepsade_check::{Accepted, Arithmetic, ProvedRule, Rejected, Step, Verdict, Why};
-use deepsade_spec::sets::Place;
+use deepsade_check::{Accepted, Arithmetic, Keeper, ProvedRule, Rejected, Step, Verdict, Why};
 use deepsade_spec::{NormalRule, NormalSpec, Schema, print, shown};
 use serde_json::{Value, json};
 
 use crate::explain::vacuous;
 
-/// What is enough beside a proof about the ONNX graph in float32.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Enough {
-    /// A proof for exact real arithmetic.
-    pub real: bool,
-    /// A proof about what the library makes of the graph's outputs.
-    pub library: bool,
-}
-
-/// A proof for exact real arithmetic says nothing about float32, and one about what the library chooses says nothing about the graph
-/// in another runtime: as deployed they are rejected.
-pub fn as_deployed(verdict: Verdict, enough: Enough) -> Verdict {
+/// A proof for exact real arithmetic says nothing about float32: as deployed it is rejected, unless `real` numbers are enough.
+pub fn as_deployed(verdict: Verdict, real: bool) -> Verdict {
     let rejected = |part, why: &str| Verdict::Rejected(Rejected { at: Step::Input(part), why: Why::from(why) });
     match verdict {
-        Verdict::Accepted(a) if a.arithmetic != Arithmetic::Float32 && !enough.real => rejected(
+        Verdict::Accepted(a) if a.arithmetic != Arithmetic::Float32 && !real => rejected(
             "arithmetic",
             "it proves the rules for exact real arithmetic, not for float32 as deployed; --real accepts that",
-        ),
-        Verdict::Accepted(a) if a.decoded == Some(Place::Library) && !enough.library => rejected(
-            "decode",
-            "it proves the rules for what `deepsade predict` or the library chooses, not for what the ONNX graph gives; \
-             --allow-library accepts that",
         ),
         verdict => verdict,
     }
@@ -48,18 +32,19 @@ pub fn in_words(verdict: &Verdict) -> String {
         Verdict::Accepted(a) => {
             let (rules, model) = (a.rules.len(), &a.model_sha256[..12]);
             let choice = "and rules that mention no feature for every other input, too";
-            match a.decoded {
-                None => format!(
+            match a.kept_by {
+                Keeper::Weights => format!(
                     "certificate accepted: {rules} rules hold for every input of the domain in {} (model {model}...)",
                     a.arithmetic.name()
                 ),
-                Some(Place::InGraph) => format!(
+                Keeper::Step => format!(
+                    "certificate accepted: {rules} rules hold for every input of the domain in {}: the output step in the graph gives \
+                     no other outputs (model {model}...)",
+                    a.arithmetic.name()
+                ),
+                Keeper::Choice => format!(
                     "certificate accepted: the graph chooses among outputs that obey {rules} rules for every input of the domain, \
                      {choice} (model {model}...)"
-                ),
-                Some(Place::Library) => format!(
-                    "certificate accepted: as decoded by `deepsade predict` or the library, not by the graph alone, outputs obey \
-                     {rules} rules for every input of the domain, {choice} (model {model}...)"
                 ),
             }
         }
@@ -80,7 +65,7 @@ pub fn as_json(verdict: &Verdict) -> Value {
             "model_sha256": a.model_sha256,
             "rules_sha256": a.rules_sha256,
             "arithmetic": a.arithmetic.name(),
-            "decode": a.decoded.map(Place::name),
+            "decode": (a.kept_by != Keeper::Weights).then_some("in-graph"),
             "task": a.spec.schema.task,
             "domain": a.spec.schema.features,
             "rules": a.rules.iter().zip(&a.spec.rules).map(|(r, rule)| {
@@ -118,9 +103,14 @@ pub fn claim_in_words(a: &Accepted) -> String {
 }
 
 fn effort(a: &Accepted, rule: &ProvedRule) -> String {
-    match a.decoded {
-        Some(_) => format!("{} cases of what can be chosen", rule.cells),
-        None => format!("{} regions, {} cells, margin {:e}", rule.regions, rule.cells, rule.margin),
+    match a.kept_by {
+        Keeper::Choice => format!("{} cases of what can be chosen", rule.cells),
+        Keeper::Step if rule.cells == 0 => "checked in the graph; the fallback obeys it by its constants".into(),
+        Keeper::Step => format!(
+            "checked in the graph; the fallback obeys it: {} regions, {} cells, margin {:e}",
+            rule.regions, rule.cells, rule.margin
+        ),
+        Keeper::Weights => format!("{} regions, {} cells, margin {:e}", rule.regions, rule.cells, rule.margin),
     }
 }
 

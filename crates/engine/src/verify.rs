@@ -14,6 +14,7 @@ mod pass;
 mod plan;
 mod rows;
 mod sensitivity;
+mod stepped;
 pub mod vnnlib;
 pub mod words;
 
@@ -23,7 +24,6 @@ use std::time::{Duration, Instant};
 use deepsade_check::{Arithmetic, Rejected, Step, Tree};
 use deepsade_net::{Network, Node, Op};
 use deepsade_output::Judge;
-use deepsade_spec::sets::{DECODE_KEY, Place};
 use deepsade_spec::{NormalSpec, Region};
 use thiserror::Error;
 
@@ -35,6 +35,8 @@ pub use branch::Halt;
 use branch::{RegionSearch, SearchEnd};
 pub(crate) use choice::Choice;
 use plan::BoundPlan;
+pub use stepped::verify_model;
+pub(crate) use stepped::{broken, proved};
 
 /// Inputs of each part of the domain that are tried where a network chooses.
 const TRIED: usize = 2_000;
@@ -164,6 +166,12 @@ pub enum Undecided {
         /// Whether an input leads there.
         whether: String,
     },
+    /// The proof of an output step is not one of these rules.
+    #[error(
+        "its output step does not prove these rules ({0}), and inputs that were tried break none; `deepsade shield` puts a step for \
+         them behind any model"
+    )]
+    Step(String),
     /// The checker does not accept what the search found.
     #[error("the search is convinced that it holds, but the checker is not, at {at}: {why}")]
     Rejected {
@@ -413,6 +421,14 @@ pub fn verify(
     unreachable!("the loop ends with an answer")
 }
 
+/// Trees that should prove each rule, which no checker has seen yet; `None` if none were found.
+pub(crate) fn trees(spec: &NormalSpec, network: &Network, settings: &Settings) -> Option<Vec<Tree>> {
+    let whole = Region::whole(&spec.schema).ok()?;
+    let question = Question::new(spec, network, settings);
+    let states = question.search_all(&whole, false, &|| false, &mut Work::default()).ok()?;
+    Some(states.iter().map(branch::State::tree).collect())
+}
+
 /// Whether a region, such as a ball around a point, holds an input that breaks some rule.
 pub(crate) fn broken_within(
     spec: &NormalSpec,
@@ -469,8 +485,7 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
     if !matches!(network.nodes.last(), Some(Node { op: Op::Choose(_), .. })) {
         return Ok(None);
     }
-    let mut model = artifact::model(spec, network.clone())?;
-    model.metadata.insert(DECODE_KEY.into(), Place::InGraph.name().into());
+    let model = artifact::model(spec, network.clone())?;
     let model = model.to_bytes().map_err(ArtifactError::from)?;
     Ok(Some(match prove_until(spec, &model, arithmetic, std::iter::repeat(Tree::Decode), &|| false) {
         Ok(certified) => Outcome::Proved(Box::new(certified)),

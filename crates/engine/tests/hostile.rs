@@ -8,7 +8,7 @@ use deepsade_check::Arithmetic;
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::repair::{self, Mended, mend};
 use deepsade_engine::verify::{Outcome, Settings, verify};
-use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, Region, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
@@ -228,7 +228,7 @@ fn every_verdict_agrees_with_samples() {
         }
         let few = Matrix { rows: 3, cols: x.cols, data: x.data[..3 * x.cols].to_vec() };
         for (r, near) in
-            adversity(&spec, &network, &few, 0.1, &settings(Arithmetic::Float32), &|_| {}, &|| false).unwrap().iter().enumerate()
+            adversity(&spec, &Model::new(network.clone()), &few, 0.1, &settings(Arithmetic::Float32), &|_| {}, &|| false).unwrap().iter().enumerate()
         {
             match near {
                 Near::Broken(example) => assert!(inside(&schema, &example.x), "{}", place()),

@@ -57,7 +57,7 @@ fn adversity_agrees_with_dense_grids_around_every_row() {
             .collect();
         let x = Matrix { rows: rows.len(), cols: 4, data: rows.concat() };
         let settings = Settings { timeout: Some(Duration::from_secs(30)), ..Settings::default() };
-        let found = adversity(&spec, &network, &x, 0.1, &settings, &|_| {}, &|| false).unwrap();
+        let found = adversity(&spec, &Model::new(network.clone()), &x, 0.1, &settings, &|_| {}, &|| false).unwrap();
         for (row, near) in rows.iter().zip(&found) {
             // x within 0.4, n within 1, the level as it is.
             let (lo, hi) = ((row[0] - 0.4).max(-2.0), (row[0] + 0.4).min(2.0));

@@ -3,7 +3,7 @@
 use deepsade_check::Arithmetic;
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::verify::{Outcome, Settings, Undecided, verify};
-use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
@@ -87,7 +87,7 @@ fn rows_near_a_forbidden_choice_are_told_from_those_that_are_not() {
     let spec = rule("x1 == 4 => not d0");
     let x = Matrix { rows: 4, cols: 2, data: vec![0.0, 4.0, 0.2, 4.0, 0.5, 4.0, 0.2, 2.0] };
     let settings = Settings::default();
-    let near = adversity(&spec, &network, &x, 0.1, &settings, &|_| {}, &|| false).expect("the network fits");
+    let near = adversity(&spec, &Model::new(network.clone()), &x, 0.1, &settings, &|_| {}, &|| false).expect("the network fits");
     let broken: Vec<Option<bool>> = near
         .iter()
         .map(|n| match n {
@@ -140,7 +140,7 @@ fn a_long_table_is_tried_before_it_is_given_up() {
     let outcome = verify(&spec, &network, &Settings::default(), &|| false).unwrap().0;
     assert!(matches!(outcome, Outcome::Refuted(_)), "{outcome:?}");
     let x = Matrix { rows: 2, cols: 2, data: vec![-0.5, 1.0, 0.5, 1.0] };
-    let near = adversity(&spec, &network, &x, 0.01, &Settings::default(), &|_| {}, &|| false).unwrap();
+    let near = adversity(&spec, &Model::new(network.clone()), &x, 0.01, &Settings::default(), &|_| {}, &|| false).unwrap();
     assert!(matches!(&near[0], Near::Broken(example) if example.rule == 1 && example.x == [-0.5, 1.0]), "{near:?}");
     assert!(matches!(near[1], Near::Undecided(_)), "{near:?}");
 }

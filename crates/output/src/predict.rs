@@ -1,5 +1,8 @@
 //! Raw outputs of a network enter, what they mean in the words of the task leaves.
 
+use std::collections::BTreeSet;
+
+use deepsade_net::Matrix;
 use deepsade_spec::Task;
 
 /// The class with the largest score; the class listed first wins a tie.
@@ -36,6 +39,18 @@ pub fn in_words(task: &Task, y: &[f32]) -> Vec<String> {
         Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => vec![classes[predicted_class(y)].clone()],
         Task::Multilabel { .. } | Task::Ranking { .. } => y.iter().map(|v| u8::from(predicted_label(*v)).to_string()).collect(),
     }
+}
+
+/// How many different predictions there are: a constant is 1.
+pub fn distinct(task: &Task, y: &Matrix) -> usize {
+    let prediction = |row: &[f32]| -> Vec<u32> {
+        match task {
+            Task::Regression { .. } => row.iter().map(|v| v.to_bits()).collect(),
+            Task::Binary { .. } | Task::Multiclass { .. } => vec![predicted_class(row) as u32],
+            Task::Multilabel { .. } | Task::Ranking { .. } => row.iter().map(|v| u32::from(predicted_label(*v))).collect(),
+        }
+    };
+    (0..y.rows).map(|r| prediction(y.row(r))).collect::<BTreeSet<_>>().len()
 }
 
 #[cfg(test)]

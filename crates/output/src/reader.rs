@@ -1,25 +1,30 @@
-//! A model and input rows enter; its outputs leave as its file says they are read: straight from the graph, or decoded.
+//! A model and input rows enter; its outputs leave, those of the output step behind its network where it has one.
 
 use std::borrow::Cow;
 
-use deepsade_net::{Matrix, Model, Network};
+use deepsade_net::{Behind, Matrix, Model, TRUNK_OUTPUT};
 use deepsade_spec::NormalSpec;
-use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY, Place, SETS_KEY};
 
-use crate::decode::{DecodeError, Decoder, Scratch};
+use crate::decode::{DecodeError, Decoder, Scratch, paths};
+use crate::graph::{Graph, Value};
 use crate::judge::Judge;
-use crate::nearest::Allowed;
 
 /// How a model's outputs are read.
 #[derive(Debug, Clone)]
 pub struct Output<'a> {
     model: Cow<'a, Model>,
     spec: Cow<'a, NormalSpec>,
-    place: Option<Place>,
-    /// What the library decodes with.
-    decoder: Option<Decoder>,
-    /// Whether the library moves outputs to the nearest ones that obey the rules.
-    nearest: bool,
+    /// The step, and what its outputs are called.
+    step: Option<(Graph, Vec<String>)>,
+}
+
+/// What the step says of one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flags {
+    /// Whether the input is in the domain.
+    pub in_domain: bool,
+    /// Whether the candidate passed; else the fallback answered.
+    pub ok: bool,
 }
 
 /// What the valid sets make of one row of scores.
@@ -31,8 +36,11 @@ pub struct Probabilities {
     pub set: f64,
 }
 
+/// Rows that go through a step at once.
+const ROWS: usize = 1024;
+
 impl<'a> Output<'a> {
-    /// Reads a model's metadata; `spec` are the rules that it carries.
+    /// Makes a model ready to run; `spec` are the rules that it carries.
     pub fn of(model: &'a Model, spec: &'a NormalSpec) -> Result<Self, DecodeError> {
         Self::new(Cow::Borrowed(model), Cow::Borrowed(spec))
     }
@@ -43,24 +51,13 @@ impl<'a> Output<'a> {
     }
 
     fn new(model: Cow<'a, Model>, spec: Cow<'a, NormalSpec>) -> Result<Self, DecodeError> {
-        let wrong = |what: String| DecodeError::Metadata(what);
-        let (place, decoder) = match model.metadata.get(DECODE_KEY).map(String::as_str) {
-            None => (None, None),
-            Some("in-graph") if model.network.scores().is_some() => (Some(Place::InGraph), None),
-            Some("in-graph") => return Err(wrong("the graph does not end in a choice, but its metadata say so".into())),
-            Some("library") => {
-                let text = model.metadata.get(SETS_KEY).ok_or_else(|| wrong(format!("'{SETS_KEY}' is missing")))?;
-                (Some(Place::Library), Some(Decoder::from_sets(text, &spec)?))
-            }
-            Some(other) => return Err(wrong(format!("'{DECODE_KEY}' is '{other}'; this version knows in-graph and library"))),
+        let wrong = |e: &dyn std::fmt::Display| DecodeError::Metadata(format!("its output step can't be run: {e}"));
+        let ready = |Behind { piece, outputs }: &Behind| {
+            let names = outputs.iter().map(|p| p.name.clone()).collect();
+            Graph::new(piece, &["x", TRUNK_OUTPUT]).map(|graph| (graph, names)).map_err(|e| wrong(&e))
         };
-        let (place, nearest) = match model.metadata.get(NEAREST_KEY).map(String::as_str) {
-            None => (place, false),
-            Some("in-graph") => (Some(Place::InGraph), false),
-            Some("library") => (Some(Place::Library), true),
-            Some(other) => return Err(wrong(format!("'{NEAREST_KEY}' is '{other}'; this version knows in-graph and library"))),
-        };
-        Ok(Self { model, spec, place, decoder, nearest })
+        let step = model.behind.as_ref().map(ready).transpose()?;
+        Ok(Self { model, spec, step })
     }
 
     /// The model.
@@ -73,51 +70,55 @@ impl<'a> Output<'a> {
         &self.spec
     }
 
-    /// Where outputs are chosen; `None` if they are the network's own.
-    pub fn place(&self) -> Option<Place> {
-        self.place
+    /// Whether an output step stands behind the network.
+    pub fn has_step(&self) -> bool {
+        self.step.is_some()
     }
 
-    /// The outputs. A row without valid ones, which only inputs outside the domain can be, is not a number throughout.
+    /// The outputs. Not a number throughout for a row that the step can't be run on.
     pub fn outputs(&self, x: &Matrix) -> Matrix {
-        let mut y = self.model.network.forward(x);
-        if self.nearest {
-            let allowed = Allowed::new(&self.spec);
-            for r in 0..x.rows {
-                let moved = allowed.decode(x.row(r), y.row(r)).unwrap_or_else(|_| vec![f32::NAN; y.cols]);
-                y.row_mut(r).copy_from_slice(&moved);
+        self.outputs_and_flags(x).0
+    }
+
+    /// The outputs, and what the step says of each row; without a step nothing.
+    pub fn outputs_and_flags(&self, x: &Matrix) -> (Matrix, Option<Vec<Flags>>) {
+        let Some((graph, names)) = &self.step else { return (self.model.network.forward(x), None) };
+        let cols = self.spec.schema.task.outputs();
+        let (mut y, mut flags) = (Matrix { rows: x.rows, cols, data: Vec::with_capacity(x.rows * cols) }, Vec::new());
+        for start in (0..x.rows).step_by(ROWS) {
+            let rows = ROWS.min(x.rows - start);
+            let part = Matrix { rows, cols: x.cols, data: x.data[start * x.cols..(start + rows) * x.cols].to_vec() };
+            match self.part(graph, names, part) {
+                Some((outputs, said)) if outputs.len() == rows * cols && said.len() == rows => {
+                    y.data.extend(outputs);
+                    flags.extend(said);
+                }
+                _ => {
+                    y.data.resize((start + rows) * cols, f32::NAN);
+                    flags.resize(start + rows, Flags { in_domain: false, ok: false });
+                }
             }
-            return y;
         }
-        let Some(decoder) = &self.decoder else { return y };
-        let (judge, mut scratch) = (Judge::new(&self.spec), Scratch::default());
-        let mut set = vec![0.0; decoder.labels()];
-        for r in 0..x.rows {
-            if !decoder.best(y.row(r), &decoder.met(&judge, x.row(r)), &mut scratch, &mut set) {
-                set.fill(f32::NAN);
-            }
-            y.row_mut(r).copy_from_slice(&set);
-        }
-        y
+        (y, Some(flags))
+    }
+
+    fn part(&self, graph: &Graph, names: &[String], x: Matrix) -> Option<(Vec<f32>, Vec<Flags>)> {
+        let scores = self.model.network.forward(&x);
+        let [y, in_domain, ok, ..] = names else { return None };
+        let made = graph.run(vec![Value::from(x), Value::from(scores)], &[y, in_domain, ok]).ok()?;
+        let [Value::Float(y), Value::Bool(inside), Value::Bool(ok)] = &made[..] else { return None };
+        let flags = inside.data.iter().zip(&ok.data).map(|(in_domain, ok)| Flags { in_domain: *in_domain, ok: *ok });
+        Some((y.data.clone(), flags.collect()))
     }
 
     /// The raw scores behind the outputs.
     pub fn scores(&self, x: &Matrix) -> Matrix {
-        match self.model.network.scores().filter(|_| self.place == Some(Place::InGraph)) {
-            Some(value) => {
-                let Network { inputs, nodes } = &self.model.network;
-                Network { inputs: *inputs, nodes: nodes[..value].to_vec() }.forward(x)
-            }
-            None => self.model.network.forward(x),
-        }
+        self.model.network.forward(x)
     }
 
     /// The probabilities behind each row of outputs; `None` for a row without a valid set. An error if they can't be had.
     pub fn probabilities(&self, x: &Matrix, y: &Matrix, budget: usize) -> Result<Vec<Option<Probabilities>>, DecodeError> {
-        let decoder = match &self.decoder {
-            Some(decoder) if decoder.nodes().is_some() => decoder.clone(),
-            _ => Decoder::new(&self.spec, budget)?,
-        };
+        let decoder = Decoder::new(&self.spec, budget)?;
         if decoder.nodes().is_none() {
             return Err(DecodeError::NoProbabilities { budget });
         }
@@ -129,9 +130,16 @@ impl<'a> Output<'a> {
             }
             let (s, met) = (scores.row(r), decoder.met(&judge, x.row(r)));
             let log_valid = decoder.log_valid(s, &met, &mut scratch, &mut labels)?;
-            let set = (crate::decode::paths::log_set(s, y.row(r)) - log_valid).exp();
+            let chosen = if decoder.is_one_of() { one_hot(y.row(r)) } else { y.row(r).to_vec() };
+            let set = (paths::log_set(s, &chosen) - log_valid).exp();
             (log_valid > f64::NEG_INFINITY).then(|| Probabilities { labels: labels.clone(), set })
         };
         Ok((0..x.rows).map(row).collect())
     }
+}
+
+/// Scores of classes as the one that wins.
+fn one_hot(scores: &[f32]) -> Vec<f32> {
+    let best = crate::predict::predicted_class(scores);
+    (0..scores.len()).map(|c| if c == best { 1.0 } else { 0.0 }).collect()
 }

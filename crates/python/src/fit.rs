@@ -153,19 +153,9 @@ pub fn decoded(
     enter(py, |_| {
         let asked = subject::read(onnx, &rules, output.as_deref())?;
         let (spec, network) = (&asked.spec, &asked.model.network);
-        let (model, proof) = if matches!(spec.schema.task, Task::Regression { .. }) {
-            Failure::if_contradictory(spec)?;
-            match nearest::attach(spec, network, None)? {
-                nearest::Attached::InGraph(model, proof) => (model, Some(Ok(*proof))),
-                nearest::Attached::Library(model, _) => (model, None),
-            }
-        } else {
-            let decoder = Decoder::new(spec, decode_nodes)?;
-            let (model, proof) = decode::attach(spec, network, &decoder)?;
-            (model, Some(proof))
-        };
+        Failure::if_contradictory(spec)?;
+        let (model, proof) = step::attach(spec, network, &Usual::unknown(spec))?;
         let bytes = model.to_bytes().map_err(|e| Failure::new(Class::Model, e))?;
-        let certified = matches!(proof, Some(Ok(_)));
-        Ok((Model::of(bytes)?, proof.as_ref().map(|p| certificate(p).to_json()), certified, asked.rules))
+        Ok((Model::of(bytes)?, Some(certificate(&proof).to_json()), proof.is_ok(), asked.rules))
     })
 }

@@ -32,14 +32,13 @@ use crate::table::{self, Table};
 
 /// What the checker says to a certificate, as JSON, and in words.
 #[pyfunction]
-#[pyo3(signature = (onnx, rules, certificate, real=false, library=false))]
+#[pyo3(signature = (onnx, rules, certificate, real=false))]
 pub fn check(
     py: Python<'_>,
     onnx: &[u8],
     rules: Rules,
     certificate: &str,
     real: bool,
-    library: bool,
 ) -> PyResult<(String, String)> {
     enter(py, |_| {
         let judged = match &rules {
@@ -47,7 +46,7 @@ pub fn check(
             Rules::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate)?,
             Rules::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate)?,
         };
-        let verdict = as_deployed(judged, Enough { real, library });
+        let verdict = as_deployed(judged, real);
         Ok((as_json(&verdict).to_string(), in_words(&verdict)))
     })
 }
@@ -81,7 +80,7 @@ pub fn verify(
     let (json, words, rules, decided) = enter(py, |signals| {
         let asked = subject::read(onnx, &rules, output.as_deref())?;
         let started = Instant::now();
-        let (decided, work) = search::verify(&asked.spec, &asked.model.network, &settings, &|| signals.pressed())?;
+        let (decided, work) = search::verify_model(&asked.spec, &asked.model, &settings, &|| signals.pressed())?;
         let (decided, seconds) = (decided.of_file(&asked.model.inexact), started.elapsed().as_secs_f64());
         let json = words::as_json(&decided, &asked.spec, seconds, work, &asked.model.inexact).to_string();
         Ok((json, words::in_words(&decided, &asked.spec, seconds, work.regions, None), asked.rules, decided))
@@ -155,7 +154,7 @@ pub fn adversity(
                 signals.fail(error);
             }
         };
-        let found = engine::adversity(&asked.spec, &asked.model.network, &x, radius, &settings, &told, &|| signals.pressed())?;
+        let found = engine::adversity(&asked.spec, &asked.model, &x, radius, &settings, &told, &|| signals.pressed())?;
         let line = |(near, row): (&Near, &usize)| match near {
             Near::Safe => json!({"row": row, "near": "safe"}),
             Near::Undecided(why) => json!({"row": row, "near": "undecided", "why": why.to_string()}),

@@ -10,7 +10,6 @@ use deepsade_net::Matrix;
 use deepsade_output::Output;
 use deepsade_output::predict::predicted_class;
 use deepsade_spec::Domain;
-use deepsade_spec::sets::Place;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -142,10 +141,10 @@ impl Model {
         serde_json::Value::Array(rules).to_string()
     }
 
-    /// Where outputs are chosen: "in-graph", "library" or None.
+    /// Where outputs are made to obey the rules behind the network: "in-graph" or None.
     #[getter]
     fn place(&self) -> Option<&'static str> {
-        self.output.place().map(Place::name)
+        self.output.has_step().then_some("in-graph")
     }
 
     /// Outputs for each row, and how many rows lie outside the domain.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use deepsade_spec::json::{Value, array, fields, float, quoted, string, whole};
+use deepsade_spec::json::{self, Value, array, fields, float, quoted, string, whole};
 
 use super::tree;
 use crate::step::{Case, Number, OutputStep, Outputs};
@@ -55,6 +55,20 @@ fn case(value: Value) -> Result<Case, String> {
 
 fn exactly<const N: usize>(value: Value, what: &str) -> Result<[Value; N], String> {
     array(value, what)?.try_into().map_err(|_| format!("{what} has not {N} numbers"))
+}
+
+impl OutputStep {
+    /// The step's text, as it stands in a certificate.
+    pub fn to_json(&self) -> String {
+        let mut out = String::new();
+        write(self, &mut out);
+        out
+    }
+
+    /// Reads what [`OutputStep::to_json`] wrote.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        read(json::parse(text)?)
+    }
 }
 
 /// Appends the step's text.

@@ -6,7 +6,7 @@ use anyhow::Context;
 use deepsade_check::{Verdict, check};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::recheck::{self, CheckFiles, RecheckError};
-use deepsade_engine::verdict::{Enough, accepted, as_deployed, as_json, claim_in_words, in_words};
+use deepsade_engine::verdict::{accepted, as_deployed, as_json, claim_in_words, in_words};
 use deepsade_spec::Claim;
 
 use crate::args::CheckArgs;
@@ -31,7 +31,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         let absent = Problem::read(rules)?.with_data(args.data.as_deref())?.absent_data();
         absent.iter().for_each(|note| eprintln!("note: {note}"));
     }
-    let verdict = as_deployed(judged, Enough { real: args.real, library: args.allow_library });
+    let verdict = as_deployed(judged, args.real);
     if args.json {
         emit(&(serde_json::to_string_pretty(&as_json(&verdict))? + "\n"))?;
     } else {

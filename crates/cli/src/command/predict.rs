@@ -10,7 +10,6 @@ use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
 use deepsade_output::predict;
 use deepsade_output::reader::{Output, Probabilities};
-use deepsade_spec::sets::Place;
 use deepsade_spec::{Schema, Task};
 use serde_json::json;
 
@@ -51,9 +50,9 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     let rules = model_rules(&args.model, &model, &schema)?;
     let output = Output::of(&model, &rules)?;
     let y = output.outputs(&inputs.x);
-    let probabilities = match (args.proba, output.place()) {
+    let probabilities = match (args.proba, output.has_step()) {
         (false, _) => None,
-        (true, Some(_)) if !matches!(schema.task, Task::Regression { .. }) => {
+        (true, true) if !matches!(schema.task, Task::Regression { .. }) => {
             Some(output.probabilities(&inputs.x, &y, TrainSettings::default().decode_nodes)?)
         }
         (true, _) => bail!(
@@ -62,7 +61,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
         ),
     };
     // The outputs of a regression are its predictions, unless they were moved.
-    let raw = !matches!(schema.task, Task::Regression { .. }) || output.place() == Some(Place::Library);
+    let raw = !matches!(schema.task, Task::Regression { .. }) || output.has_step();
     let scores = (args.scores && raw).then(|| output.scores(&inputs.x));
     let csv = predictions(&schema, &y, &inputs.status, scores.as_ref(), probabilities.as_deref())?;
     match &args.out {
@@ -83,12 +82,8 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     if outside > 0 && !args.quiet {
         let first = inputs.status.iter().position(|s| *s != RowStatus::Inside).expect("some row is outside");
         eprintln!(
-            "{outside} of {} rows are outside the domain, where {} (column in_domain); the first: {}",
+            "{outside} of {} rows are outside the domain, where nothing is guaranteed (column in_domain); the first: {}",
             table.rows(),
-            match (output.place(), &schema.task) {
-                (None, _) | (Some(Place::InGraph), Task::Regression { .. }) => "nothing is guaranteed",
-                _ => "only rules that mention no feature are guaranteed",
-            },
             why(&table, &schema, inputs.status[first], first)
         );
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use deepsade_check::Verdict;
+use deepsade_engine::choose::{Cost, Tried};
 use deepsade_engine::enforce::EnforcedBy;
 use deepsade_engine::fit::{FitError, Fitted};
 use deepsade_engine::guard::GuardError;
@@ -15,7 +16,6 @@ use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopRea
 use deepsade_engine::verdict;
 use deepsade_solve::maxsmt::SolverName;
 use deepsade_solve::maxsmt::smtlib::Quantifiers;
-use deepsade_spec::sets::Place;
 use deepsade_spec::{NormalSpec, shown};
 use serde_json::json;
 
@@ -67,8 +67,6 @@ pub struct Done {
     pub spec: NormalSpec,
     pub finished: Finished,
     pub model: PathBuf,
-    /// Whether a proof about what the library chooses is enough.
-    pub allow_library: bool,
 }
 
 /// How a training ended.
@@ -113,7 +111,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     match ended {
         pipeline::Ended::Done(finished) => {
             let model = folder.finish(&finished)?;
-            Ok(Ended::Done(Box::new(Done { spec: ready.spec, finished: *finished, model, allow_library: args.allow_library })))
+            Ok(Ended::Done(Box::new(Done { spec: ready.spec, finished: *finished, model })))
         }
         pipeline::Ended::Interrupted => {
             eprintln!("interrupted; go on with: {}", again(&ready.problem.path, out));
@@ -221,16 +219,10 @@ impl Done {
         let Finished { verdict, fitted, .. } = &self.finished;
         let rejected = matches!(verdict, Some(Verdict::Rejected { .. }));
         let diverged = matches!(fitted.trained.stop, StopReason::Diverged { .. });
-        let in_library = (self.by_library() || fitted.in_library.is_some()) && !self.allow_library;
         // Nothing that was enforced may be broken, whoever enforces it.
         let enforced = !matches!(fitted.means, EnforcedBy::Nowhere);
         let broken = enforced && fitted.test["rows_breaking_all"] > 0.0;
-        if rejected || diverged || in_library || broken { Exit::Finding } else { Exit::Success }
-    }
-
-    /// Whether the proof is about what the library chooses.
-    fn by_library(&self) -> bool {
-        self.finished.accepted().is_some_and(|a| a.decoded == Some(Place::Library))
+        if rejected || diverged || broken { Exit::Finding } else { Exit::Success }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -275,13 +267,13 @@ impl Done {
                             0 => String::new(),
                             n => format!("; {n} training rows whose label breaks a rule were left out"),
                         };
-                        out.push(format!(
-                            "Rules enforced in the output step, by the most likely valid label set: {breaking}{left_out}."
-                        ));
+                        let made = fitted.made.as_deref().unwrap_or("candidates");
+                        out.push(format!("Rules enforced in the output step of the ONNX graph ({made}): {breaking}{left_out}."));
                     }
-                    EnforcedBy::Nearest => out.push(format!(
-                        "Rules enforced in the output step, by the nearest outputs that obey them, in the ONNX graph: {breaking}."
-                    )),
+                    EnforcedBy::Nearest | EnforcedBy::Behind => {
+                        let made = fitted.made.as_deref().unwrap_or("candidates");
+                        out.push(format!("Rules enforced in the output step of the ONNX graph ({made}): {breaking}."));
+                    }
                     _ => out.push(format!("Rules enforced in training: {breaking}.")),
                 }
                 if let Some(steps) = paper_steps(&trained.records) {
@@ -299,21 +291,8 @@ impl Done {
                         out.push("No MaxSMT problem was answered: does the solver run, and is its limit long enough?".into());
                     }
                 }
+                out.extend(self.finished.cost.as_ref().map(|cost| cost_in_words(cost, fitted)));
                 out.push(verdict::in_words(verdict));
-                if self.by_library() {
-                    let code = if self.allow_library { "" } else { " (exit code 1; --allow-library accepts that)" };
-                    out.push(format!(
-                        "WARNING: run elsewhere, the ONNX file gives raw scores, about which nothing is proved{code}."
-                    ));
-                }
-            }
-            None if let Some(why) = fitted.in_library => {
-                out.push(format!(
-                    "Rules enforced by `deepsade predict` and the library, which move outputs to the nearest that obey them and check \
-                     each exactly: {breaking}. There is no closed form to put into the ONNX graph ({why}), so other runtimes give plain \
-                     outputs, and there is no certificate{}.",
-                    if self.allow_library { "" } else { " (exit code 1; --allow-library accepts that)" }
-                ));
             }
             None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}
@@ -324,12 +303,44 @@ impl Done {
     }
 }
 
+/// What the guarantee costs, in a line or two.
+fn cost_in_words(cost: &Cost, fitted: &Fitted) -> String {
+    let shown = |v: Option<f64>| v.map_or("-".to_string(), |v| format!("{v:.3}"));
+    let (free, enforced) = (shown(cost.free), shown(cost.enforced));
+    let mut out = format!(
+        "The guarantee costs: {} {enforced} with it, {free} without (test rows whose label obeys; without, {} of {} predictions break \
+         a rule); {} different predictions",
+        cost.metric, cost.free_breaking, cost.rows, cost.distinct
+    );
+    if let Some(moved) = cost.moved {
+        out += &format!("; the step changes {moved} of {}, the fallback answers {:.2} %", cost.rows, 100.0 * cost.fallbacks);
+    }
+    out.push('.');
+    if cost.tried.len() > 1 {
+        let each = |t: &Tried| {
+            let score = match (&t.why_not, t.certified) {
+                (Some(_), _) => "not possible".into(),
+                (None, false) => format!("{}, not proved", shown(t.score)),
+                (None, true) => shown(t.score),
+            };
+            format!("{} {score}", t.how)
+        };
+        let all: Vec<String> = cost.tried.iter().map(each).collect();
+        out += &format!("\nChosen on validation ({}): {}; taken: {}.", cost.metric, all.join(", "), fitted.means.name());
+    }
+    out
+}
+
 struct Watch {
     bar: EpochBar,
     interrupt: Interrupt,
 }
 
 impl Observer for Watch {
+    fn phase(&mut self, name: &str) {
+        self.bar.phase(name);
+    }
+
     fn epoch(&mut self, record: &EpochRecord) {
         self.bar.epoch(record);
     }

@@ -10,7 +10,7 @@ use deepsade_engine::hold::Hold;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::verify::vnnlib::{self, Property};
 use deepsade_engine::verify::words::{as_json, in_words};
-use deepsade_engine::verify::{Outcome, Settings, Undecided, fits, verify};
+use deepsade_engine::verify::{Outcome, Settings, Undecided, fits, verify_model};
 use deepsade_net::Model;
 use deepsade_spec::{Domain, NormalSpec};
 
@@ -43,7 +43,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     settings.threads = args.threads.unwrap_or(settings.threads).max(1);
     let interrupt = Interrupt::listen();
     let started = Instant::now();
-    let (decided, work) = verify(&spec, &model.network, &settings, &|| interrupt.pressed())?;
+    let (decided, work) = verify_model(&spec, &model, &settings, &|| interrupt.pressed())?;
     let seconds = started.elapsed().as_secs_f64();
     // The answer is printed whatever becomes of the files.
     let written = args.certificate.as_deref().map_or(Ok(()), |folder| write(&decided, args, &rules_toml, folder));

@@ -1,6 +1,3 @@
-//! A decoder and a network enter; the loss to train it with and the files of the model that chooses by it leave.
+//! A decoder enters; the loss to train a network with that it stands behind leaves.
 
-mod attach;
 mod objective;
-
-pub use attach::attach;

@@ -1,9 +1,6 @@
-//! What the rules allow and a network enter; the loss to train it with and the files of the model whose outputs are moved leave.
+//! What the rules allow enters; the loss to train a network with whose outputs are moved there leaves.
 
-mod attach;
 mod objective;
-
-pub use attach::{Attached, attach};
 
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_output::nearest::{Allowed, Head};
 use deepsade_spec::{Domain, NormalSpec, Rational, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
-use crate::enforce::{Decision, EnforcedBy, decide};
+use crate::enforce::{Decision, EnforcedBy, decide, step};
 use crate::fit;
 use crate::train::{NetworkSettings, TrainSettings};
 
@@ -61,8 +60,8 @@ struct EnforceExplanation {
     nodes: Option<usize>,
     /// Valid label sets, if there are few and the same for every input: then the ONNX graph itself chooses.
     table: Option<usize>,
-    /// How a regression's outputs are moved.
-    nearest: Option<String>,
+    /// How candidates for the output step are made.
+    made: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -117,13 +116,11 @@ fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
         Ok(Decision { means, why }) => {
             let decoder = if let EnforcedBy::Decode(decoder) = &means { Some(decoder) } else { None };
             let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
-            let nearest = matches!(means, EnforcedBy::Nearest).then(|| match Head::new(&Allowed::new(spec)) {
-                Ok(_) => "the nearest outputs that obey the rules, in the ONNX graph".to_string(),
-                Err(why) => format!("the nearest outputs that obey the rules, found by the library: {why}"),
-            });
-            EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table, nearest }
+            let stepped = matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest);
+            let made = stepped.then(|| step::in_words(spec));
+            EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table, made }
         }
-        Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, nearest: None },
+        Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, made: None },
     }
 }
 
@@ -253,12 +250,7 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
         if e.audit.constant_only { "yes" } else { "no" }
     ));
     out.push(format!("  {}", e.audit.words));
-    let how = match (e.enforce.table, e.enforce.nodes) {
-        _ if let Some(nearest) = &e.enforce.nearest => format!(" ({nearest})"),
-        (Some(sets), _) => format!(" ({sets} valid sets: a table in the ONNX graph)"),
-        (None, Some(nodes)) => format!(" (a decision diagram of {nodes} nodes, decoded by the library)"),
-        _ => String::new(),
-    };
+    let how = e.enforce.made.as_ref().map(|made| format!(" ({made}, in the ONNX graph)")).unwrap_or_default();
     out.push(format!("Enforced by: {}{how}, because {}.", e.enforce.means.unwrap_or("nothing"), e.enforce.why));
     out.join("\n") + "\n"
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::PipelineError;
 use super::folder::{LOG, MODEL, lines};
 use crate::artifact::{ArtifactError, write_whole};
+use crate::choose::Cost;
 use crate::fit::Fitted;
 use crate::problem::Problem;
 use crate::proof;
@@ -22,6 +23,8 @@ use crate::verdict;
 pub struct Finished {
     /// The model with its scores.
     pub fitted: Fitted,
+    /// What the guarantee costs, where one was asked for.
+    pub cost: Option<Cost>,
     /// model.onnx.
     pub bytes: Vec<u8>,
     /// certificate.json, if anything is proved.
@@ -47,7 +50,7 @@ pub struct Times {
 
 impl Finished {
     /// Puts down what is written, and asks the checker about it.
-    pub fn new(fitted: Fitted, problem: &Problem, spec: &NormalSpec, times: Times, seed: u64) -> Result<Self, PipelineError> {
+    pub fn new(fitted: Fitted, cost: Option<Cost>, problem: &Problem, spec: &NormalSpec, times: Times, seed: u64) -> Result<Self, PipelineError> {
         let bytes = fitted.model.to_bytes().map_err(ArtifactError::from)?;
         let rules = problem.stated(&spec.schema);
         let certificate = fitted.proof.as_ref().map(|p| proof::certificate(p).to_json());
@@ -59,7 +62,7 @@ impl Finished {
         };
         let certify = fitted.certify_seconds;
         let timings = Timings { read: times.read, train: times.fit - certify, certify, check: started.elapsed().as_secs_f64() };
-        Ok(Self { fitted, bytes, certificate, rules, verdict, timings, seed })
+        Ok(Self { fitted, cost, bytes, certificate, rules, verdict, timings, seed })
     }
 
     /// What was proved, if it was.
@@ -74,7 +77,7 @@ impl Finished {
 
     /// summary.json; `model` is where the model is, if it is anywhere but in memory.
     pub fn summary(&self, model: Option<&Path>) -> Value {
-        summary(&self.fitted, self.verdict.as_ref(), self.timings, self.seed, model)
+        summary(&self.fitted, self.cost.as_ref(), self.verdict.as_ref(), self.timings, self.seed, model)
     }
 
     /// Writes the files into a folder that is there, and says where the model is.

@@ -14,7 +14,20 @@ pub const MODEL: &str = "model.onnx";
 pub(super) const LOG: &str = "run.jsonl";
 /// The log of a run that may still fail, beside the model and the log of an earlier one.
 const UNFINISHED_LOG: &str = "run.jsonl.part";
-const CHECKPOINT: &str = "checkpoint.bin";
+const CHECKPOINT: &str = "checkpoint";
+
+/// The checkpoint of one of a run's trainings.
+pub(super) fn checkpoint(folder: &Path, training: &str) -> PathBuf {
+    let dash = if training.is_empty() { "" } else { "-" };
+    folder.join(format!("{CHECKPOINT}{dash}{training}.bin"))
+}
+
+/// All checkpoints in a folder.
+fn checkpoints(folder: &Path) -> Vec<PathBuf> {
+    let ours = |name: &str| name.starts_with(CHECKPOINT) && name.ends_with(".bin");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|e| e.file_name().to_str().is_some_and(ours)).map(|e| e.path()).collect()
+}
 
 /// Where a run leaves what it has come to. What an earlier run left stays until there is another model.
 #[derive(Debug)]
@@ -34,7 +47,7 @@ impl Folder {
         // That it can be written is known before.
         let writable = File::options().append(true).create(true).open(&log);
         writable.map_err(|source| ArtifactError::Unwritable { path: log, source })?;
-        let resume = resume && path.join(CHECKPOINT).exists();
+        let resume = resume && !checkpoints(path).is_empty();
         Ok(Self { path: path.into(), live, file: None, resume })
     }
 
@@ -48,8 +61,9 @@ impl Folder {
         self.resume
     }
 
-    pub(super) fn checkpoint(&self) -> PathBuf {
-        self.path.join(CHECKPOINT)
+    /// Another training begins, whose epochs are counted from the start.
+    pub(super) fn begin(&mut self) {
+        self.file = None;
     }
 
     /// Appends a record. After a resume, lines of epochs that are run again go first.
@@ -76,8 +90,9 @@ impl Folder {
     /// Writes the files of a run that has its model, says where the model is, and forgets what there was to resume.
     pub fn finish(self, finished: &Finished) -> Result<PathBuf, ArtifactError> {
         let model = finished.write(&self.path)?;
-        for unfinished in [UNFINISHED_LOG, CHECKPOINT] {
-            let _ = std::fs::remove_file(self.path.join(unfinished));
+        let _ = std::fs::remove_file(self.path.join(UNFINISHED_LOG));
+        for unfinished in checkpoints(&self.path) {
+            let _ = std::fs::remove_file(unfinished);
         }
         Ok(model)
     }

@@ -50,6 +50,9 @@ pub(super) fn best(records: &[EpochRecord]) -> Option<&EpochRecord> {
 
 /// Who watches a run, and may stop it.
 pub trait Observer {
+    /// One of several trainings begins.
+    fn phase(&mut self, _name: &str) {}
+
     /// An epoch has ended.
     fn epoch(&mut self, _record: &EpochRecord) {}
 

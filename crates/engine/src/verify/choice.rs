@@ -88,7 +88,7 @@ impl<'a> Choice<'a> {
         let target =
             Target { plan: &self.plan, network: self.network, spec: self.spec, judge: &self.judge, rule: 0, stop: &|| None };
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        for part in self.parts(region) {
+        for part in parts(self.spec, region) {
             if stop() {
                 return None;
             }
@@ -105,27 +105,6 @@ impl<'a> Choice<'a> {
             }
         }
         None
-    }
-
-    fn parts(&self, region: &Region) -> Vec<Region> {
-        let mut parts = vec![region.clone()];
-        for rule in &self.spec.rules {
-            let (mut seen, before) = (0, parts.len());
-            let _ = cells(&rule.claim.negated(), &mut |atoms| {
-                let mut part = region.clone();
-                atoms.iter().for_each(|atom| part.cut(atom));
-                if !part.is_empty() && !parts.contains(&part) {
-                    parts.push(part);
-                }
-                seen += 1;
-                if seen == MAX_CELLS || parts.len() - before == MAX_PARTS {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            });
-        }
-        parts
     }
 
     /// The first row whose outputs break a rule.
@@ -156,6 +135,28 @@ impl<'a> Choice<'a> {
         let x = Matrix { rows: 1, cols: example.x.len(), data: example.x };
         self.breaks(&x).filter(|found| found.rule == *rule || found.y == *row)
     }
+}
+
+/// A region, and its parts in which a rule asks for something.
+pub(super) fn parts(spec: &NormalSpec, region: &Region) -> Vec<Region> {
+    let mut parts = vec![region.clone()];
+    for rule in &spec.rules {
+        let (mut seen, before) = (0, parts.len());
+        let _ = cells(&rule.claim.negated(), &mut |atoms| {
+            let mut part = region.clone();
+            atoms.iter().for_each(|atom| part.cut(atom));
+            if !part.is_empty() && !parts.contains(&part) {
+                parts.push(part);
+            }
+            seen += 1;
+            if seen == MAX_CELLS || parts.len() - before == MAX_PARTS {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+    }
+    parts
 }
 
 impl Totals {

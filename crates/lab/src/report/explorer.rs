@@ -38,12 +38,6 @@ rule is looked at. Values beyond the domain can be typed; they are marked.</p>
 /// Adds the explorer and what it computes with.
 pub(crate) fn explorer(html: &mut Html, payload: &Value) {
     html.section("explore", "Explorer");
-    if payload["decode"] == "library" {
-        html.paragraph(
-            "This model's answer is chosen among the valid ones by the program, outside the network: what is shown here is read from \
-             the network's own outputs, before that choice. `deepsade predict` makes it.",
-        );
-    }
     html.raw(MARKUP);
     html.raw(&json_script("model", payload));
     html.raw(&format!("<script>\n{EVALUATE}</script>\n<script>\n{EXPLORER}</script>\n"));

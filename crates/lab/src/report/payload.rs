@@ -2,8 +2,8 @@
 //! normal form with exact fractions.
 
 use deepsade_data::{Column, Table, Value as Cell};
-use deepsade_net::{Activation, Model, Op};
-use deepsade_spec::sets::{DECODE_KEY, NEAREST_KEY};
+use deepsade_net::onnx::piece::{Call, Numbers, Tensor};
+use deepsade_net::{Activation, Model, Op, Piece, Port};
 use deepsade_spec::{Domain, Formula, Linear, NormalSpec, OneHot, Rational, Schema, Var};
 use serde_json::{Value, json};
 
@@ -17,8 +17,26 @@ pub(crate) fn payload(model: &Model, schema: &Schema, spec: Option<&NormalSpec>,
         "features": (0..schema.features.len()).map(|f| feature(schema, f, ruled(f))).collect::<Vec<_>>(),
         "nodes": model.network.nodes.iter().map(|n| node(&n.op, &n.from)).collect::<Vec<_>>(),
         "rules": rules.iter().map(|r| json!({"name": r.name, "claim": formula(&r.claim)})).collect::<Vec<_>>(),
-        "decode": model.metadata.get(DECODE_KEY).or_else(|| model.metadata.get(NEAREST_KEY)),
+        "step": model.behind.as_ref().map(|b| step(&b.piece, &b.outputs)),
         "examples": examples,
+    })
+}
+
+/// The output step: its calls and constants, and what its outputs are called.
+fn step(piece: &Piece, outputs: &[Port]) -> Value {
+    let constant = |t: &Tensor| match &t.data {
+        Numbers::Float(data) => json!({"name": t.name, "dims": t.dims, "floats": base64(data)}),
+        Numbers::Int(data) => json!({"name": t.name, "dims": t.dims, "ints": data}),
+    };
+    let call = |c: &Call| {
+        let ints: serde_json::Map<String, Value> =
+            c.attributes.iter().filter_map(|(name, _)| Some((name.clone(), json!(c.int(name)?)))).collect();
+        json!({"op": c.op, "reads": c.reads, "makes": c.makes, "ints": ints})
+    };
+    json!({
+        "calls": piece.calls.iter().map(call).collect::<Vec<_>>(),
+        "tensors": piece.tensors.iter().map(constant).collect::<Vec<_>>(),
+        "outputs": outputs.iter().map(|p| &p.name).collect::<Vec<_>>(),
     })
 }
 

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use deepsade_check::{Accepted, Arithmetic, Rejected, Verdict};
+use deepsade_check::{Accepted, Arithmetic, Keeper, Rejected, Verdict};
 use deepsade_engine::recheck::{self, CheckFiles};
-use deepsade_spec::sets::Place;
 
 use super::html::{escape, marked, number};
 
@@ -55,13 +54,12 @@ impl ProofStatus {
     /// In a line.
     pub fn in_words(&self, rules: usize) -> String {
         match self {
-            ProofStatus::Proved(a) if a.decoded == Some(Place::Library) => {
-                let holds = rules_hold(a.rules.len());
-                format!("Proved as decoded by this program, not for the graph alone: {holds} for every input of the domain")
-            }
             ProofStatus::Proved(a) if self.proved() => {
-                let how =
-                    if a.decoded.is_some() { "the graph chooses among outputs that obey them" } else { "in float32 as deployed" };
+                let how = match a.kept_by {
+                    Keeper::Choice => "the graph chooses among outputs that obey them",
+                    Keeper::Step => "in float32 as deployed, by the output step in the graph",
+                    Keeper::Weights => "in float32 as deployed",
+                };
                 format!("Proved: {} for every input of the domain, {how}", rules_hold(a.rules.len()))
             }
             ProofStatus::Proved(a) => {
@@ -75,19 +73,14 @@ impl ProofStatus {
     }
 
     /// As a box on top of the page.
-    /// `in_library` says that the program, not the graph, chooses among outputs that obey the rules.
-    pub(crate) fn badge(&self, rules: usize, in_library: bool) -> String {
+    pub(crate) fn badge(&self, rules: usize) -> String {
         let (class, detail) = match self {
-            ProofStatus::Proved(a) if a.decoded == Some(Place::Library) => {
-                ("warn", format!("{CHECKED} The answer of `deepsade predict` obeys the rules; other runtimes give plain scores."))
-            }
             ProofStatus::Proved(_) if self.proved() => ("good", CHECKED.to_string()),
             ProofStatus::Proved(_) => ("warn", "Rounding in float32 may break a rule by a little.".into()),
             ProofStatus::Rejected { step, reason } => {
                 ("bad", format!("At {step}: {reason}. The rules may still hold; nobody knows."))
             }
             ProofStatus::None if rules == 0 => ("warn", String::new()),
-            ProofStatus::None if in_library => ("warn", IN_LIBRARY.into()),
             ProofStatus::None => ("warn", "The rules were not enforced in training: predictions may break them.".into()),
             ProofStatus::Unchecked(why) => ("bad", why.clone()),
         };
@@ -101,7 +94,7 @@ impl ProofStatus {
     /// Rows of the table of proved rules: name, regions, cells and margin; of what is chosen from, the cases.
     pub(crate) fn rows(&self) -> Vec<Vec<String>> {
         let rules = self.accepted().map(|a| a.rules.as_slice()).unwrap_or_default();
-        if self.accepted().is_some_and(|a| a.decoded.is_some()) {
+        if self.accepted().is_some_and(|a| a.kept_by == Keeper::Choice) {
             return rules.iter().map(|r| vec![r.name.clone(), r.cells.to_string()]).collect();
         }
         let margin = |m: f64| if m.is_finite() { number(m) } else { "–".into() };
@@ -111,9 +104,6 @@ impl ProofStatus {
 
 const CHECKED: &str = "The exact checker accepted the certificate when this page was made, from the files in the folder. \
                        `deepsade check` repeats it.";
-
-const IN_LIBRARY: &str = "The rules are enforced by `deepsade predict` and the library, which move outputs to the nearest that obey \
-                          them and check each; other runtimes give plain outputs, and there is no certificate.";
 
 fn rules_hold(n: usize) -> String {
     if n == 1 { "1 rule holds".into() } else { format!("{n} rules hold") }

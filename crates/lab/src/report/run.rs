@@ -121,7 +121,7 @@ pub(crate) fn page(run: &RunFolder) -> String {
     sections::domain(&mut html, &run.schema);
     let task = &run.schema.task;
     let kind = format!("Training run: {}, {} features, {} outputs", task.kind(), run.schema.features.len(), task.outputs());
-    html.finish(&run.name, &kind, &run.proof.badge(spec.map_or(0, |s| s.rules.len()), payload["decode"] == "library"))
+    html.finish(&run.name, &kind, &run.proof.badge(spec.map_or(0, |s| s.rules.len())))
 }
 
 fn curves(html: &mut Html, run: &RunFolder) {

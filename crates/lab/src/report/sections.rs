@@ -2,7 +2,7 @@
 
 use deepsade_engine::explain::{Possible, audit, possible, vacuous};
 use deepsade_net::Model;
-use deepsade_spec::sets::Place;
+use deepsade_check::Keeper;
 use deepsade_spec::{Domain, NormalSpec, Schema, print};
 use serde_json::Value;
 
@@ -39,7 +39,6 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &ProofSta
         };
         let status = match proof.accepted() {
             Some(a) if a.rules.iter().all(|r| r.name != rule.name) => "Not proved.",
-            Some(a) if a.decoded == Some(Place::Library) => "Proved for every input of the domain, as decoded by this program.",
             Some(_) if proof.proved() => "Proved for every input of the domain.",
             Some(_) => "Proved for every input of the domain in exact real arithmetic, not in float32.",
             None => "Not proved.",
@@ -55,7 +54,7 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &ProofSta
     }
     let audit = audit(spec);
     // What is chosen among valid sets is not bound by it.
-    if audit.constant_only && proof.accepted().is_none_or(|a| a.decoded.is_none()) {
+    if audit.constant_only && proof.accepted().is_none_or(|a| a.kept_by == Keeper::Weights) {
         html.paragraph(&audit.words);
     }
 }

@@ -79,7 +79,7 @@ pub fn measure(
     let (network, settings) = (&problem.network, &problem.train);
     let (begun, at_work) = (Instant::now(), at_work());
     let decision = decide(spec, settings).map_err(FitError::from)?;
-    let fit = Fit { spec, decision: &decision, breaking_rows, network, settings, seed: run.seed };
+    let fit = Fit { spec, decision: &decision, breaking_rows, network, settings, seed: run.seed, from: None, shape: None };
     let fitted = fit.run_on(rows, &split, None, &mut watch)?;
     let seconds = begun.elapsed().as_secs_f64();
     let cpu_seconds = at_work.zip(self::at_work()).map(|(before, after)| after - before);
@@ -98,7 +98,7 @@ pub fn measure(
     if let Some(folder) = models {
         std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
         // As `deepsade train` does, for `check`, `predict`, `report` and the figures.
-        Finished::new(fitted, &problem, spec, Times { read, fit: seconds }, run.seed)?.write(folder)?;
+        Finished::new(fitted, None, &problem, spec, Times { read, fit: seconds }, run.seed)?.write(folder)?;
     }
     Ok(Some(RunResult {
         use_case,
@@ -140,24 +140,12 @@ fn scores(spec: &NormalSpec, case: &Case, fitted: &Fitted, dealt: &Dealt, split:
     metrics.insert("test_rows".into(), json!(test["rows_all"]));
     metrics.insert("scored_rows".into(), json!(test["rows"]));
     let loss = fit::loss(&spec.schema.task);
-    if output.place().is_none() && loss != Loss::MeanSquares {
+    if !output.has_step() && loss != Loss::MeanSquares {
         let weight: Vec<f32> = split.test.iter().map(|r| f32::from(u8::from(!dealt.rows.breaking[*r]))).collect();
         let mean = loss.gradient(&y.data, &rows.y.data, &weight, y.cols, &mut vec![0.0; y.data.len()]).mean();
         metrics.insert("cross_entropy".into(), json!(mean));
     }
     Ok(metrics)
-}
-
-/// How many different predictions there are: a constant is 1.
-fn distinct(task: &Task, y: &Matrix) -> usize {
-    let prediction = |row: &[f32]| -> Vec<u32> {
-        match task {
-            Task::Regression { .. } => row.iter().map(|v| v.to_bits()).collect(),
-            Task::Binary { .. } | Task::Multiclass { .. } => vec![predicted_class(row) as u32],
-            Task::Multilabel { .. } | Task::Ranking { .. } => row.iter().map(|v| u32::from(predicted_label(*v))).collect(),
-        }
-    };
-    (0..y.rows).map(|r| prediction(y.row(r))).collect::<BTreeSet<_>>().len()
 }
 
 /// The share of rows with an input near them that breaks a rule; 0 by proof where there is one. `None` if it was interrupted.
@@ -190,7 +178,7 @@ fn adversity_index(
     let settings =
         verify::Settings { timeout: None, threads: 1, most_regions: case.adversity.regions, ..verify::Settings::default() };
     let rest = Matrix { rows: whole.len(), cols: x.cols, data: whole.iter().flat_map(|r| x.row(*r).to_vec()).collect() };
-    let near = adversity(spec, &fitted.model.network, &rest, RADIUS, &settings, &|_| {}, interrupted)?;
+    let near = adversity(spec, &fitted.model, &rest, RADIUS, &settings, &|_| {}, interrupted)?;
     if interrupted() {
         return Ok(None);
     }

@@ -97,6 +97,11 @@ impl<'a> Allowed<'a> {
         self.conditions.is_empty() && self.spec.rules.iter().all(|r| is_conjunction(&r.claim))
     }
 
+    /// Whether every face is `a.y + c r >= 0` for this feature r: then the rules are those of the outputs divided by it.
+    pub fn scales_with(&self, feature: usize) -> bool {
+        self.faces.iter().all(|f| f.constant == 0.0 && f.x.iter().all(|(var, _)| *var == Var::Feature(feature)))
+    }
+
     /// What is allowed at an encoded input.
     pub fn at(&self, x: &[f32]) -> Result<AllowedAt, AllowedError> {
         let truth: Vec<bool> = self.conditions.iter().map(|c| self.judge.meets(c, x)).collect();

@@ -1,0 +1,200 @@
+//! Rows and the ways in which their rules may be kept enter; the best model on validation among those that are proved leaves, with what
+//! the guarantee costs beside the free network.
+//!
+//! The free network is trained first; what is enforced in the output step starts from it.
+
+use std::path::{Path, PathBuf};
+
+use deepsade_data::{Metrics, Split};
+use deepsade_output::Output;
+use deepsade_output::predict::{distinct, in_words};
+use deepsade_spec::{NormalSpec, Task};
+use serde::Serialize;
+
+use crate::enforce::{Decision, EnforcedBy};
+use crate::fit::{Fit, FitError, Fitted, Rows};
+use crate::train::{Observer, StopReason};
+
+/// The model that was chosen.
+#[derive(Debug)]
+pub struct Chosen {
+    /// The model.
+    pub fitted: Fitted,
+    /// What its guarantee costs; `None` where nothing is enforced, or the run was interrupted.
+    pub cost: Option<Cost>,
+}
+
+/// What the guarantee costs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    /// The score by which models are compared.
+    pub metric: &'static str,
+    /// That of the free network on the test rows whose label obeys the rules.
+    pub free: Option<f64>,
+    /// That of the model.
+    pub enforced: Option<f64>,
+    /// The free network's on the validation rows.
+    pub free_validation: Option<f64>,
+    /// The model's.
+    pub enforced_validation: Option<f64>,
+    /// Test predictions of the free network that break a rule.
+    pub free_breaking: usize,
+    /// Test rows whose prediction the output step changed; `None` without one.
+    pub moved: Option<usize>,
+    /// Test rows.
+    pub rows: usize,
+    /// How many different predictions the test rows get.
+    pub distinct: usize,
+    /// Share of the test rows for which the fallback of the output step answered.
+    pub fallbacks: f64,
+    /// What was tried, in order.
+    pub tried: Vec<Tried>,
+}
+
+/// A way that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tried {
+    /// Where the rules are enforced.
+    pub enforced_by: &'static str,
+    /// How, in a few words.
+    pub how: &'static str,
+    /// The score on validation; `None` if there is no model.
+    pub score: Option<f64>,
+    /// Whether it is proved as deployed.
+    pub certified: bool,
+    /// Why there is no model.
+    pub why_not: Option<String>,
+}
+
+/// The score by which models of a task are compared, and whether more is better.
+pub fn metric(task: &Task) -> (&'static str, bool) {
+    match task {
+        Task::Regression { .. } => ("mse", false),
+        Task::Binary { .. } | Task::Multiclass { .. } => ("accuracy", true),
+        Task::Multilabel { .. } | Task::Ranking { .. } => ("coherent", true),
+    }
+}
+
+/// Where a training may be saved, by its name, and whether to go on from there.
+pub type Saved<'a> = &'a dyn Fn(&str) -> Option<(PathBuf, bool)>;
+
+/// Trains the free network and every candidate, and chooses. `fit` says all but where the rules are enforced.
+pub fn choose(
+    fit: Fit,
+    candidates: &[Decision],
+    rows: &Rows,
+    split: &Split,
+    saved: Saved,
+    observer: &mut dyn Observer,
+) -> Result<Chosen, FitError> {
+    let run = |fit: Fit, name: &str, observer: &mut dyn Observer| {
+        let at = saved(name);
+        fit.run_on(rows, split, at.as_ref().map(|(path, resume): &(PathBuf, bool)| (path.as_path() as &Path, *resume)), observer)
+    };
+    let [first, ..] = candidates else { return Err(FitError::NothingToTry) };
+    if matches!(first.means, EnforcedBy::Nowhere) {
+        let fitted = run(Fit { decision: first, ..fit }, "", observer)?;
+        return Ok(Chosen { fitted, cost: None });
+    }
+    let nowhere = Decision { means: EnforcedBy::Nowhere, why: "to compare with".into() };
+    observer.phase("without rules");
+    let free = run(Fit { decision: &nowhere, shape: Some(&first.means), ..fit }, "free", observer)?;
+    if free.trained.stop == StopReason::Interrupted {
+        return Ok(Chosen { fitted: free, cost: None });
+    }
+    let ended = free.trained.best_epoch.is_some() || fit.network.freeze;
+    let (mut best, mut tried): (Option<Fitted>, Vec<Tried>) = (None, Vec::new());
+    let mut failed = None;
+    for decision in candidates {
+        let how = words(&decision.means);
+        let from = Some(&free.trained.network).filter(|_| ended && !matches!(decision.means, EnforcedBy::Weights));
+        observer.phase(how);
+        let fitted = run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer);
+        let mut entry = Tried { enforced_by: decision.means.name(), how, score: None, certified: false, why_not: None };
+        match fitted {
+            Err(FitError::Abandoned) => return Err(FitError::Abandoned),
+            Err(why) => {
+                entry.why_not = Some(why.to_string());
+                failed.get_or_insert(why);
+            }
+            Ok(fitted) if fitted.trained.stop == StopReason::Interrupted => return Ok(Chosen { fitted, cost: None }),
+            Ok(fitted) => {
+                entry.score = score(fit.spec, &fitted);
+                entry.certified = matches!(fitted.proof, Some(Ok(_)));
+                if best.as_ref().is_none_or(|best| better(fit.spec, &fitted, best)) {
+                    best = Some(fitted);
+                }
+            }
+        }
+        tried.push(entry);
+    }
+    let Some(fitted) = best else { return Err(failed.unwrap_or(FitError::NothingToTry)) };
+    let cost = cost(fit.spec, &free, &fitted, rows, split, tried)?;
+    Ok(Chosen { fitted, cost: Some(cost) })
+}
+
+/// Proved before not proved; then by the score on validation; of equals the one before.
+fn better(spec: &NormalSpec, a: &Fitted, b: &Fitted) -> bool {
+    let proved = |f: &Fitted| matches!(f.proof, Some(Ok(_)));
+    if proved(a) != proved(b) {
+        return proved(a);
+    }
+    let (_, more) = metric(&spec.schema.task);
+    match (score(spec, a), score(spec, b)) {
+        (Some(a), Some(b)) if more => a > b,
+        (Some(a), Some(b)) => a < b,
+        (a, b) => a.is_some() && b.is_none(),
+    }
+}
+
+/// The score on validation, or on the training rows where there are no others.
+fn score(spec: &NormalSpec, fitted: &Fitted) -> Option<f64> {
+    let (name, _) = metric(&spec.schema.task);
+    let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
+    of(&fitted.validation).or_else(|| of(&fitted.train))
+}
+
+fn words(means: &EnforcedBy) -> &'static str {
+    match means {
+        EnforcedBy::Nowhere => "without rules",
+        EnforcedBy::Weights => "through the weights",
+        EnforcedBy::Behind => "output step behind the free network",
+        EnforcedBy::Decode(_) | EnforcedBy::Nearest => "output step, trained through",
+    }
+}
+
+fn cost(
+    spec: &NormalSpec,
+    free: &Fitted,
+    fitted: &Fitted,
+    rows: &Rows,
+    split: &Split,
+    tried: Vec<Tried>,
+) -> Result<Cost, FitError> {
+    let (name, _) = metric(&spec.schema.task);
+    let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
+    let test = rows.all.select(&split.test);
+    let output = Output::of(&fitted.model, spec)?;
+    let (y, flags) = output.outputs_and_flags(&test.x);
+    let task = &spec.schema.task;
+    let moved = output.has_step().then(|| {
+        let own = output.scores(&test.x);
+        let same = |r: &usize| in_words(task, own.row(*r)) == in_words(task, y.row(*r));
+        (0..y.rows).filter(|r| !same(r)).count()
+    });
+    let fallbacks = flags.map_or(0, |flags| flags.iter().filter(|f| !f.ok).count());
+    Ok(Cost {
+        metric: name,
+        free: of(&free.test),
+        enforced: of(&fitted.test),
+        free_validation: of(&free.validation),
+        enforced_validation: of(&fitted.validation),
+        free_breaking: free.test["rows_breaking_all"] as usize,
+        moved,
+        rows: y.rows,
+        distinct: distinct(task, &y),
+        fallbacks: fallbacks as f64 / y.rows.max(1) as f64,
+        tried,
+    })
+}
+

@@ -1,0 +1,150 @@
+//! A trained network and its rules enter; leaves the model that ends in an output step, with its certificate and the checker's word.
+//!
+//! What makes candidates is untrusted and made as well as it can be ([`deepsade_output::make`]); the tail is written by the checker's
+//! own code; the fallback is found and proved here.
+
+mod affine;
+mod equality;
+mod fallback;
+mod usual;
+
+use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
+use deepsade_net::onnx::TRUNK_OUTPUT;
+use deepsade_net::{Behind, Model, Network, Piece, Port};
+use deepsade_output::make::{self, CANDIDATE, Made, MakeError, Source};
+use deepsade_spec::{NormalSpec, Task};
+use thiserror::Error;
+
+use self::fallback::{fallback, only_classes};
+pub use self::fallback::NoFallback;
+pub use self::usual::Usual;
+use crate::artifact::{self, ArtifactError, STEP_KEY};
+use crate::proof::{Proof, prove_step};
+use crate::train::column_ranges;
+
+/// The key under which a model's metadata say how its candidates are made.
+pub const MADE_KEY: &str = "deepsade.made";
+
+/// Why rules can't be put behind a model.
+#[derive(Debug, Error)]
+pub enum StepError {
+    /// Nothing makes candidates.
+    #[error(transparent)]
+    Make(#[from] MakeError),
+    /// Nothing to fall back on.
+    #[error(transparent)]
+    Fallback(#[from] NoFallback),
+    /// The tail can't be written.
+    #[error("the output step can't be written: {0}")]
+    Tail(String),
+    /// The model can't be written down.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+}
+
+/// What is put behind a model, before it is known what that model is.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How candidates are made, in words.
+    pub how: String,
+    /// Whether they are the best there are.
+    pub best: bool,
+    made: Made,
+    step: OutputStep,
+}
+
+impl Plan {
+    /// Finds all that does not depend on the network's weights; `usual` says where outputs usually are.
+    pub fn new(spec: &NormalSpec, inputs: &Inputs, scores: &str, usual: &Usual) -> Result<Self, StepError> {
+        let mut before = Piece::default();
+        let x = inputs.columns(&spec.schema, make::PREFIX, &mut before);
+        let source = Source { scores, x: &x };
+        let mut made = match &spec.schema.task {
+            Task::Multilabel { .. } | Task::Ranking { .. } => make::labels::make(spec, &source)?,
+            Task::Binary { .. } | Task::Multiclass { .. } if only_classes(spec) => make::classes::make(spec, &source)?,
+            _ => make::numbers::make(spec, &source, &ranges(spec, usual)?, None)?,
+        };
+        let mut fallback = fallback(spec, &made.outputs, usual)?;
+        if let (Outputs::Numbers(numbers), false) = (&made.outputs, only_classes(spec)) {
+            // Candidates may go wherever the fallback goes; and it is where the way to them begins.
+            let numbers = widened(numbers, &fallback, spec);
+            let anchor = if let [Case { weights, bias, .. }] = &fallback[..] {
+                Some(make::Anchor { weights: weights.clone(), bias: bias.clone() })
+            } else {
+                None
+            };
+            made = make::numbers::make(spec, &source, &numbers, anchor.as_ref())?;
+        }
+        before.append(std::mem::take(&mut made.piece));
+        made.piece = before;
+        let step = OutputStep { candidate: CANDIDATE.into(), outputs: made.outputs.clone(), fallback };
+        Ok(Self { how: made.how.clone(), best: made.best, made, step })
+    }
+
+    /// What stands behind a graph with these inputs and names.
+    fn behind(&self, spec: &NormalSpec, inputs: &Inputs, names: [String; 3]) -> Result<Behind, StepError> {
+        let tail = Tail::new(spec, &self.step, inputs, names).map_err(StepError::Tail)?;
+        let mut piece = self.made.piece.clone();
+        piece.append(tail.piece);
+        let mut outputs = tail.outputs;
+        if let Outputs::Labels(n) = self.step.outputs {
+            outputs.push(Port::rows(TRUNK_OUTPUT, "float", Some(n)));
+        }
+        Ok(Behind { piece, outputs })
+    }
+}
+
+/// Puts the step behind a network of ours.
+pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Model, Proof), StepError> {
+    let mut model = artifact::model(spec, network.clone())?;
+    let inputs = Inputs::Rows(Port::rows("x", "float", Some(network.inputs)));
+    let plan = Plan::new(spec, &inputs, TRUNK_OUTPUT, usual)?;
+    model.metadata.insert(MADE_KEY.into(), plan.how.clone());
+    model.metadata.insert(STEP_KEY.into(), plan.step.to_json());
+    model.behind = Some(plan.behind(spec, &inputs, output_names(|_| false))?);
+    let proof = prove_step(spec, &model.to_bytes().map_err(ArtifactError::from)?, plan.step);
+    Ok((model, proof))
+}
+
+/// How candidates would be made, in words, or why they can't be.
+pub fn in_words(spec: &NormalSpec) -> String {
+    let inputs = Inputs::Rows(Port::rows("x", "float", Some(spec.schema.columns().len())));
+    match Plan::new(spec, &inputs, TRUNK_OUTPUT, &Usual::unknown(spec)) {
+        Ok(plan) if plan.best => plan.how,
+        Ok(plan) => format!("{}, which may not be the best that obeys", plan.how),
+        Err(why) => format!("which is not possible: {why}"),
+    }
+}
+
+/// Ranges for candidates, on grids where equalities ask for them.
+fn ranges(spec: &NormalSpec, usual: &Usual) -> Result<Vec<Number>, MakeError> {
+    let mut numbers = usual.ranges();
+    for (number, grid) in numbers.iter_mut().zip(make::numbers::grids(spec, &usual.ranges())?) {
+        if let Some(k) = grid {
+            let on_grid = |v: f32| ((f64::from(v) * 2f64.powi(k)).round() * 2f64.powi(-k)) as f32;
+            *number = Number { lo: on_grid(number.lo), hi: on_grid(number.hi), grid };
+        }
+    }
+    Ok(numbers)
+}
+
+/// Ranges that reach as far as the fallback does, on its grids.
+fn widened(numbers: &[Number], fallback: &[Case], spec: &NormalSpec) -> Vec<Number> {
+    let ranges = column_ranges(&spec.schema);
+    let mut numbers = numbers.to_vec();
+    for (o, number) in numbers.iter_mut().enumerate() {
+        let (mut lo, mut hi) = (f64::from(number.lo), f64::from(number.hi));
+        for case in fallback {
+            let mut ends = (f64::from(case.bias[o]), f64::from(case.bias[o]));
+            for (_, column, w) in case.weights.iter().filter(|(output, ..)| *output == o) {
+                let (a, b) = (f64::from(*w) * f64::from(ranges[*column].0), f64::from(*w) * f64::from(ranges[*column].1));
+                ends = (ends.0 + a.min(b), ends.1 + a.max(b));
+            }
+            (lo, hi) = (lo.min(ends.0 - 0.25 * ends.0.abs()), hi.max(ends.1 + 0.25 * ends.1.abs()));
+        }
+        let step = number.grid.map_or(0.0, |k| 2f64.powi(-k));
+        let on_grid = |v: f64| if step > 0.0 { (v / step).round() * step } else { v };
+        (number.lo, number.hi) = (on_grid(lo) as f32, on_grid(hi) as f32);
+    }
+    numbers
+}

@@ -1,0 +1,66 @@
+//! Rows of outputs enter; where outputs usually are leaves, and how far they may go.
+
+use deepsade_check::step::Number;
+use deepsade_net::Matrix;
+use deepsade_spec::normalize::var_range;
+use deepsade_spec::{NormalSpec, Rational, Var};
+
+/// Where outputs usually are.
+#[derive(Debug, Clone)]
+pub struct Usual {
+    /// Their means.
+    pub at: Vec<f64>,
+    /// Their deviations, or a unit where there is none.
+    pub scale: Vec<f64>,
+    /// Smallest and largest.
+    ends: Vec<(f64, f64)>,
+}
+
+/// How far beyond the largest and smallest number candidates may go, in widths between these.
+const ROOM: f64 = 1.0;
+
+impl Usual {
+    /// Of rows that were seen.
+    pub fn of(y: &Matrix) -> Self {
+        let n = y.rows.max(1) as f64;
+        let column = |j: usize| (0..y.rows).map(move |r| f64::from(y.row(r)[j]));
+        let at: Vec<f64> = (0..y.cols).map(|j| column(j).sum::<f64>() / n).collect();
+        let deviation = |j: usize| (column(j).map(|v| (v - at[j]).powi(2)).sum::<f64>() / n).sqrt();
+        let scale = (0..y.cols).map(|j| Some(deviation(j)).filter(|d| *d > 1e-12).unwrap_or_else(|| at[j].abs().max(1.0)));
+        let ends = |j: usize| column(j).fold((at[j], at[j]), |(lo, hi), v| (lo.min(v), hi.max(v)));
+        Self { scale: scale.collect(), ends: (0..y.cols).map(ends).collect(), at }
+    }
+
+    /// Where no outputs were seen: as large as what the rules compare outputs with.
+    pub fn unknown(spec: &NormalSpec) -> Self {
+        let outputs = spec.schema.task.outputs();
+        let mut size = vec![1.0f64; outputs];
+        for rule in &spec.rules {
+            rule.claim.atoms(&mut |atom| {
+                let float = |v: &Rational| v.to_f64().value().abs();
+                let reach = |var: &Var| {
+                    let (lo, hi) = var_range(*var, &spec.schema);
+                    float(&lo).max(float(&hi))
+                };
+                let inputs = atom.linear.terms.iter().filter(|(var, _)| !var.is_output());
+                let offset = float(&atom.linear.constant) + inputs.map(|(var, c)| float(c) * reach(var)).sum::<f64>();
+                for (var, c) in &atom.linear.terms {
+                    if let Var::Output(j) = var {
+                        size[*j] = size[*j].max(2.0 * offset / float(c)).min(1e9);
+                    }
+                }
+            });
+        }
+        let ends = size.iter().map(|s| (-s, *s)).collect();
+        Self { at: vec![0.0; outputs], scale: size, ends }
+    }
+
+    /// Ranges for candidates: what was seen, with room around it.
+    pub fn ranges(&self) -> Vec<Number> {
+        let range = |(&(lo, hi), scale): (&(f64, f64), &f64)| {
+            let room = ROOM * (hi - lo).max(4.0 * scale);
+            Number { lo: (lo - room) as f32, hi: (hi + room) as f32, grid: None }
+        };
+        self.ends.iter().zip(&self.scale).map(range).collect()
+    }
+}

@@ -1,0 +1,99 @@
+//! Rules and a model that may end in an output step enter; a proof, a counter-example or the reason for neither leaves.
+//!
+//! A step carries its own proof (`deepsade.step` in the metadata); the checker says whether it proves these rules. Where it does not,
+//! inputs are tried: what stands behind a network may jump, so no bound of the network says anything.
+
+use std::time::Instant;
+
+use deepsade_check::step::OutputStep;
+use deepsade_net::{Matrix, Model};
+use deepsade_output::{Judge, Output};
+use deepsade_spec::{Claim, NormalSpec, Region, Schema, compile};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::attack::Target;
+use super::choice::parts;
+use super::plan::BoundPlan;
+use super::{CounterExample, Outcome, Settings, Undecided, VerifyError, Work, halt, verify};
+use crate::artifact::{SCHEMA_KEY, STEP_KEY};
+use crate::proof::{Certified, prove_step};
+
+/// Inputs of each part of the domain that are tried.
+const TRIED: usize = 4_000;
+
+/// Decides the rules for a model; [`verify`] for one without an output step.
+pub fn verify_model(
+    spec: &NormalSpec,
+    model: &Model,
+    settings: &Settings,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<(Outcome, Work), VerifyError> {
+    if model.behind.is_none() {
+        return verify(spec, &model.network, settings, interrupted);
+    }
+    let why = match proved(spec, model) {
+        Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), Work::default())),
+        Err(why) => why,
+    };
+    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let started = Instant::now();
+    let stop = || halt(started, settings.timeout, interrupted).is_some();
+    Ok((
+        match broken(spec, model, &whole, &[], settings.seed, &stop) {
+            Some(example) => Outcome::Refuted(example),
+            None if interrupted() => Outcome::Unknown { rule: 0, why: Undecided::Interrupted },
+            None => Outcome::Unknown { rule: 0, why: Undecided::Step(why) },
+        },
+        Work::default(),
+    ))
+}
+
+/// The proof that a model's output step carries, if it is one of these rules.
+pub(crate) fn proved(spec: &NormalSpec, model: &Model) -> Result<Certified, String> {
+    let text = |key: &str| model.metadata.get(key).ok_or_else(|| format!("the model has no '{key}'"));
+    let schema = Schema::from_json(text(SCHEMA_KEY)?).map_err(|e| e.to_string())?;
+    let claim = Claim::from(spec);
+    claim.covered_by(&schema).map_err(|e| e.to_string())?;
+    let own = compile(&claim.rules, &schema).map_err(|_| "the rules do not fit the model".to_string())?;
+    let step = OutputStep::from_json(text(STEP_KEY)?)?;
+    let bytes = model.to_bytes().map_err(|e| e.to_string())?;
+    prove_step(&own, &bytes, step).map_err(|refused| refused.to_string())
+}
+
+/// An input of a region that breaks a rule: one of those given, or of some thousands that are tried.
+pub(crate) fn broken(
+    spec: &NormalSpec,
+    model: &Model,
+    region: &Region,
+    from: &[&[f32]],
+    seed: u64,
+    stop: &dyn Fn() -> bool,
+) -> Option<CounterExample> {
+    let output = Output::of(model, spec).ok()?;
+    let judge = Judge::new(spec);
+    let breaks = |x: &Matrix| {
+        let y = output.outputs(x);
+        let rules = 0..spec.rules.len();
+        let mut found = (0..x.rows).flat_map(|r| rules.clone().map(move |rule| (r, rule)));
+        let (r, rule) = found.find(|(r, rule)| judge.breaks(*rule, x.row(*r), y.row(*r)))?;
+        Some(CounterExample { rule, in_every_runtime: false, exact: false, x: x.row(r).to_vec(), y: y.row(r).to_vec() })
+    };
+    let network = &model.network;
+    if let Some(found) = breaks(&Matrix { rows: from.len(), cols: network.inputs, data: from.concat() }) {
+        return Some(found);
+    }
+    let plan = BoundPlan::new(network, &spec.schema, deepsade_check::Arithmetic::Float32);
+    let target = Target { plan: &plan, network, spec, judge: &judge, rule: 0, stop: &|| None };
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    parts(spec, region).into_iter().take_while(|_| !stop()).find_map(|part| {
+        let inputs = plan.inputs(&part);
+        let mut x = Matrix { rows: TRIED, cols: network.inputs, data: Vec::with_capacity(TRIED * network.inputs) };
+        for k in 0..TRIED {
+            let mut point = target.start(k, &inputs, &mut rng);
+            target.snap(&mut point, &part);
+            x.data.extend(point.iter().map(|v| *v as f32));
+        }
+        breaks(&x)
+    })
+}
