@@ -2,8 +2,12 @@
 //!
 //! Nothing here is trusted: the tail of the graph judges every candidate, and answers by its fallback where one does not pass.
 
+mod draft;
+pub mod numbers;
+
 use deepsade_check::step::Outputs;
 use deepsade_net::Piece;
+use thiserror::Error;
 
 /// How all names of what makes candidates begin.
 pub const PREFIX: &str = "deepsade.make.";
@@ -30,4 +34,82 @@ pub struct Made {
     pub best: bool,
     /// How it is made, in a few words.
     pub how: String,
+}
+
+/// Why no candidates can be made.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum MakeError {
+    /// Not one range an output.
+    #[error("{found} ranges for {outputs} outputs; state one an output")]
+    Ranges {
+        /// Ranges.
+        found: usize,
+        /// Outputs.
+        outputs: usize,
+    },
+    /// An anchor of another task.
+    #[error("the anchor does not fit: {outputs} outputs and {columns} columns are needed")]
+    Anchor {
+        /// Outputs.
+        outputs: usize,
+        /// Columns of the input.
+        columns: usize,
+    },
+    /// Too many alternatives.
+    #[error(
+        "the rules leave more than {most} alternatives for the outputs of one input; state them with fewer `or`s, or use \
+         enforce = \"weights\""
+    )]
+    TooManyPieces {
+        /// What a graph may try one after the other.
+        most: usize,
+    },
+    /// Contradicting rules.
+    #[error("no outputs within their ranges obey the rules, whatever the input; widen the ranges or loosen the rules")]
+    NothingAllowed,
+    /// An equality that float32 numbers can't be made to obey.
+    #[error("rule '{rule}' demands an equality: {why}")]
+    Equality {
+        /// The rule.
+        rule: String,
+        /// What stands in the way.
+        why: NotEqual,
+    },
+    /// An equality with a real feature.
+    #[error(
+        "rule '{rule}' demands an equality with a real feature, which float32 numbers obey only now and then; state it as \
+         `abs(...) <= {tolerance}`"
+    )]
+    RealEquality {
+        /// The rule.
+        rule: String,
+        /// The smallest difference that can be promised.
+        tolerance: f64,
+    },
+    /// What a float32 graph can't decide.
+    #[error("the rules can't be computed in float32: {why}; use smaller numbers in them, or a smaller domain")]
+    Float32 {
+        /// What the checker says.
+        why: String,
+    },
+}
+
+/// What stands in the way of an equality.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum NotEqual {
+    /// No output can be computed from the others.
+    #[error("each output has a factor beside 1 and -1 in it, so none is on the grid whatever the others are")]
+    Factors,
+    /// Its constant or a feature's share is not on the grid.
+    #[error("a constant or the factor of a feature in it is no multiple of the outputs' grid; use halves, quarters, ...")]
+    OffGrid,
+    /// An output may be anything.
+    #[error("an output in it has no grid; ask `grids` for one")]
+    NoGrid,
+    /// The sum is too large.
+    #[error("its sum is too large to be exact in float32; use smaller ranges, or a coarser grid")]
+    TooLarge,
+    /// It shares outputs with another one, and holds under a condition.
+    #[error("it holds under a condition and shares outputs with another equality; state them as one")]
+    Entangled,
 }

@@ -323,7 +323,7 @@ pub enum NearestError {
 }
 
 impl Face {
-    fn new(atom: &Atom, outputs: usize) -> Self {
+    pub(crate) fn new(atom: &Atom, outputs: usize) -> Self {
         let (mut a, mut x) = (vec![0.0; outputs], Vec::new());
         // Exactly first: coefficients may be beyond float64's range.
         let largest = output_coefficients(atom).max().unwrap_or(Rational::ONE);

@@ -256,6 +256,16 @@ impl Head {
     }
 }
 
+impl Face {
+    /// The x-terms over all columns of the input, and what is constant.
+    pub(crate) fn over_columns(&self, schema: &Schema) -> (Vec<f64>, f64) {
+        let columns: Vec<usize> = (0..schema.columns().len()).collect();
+        let (mut row, mut constant) = (vec![0.0; columns.len()], self.constant);
+        self.x.iter().for_each(|(var, c)| spread(schema, *var, *c, &columns, &mut row, &mut constant));
+        (row, constant)
+    }
+}
+
 /// `a.y + c(x) - margin` over the outputs and the selected columns; with `gated` the x-terms are those of 1.
 fn slack(face: &Face, schema: &Schema, columns: &[usize], gated: bool, margin: f64) -> Line {
     let mut row = face.a.clone();

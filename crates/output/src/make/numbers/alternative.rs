@@ -1,0 +1,203 @@
+//! Rules enter; leave the alternatives that the outputs of one input have: faces, each demanded unless a condition on the input holds.
+
+use std::ops::ControlFlow;
+
+use deepsade_check::step::Number;
+use deepsade_solve::active_set::{HalfSpace, nearest};
+use deepsade_spec::cells::cells;
+use deepsade_spec::normalize::range;
+use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema};
+
+use super::super::MakeError;
+
+/// Alternatives that a graph may try one after the other.
+pub(super) const MOST: usize = 32;
+/// Alternatives that are looked at before those without any outputs are left out.
+const MOST_SEEN: usize = 4096;
+
+/// Faces that obey all rules together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Alternative {
+    /// Conditions on the input, without which it is none.
+    pub(super) demands: Vec<Formula>,
+    /// The faces.
+    pub(super) faces: Vec<Guarded>,
+}
+
+/// A face that is demanded unless a condition on the input holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Guarded {
+    /// The condition.
+    pub(super) unless: Formula,
+    /// The face: an atom that mentions outputs.
+    pub(super) face: Atom,
+}
+
+/// The alternatives; each has outputs within the ranges for some input, as far as can be seen without its conditions.
+pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Alternative>, MakeError> {
+    let claim = Formula::and(spec.rules.iter().map(|rule| {
+        rule.claim.replaced(&mut |atom| match decided(atom, &spec.schema, ranges) {
+            Some(true) => Formula::True,
+            Some(false) => Formula::False,
+            None => Formula::Atom(atom.clone()),
+        })
+    }));
+    let mut all = ways(&claim)?;
+    all.retain(|way| possible(way, &spec.schema, ranges));
+    match all.len() {
+        0 => Err(MakeError::NothingAllowed),
+        1..=MOST => Ok(all),
+        _ => Err(MakeError::TooManyPieces { most: MOST }),
+    }
+}
+
+/// What the ranges and the domain decide.
+fn decided(atom: &Atom, schema: &Schema, ranges: &[Number]) -> Option<bool> {
+    let (lo, hi) = reach(&atom.linear, schema, ranges);
+    let holds = |v: &Rational| if atom.strict { *v > Rational::ZERO } else { *v >= Rational::ZERO };
+    match (holds(&lo), holds(&hi)) {
+        (true, _) => Some(true),
+        (_, false) => Some(false),
+        _ => None,
+    }
+}
+
+/// Smallest and largest value of a linear form.
+pub(super) fn reach(linear: &Linear, schema: &Schema, ranges: &[Number]) -> (Rational, Rational) {
+    let exact = |v: f32| Rational::try_from(v).unwrap_or_default();
+    let mut inputs = Linear::constant(linear.constant.clone());
+    let (mut lo, mut hi) = (Rational::ZERO, Rational::ZERO);
+    for (var, c) in &linear.terms {
+        if let deepsade_spec::Var::Output(j) = var {
+            let (a, b) = (c * exact(ranges[*j].lo), c * exact(ranges[*j].hi));
+            let (a, b) = if a <= b { (a, b) } else { (b, a) };
+            lo += a;
+            hi += b;
+        } else {
+            inputs.terms.insert(*var, c.clone());
+        }
+    }
+    let (a, b) = range(&inputs, schema);
+    (lo + a, hi + b)
+}
+
+fn of_inputs(formula: &Formula) -> bool {
+    let mut outputs = false;
+    formula.atoms(&mut |atom| outputs |= atom.linear.mentions_output());
+    !outputs
+}
+
+fn ways(formula: &Formula) -> Result<Vec<Alternative>, MakeError> {
+    let mut all = match formula {
+        Formula::True => vec![Alternative::default()],
+        Formula::False => Vec::new(),
+        condition if of_inputs(condition) => vec![Alternative { demands: vec![condition.clone()], faces: Vec::new() }],
+        Formula::Atom(atom) => {
+            vec![Alternative { demands: Vec::new(), faces: vec![Guarded { unless: Formula::False, face: atom.clone() }] }]
+        }
+        Formula::And(parts) => {
+            let mut all = vec![Alternative::default()];
+            for part in parts {
+                let ways = ways(part)?;
+                few(all.len() * ways.len())?;
+                all = all.iter().flat_map(|before| ways.iter().map(|way| before.and(way))).collect();
+            }
+            all
+        }
+        Formula::Or(parts) => {
+            let (conditions, rest): (Vec<_>, Vec<_>) = parts.iter().cloned().partition(of_inputs);
+            let unless = Formula::or(conditions);
+            let mut all = Vec::new();
+            for part in &rest {
+                all.extend(ways(part)?.into_iter().map(|way| way.unless(&unless)));
+                few(all.len())?;
+            }
+            all
+        }
+        Formula::Threshold(_) => {
+            let mut all = Vec::new();
+            let ended = cells(formula, &mut |atoms| {
+                all.push(Alternative::of(atoms));
+                if all.len() > MOST_SEEN { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            few(if ended.is_break() { usize::MAX } else { all.len() })?;
+            all
+        }
+    };
+    // One that demands what another does and more is never nearer.
+    let mut k = 0;
+    while k < all.len() {
+        let beaten = (0..all.len()).any(|i| i != k && all[i].is_part_of(&all[k]) && (i < k || !all[k].is_part_of(&all[i])));
+        if beaten {
+            all.remove(k);
+        } else {
+            k += 1;
+        }
+    }
+    Ok(all)
+}
+
+fn few(ways: usize) -> Result<(), MakeError> {
+    if ways > MOST_SEEN { Err(MakeError::TooManyPieces { most: MOST }) } else { Ok(()) }
+}
+
+impl Alternative {
+    fn of(atoms: &[Atom]) -> Self {
+        let (conditions, faces): (Vec<_>, Vec<_>) = atoms.iter().cloned().partition(Atom::is_condition);
+        Self {
+            demands: conditions.into_iter().map(Formula::Atom).collect(),
+            faces: faces.into_iter().map(|face| Guarded { unless: Formula::False, face }).collect(),
+        }
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.demands.extend(other.demands.iter().filter(|d| !self.demands.contains(d)).cloned());
+        both.faces.extend(other.faces.iter().filter(|f| !self.faces.contains(f)).cloned());
+        both
+    }
+
+    fn unless(mut self, condition: &Formula) -> Self {
+        let also = |f: &Formula| Formula::or([condition.clone(), f.clone()]);
+        self.demands.iter_mut().for_each(|d| *d = also(d));
+        self.faces.iter_mut().for_each(|f| f.unless = also(&f.unless));
+        self
+    }
+
+    fn is_part_of(&self, other: &Self) -> bool {
+        self.demands.iter().all(|d| other.demands.contains(d)) && self.faces.iter().all(|f| other.faces.contains(f))
+    }
+}
+
+/// Whether some input and outputs within their ranges obey all faces that hold under no condition.
+fn possible(way: &Alternative, schema: &Schema, ranges: &[Number]) -> bool {
+    let columns = schema.columns();
+    let width = ranges.len() + columns.len();
+    let mut spaces: Vec<(Vec<f64>, f64)> = Vec::new();
+    for Guarded { face, .. } in way.faces.iter().filter(|f| f.unless == Formula::False) {
+        let face = crate::nearest::Face::new(face, ranges.len());
+        let (row, constant) = face.over_columns(schema);
+        spaces.push((face.a.iter().copied().chain(row).collect(), constant));
+    }
+    let domain = |f: usize| schema.features[f].domain.range().unwrap_or((0.0, 1.0));
+    let ends = ranges.iter().map(|n| (n.lo, n.hi)).chain(columns.iter().map(|c| domain(c.feature)));
+    let mut middle = Vec::new();
+    for (k, (lo, hi)) in ends.enumerate() {
+        let (lo, hi) = (f64::from(lo), f64::from(hi));
+        for (sign, end) in [(1.0, -lo), (-1.0, hi)] {
+            let mut a = vec![0.0; width];
+            a[k] = sign;
+            spaces.push((a, end));
+        }
+        middle.push(0.5 * lo + 0.5 * hi);
+    }
+    // Of length 1 each; single columns have it already.
+    let spaces: Vec<(Vec<f64>, f64)> = spaces
+        .into_iter()
+        .map(|(a, c)| {
+            let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
+            (a.iter().map(|v| v / length).collect(), c / length)
+        })
+        .collect();
+    nearest(&middle, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).is_ok()
+}

@@ -1,0 +1,166 @@
+//! Faces of an alternative enter; leave directions with the bounds that each has: `a.y >= bound(x)`, moved in so that what is computed
+//! in float32 is seen to obey.
+
+use deepsade_check::step::{Number, Outputs, Over, room};
+use deepsade_spec::{Atom, Domain, Formula, NormalSpec, Rational};
+
+use super::super::MakeError;
+use super::alternative::Guarded;
+use crate::nearest::Face;
+
+/// Directions closer than this are one.
+const SAME: f64 = 1e-12;
+/// What float32 loses in one operation, as a share.
+const ULP: f64 = 1.0 / (1u64 << 24) as f64;
+/// Below it in size an output counts as 0.
+const CALM: f32 = f32::from_bits((127 - 100) << 23);
+
+/// A direction of length 1, and what its product with the outputs must be at least.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Direction {
+    pub(super) a: Vec<f64>,
+    pub(super) bounds: Vec<Bound>,
+}
+
+/// `x . columns + constant`, demanded unless a condition holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bound {
+    pub(super) x: Vec<f64>,
+    pub(super) constant: f64,
+    pub(super) unless: Formula,
+}
+
+impl Direction {
+    /// The output, if there is only one.
+    pub(super) fn single(&self) -> Option<usize> {
+        let mut mentioned = (0..self.a.len()).filter(|j| self.a[*j] != 0.0);
+        mentioned.next().filter(|_| mentioned.next().is_none())
+    }
+
+    pub(super) fn cosine(&self, other: &Self) -> f64 {
+        self.a.iter().zip(&other.a).map(|(a, b)| a * b).sum()
+    }
+}
+
+impl Bound {
+    /// Whether it is the same for every input.
+    pub(super) fn is_constant(&self) -> bool {
+        self.unless == Formula::False && self.is_flat()
+    }
+
+    /// Whether it is the same for every input for which it is demanded.
+    pub(super) fn is_flat(&self) -> bool {
+        self.x.iter().all(|v| *v == 0.0)
+    }
+}
+
+/// What is known of outputs and columns.
+#[derive(Debug)]
+pub(super) struct Ground<'a> {
+    pub(super) spec: &'a NormalSpec,
+    pub(super) ranges: &'a [Number],
+    over: Over,
+    /// How far each output may be moved when it is put on its grid.
+    pub(super) rounding: Vec<f64>,
+    /// The largest size of each column, and whether it is always whole.
+    columns: Vec<(f64, bool)>,
+}
+
+impl<'a> Ground<'a> {
+    pub(super) fn new(spec: &'a NormalSpec, ranges: &'a [Number]) -> Self {
+        let over = Over::new(&spec.schema, Some(&Outputs::Numbers(ranges.to_vec())));
+        let column = |f: usize| match spec.schema.features[f].domain {
+            Domain::Real { lo, hi } => (f64::from(lo.abs().max(hi.abs())), false),
+            Domain::Integer { lo, hi } => (f64::from(lo.unsigned_abs().max(hi.unsigned_abs())), true),
+            Domain::Category { .. } => (1.0, true),
+        };
+        let columns = spec.schema.columns().iter().map(|c| column(c.feature)).collect();
+        let rounding = ranges.iter().map(|n| n.grid.map_or(0.0, |k| f64::from(-k).exp2())).collect();
+        Self { spec, ranges, over, rounding, columns }
+    }
+
+    pub(super) fn outputs(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// The largest size of each column, and whether it is always whole.
+    pub(super) fn columns(&self) -> &[(f64, bool)] {
+        &self.columns
+    }
+
+    /// The faces' directions, in order of appearance.
+    pub(super) fn directions(&self, faces: &[Guarded]) -> Result<Vec<Direction>, MakeError> {
+        let mut all: Vec<Direction> = Vec::new();
+        for Guarded { unless, face } in faces {
+            let (a, bound) = self.bound(face, unless)?;
+            let same = |d: &&mut Direction| d.a.iter().zip(&a).all(|(a, b)| (a - b).abs() < SAME);
+            match all.iter_mut().find(same) {
+                Some(known) => known.bounds.push(bound),
+                None => all.push(Direction { a, bounds: vec![bound] }),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The direction of a face, and the bound.
+    fn bound(&self, atom: &Atom, unless: &Formula) -> Result<(Vec<f64>, Bound), MakeError> {
+        let room = room(atom, &self.over).map_err(|why| MakeError::Float32 { why })?;
+        let face = Face::new(atom, self.outputs());
+        let (row, constant) = face.over_columns(&self.spec.schema);
+        let mut bound = Bound { x: row.iter().map(|v| 0.0 - v).collect(), constant: 0.0 - constant, unless: unless.clone() };
+        let single = face.a.iter().filter(|a| **a != 0.0).count() == 1;
+        if single && bound.is_flat() {
+            bound.constant = f64::from(inside(atom));
+        } else if !(single && room == 0.0 && !atom.strict && self.exact(&bound)) {
+            bound.constant += self.shift(atom, &face, &bound, room, single);
+        }
+        Ok((face.a, bound))
+    }
+
+    /// How far a bound is moved in: by what the tail needs to see it, and what the outputs may lose on their way there.
+    fn shift(&self, atom: &Atom, face: &Face, bound: &Bound, room: f64, single: bool) -> f64 {
+        let per_unit = atom.linear.terms.iter().find_map(|(var, c)| match var {
+            deepsade_spec::Var::Output(j) if face.a[*j] != 0.0 => Some((face.a[*j] / c.to_f64().value()).abs()),
+            _ => None,
+        });
+        let outputs: f64 = face.a.iter().zip(self.ranges).map(|(a, n)| a.abs() * f64::from(n.lo.abs().max(n.hi.abs()))).sum();
+        let rounding: f64 = face.a.iter().zip(&self.rounding).map(|(a, r)| a.abs() * r).sum();
+        let terms = face.a.iter().chain(&bound.x).filter(|v| **v != 0.0).count() as f64;
+        let own = (4.0 + terms / 2.0) * ULP * (outputs + self.size(bound)) + f64::from(CALM);
+        room * per_unit.unwrap_or(1.0) + own + if single { 0.0 } else { rounding }
+    }
+
+    fn size(&self, bound: &Bound) -> f64 {
+        bound.x.iter().zip(&self.columns).map(|(c, (size, _))| c.abs() * size).sum::<f64>() + bound.constant.abs()
+    }
+
+    /// Whether a bound is computed without any rounding: a column itself, or a small sum of whole columns.
+    fn exact(&self, bound: &Bound) -> bool {
+        let mut used = bound.x.iter().zip(&self.columns).filter(|(c, _)| **c != 0.0);
+        if bound.constant == 0.0 && used.clone().count() == 1 && used.clone().all(|(c, _)| c.abs() == 1.0) {
+            return true;
+        }
+        // Multiples of 2^-8 below 2^16.
+        let whole = |v: f64| (v * 256.0).fract() == 0.0;
+        whole(bound.constant) && used.all(|(c, (_, known))| *known && whole(*c)) && self.size(bound) <= 65536.0
+    }
+}
+
+/// The smallest float32 number (of the output, or of the output with its sign turned) that obeys a bound by a constant.
+fn inside(atom: &Atom) -> f32 {
+    let Some(c) = atom.linear.terms.values().next() else { return 0.0 };
+    let size = if *c < Rational::ZERO { -c } else { c.clone() };
+    let t = -&atom.linear.constant / size;
+    let near = t.to_f32().value().clamp(f32::MIN, f32::MAX);
+    let obeys = |v: f32| {
+        let v = Rational::try_from(v).unwrap_or_default();
+        if atom.strict { v > t } else { v >= t }
+    };
+    let near = [near.next_down(), near, near.next_up(), near.next_up().next_up()].into_iter().find(|v| obeys(*v)).unwrap_or(near);
+    match near {
+        v if v.abs() >= CALM || v == 0.0 => v,
+        v if v > 0.0 => CALM,
+        // What is so small counts as 0, which obeys too.
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,161 @@
+//! Faces enter; leave the equalities among them, as sums of outputs with whole factors, and the grid on which each can be met.
+
+use dashu::base::{Gcd, UnsignedAbs};
+use dashu::integer::UBig;
+use deepsade_spec::{Atom, Formula, Rational, Var};
+
+use super::super::{MakeError, NotEqual};
+use super::alternative::Guarded;
+use super::direction::{Bound, Direction, Ground};
+use crate::nearest::Face;
+
+/// `sum of a_j y_j = x . columns + constant`, the a_j whole numbers without a common factor, unless a condition holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Equality {
+    pub(super) a: Vec<f64>,
+    pub(super) x: Vec<f64>,
+    pub(super) constant: f64,
+    pub(super) unless: Formula,
+    pub(super) atom: Atom,
+}
+
+impl Equality {
+    pub(super) fn always(&self) -> bool {
+        self.unless == Formula::False
+    }
+
+    /// As a direction whose one bound is its value.
+    pub(super) fn direction(&self) -> Direction {
+        let length = self.a.iter().map(|a| a * a).sum::<f64>().sqrt();
+        let x = self.x.iter().map(|v| v / length).collect();
+        let bound = Bound { x, constant: self.constant / length, unless: self.unless.clone() };
+        Direction { a: self.a.iter().map(|a| a / length).collect(), bounds: vec![bound] }
+    }
+
+    /// As two opposite faces.
+    pub(super) fn faces(&self) -> [Direction; 2] {
+        let one = self.direction();
+        let bounds = one.bounds.iter().map(Bound::turned).collect();
+        let other = Direction { a: one.a.iter().map(|a| -a).collect(), bounds };
+        [one, other]
+    }
+
+    pub(super) fn shares_outputs(&self, other: &Self) -> bool {
+        self.a.iter().zip(&other.a).any(|(a, b)| *a != 0.0 && *b != 0.0)
+    }
+
+    pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.a.len()).filter(|j| self.a[*j] != 0.0)
+    }
+
+    fn new(face: &Guarded, ground: &Ground) -> Option<Self> {
+        let Guarded { unless, face: atom } = face;
+        let factors: Vec<&Rational> = atom.linear.terms.iter().filter(|(var, _)| var.is_output()).map(|(_, c)| c).collect();
+        // Times the common denominator, divided by the common factor.
+        let mut times = UBig::ONE;
+        for c in &factors {
+            let denominator = (Rational::from(times.clone()) * *c).denominator().clone();
+            times *= denominator;
+        }
+        let times = Rational::from(times);
+        let common = factors.iter().fold(UBig::ZERO, |g, c| g.gcd((*c * &times).numerator().unsigned_abs()));
+        if common == UBig::ZERO {
+            return None;
+        }
+        let whole = atom.linear.scaled(&(times / Rational::from(common)));
+        let mut a = vec![0.0; ground.outputs()];
+        let (mut x, mut constant) = (vec![0.0; ground.columns().len()], -whole.constant.to_f64().value());
+        for (var, c) in &whole.terms {
+            match var {
+                Var::Output(j) => a[*j] = c.to_f64().value(),
+                input => {
+                    // A single variable over the columns, where a level may be 1 minus others.
+                    let one = Face { atom: atom.clone(), a: Vec::new(), x: vec![(*input, c.to_f64().value())], constant: 0.0 };
+                    let (row, rest) = one.over_columns(&ground.spec.schema);
+                    x.iter_mut().zip(row).for_each(|(x, v)| *x -= v);
+                    constant -= rest;
+                }
+            }
+        }
+        Some(Self { a, x, constant, unless: unless.clone(), atom: atom.clone() })
+    }
+
+    /// The largest size of the sum of all its terms' sizes.
+    pub(super) fn size(&self, ground: &Ground) -> f64 {
+        let outputs = self.a.iter().zip(ground.ranges).map(|(a, n)| a.abs() * f64::from(n.lo.abs().max(n.hi.abs())));
+        let inputs = self.x.iter().zip(ground.columns()).map(|(c, (size, _))| c.abs() * size);
+        outputs.chain(inputs).sum::<f64>() + self.constant.abs()
+    }
+
+    /// Whether a feature in it may be any number.
+    pub(super) fn is_real(&self, ground: &Ground) -> bool {
+        self.x.iter().zip(ground.columns()).any(|(c, (_, whole))| *c != 0.0 && !whole)
+    }
+
+    /// The k of the finest grid that its outputs are on, if it can be met there whatever the inputs.
+    pub(super) fn grid(&self, ground: &Ground) -> Result<i32, MakeError> {
+        let no = |why: NotEqual| Err(MakeError::Equality { rule: ground.rule(&self.atom), why });
+        let Some(grids) = self.members().map(|j| ground.ranges[j].grid).collect::<Option<Vec<i32>>>() else {
+            return no(NotEqual::NoGrid);
+        };
+        let finest = grids.into_iter().max().unwrap_or(0);
+        let unit = f64::from(-finest).exp2();
+        let on_grid = |v: f64| (v / unit).fract() == 0.0;
+        if self.is_real(ground) || !self.x.iter().chain([&self.constant]).all(|v| on_grid(*v)) {
+            return no(NotEqual::OffGrid);
+        }
+        if self.size(ground) > unit * f64::from(1 << 24) {
+            return no(NotEqual::TooLarge);
+        }
+        if !self.members().any(|j| self.dependent(j, finest, ground)) {
+            return no(NotEqual::Factors);
+        }
+        Ok(finest)
+    }
+
+    /// Whether an output is on the grid of 2^-k whenever the others are.
+    pub(super) fn dependent(&self, j: usize, k: i32, ground: &Ground) -> bool {
+        self.a[j].abs() == 1.0 && ground.ranges[j].grid == Some(k)
+    }
+}
+
+/// Tells the equalities of several outputs from other faces.
+pub(super) fn apart(faces: &[Guarded], ground: &Ground) -> (Vec<Guarded>, Vec<Equality>) {
+    let (mut rest, mut found) = (Vec::new(), Vec::<Equality>::new());
+    for (k, face) in faces.iter().enumerate() {
+        let several = face.face.linear.terms.keys().filter(|v| v.is_output()).count() > 1;
+        match (0..faces.len()).find(|i| several && opposite(&faces[*i], face)) {
+            Some(i) if i > k => found.extend(Equality::new(face, ground)),
+            Some(_) => {}
+            None => rest.push(face.clone()),
+        }
+    }
+    (rest, found)
+}
+
+/// Equalities of one output.
+pub(super) fn single(faces: &[Guarded], ground: &Ground) -> Vec<Equality> {
+    let one = |f: &&Guarded| f.face.linear.terms.keys().filter(|v| v.is_output()).count() == 1;
+    let first = |f: &&Guarded| {
+        let place = faces.iter().position(|g| g == *f);
+        faces.iter().position(|g| opposite(g, f)).is_some_and(|other| Some(other) > place)
+    };
+    faces.iter().filter(one).filter(first).filter_map(|f| Equality::new(f, ground)).collect()
+}
+
+fn opposite(one: &Guarded, other: &Guarded) -> bool {
+    let strict = one.face.strict || other.face.strict;
+    !strict && one.unless == other.unless && one.face.linear == other.face.linear.scaled(&-Rational::ONE)
+}
+
+impl Ground<'_> {
+    /// The name of the first rule in which an atom occurs.
+    pub(super) fn rule(&self, atom: &Atom) -> String {
+        let has = |claim: &Formula| {
+            let mut found = false;
+            claim.atoms(&mut |a| found |= a == atom);
+            found
+        };
+        self.spec.rules.iter().find(|r| has(&r.claim)).map_or_else(String::new, |r| r.name.clone())
+    }
+}

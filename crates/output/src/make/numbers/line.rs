@@ -1,0 +1,102 @@
+//! Outputs enter, of which each is in at most one sum with bounds, and has bounds of its own; calls leave that compute the nearest ones.
+//!
+//! The nearest outputs are `y(l) = clip(p + l a)`, and `a.y(l)` grows with l: it must be at least the lower bound where l > 0 and at
+//! most the upper one where l < 0. Newton's steps find l: `a.y` is piecewise linear with slope `sum of a_j^2` over the outputs that are
+//! not held by a bound of their own. If outputs are held from one side only, as in `y >= 0, sum(y) <= r`, it is convex or concave, the
+//! steps go one way after the first, and a few of them are exact.
+
+use super::plan::{Line, Plan};
+use super::writer::{FAR, Row, Side, Writer};
+
+/// Which bounds of single outputs may hold one on its way.
+#[derive(Debug, Clone, Copy)]
+struct Holds {
+    lower: bool,
+    upper: bool,
+}
+
+pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &Row, steps: usize) -> String {
+    let lines = &plan.lines;
+    let outputs = w.ground.outputs();
+    let holds = holds(plan);
+    let sums: Vec<&[_]> = lines.iter().map(|l| &l.lower[..]).collect();
+    let least = w.bounds(&sums, vec![-FAR; lines.len()], Side::Lower);
+    let one_value = lines.iter().all(|l| l.equal);
+    let most = lines.iter().any(|l| !l.upper.is_empty()).then(|| {
+        let sums: Vec<&[_]> = lines.iter().map(|l| &l.upper[..]).collect();
+        w.bounds(&sums, vec![FAR; lines.len()], Side::Upper)
+    });
+    let most = if one_value { None } else { most };
+    let against: Vec<Vec<f64>> = lines.iter().map(|l| l.a.iter().map(|a| -a).collect()).collect();
+    let squares: Vec<Vec<f64>> = lines.iter().map(|l| l.a.iter().map(|a| a * a).collect()).collect();
+    let along: Vec<Vec<f64>> = (0..outputs).map(|j| lines.iter().map(|l| l.a[j]).collect()).collect();
+    let smallest = |l: &Line| l.a.iter().filter(|a| **a != 0.0).fold(1.0f64, |m, a| m.min(a * a)) as f32;
+    let flattest = Row::Constant(lines.iter().map(smallest).collect());
+    let zero = w.draft.number(0.0);
+
+    let mut l: Option<String> = None;
+    for _ in 0..steps {
+        let raw = l.as_ref().map_or(p.to_string(), |l| w.product(l, &along, Some(&Row::Tensor(p.into()))));
+        let y = within(w, &raw, lower, upper, holds);
+        let free = free(w, &raw, lower, upper, holds);
+        let slope = w.product(&free, &squares, None);
+        let slope = { let flattest = w.name(&flattest); w.draft.call("Max", &[&slope, &flattest]) };
+        let mut step = |w: &mut Writer, bound: &Row| {
+            let gap = w.product(&y, &against, Some(bound));
+            let step = w.draft.call("Div", &[&gap, &slope]);
+            l.as_ref().map_or(step.clone(), |l| w.draft.call("Add", &[l, &step]))
+        };
+        let up = step(w, &least);
+        l = Some(match &most {
+            None if one_value => up,
+            None => w.draft.call("Relu", &[&up]),
+            Some(most) => {
+                let down = step(w, most);
+                let down = w.draft.call("Min", &[&down, &zero]);
+                w.draft.call("Max", &[&up, &down])
+            }
+        });
+    }
+    match l {
+        Some(l) => w.product(&l, &along, Some(&Row::Tensor(p.into()))),
+        None => p.into(),
+    }
+}
+
+fn holds(plan: &Plan) -> Holds {
+    let mut holds = Holds { lower: false, upper: false };
+    for line in &plan.lines {
+        for (j, a) in line.a.iter().enumerate().filter(|(_, a)| **a != 0.0) {
+            // On the other side only what the rules say: within its range an output is from the start.
+            let (rises, falls) = (line.equal || !line.lower.is_empty(), line.equal || !line.upper.is_empty());
+            let (up, down) = if *a > 0.0 { (rises, falls) } else { (falls, rises) };
+            holds.lower |= down || !plan.lower[j].is_empty();
+            holds.upper |= up || !plan.upper[j].is_empty();
+        }
+    }
+    holds
+}
+
+fn within(w: &mut Writer, y: &str, lower: &Row, upper: &Row, holds: Holds) -> String {
+    let mut y = y.to_string();
+    for (held, op, bound) in [(holds.lower, "Max", lower), (holds.upper, "Min", upper)] {
+        if held {
+            let bound = w.name(bound);
+            y = w.draft.call(op, &[&y, &bound]);
+        }
+    }
+    y
+}
+
+/// 1 for outputs that no bound holds, else 0.
+fn free(w: &mut Writer, y: &str, lower: &Row, upper: &Row, holds: Holds) -> String {
+    let mut parts = Vec::new();
+    for (held, op, bound) in [(holds.lower, "Greater", lower), (holds.upper, "Less", upper)] {
+        if held {
+            let bound = w.name(bound);
+            parts.push(w.draft.call(op, &[y, &bound]));
+        }
+    }
+    let free = if let [one, other] = &parts[..] { w.draft.call("And", &[one, other]) } else { parts.remove(0) };
+    w.draft.to_float(&free)
+}

@@ -1,0 +1,73 @@
+//! Outputs and a [`Plan`] enter; calls leave that compute outputs near them which obey it.
+
+use super::Anchor;
+use super::closed::closed;
+use super::direction::{Bound, Direction};
+use super::dual::dual;
+use super::line::lines;
+use super::plan::Plan;
+use super::ray::ray;
+use super::writer::{Row, Side, Writer};
+
+impl Plan {
+    /// The bounds of single outputs.
+    pub(super) fn ends(&self, w: &mut Writer) -> (Row, Row) {
+        let (lower, upper): (Vec<&[Bound]>, Vec<&[Bound]>) =
+            (self.lower.iter().map(|b| &b[..]).collect(), self.upper.iter().map(|b| &b[..]).collect());
+        let ranges = w.ground.ranges;
+        let lower = w.bounds(&lower, ranges.iter().map(|n| n.lo).collect(), Side::Lower);
+        let upper = w.bounds(&upper, ranges.iter().map(|n| n.hi).collect(), Side::Upper);
+        (lower, upper)
+    }
+
+    /// The ends of outputs that are alone, as far as they are the same for every input; of the others their ranges.
+    pub(super) fn fixed_ends(&self, w: &Writer) -> (Vec<f32>, Vec<f32>) {
+        let fixed = |bounds: &[Vec<Bound>], j: usize| -> Vec<f32> {
+            let own = if self.alone[j] { &bounds[j][..] } else { &[] };
+            own.iter().filter(|b| b.is_constant()).map(|b| b.constant as f32).collect()
+        };
+        let ranges = w.ground.ranges.iter().enumerate();
+        ranges
+            .map(|(j, n)| {
+                let lower = fixed(&self.lower, j).into_iter().fold(n.lo, f32::max);
+                (lower, fixed(&self.upper, j).into_iter().fold(n.hi, |m, b| m.min(-b)))
+            })
+            .unzip()
+    }
+
+    /// Faces that are met step by step, and sums of several outputs.
+    fn stepwise(&self) -> Vec<Direction> {
+        let line = |l: &super::plan::Line| {
+            let turned = Direction { a: l.a.iter().map(|a| -a).collect(), bounds: l.upper.clone() };
+            [Direction { a: l.a.clone(), bounds: l.lower.clone() }, turned]
+        };
+        let lines = self.lines.iter().filter(|l| !l.equal).flat_map(line);
+        lines.chain(self.faces.iter().filter(|d| d.single().is_none()).cloned()).collect()
+    }
+
+    /// Outputs near `p`, which are within their ranges; with `fixed` those that are alone obey what is the same for every input.
+    pub(super) fn solve(&self, w: &mut Writer, p: &str, fixed: bool, anchor: Option<&Anchor>, steps: usize) -> String {
+        let mut y = p.to_string();
+        if !self.closed.is_empty() {
+            y = closed(w, &y, self);
+        }
+        let moves = |bounds: &[Vec<Bound>]| bounds.iter().flatten().any(|b| !(fixed && b.is_constant()));
+        if !self.has_steps() && !moves(&self.lower) && !moves(&self.upper) {
+            return y;
+        }
+        let (lower, upper) = self.ends(w);
+        if !self.lines.is_empty() {
+            y = lines(w, &y, self, &lower, &upper, steps);
+        } else if self.has_steps() {
+            y = dual(w, &y, self, steps);
+        }
+        y = w.clip(&y, &lower, &upper);
+        let stepwise = self.stepwise();
+        if let Some(anchor) = anchor.filter(|_| !stepwise.is_empty()) {
+            y = ray(w, &y, &stepwise.iter().collect::<Vec<_>>(), anchor);
+            // The way to the anchor is within the bounds but for its rounding.
+            y = w.clip(&y, &lower, &upper);
+        }
+        y
+    }
+}

@@ -1,0 +1,144 @@
+//! Each case: rules, ranges and an anchor; random outputs and inputs, borders, huge ones and none; the interpreter runs the piece and the
+//! checker's own tail behind it.
+
+mod faces;
+
+use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
+use deepsade_net::{Matrix, Port};
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Anchor, make};
+use crate::graph::{Graph, Value};
+use crate::judge::Judge;
+use crate::make::{CANDIDATE, Made, Source};
+use crate::nearest::Allowed;
+
+const SOURCE: Source = Source { scores: "scores", x: "x" };
+
+fn real(name: &str, lo: f32, hi: f32) -> Feature {
+    Feature { name: name.into(), domain: Domain::Real { lo, hi } }
+}
+
+fn whole(name: &str, lo: i32, hi: i32) -> Feature {
+    Feature { name: name.into(), domain: Domain::Integer { lo, hi } }
+}
+
+fn category(name: &str, levels: &[&str]) -> Feature {
+    Feature { name: name.into(), domain: Domain::Category { levels: levels.iter().map(|l| (*l).into()).collect() } }
+}
+
+fn spec(features: Vec<Feature>, targets: &[&str], rules: &[&str]) -> NormalSpec {
+    let task = Task::Regression { targets: targets.iter().map(|t| (*t).into()).collect() };
+    let schema = Schema { features, task, one_hot: OneHot::DropFirst };
+    let rules: Vec<RuleText> =
+        rules.iter().enumerate().map(|(k, text)| RuleText { name: format!("rule {k}"), text: (*text).into() }).collect();
+    compile(&rules, &schema).unwrap()
+}
+
+fn wide(outputs: usize, lo: f32, hi: f32) -> Vec<Number> {
+    vec![Number { lo, hi, grid: None }; outputs]
+}
+
+fn constant(bias: &[f32]) -> Anchor {
+    Anchor { weights: Vec::new(), bias: bias.to_vec() }
+}
+
+/// What came out for rows of outputs and inputs.
+struct Ran {
+    /// The candidates.
+    y: Matrix,
+    /// Whether the tail took each.
+    ok: Vec<bool>,
+}
+
+fn run(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> Ran {
+    let outputs = made.outputs.count();
+    let fallback = Case { when: Vec::new(), weights: Vec::new(), bias: vec![0.0; outputs], trees: Vec::new() };
+    let step = OutputStep { candidate: CANDIDATE.into(), outputs: made.outputs.clone(), fallback: vec![fallback] };
+    let names = output_names(|_| false);
+    let tail = Tail::new(spec, &step, &Inputs::Rows(Port::rows("x", "float", Some(x.cols))), names.clone()).unwrap();
+    let mut piece = made.piece.clone();
+    piece.append(tail.piece);
+    let graph = Graph::new(&piece, &["scores", "x"]).unwrap();
+    let mut found = graph.run(vec![s.clone().into(), x.clone().into()], &[CANDIDATE, &names[2]]).unwrap();
+    let Some(Value::Bool(ok)) = found.pop() else { panic!("ok is a boolean") };
+    Ran { y: found.pop().unwrap().try_into().unwrap(), ok: ok.data }
+}
+
+/// Inputs of the domain: anywhere, at its ends, and at a few given values.
+fn inputs(spec: &NormalSpec, rows: usize, borders: &[f32], rng: &mut ChaCha8Rng) -> Matrix {
+    let mut data = Vec::new();
+    for _ in 0..rows {
+        for feature in &spec.schema.features {
+            match &feature.domain {
+                Domain::Real { lo, hi } => {
+                    let v = match rng.random_range(0..10) {
+                        0 => *lo,
+                        1 => *hi,
+                        2 if !borders.is_empty() => {
+                            let at = borders[rng.random_range(0..borders.len())];
+                            [at.next_down(), at, at.next_up()][rng.random_range(0..3)]
+                        }
+                        _ => lo + rng.random::<f32>() * (hi - lo),
+                    };
+                    data.push(v.clamp(*lo, *hi));
+                }
+                Domain::Integer { lo, hi } => data.push(rng.random_range(*lo..=*hi) as f32),
+                Domain::Category { levels } => {
+                    let level = rng.random_range(0..levels.len());
+                    data.extend((1..levels.len()).map(|l| f32::from(u8::from(l == level))));
+                }
+            }
+        }
+    }
+    Matrix { rows, cols: spec.schema.columns().len(), data }
+}
+
+/// Outputs anywhere around the middle of an interval.
+fn scores(rows: usize, outputs: usize, lo: f32, hi: f32, rng: &mut ChaCha8Rng) -> Matrix {
+    let data = (0..rows * outputs).map(|_| lo + rng.random::<f32>() * (hi - lo)).collect();
+    Matrix { rows, cols: outputs, data }
+}
+
+/// Outputs of any size, not a number and infinite.
+fn wild(rows: usize, outputs: usize, rng: &mut ChaCha8Rng) -> Matrix {
+    let one = |rng: &mut ChaCha8Rng| match rng.random_range(0..8) {
+        0 => f32::NAN,
+        1 => f32::INFINITY,
+        2 => f32::NEG_INFINITY,
+        3 => 0.0,
+        _ => (rng.random::<f32>() - 0.5) * 10f32.powi(rng.random_range(-40..38)),
+    };
+    Matrix { rows, cols: outputs, data: (0..rows * outputs).map(|_| one(rng)).collect() }
+}
+
+/// The share of rows that the tail refuses; every row that it takes obeys the rules, exactly.
+fn refused(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> f64 {
+    let ran = run(spec, made, s, x);
+    let judge = Judge::new(spec);
+    let mut refused = 0;
+    for row in 0..s.rows {
+        let breaks = (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(row), ran.y.row(row)));
+        assert!(!(ran.ok[row] && breaks), "taken and broken: {:?} {:?} {:?}", x.row(row), s.row(row), ran.y.row(row));
+        refused += usize::from(!ran.ok[row]);
+    }
+    refused as f64 / s.rows as f64
+}
+
+/// The squared distance of the candidates, beside that of the exact nearest outputs; their sums.
+fn ratio(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> f64 {
+    let ran = run(spec, made, s, x);
+    let allowed = Allowed::new(spec);
+    let Outputs::Numbers(ranges) = &made.outputs else { panic!("numbers") };
+    let (mut found, mut exact) = (0.0, 0.0);
+    for row in 0..s.rows {
+        let p: Vec<f64> = s.row(row).iter().zip(ranges).map(|(v, n)| f64::from(v.clamp(n.lo, n.hi))).collect();
+        let best = allowed.nearest(&allowed.at(x.row(row)).unwrap(), &p, 0.0).unwrap().y;
+        let square = |y: &mut dyn Iterator<Item = f64>| y.zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>();
+        exact += square(&mut best.into_iter());
+        found += square(&mut ran.y.row(row).iter().map(|v| f64::from(*v)));
+    }
+    found / exact
+}

@@ -1,0 +1,155 @@
+//! Bounds and matrices enter; calls leave that compute them for each row of the input.
+
+use deepsade_check::step::certain;
+use deepsade_spec::Formula;
+
+use super::super::draft::Draft;
+use super::super::{MakeError, Source};
+use super::direction::{Bound, Direction, Ground};
+
+/// A bound that is not demanded.
+pub(super) const FAR: f32 = 1e30;
+/// More columns than this are not multiplied if few of them are read.
+const MANY_COLUMNS: usize = 48;
+
+/// Writes calls.
+#[derive(Debug)]
+pub(super) struct Writer<'a> {
+    pub(super) draft: Draft,
+    pub(super) ground: &'a Ground<'a>,
+    x: &'a str,
+    /// Conditions, and the tensor that tells which of them hold.
+    conditions: Vec<Formula>,
+    held: String,
+}
+
+/// A number a column: the same for every row, or not.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Row {
+    Constant(Vec<f32>),
+    Tensor(String),
+}
+
+impl Row {
+    pub(super) fn is_constant(&self) -> bool {
+        matches!(self, Self::Constant(_))
+    }
+}
+
+/// Which of several bounds counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The largest.
+    Lower,
+    /// The smallest, of bounds whose sign is turned.
+    Upper,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins with the conditions, of which `False` is one.
+    pub(super) fn new(ground: &'a Ground, source: &Source<'a>, mut conditions: Vec<Formula>) -> Result<Self, MakeError> {
+        let mut draft = Draft::default();
+        let mut held = String::new();
+        conditions.retain(|c| *c != Formula::False);
+        if !conditions.is_empty() {
+            conditions.push(Formula::False);
+            let prefix = draft.prefix("when");
+            held = certain(&ground.spec.schema, &conditions, source.x, &prefix, draft.piece())
+                .map_err(|why| MakeError::Float32 { why })?;
+        }
+        Ok(Self { draft, ground, x: source.x, conditions, held })
+    }
+
+    pub(super) fn name(&mut self, row: &Row) -> String {
+        match row {
+            Row::Constant(data) => self.draft.row(data.clone()),
+            Row::Tensor(name) => name.clone(),
+        }
+    }
+
+    /// `of . rows' + plus`: a column for each row of factors.
+    pub(super) fn product(&mut self, of: &str, rows: &[Vec<f64>], plus: Option<&Row>) -> String {
+        let (cols, width) = (rows.len(), rows.first().map_or(0, Vec::len));
+        let data = (0..width).flat_map(|j| rows.iter().map(move |row| row[j] as f32)).collect();
+        let matrix = self.draft.floats(&[width, cols], data);
+        match plus {
+            None => self.draft.call("Gemm", &[of, &matrix]),
+            Some(Row::Constant(data)) => {
+                let plus = self.draft.floats(&[cols], data.clone());
+                self.draft.call("Gemm", &[of, &matrix, &plus])
+            }
+            Some(Row::Tensor(plus)) => self.draft.call("Gemm", &[of, &matrix, plus]),
+        }
+    }
+
+    /// Affine forms of the input's columns.
+    pub(super) fn of_input(&mut self, rows: &[Vec<f64>], constants: Vec<f32>) -> Row {
+        let used: Vec<usize> = (0..self.ground.columns().len()).filter(|j| rows.iter().any(|r| r[*j] != 0.0)).collect();
+        if used.is_empty() {
+            return Row::Constant(constants);
+        }
+        if self.ground.columns().len() <= MANY_COLUMNS || used.len() * 2 > self.ground.columns().len() {
+            return Row::Tensor(self.product(self.x, rows, Some(&Row::Constant(constants))));
+        }
+        let taken = self.draft.columns(self.x, &used);
+        let rows: Vec<Vec<f64>> = rows.iter().map(|r| used.iter().map(|j| r[*j]).collect()).collect();
+        Row::Tensor(self.product(&taken, &rows, Some(&Row::Constant(constants))))
+    }
+
+    /// The bounds of each column that count, none weaker than what is given.
+    pub(super) fn bounds(&mut self, of: &[&[Bound]], weakest: Vec<f32>, side: Side) -> Row {
+        let sign = if side == Side::Lower { 1.0 } else { -1.0 };
+        let stronger = |a: f32, b: f32| if side == Side::Lower { a.max(b) } else { a.min(b) };
+        let mut start = weakest;
+        for (bounds, start) in of.iter().zip(&mut start) {
+            for bound in bounds.iter().filter(|b| b.is_constant()) {
+                *start = stronger(*start, (sign * bound.constant) as f32);
+            }
+        }
+        let open: Vec<Vec<&Bound>> = of.iter().map(|bounds| bounds.iter().filter(|b| !b.is_constant()).collect()).collect();
+        let mut found = Row::Constant(start.clone());
+        for round in 0..open.iter().map(Vec::len).max().unwrap_or(0) {
+            let own: Vec<Option<&Bound>> = open.iter().map(|bounds| bounds.get(round).copied()).collect();
+            let columns = self.ground.columns().len();
+            let row = |b: &Option<&Bound>| b.map_or(vec![0.0; columns], |b| b.x.iter().map(|v| sign * v).collect());
+            let rows: Vec<Vec<f64>> = own.iter().map(row).collect();
+            let constant = |(b, start): (&Option<&Bound>, &f32)| b.map_or(*start, |b| (sign * b.constant) as f32);
+            let mut value = self.of_input(&rows, own.iter().zip(&start).map(constant).collect());
+            let unless: Vec<&Formula> = own.iter().map(|b| b.map_or(&Formula::False, |b| &b.unless)).collect();
+            if unless.iter().any(|f| **f != Formula::False) {
+                let held = self.held(&unless);
+                let (start, open) = (self.name(&Row::Constant(start.clone())), self.name(&value));
+                value = Row::Tensor(self.draft.call("Where", &[&held, &start, &open]));
+            }
+            // Where nothing was known before there is nothing to compare with.
+            let blank = round == 0 && own.iter().zip(&start).all(|(b, start)| b.is_none() || start.abs() >= FAR);
+            found = if blank {
+                value
+            } else {
+                let (before, value) = (self.name(&found), self.name(&value));
+                Row::Tensor(self.draft.call(if side == Side::Lower { "Max" } else { "Min" }, &[&before, &value]))
+            };
+        }
+        found
+    }
+
+    /// The bounds of directions.
+    pub(super) fn bounds_of(&mut self, directions: &[Direction]) -> Row {
+        let of: Vec<&[Bound]> = directions.iter().map(|d| &d.bounds[..]).collect();
+        self.bounds(&of, vec![-FAR; directions.len()], Side::Lower)
+    }
+
+    /// Which of these conditions hold, a column each.
+    pub(super) fn held(&mut self, conditions: &[&Formula]) -> String {
+        let place = |f: &Formula| self.conditions.iter().position(|c| c == f).unwrap_or(self.conditions.len() - 1);
+        let places: Vec<usize> = conditions.iter().map(|f| place(f)).collect();
+        self.draft.columns(&self.held, &places)
+    }
+
+    /// Within bounds from both sides.
+    pub(super) fn clip(&mut self, y: &str, lower: &Row, upper: &Row) -> String {
+        let (lower, upper) = (self.name(lower), self.name(upper));
+        let y = self.draft.call("Max", &[y, &lower]);
+        self.draft.call("Min", &[&y, &upper])
+    }
+}
