@@ -11,7 +11,7 @@ use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_output::nearest::{Allowed, AllowedError};
 use deepsade_output::{Judge, Output};
-use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
+use deepsade_spec::{ColumnKind, Domain, NormalSpec, Task};
 use thiserror::Error;
 
 use crate::artifact;

@@ -64,12 +64,12 @@ impl Plan {
             Task::Binary { .. } | Task::Multiclass { .. } if only_classes(spec) => make::classes::make(spec, &source)?,
             _ => make::numbers::make(spec, &source, &ranges(spec, usual)?, None)?,
         };
-        let mut fallback = fallback(spec, &made.outputs, usual)?;
+        let fallback = fallback(spec, &made.outputs, usual)?;
         if let (Outputs::Numbers(numbers), false) = (&made.outputs, only_classes(spec)) {
             // Candidates may go wherever the fallback goes; and it is where the way to them begins.
             let numbers = widened(numbers, &fallback, spec);
             let anchor = if let [Case { weights, bias, .. }] = &fallback[..] {
-                Some(make::Anchor { weights: weights.clone(), bias: bias.clone() })
+                Some(make::numbers::Anchor { weights: weights.clone(), bias: bias.clone() })
             } else {
                 None
             };
@@ -119,7 +119,8 @@ pub fn in_words(spec: &NormalSpec) -> String {
 /// Ranges for candidates, on grids where equalities ask for them.
 fn ranges(spec: &NormalSpec, usual: &Usual) -> Result<Vec<Number>, MakeError> {
     let mut numbers = usual.ranges();
-    for (number, grid) in numbers.iter_mut().zip(make::numbers::grids(spec, &usual.ranges())?) {
+    let grids: Vec<Option<i32>> = vec![None; spec.schema.task.outputs()];
+    for (number, grid) in numbers.iter_mut().zip(grids) {
         if let Some(k) = grid {
             let on_grid = |v: f32| ((f64::from(v) * 2f64.powi(k)).round() * 2f64.powi(-k)) as f32;
             *number = Number { lo: on_grid(number.lo), hi: on_grid(number.hi), grid };

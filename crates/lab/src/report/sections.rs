@@ -67,7 +67,7 @@ pub(crate) fn proof(html: &mut Html, proof: &ProofStatus, sha256: &str) {
         html.table(&["what", "SHA-256"], &[vec!["model.onnx".into(), sha256.into()]]);
         return;
     };
-    if accepted.decoded.is_some() {
+    if accepted.kept_by == Keeper::Choice {
         html.table(&["rule", "cases"], &proof.rows());
         html.paragraph(
             "Cases are the outputs that can be chosen, with the conditions on the input; each was shown to obey the rule.",

@@ -1,6 +1,6 @@
 //! One planned run enters; it is trained and scored, and a line of the results leaves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -13,9 +13,9 @@ use deepsade_engine::pipeline::{Finished, Times};
 use deepsade_engine::train::{Observer, StopReason};
 use deepsade_engine::verify;
 use deepsade_net::Matrix;
-use deepsade_output::predict::{predicted_class, predicted_label};
+use deepsade_output::predict::distinct;
 use deepsade_output::{Judge, Output};
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_spec::NormalSpec;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -167,7 +167,7 @@ fn adversity_index(
     }
     let x = &dealt.rows.all.select(&around(case, n)).x;
     let y = Output::of(&fitted.model, spec).map_err(FitError::from)?.outputs(x);
-    if fitted.place.is_some() || y.data.iter().any(|v| !v.is_finite()) {
+    if fitted.made.is_some() || y.data.iter().any(|v| !v.is_finite()) {
         // Chosen outputs without a proof can't be searched, and numbers that are none obey nothing.
         return Ok(put(f64::NAN, 0, x.rows));
     }

@@ -5,6 +5,9 @@ use deepsade_net::onnx::piece::TO_FLOAT;
 
 use super::{CANDIDATE, PREFIX};
 
+/// The code of int64 in an attribute `to`.
+const TO_INT: i64 = 7;
+
 /// A piece that is being written. Every method returns the name of what it makes.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
@@ -60,14 +63,39 @@ impl Draft {
         self.floats(&[1, data.len()], data)
     }
 
+    /// A matrix of this many rows and columns with ones at some places.
+    pub(super) fn ones(&mut self, rows: usize, cols: usize, places: impl IntoIterator<Item = (usize, usize)>) -> String {
+        let mut data = vec![0.0; rows * cols];
+        places.into_iter().for_each(|(r, c)| data[r * cols + c] = 1.0);
+        self.floats(&[rows, cols], data)
+    }
+
     /// Some columns of a tensor, in this order.
     pub(super) fn columns(&mut self, of: &str, columns: &[usize]) -> String {
         let columns = self.ints(&[columns.len()], columns.iter().map(|c| *c as i64).collect());
         self.call_with("Gather", &[of, &columns], &[("axis", 1)])
     }
 
+    pub(super) fn beside(&mut self, parts: &[&str]) -> String {
+        if let [only] = parts { (*only).into() } else { self.call_with("Concat", parts, &[("axis", 1)]) }
+    }
+
     pub(super) fn to_float(&mut self, of: &str) -> String {
         self.call_with("Cast", &[of], &[("to", TO_FLOAT)])
+    }
+
+    pub(super) fn to_int(&mut self, of: &str) -> String {
+        self.call_with("Cast", &[of], &[("to", TO_INT)])
+    }
+
+    /// Numbers to compute with: 0 for what is none, and none beyond `most` in size. Whether a maximum of something with not a number
+    /// is a number differs from runtime to runtime; a comparison with it fails in all.
+    pub(super) fn sane(&mut self, of: &str, most: f32) -> String {
+        let (zero, most, least) = (self.number(0.0), self.number(most), self.number(-most));
+        let (above, below) = (self.call("Greater", &[of, &zero]), self.call("Less", &[of, &zero]));
+        let (up, down) = (self.call("Where", &[&above, of, &zero]), self.call("Where", &[&below, of, &zero]));
+        let (up, down) = (self.call("Min", &[&up, &most]), self.call("Max", &[&down, &least]));
+        self.call("Add", &[&up, &down])
     }
 
     /// The piece, whose last call makes the candidate.
