@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Rows};
-use crate::train::{Observer, StopReason};
+use crate::train::{Observer, StopReason, Trained};
 
 /// The model that was chosen.
 #[derive(Debug)]
@@ -118,7 +118,12 @@ pub fn choose(
                 failed.get_or_insert(why);
             }
             Ok(fitted) if fitted.trained.stop == StopReason::Interrupted => return Ok(Chosen { fitted, cost: None }),
-            Ok(fitted) => {
+            Ok(mut fitted) => {
+                if matches!(decision.means, EnforcedBy::Behind) && from.is_some() {
+                    // What is behind the free network was trained when that was.
+                    let Trained { records, best_epoch, stop, .. } = &free.trained;
+                    (fitted.trained.records, fitted.trained.best_epoch, fitted.trained.stop) = (records.clone(), *best_epoch, *stop);
+                }
                 entry.score = score(fit.spec, &fitted);
                 entry.certified = matches!(fitted.proof, Some(Ok(_)));
                 if best.as_ref().is_none_or(|best| better(fit.spec, &fitted, best)) {
