@@ -1,5 +1,6 @@
 //! The files of a model: the ONNX file carries schema and rules in its metadata, and is written whole or not at all.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -106,16 +107,23 @@ struct RuleEntry<'a> {
 /// A network with the schema and the rules it was trained for.
 pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError> {
     network.validate()?;
+    let mut model = Model::new(network);
+    model.metadata = metadata(spec);
+    Ok(model)
+}
+
+/// What a file says of itself: schema, rules, and the program that wrote it.
+pub fn metadata(spec: &NormalSpec) -> BTreeMap<String, String> {
     let rules: Vec<_> = spec
         .rules
         .iter()
         .map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) })
         .collect();
-    let mut model = Model::new(network);
-    model.metadata.insert(SCHEMA_KEY.into(), spec.schema.to_json());
-    model.metadata.insert(RULES_KEY.into(), serde_json::to_string(&rules).expect("plain data becomes JSON"));
-    model.metadata.insert(VERSION_KEY.into(), env!("CARGO_PKG_VERSION").into());
-    Ok(model)
+    BTreeMap::from([
+        (SCHEMA_KEY.into(), spec.schema.to_json()),
+        (RULES_KEY.into(), serde_json::to_string(&rules).expect("plain data becomes JSON")),
+        (VERSION_KEY.into(), env!("CARGO_PKG_VERSION").into()),
+    ])
 }
 
 /// Reads any model; `output` names a tensor to stop at.

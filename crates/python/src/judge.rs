@@ -33,13 +33,7 @@ use crate::table::{self, Table};
 /// What the checker says to a certificate, as JSON, and in words.
 #[pyfunction]
 #[pyo3(signature = (onnx, rules, certificate, real=false))]
-pub fn check(
-    py: Python<'_>,
-    onnx: &[u8],
-    rules: Rules,
-    certificate: &str,
-    real: bool,
-) -> PyResult<(String, String)> {
+pub fn check(py: Python<'_>, onnx: &[u8], rules: Rules, certificate: &str, real: bool) -> PyResult<(String, String)> {
     enter(py, |_| {
         let judged = match &rules {
             Rules::Own => deepsade_check::check(onnx, &Claim::from(&subject::read(onnx, &rules, None)?.spec), certificate),

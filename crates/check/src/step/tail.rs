@@ -102,24 +102,22 @@ impl Inputs {
 
 /// A column of texts as columns of 0 and 1; all 0 for a text that is no level.
 fn one_hot(text: &str, levels: &[String], encoding: OneHot, makes: &str, piece: &mut Piece) {
-    let (place, equal) = (format!("{makes}_level"), format!("{makes}_equal"));
+    let first = usize::from(encoding == OneHot::DropFirst);
+    let (encoded, all) = (format!("{makes}_encoded"), format!("{makes}_all"));
     piece.calls.push(Call {
-        op: "LabelEncoder".into(),
+        op: "OneHotEncoder".into(),
         domain: "ai.onnx.ml".into(),
         reads: vec![text.into()],
-        makes: place.clone(),
-        attributes: vec![
-            ("keys_strings".into(), Attribute::Texts(levels.to_vec())),
-            ("values_int64s".into(), Attribute::Ints((0..levels.len() as i64).collect())),
-            ("default_int64".into(), Attribute::Int(-1)),
-        ],
+        makes: encoded.clone(),
+        attributes: vec![("cats_strings".into(), Attribute::Texts(levels.to_vec())), ("zeros".into(), Attribute::Int(1))],
     });
-    let first = i64::from(encoding == OneHot::DropFirst);
-    let numbers: Vec<i64> = (first..levels.len() as i64).collect();
-    let constants = format!("{makes}_levels");
-    piece.ints(&constants, &[1, numbers.len()], numbers);
-    piece.call("Equal", &[&place, &constants], &equal);
-    piece.call_with("Cast", &[&equal], makes, &[("to", TO_FLOAT)]);
+    // A column of texts becomes rows of one row of levels.
+    piece.call_with("Flatten", &[&encoded], if first == 0 { makes } else { &all }, &[("axis", 1)]);
+    if first > 0 {
+        let others = format!("{makes}_others");
+        piece.ints(&others, &[levels.len() - first], (first as i64..levels.len() as i64).collect());
+        piece.call_with("Gather", &[&all, &others], makes, &[("axis", 1)]);
+    }
 }
 
 /// What the outputs of a tail may be called: `y`, `in_domain` and `ok`, or the same behind [`PREFIX`] where a file has such names already.

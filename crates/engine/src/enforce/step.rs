@@ -15,8 +15,8 @@ use deepsade_output::make::{self, CANDIDATE, Made, MakeError, Source};
 use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
 
-use self::fallback::{fallback, only_classes};
 pub use self::fallback::NoFallback;
+use self::fallback::{fallback, only_classes};
 pub use self::usual::Usual;
 use crate::artifact::{self, ArtifactError, STEP_KEY};
 use crate::proof::{Proof, prove_step};
@@ -81,9 +81,19 @@ impl Plan {
         Ok(Self { how: made.how.clone(), best: made.best, made, step })
     }
 
-    /// What stands behind a graph with these inputs and names.
-    fn behind(&self, spec: &NormalSpec, inputs: &Inputs, names: [String; 3]) -> Result<Behind, StepError> {
-        let tail = Tail::new(spec, &self.step, inputs, names).map_err(StepError::Tail)?;
+    /// The step.
+    pub fn step(&self) -> &OutputStep {
+        &self.step
+    }
+
+    /// What becomes of candidates.
+    pub fn outputs(&self) -> &Outputs {
+        &self.step.outputs
+    }
+
+    /// What stands behind a graph with these inputs, in which some names are taken.
+    pub fn behind(&self, spec: &NormalSpec, inputs: &Inputs, taken: impl Fn(&str) -> bool) -> Result<Behind, StepError> {
+        let tail = Tail::new(spec, &self.step, inputs, output_names(taken)).map_err(StepError::Tail)?;
         let mut piece = self.made.piece.clone();
         piece.append(tail.piece);
         let mut outputs = tail.outputs;
@@ -101,7 +111,7 @@ pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Mo
     let plan = Plan::new(spec, &inputs, TRUNK_OUTPUT, usual)?;
     model.metadata.insert(MADE_KEY.into(), plan.how.clone());
     model.metadata.insert(STEP_KEY.into(), plan.step.to_json());
-    model.behind = Some(plan.behind(spec, &inputs, output_names(|_| false))?);
+    model.behind = Some(plan.behind(spec, &inputs, |_| false)?);
     let proof = prove_step(spec, &model.to_bytes().map_err(ArtifactError::from)?, plan.step);
     Ok((model, proof))
 }
