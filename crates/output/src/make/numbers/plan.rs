@@ -1,7 +1,9 @@
 //! Directions enter; leaves how the nearest outputs are found: by bounds alone, in closed form, or step by step.
 
+use super::super::MakeError;
 use super::direction::{Bound, Direction, Ground};
 use super::equality::Equality;
+use super::exactly::Exactly;
 
 /// Cosines closer to 0 than this are 0; closer to 1, no closed form is trusted.
 const NEARLY: f64 = 1e-9;
@@ -10,7 +12,7 @@ const STEEP: f64 = 0.9995;
 /// How the nearest outputs of an alternative are found.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
-    /// Bounds of single outputs: lower ones, and upper ones with their sign turned.
+    /// Bounds of single outputs that a comparison meets: lower ones, and upper ones with their sign turned.
     pub(super) lower: Vec<Vec<Bound>>,
     pub(super) upper: Vec<Vec<Bound>>,
     /// Whether an output is bounded by nothing else.
@@ -24,6 +26,9 @@ pub(super) struct Plan {
     pub(super) faces: Vec<Direction>,
     /// Equalities among those.
     pub(super) equal: Vec<Direction>,
+    /// How equalities are met exactly, and how far each output keeps away from its bounds before.
+    pub(super) exactly: Exactly,
+    pub(super) inset: Vec<f64>,
 }
 
 /// A sum of outputs with bounds from below, and from above with the sign turned.
@@ -37,12 +42,20 @@ pub(super) struct Line {
 }
 
 impl Plan {
-    pub(super) fn new(directions: Vec<Direction>, equalities: &[Equality], ground: &Ground) -> Self {
+    pub(super) fn new(
+        directions: Vec<Direction>,
+        equalities: &[Equality],
+        ground: &Ground,
+        close: bool,
+    ) -> Result<Self, MakeError> {
         let outputs = ground.outputs();
+        let exactly = Exactly::new(equalities, ground)?;
         let mut plan = Self {
             lower: vec![Vec::new(); outputs],
             upper: vec![Vec::new(); outputs],
             alone: vec![false; outputs],
+            inset: exactly.inset(ground),
+            exactly,
             ..Self::default()
         };
         // Equalities under a condition are two faces; the others are kept apart.
@@ -64,7 +77,7 @@ impl Plan {
             if sums.is_empty() && equal.is_empty() {
                 continue;
             }
-            if equal.is_empty() && sums.len() + bounds.len() <= 2 && plan.close(&sums, &bounds) {
+            if close && equal.is_empty() && sums.len() + bounds.len() <= 2 && plan.close(&sums, &bounds) {
                 closed_group[g] = true;
                 continue;
             }
@@ -83,12 +96,13 @@ impl Plan {
         }
         for direction in bounds {
             let Some(j) = direction.single() else { continue };
-            if closed_group[own(&direction)] {
-                continue;
+            let mut bounds = direction.bounds;
+            if closed_group[group[j]] {
+                bounds.retain(Bound::is_constant);
             }
-            if direction.a[j] > 0.0 { plan.lower[j].extend(direction.bounds) } else { plan.upper[j].extend(direction.bounds) }
+            if direction.a[j] > 0.0 { plan.lower[j].extend(bounds) } else { plan.upper[j].extend(bounds) }
         }
-        plan
+        Ok(plan)
     }
 
     /// Takes up to two faces as a closed form, if they have one.
@@ -107,7 +121,24 @@ impl Plan {
             }
         }
         self.closed.extend(all.into_iter().cloned());
+        // No comparison follows that would meet a bound exactly, unless it is the same for every input.
+        for bound in self.closed[first..].iter_mut().flat_map(|d| &mut d.bounds).filter(|b| b.exact && !b.is_constant()) {
+            bound.constant += bound.own;
+        }
         true
+    }
+
+    /// Moves sums that are met step by step in, by a share of the ranges of their outputs.
+    pub(super) fn move_in(&mut self, share: f64, ground: &Ground) {
+        let width = |a: &[f64]| a.iter().zip(ground.ranges).map(|(a, n)| a.abs() * f64::from(n.hi - n.lo)).sum::<f64>();
+        for face in self.faces.iter_mut().filter(|d| d.single().is_none()) {
+            let by = share * width(&face.a);
+            face.bounds.iter_mut().for_each(|b| b.constant += by);
+        }
+        for line in self.lines.iter_mut().filter(|l| !l.equal) {
+            let by = share * width(&line.a);
+            line.lower.iter_mut().chain(&mut line.upper).for_each(|b| b.constant += by);
+        }
     }
 
     /// Whether steps are needed whose number is to be chosen.
@@ -145,6 +176,12 @@ fn line(sums: &[&Direction], equal: &[&Direction]) -> Option<Line> {
 impl Bound {
     /// The bound of the opposite direction for the same value.
     pub(super) fn turned(&self) -> Self {
-        Self { x: self.x.iter().map(|v| -v).collect(), constant: -self.constant, unless: self.unless.clone() }
+        Self {
+            x: self.x.iter().map(|v| -v).collect(),
+            constant: -self.constant,
+            own: self.own,
+            exact: self.exact,
+            unless: self.unless.clone(),
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::dual::dual;
 use super::line::lines;
 use super::plan::Plan;
 use super::ray::ray;
+use super::round::round;
 use super::writer::{Row, Side, Writer};
 
 impl Plan {
@@ -51,23 +52,41 @@ impl Plan {
         if !self.closed.is_empty() {
             y = closed(w, &y, self);
         }
-        let moves = |bounds: &[Vec<Bound>]| bounds.iter().flatten().any(|b| !(fixed && b.is_constant()));
-        if !self.has_steps() && !moves(&self.lower) && !moves(&self.upper) {
+        let moves = |bounds: &[Vec<Bound>]| {
+            let met = |(j, b): (usize, &Vec<Bound>)| fixed && self.alone[j] && b.iter().all(Bound::is_constant) || b.is_empty();
+            !bounds.iter().enumerate().all(met)
+        };
+        let gridded = w.ground.ranges.iter().any(|n| n.grid.is_some());
+        let (lower, upper) = self.ends(w);
+        if !self.has_steps() && !gridded {
+            if moves(&self.lower) {
+                let lower = w.name(&lower);
+                y = w.draft.call("Max", &[&y, &lower]);
+            }
+            if moves(&self.upper) {
+                let upper = w.name(&upper);
+                y = w.draft.call("Min", &[&y, &upper]);
+            }
             return y;
         }
-        let (lower, upper) = self.ends(w);
+        let (near, far) = (w.inward(&lower, &self.inset, 1.0), w.inward(&upper, &self.inset, -1.0));
         if !self.lines.is_empty() {
-            y = lines(w, &y, self, &lower, &upper, steps);
+            y = lines(w, &y, self, &near, &far, steps);
         } else if self.has_steps() {
             y = dual(w, &y, self, steps);
         }
-        y = w.clip(&y, &lower, &upper);
         let stepwise = self.stepwise();
-        if let Some(anchor) = anchor.filter(|_| !stepwise.is_empty()) {
+        let anchor = anchor.filter(|_| !stepwise.is_empty());
+        if !gridded || anchor.is_some() {
+            y = w.clip(&y, &near, &far);
+        }
+        if let Some(anchor) = anchor {
             y = ray(w, &y, &stepwise.iter().collect::<Vec<_>>(), anchor);
             // The way to the anchor is within the bounds but for its rounding.
-            y = w.clip(&y, &lower, &upper);
+            if !gridded {
+                y = w.clip(&y, &near, &far);
+            }
         }
-        y
+        if gridded { round(w, &y, &self.exactly, &lower, &upper) } else { y }
     }
 }

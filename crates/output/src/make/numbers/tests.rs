@@ -1,6 +1,8 @@
 //! Each case: rules, ranges and an anchor; random outputs and inputs, borders, huge ones and none; the interpreter runs the piece and the
 //! checker's own tail behind it.
 
+mod choices;
+mod equalities;
 mod faces;
 
 use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
@@ -9,7 +11,7 @@ use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task,
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Anchor, make};
+use super::{Anchor, grids, make};
 use crate::graph::{Graph, Value};
 use crate::judge::Judge;
 use crate::make::{CANDIDATE, Made, Source};
@@ -49,7 +51,9 @@ fn constant(bias: &[f32]) -> Anchor {
 struct Ran {
     /// The candidates.
     y: Matrix,
-    /// Whether the tail took each.
+    /// What the tail gave.
+    given: Matrix,
+    /// Whether it took each.
     ok: Vec<bool>,
 }
 
@@ -62,9 +66,10 @@ fn run(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> Ran {
     let mut piece = made.piece.clone();
     piece.append(tail.piece);
     let graph = Graph::new(&piece, &["scores", "x"]).unwrap();
-    let mut found = graph.run(vec![s.clone().into(), x.clone().into()], &[CANDIDATE, &names[2]]).unwrap();
+    let mut found = graph.run(vec![s.clone().into(), x.clone().into()], &[CANDIDATE, &names[0], &names[2]]).unwrap();
     let Some(Value::Bool(ok)) = found.pop() else { panic!("ok is a boolean") };
-    Ran { y: found.pop().unwrap().try_into().unwrap(), ok: ok.data }
+    let mut next = || Matrix::try_from(found.pop().unwrap()).unwrap();
+    Ran { given: next(), y: next(), ok: ok.data }
 }
 
 /// Inputs of the domain: anywhere, at its ends, and at a few given values.
@@ -120,7 +125,7 @@ fn refused(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> f64 {
     let judge = Judge::new(spec);
     let mut refused = 0;
     for row in 0..s.rows {
-        let breaks = (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(row), ran.y.row(row)));
+        let breaks = (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(row), ran.given.row(row)));
         assert!(!(ran.ok[row] && breaks), "taken and broken: {:?} {:?} {:?}", x.row(row), s.row(row), ran.y.row(row));
         refused += usize::from(!ran.ok[row]);
     }
@@ -141,4 +146,15 @@ fn ratio(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> f64 {
         found += square(&mut ran.y.row(row).iter().map(|v| f64::from(*v)));
     }
     found / exact
+}
+
+fn report(name: &str, spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) {
+    let x = Matrix { rows: s.rows, cols: x.cols, data: x.data[..s.rows * x.cols].to_vec() };
+    println!(
+        "{name}: {} calls, {}: refused {} ratio {}",
+        made.piece.calls.len(),
+        made.how,
+        refused(spec, made, s, &x),
+        if s.data.iter().any(|v| v.is_nan()) { 0.0 } else { ratio(spec, made, s, &x) }
+    );
 }

@@ -30,12 +30,6 @@ pub(super) enum Row {
     Tensor(String),
 }
 
-impl Row {
-    pub(super) fn is_constant(&self) -> bool {
-        matches!(self, Self::Constant(_))
-    }
-}
-
 /// Which of several bounds counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -144,6 +138,21 @@ impl<'a> Writer<'a> {
         let place = |f: &Formula| self.conditions.iter().position(|c| c == f).unwrap_or(self.conditions.len() - 1);
         let places: Vec<usize> = conditions.iter().map(|f| place(f)).collect();
         self.draft.columns(&self.held, &places)
+    }
+
+    /// A row moved by so much, times a sign.
+    pub(super) fn inward(&mut self, row: &Row, by: &[f64], sign: f64) -> Row {
+        if by.iter().all(|v| *v == 0.0) {
+            return row.clone();
+        }
+        let by: Vec<f32> = by.iter().map(|v| (sign * v) as f32).collect();
+        match row {
+            Row::Constant(data) => Row::Constant(data.iter().zip(by).map(|(v, by)| v + by).collect()),
+            Row::Tensor(name) => {
+                let by = self.draft.row(by);
+                Row::Tensor(self.draft.call("Add", &[name, &by]))
+            }
+        }
     }
 
     /// Within bounds from both sides.
