@@ -129,8 +129,7 @@ pub fn in_words(spec: &NormalSpec) -> String {
 /// Ranges for candidates, on grids where equalities ask for them.
 fn ranges(spec: &NormalSpec, usual: &Usual) -> Result<Vec<Number>, MakeError> {
     let mut numbers = usual.ranges();
-    let grids: Vec<Option<i32>> = vec![None; spec.schema.task.outputs()];
-    for (number, grid) in numbers.iter_mut().zip(grids) {
+    for (number, grid) in numbers.iter_mut().zip(make::numbers::grids(spec, &usual.ranges())?) {
         if let Some(k) = grid {
             let on_grid = |v: f32| ((f64::from(v) * 2f64.powi(k)).round() * 2f64.powi(-k)) as f32;
             *number = Number { lo: on_grid(number.lo), hi: on_grid(number.hi), grid };
