@@ -3,10 +3,11 @@
 //!
 //! [`reader`] reads outputs as the model's file says: straight from the graph, or chosen by [`decode`] or moved by [`nearest`].
 //! [`judge`] evaluates the rules on a row, [`predict`] reads scores as classes, labels and places. What the library chooses or moves
-//! is right only if these are: no certificate covers them.
+//! is right only if these are: no certificate covers them. [`graph`] runs operators that stand behind a network.
 #![forbid(unsafe_code)]
 
 pub mod decode;
+pub mod graph;
 pub mod judge;
 pub mod make;
 pub mod nearest;
