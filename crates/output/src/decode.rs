@@ -6,8 +6,8 @@
 
 pub mod assignment;
 pub mod closure;
-mod compile;
-mod order;
+pub(crate) mod compile;
+pub(crate) mod order;
 pub mod paths;
 
 use std::collections::{BTreeSet, HashMap};
@@ -247,7 +247,7 @@ fn exactly_one(outputs: usize) -> Vec<Formula> {
 }
 
 /// Sets that need no diagram: rankings of which every item has one place and every place one item, and implications.
-fn recognise(spec: &NormalSpec, parts: &[&Formula]) -> Option<Sets> {
+pub(crate) fn recognise(spec: &NormalSpec, parts: &[&Formula]) -> Option<Sets> {
     if let Task::Ranking { items } = &spec.schema.task {
         let sets = Sets::Assignment(items.len());
         let lines = sets.formulas();

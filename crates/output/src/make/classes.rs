@@ -1,0 +1,55 @@
+//! Rules about classes enter; leaves a piece that lowers the score of every class that the rules forbid at an input.
+//!
+//! With class k as the winner a rule says something about the input alone: where it may win. Where that certainly holds the class keeps its
+//! score, elsewhere it gets one below all scores that are kept, so far below that its probability is 0 in float32.
+
+use deepsade_check::step::{Number, Outputs, certain};
+use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Var};
+
+use super::draft::Draft;
+use super::{Made, MakeError, Source};
+
+/// Scores are kept up to this size. Comparisons of two scores are exact however large they are: this only has to be finite, and a
+/// network with scores beyond it can't be trained in float32.
+pub const KEPT: f32 = (1u64 << 30) as f32;
+/// The score of a forbidden class. `exp` of the distance to the others is 0, as it is from 104 on.
+pub const FORBIDDEN: f32 = -2.0 * KEPT;
+
+/// What lowers forbidden classes, for a binary or a multiclass task.
+pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
+    let Some(classes) = spec.schema.task.classes() else { return Err(MakeError::NoClasses) };
+    if let Some(rule) = spec.rules.iter().find(|r| r.reads_scores) {
+        return Err(MakeError::Scores { rule: rule.name.clone() });
+    }
+    let allowed: Vec<Formula> = (0..classes.len()).map(|k| allowed(spec, k)).collect();
+    let ruled = allowed.iter().filter(|f| **f != Formula::True).count();
+    let mut draft = Draft::default();
+    let scores = draft.sane(source.scores, KEPT);
+    if ruled > 0 {
+        let prefix = draft.prefix("allowed");
+        let allowed =
+            certain(&spec.schema, &allowed, source.x, &prefix, draft.piece()).map_err(|why| MakeError::Condition { why })?;
+        let forbidden = draft.number(FORBIDDEN);
+        draft.call("Where", &[&allowed, &scores, &forbidden]);
+    }
+    Ok(Made {
+        piece: draft.finish(),
+        outputs: Outputs::Numbers(vec![Number { lo: FORBIDDEN, hi: KEPT, grid: None }; classes.len()]),
+        best: true,
+        how: format!("forbidden classes lowered; the rules forbid {ruled} of {} somewhere", classes.len()),
+    })
+}
+
+/// What the rules say about the input if class k has the largest score, and no other has the same.
+fn allowed(spec: &NormalSpec, k: usize) -> Formula {
+    let mut settled = |atom: &Atom| match atom.linear.terms.get(&Var::Output(k)) {
+        _ if atom.is_condition() => Formula::Atom(atom.clone()),
+        Some(c) if *c > Rational::ZERO => Formula::True,
+        // Of two other classes nothing is known. Formulas are monotone in their atoms: to take one for false is safe.
+        _ => Formula::False,
+    };
+    Formula::and(spec.rules.iter().map(|rule| rule.claim.replaced(&mut settled)).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! Rules about labels or places enter; leaves a piece that chooses the most likely set of labels that obeys them, or a good one.
+//!
+//! Label j is present with probability `sigmoid(score_j)`, each on its own: the most likely set has the largest sum of scores. Labels
+//! that no rule ties together are chosen apart, and each group in the way that is quickest for it.
+
+mod diagram;
+mod eliminate;
+mod facts;
+mod forest;
+mod hierarchy;
+mod layers;
+mod ranking;
+mod sweeps;
+mod table;
+
+use std::collections::BTreeMap;
+
+use deepsade_check::step::Outputs;
+use deepsade_spec::sets::Sets;
+use deepsade_spec::{Formula, NormalSpec, Task, Var};
+
+use self::facts::Facts;
+use self::table::Table;
+use super::draft::Draft;
+use super::{Made, MakeError, Source};
+use crate::decode::{MAX_TABLE, recognise};
+
+/// Scores count up to this size; those of a trained network are far smaller.
+pub const MOST: f32 = 16384.0;
+/// Nodes that a diagram in the graph may have.
+pub const MAX_NODES: usize = 20_000;
+
+/// What the makers of groups read and write.
+struct Desk<'a> {
+    spec: &'a NormalSpec,
+    source: &'a Source<'a>,
+    draft: Draft,
+    /// The scores of all labels, to be computed with.
+    scores: String,
+    chosen: Vec<Chosen>,
+    how: Vec<String>,
+    best: bool,
+}
+
+/// A tensor with 1 where a label is present and 0 where not.
+struct Chosen {
+    tensor: String,
+    columns: usize,
+    /// Labels and their columns.
+    places: Vec<(usize, usize)>,
+}
+
+/// What chooses label sets, for a multilabel task or a ranking.
+pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
+    if !matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. }) {
+        return Err(MakeError::NoLabels);
+    }
+    if let Some(rule) = spec.rules.iter().find(|r| r.reads_scores || !about_labels(&r.claim)) {
+        return Err(MakeError::Scores { rule: rule.name.clone() });
+    }
+    let labels = spec.schema.task.outputs();
+    let parts: Vec<&Formula> = spec.rules.iter().flat_map(|r| r.claim.conjuncts()).collect();
+    if parts.contains(&&Formula::False) {
+        return Err(MakeError::Impossible);
+    }
+    let (free, groups) = groups(labels, &parts);
+    let mut draft = Draft::default();
+    let scores = if groups.is_empty() { source.scores.into() } else { draft.sane(source.scores, MOST) };
+    let mut desk = Desk { spec, source, draft, scores, chosen: Vec::new(), how: Vec::new(), best: true };
+    let mut implications = Vec::new();
+    for (labels, parts) in groups {
+        match recognise(spec, &parts) {
+            // Hierarchies are chosen together: one pass goes over all of them.
+            Some(Sets::Implications(pairs)) => implications.extend(pairs),
+            Some(Sets::Assignment(n)) => desk.ranking(n),
+            _ => desk.group(labels, &parts)?,
+        }
+    }
+    if !implications.is_empty() {
+        desk.hierarchy(&implications);
+    }
+    if !free.is_empty() {
+        desk.free(&free);
+    }
+    let how = desk.how.join(", ");
+    let best = desk.best;
+    Ok(Made { piece: desk.finish(labels), outputs: Outputs::Labels(labels), best, how })
+}
+
+/// Whether every atom is about one label, or about the input.
+fn about_labels(claim: &Formula) -> bool {
+    let mut only = true;
+    claim.atoms(&mut |atom| only &= atom.is_condition() || atom.linear.terms.len() == 1);
+    only
+}
+
+/// Labels that parts tie together, and the parts.
+type Group<'a> = (Vec<usize>, Vec<&'a Formula>);
+
+/// Labels that no part mentions, and those that parts tie together, with the parts; all ascending.
+fn groups<'a>(labels: usize, parts: &[&'a Formula]) -> (Vec<usize>, Vec<Group<'a>>) {
+    let mentioned = |part: &Formula| -> Vec<usize> {
+        part.variables().into_iter().filter_map(|v| if let Var::Output(j) = v { Some(j) } else { None }).collect()
+    };
+    let mut root: Vec<usize> = (0..labels).collect();
+    let find = |root: &mut Vec<usize>, mut j: usize| {
+        while root[j] != j {
+            root[j] = root[root[j]];
+            j = root[j];
+        }
+        j
+    };
+    let mut tied = vec![false; labels];
+    let found: Vec<(&Formula, Vec<usize>)> = parts.iter().map(|p| (*p, mentioned(p))).collect();
+    for (_, mentioned) in &found {
+        for j in mentioned {
+            tied[*j] = true;
+            let (a, b) = (find(&mut root, mentioned[0]), find(&mut root, *j));
+            root[a.max(b)] = a.min(b);
+        }
+    }
+    let mut groups: BTreeMap<usize, Group<'_>> = BTreeMap::new();
+    for j in (0..labels).filter(|j| tied[*j]) {
+        groups.entry(find(&mut root, j)).or_default().0.push(j);
+    }
+    for (part, mentioned) in found {
+        // What a rule says about the input alone no choice of labels can change.
+        if let Some(j) = mentioned.first() {
+            groups.entry(find(&mut root, *j)).or_default().1.push(part);
+        }
+    }
+    ((0..labels).filter(|j| !tied[*j]).collect(), groups.into_values().collect())
+}
+
+impl Desk<'_> {
+    /// Notes a tensor with these labels, a column each.
+    fn put(&mut self, tensor: String, labels: &[usize]) {
+        let places = labels.iter().enumerate().map(|(column, label)| (*label, column)).collect();
+        self.chosen.push(Chosen { tensor, columns: labels.len(), places });
+    }
+
+    /// Labels of no rule: present iff more likely than not.
+    fn free(&mut self, labels: &[usize]) {
+        let own = self.draft.columns(self.source.scores, labels);
+        let zero = self.draft.number(0.0);
+        let above = self.draft.call("Greater", &[&own, &zero]);
+        let present = self.draft.cast_float(&above);
+        self.put(present, labels);
+        self.how.push(format!("{} labels without rules", labels.len()));
+    }
+
+    /// Labels tied together by any rules.
+    fn group(&mut self, labels: Vec<usize>, parts: &[&Formula]) -> Result<(), MakeError> {
+        let facts = Facts::new(labels, parts);
+        if let Some(table) = Table::new(&facts) {
+            if table.len() == 0 {
+                return Err(MakeError::Impossible);
+            }
+            let own = self.draft.columns(&self.scores, &facts.labels);
+            let tensor = table.write(&own, &self.spec.schema, self.source, &mut self.draft)?;
+            self.put(tensor, &facts.labels);
+            self.how.push(format!("table of {} sets of {} labels", table.len(), facts.labels.len()));
+            return Ok(());
+        }
+        let impossible = |eliminate::Contradiction| MakeError::Impossible;
+        let (labels, plan) = (facts.labels.len(), eliminate::of(&facts).map_err(impossible)?);
+        let diagram = if plan.is_some() { None } else { diagram::compile(&facts).map_err(impossible)? };
+        let worth = facts.worth(&self.spec.schema, self.source, &self.scores, &mut self.draft)?;
+        let tensor = match (plan, diagram) {
+            (Some(plan), _) => {
+                self.how.push(format!("{labels} labels by elimination over {} states", plan.states()));
+                plan.write(&worth, &mut self.draft)
+            }
+            (None, Some(diagram)) => {
+                self.how.push(format!("{labels} labels by a diagram of {} nodes", diagram.nodes.len()));
+                diagram::write(&diagram, facts.count(), &worth, &mut self.draft)
+            }
+            (None, None) => return Err(MakeError::TooLarge { labels, sets: MAX_TABLE, nodes: MAX_NODES }),
+        };
+        let places = facts.labels.iter().enumerate().map(|(column, label)| (*label, column)).collect();
+        self.chosen.push(Chosen { tensor, columns: facts.count(), places });
+        Ok(())
+    }
+
+    /// Puts the labels side by side in their order.
+    fn finish(mut self, labels: usize) -> deepsade_net::Piece {
+        let tensors: Vec<&str> = self.chosen.iter().map(|c| c.tensor.as_str()).collect();
+        let all = self.draft.beside(&tensors);
+        let (mut column, mut start) = (vec![0; labels], 0);
+        for chosen in &self.chosen {
+            chosen.places.iter().for_each(|(label, c)| column[*label] = start + c);
+            start += chosen.columns;
+        }
+        if self.chosen.len() > 1 || start != labels || !column.is_sorted() {
+            self.draft.columns(&all, &column);
+        }
+        self.draft.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

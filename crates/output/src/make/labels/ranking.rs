@@ -1,0 +1,104 @@
+//! n items on n places enter; leaves a piece that puts each item on a place of its own, so that the sum of scores is largest.
+//!
+//! Few items: a table of all orders. Up to [`EXACT`]: place by place, of every set of items that may be on the places so far only the
+//! best order counts, 2^n sets (Held and Karp 1962). More: the largest score that is left, again and again; valid, seldom best.
+
+use super::super::draft::Draft;
+use super::Desk;
+use super::layers::{Layer, Layers, present};
+
+/// Items of which all orders are listed.
+const LISTED: usize = 6;
+/// Items of which the best order is found: half a millisecond a row for the last of them.
+const EXACT: usize = 12;
+/// What a place that is gone is worth.
+const NOTHING: f32 = -((1u64 << 60) as f32);
+
+impl Desk<'_> {
+    /// Chooses an order of n items.
+    pub(super) fn ranking(&mut self, n: usize) {
+        let scores = self.scores.clone();
+        let draft = &mut self.draft;
+        let tensor = match n {
+            _ if n <= LISTED => {
+                self.how.push(format!("table of {} orders", (1..=n).product::<usize>()));
+                listed(n, &scores, draft)
+            }
+            _ if n <= EXACT => {
+                self.how.push(format!("best order of {n} items, place by place"));
+                let taken = by_places(n).write(&scores, draft);
+                let labels: Vec<(usize, usize)> = (0..n * n).map(|label| (label % n, label)).collect();
+                present(&taken, &labels, draft)
+            }
+            _ => {
+                self.how.push(format!("{n} items, the largest score first"));
+                self.best = false;
+                greedy(n, &scores, draft)
+            }
+        };
+        self.put(tensor, &(0..n * n).collect::<Vec<_>>());
+    }
+}
+
+fn listed(n: usize, scores: &str, draft: &mut Draft) -> String {
+    let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
+    for _ in 0..n {
+        let more = |order: Vec<usize>| {
+            let free: Vec<usize> = (0..n).filter(|i| !order.contains(i)).collect();
+            free.into_iter().map(move |i| [&order[..], &[i]].concat())
+        };
+        orders = orders.into_iter().flat_map(more).collect();
+    }
+    // In an order the k-th number is the place of item k.
+    let ones: Vec<(usize, usize)> = orders.iter().enumerate().flat_map(|(s, o)| (0..n).map(move |i| (s, i * n + o[i]))).collect();
+    let table = draft.ones(orders.len(), n * n, ones.iter().copied());
+    let upright = draft.ones(n * n, orders.len(), ones.iter().map(|(s, label)| (*label, *s)));
+    let totals = draft.call("MatMul", &[scores, &upright]);
+    let best = draft.call_with("ArgMax", &[&totals], &[("axis", 1), ("keepdims", 0)]);
+    draft.call_with("Gather", &[&table, &best], &[("axis", 0)])
+}
+
+/// Layer p: which p items are on the first p places; the options are who comes next.
+fn by_places(n: usize) -> Layers {
+    let mut sizes = vec![Vec::new(); n + 1];
+    let mut number = Vec::with_capacity(1 << n);
+    for set in 0..1usize << n {
+        let size = set.count_ones() as usize;
+        number.push(sizes[size].len());
+        sizes[size].push(set);
+    }
+    let mut layers = Layers { layers: Vec::new(), ends: vec![0.0] };
+    for (place, sets) in sizes[..n].iter().enumerate() {
+        let mut layer = Layer::default();
+        for set in sets {
+            let left = || (0..n).filter(|i| set >> i & 1 == 0);
+            layer.next.push(left().map(|i| number[set | 1 << i]).collect());
+            layer.gain.push(left().map(|i| i * n + place).collect());
+        }
+        layers.layers.push(layer);
+    }
+    layers
+}
+
+fn greedy(n: usize, scores: &str, draft: &mut Draft) -> String {
+    let labels = n * n;
+    let each = |of: fn(usize, usize) -> usize| (0..labels).map(|label| of(label, n) as i64).collect::<Vec<_>>();
+    let (items, places) = (each(|label, n| label / n), each(|label, n| label % n));
+    let tables = [items.clone(), places.clone()].map(|table| draft.ints(&[labels], table));
+    let rows = [items, places].map(|row| draft.ints(&[1, labels], row));
+    let own = draft.ints(&[1, labels], (0..labels as i64).collect());
+    let nothing = draft.number(NOTHING);
+    let (mut left, mut chosen) = (scores.to_string(), None);
+    for _ in 0..n {
+        let best = draft.call_with("ArgMax", &[&left], &[("axis", 1), ("keepdims", 1)]);
+        let now = draft.call("Equal", &[&own, &best]);
+        chosen = Some(chosen.map_or_else(|| now.clone(), |c: String| draft.call("Or", &[&c, &now])));
+        let gone = [0, 1].map(|k| {
+            let taken = draft.call_with("Gather", &[&tables[k], &best], &[("axis", 0)]);
+            draft.call("Equal", &[&rows[k], &taken])
+        });
+        let gone = draft.call("Or", &[&gone[0], &gone[1]]);
+        left = draft.call("Where", &[&gone, &nothing, &left]);
+    }
+    draft.cast_float(&chosen.unwrap_or_default())
+}
