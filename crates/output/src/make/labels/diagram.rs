@@ -30,12 +30,12 @@ pub(super) fn compile(facts: &Facts) -> Result<Option<Diagram>, Contradiction> {
     Ok(found.into_iter().filter(|d| d.nodes.len() <= MAX_NODES).min_by_key(|d| d.nodes.len()))
 }
 
-/// Calls that choose all facts: 0 or 1 a column.
+/// Calls that choose all facts: 0 or 1 a line.
 pub(super) fn write(diagram: &Diagram, facts: usize, worth: &str, draft: &mut Draft) -> String {
     // Measured from its better side, so that a level that a path leaves out gains nothing: false costs max(s, 0), true max(-s, 0).
     let less = draft.call("Neg", &[worth]);
     let costs = [draft.call("Relu", &[worth]), draft.call("Relu", &[&less])];
-    let costs = draft.beside(&[&costs[0], &costs[1]]);
+    let costs = draft.below(&costs);
     let gains = draft.call("Neg", &[&costs]);
     let taken = layers(diagram, facts).write(&gains, draft);
     let mut place = vec![(0, 0); facts];

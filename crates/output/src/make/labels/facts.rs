@@ -78,7 +78,7 @@ impl Facts {
         Formula::and(self.written.iter().map(|part| part.replaced(&mut settle)).collect::<Vec<_>>())
     }
 
-    /// Calls that put what each fact is worth side by side: the score of a label, or whether a condition certainly holds.
+    /// Calls that say what each fact is worth, upright: the score of a label, or whether a condition certainly holds.
     pub(super) fn worth(
         &self,
         schema: &Schema,
@@ -86,7 +86,7 @@ impl Facts {
         scores: &str,
         draft: &mut Draft,
     ) -> Result<String, MakeError> {
-        let own = draft.columns(scores, &self.labels);
+        let own = draft.lines(scores, &self.labels);
         if self.conditions.is_empty() {
             return Ok(own);
         }
@@ -94,7 +94,8 @@ impl Facts {
         let truths = truths(schema, &conditions, source, draft)?;
         let (yes, no) = (draft.number(SURE), draft.number(-SURE));
         let sure = draft.call("Where", &[&truths, &yes, &no]);
-        Ok(draft.beside(&[&own, &sure]))
+        let sure = draft.turned(&sure);
+        Ok(draft.below(&[own, sure]))
     }
 }
 

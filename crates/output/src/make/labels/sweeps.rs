@@ -33,9 +33,9 @@ pub(super) struct Sweeps {
 struct Turn {
     /// For each level what its nodes are worth with what was said to them in this turn.
     worth: Vec<String>,
-    /// What was said, a column an implication.
+    /// What was said, a line an implication.
     said: String,
-    /// The implications in the order of the columns.
+    /// The implications in the order of the lines.
     order: Vec<usize>,
 }
 
@@ -69,9 +69,9 @@ impl Sweeps {
         Self { levels, at, implications: implications.to_vec(), shares }
     }
 
-    /// Calls that choose nodes by what they are worth: booleans, a column a node.
+    /// Calls that choose nodes by what they are worth: booleans, a line a node.
     pub(super) fn write(&self, worth: &str, draft: &mut Draft) -> String {
-        let own: Vec<String> = self.levels.iter().map(|nodes| draft.columns(worth, nodes)).collect();
+        let own: Vec<String> = self.levels.iter().map(|nodes| draft.lines(worth, nodes)).collect();
         let mut turn = self.turn(true, &own, None, draft);
         for _ in 1..TURNS {
             let back = self.turn(false, &own, Some(&turn), draft);
@@ -103,15 +103,15 @@ impl Sweeps {
             }
             let speakers: Vec<usize> = edges.iter().map(|e| self.at[end(e, from)].1).collect();
             let mut theta = turn.worth[*level].clone();
-            let heard = before.map(|b| draft.columns(&b.said, &edges.iter().map(|e| heard_at[*e]).collect::<Vec<_>>()));
+            let heard = before.map(|b| draft.lines(&b.said, &edges.iter().map(|e| heard_at[*e]).collect::<Vec<_>>()));
             if let Some(heard) = &heard {
-                let sums = draft.ones(edges.len(), nodes.len(), speakers.iter().copied().enumerate());
-                let sums = draft.call("MatMul", &[heard, &sums]);
+                let sums = draft.ones(nodes.len(), edges.len(), speakers.iter().enumerate().map(|(k, v)| (*v, k)));
+                let sums = draft.call("MatMul", &[&sums, heard]);
                 theta = draft.call("Add", &[&theta, &sums]);
             }
-            let shares = draft.row(nodes.iter().map(|v| 1.0 / self.shares[from][*v].max(1) as f32).collect());
+            let shares = draft.each(nodes.iter().map(|v| 1.0 / self.shares[from][*v].max(1) as f32).collect());
             let shared = draft.call("Mul", &[&theta, &shares]);
-            let mut words = draft.columns(&shared, &speakers);
+            let mut words = draft.lines(&shared, &speakers);
             if let Some(heard) = &heard {
                 words = draft.call("Sub", &[&words, heard]);
             }
@@ -122,7 +122,7 @@ impl Sweeps {
             said.push(words);
             turn.order.extend(edges);
         }
-        turn.said = draft.beside(&said.iter().map(String::as_str).collect::<Vec<_>>());
+        turn.said = draft.below(&said);
         turn
     }
 
@@ -148,9 +148,9 @@ impl Sweeps {
                 send(&mut pending, &absent, (nodes.len(), after.0), edges, draft);
             }
         }
-        let chosen = draft.beside(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
+        let chosen = draft.below(&chosen);
         let places = self.side_by_side(&levels).1;
-        draft.columns(&chosen, &places)
+        draft.lines(&chosen, &places)
     }
 
     /// How many nodes some levels have together, and where each node stands in them.
@@ -168,21 +168,21 @@ impl Sweeps {
 fn arrived(pending: &mut Option<String>, nodes: usize, after: usize, draft: &mut Draft) -> Option<String> {
     let sums = pending.take()?;
     if after > 0 {
-        *pending = Some(draft.columns(&sums, &(nodes..nodes + after).collect::<Vec<_>>()));
+        *pending = Some(draft.lines(&sums, &(nodes..nodes + after).collect::<Vec<_>>()));
     }
-    Some(draft.columns(&sums, &(0..nodes).collect::<Vec<_>>()))
+    Some(draft.lines(&sums, &(0..nodes).collect::<Vec<_>>()))
 }
 
-/// Adds columns to what is sent, each to a place.
+/// Adds lines to what is sent, each to a place.
 fn send(
     pending: &mut Option<String>,
-    columns: &str,
+    lines: &str,
     size: (usize, usize),
     places: impl IntoIterator<Item = (usize, usize)>,
     draft: &mut Draft,
 ) {
-    let matrix = draft.ones(size.0, size.1, places);
-    let sums = draft.call("MatMul", &[columns, &matrix]);
+    let matrix = draft.ones(size.1, size.0, places.into_iter().map(|(from, to)| (to, from)));
+    let sums = draft.call("MatMul", &[&matrix, lines]);
     *pending = Some(match pending.take() {
         Some(before) => draft.call("Add", &[&before, &sums]),
         None => sums,

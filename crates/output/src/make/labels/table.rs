@@ -19,6 +19,8 @@ use crate::decode::order;
 const TRIED: usize = 12;
 /// Nodes of the diagram that lists the sets of more labels.
 const BUDGET: usize = 50_000;
+/// So many truths are quicker to spread over the sets by a product than one by one.
+const SPREAD: usize = 64;
 /// What a set has at most that is not valid.
 const NOTHING: f32 = -((1u64 << 60) as f32);
 
@@ -69,7 +71,15 @@ impl Table {
                 }));
             }
             let truths = truths(schema, &asked, source, draft)?;
-            let valid = draft.columns(&truths, &each);
+            let valid = if asked.len() <= SPREAD {
+                let half = draft.number(0.5);
+                let each = draft.ones(asked.len(), sets, each.iter().enumerate().map(|(set, k)| (*k, set)));
+                let truths = draft.cast_float(&truths);
+                let valid = draft.call("MatMul", &[&truths, &each]);
+                draft.call("Greater", &[&valid, &half])
+            } else {
+                draft.columns(&truths, &each)
+            };
             let nothing = draft.number(NOTHING);
             totals = draft.call("Where", &[&valid, &totals, &nothing]);
         }
