@@ -81,7 +81,7 @@ fn outputs_keep_their_order_and_names() {
     let network = Network { inputs: 4, nodes: vec![dense(2, 4, vec![0.0; 8], vec![1.0, 0.0], 0)] };
     let verdict = |stated: &Schema| judged(&network, &classes(&["N", "Y"]), stated, "y == 'N'", ONE());
     assert!(accepted(&verdict(&classes(&["N", "Y"]))));
-    assert!(refused(&verdict(&classes(&["Y", "N"]))).contains("classification of y as Y, N"));
+    assert!(refused(&verdict(&classes(&["Y", "N"]))).contains("classification of y as \"Y\", \"N\""));
     let several = schema(Task::Multiclass { target: "y".into(), classes: names(&["N", "Y"]) });
     refused(&verdict(&several));
 }

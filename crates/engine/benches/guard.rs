@@ -15,10 +15,10 @@ use deepsade_data::Dataset;
 use deepsade_engine::bounds::Bounds;
 use deepsade_engine::enforce::decide;
 use deepsade_engine::fit::{self, Fit, skip_columns};
-use deepsade_engine::train::column_ranges;
 use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
 use deepsade_engine::guard::{Guard, How, Metric};
 use deepsade_engine::problem::Problem;
+use deepsade_engine::train::column_ranges;
 use deepsade_engine::train::{
     Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained, initial_network,
 };
@@ -81,7 +81,8 @@ fn case(name: &str, file: &str, epochs: Option<usize>) -> Option<Case> {
     train.epochs = epochs.unwrap_or(train.epochs);
     let decision = decide(&spec, &train).expect("the rules can be enforced");
     let (breaking_rows, network) = (settings.breaking_rows, &problem.network);
-    let fit = Fit { spec: &spec, decision: &decision, breaking_rows, network, settings: &train, seed: 0, from: None, shape: None };
+    let fit =
+        Fit { spec: &spec, decision: &decision, breaking_rows, network, settings: &train, seed: 0, from: None, shape: None };
     let trained = fit.run(&rows, None, &mut Silent).expect("the use case can be trained").trained;
     let train = rows.all.select(&rows.split.train);
     Some(Case { spec, train, batch: problem.train.batch, trained })

@@ -10,7 +10,9 @@ use deepsade_net::{Matrix, Model};
 use deepsade_solve::parallel;
 use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
 
-use crate::verify::{Choice, CounterExample, Outcome, Settings, Undecided, VerifyError, broken, broken_within, chosen, fits, proved};
+use crate::verify::{
+    Choice, CounterExample, Outcome, Settings, Undecided, VerifyError, broken, broken_within, chosen, fits, proved,
+};
 
 /// Inputs near a row that are tried where a network chooses.
 const TRIED: usize = 50;

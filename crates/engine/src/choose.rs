@@ -122,7 +122,8 @@ pub fn choose(
                 if matches!(decision.means, EnforcedBy::Behind) && from.is_some() {
                     // What is behind the free network was trained when that was.
                     let Trained { records, best_epoch, stop, .. } = &free.trained;
-                    (fitted.trained.records, fitted.trained.best_epoch, fitted.trained.stop) = (records.clone(), *best_epoch, *stop);
+                    (fitted.trained.records, fitted.trained.best_epoch, fitted.trained.stop) =
+                        (records.clone(), *best_epoch, *stop);
                 }
                 entry.score = score(fit.spec, &fitted);
                 entry.certified = matches!(fitted.proof, Some(Ok(_)));
@@ -202,4 +203,3 @@ fn cost(
         tried,
     })
 }
-

@@ -23,7 +23,8 @@ use crate::guard::Guard;
 use crate::objective::{Loss, OutputStep, StepData};
 use crate::proof::Proof;
 use crate::train::{
-    self, column_ranges, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
+    self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
+    column_ranges,
 };
 use crate::units::Units;
 use crate::useless::{Scored, Warning, warnings};
@@ -424,7 +425,9 @@ impl Fit<'_> {
                         let units = Units::raw(schema.task.outputs());
                         Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
                     }
-                    EnforcedBy::Nearest | EnforcedBy::Behind if matches!(schema.task, Task::Regression { .. }) => Allowed::new(self.spec).scales_with(schema.columns()[g.column].feature),
+                    EnforcedBy::Nearest | EnforcedBy::Behind if matches!(schema.task, Task::Regression { .. }) => {
+                        Allowed::new(self.spec).scales_with(schema.columns()[g.column].feature)
+                    }
                     EnforcedBy::Nowhere | EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind => false,
                 };
                 Ok(self.spec.gate.iter().filter(|f| clear(f)).filter_map(|f| column(*f)).map(gate).find(works))

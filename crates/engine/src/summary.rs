@@ -28,7 +28,14 @@ pub struct Timings {
 }
 
 /// Everything about a training; `model` is where its model is, if it is anywhere but in memory.
-pub fn summary(fitted: &Fitted, cost: Option<&Cost>, verdict: Option<&Verdict>, timings: Timings, seed: u64, model: Option<&Path>) -> Value {
+pub fn summary(
+    fitted: &Fitted,
+    cost: Option<&Cost>,
+    verdict: Option<&Verdict>,
+    timings: Timings,
+    seed: u64,
+    model: Option<&Path>,
+) -> Value {
     let Fitted { trained, train, validation, test, gate, .. } = fitted;
     let accepted = verdict.and_then(verdict::accepted);
     let margins: BTreeMap<&str, f64> = accepted.iter().flat_map(|a| &a.rules).map(|r| (r.name.as_str(), r.margin)).collect();

@@ -228,7 +228,10 @@ fn every_verdict_agrees_with_samples() {
         }
         let few = Matrix { rows: 3, cols: x.cols, data: x.data[..3 * x.cols].to_vec() };
         for (r, near) in
-            adversity(&spec, &Model::new(network.clone()), &few, 0.1, &settings(Arithmetic::Float32), &|_| {}, &|| false).unwrap().iter().enumerate()
+            adversity(&spec, &Model::new(network.clone()), &few, 0.1, &settings(Arithmetic::Float32), &|_| {}, &|| false)
+                .unwrap()
+                .iter()
+                .enumerate()
         {
             match near {
                 Near::Broken(example) => assert!(inside(&schema, &example.x), "{}", place()),

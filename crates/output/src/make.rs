@@ -48,7 +48,9 @@ pub enum MakeError {
     #[error("label sets are chosen for a multilabel task or a ranking, and this is another; make classes or numbers instead")]
     NoLabels,
     /// Scores are no choice among classes or labels.
-    #[error("rule '{rule}' is about raw scores, which a choice among classes or labels does not bind; make its outputs as numbers")]
+    #[error(
+        "rule '{rule}' is about raw scores, which a choice among classes or labels does not bind; make its outputs as numbers"
+    )]
     Scores {
         /// The rule.
         rule: String,

@@ -13,7 +13,7 @@ use deepsade_engine::proof::Certified;
 use deepsade_engine::recheck;
 use deepsade_engine::repair::{Mended, Settings as RepairSettings, mend};
 use deepsade_engine::summary::numbers;
-use deepsade_engine::verdict::{Enough, as_deployed, as_json, in_words};
+use deepsade_engine::verdict::{as_deployed, as_json, in_words};
 use deepsade_engine::verify::words::{self, input_as_json, output_as_json};
 use deepsade_engine::verify::{self as search, Outcome, Settings};
 use deepsade_lab::report::RunFolder;
@@ -33,13 +33,7 @@ use crate::table::{self, Table};
 /// What the checker says to a certificate, as JSON, and in words.
 #[pyfunction]
 #[pyo3(signature = (onnx, rules, certificate, real=false))]
-pub fn check(
-    py: Python<'_>,
-    onnx: &[u8],
-    rules: Rules,
-    certificate: &str,
-    real: bool,
-) -> PyResult<(String, String)> {
+pub fn check(py: Python<'_>, onnx: &[u8], rules: Rules, certificate: &str, real: bool) -> PyResult<(String, String)> {
     enter(py, |_| {
         let judged = match &rules {
             Rules::Own => deepsade_check::check(onnx, &Claim::from(&subject::read(onnx, &rules, None)?.spec), certificate),

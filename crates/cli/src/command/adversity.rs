@@ -45,8 +45,7 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Exit> {
     let (interrupt, bar) = (Interrupt::listen(), RowBar::new(args.quiet, x.rows));
     let started = Instant::now();
     let spec = &subject.spec;
-    let found =
-        adversity(spec, &subject.model, &x, args.radius, &settings, &|done| bar.done(done), &|| interrupt.pressed())?;
+    let found = adversity(spec, &subject.model, &x, args.radius, &settings, &|done| bar.done(done), &|| interrupt.pressed())?;
     bar.finish();
     let seconds = started.elapsed().as_secs_f64();
     let broken = found.iter().filter(|n| matches!(n, Near::Broken(_))).count();

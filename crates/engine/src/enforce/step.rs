@@ -15,8 +15,8 @@ use deepsade_output::make::{self, CANDIDATE, Made, MakeError, Source};
 use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
 
-use self::fallback::{fallback, only_classes};
 pub use self::fallback::NoFallback;
+use self::fallback::{fallback, only_classes};
 pub use self::usual::Usual;
 use crate::artifact::{self, ArtifactError, STEP_KEY};
 use crate::proof::{Proof, prove_step};

@@ -3,8 +3,8 @@
 use deepsade_spec::{ColumnKind, NormalSpec};
 
 use crate::fit::skip_columns;
-use crate::train::column_ranges;
 use crate::guard::{Guard, GuardError, How};
+use crate::train::column_ranges;
 use crate::train::{Gate, NetworkSettings, initial_network};
 use crate::units::Units;
 

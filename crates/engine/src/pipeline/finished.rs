@@ -50,7 +50,14 @@ pub struct Times {
 
 impl Finished {
     /// Puts down what is written, and asks the checker about it.
-    pub fn new(fitted: Fitted, cost: Option<Cost>, problem: &Problem, spec: &NormalSpec, times: Times, seed: u64) -> Result<Self, PipelineError> {
+    pub fn new(
+        fitted: Fitted,
+        cost: Option<Cost>,
+        problem: &Problem,
+        spec: &NormalSpec,
+        times: Times,
+        seed: u64,
+    ) -> Result<Self, PipelineError> {
         let bytes = fitted.model.to_bytes().map_err(ArtifactError::from)?;
         let rules = problem.stated(&spec.schema);
         let certificate = fitted.proof.as_ref().map(|p| proof::certificate(p).to_json());

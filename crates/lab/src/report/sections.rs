@@ -1,8 +1,8 @@
 //! The parts of a run's page that are text and tables: rules, scores, domain, network, files.
 
+use deepsade_check::Keeper;
 use deepsade_engine::explain::{Possible, audit, possible, vacuous};
 use deepsade_net::Model;
-use deepsade_check::Keeper;
 use deepsade_spec::{Domain, NormalSpec, Schema, print};
 use serde_json::Value;
 

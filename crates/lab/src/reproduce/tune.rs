@@ -98,7 +98,16 @@ impl Tuning<'_> {
         let (network, settings) = (&problem.network, &problem.train);
         let breaking_rows = problem.data.as_ref().map(|d| d.breaking_rows).unwrap_or_default();
         let decision = decide(self.spec, settings).map_err(FitError::from)?;
-        let fit = Fit { spec: self.spec, decision: &decision, breaking_rows, network, settings, seed: self.seed, from: None, shape: None };
+        let fit = Fit {
+            spec: self.spec,
+            decision: &decision,
+            breaking_rows,
+            network,
+            settings,
+            seed: self.seed,
+            from: None,
+            shape: None,
+        };
         let fitted = fit.run_on(self.rows, split, None, observer)?;
         Ok(match fitted.trained.stop {
             StopReason::Interrupted => None,

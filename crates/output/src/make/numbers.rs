@@ -61,7 +61,8 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>, ranges: &[Number], anchor: O
     let steps = if plan.lines.is_empty() { 24 } else { 6 };
     plan.solve(&mut w, &p, true, anchor, steps);
     let best = !plan.has_steps();
-    let how = if best { "the nearest outputs, in closed form".into() } else { format!("{steps} steps towards the nearest outputs") };
+    let how =
+        if best { "the nearest outputs, in closed form".into() } else { format!("{steps} steps towards the nearest outputs") };
     Ok(Made { piece: w.draft.finish(), outputs: Outputs::Numbers(ranges.to_vec()), best, how })
 }
 

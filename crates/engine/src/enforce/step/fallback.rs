@@ -157,8 +157,8 @@ impl Finder<'_> {
         let mut ways = 0;
         let _ = cells(demand, &mut |atoms| {
             ways += 1;
-            let found = equality::reduced(atoms, self.outputs)
-                .and_then(|reduced| reduced.solve(given, &self.spec.schema, self.usual));
+            let found =
+                equality::reduced(atoms, self.outputs).and_then(|reduced| reduced.solve(given, &self.spec.schema, self.usual));
             let plain = || affine(atoms, given, &self.spec.schema, self.usual, false);
             let steep = || affine(atoms, given, &self.spec.schema, self.usual, true);
             let better = |a: Option<(Affine, f64)>, b: &dyn Fn() -> Option<(Affine, f64)>| match a {

@@ -2,8 +2,8 @@
 
 use deepsade_spec::sets::Diagram;
 
-use super::MAX_NODES;
 use super::super::draft::Draft;
+use super::MAX_NODES;
 use super::eliminate::Contradiction;
 use super::facts::Facts;
 use super::layers::{Layer, Layers, present};

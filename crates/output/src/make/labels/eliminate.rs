@@ -76,7 +76,8 @@ pub(super) fn of(facts: &Facts) -> Result<Option<Plan>, Contradiction> {
             };
             part.at(&value)
         };
-        (scope.len() <= WIDEST + 1).then(|| Factor { allowed: (0..1 << scope.len()).map(allowed).collect(), scope: scope.clone() })
+        (scope.len() <= WIDEST + 1)
+            .then(|| Factor { allowed: (0..1 << scope.len()).map(allowed).collect(), scope: scope.clone() })
     };
     match facts.parts.iter().map(factor).collect::<Option<Vec<_>>>() {
         Some(factors) => plan(&factors, facts.count()),

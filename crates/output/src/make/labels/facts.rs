@@ -89,7 +89,13 @@ impl Facts {
     }
 
     /// Calls that put what each fact is worth side by side: the score of a label, or whether a condition certainly holds.
-    pub(super) fn worth(&self, schema: &Schema, source: &Source<'_>, scores: &str, draft: &mut Draft) -> Result<String, MakeError> {
+    pub(super) fn worth(
+        &self,
+        schema: &Schema,
+        source: &Source<'_>,
+        scores: &str,
+        draft: &mut Draft,
+    ) -> Result<String, MakeError> {
         let own = draft.columns(scores, &self.labels);
         if self.conditions.is_empty() {
             return Ok(own);
@@ -103,12 +109,7 @@ impl Facts {
 }
 
 /// Calls that compute which formulas over the input certainly hold, a column each.
-pub(super) fn truths(
-    schema: &Schema,
-    formulas: &[Formula],
-    source: &Source<'_>,
-    draft: &mut Draft,
-) -> Result<String, MakeError> {
+pub(super) fn truths(schema: &Schema, formulas: &[Formula], source: &Source<'_>, draft: &mut Draft) -> Result<String, MakeError> {
     let prefix = draft.prefix("certain");
     certain(schema, formulas, source.x, &prefix, draft.piece()).map_err(|why| MakeError::Condition { why })
 }

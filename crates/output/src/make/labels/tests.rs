@@ -78,8 +78,10 @@ fn random_rules_are_obeyed_at_best() {
     let (mut compared, mut kinds) = (0, std::collections::BTreeSet::new());
     for round in 0..250 {
         let n = rng.random_range(1..=7);
-        let rules: Vec<String> =
-            (0..rng.random_range(1..4)).map(|_| condition(&mut rng, n, 2, round % 2 == 0)).filter(|t| t.contains("label")).collect();
+        let rules: Vec<String> = (0..rng.random_range(1..4))
+            .map(|_| condition(&mut rng, n, 2, round % 2 == 0))
+            .filter(|t| t.contains("label"))
+            .collect();
         let spec = multilabel(n, &rules);
         let made = match make(&spec, &SOURCE) {
             Ok(made) => made,

@@ -15,9 +15,8 @@ pub(super) fn dual(w: &mut Writer, p: &str, plan: &Plan, steps: usize) -> String
     let against: Vec<Vec<f64>> = all.iter().map(|d| d.a.iter().map(|a| -a).collect()).collect();
     let q = Row::Tensor(w.product(p, &against, Some(&b)));
     let kept = |i: usize, j: usize| f64::from(u8::from(i == j)) - all[i].cosine(&all[j]) / largest;
-    let matrix = |factor: f64| -> Vec<Vec<f64>> {
-        (0..count).map(|i| (0..count).map(|j| factor * kept(i, j)).collect()).collect()
-    };
+    let matrix =
+        |factor: f64| -> Vec<Vec<f64>> { (0..count).map(|i| (0..count).map(|j| factor * kept(i, j)).collect()).collect() };
     let floor = (!plan.equal.is_empty()).then(|| {
         let signed = |k: usize| if k < plan.faces.len() { 0.0 } else { -FAR };
         let row = (0..count).map(signed).collect();

@@ -40,7 +40,10 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
         let y = within(w, &raw, lower, upper, holds);
         let free = free(w, &raw, lower, upper, holds);
         let slope = w.product(&free, &squares, None);
-        let slope = { let flattest = w.name(&flattest); w.draft.call("Max", &[&slope, &flattest]) };
+        let slope = {
+            let flattest = w.name(&flattest);
+            w.draft.call("Max", &[&slope, &flattest])
+        };
         let mut step = |w: &mut Writer, bound: &Row| {
             let gap = w.product(&y, &against, Some(bound));
             let step = w.draft.call("Div", &[&gap, &slope]);

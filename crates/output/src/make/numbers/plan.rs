@@ -73,7 +73,8 @@ impl Plan {
                 None => hard = true,
             }
         }
-        let step_by_step = |d: &&Direction| !plan.alone[(0..outputs).find(|j| d.a[*j] != 0.0).unwrap_or(0)] && !closed_group[own(d)];
+        let step_by_step =
+            |d: &&Direction| !plan.alone[(0..outputs).find(|j| d.a[*j] != 0.0).unwrap_or(0)] && !closed_group[own(d)];
         if hard {
             plan.faces = sums.iter().chain(&bounds).filter(step_by_step).cloned().collect();
             plan.equal = equal;

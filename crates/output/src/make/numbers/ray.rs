@@ -13,10 +13,8 @@ pub(super) fn ray(w: &mut Writer, y: &str, faces: &[&Direction], anchor: &Anchor
     let (outputs, columns) = (w.ground.outputs(), w.ground.columns().len());
     let mut rows = vec![vec![0.0; columns]; outputs];
     anchor.weights.iter().for_each(|(o, c, v)| rows[*o][*c] += f64::from(*v));
-    let single: Vec<Direction> = faces
-        .iter()
-        .flat_map(|d| d.bounds.iter().map(|b| Direction { a: d.a.clone(), bounds: vec![b.clone()] }))
-        .collect();
+    let single: Vec<Direction> =
+        faces.iter().flat_map(|d| d.bounds.iter().map(|b| Direction { a: d.a.clone(), bounds: vec![b.clone()] })).collect();
     let b = w.bounds_of(&single);
     // Both the anchor and the bounds are affine in the input, so slack is.
     let (mut slack, mut constants) = (Vec::new(), Vec::new());
