@@ -25,7 +25,7 @@ fuzz_target!(|text: &str| {
     if problem.data.is_some() || problem.network.trunk.is_some() {
         return;
     }
-    let spec = match problem.load(None, &mut |_| {}) {
+    let spec = match problem.load(&mut |_| {}) {
         Ok((spec, _)) => spec,
         Err(error) => return drop(error.to_string()),
     };
@@ -36,6 +36,6 @@ fuzz_target!(|text: &str| {
     }
     let stated = problem.stated(&spec.schema);
     let again = Problem::parse(&stated, Path::new("rules.toml")).unwrap_or_else(|e| panic!("{e}\n{stated}"));
-    let (again, _) = again.load(None, &mut |_| {}).unwrap_or_else(|e| panic!("{e}\n{stated}"));
+    let (again, _) = again.load(&mut |_| {}).unwrap_or_else(|e| panic!("{e}\n{stated}"));
     assert_eq!(again.schema, spec.schema, "{stated}");
 });

@@ -82,8 +82,8 @@ fn sums_of_pieces_are_refused_while_they_are_small() {
     for text in [
         nested("abs(", "y", ")", 24),
         nested("abs(", "y + x", " - 1)", 60),
-        nested("(if 0 <= ", "y", " <= 1 then y else x)", 40),
-        nested("(if ", "y", " in {1, 2, 3} then y else x)", 40),
+        nested("(if 0 <= ", "y", " <= 1 then y else x)", 24),
+        nested("(if ", "y", " in {1, 2, 3} then y else x)", 24),
         format!("sum(y * i for i in 0..9000) in {{{}}}", (0..9000).map(|k| k.to_string()).collect::<Vec<_>>().join(", ")),
     ] {
         let error = read(text.clone()).unwrap_err();

@@ -47,22 +47,25 @@ fn network(rng: &mut ChaCha8Rng, inputs: usize, activation: Activation, gate: bo
     Network { inputs, nodes }
 }
 
-/// An input of a region: now and then at an end of each range.
-fn sample(rng: &mut ChaCha8Rng, region: &Region, schema: &Schema) -> Vec<f32> {
-    let mut x = Vec::new();
+/// An input of a region, one number a feature and as columns: now and then at an end of each range.
+fn sample(rng: &mut ChaCha8Rng, region: &Region, schema: &Schema) -> (Vec<f32>, Vec<f32>) {
+    let (mut point, mut x) = (Vec::new(), Vec::new());
     for f in 0..schema.features.len() {
         if let Some((lo, hi)) = region.range(f) {
             let at = [0.0, 1.0, rng.random::<f64>()][rng.random_range(0..3)];
             let v = (lo + at * (hi - lo)) as f32;
-            x.push(if region.whole_numbers(f) { v.round() } else { v.clamp(lo as f32, hi as f32) });
+            let v = if region.whole_numbers(f) { v.round() } else { v.clamp(lo as f32, hi as f32) };
+            point.push(v);
+            x.push(v);
         } else if let Some(allowed) = region.levels(f) {
             let of: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
             let level = of[rng.random_range(0..of.len())];
+            point.push(level as f32);
             let skipped = usize::from(schema.one_hot == OneHot::DropFirst);
             x.extend((skipped..allowed.len()).map(|l| f32::from(u8::from(l == level))));
         }
     }
-    x
+    (point, x)
 }
 
 #[test]
@@ -86,8 +89,8 @@ fn values_of_sampled_inputs_lie_in_their_boxes() {
             let inputs = plan.inputs(&region);
             let boxes = [Kind::Interval, Kind::Lines].map(|kind| plan.boxes(&inputs, kind, prior.as_ref(), &mut Pass::default()));
             for _ in 0..50 {
-                let x = sample(rng, &region, &schema);
-                assert!(region.contains(&x));
+                let (point, x) = sample(rng, &region, &schema);
+                assert!(region.contains(&point));
                 for nodes in 1..=network.nodes.len() {
                     let part = Network { inputs: network.inputs, nodes: network.nodes[..nodes].to_vec() };
                     let y = part.forward(&Matrix { rows: 1, cols: x.len(), data: x.clone() });
