@@ -1,6 +1,8 @@
 //! The output step: rules and a few parameters enter; the tail of a graph leaves, and whether its outputs obey the rules.
 //!
-//!     anything -> candidate c -> [ c' = c, finite, on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
+//! ```text
+//! anything -> candidate c -> [ c' = c, finite, on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
+//! ```
 //!
 //! The argument, for any candidate whatever, and every float32 input x of the domain:
 //!
