@@ -7,6 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from . import _core
 from ._estimator import PARAMETERS, DeepSaDeEstimator, names_of
 from ._settings import level_text
 
@@ -89,11 +90,17 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
         model = self._model()
         rows = self._rows(X)
         if model.place is not None:
-            p, outside = model.probabilities(rows)
-            if outside:
-                self._say_outside(outside, len(p))
-            return p[:, :-1]
-        scores, outside = model.scores(rows)
+            try:
+                p, outside = model.probabilities(rows)
+            except _core.InfeasibleError:
+                # Rules about scores: they bind the outputs, of which there are no sets.
+                scores, outside = model.outputs(rows)
+            else:
+                if outside:
+                    self._say_outside(outside, len(p))
+                return p[:, :-1]
+        else:
+            scores, outside = model.scores(rows)
         if outside:
             self._say_outside(outside, len(scores))
         scores = scores.astype(np.float64)

@@ -207,9 +207,6 @@ class DeepSaDeEstimator(BaseEstimator):
         return self
 
     def _why_uncertified(self):
-        why = self.summary_.get("in_library")
-        if why is not None:
-            return f"the rules hold for predict(), which moves each prediction, but there is no certificate of it: {why}"
         return f"the rules are not proved: {self.verdict_ or 'there is no certificate'}"
 
     def _problem(self, X, y):
@@ -392,16 +389,11 @@ class DeepSaDeEstimator(BaseEstimator):
         return {"features": features, "task": stated, **self._how(), "rule": json.loads(self.model_.rules)}
 
     def save_onnx(self, path):
-        """Writes the network, with its domain and rules in the metadata, as an ONNX file.
+        """Writes the network and its output step, with domain and rules in the metadata, as an ONNX file.
 
-        Where the library enforces the rules (``model_.place == "library"``), the file holds the network alone: another runtime gives
-        outputs that may break them, and :class:`UncertifiedWarning` says so. :func:`deepsade.load` reads it with its rules.
+        Its outputs are those of ``predict`` in any runtime; :func:`deepsade.load` reads it with its rules.
         """
-        model = self._model()
-        if model.place == "library":
-            words = "the rules are enforced by this package, behind the network: in other runtimes the file's outputs may break them"
-            warnings.warn(words, UncertifiedWarning, stacklevel=2)
-        _core.write_whole(os.fspath(path), model.onnx)
+        _core.write_whole(os.fspath(path), self._model().onnx)
 
     def save(self, folder):
         """Writes what ``deepsade train`` writes: model.onnx, certificate.json, rules.toml, summary.json and run.jsonl.

@@ -53,7 +53,7 @@ def check(model, rules=None, certificate=None, *, real=False, allow_library=Fals
     real : bool
         Whether a proof for exact real arithmetic is enough.
     allow_library : bool
-        Whether a proof about what this library chooses from the graph's outputs is enough; it says nothing about the ONNX file alone.
+        Without effect: every proof is about the ONNX file. Kept for programs that say it.
 
     Returns a dict with ``verdict`` "accepted" or "rejected" (with ``step`` and ``reason``); printed, its words.
     """
@@ -74,7 +74,7 @@ def check(model, rules=None, certificate=None, *, real=False, allow_library=Fals
     if rules is None and folder is not None:
         rules = pathlib.Path(folder, "rules.toml")
     onnx = onnx_of(model)
-    fields, words = _core.check(onnx, rules_for(rules, onnx), certificate, real, allow_library)
+    fields, words = _core.check(onnx, rules_for(rules, onnx), certificate, real)
     return Answer(words, json.loads(fields))
 
 
@@ -247,8 +247,7 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
         estimator.feature_names_in_ = np.array(features, dtype=object)
     said, words = {}, None
     if certificate is not None:
-        # What the estimator predicts, the library has decoded.
-        fields, words = _core.check(model.onnx, rules, certificate, library=True)
+        fields, words = _core.check(model.onnx, rules, certificate)
         said = json.loads(fields)
     estimator._take(model, certificate, said.get("verdict") == "accepted", rule_file)
     estimator.verdict_ = words

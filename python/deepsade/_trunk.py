@@ -37,9 +37,11 @@ def from_torch(
     task : {"regression", "binary", "multiclass", "multilabel", "ranking"}
     classes : list, optional
         The classes, in the order of the module's outputs.
+    decode_nodes : int
+        Without effect: the output step needs no diagram. Kept for programs that say it.
 
     Raises ``ContradictionError`` where no output obeys the rules for some input of the domain. The module keeps its mode.
-    Returns a fitted estimator; ``verification_`` is what :func:`deepsade.verify` says of it (None where the library decodes).
+    Returns a fitted estimator; ``verification_`` is what :func:`deepsade.verify` says of it (None where an output step keeps the rules).
     """
     from .torch import to_onnx
 
@@ -60,10 +62,9 @@ def from_torch(
             if enforce == "weights":
                 raise
     if estimator is None:
-        model, certificate, _, rule_file = _core.decoded(onnx, asked, decode_nodes)
+        model, certificate, _, rule_file = _core.decoded(onnx, asked)
         estimator = estimator_of(model, certificate, rule_file, told=told)
     if not estimator.certified_:
-        words = "the rules hold for predict(), which moves each prediction, but there is no certificate of it: they have no closed form"
-        warnings.warn(words, UncertifiedWarning, stacklevel=2)
+        warnings.warn(f"the rules are not proved: {estimator.verdict_}", UncertifiedWarning, stacklevel=2)
     estimator.verification_ = verify(estimator, timeout=timeout) if estimator.model_.place is None else None
     return estimator

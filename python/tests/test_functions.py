@@ -45,15 +45,17 @@ def test_check_says_what_holds_and_for_what(model):
     assert [r["vacuous"] for r in answer["rules"]] == [False, False, False, True] and "vacuous: no input" in str(answer)
 
 
-def test_what_the_library_chooses_is_not_what_the_graph_gives(tmp_path):
+def test_sets_under_conditions_are_chosen_in_the_graph(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (200, 2))
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 1] > 0.3, X.sum(axis=1) > 1]).astype(int)
     rules = ["x0 <= 0.25 => exactly(1, label[j] for j in 0..3)"]
     model = deepsade.DeepSaDeMultilabel(rules=rules, hidden=(6,), epochs=5, enforce="decode").fit(X, Y)
-    assert model.certified_ and model.model_.place == "library"
-    assert deepsade.check(model)["step"] == "decode"
-    assert deepsade.check(model, allow_library=True)["verdict"] == "accepted"
+    assert model.certified_ and model.model_.place == "in-graph"
+    assert deepsade.check(model)["verdict"] == deepsade.check(model, allow_library=True)["verdict"] == "accepted"
+    x = rng.uniform(0, 1, (2000, 2)).astype(np.float32)
+    y = model.predict(x)
+    assert (y[x[:, 0] <= 0.25].sum(axis=1) == 1).all() and len(np.unique(y, axis=0)) > 2
     model.save(tmp_path / "run")
     assert deepsade.load(tmp_path / "run").certified_
 
@@ -90,7 +92,7 @@ def test_the_summary_has_the_command_lines_keys(model, free):
     docs = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     listed = re.search(r"The keys of a summary.*?made it:\n(.*?)\.\n", docs, re.DOTALL).group(1)
     keys = re.findall(r"`(\w+)`", listed)
-    assert "in_library" in keys and "timings" in keys
+    assert "enforced_by" in keys and "cost" in keys and "timings" in keys
     assert sorted(model.summary_) == sorted(free.summary_) == keys
     assert model.summary_["model"] is None
 

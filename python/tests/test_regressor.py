@@ -28,20 +28,16 @@ def test_sums_never_exceed_income(expenses):
     assert model.score(X, Y) > 0.3
 
 
-def test_decoded_numbers_obey_with_and_without_a_closed_form(expenses, tmp_path):
+def test_decoded_numbers_obey_and_are_proved(expenses, tmp_path):
     X, Y = expenses
     x = anywhere()
     model = estimator(enforce="decode", rules=["food + rent <= 0.5 * x0"]).fit(X, Y)
     assert model.certified_ and model.model_.place == "in-graph"
     assert (model.predict(x).sum(axis=1) <= 0.5 * x[:, 0]).all()
-    # Three faces that can hold at once have no closed form: the library moves each prediction, exactly.
-    with pytest.warns(deepsade.UncertifiedWarning, match="the rules hold for predict.*, but there is no certificate") as told:
-        model = estimator(enforce="decode").fit(X, Y)
-    uncertified = told.pop(deepsade.UncertifiedWarning)
-    assert model.summary_["in_library"] in str(uncertified.message) and uncertified.filename == __file__
-    with pytest.warns(deepsade.UncertifiedWarning, match="in other runtimes"):
-        model.save_onnx(tmp_path / "m.onnx")
-    assert not model.certified_ and model.model_.place == "library" and model.summary_["in_library"]
+    # Three faces that can hold at once have no closed form.
+    model = estimator(enforce="decode").fit(X, Y)
+    assert model.certified_ and model.model_.place == "in-graph"
+    model.save_onnx(tmp_path / "m.onnx")
     for same in (model, deepsade.load(tmp_path / "m.onnx")):
         y = same.predict(x)
         assert (y >= 0).all() and (y.sum(axis=1) <= x[:, 0]).all()

@@ -1,6 +1,7 @@
 """PyTorch: gradients, trunks with rules, training through the layer."""
 
 import doctest
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -151,12 +152,16 @@ def test_a_trunk_gets_its_rules_and_round_trips(enforce, tmp_path):
     assert deepsade.load(tmp_path / "run").certified_
 
 
-def test_what_has_no_certificate_is_told_of():
+def test_three_faces_behind_a_trunk_are_proved():
     pytest.importorskip("onnxscript")
     rules = ["food + rent <= income", "food >= 0", "rent >= 0"]
-    with pytest.warns(deepsade.UncertifiedWarning, match="no certificate"):
-        model = from_torch(trunk(2), torch.zeros(1, 2), rules, domain=DOMAIN, target_names=["food", "rent"], enforce="decode")
-    assert model.model_.place == "library" and model.verdict_ is None
+    model = from_torch(trunk(2), torch.zeros(1, 2), rules, domain=DOMAIN, target_names=["food", "rent"], enforce="decode")
+    assert model.certified_ and model.model_.place == "in-graph" and "accepted" in model.verdict_
+    x = np.random.default_rng(4).uniform([10, 1], [100, 6], (2000, 2)).astype(np.float32)
+    model.set_params(outside="ignore")
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        y = model.predict(x)
+    assert (y >= 0).all() and all(sum(map(Fraction, map(float, r))) <= Fraction(float(i)) for r, i in zip(y, x[:, 0]))
 
 
 def test_labels_of_a_trunk_are_decoded(tmp_path):

@@ -1,13 +1,16 @@
 //! The output step: rules and a few parameters enter; the tail of a graph leaves, and whether its outputs obey the rules.
 //!
-//!     anything -> candidate c -> [ c' = c in its range, on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
+//! ```text
+//! anything -> candidate c -> [ c' = c, finite, on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
+//! ```
 //!
 //! The argument, for any candidate whatever, and every float32 input x of the domain:
 //!
 //! 1. The file ends in this tail, node by node and byte for byte; nothing before it defines a name of the tail's, and the tail reads
 //!    nothing but the candidate and the graph's inputs. So the graph's outputs are what the tail computes.
-//! 2. c' is a finite number within its range, whatever c is; so no sum that reads it is not a number. `ok` is computed from comparisons
-//!    that each imply their atom (`literal.rs`) and is monotone in them (`level.rs`): where it is true, c' obeys every rule.
+//! 2. c' is a finite number, whatever c is; so no sum that reads it is not a number. `ok` demands that it is in its range; then it is
+//!    computed from comparisons that each imply their atom (`literal.rs`) and is monotone in them (`level.rs`): where it is true, c'
+//!    obeys every rule.
 //! 3. Where it is false, y is y0(x): the first case whose condition is computed to hold, else the last. On the inputs where that can be
 //!    (its condition holds; those before it were not computed to hold) its affine map obeys every rule: cells and multipliers, as for
 //!    any network.
@@ -21,7 +24,7 @@ use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Var};
 
 pub use self::literal::room;
-use self::literal::{Bases, Literal};
+use self::literal::{Literal, Sums};
 pub use self::over::{Number, Outputs, Over};
 use self::over::{exact, power};
 pub(crate) use self::tail::found_names;
@@ -103,7 +106,7 @@ impl OutputStep {
 
 /// What is known where an atom was not computed to hold.
 fn otherwise(atom: &Atom, over: &Over) -> Result<Formula, String> {
-    Ok(match Bases::default().literal(atom, over)? {
+    Ok(match Sums::default().literal(atom, over)? {
         Literal::Decided(true) => Formula::False,
         Literal::Decided(false) => Formula::True,
         Literal::Computed { otherwise, .. } => Formula::Atom(otherwise),

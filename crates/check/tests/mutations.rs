@@ -145,6 +145,7 @@ fn shape(tree: &mut Tree) -> String {
         Tree::Unit { node, unit, below, above } => format!("({node}.{unit} {} {})", shape(below), shape(above)),
         Tree::Leaf { cells, lines, .. } => format!("{:?} {}", cells.iter().map(Vec::len).collect::<Vec<_>>(), lines.len()),
         Tree::Decode => "decode".into(),
+        Tree::Step => "step".into(),
     }
 }
 

@@ -3,9 +3,9 @@
 
 use deepsade_check::Bounds as BoundsKind;
 use deepsade_engine::bounds::{Bounds, Relation};
-use deepsade_engine::fit::{column_ranges, skip_columns};
+use deepsade_engine::fit::skip_columns;
 use deepsade_engine::guard::{Guard, GuardError, How, Obstacle};
-use deepsade_engine::train::{ActivationName, NetworkSettings, initial_network};
+use deepsade_engine::train::{ActivationName, NetworkSettings, column_ranges, initial_network};
 use deepsade_engine::units::Units;
 use deepsade_net::{Activation, Network, Op};
 use deepsade_output::Judge;

@@ -4,8 +4,8 @@ use deepsade_spec::{ColumnKind, Domain, OneHot, Rational, Schema, Task, Var};
 
 /// Numbers below 2^-100 in size may be taken for zero by a runtime, or not; none that the tail computes with is.
 pub(super) const CALM: i32 = -100;
-/// Outputs reach no further than 2^100.
-pub(super) const FAR: i32 = 100;
+/// Outputs reach no further than 2^60: with a grid's factor, of at most 2^64, they are float32 numbers still.
+pub(super) const FAR: i32 = 60;
 
 /// How a candidate is made a row of outputs, before it is judged.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,7 +15,7 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::{Cut, Region};
 
 use super::attack::{CounterExample, Effort, Target};
-use super::bound::{CellForms, with_signs};
+use super::bound::{CellForms, Ground, with_signs};
 use super::pass::{Kind, Pass, Sign};
 use super::plan::{Boxes, Inputs, Step};
 
@@ -285,9 +285,10 @@ impl RegionSearch<'_> {
                 lines.push(Lines { signs: vec![0.0; open.signs.len()], slopes: Vec::new() });
                 continue;
             };
-            let found = cell.bound(self.target.plan, Kind::Lines, &boxes, &inputs, &open.signs, pass);
+            let ground = Ground { plan: self.target.plan, kind: Kind::Lines, boxes: &boxes, inputs: &inputs, signs: &open.signs };
+            let found = cell.bound(ground, pass);
             if found.refuted || lenient && found.tight {
-                let (list, line) = cell.numbers(self.target.plan, &boxes, &found, &open.signs);
+                let (list, line) = cell.numbers(ground, &found);
                 lists.push(list);
                 lines.push(line);
                 tentative |= !found.refuted;
@@ -325,12 +326,13 @@ impl RegionSearch<'_> {
                 let boxes = self.target.plan.boxes(&inputs, Kind::Interval, None, pass);
                 (inputs, boxes)
             });
-            let found = cell.bound(self.target.plan, Kind::Interval, boxes, inputs, &[], pass);
+            let ground = Ground { plan: self.target.plan, kind: Kind::Interval, boxes, inputs, signs: &[] };
+            let found = cell.bound(ground, pass);
             if !(found.refuted || lenient && found.tight) {
                 return None;
             }
             tentative |= !found.refuted;
-            lists.push(cell.numbers(self.target.plan, boxes, &found, &[]).0);
+            lists.push(cell.numbers(ground, &found).0);
         }
         Some((lists, tentative))
     }

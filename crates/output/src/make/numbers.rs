@@ -1,7 +1,9 @@
 //! Rules about numbers and the range of each output enter; leaves a piece of a graph that moves a network's outputs to outputs near them
 //! that obey the rules.
 //!
-//!     scores -> within ranges -> each alternative: closed form, or steps and a ray from the anchor -> on grids -> the nearest one
+//! ```text
+//! scores -> within ranges -> each alternative: closed form, or steps and a ray from the anchor -> on grids -> the nearest one
+//! ```
 
 mod alternative;
 mod choose;

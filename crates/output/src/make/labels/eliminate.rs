@@ -6,8 +6,8 @@
 //! m_v(S) = max over y_v of [ worth_v(y_v) + sum of m_c(S_c) over the facts c that were eliminated before and hang on v ]
 //! ```
 //!
-//! Each m is a column for every state of S that is not forbidden; facts at the same depth of the tree that "hang on" makes go together.
-//! On the way back down the state of S is known, and so is the better y_v. Exact, and small where facts hang together like a tree with
+//! Each m is a line for every state of S that is not forbidden; facts at the same depth of the tree that "hang on" makes go together.
+//! On the way back down the state of S is known, and so is the better side of v. Exact, and small where facts hang together like a tree with
 //! some cross links.
 //!
 //! What a fact is worth is measured from its better side: false costs max(s, 0), true costs max(-s, 0). So costs that are far larger
@@ -50,7 +50,7 @@ struct Bucket {
     states: Vec<(usize, [bool; 2])>,
     /// The place in the level above of the first of its scope to be eliminated.
     parent: usize,
-    /// Its first column in its level.
+    /// Its first line in its level.
     first: usize,
 }
 
@@ -134,7 +134,7 @@ pub(super) fn plan(factors: &[Factor], facts: usize) -> Result<Option<Plan>, Con
             let side = |side: bool, truth: &mut [bool]| {
                 truth[*fact] = side;
                 own[k].iter().all(|f: &&Factor| f.allowed[index(&f.scope, truth)])
-                    && below[k].iter().all(|c: &usize| all[*c].column(truth).is_some())
+                    && below[k].iter().all(|c: &usize| all[*c].line(truth).is_some())
             };
             let sides = [side(false, &mut truth), side(true, &mut truth)];
             if sides != [false; 2] {
@@ -158,8 +158,8 @@ fn index(scope: &[usize], truth: &[bool]) -> usize {
 }
 
 impl Bucket {
-    /// The column of its level for what is true, unless that is forbidden.
-    fn column(&self, truth: &[bool]) -> Option<usize> {
+    /// The line of its level for what is true, unless that is forbidden.
+    fn line(&self, truth: &[bool]) -> Option<usize> {
         self.states.binary_search_by_key(&index(&self.scope, truth), |(bits, _)| *bits).ok().map(|k| self.first + k)
     }
 }
@@ -184,16 +184,16 @@ impl Plan {
             level.push(bucket);
         }
         let plan = Self { facts, levels };
-        let size: usize = plan.levels.windows(2).map(|pair| columns(&pair[0]) * columns(&pair[1])).sum();
+        let size: usize = plan.levels.windows(2).map(|pair| lines(&pair[0]) * lines(&pair[1])).sum();
         (size <= LARGEST).then_some(plan)
     }
 
     /// States of all facts together.
     pub(super) fn states(&self) -> usize {
-        self.levels.iter().map(|level| columns(level)).sum()
+        self.levels.iter().map(|level| lines(level)).sum()
     }
 
-    /// Calls that choose all facts: 0 or 1 a column.
+    /// Calls that choose all facts: 0 or 1 a line.
     pub(super) fn write(&self, worth: &str, draft: &mut Draft) -> String {
         let less = draft.call("Neg", &[worth]);
         let costs = [draft.call("Relu", &[worth]), draft.call("Relu", &[&less])];
@@ -202,7 +202,7 @@ impl Plan {
         for (d, level) in self.levels.iter().enumerate().rev() {
             let sides = [false, true].map(|side| {
                 let facts: Vec<usize> = level.iter().flat_map(|b| vec![b.fact; b.states.len()]).collect();
-                let cost = draft.columns(&costs[usize::from(side)], &facts);
+                let cost = draft.lines(&costs[usize::from(side)], &facts);
                 let base = self.sums(d, side, messages.as_deref(), draft);
                 draft.call("Sub", &[&base, &cost])
             });
@@ -217,7 +217,7 @@ impl Plan {
     fn sums(&self, d: usize, side: bool, messages: Option<&str>, draft: &mut Draft) -> String {
         let level = &self.levels[d];
         let allowed = level.iter().flat_map(|b| &b.states).map(|(_, sides)| sides[usize::from(side)]);
-        let base = draft.row(allowed.map(|yes| if yes { 0.0 } else { NOTHING }).collect());
+        let base = draft.each(allowed.map(|yes| if yes { 0.0 } else { NOTHING }).collect());
         let (Some(messages), Some(next)) = (messages, self.levels.get(d + 1)) else { return base };
         let mut truth = vec![false; self.facts];
         let mut ones = Vec::new();
@@ -226,42 +226,42 @@ impl Plan {
             for (k, (bits, sides)) in bucket.states.iter().enumerate().filter(|(_, (_, sides))| sides[usize::from(side)]) {
                 debug_assert!(sides[usize::from(side)]);
                 bucket.settle(*bits, side, &mut truth);
-                ones.extend(child.column(&truth).map(|c| (c, bucket.first + k)));
+                ones.extend(child.line(&truth).map(|c| (bucket.first + k, c)));
             }
         }
-        let matrix = draft.ones(columns(next), columns(level), ones);
-        draft.call("Gemm", &[messages, &matrix, &base])
+        let matrix = draft.ones(lines(level), lines(next), ones);
+        draft.call("Gemm", &[&matrix, messages, &base])
     }
 
     /// From the first level down: the state of what a fact hangs on is known, and the better side in it.
     fn back(&self, values: &[[String; 2]], draft: &mut Draft) -> String {
         let (mut chosen, mut order) = (Vec::new(), Vec::new());
-        // Twice the column of a fact's state, and one more if the fact is true.
+        // Twice the line of a fact's state, and one more if the fact is true.
         let mut codes = String::new();
         for (d, (level, sides)) in self.levels.iter().zip(values).enumerate() {
             let (yes, twice) = if d == 0 {
-                let twice = draft.ints(&[1, level.len()], level.iter().map(|b| 2 * b.first as i64).collect());
+                let twice = draft.ints(&[level.len(), 1], level.iter().map(|b| 2 * b.first as i64).collect());
                 (draft.call("Greater", &[&sides[1], &sides[0]]), twice)
             } else {
-                let column = self.column_now(d, &codes, draft);
-                let [no, yes] = [0, 1].map(|k| draft.call_with("GatherElements", &[&sides[k], &column], &[("axis", 1)]));
-                (draft.call("Greater", &[&yes, &no]), draft.call("Add", &[&column, &column]))
+                let line = self.line_now(d, &codes, draft);
+                let [no, yes] = [0, 1].map(|k| draft.call_with("GatherElements", &[&sides[k], &line], &[("axis", 0)]));
+                (draft.call("Greater", &[&yes, &no]), draft.call("Add", &[&line, &line]))
             };
             if d + 1 < self.levels.len() {
-                let one = draft.to_int(&yes);
+                let one = draft.cast_int(&yes);
                 codes = draft.call("Add", &[&twice, &one]);
             }
-            chosen.push(draft.to_float(&yes));
+            chosen.push(draft.cast_float(&yes));
             order.extend(level.iter().map(|b| b.fact));
         }
-        let chosen = draft.beside(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
+        let chosen = draft.below(&chosen);
         let mut place = vec![0; self.facts];
         order.iter().enumerate().for_each(|(k, fact)| place[*fact] = k);
-        draft.columns(&chosen, &place)
+        draft.lines(&chosen, &place)
     }
 
-    /// The column of each fact's state, from the states and the choices of the level before.
-    fn column_now(&self, d: usize, codes: &str, draft: &mut Draft) -> String {
+    /// The line of each fact's state, from the states and the choices of the level before.
+    fn line_now(&self, d: usize, codes: &str, draft: &mut Draft) -> String {
         let (before, level) = (&self.levels[d - 1], &self.levels[d]);
         let (mut table, mut start, mut truth) = (Vec::new(), Vec::new(), vec![false; self.facts]);
         for bucket in level {
@@ -270,14 +270,14 @@ impl Plan {
             for (bits, _) in &parent.states {
                 for side in [false, true] {
                     parent.settle(*bits, side, &mut truth);
-                    // A forbidden state is never the better one; any column will do for it.
-                    table.push(bucket.column(&truth).unwrap_or(bucket.first) as i64);
+                    // A forbidden state is never the better one; any line will do for it.
+                    table.push(bucket.line(&truth).unwrap_or(bucket.first) as i64);
                 }
             }
         }
         let table = draft.ints(&[table.len()], table);
-        let start = draft.ints(&[1, level.len()], start);
-        let code = draft.columns(codes, &level.iter().map(|b| b.parent).collect::<Vec<_>>());
+        let start = draft.ints(&[level.len(), 1], start);
+        let code = draft.lines(codes, &level.iter().map(|b| b.parent).collect::<Vec<_>>());
         let at = draft.call("Add", &[&code, &start]);
         draft.call_with("Gather", &[&table, &at], &[("axis", 0)])
     }
@@ -291,6 +291,6 @@ impl Bucket {
     }
 }
 
-fn columns(level: &[Bucket]) -> usize {
+fn lines(level: &[Bucket]) -> usize {
     level.last().map_or(0, |b| b.first + b.states.len())
 }

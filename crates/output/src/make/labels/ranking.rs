@@ -17,26 +17,28 @@ const NOTHING: f32 = -((1u64 << 60) as f32);
 impl Desk<'_> {
     /// Chooses an order of n items.
     pub(super) fn ranking(&mut self, n: usize) {
-        let scores = self.scores.clone();
-        let draft = &mut self.draft;
-        let tensor = match n {
+        let (labels, scores) = ((0..n * n).collect::<Vec<_>>(), self.scores.clone());
+        match n {
             _ if n <= LISTED => {
                 self.how.push(format!("table of {} orders", (1..=n).product::<usize>()));
-                listed(n, &scores, draft)
+                let tensor = listed(n, &scores, &mut self.draft);
+                self.put(tensor, false, &labels);
             }
             _ if n <= EXACT => {
                 self.how.push(format!("best order of {n} items, place by place"));
-                let taken = by_places(n).write(&scores, draft);
-                let labels: Vec<(usize, usize)> = (0..n * n).map(|label| (label % n, label)).collect();
-                present(&taken, &labels, draft)
+                let scores = self.standing();
+                let taken = by_places(n).write(&scores, &mut self.draft);
+                let asked: Vec<(usize, usize)> = labels.iter().map(|label| (label % n, *label)).collect();
+                let tensor = present(&taken, &asked, &mut self.draft);
+                self.put(tensor, true, &labels);
             }
             _ => {
                 self.how.push(format!("{n} items, the largest score first"));
                 self.best = false;
-                greedy(n, &scores, draft)
+                let tensor = greedy(n, &scores, &mut self.draft);
+                self.put(tensor, false, &labels);
             }
-        };
-        self.put(tensor, &(0..n * n).collect::<Vec<_>>());
+        }
     }
 }
 
@@ -61,10 +63,10 @@ fn listed(n: usize, scores: &str, draft: &mut Draft) -> String {
 /// Layer p: which p items are on the first p places; the options are who comes next.
 fn by_places(n: usize) -> Layers {
     let mut sizes = vec![Vec::new(); n + 1];
-    let mut number = vec![0; 1 << n];
+    let mut number = Vec::with_capacity(1 << n);
     for set in 0..1usize << n {
         let size = set.count_ones() as usize;
-        number[set] = sizes[size].len();
+        number.push(sizes[size].len());
         sizes[size].push(set);
     }
     let mut layers = Layers { layers: Vec::new(), ends: vec![0.0] };
@@ -100,5 +102,5 @@ fn greedy(n: usize, scores: &str, draft: &mut Draft) -> String {
         let gone = draft.call("Or", &[&gone[0], &gone[1]]);
         left = draft.call("Where", &[&gone, &nothing, &left]);
     }
-    draft.to_float(&chosen.unwrap_or_default())
+    draft.cast_float(&chosen.unwrap_or_default())
 }
