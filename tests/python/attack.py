@@ -197,11 +197,32 @@ class Domain:
         return points
 
 
+def behind(model, trunk):
+    """The file without its network: `x` and `scores` enter."""
+    tail = onnx.ModelProto()
+    tail.CopyFrom(model)
+    made = {n.output[0] for n in trunk}
+    kept = [n for n in tail.graph.node if n.output[0] not in made]
+    outputs = [o for o in tail.graph.output if o.name == "y"]
+    del tail.graph.node[:], tail.graph.output[:]
+    tail.graph.node.extend(kept)
+    tail.graph.output.extend(outputs)
+    tail.graph.input.append(onnx.helper.make_tensor_value_info("scores", onnx.TensorProto.FLOAT, [None, None]))
+    return tail
+
+
 class Net:
-    """The graph of an exported file, in numpy: with gradients, and with sums in any order."""
+    """The network of an exported file, in numpy: with gradients, and with sums in any order. What an output step does to its outputs,
+    onnxruntime says."""
 
     def __init__(self, model):
+        names = {o.name for o in model.graph.output}
+        self.last, self.step = "y", None
         self.nodes = list(model.graph.node)
+        if "ok" in names:
+            self.last = "scores"
+            self.nodes = [n for n in self.nodes if not n.output[0].startswith("deepsade.") and n.output[0] not in ("y", "in_domain", "ok")]
+            self.step = session(behind(model, self.nodes).SerializeToString(), False)
         self.weights = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
         unknown = {n.op_type for n in self.nodes} - {"Gemm", "MatMul", "Relu", "Concat", "Mul", "Sigmoid", "Tanh"}
         assert not unknown, f"operators without a gradient here: {unknown}"
@@ -239,13 +260,14 @@ class Net:
                 total = total + terms[i]
             return total
 
-        return self.forward(x, dense)["y"]
+        y = self.forward(x, dense)[self.last]
+        return y if self.step is None else self.step.run(["y"], {"x": x, "scores": y})[0]
 
     def gradient(self, x, slope):
         """d (slope(y) . y) / dx; `slope` maps outputs to the derivative by them."""
         values = self.forward(x, lambda a, w, b: a @ w if b is None else a @ w + b)
         flows = collections.defaultdict(lambda: np.float32(0))
-        flows["y"] = slope(values["y"]).astype(np.float32)
+        flows[self.last] = slope(values[self.last]).astype(np.float32)
         for n in reversed(self.nodes):
             flow, a = flows[n.output[0]], n.input[0]
             if n.op_type in ("Gemm", "MatMul"):
@@ -266,12 +288,12 @@ class Net:
         return flows["x"]
 
 
-def session(path, optimised):
+def session(model, optimised):
     levels = onnxruntime.GraphOptimizationLevel
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimised else levels.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 class Attack:

@@ -46,7 +46,8 @@ def test_onnxruntime_gives_the_label_sets_of_predict(decoded):
     path = decoded / "out" / "model.onnx"
     model = onnx.load(path)
     onnx.checker.check_model(model, full_check=True)
-    assert {p.key: p.value for p in model.metadata_props}["deepsade.decode"] == "in-graph"
+    assert json.loads({p.key: p.value for p in model.metadata_props}["deepsade.step"])["outputs"] == 5
+    assert [o.name for o in model.graph.output] == ["y", "in_domain", "ok", "scores"]
     rng = np.random.default_rng(2)
     # Far outside of the domain, too: the rules mention no feature.
     x = np.concatenate([rng.uniform(0, 10, size=(3000, 3)), rng.normal(0, 1e4, size=(3000, 3))]).astype(np.float32)
@@ -57,8 +58,8 @@ def test_onnxruntime_gives_the_label_sets_of_predict(decoded):
     deepsade("predict", decoded / "out" / "model.onnx", decoded / "new.csv", "--out", decoded / "predictions.csv", "-q")
     printed = [[int(row[name]) for name in LABELS] for row in csv.DictReader(open(decoded / "predictions.csv"))]
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    y, scores = session.run(["y", "scores"], {"x": x})
-    assert y.shape == (6000, 5) and scores.shape == (6000, 5)
+    y, in_domain, scores = session.run(["y", "in_domain", "scores"], {"x": x})
+    assert y.shape == (6000, 5) and scores.shape == (6000, 5) and in_domain[:3000].mean() > 0.9 and not in_domain[3000:].any()
     sets = y.astype(int).tolist()
     assert all(valid(s) for s in sets)
     assert len({tuple(s) for s in sets}) > 5

@@ -22,6 +22,13 @@ def test_no_input_breaks_a_rule_of_a_certified_model(example, tmp_path):
 
 
 @pytest.mark.parametrize("example", RULES)
+def test_no_input_breaks_a_rule_behind_an_output_step(example, tmp_path):
+    trained, found = attacked(example, tmp_path, COUNT // 4, enforce="decode")
+    assert trained["certified"] is True and trained["decode"] == "in-graph"
+    assert found["violations"] == 0, found["example"]
+
+
+@pytest.mark.parametrize("example", RULES)
 def test_the_attack_breaks_a_model_without_guarantee(example, tmp_path):
     trained, found = attacked(example, tmp_path, COUNT // 4, enforce="none")
     assert trained["certified"] is False

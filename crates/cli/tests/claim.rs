@@ -206,7 +206,7 @@ fn a_decimal_in_a_condition_is_what_a_data_file_makes_of_it() {
     assert_eq!(e["rules"][0]["normal"], "rate > 0.1 or not label[0]");
     assert_eq!(e["rules"][0]["rows_breaking"], 0, "{e}");
     for enforce in ["weights", "decode"] {
-        expect(dir.path(), 0, &["train", "p.toml", "--out", "run", "-q", "--enforce", enforce, "--allow-library"]);
+        expect(dir.path(), 0, &["train", "p.toml", "--out", "run", "-q", "--enforce", enforce]);
         fs::write(dir.path().join("new.csv"), "rate,share\n0.1,0.2\n0.5,0.7\n0.1,0.7\n").unwrap();
         let out = expect(dir.path(), 0, &["predict", "run/model.onnx", "new.csv", "-q"]);
         for line in out.lines().skip(1) {

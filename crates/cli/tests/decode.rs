@@ -62,7 +62,7 @@ fn without_conditions_the_graph_chooses_for_every_input() {
     assert_eq!(t["test"]["rows_breaking_all"], 0);
     let c = json(folder, 0, &["check", "out", "--json"]);
     assert_eq!((&c["verdict"], &c["decode"]), (&"accepted".into(), &"in-graph".into()));
-    assert!(expect(folder, 0, &["check", "out"]).contains("every other input"));
+    assert!(expect(folder, 0, &["check", "out"]).contains("the output step in the graph gives no other outputs"));
     let rows = predictions(folder);
     assert_eq!(rows.len(), 200);
     assert_eq!(rows.iter().filter(|r| r[4] == "false").count(), 100);
@@ -79,19 +79,17 @@ fn without_conditions_the_graph_chooses_for_every_input() {
 }
 
 #[test]
-fn with_conditions_on_the_input_the_library_chooses() {
+fn with_conditions_on_the_input_the_graph_chooses() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let rules = ["a < 50.5 and kind == 'x' => not label[0]", "kind != 'y' => exactly(2, label[j] for j in 0..4)"];
     problem(folder, "[train]\nepochs = 20\nenforce = \"decode\"", &rules);
-    let t = json(folder, 1, &["train", "p.toml", "--out", "out", "--json", "-q"]);
-    assert_eq!((&t["certified"], &t["decode"]), (&true.into(), &"library".into()), "{t}");
+    let t = json(folder, 0, &["train", "p.toml", "--out", "out", "--json", "-q"]);
+    assert_eq!((&t["certified"], &t["enforced_by"], &t["decode"]), (&true.into(), &"decode".into(), &"in-graph".into()), "{t}");
     assert_eq!(t["test"]["rows_breaking_all"], 0);
-    // Proved, but not of the graph: a success only where that is said to be enough.
-    let shown = expect(folder, 0, &["train", "p.toml", "--out", "out", "-q", "--allow-library"]);
-    assert!(shown.contains("WARNING: run elsewhere, the ONNX file gives raw scores"), "{shown}");
-    assert!(expect(folder, 1, &["check", "out"]).contains("REJECTED at decode: it proves the rules for what `deepsade predict`"));
-    assert!(expect(folder, 0, &["check", "out", "--allow-library"]).contains("not by the graph alone"));
+    assert_eq!(t["cost"]["metric"], "coherent", "{t}");
+    // What was once asked for is no error.
+    assert_eq!(expect(folder, 0, &["check", "out"]), expect(folder, 0, &["check", "out", "--allow-library"]));
     let new = std::fs::read_to_string(folder.join("new.csv")).unwrap();
     for (row, input) in predictions(folder).iter().zip(new.lines().skip(1)) {
         let input: Vec<&str> = input.split(',').collect();
@@ -161,7 +159,8 @@ fn what_can_not_be_decoded_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     problem(folder, "[train]\nenforce = \"decode\"\ndecode_nodes = 3", &["sum(j * label[j] for j in 0..4) >= 3"]);
-    assert!(refusal(folder, &["train", "p.toml", "-q"]).contains("more than 3 nodes"));
+    // Training can't know of so many sets; the step still stands behind it.
+    assert_eq!(json(folder, 0, &["train", "p.toml", "--epochs", "1", "--out", "out", "--json", "-q"])["certified"], true);
     problem(folder, "[train]\nenforce = \"decode\"", &["score(0) <= 5"]);
     assert!(refusal(folder, &["train", "p.toml", "-q"]).contains("raw scores"));
     problem(folder, "[train]\nenforce = \"none\"\nepochs = 1", &FREE_OF_INPUTS);
@@ -170,13 +169,19 @@ fn what_can_not_be_decoded_says_why() {
 }
 
 #[test]
-fn auto_says_why_it_does_not_decode() {
+fn auto_puts_the_step_behind_what_cannot_know_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     problem(folder, "[train]\nepochs = 1\ndecode_nodes = 2", &FREE_OF_INPUTS);
-    let output = support::deepsade(folder, &["train", "p.toml", "--out", "out"]);
-    let said = support::stderr(&output);
-    assert!(said.contains("enforce = \"auto\" chooses weights: decoding is not possible") && said.contains("2 nodes"), "{said}");
+    let t = json(folder, 0, &["train", "p.toml", "--out", "out", "--json", "-q"]);
+    assert_eq!((&t["certified"], &t["enforced_by"], &t["decode"]), (&true.into(), &"decode".into(), &"in-graph".into()), "{t}");
+    assert!(t["enforce_why"].as_str().unwrap().contains("2 nodes"), "{t}");
+}
+
+/// What a rule file claims, as certificates hash it.
+fn stated(folder: &Path, file: &str) -> String {
+    let problem = deepsade_engine::problem::Problem::read(&folder.join(file)).unwrap();
+    deepsade_spec::canonical::canonical(&problem.load(&mut |_| {}).unwrap().0)
 }
 
 #[test]
@@ -184,8 +189,8 @@ fn other_rules_in_the_file_of_a_model_are_no_proof() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     problem(folder, "[train]\nepochs = 1", &["a > 40 => label[0]", "b > 30 => label[1]"]);
-    let t = json(folder, 0, &["train", "p.toml", "--out", "out", "--json", "-q", "--allow-library"]);
-    assert_eq!((&t["certified"], &t["decode"], &t["loss"]), (&true.into(), &"library".into(), &"exact".into()), "{t}");
+    let t = json(folder, 0, &["train", "p.toml", "--out", "out", "--json", "-q"]);
+    assert_eq!((&t["certified"], &t["decode"], &t["loss"]), (&true.into(), &"in-graph".into(), &"exact".into()), "{t}");
     let (path, proof) = (folder.join("out/model.onnx"), folder.join("out/certificate.json"));
     let mut model = deepsade_net::Model::from_bytes(&std::fs::read(&path).unwrap()).unwrap();
     let rules = model.metadata.get_mut("deepsade.rules").unwrap();
@@ -195,7 +200,16 @@ fn other_rules_in_the_file_of_a_model_are_no_proof() {
     let mut certificate: serde_json::Value = serde_json::from_slice(&std::fs::read(&proof).unwrap()).unwrap();
     certificate["model_sha256"] = deepsade_check::sha256_hex(&bytes).into();
     std::fs::write(&proof, certificate.to_string()).unwrap();
-    assert!(expect(folder, 1, &["check", "out"]).contains("the rules in the model's file are others"));
-    let said = support::stderr(&support::deepsade(folder, &["verify", "--model", "out/model.onnx", "--rules", "p.toml"]));
-    assert!(said.contains("behind the graph"), "{said}");
+    // The graph is the same, and obeys what rules.toml states; what the file says of itself it does not.
+    expect(folder, 0, &["check", "out"]);
+    let rules = std::fs::read_to_string(folder.join("out/rules.toml")).unwrap();
+    std::fs::write(folder.join("other.toml"), rules.replace("a > 40", "a > 90")).unwrap();
+    let said = expect(folder, 1, &["check", "out", "--rules", "other.toml"]);
+    assert!(said.contains("REJECTED at rules hash"), "{said}");
+    // Nor does another hash make the tail that of other rules.
+    let weaker = deepsade_check::sha256_hex(stated(folder, "other.toml").as_bytes());
+    certificate["rules_sha256"] = weaker.into();
+    std::fs::write(&proof, certificate.to_string()).unwrap();
+    let said = expect(folder, 1, &["check", "out", "--rules", "other.toml"]);
+    assert!(said.contains("REJECTED at"), "{said}");
 }

@@ -76,7 +76,7 @@ impl Case<'_> {
     fn holds(&self) -> Value {
         let dir = tempfile::tempdir().unwrap();
         self.write(dir.path(), "epochs = 4\nbatch = 16\nlearning_rate = 0.01");
-        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--json", "-q", "--allow-library"]);
+        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--json", "-q"]);
         let about = format!("{:?} {:?}\n{}", self.rules, self.network, stderr(&output));
         assert_eq!(output.status.code(), Some(0), "{about}");
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -84,7 +84,7 @@ impl Case<'_> {
         for split in ["train", "validation", "test"] {
             assert_eq!(report[split]["rows_breaking_all"], 0, "{split} {about}");
         }
-        expect(dir.path(), 0, &["check", "run", "--allow-library"]);
+        expect(dir.path(), 0, &["check", "run"]);
         report
     }
 
@@ -130,30 +130,24 @@ fn rules_on_numbers_hold() {
     Case::each_holds(&ON_NUMBERS, |rules| drop(Case { rules, ..REGRESSION }.holds()));
 }
 
-/// The same rules behind the network: in the graph, with a certificate, where there is a closed form; else by `predict`.
+/// The same rules in the output step: in the graph, with a certificate.
 #[test]
 fn rules_on_numbers_hold_in_the_nearest_outputs() {
-    let mut in_graph = 0;
     for rule in ON_NUMBERS.iter().chain(&["y == w", "0 <= y and y <= w and w <= 3 * x + 5", "x > 1000 => y <= 1"]) {
         let dir = tempfile::tempdir().unwrap();
         Case { rules: &[rule], ..REGRESSION }.write(dir.path(), "epochs = 2\nbatch = 16");
         let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--enforce", "decode", "--json", "-q"]);
+        assert_eq!(output.status.code(), Some(0), "{rule} {}", stderr(&output));
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-        // Without a certificate the exit code says so.
-        assert_eq!(output.status.code(), Some(i32::from(report["decode"] != "in-graph")), "{rule}");
         for split in ["train", "validation", "test"] {
             assert_eq!(report[split]["rows_breaking_all"], 0, "{rule} {report}");
         }
-        assert_eq!(report["enforce"], "decode");
-        assert_eq!(report["certified"], report["decode"] == "in-graph", "{rule} {report}");
-        if report["decode"] == "in-graph" {
-            in_graph += 1;
-            expect(dir.path(), 0, &["check", "run", "--allow-library"]);
-        }
+        assert_eq!((&report["enforced_by"], &report["decode"]), (&"decode".into(), &"in-graph".into()), "{rule} {report}");
+        assert_eq!(report["certified"], true, "{rule} {report}");
+        expect(dir.path(), 0, &["check", "run"]);
         let predicted = expect(dir.path(), 0, &["predict", "run/model.onnx", "data.csv", "-q"]);
         assert!(!predicted.contains("NaN"), "{rule}");
     }
-    assert_eq!(in_graph, 6, "nothing, one or two bounds that meet, slabs; not alternatives, conditions or three at once");
     let dir = tempfile::tempdir().unwrap();
     Case { rules: &["y >= x", "y <= 5"], ..REGRESSION }.write(dir.path(), "epochs = 1");
     let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--enforce", "decode"]);

@@ -60,13 +60,20 @@ pub fn small_problem(folder: &Path, epochs: usize) {
     std::fs::write(folder.join("loans.toml"), rules).unwrap();
 }
 
+/// Checkpoints in a folder, of whichever training.
+pub fn checkpoints(folder: &Path) -> usize {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("checkpoint") && name.ends_with(".bin")).count()
+}
+
 /// Trains FILE into `out` and kills the run, as with kill -9, once it has saved a checkpoint.
 pub fn kill_after_checkpoint(folder: &Path, file: &str, out: &str) {
     let mut child = command(folder, &["train", file, "--out", out, "-q"]).spawn().unwrap();
-    let checkpoint = folder.join(out).join("checkpoint.bin");
+    let saves = || checkpoints(&folder.join(out)) > 0;
     let saved = (0..400).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
-        checkpoint.exists()
+        saves()
     });
     let still_running = child.try_wait().unwrap().is_none();
     child.kill().unwrap();

@@ -116,7 +116,7 @@ fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
         Ok(Decision { means, why }) => {
             let decoder = if let EnforcedBy::Decode(decoder) = &means { Some(decoder) } else { None };
             let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
-            let stepped = matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest);
+            let stepped = matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind);
             let made = stepped.then(|| step::in_words(spec));
             EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table, made }
         }

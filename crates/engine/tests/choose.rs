@@ -1,0 +1,173 @@
+//! Where rules are enforced when nobody says where: the best on validation of what is proved, and what that costs; and what the output
+//! step falls back on.
+
+use deepsade_check::{Certificate, Keeper};
+use deepsade_data::{Column, Table};
+use deepsade_engine::pipeline::{Checked, Ended, Finished, PipelineError, Prepared};
+use deepsade_engine::train::Silent;
+use deepsade_net::Matrix;
+use deepsade_output::{Judge, Output};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+
+fn train(settings: &Value, table: Table) -> Result<Finished, PipelineError> {
+    let ready = match Checked::in_memory(&settings.to_string(), 3)?.take(table)? {
+        Prepared::Ready(ready) => ready,
+        Prepared::Contradictory(words) => panic!("{words}"),
+    };
+    match ready.train(None, &mut Silent)? {
+        Ended::Done(finished) => Ok(finished),
+        _ => panic!("it neither diverges nor is it interrupted"),
+    }
+}
+
+fn table(names: &[&str], columns: Vec<Column>, rows: usize) -> Table {
+    Table { names: names.iter().map(|n| n.to_string()).collect(), columns, row_numbers: (1..=rows).collect() }
+}
+
+/// Incomes, amounts and who got a loan: nobody who asks for more than a tenth of the income, and of others most.
+fn loans() -> Table {
+    let rng = &mut ChaCha8Rng::seed_from_u64(1);
+    let rows = 400;
+    let column =
+        |rng: &mut ChaCha8Rng, lo: f64, hi: f64| (0..rows).map(|_| rng.random_range(lo..hi).round()).collect::<Vec<f64>>();
+    let (income, co, amount) = (column(rng, 100.0, 9000.0), column(rng, 0.0, 3000.0), column(rng, 10.0, 700.0));
+    let code = |k: usize| u32::from(10.0 * amount[k] <= income[k] + co[k] && income[k] > 500.0);
+    let status = Column::Text { levels: vec!["N".into(), "Y".into()], codes: (0..rows).map(|k| code(k) as _).collect() };
+    let columns = vec![Column::Number(income), Column::Number(co), Column::Number(amount), status];
+    table(&["income", "co", "amount", "status"], columns, rows)
+}
+
+fn loan_settings(enforce: &str) -> Value {
+    json!({
+        "data": {"targets": ["status"]},
+        "features": {"income": {"range": [0, 81000]}, "co": {"range": [0, 42000]}, "amount": {"range": [0, 700]}},
+        "task": {"kind": "binary"},
+        "network": {"hidden": [8]},
+        "train": {"epochs": 30, "learning_rate": 0.01, "enforce": enforce},
+        "rule": [{"name": "too much", "text": "10 * amount > income + co => status == 'N'"}],
+    })
+}
+
+/// Through the weights this rule, on the sum of several features, holds all scores back: hardly anyone gets a loan.
+#[test]
+fn auto_takes_the_output_step_where_the_weights_collapse() {
+    let done = train(&loan_settings("auto"), loans()).unwrap();
+    let summary = done.summary(None);
+    let cost = &summary["cost"];
+    assert_eq!((&summary["certified"], &summary["enforced_by"]), (&true.into(), &"decode".into()), "{cost}");
+    assert_eq!((&summary["decode"], &summary["model"]), (&"in-graph".into(), &Value::Null));
+    assert!(summary["made"].is_string() && summary.get("in_library").is_none(), "{summary}");
+    assert_eq!(done.accepted().unwrap().kept_by, Keeper::Step);
+
+    assert_eq!(cost["metric"], "accuracy");
+    for field in ["free", "enforced", "free_validation", "enforced_validation"] {
+        assert!((0.0..=1.0).contains(&cost[field].as_f64().unwrap()), "{field}: {cost}");
+    }
+    // The rule is true of the rows: the guarantee costs next to nothing.
+    assert!(cost["enforced"].as_f64().unwrap() > cost["free"].as_f64().unwrap() - 0.05, "{cost}");
+    assert_eq!((&summary["distinct"], &summary["fallbacks"]), (&cost["distinct"], &cost["fallbacks"]));
+    assert_eq!(cost["distinct"], 2, "both classes are predicted");
+    assert!(cost["moved"].as_u64().unwrap() <= cost["rows"].as_u64().unwrap(), "{cost}");
+    let tried = cost["tried"].as_array().unwrap();
+    let ways: Vec<&str> = tried.iter().map(|t| t["enforced_by"].as_str().unwrap()).collect();
+    assert_eq!(ways, ["weights", "decode", "decode"], "{cost}");
+    let best = tried.iter().filter(|t| t["certified"] == true).filter_map(|t| t["score"].as_f64()).fold(0.0, f64::max);
+    assert_eq!(cost["enforced_validation"].as_f64().unwrap(), best, "{cost}");
+    assert_eq!(summary["test"]["rows_breaking_all"], 0);
+}
+
+#[test]
+fn what_is_asked_for_is_what_is_tried() {
+    let tried = |enforce: &str| {
+        let summary = train(&loan_settings(enforce), loans()).unwrap().summary(None);
+        let ways = summary["cost"]["tried"].as_array().unwrap().iter().map(|t| t["enforced_by"].as_str().unwrap().to_string());
+        (summary["enforced_by"].as_str().unwrap().to_string(), ways.collect::<Vec<_>>())
+    };
+    assert_eq!(tried("decode"), ("decode".into(), vec!["decode".into(), "decode".into()]));
+    assert_eq!(tried("weights"), ("weights".into(), vec!["weights".into()]));
+    let free = train(&loan_settings("none"), loans()).unwrap().summary(None);
+    assert_eq!((&free["enforced_by"], &free["cost"], &free["certified"]), (&"none".into(), &Value::Null, &false.into()));
+}
+
+/// Rows of two features and a number.
+fn numbers() -> Table {
+    let rng = &mut ChaCha8Rng::seed_from_u64(2);
+    let rows = 200;
+    let (a, b): (Vec<f64>, Vec<f64>) = (0..rows).map(|_| (rng.random_range(0.0..10.0), rng.random_range(-5.0..5.0))).unzip();
+    let y = a.iter().zip(&b).map(|(a, b)| if *a > 3.0 { 5.0 + a * 0.3 } else { 1.0 + 0.1 * b }).collect();
+    table(&["a", "b", "y"], vec![Column::Number(a), Column::Number(b), Column::Number(y)], rows)
+}
+
+fn number_settings(rules: &[&str], features: Value) -> Value {
+    let rules: Vec<Value> = rules.iter().map(|text| json!({"name": text, "text": text})).collect();
+    json!({
+        "data": {"targets": ["y"]},
+        "features": features,
+        "task": {"kind": "regression"},
+        "network": {"hidden": [6]},
+        "train": {"epochs": 5, "learning_rate": 0.01, "enforce": "decode"},
+        "rule": rules,
+    })
+}
+
+fn real() -> Value {
+    json!({"a": {"range": [0, 10]}, "b": {"range": [-5, 5]}})
+}
+
+/// Every output obeys at points of the domain and on the borders of conditions.
+fn obeys(done: &Finished, border: impl Fn(&mut ChaCha8Rng) -> (f32, f32)) {
+    let spec = done.accepted().unwrap().spec.clone();
+    let rng = &mut ChaCha8Rng::seed_from_u64(7);
+    let mut data = Vec::new();
+    let rows = 4000;
+    for k in 0..rows {
+        let (a, b) = if k % 2 == 0 { border(rng) } else { (rng.random_range(0.0..10.0f32), rng.random_range(-5.0..5.0f32)) };
+        let off = |rng: &mut ChaCha8Rng, v: f32| [v, v.next_up(), v.next_down()][rng.random_range(0..3usize)];
+        data.extend([off(rng, a).clamp(0.0, 10.0), off(rng, b).clamp(-5.0, 5.0)]);
+    }
+    let x = Matrix { rows, cols: 2, data };
+    let (output, judge) = (Output::of(&done.fitted.model, &spec).unwrap(), Judge::new(&spec));
+    let (y, flags) = output.outputs_and_flags(&x);
+    assert!(flags.unwrap().iter().all(|f| f.in_domain));
+    for r in 0..rows {
+        let broken = (0..spec.rules.len()).find(|k| judge.breaks(*k, x.row(r), y.row(r)));
+        assert_eq!(broken, None, "{:?} gives {:?}", x.row(r), y.row(r));
+    }
+}
+
+#[test]
+fn a_fallback_of_two_cases_is_found_and_proved() {
+    let done = train(&number_settings(&["a > 3 => y >= 5", "a <= 3 => y <= 2"], real()), numbers()).unwrap();
+    let accepted = done.accepted().expect("it is proved");
+    assert_eq!((accepted.kept_by, accepted.rules.len()), (Keeper::Step, 2));
+    let certificate = Certificate::from_json(done.certificate.as_ref().unwrap()).unwrap();
+    let cases = certificate.step.unwrap().fallback;
+    assert_eq!(cases.len(), 2, "{cases:?}");
+    assert!(!cases[0].when.is_empty() && cases[1].when.is_empty());
+    obeys(&done, |rng| (3.0, rng.random_range(-5.0..5.0)));
+}
+
+#[test]
+fn conditions_on_sums_hold_in_both_directions() {
+    let rules = ["a + b > 4 => y >= 1", "a + b <= 4 => y <= 6", "a - b >= 2 => y <= 8", "a - b < 2 => y >= 0 - 1"];
+    let done = train(&number_settings(&rules, real()), numbers()).unwrap();
+    assert_eq!(done.accepted().expect("it is proved").kept_by, Keeper::Step);
+    obeys(&done, |rng| {
+        let a = rng.random_range(0.0..9.0f32);
+        (a, if rng.random() { 4.0 - a } else { a - 2.0 })
+    });
+}
+
+/// Float32 can't tell on which side of a + b = 4 an input lies: where the sides leave nothing in common, no step may promise it.
+#[test]
+fn what_float32_can_not_tell_apart_is_not_promised() {
+    let rules = ["a + b > 4 => y >= 5", "a + b <= 4 => y <= 2"];
+    match train(&number_settings(&rules, real()), numbers()) {
+        Err(refused) => {
+            assert!(refused.to_string().contains("fallback") || refused.to_string().contains("no outputs"), "{refused}")
+        }
+        Ok(done) => assert!(done.accepted().is_none(), "{:?}", done.certificate),
+    }
+}
