@@ -17,6 +17,7 @@ mod plan;
 mod ray;
 mod round;
 mod solve;
+mod tangent;
 mod writer;
 
 #[cfg(test)]
@@ -38,8 +39,6 @@ use super::{Made, MakeError, Source};
 const STEPS: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 13, 18, 24];
 /// So many more where nothing makes sure of what they come to.
 const SPARE: usize = 2;
-/// The squared distance beside that of the nearest outputs that is good enough.
-const GOOD: f64 = 1.01;
 /// The share of rows that a closed form may lose to ranges.
 const RARE: f64 = 1e-3;
 /// The share of inputs for which an anchor obeys an alternative, from which on it is that one's anchor.
@@ -105,26 +104,23 @@ fn tuned(
     rows: &Rows,
 ) -> Result<(Piece, usize), MakeError> {
     let mut best: Option<(Quality, Piece, usize)> = None;
-    for inward in INWARD {
-        ways.iter_mut().filter(|way| !way.anchored).for_each(|way| way.plan.move_in(inward, ground));
+    // With the anchor first; where that is not good, without it, moved in more and more.
+    let tries = ways.iter().any(|way| way.anchored).then_some((true, 0.0)).into_iter().chain(INWARD.map(|share| (false, share)));
+    for (anchored, inward) in tries {
+        if !anchored {
+            ways.iter_mut().for_each(|way| way.anchored = false);
+            ways.iter_mut().for_each(|way| way.plan.move_in(inward, ground));
+        }
+        let spare = if ways.iter().all(|way| way.anchored) { 0 } else { SPARE };
         for steps in STEPS {
             let piece = write(ground, source, ways, anchor, steps)?;
             let quality = rows.measure(&piece, source, ground).unwrap_or(Quality::WORST);
-            let good = quality.refused == 0.0 && quality.ratio <= GOOD;
-            if good || best.as_ref().is_none_or(|(known, _, _)| quality < *known) {
+            if quality.is_good() {
+                return Ok((write(ground, source, ways, anchor, steps + spare)?, steps + spare));
+            }
+            if best.as_ref().is_none_or(|(known, ..)| quality.cost() < known.cost()) {
                 best = Some((quality, piece, steps));
             }
-            if good && !ways.iter().all(|way| way.anchored) {
-                // What no ray makes sure of should be met in rows that were not seen, too.
-                best = Some((quality, write(ground, source, ways, anchor, steps + SPARE)?, steps + SPARE));
-            }
-            if good {
-                break;
-            }
-        }
-        // Moving in helps against what is refused, and against nothing else.
-        if best.as_ref().is_some_and(|(quality, _, _)| quality.refused == 0.0) || ways.iter().all(|way| way.anchored) {
-            break;
         }
     }
     best.map(|(_, piece, steps)| (piece, steps)).ok_or(MakeError::NothingAllowed)

@@ -10,7 +10,7 @@ use super::equality::{Equality, apart};
 use super::plan::Plan;
 use super::writer::{FAR, Row, Writer};
 
-/// A share of what a bound was moved in for; outputs that miss it by so much are still seen to obey.
+/// The share of what a bound was moved in for that outputs may miss it by: they are still seen to obey.
 const MISSED: f64 = 0.75;
 
 /// An alternative made ready.
@@ -64,8 +64,8 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
     let ones = vec![vec![1.0; outputs]];
     let mut cost = w.product(&square, &ones, None);
     let single = |d: &Direction| {
-        let tolerant = |b: &Bound| Bound { constant: b.constant - if b.exact { 0.0 } else { MISSED * b.own }, ..b.clone() };
-        d.bounds.iter().map(|b| Direction { a: d.a.clone(), bounds: vec![tolerant(b)] }).collect::<Vec<_>>()
+        let one = |b: &Bound| Direction { a: d.a.clone(), bounds: vec![b.missed_by(MISSED)] };
+        d.bounds.iter().map(one).collect::<Vec<_>>()
     };
     let faces: Vec<Direction> = way.faces.iter().flat_map(single).collect();
     let zero = w.draft.number(0.0);

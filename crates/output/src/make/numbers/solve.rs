@@ -8,6 +8,7 @@ use super::line::lines;
 use super::plan::Plan;
 use super::ray::ray;
 use super::round::round;
+use super::tangent::project;
 use super::writer::{Row, Side, Writer};
 
 impl Plan {
@@ -43,7 +44,9 @@ impl Plan {
             [Direction { a: l.a.clone(), bounds: l.lower.clone() }, turned]
         };
         let lines = self.lines.iter().filter(|l| !l.equal).flat_map(line);
-        lines.chain(self.faces.iter().filter(|d| d.single().is_none()).cloned()).collect()
+        // Bounds of single outputs are met by comparisons, where no equality forbids them.
+        let among = !self.equal.is_empty();
+        lines.chain(self.faces.iter().filter(|d| among || d.single().is_none()).cloned()).collect()
     }
 
     /// Outputs near `p`, which are within their ranges; with `fixed` those that are alone obey what is the same for every input.
@@ -73,17 +76,21 @@ impl Plan {
         if !self.lines.is_empty() {
             y = lines(w, &y, self, &near, &far, steps);
         } else if self.has_steps() {
+            if !self.equal.is_empty() {
+                y = project(w, &y, &self.equal);
+            }
             y = dual(w, &y, self, steps);
         }
         let stepwise = self.stepwise();
         let anchor = anchor.filter(|_| !stepwise.is_empty());
-        if !gridded || anchor.is_some() {
+        let compared = self.equal.is_empty();
+        if compared && (!gridded || anchor.is_some()) {
             y = w.clip(&y, &near, &far);
         }
         if let Some(anchor) = anchor {
-            y = ray(w, &y, &stepwise.iter().collect::<Vec<_>>(), anchor);
+            y = ray(w, &y, &stepwise, anchor);
             // The way to the anchor is within the bounds but for its rounding.
-            if !gridded {
+            if compared && !gridded {
                 y = w.clip(&y, &near, &far);
             }
         }
