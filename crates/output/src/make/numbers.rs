@@ -32,7 +32,7 @@ use self::choose::{Way, choose};
 use self::direction::Ground;
 pub use self::grid::grids;
 use self::measure::{Quality, Rows};
-use self::writer::Writer;
+use self::writer::{Row, Writer};
 use super::{Made, MakeError, Source};
 
 /// Numbers of steps that are tried.
@@ -142,23 +142,33 @@ fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], anchor: Option<&Anc
     match ways {
         [way] => {
             let (lower, upper) = way.plan.fixed_ends(&w);
-            let p = clean(&mut w, source.scores, lower, upper);
-            way.plan.solve(&mut w, &p, true, anchor.filter(|_| way.anchored), steps);
+            w.p = clean(&mut w, source.scores, &lower, &upper);
+            way.plan.solve(&mut w, true, anchor.filter(|_| way.anchored), steps);
         }
         ways => {
-            let (lower, upper) = ground.ranges.iter().map(|n| (n.lo, n.hi)).unzip();
-            let p = clean(&mut w, source.scores, lower, upper);
-            choose(&mut w, &p, ways, anchor, steps);
+            let free = vec![None; ground.outputs()];
+            w.p = clean(&mut w, source.scores, &free, &free);
+            choose(&mut w, ways, anchor, steps);
         }
     }
     Ok(w.draft.finish())
 }
 
-/// Numbers within fixed ends; what is not a number becomes the lower one. What a maximum of a number and none is differs from runtime to
-/// runtime; a comparison with it fails in all.
-fn clean(w: &mut Writer, scores: &str, lower: Vec<f32>, upper: Vec<f32>) -> String {
-    let (lower, upper) = (w.draft.row(lower), w.draft.row(upper));
-    let above = w.draft.call("Greater", &[scores, &lower]);
-    let p = w.draft.call("Where", &[&above, scores, &lower]);
+/// Numbers within the ends of all ranges, and within those that are given; what is not a number becomes the lower one. What a maximum of
+/// a number and none is differs from runtime to runtime; a comparison with it fails in all.
+fn clean(w: &mut Writer, scores: &str, lower: &[Option<f32>], upper: &[Option<f32>]) -> String {
+    let ranges = w.ground.ranges;
+    let (lo, hi) = ranges.iter().fold((f32::MAX, f32::MIN), |(lo, hi), n| (lo.min(n.lo), hi.max(n.hi)));
+    // One number for all outputs, if those that are given are the same and nothing is given for the others.
+    let all = |ends: &[Option<f32>], all: f32| Row::Constant(ends.iter().map(|end| end.unwrap_or(all)).collect());
+    let (lower, upper) = (all(lower, lo), all(upper, hi));
+    let end = w.draft.number(lower.uniform().unwrap_or(lo));
+    let above = w.draft.call("Greater", &[scores, &end]);
+    let mut p = w.draft.call("Where", &[&above, scores, &end]);
+    if lower.uniform().is_none() {
+        let lower = w.name(&lower);
+        p = w.draft.call("Max", &[&p, &lower]);
+    }
+    let upper = w.name(&upper);
     w.draft.call("Min", &[&p, &upper])
 }

@@ -39,10 +39,11 @@ impl Way {
 }
 
 /// The nearest candidate, from outputs within their ranges.
-pub(super) fn choose(w: &mut Writer, p: &str, ways: &[Way], anchor: Option<&Anchor>, steps: usize) -> String {
+pub(super) fn choose(w: &mut Writer, ways: &[Way], anchor: Option<&Anchor>, steps: usize) -> String {
+    let p = &w.p.clone();
     let mut best: Option<(String, String)> = None;
     for way in ways {
-        let y = way.plan.solve(w, p, false, anchor.filter(|_| way.anchored), steps);
+        let y = way.plan.solve(w, false, anchor.filter(|_| way.anchored), steps);
         let cost = cost(w, p, &y, way);
         best = Some(match best {
             None => (y, cost),
@@ -78,9 +79,7 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
         cost = w.product(&broken, &[vec![f64::from(FAR); faces.len()]], Some(&Row::Tensor(cost)));
     }
     if !way.demands.is_empty() {
-        let held = w.held(&way.demands.iter().collect::<Vec<_>>());
-        let failed = w.draft.call("Not", &[&held]);
-        let failed = w.draft.to_float(&failed);
+        let failed = w.failed(&way.demands.iter().collect::<Vec<_>>());
         cost = w.product(&failed, &[vec![f64::from(FAR); way.demands.len()]], Some(&Row::Tensor(cost)));
     }
     cost
