@@ -19,6 +19,7 @@ mod plan;
 mod ray;
 mod round;
 mod solve;
+mod tangent;
 mod writer;
 
 #[cfg(test)]
@@ -33,15 +34,13 @@ use self::choose::{Way, choose};
 use self::direction::Ground;
 pub use self::grid::grids;
 use self::measure::{Quality, Rows};
-use self::writer::Writer;
+use self::writer::{Row, Writer};
 use super::{Made, MakeError, Source};
 
 /// Numbers of steps that are tried.
 const STEPS: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 13, 18, 24];
 /// So many more where nothing makes sure of what they come to.
 const SPARE: usize = 2;
-/// The squared distance beside that of the nearest outputs that is good enough.
-const GOOD: f64 = 1.01;
 /// The share of rows that a closed form may lose to ranges.
 const RARE: f64 = 1e-3;
 /// The share of inputs for which an anchor obeys an alternative, from which on it is that one's anchor.
@@ -107,26 +106,23 @@ fn tuned(
     rows: &Rows,
 ) -> Result<(Piece, usize), MakeError> {
     let mut best: Option<(Quality, Piece, usize)> = None;
-    for inward in INWARD {
-        ways.iter_mut().filter(|way| !way.anchored).for_each(|way| way.plan.move_in(inward, ground));
+    // With the anchor first; where that is not good, without it, moved in more and more.
+    let tries = ways.iter().any(|way| way.anchored).then_some((true, 0.0)).into_iter().chain(INWARD.map(|share| (false, share)));
+    for (anchored, inward) in tries {
+        if !anchored {
+            ways.iter_mut().for_each(|way| way.anchored = false);
+            ways.iter_mut().for_each(|way| way.plan.move_in(inward, ground));
+        }
+        let spare = if ways.iter().all(|way| way.anchored) { 0 } else { SPARE };
         for steps in STEPS {
             let piece = write(ground, source, ways, anchor, steps)?;
             let quality = rows.measure(&piece, source, ground).unwrap_or(Quality::WORST);
-            let good = quality.refused == 0.0 && quality.ratio <= GOOD;
-            if good || best.as_ref().is_none_or(|(known, _, _)| quality < *known) {
+            if quality.is_good() {
+                return Ok((write(ground, source, ways, anchor, steps + spare)?, steps + spare));
+            }
+            if best.as_ref().is_none_or(|(known, ..)| quality.cost() < known.cost()) {
                 best = Some((quality, piece, steps));
             }
-            if good && !ways.iter().all(|way| way.anchored) {
-                // What no ray makes sure of should be met in rows that were not seen, too.
-                best = Some((quality, write(ground, source, ways, anchor, steps + SPARE)?, steps + SPARE));
-            }
-            if good {
-                break;
-            }
-        }
-        // Moving in helps against what is refused, and against nothing else.
-        if best.as_ref().is_some_and(|(quality, _, _)| quality.refused == 0.0) || ways.iter().all(|way| way.anchored) {
-            break;
         }
     }
     best.map(|(_, piece, steps)| (piece, steps)).ok_or(MakeError::NothingAllowed)
@@ -148,23 +144,33 @@ fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], anchor: Option<&Anc
     match ways {
         [way] => {
             let (lower, upper) = way.plan.fixed_ends(&w);
-            let p = clean(&mut w, source.scores, lower, upper);
-            way.plan.solve(&mut w, &p, true, anchor.filter(|_| way.anchored), steps);
+            w.p = clean(&mut w, source.scores, &lower, &upper);
+            way.plan.solve(&mut w, true, anchor.filter(|_| way.anchored), steps);
         }
         ways => {
-            let (lower, upper) = ground.ranges.iter().map(|n| (n.lo, n.hi)).unzip();
-            let p = clean(&mut w, source.scores, lower, upper);
-            choose(&mut w, &p, ways, anchor, steps);
+            let free = vec![None; ground.outputs()];
+            w.p = clean(&mut w, source.scores, &free, &free);
+            choose(&mut w, ways, anchor, steps);
         }
     }
     Ok(w.draft.finish())
 }
 
-/// Numbers within fixed ends; what is not a number becomes the lower one. What a maximum of a number and none is differs from runtime to
-/// runtime; a comparison with it fails in all.
-fn clean(w: &mut Writer, scores: &str, lower: Vec<f32>, upper: Vec<f32>) -> String {
-    let (lower, upper) = (w.draft.row(lower), w.draft.row(upper));
-    let above = w.draft.call("Greater", &[scores, &lower]);
-    let p = w.draft.call("Where", &[&above, scores, &lower]);
+/// Numbers within the ends of all ranges, and within those that are given; what is not a number becomes the lower one. What a maximum of
+/// a number and none is differs from runtime to runtime; a comparison with it fails in all.
+fn clean(w: &mut Writer, scores: &str, lower: &[Option<f32>], upper: &[Option<f32>]) -> String {
+    let ranges = w.ground.ranges;
+    let (lo, hi) = ranges.iter().fold((f32::MAX, f32::MIN), |(lo, hi), n| (lo.min(n.lo), hi.max(n.hi)));
+    // One number for all outputs, if those that are given are the same and nothing is given for the others.
+    let all = |ends: &[Option<f32>], all: f32| Row::Constant(ends.iter().map(|end| end.unwrap_or(all)).collect());
+    let (lower, upper) = (all(lower, lo), all(upper, hi));
+    let end = w.draft.number(lower.uniform().unwrap_or(lo));
+    let above = w.draft.call("Greater", &[scores, &end]);
+    let mut p = w.draft.call("Where", &[&above, scores, &end]);
+    if lower.uniform().is_none() {
+        let lower = w.name(&lower);
+        p = w.draft.call("Max", &[&p, &lower]);
+    }
+    let upper = w.name(&upper);
     w.draft.call("Min", &[&p, &upper])
 }

@@ -10,7 +10,7 @@ use super::equality::{Equality, apart};
 use super::plan::Plan;
 use super::writer::{FAR, Row, Writer};
 
-/// A share of what a bound was moved in for; outputs that miss it by so much are still seen to obey.
+/// The share of what a bound was moved in for that outputs may miss it by: they are still seen to obey.
 const MISSED: f64 = 0.75;
 
 /// An alternative made ready.
@@ -39,10 +39,11 @@ impl Way {
 }
 
 /// The nearest candidate, from outputs within their ranges.
-pub(super) fn choose(w: &mut Writer, p: &str, ways: &[Way], anchor: Option<&Anchor>, steps: usize) -> String {
+pub(super) fn choose(w: &mut Writer, ways: &[Way], anchor: Option<&Anchor>, steps: usize) -> String {
+    let p = &w.p.clone();
     let mut best: Option<(String, String)> = None;
     for way in ways {
-        let y = way.plan.solve(w, p, false, anchor.filter(|_| way.anchored), steps);
+        let y = way.plan.solve(w, false, anchor.filter(|_| way.anchored), steps);
         let cost = cost(w, p, &y, way);
         best = Some(match best {
             None => (y, cost),
@@ -64,8 +65,8 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
     let ones = vec![vec![1.0; outputs]];
     let mut cost = w.product(&square, &ones, None);
     let single = |d: &Direction| {
-        let tolerant = |b: &Bound| Bound { constant: b.constant - if b.exact { 0.0 } else { MISSED * b.own }, ..b.clone() };
-        d.bounds.iter().map(|b| Direction { a: d.a.clone(), bounds: vec![tolerant(b)] }).collect::<Vec<_>>()
+        let one = |b: &Bound| Direction { a: d.a.clone(), bounds: vec![b.missed_by(MISSED)] };
+        d.bounds.iter().map(one).collect::<Vec<_>>()
     };
     let faces: Vec<Direction> = way.faces.iter().flat_map(single).collect();
     let zero = w.draft.number(0.0);
@@ -78,9 +79,7 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
         cost = w.product(&broken, &[vec![f64::from(FAR); faces.len()]], Some(&Row::Tensor(cost)));
     }
     if !way.demands.is_empty() {
-        let held = w.held(&way.demands.iter().collect::<Vec<_>>());
-        let failed = w.draft.call("Not", &[&held]);
-        let failed = w.draft.to_float(&failed);
+        let failed = w.failed(&way.demands.iter().collect::<Vec<_>>());
         cost = w.product(&failed, &[vec![f64::from(FAR); way.demands.len()]], Some(&Row::Tensor(cost)));
     }
     cost

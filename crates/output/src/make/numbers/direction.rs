@@ -48,6 +48,11 @@ impl Direction {
 }
 
 impl Bound {
+    /// Moved back by a share of what outputs may lose on their way to it.
+    pub(super) fn missed_by(&self, share: f64) -> Self {
+        Self { constant: self.constant - if self.exact { 0.0 } else { share * self.own }, ..self.clone() }
+    }
+
     /// Whether it is the same for every input.
     pub(super) fn is_constant(&self) -> bool {
         self.unless == Formula::False && self.is_flat()
@@ -102,6 +107,17 @@ impl<'a> Ground<'a> {
 
     pub(super) fn outputs(&self) -> usize {
         self.ranges.len()
+    }
+
+    /// Both ends of an output's range.
+    pub(super) fn range(&self, output: usize) -> [Direction; 2] {
+        let n = &self.ranges[output];
+        [(1.0, n.lo), (-1.0, -n.hi)].map(|(sign, end)| {
+            let mut a = vec![0.0; self.outputs()];
+            a[output] = sign;
+            let x = vec![0.0; self.columns.len()];
+            Direction { a, bounds: vec![Bound { x, constant: f64::from(end), own: 0.0, exact: true, unless: Formula::False }] }
+        })
     }
 
     /// The largest size of each column, and whether it is always whole.

@@ -17,6 +17,7 @@ struct Holds {
 
 pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &Row, steps: usize) -> String {
     let lines = &plan.lines;
+    let (lower, upper) = (&w.spread(lower), &w.spread(upper));
     let outputs = w.ground.outputs();
     let holds = holds(plan);
     let sums: Vec<&[_]> = lines.iter().map(|l| &l.lower[..]).collect();

@@ -16,6 +16,8 @@ use crate::judge::Judge;
 
 /// How far from the middle rows are, as a share of the outputs' ranges; the farthest first.
 const SCALES: [f32; 3] = [0.5, 0.1, 0.02];
+/// The squared distance beside that of the nearest outputs that is good enough.
+const GOOD: f64 = 1.01;
 /// Rows of each scale.
 const ROWS: usize = 100;
 
@@ -29,7 +31,7 @@ pub(super) struct Rows {
 }
 
 /// How good candidates are.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Quality {
     /// The share of rows that are refused though some outputs obey; and of those that are not far from the middle.
     pub(super) refused: f64,
@@ -41,6 +43,15 @@ pub(super) struct Quality {
 impl Quality {
     /// Nothing is taken.
     pub(super) const WORST: Self = Self { refused: 1.0, refused_near: 1.0, ratio: f64::INFINITY };
+
+    pub(super) fn is_good(&self) -> bool {
+        self.refused == 0.0 && self.ratio <= GOOD
+    }
+
+    /// What candidates cost: one row in a hundred that is refused as much as a tenth of the distance of all.
+    pub(super) fn cost(&self) -> f64 {
+        self.ratio + 10.0 * self.refused
+    }
 }
 
 impl Rows {

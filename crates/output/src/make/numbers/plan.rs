@@ -4,6 +4,7 @@ use super::super::MakeError;
 use super::direction::{Bound, Direction, Ground};
 use super::equality::Equality;
 use super::exactly::Exactly;
+use super::tangent::{along, orthonormal};
 
 /// Cosines closer to 0 than this are 0; closer to 1, no closed form is trusted.
 const NEARLY: f64 = 1e-9;
@@ -22,9 +23,8 @@ pub(super) struct Plan {
     pub(super) pairs: Vec<(usize, usize, f64)>,
     /// Sums of outputs that share none with each other, each in a direction and its opposite.
     pub(super) lines: Vec<Line>,
-    /// All other faces that hang together.
+    /// All other faces that hang together, and orthonormal equalities among whose outputs they are.
     pub(super) faces: Vec<Direction>,
-    /// Equalities among those.
     pub(super) equal: Vec<Direction>,
     /// How equalities are met exactly, and how far each output keeps away from its bounds before.
     pub(super) exactly: Exactly,
@@ -89,8 +89,8 @@ impl Plan {
         let step_by_step =
             |d: &&Direction| !plan.alone[(0..outputs).find(|j| d.a[*j] != 0.0).unwrap_or(0)] && !closed_group[own(d)];
         if hard {
-            plan.faces = sums.iter().chain(&bounds).filter(step_by_step).cloned().collect();
-            plan.equal = equal;
+            let faces = sums.iter().chain(&bounds).filter(step_by_step).cloned().collect();
+            plan.among(faces, &equal, ground);
         } else {
             plan.lines = lines;
         }
@@ -103,6 +103,21 @@ impl Plan {
             if direction.a[j] > 0.0 { plan.lower[j].extend(bounds) } else { plan.upper[j].extend(bounds) }
         }
         Ok(plan)
+    }
+
+    /// Takes faces to be met step by step, among the outputs that obey the equalities.
+    fn among(&mut self, mut faces: Vec<Direction>, equal: &[Direction], ground: &Ground) {
+        self.equal = orthonormal(equal);
+        if !equal.is_empty() {
+            // No comparison follows that would keep outputs in their ranges, without breaking an equality.
+            let members: Vec<usize> = (0..ground.outputs()).filter(|j| equal.iter().any(|e| e.a[*j] != 0.0)).collect();
+            faces.extend(members.into_iter().flat_map(|j| ground.range(j)));
+            for face in &mut faces {
+                let inset = face.single().map_or(0.0, |j| self.inset[j]);
+                face.bounds.iter_mut().for_each(|b| b.constant += inset);
+            }
+        }
+        self.faces = faces.iter().filter_map(|face| along(face, &self.equal)).collect();
     }
 
     /// Takes up to two faces as a closed form, if they have one.
@@ -131,7 +146,8 @@ impl Plan {
     /// Moves sums that are met step by step in, by a share of the ranges of their outputs.
     pub(super) fn move_in(&mut self, share: f64, ground: &Ground) {
         let width = |a: &[f64]| a.iter().zip(ground.ranges).map(|(a, n)| a.abs() * f64::from(n.hi - n.lo)).sum::<f64>();
-        for face in self.faces.iter_mut().filter(|d| d.single().is_none()) {
+        let among = !self.equal.is_empty();
+        for face in self.faces.iter_mut().filter(|d| among || d.single().is_none()) {
             let by = share * width(&face.a);
             face.bounds.iter_mut().for_each(|b| b.constant += by);
         }

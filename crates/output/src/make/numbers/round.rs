@@ -17,7 +17,7 @@ pub(super) fn round(w: &mut Writer, y: &str, exactly: &Exactly, lower: &Row, upp
     let lower = on_grid(w, lower, &step(-1.0, true), &step(-1.0, false));
     let upper = on_grid(w, upper, &up, &down);
 
-    let (up, down, half) = (w.draft.row(up), w.draft.row(down), w.draft.number(0.5));
+    let (up, down, half) = (w.name(&Row::Constant(up)), w.name(&Row::Constant(down)), w.draft.number(0.5));
     let scaled = w.draft.call("Mul", &[y, &up]);
     let scaled = w.draft.call("Add", &[&scaled, &half]);
     let floor = w.draft.call("Floor", &[&scaled]);
@@ -47,7 +47,7 @@ fn on_grid(w: &mut Writer, bound: &Row, up: &[f32], down: &[f32]) -> Row {
             Row::Constant((0..data.len()).map(to).collect())
         }
         Row::Tensor(name) => {
-            let (up, down) = (w.draft.row(up.to_vec()), w.draft.row(down.to_vec()));
+            let (up, down) = (w.name(&Row::Constant(up.to_vec())), w.name(&Row::Constant(down.to_vec())));
             let scaled = w.draft.call("Mul", &[name, &up]);
             let floor = w.draft.call("Floor", &[&scaled]);
             let moved = w.draft.call("Mul", &[&floor, &down]);
@@ -85,8 +85,8 @@ fn remainder(w: &mut Writer, y: &str, equality: &Equality, lower: &Row, upper: &
     let against: Vec<f64> = equality.a.iter().map(|a| 0.0 - a).collect();
     let mut missing = w.product(y, &[against], Some(&value));
     if !equality.always() {
-        let (held, zero) = (w.held(&[&equality.unless]), w.draft.number(0.0));
-        missing = w.draft.call("Where", &[&held, &zero, &missing]);
+        let failed = w.failed(&[&equality.unless]);
+        missing = w.draft.call("Mul", &[&missing, &failed]);
     }
     let (lower, upper) = (w.name(lower), w.name(upper));
     let (below, above) = (w.draft.call("Sub", &[y, &lower]), w.draft.call("Sub", &[&upper, y]));

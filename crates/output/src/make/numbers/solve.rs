@@ -1,5 +1,7 @@
 //! Outputs and a [`Plan`] enter; calls leave that compute outputs near them which obey it.
 
+use deepsade_check::step::Number;
+
 use super::Anchor;
 use super::closed::closed;
 use super::direction::{Bound, Direction};
@@ -8,6 +10,7 @@ use super::line::lines;
 use super::plan::Plan;
 use super::ray::ray;
 use super::round::round;
+use super::tangent::project;
 use super::writer::{Row, Side, Writer};
 
 impl Plan {
@@ -21,19 +24,16 @@ impl Plan {
         (lower, upper)
     }
 
-    /// The ends of outputs that are alone, as far as they are the same for every input; of the others their ranges.
-    pub(super) fn fixed_ends(&self, w: &Writer) -> (Vec<f32>, Vec<f32>) {
-        let fixed = |bounds: &[Vec<Bound>], j: usize| -> Vec<f32> {
+    /// The ends of outputs that are alone, where they are the same for every input and not just those of their ranges.
+    pub(super) fn fixed_ends(&self, w: &Writer) -> (Vec<Option<f32>>, Vec<Option<f32>>) {
+        let fixed = |bounds: &[Vec<Bound>], j: usize| {
             let own = if self.alone[j] { &bounds[j][..] } else { &[] };
-            own.iter().filter(|b| b.is_constant()).map(|b| b.constant as f32).collect()
+            own.iter().filter(|b| b.is_constant()).map(|b| b.constant as f32).reduce(f32::max)
         };
         let ranges = w.ground.ranges.iter().enumerate();
-        ranges
-            .map(|(j, n)| {
-                let lower = fixed(&self.lower, j).into_iter().fold(n.lo, f32::max);
-                (lower, fixed(&self.upper, j).into_iter().fold(n.hi, |m, b| m.min(-b)))
-            })
-            .unzip()
+        let ends =
+            |(j, n): (usize, &Number)| (fixed(&self.lower, j).map(|b| b.max(n.lo)), fixed(&self.upper, j).map(|b| n.hi.min(-b)));
+        ranges.map(ends).unzip()
     }
 
     /// Faces that are met step by step, and sums of several outputs.
@@ -43,12 +43,14 @@ impl Plan {
             [Direction { a: l.a.clone(), bounds: l.lower.clone() }, turned]
         };
         let lines = self.lines.iter().filter(|l| !l.equal).flat_map(line);
-        lines.chain(self.faces.iter().filter(|d| d.single().is_none()).cloned()).collect()
+        // Bounds of single outputs are met by comparisons, where no equality forbids them.
+        let among = !self.equal.is_empty();
+        lines.chain(self.faces.iter().filter(|d| among || d.single().is_none()).cloned()).collect()
     }
 
-    /// Outputs near `p`, which are within their ranges; with `fixed` those that are alone obey what is the same for every input.
-    pub(super) fn solve(&self, w: &mut Writer, p: &str, fixed: bool, anchor: Option<&Anchor>, steps: usize) -> String {
-        let mut y = p.to_string();
+    /// Outputs near those of the writer; with `fixed` those that are alone obey already what is the same for every input.
+    pub(super) fn solve(&self, w: &mut Writer, fixed: bool, anchor: Option<&Anchor>, steps: usize) -> String {
+        let mut y = w.p.clone();
         if !self.closed.is_empty() {
             y = closed(w, &y, self);
         }
@@ -73,17 +75,21 @@ impl Plan {
         if !self.lines.is_empty() {
             y = lines(w, &y, self, &near, &far, steps);
         } else if self.has_steps() {
+            if !self.equal.is_empty() {
+                y = project(w, &y, &self.equal);
+            }
             y = dual(w, &y, self, steps);
         }
         let stepwise = self.stepwise();
         let anchor = anchor.filter(|_| !stepwise.is_empty());
-        if !gridded || anchor.is_some() {
+        let compared = self.equal.is_empty();
+        if compared && (!gridded || anchor.is_some()) {
             y = w.clip(&y, &near, &far);
         }
         if let Some(anchor) = anchor {
-            y = ray(w, &y, &stepwise.iter().collect::<Vec<_>>(), anchor);
+            y = ray(w, &y, &stepwise, anchor);
             // The way to the anchor is within the bounds but for its rounding.
-            if !gridded {
+            if compared && !gridded {
                 y = w.clip(&y, &near, &far);
             }
         }
