@@ -101,25 +101,37 @@ pub(super) fn zip<A, B, C>(a: &Array<A>, b: &Array<B>, room: Room, f: impl Fn(&A
 pub(super) fn choose<T: Copy>(condition: &Array<bool>, x: &Array<T>, y: &Array<T>, room: Room) -> Result<Array<T>, Wrong> {
     let plan = Plan::new([&condition.dims, &x.dims, &y.dims], room)?;
     let (cols, mut data) = (plan.cols, Vec::with_capacity(plan.len));
-    let pick = |c: &bool, x: &T, y: &T| if *c { *x } else { *y };
+    // Both are read before one is chosen, so that there is no branch.
+    let pick = |c: &bool, x: T, y: T| if *c { x } else { y };
     plan.each(|[c, i, j]| {
         let [one, x_moves, y_moves] = plan.moves;
         if !one {
             let (from, at, moves) = if condition.data[c] { (x, i, x_moves) } else { (y, j, y_moves) };
-            return match moves {
-                true => data.extend_from_slice(&from.data[at..at + cols]),
-                false => data.extend(std::iter::repeat_n(from.data[at], cols)),
-            };
+            if moves {
+                data.extend_from_slice(&from.data[at..at + cols]);
+            } else {
+                data.extend(std::iter::repeat_n(from.data[at], cols));
+            }
+            return;
         }
         let c = condition.data[c..c + cols].iter();
         match (x_moves, y_moves) {
             (true, true) => {
                 let both = x.data[i..i + cols].iter().zip(&y.data[j..j + cols]);
-                data.extend(c.zip(both).map(|(c, (x, y))| pick(c, x, y)));
+                data.extend(c.zip(both).map(|(c, (x, y))| pick(c, *x, *y)));
             }
-            (true, false) => data.extend(c.zip(&x.data[i..i + cols]).map(|(c, x)| pick(c, x, &y.data[j]))),
-            (false, true) => data.extend(c.zip(&y.data[j..j + cols]).map(|(c, y)| pick(c, &x.data[i], y))),
-            (false, false) => data.extend(c.map(|c| pick(c, &x.data[i], &y.data[j]))),
+            (true, false) => {
+                let y = y.data[j];
+                data.extend(c.zip(&x.data[i..i + cols]).map(|(c, x)| pick(c, *x, y)));
+            }
+            (false, true) => {
+                let x = x.data[i];
+                data.extend(c.zip(&y.data[j..j + cols]).map(|(c, y)| pick(c, x, *y)));
+            }
+            (false, false) => {
+                let (x, y) = (x.data[i], y.data[j]);
+                data.extend(c.map(|c| pick(c, x, y)));
+            }
         }
     });
     Ok(Array { dims: plan.dims, data })

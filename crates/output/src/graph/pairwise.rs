@@ -61,8 +61,8 @@ impl Pairwise {
                 (Value::Text(a), Value::Text(b)) => zip(a, b, room, |a, b| a == b)?,
                 _ => return Err(operands.unfit(1, a.element())),
             })),
-            Self::And => Ok(Value::Bool(zip(operands.of(0)?, operands.of(1)?, room, |a: &bool, b: &bool| *a & *b)?)),
-            Self::Or => Ok(Value::Bool(zip(operands.of(0)?, operands.of(1)?, room, |a: &bool, b: &bool| *a | *b)?)),
+            Self::And => Ok(Value::Bool(zip(operands.of(0)?, operands.of(1)?, room, |a: &bool, b: &bool| *a && *b)?)),
+            Self::Or => Ok(Value::Bool(zip(operands.of(0)?, operands.of(1)?, room, |a: &bool, b: &bool| *a || *b)?)),
             Self::Where => {
                 let condition = operands.of::<bool>(0)?;
                 Ok(match (operands.get(1)?, operands.get(2)?) {

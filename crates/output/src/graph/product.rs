@@ -73,9 +73,18 @@ struct Columns<'a> {
 impl Columns<'_> {
     /// Columns from `first` on, row by row, with zeros behind the last one.
     fn strip<const W: usize>(&self, first: usize) -> Vec<[f32; W]> {
-        let at = |l: usize, c: usize| if self.turned { self.data[c * self.k + l] } else { self.data[l * self.m + c] };
-        let one = |l, c| if c < self.m { at(l, c) } else { 0.0 };
-        (0..self.k).map(|l| std::array::from_fn(|c| one(l, first + c))).collect()
+        let last = self.m.min(first + W);
+        let mut strip = vec![[0.0; W]; self.k];
+        if self.turned {
+            let columns = self.data.chunks_exact(self.k).take(last).skip(first);
+            for (c, column) in columns.enumerate() {
+                strip.iter_mut().zip(column).for_each(|(row, b)| row[c] = *b);
+            }
+        } else {
+            let rows = self.data.chunks_exact(self.m);
+            strip.iter_mut().zip(rows).for_each(|(row, b)| row[..last - first].copy_from_slice(&b[first..last]));
+        }
+        strip
     }
 }
 
