@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::tests::{SOURCE, multilabel, obeys, point, run, scores, spec, unclear};
+use super::super::tests::{SOURCE, multilabel, obeys, pass, point, run, scores, spec, unclear};
 use super::*;
 use crate::Judge;
 use crate::decode::{Decoder, Scratch};
@@ -28,15 +28,20 @@ fn against_all(spec: &NormalSpec, made: &Made, rows: usize, rng: &mut ChaCha8Rng
     let x: Vec<Vec<f32>> = (0..rows).map(|_| point(rng)).collect();
     let given: Vec<Vec<f32>> = (0..rows).map(|_| scores(rng, n)).collect();
     let mut compared = 0;
-    for ((x, given), found) in x.iter().zip(&given).zip(run(made, &given, &x)) {
+    let candidates = run(made, &given, &x);
+    let passed = pass(spec, made, &candidates, &x);
+    for (((x, given), found), passed) in x.iter().zip(&given).zip(candidates).zip(passed) {
         let set = |bits: usize| (0..n).map(|j| f32::from(u8::from(bits >> j & 1 == 1))).collect::<Vec<f32>>();
-        let valid = (0..1usize << n).map(set).filter(|y| obeys(spec, x, y));
+        let sets: Vec<Vec<f32>> = (0..1usize << n).map(set).collect();
+        // If it does not pass, none does: on a border, or where the rules contradict each other.
+        assert!(passed || !pass(spec, made, &sets, &vec![x.clone(); sets.len()]).contains(&true), "{x:?} {found:?}");
+        let valid = sets.into_iter().filter(|y| obeys(spec, x, y));
         let most = valid.map(|y| worth(given, &y)).fold(f64::NEG_INFINITY, f64::max);
         if most == f64::NEG_INFINITY || unclear(x) {
             continue;
         }
         let rules: Vec<&str> = spec.rules.iter().map(|r| r.text.as_str()).collect();
-        assert!(obeys(spec, x, &found), "{rules:?} {}: {x:?} {given:?} {found:?}", made.how);
+        assert!(passed && obeys(spec, x, &found), "{rules:?} {}: {x:?} {given:?} {found:?}", made.how);
         assert!(found.iter().all(|v| [0.0, 1.0].contains(v)));
         if made.best {
             let short = most - worth(given, &found);
@@ -103,12 +108,14 @@ fn against_decoder(spec: &NormalSpec, made: &Made, rows: usize, rng: &mut ChaCha
     let x: Vec<Vec<f32>> = (0..rows).map(|_| point(rng)).collect();
     let given: Vec<Vec<f32>> = (0..rows).map(|_| scores(rng, n)).collect();
     let (mut best, mut compared, mut scratch, mut set) = (0, 0, Scratch::default(), vec![0.0; n]);
-    for ((x, given), found) in x.iter().zip(&given).zip(run(made, &given, &x)) {
+    let candidates = run(made, &given, &x);
+    let passed = pass(spec, made, &candidates, &x);
+    for (((x, given), found), passed) in x.iter().zip(&given).zip(candidates).zip(passed) {
         let counted: Vec<f32> = given.iter().map(|s| worth(&[*s], &[1.0]) as f32).collect();
         if unclear(x) || !decoder.best(&counted, &decoder.met(&judge, x), &mut scratch, &mut set) {
             continue;
         }
-        assert!(obeys(spec, x, &found), "{}: {x:?} {given:?} {found:?}", made.how);
+        assert!(passed && obeys(spec, x, &found), "{}: {x:?} {given:?} {found:?}", made.how);
         compared += 1;
         let short = worth(given, &set) - worth(given, &found);
         best += usize::from(short <= rounding(given));
@@ -234,7 +241,7 @@ fn ranking(n: usize, more: &[&str]) -> NormalSpec {
 }
 
 #[test]
-fn rankings_are_best_up_to_twelve_items_and_valid_beyond() {
+fn rankings_are_best_up_to_twelve_items_and_good_beyond() {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     for (n, rows, how) in [(4, 200, "table of 24 orders"), (8, 100, "best order of 8 items"), (10, 20, "best order of 10")] {
         let spec = ranking(n, &[]);
@@ -246,7 +253,8 @@ fn rankings_are_best_up_to_twelve_items_and_valid_beyond() {
     let many = ranking(14, &[]);
     let made = make(&many, &SOURCE).unwrap();
     assert!(!made.best, "{}", made.how);
-    against_all_kinds(&many, &made, &mut rng);
+    let (best, compared) = against_decoder(&many, &made, 100, &mut rng);
+    assert!(best > 3 * compared / 4 && compared > 70, "{best} of {compared}");
     // With more rules than that: a table, if the orders are few.
     let ruled = ranking(4, &["a < 3.5 => not at[0, 0]", "a + b >= 4 => at[1, 2] or at[2, 1]"]);
     let made = make(&ruled, &SOURCE).unwrap();
@@ -290,8 +298,12 @@ fn what_can_not_be_made_is_said() {
     assert!(matches!(refused(3, "score(0) >= 1"), MakeError::Scores { rule } if rule == "score(0) >= 1"));
     assert_eq!(refused(2, "label[0] and not label[0]"), MakeError::Impossible);
     assert_eq!(refused(14, "label[0] and exactly(3, label[i] for i in 0..14) and not label[0]"), MakeError::Impossible);
-    let tangled = "sum((i * i * i + 17 * i) * label[i] for i in 0..60) <= 999999"; // label 0 counts nothing
-    assert!(matches!(refused(60, tangled), MakeError::TooLarge { labels: 59, .. }));
+    // Random clauses of three labels hang together in no order at all.
+    let mut rng = ChaCha8Rng::seed_from_u64(10);
+    let mut label = || format!("label[{}]", rng.random_range(0..60));
+    let clauses: Vec<String> = (0..150).map(|_| format!("{} or not {} or {}", label(), label(), label())).collect();
+    let tangled = make(&multilabel(60, &clauses), &SOURCE).unwrap_err();
+    assert!(matches!(tangled, MakeError::TooLarge { labels: 60, .. }), "{tangled}");
     let numbers = Task::Regression { targets: vec!["y".into()] };
     assert_eq!(make(&spec::<&str>(numbers, &[]), &SOURCE).unwrap_err(), MakeError::NoLabels);
 }
