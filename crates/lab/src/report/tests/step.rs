@@ -2,9 +2,9 @@
 
 use deepsade_engine::enforce::step::{Usual, attach};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op, Piece, Port};
+use deepsade_output::Output;
 use deepsade_output::graph::{Graph, Value as Tensor};
 use deepsade_output::make::CANDIDATE;
-use deepsade_output::Output;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use serde_json::json;
 
@@ -115,6 +115,20 @@ fn the_page_computes_what_the_output_step_computes() {
     }
 }
 
+/// The network's own outputs are far above what the rules allow.
+#[test]
+fn the_latent_space_is_coloured_by_what_the_file_gives() {
+    let spec = spec(Task::Regression { targets: names(&["u"]) }, &["u <= -100", "u >= -101"]);
+    let (model, _) = attach(&spec, &network(1), &Usual::unknown(&spec)).unwrap();
+    let folder = super::folder(&model);
+    let data = folder.path().join("rows.csv");
+    let line = |k: usize| format!("{},{},{}\n", k as f32 / 3.0, k % 5, ["p", "q", "r"][k % 3]);
+    std::fs::write(&data, "a,b,k\n".to_string() + &(0..24).map(line).collect::<String>()).unwrap();
+    let page = super::report(folder.path(), Some(&data)).unwrap().html;
+    assert!(page.contains("u below -100.") || page.contains("u below -101."));
+    assert!(page.contains("An output step stands behind the network"));
+}
+
 /// One operator on some constants, in the page and in Rust.
 struct Call(&'static str, &'static [&'static str], &'static [(&'static str, i64)]);
 
@@ -153,8 +167,14 @@ fn the_page_knows_every_operator_of_a_step() {
         calls.push(Call(op, &["wild"], &[]));
     }
     for op in ["Add", "Sub", "Mul", "Div", "Max", "Min", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal"] {
-        for pair in [&["wild", "dliw"], &["wild", "column"], &["row", "dliw"], &["column", "row"], &["alone", "wild"], &["whole", "parts"]]
-        {
+        for pair in [
+            &["wild", "dliw"],
+            &["wild", "column"],
+            &["row", "dliw"],
+            &["column", "row"],
+            &["alone", "wild"],
+            &["whole", "parts"],
+        ] {
             calls.push(Call(op, pair, &[]));
         }
     }
