@@ -1,8 +1,8 @@
 "use strict";
 // The output step behind a network: operators of ONNX as `crates/output/src/graph` runs them. Tensors by name enter, tensors by name leave.
 //
-// A tensor is { type, dims, data }. Numbers of type "float" stand in a Float32Array, which rounds what is put into it: of two float32
-// numbers, the sum, difference, product or quotient in double precision, rounded again, is the float32 one. Whole numbers are exact to 2^53.
+// A tensor is { type, dims, data }. Numbers of type "float" stand in a Float32Array, which rounds what is put into it: the sum, difference,
+// product or quotient of two float32 numbers in double precision, rounded again, is the float32 one. Whole numbers are exact to 2^53.
 const outputStep = (() => {
   const size = (dims) => dims.reduce((product, d) => product * d, 1);
   const tensor = (type, dims, data) => ({ type, dims, data: type === "float" ? Float32Array.from(data) : Array.from(data) });
@@ -22,7 +22,8 @@ const outputStep = (() => {
     return Array.from({ length: rank }, (_, k) => {
       const lengths = shapes.map((dims) => dims[k - rank + dims.length] ?? 1);
       const length = lengths.find((d) => d !== 1) ?? 1;
-      if (lengths.some((d) => d !== 1 && d !== length)) throw new Error(`shapes do not fit: ${shapes.map((dims) => `[${dims}]`).join(" and ")}`);
+      const fit = lengths.every((d) => d === 1 || d === length);
+      if (!fit) throw new Error(`shapes do not fit: ${shapes.map((dims) => `[${dims}]`).join(" and ")}`);
       return length;
     });
   }

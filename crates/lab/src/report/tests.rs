@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{ProofStatus, explorer, payload, report};
 
+mod operators;
 mod step;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{202e}\u{9b}";
@@ -127,6 +128,9 @@ fn an_experiment_becomes_tables_and_figures() {
     assert!(page.contains("2.00 ± 1.41") && page.contains("2 of 2") && page.contains("cut off"));
     assert!(page.contains("<svg") && !page.contains("<script") && !page.contains("<img"));
 }
+
+/// JavaScript that turns float32 numbers into their bits, so that nothing is lost on the way.
+const BITS: &str = "const bits = (v) => [...new Uint32Array(Float32Array.from(v).buffer)];\n";
 
 /// What a piece of JavaScript behind the page's evaluator puts into `out`; it reads `data` and `rows`.
 fn in_node(work: &str, input: &Value) -> Vec<Value> {

@@ -86,6 +86,11 @@ impl Draft {
         self.floats(&[data.len(), 1], data)
     }
 
+    /// A number a column, for tensors that lie.
+    pub(super) fn row(&mut self, data: Vec<f32>) -> String {
+        self.floats(&[1, data.len()], data)
+    }
+
     /// A matrix of this many rows and columns with ones at some places.
     pub(super) fn ones(&mut self, rows: usize, cols: usize, places: impl IntoIterator<Item = (usize, usize)>) -> String {
         let mut data = vec![0.0; rows * cols];

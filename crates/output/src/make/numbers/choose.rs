@@ -75,7 +75,7 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
         let against: Vec<Vec<f64>> = faces.iter().map(|d| d.a.iter().map(|a| -a).collect()).collect();
         let v = w.product(y, &against, Some(&b));
         let broken = w.draft.call("Greater", &[&v, &zero]);
-        let broken = w.draft.to_float(&broken);
+        let broken = w.draft.cast_float(&broken);
         cost = w.product(&broken, &[vec![f64::from(FAR); faces.len()]], Some(&Row::Tensor(cost)));
     }
     if !way.demands.is_empty() {

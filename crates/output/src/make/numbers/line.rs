@@ -101,5 +101,5 @@ fn free(w: &mut Writer, y: &str, lower: &Row, upper: &Row, holds: Holds) -> Stri
         }
     }
     let free = if let [one, other] = &parts[..] { w.draft.call("And", &[one, other]) } else { parts.remove(0) };
-    w.draft.to_float(&free)
+    w.draft.cast_float(&free)
 }

@@ -9,10 +9,6 @@ use super::writer::{Row, Writer};
 /// What an anchor on a face is taken to have in hand.
 const TINY: f32 = 1e-30;
 
-/// The share of what a bound was moved in for that outputs may miss it by: an anchor may be near a face, and a small violation must not
-/// throw the outputs there.
-const MISSED: f64 = 0.5;
-
 pub(super) fn ray(w: &mut Writer, y: &str, faces: &[Direction], anchor: &Anchor) -> String {
     let (outputs, columns) = (w.ground.outputs(), w.ground.columns().len());
     let mut rows = vec![vec![0.0; columns]; outputs];

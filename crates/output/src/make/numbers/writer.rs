@@ -61,7 +61,7 @@ impl<'a> Writer<'a> {
             let prefix = draft.prefix("when");
             held = certain(&ground.spec.schema, &conditions, source.x, &prefix, draft.piece())
                 .map_err(|why| MakeError::Float32 { why })?;
-            held = draft.to_float(&held);
+            held = draft.cast_float(&held);
         }
         Ok(Self { draft, ground, x: source.x, conditions, held, p: source.scores.into(), spread: Vec::new() })
     }
