@@ -34,7 +34,7 @@ struct Gate {
 #[derive(Debug, Default)]
 pub(super) struct Gates {
     pub(super) sums: Sums,
-    gates: Vec<Gate>,
+    all: Vec<Gate>,
     heights: Vec<usize>,
     known: BTreeMap<Gate, usize>,
 }
@@ -52,25 +52,25 @@ impl Gates {
             },
             Formula::And(parts) => {
                 let parts = each(parts)?;
-                self.all(parts)
+                self.all_of(parts)
             }
             Formula::Or(parts) => {
                 let parts = each(parts)?;
-                self.any(parts)
+                self.any_of(parts)
             }
             Formula::Threshold(threshold) => self.count(threshold, over)?,
         })
     }
 
     /// True where all are.
-    pub(super) fn all(&mut self, parts: Vec<Truth>) -> Truth {
-        let parts = self.apart(parts, Self::all);
+    pub(super) fn all_of(&mut self, parts: Vec<Truth>) -> Truth {
+        let parts = self.apart(parts, Self::all_of);
         let bound = parts.len() as i64;
         self.gate(parts.into_iter().map(|p| (1, p)).collect(), bound)
     }
 
-    fn any(&mut self, parts: Vec<Truth>) -> Truth {
-        let parts = self.apart(parts, Self::any);
+    fn any_of(&mut self, parts: Vec<Truth>) -> Truth {
+        let parts = self.apart(parts, Self::any_of);
         self.gate(parts.into_iter().map(|p| (1, p)).collect(), 1)
     }
 
@@ -132,10 +132,10 @@ impl Gates {
                     return Truth::Gate(*known);
                 }
                 let height = 1 + gate.terms.iter().map(|(_, p)| self.height(*p)).max().unwrap_or(0);
-                self.gates.push(gate.clone());
+                self.all.push(gate.clone());
                 self.heights.push(height);
-                self.known.insert(gate, self.gates.len() - 1);
-                Truth::Gate(self.gates.len() - 1)
+                self.known.insert(gate, self.all.len() - 1);
+                Truth::Gate(self.all.len() - 1)
             }
         }
     }
@@ -173,7 +173,7 @@ impl Gates {
             let own = [(1, *item)];
             let (terms, mut bound) = match item {
                 Truth::Constant(truth) => (&[][..], i64::from(!truth)),
-                Truth::Gate(g) if self.heights[*g] == level => (&self.gates[*g].terms[..], self.gates[*g].bound),
+                Truth::Gate(g) if self.heights[*g] == level => (&self.all[*g].terms[..], self.all[*g].bound),
                 _ => (&own[..], 1),
             };
             for (weight, part) in terms {
@@ -197,8 +197,8 @@ impl Gates {
 
     /// What is known after a level below the top: its gates, and all that is needed higher up.
     fn level(&self, level: usize, roots: &[Truth]) -> Vec<Truth> {
-        let mut items: Vec<Truth> = (0..self.gates.len()).filter(|g| self.heights[*g] == level).map(Truth::Gate).collect();
-        let higher = self.gates.iter().zip(&self.heights).filter(|(_, h)| **h > level);
+        let mut items: Vec<Truth> = (0..self.all.len()).filter(|g| self.heights[*g] == level).map(Truth::Gate).collect();
+        let higher = self.all.iter().zip(&self.heights).filter(|(_, h)| **h > level);
         let needed: BTreeSet<Truth> =
             higher.flat_map(|(gate, _)| gate.terms.iter().map(|(_, p)| *p)).chain(roots.iter().copied()).collect();
         for part in needed {

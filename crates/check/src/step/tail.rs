@@ -171,7 +171,7 @@ impl Tail {
         for case in &step.fallback[..step.fallback.len() - 1] {
             whens.push(gates.formula(&Formula::and(case.when.iter().map(asked)), &over)?);
         }
-        let good = gates.all(obeys);
+        let good = gates.all_of(obeys);
         let mut parts = vec![(c.clone(), (0..outputs).collect())];
         let inside = inside(&spec.schema, &x, outputs, &mut gates, &mut parts, &mut piece);
         let roots: Vec<Truth> = [good, inside].into_iter().chain(whens.iter().copied()).collect();
@@ -330,11 +330,11 @@ fn inside(
         piece.call("Sub", &[x, &floor], &fraction);
     }
     if count <= WIDE {
-        for k in 0..count {
+        for (k, whole) in whole.iter().enumerate() {
             let (lo, hi) = ends(k);
             truths.push(Truth::Sum(gates.sums.above(first + k, clear(below(&exact(lo)))), true));
             truths.push(Truth::Sum(gates.sums.above(first + k, clear(hi)), false));
-            if whole[k] {
+            if *whole {
                 truths.push(Truth::Sum(gates.sums.above(first + count + k, 0.0), false));
             }
         }
@@ -342,7 +342,7 @@ fn inside(
         if whole.contains(&true) {
             parts.push((fraction, (first + count..first + 2 * count).collect()));
         }
-        return gates.all(truths);
+        return gates.all_of(truths);
     }
     // How far the columns are outside, all together.
     let [lo, hi, least, most, off, size, ones, outside] =
@@ -375,5 +375,5 @@ fn inside(
         piece.call_with("Gather", &[x, &columns], &taken, &[("axis", 1)]);
         parts.push((taken, used));
     }
-    gates.all(truths)
+    gates.all_of(truths)
 }

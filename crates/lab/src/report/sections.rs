@@ -1,10 +1,7 @@
 //! The parts of a run's page that are text and tables: rules, scores, domain, network, files.
 
 use deepsade_check::Keeper;
-<<<<<<< HEAD
-=======
 use deepsade_engine::enforce::step::MADE_KEY;
->>>>>>> w-js
 use deepsade_engine::explain::{Possible, audit, possible, vacuous};
 use deepsade_net::Model;
 use deepsade_spec::{Domain, NormalSpec, Schema, print};
