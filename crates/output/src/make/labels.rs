@@ -166,7 +166,7 @@ impl Desk<'_> {
         let above = self.draft.call("Greater", &[&own, &zero]);
         let present = self.draft.cast_float(&above);
         self.put(present, stands, labels);
-        self.how.push(format!("{} labels without rules", labels.len()));
+        self.how.push(format!("labels without rules: {}", labels.len()));
     }
 
     /// Labels tied together by any rules.

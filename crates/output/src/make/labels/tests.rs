@@ -136,7 +136,10 @@ fn labels_of_different_rules_are_chosen_apart() {
         (1..30).map(|j| format!("label[{j}] => label[{}]", (j - 1) / 2)).chain(rules.iter().map(|r| (*r).to_string())).collect();
     let spec = multilabel(40, &rules);
     let made = make(&spec, &SOURCE).unwrap();
-    assert_eq!(made.how, "table of 8 sets of 3 labels, table of 4 sets of 2 labels, forest of 32 labels, 3 labels without rules");
+    assert_eq!(
+        made.how,
+        "table of 8 sets of 3 labels, table of 4 sets of 2 labels, forest of 32 labels, labels without rules: 3"
+    );
     assert!(made.best);
     let (best, compared) = against_decoder(&spec, &made, 300, &mut ChaCha8Rng::seed_from_u64(3));
     assert!(best == compared && compared > 200, "{best} of {compared}");
