@@ -31,6 +31,8 @@ pub const MOST: f32 = 16384.0;
 /// Nodes that a diagram in the graph may have.
 pub const MAX_NODES: usize = 20_000;
 
+/// A plan with so many states is quick enough, whatever else there may be.
+const SMALL: usize = 512;
 /// So many columns are quicker to take than to put a tensor upright and lay it down again.
 const FEW: usize = 64;
 
@@ -164,7 +166,7 @@ impl Desk<'_> {
         let above = self.draft.call("Greater", &[&own, &zero]);
         let present = self.draft.cast_float(&above);
         self.put(present, stands, labels);
-        self.how.push(format!("{} labels without rules", labels.len()));
+        self.how.push(format!("labels without rules: {}", labels.len()));
     }
 
     /// Labels tied together by any rules.
@@ -183,7 +185,10 @@ impl Desk<'_> {
         }
         let impossible = |eliminate::Contradiction| MakeError::Impossible;
         let (labels, plan) = (facts.labels.len(), eliminate::of(&facts).map_err(impossible)?);
-        let diagram = if plan.is_some() { None } else { diagram::compile(&facts).map_err(impossible)? };
+        let small = plan.as_ref().is_some_and(|plan| plan.states() <= SMALL);
+        let diagram = if small { None } else { diagram::compile(&facts).map_err(impossible)? };
+        // A level of a diagram takes about as long as two levels of a plan, and a diagram has a level a label.
+        let plan = plan.filter(|plan| diagram.as_ref().is_none_or(|d| plan.states() <= 2 * d.nodes.len()));
         let scores = self.standing();
         let worth = facts.worth(&self.spec.schema, self.source, &scores, &mut self.draft)?;
         let tensor = match (plan, diagram) {
