@@ -27,6 +27,11 @@ pub enum ShieldError {
     /// There is a step already.
     #[error("the model has an output step already: shield the model from before")]
     Already,
+    /// Weights in another file.
+    #[error(
+        "the model keeps weights in another file, which would not go with it: save it with all data inside (save_as_external_data=False)"
+    )]
+    External,
     /// The inputs do not fit.
     #[error("the graph's inputs do not fit the features of the rules: {0}")]
     Inputs(String),
@@ -71,6 +76,9 @@ pub fn shield(bytes: &[u8], spec: &NormalSpec, reading: &Reading, usual: &Usual)
     if carried.mentions(deepsade_check::step::PREFIX) || carried.mentions(make::PREFIX) {
         return Err(ShieldError::Already);
     }
+    if carried.has_external_data()? {
+        return Err(ShieldError::External);
+    }
     let inputs = Inputs::of(&carried.inputs, &spec.schema).map_err(ShieldError::Inputs)?;
     let output = find(&carried, spec, reading)?;
     let mut piece = Piece::default();
@@ -80,9 +88,10 @@ pub fn shield(bytes: &[u8], spec: &NormalSpec, reading: &Reading, usual: &Usual)
     let mut behind = plan.behind(spec, &inputs, |name| taken.contains(name))?;
     if let (Outputs::Labels(_), Some(last)) = (plan.outputs(), behind.outputs.last_mut()) {
         // The network's own numbers under the name that they have in our files, if it is free.
-        match taken.contains(&last.name) {
-            true => drop(behind.outputs.pop()),
-            false => piece.call("Identity", &[&scores], &last.name),
+        if taken.contains(&last.name) {
+            behind.outputs.pop();
+        } else {
+            piece.call("Identity", &[&scores], &last.name);
         }
     }
     piece.append(behind.piece);

@@ -14,7 +14,7 @@ use super::proto::{
     element, is_standard,
 };
 use super::tensor;
-use super::wire::{self, Field};
+use super::wire::{self, Field, Value};
 
 /// Field numbers of onnx.proto.
 mod number {
@@ -27,6 +27,7 @@ mod number {
     pub(super) const INPUT: u64 = 11;
     pub(super) const OUTPUT: u64 = 12;
     pub(super) const SPARSE: u64 = 15;
+    pub(super) const DATA_LOCATION: u64 = 14;
 }
 
 /// The version of the set of operators for encoders that is imported where a file has none.
@@ -216,6 +217,18 @@ impl<'a> Carried<'a> {
             }
         }
         Ok(found)
+    }
+
+    /// Whether a stored tensor keeps its data in another file.
+    pub fn has_external_data(&self) -> Result<bool, ImportError> {
+        for message in self.messages(number::INITIALIZER) {
+            let elsewhere =
+                wire::fields(message)?.iter().any(|f| f.number == number::DATA_LOCATION && f.value == Value::Varint(1));
+            if elsewhere {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a text stands anywhere in the graph.

@@ -9,7 +9,7 @@ use super::alternative::Guarded;
 use super::direction::{Bound, Direction, Ground};
 use crate::nearest::Face;
 
-/// `sum of a_j y_j = x . columns + constant`, the a_j whole numbers without a common factor, unless a condition holds.
+/// `sum of a_j y_j = x . columns + constant`, the `a_j` whole numbers without a common factor, unless a condition holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Equality {
     pub(super) a: Vec<f64>,

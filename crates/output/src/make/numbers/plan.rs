@@ -70,7 +70,7 @@ impl Plan {
         let own = |d: &Direction| group[(0..outputs).find(|j| d.a[*j] != 0.0).unwrap_or(0)];
         let (mut lines, mut hard) = (Vec::new(), false);
         let mut closed_group = vec![false; outputs];
-        for g in 0..outputs {
+        for (g, closed) in closed_group.iter_mut().enumerate() {
             let sums: Vec<&Direction> = sums.iter().filter(|d| own(d) == g).collect();
             let equal: Vec<&Direction> = equal.iter().filter(|d| own(d) == g).collect();
             let bounds: Vec<&Direction> = bounds.iter().filter(|d| own(d) == g).collect();
@@ -78,7 +78,7 @@ impl Plan {
                 continue;
             }
             if close && equal.is_empty() && sums.len() + bounds.len() <= 2 && plan.close(&sums, &bounds) {
-                closed_group[g] = true;
+                *closed = true;
                 continue;
             }
             match line(&sums, &equal) {
@@ -178,7 +178,7 @@ fn groups<'a>(outputs: usize, sums: impl Iterator<Item = &'a Direction>) -> Vec<
 fn line(sums: &[&Direction], equal: &[&Direction]) -> Option<Line> {
     match (sums, equal) {
         ([], [one]) => {
-            let upper = one.bounds.iter().map(|b| b.turned()).collect();
+            let upper = one.bounds.iter().map(Bound::turned).collect();
             Some(Line { a: one.a.clone(), lower: one.bounds.clone(), upper, equal: true })
         }
         ([one], []) => Some(Line { a: one.a.clone(), lower: one.bounds.clone(), upper: Vec::new(), equal: false }),

@@ -1,6 +1,6 @@
 //! Equalities and faces enter; leave orthonormal equalities, and the faces as they are among the outputs that obey them.
 //!
-//! With orthonormal q_i and `q_i.y = f_i(x)`, the nearest outputs to p that obey the equalities are `p + sum (f_i - q_i.p) q_i`. Among
+//! With orthonormal `q_i` and `q_i.y = f_i(x)`, the nearest outputs to p that obey the equalities are `p + sum (f_i - q_i.p) q_i`. Among
 //! such outputs a face `a.y >= b` is one of its part along them: `t.y >= b - sum (a.q_i) f_i` with `t = a - sum (a.q_i) q_i`. Steps
 //! along these t never leave the equalities.
 

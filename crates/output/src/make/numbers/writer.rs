@@ -139,10 +139,10 @@ impl<'a> Writer<'a> {
         for round in 0..open.iter().map(Vec::len).max().unwrap_or(0) {
             let own: Vec<Option<&Bound>> = open.iter().map(|bounds| bounds.get(round).copied()).collect();
             let columns = self.ground.columns().len();
-            let row = |b: &Option<&Bound>| b.map_or(vec![0.0; columns], |b| b.x.iter().map(|v| sign * v).collect());
-            let rows: Vec<Vec<f64>> = own.iter().map(row).collect();
-            let constant = |(b, start): (&Option<&Bound>, &f32)| b.map_or(*start, |b| (sign * b.constant) as f32);
-            let mut value = self.of_input(&rows, own.iter().zip(&start).map(constant).collect());
+            let row = |b: Option<&Bound>| b.map_or(vec![0.0; columns], |b| b.x.iter().map(|v| sign * v).collect());
+            let rows: Vec<Vec<f64>> = own.iter().copied().map(row).collect();
+            let constant = |(b, start): (Option<&Bound>, &f32)| b.map_or(*start, |b| (sign * b.constant) as f32);
+            let mut value = self.of_input(&rows, own.iter().copied().zip(&start).map(constant).collect());
             let unless: Vec<&Formula> = own.iter().map(|b| b.map_or(&Formula::False, |b| &b.unless)).collect();
             if unless.iter().any(|f| **f != Formula::False) {
                 value = Row::Tensor(self.held(&unless, -sign * f64::from(FAR), &value));
