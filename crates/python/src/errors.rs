@@ -112,10 +112,9 @@ impl From<ProblemError> for Failure {
 impl From<FitError> for Failure {
     fn from(error: FitError) -> Self {
         let class = match &error {
-            FitError::Decode(DecodeError::Impossible { .. }) | FitError::Step(StepError::Make(MakeError::Impossible)) => {
-                Class::Contradiction
-            }
-            FitError::Step(StepError::Artifact(_)) => Class::Model,
+            FitError::Decode(DecodeError::Impossible { .. }) => Class::Contradiction,
+            FitError::Step(why) if matches!(**why, StepError::Make(MakeError::Impossible)) => Class::Contradiction,
+            FitError::Step(why) if matches!(**why, StepError::Artifact(_)) => Class::Model,
             FitError::Train(TrainError::Guard(GuardError::Infeasible { .. }))
             | FitError::Allowed(_)
             | FitError::Decode(_)
