@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Rows};
-use crate::train::{Observer, StopReason, Trained};
+use crate::train::{Observer, StopReason, TrainError, Trained};
 
 /// The model that was chosen.
 #[derive(Debug)]
@@ -112,7 +112,8 @@ pub fn choose(
         let fitted = run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer);
         let mut entry = Tried { enforced_by: decision.means.name(), how, score: None, certified: false, why_not: None };
         match fitted {
-            Err(FitError::Abandoned) => return Err(FitError::Abandoned),
+            // What can't be saved or gone on with is no word on the way.
+            Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
             Err(why) => {
                 entry.why_not = Some(why.to_string());
                 failed.get_or_insert(why);

@@ -234,7 +234,13 @@ impl Ready {
             shape: None,
         };
         let checkpoints = folder.as_ref().map(|f| (f.path().to_path_buf(), f.resumes()));
-        let saved = |name: &str| checkpoints.as_ref().map(|(folder, resume)| (folder::checkpoint(folder, name), *resume));
+        // A run that was cut in one of its trainings has nothing to go on with in those after it.
+        let saved = |name: &str| {
+            let (folder, resume) = checkpoints.as_ref()?;
+            let path = folder::checkpoint(folder, name);
+            let resume = *resume && path.exists();
+            Some((path, resume))
+        };
         let started = Instant::now();
         let mut logged = Logged { folder: folder.as_deref_mut(), observer };
         let Chosen { fitted, cost } = choose(fit, &self.candidates, &self.rows, &self.rows.split, &saved, &mut logged)?;

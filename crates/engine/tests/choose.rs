@@ -17,7 +17,7 @@ fn train(settings: &Value, table: Table) -> Result<Finished, PipelineError> {
         Prepared::Contradictory(words) => panic!("{words}"),
     };
     match ready.train(None, &mut Silent)? {
-        Ended::Done(finished) => Ok(finished),
+        Ended::Done(finished) => Ok(*finished),
         _ => panic!("it neither diverges nor is it interrupted"),
     }
 }
