@@ -2,6 +2,7 @@
 
 use deepsade_data::DataError as EngineDataError;
 use deepsade_engine::artifact::ArtifactError;
+use deepsade_engine::enforce::step::StepError;
 use deepsade_engine::explain::conflict_in_words;
 use deepsade_engine::fit::FitError;
 use deepsade_engine::guard::GuardError;
@@ -14,6 +15,7 @@ use deepsade_engine::verify::VerifyError;
 use deepsade_lab::report::ReportError;
 use deepsade_lab::reproduce::ReproduceError;
 use deepsade_output::decode::DecodeError;
+use deepsade_output::make::MakeError;
 use deepsade_output::nearest::AllowedError;
 use deepsade_spec::{NormalSpec, shown};
 use pyo3::create_exception;
@@ -110,10 +112,15 @@ impl From<ProblemError> for Failure {
 impl From<FitError> for Failure {
     fn from(error: FitError) -> Self {
         let class = match &error {
-            FitError::Decode(DecodeError::Impossible { .. }) => Class::Contradiction,
-            FitError::Train(TrainError::Guard(GuardError::Infeasible { .. })) | FitError::Allowed(_) | FitError::Decode(_) => {
-                Class::Infeasible
+            FitError::Decode(DecodeError::Impossible { .. }) | FitError::Step(StepError::Make(MakeError::Impossible)) => {
+                Class::Contradiction
             }
+            FitError::Step(StepError::Artifact(_)) => Class::Model,
+            FitError::Train(TrainError::Guard(GuardError::Infeasible { .. }))
+            | FitError::Allowed(_)
+            | FitError::Decode(_)
+            | FitError::Step(_)
+            | FitError::NothingToTry => Class::Infeasible,
             FitError::Data(_)
             | FitError::Inject(_)
             | FitError::Train(TrainError::NoRows | TrainError::Shape { .. } | TrainError::NotFinite { .. }) => Class::Data,
@@ -194,6 +201,12 @@ impl From<EngineDataError> for Failure {
 
 impl From<DecodeError> for Failure {
     fn from(error: DecodeError) -> Self {
+        FitError::from(error).into()
+    }
+}
+
+impl From<StepError> for Failure {
+    fn from(error: StepError) -> Self {
         FitError::from(error).into()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use deepsade_engine::enforce::{decode, nearest};
+use deepsade_engine::enforce::step::{self, Usual};
 use deepsade_engine::explain::{self as rules, words};
 use deepsade_engine::fit::{self as engine, FitError};
 use deepsade_engine::pipeline::{Checked, Ended, Note, Prepared};
@@ -11,8 +11,6 @@ use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::certificate;
 use deepsade_engine::train::{EpochRecord, Observer};
 use deepsade_engine::verdict::in_words;
-use deepsade_output::decode::Decoder;
-use deepsade_spec::Task;
 use pyo3::prelude::*;
 
 use crate::enter::{Signals, enter};
@@ -139,23 +137,17 @@ pub fn explain(py: Python<'_>, settings: &str, table: Option<PyRefMut<'_, Table>
     })
 }
 
-/// Builds the rules into the output step of any network: its ONNX file, the certificate (None where only the library can decode),
-/// whether the checker accepts it, and a rule file.
+/// Builds the rules into the output step of any network: its ONNX file, the certificate, whether the checker accepts it,
+/// and a rule file.
 #[pyfunction]
-#[pyo3(signature = (onnx, rules, decode_nodes, output=None))]
-pub fn decoded(
-    py: Python<'_>,
-    onnx: &[u8],
-    rules: Rules,
-    decode_nodes: usize,
-    output: Option<String>,
-) -> PyResult<(Model, Option<String>, bool, String)> {
+#[pyo3(signature = (onnx, rules, output=None))]
+pub fn decoded(py: Python<'_>, onnx: &[u8], rules: Rules, output: Option<String>) -> PyResult<(Model, String, bool, String)> {
     enter(py, |_| {
         let asked = subject::read(onnx, &rules, output.as_deref())?;
         let (spec, network) = (&asked.spec, &asked.model.network);
         Failure::if_contradictory(spec)?;
         let (model, proof) = step::attach(spec, network, &Usual::unknown(spec))?;
         let bytes = model.to_bytes().map_err(|e| Failure::new(Class::Model, e))?;
-        Ok((Model::of(bytes)?, Some(certificate(&proof).to_json()), proof.is_ok(), asked.rules))
+        Ok((Model::of(bytes)?, certificate(&proof).to_json(), proof.is_ok(), asked.rules))
     })
 }

@@ -13,7 +13,7 @@ use deepsade_engine::proof::Certified;
 use deepsade_engine::recheck;
 use deepsade_engine::repair::{Mended, Settings as RepairSettings, mend};
 use deepsade_engine::summary::numbers;
-use deepsade_engine::verdict::{Enough, as_deployed, as_json, in_words};
+use deepsade_engine::verdict::{as_deployed, as_json, in_words};
 use deepsade_engine::verify::words::{self, input_as_json, output_as_json};
 use deepsade_engine::verify::{self as search, Outcome, Settings};
 use deepsade_lab::report::RunFolder;
