@@ -37,10 +37,10 @@ class Verification(Answer):
         """Writes model.onnx, rules.toml and certificate.json for ``deepsade check``."""
         if self.certificate is None:
             raise ValueError(f"nothing was proved: the verdict is {self['verdict']}")
-        _write(folder, self.model, self.certificate, self.rule_file)
+        write_files(folder, self.model, self.certificate, self.rule_file)
 
 
-def check(model, rules=None, certificate=None, *, real=False, allow_library=False):
+def check(model, rules=None, certificate=None, *, real=False):
     """Asks the exact checker whether a certificate proves the rules of a model for every input of its domain.
 
     Parameters
@@ -52,8 +52,6 @@ def check(model, rules=None, certificate=None, *, real=False, allow_library=Fals
         Its text or file. Default: that of the estimator or the folder.
     real : bool
         Whether a proof for exact real arithmetic is enough.
-    allow_library : bool
-        Whether a proof about what this library chooses from the graph's outputs is enough; it says nothing about the ONNX file alone.
 
     Returns a dict with ``verdict`` "accepted" or "rejected" (with ``step`` and ``reason``); printed, its words.
     """
@@ -74,7 +72,7 @@ def check(model, rules=None, certificate=None, *, real=False, allow_library=Fals
     if rules is None and folder is not None:
         rules = pathlib.Path(folder, "rules.toml")
     onnx = onnx_of(model)
-    fields, words = _core.check(onnx, rules_for(rules, onnx), certificate, real, allow_library)
+    fields, words = _core.check(onnx, rules_for(rules, onnx), certificate, real)
     return Answer(words, json.loads(fields))
 
 
@@ -247,8 +245,7 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
         estimator.feature_names_in_ = np.array(features, dtype=object)
     said, words = {}, None
     if certificate is not None:
-        # What the estimator predicts, the library has decoded.
-        fields, words = _core.check(model.onnx, rules, certificate, library=True)
+        fields, words = _core.check(model.onnx, rules, certificate)
         said = json.loads(fields)
     estimator._take(model, certificate, said.get("verdict") == "accepted", rule_file)
     estimator.verdict_ = words
@@ -256,7 +253,7 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
     return estimator
 
 
-def _write(folder, model, certificate, rules):
+def write_files(folder, model, certificate, rules):
     os.makedirs(folder, exist_ok=True)
     for name, content in (("model.onnx", model), ("rules.toml", rules.encode()), ("certificate.json", certificate.encode())):
         _core.write_whole(os.path.join(os.fspath(folder), name), content)

@@ -60,7 +60,7 @@ def from_torch(
             if enforce == "weights":
                 raise
     if estimator is None:
-        model, certificate, _, rule_file = _core.decoded(onnx, asked, decode_nodes)
+        model, certificate, _, rule_file = _core.decoded(onnx, asked)
         estimator = estimator_of(model, certificate, rule_file, told=told)
     if not estimator.certified_:
         words = "the rules hold for predict(), which moves each prediction, but there is no certificate of it: they have no closed form"
