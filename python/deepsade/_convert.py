@@ -86,11 +86,7 @@ def _estimator(model, names, texts, framed):
     except NameError:
         # Not every classifier has the option.
         proto = convert_sklearn(_unnamed(model), initial_types=types, target_opset=OPSET)
-    # Rules may speak of a column that the model does without.
-    there = {port.name for port in proto.graph.input}
-    for name, type_ in types:
-        if name not in there:
-            proto.graph.input.append(_port(name, type_))
+    _rename(proto, [name for name, _ in types])
     classes = getattr(model, "classes_", None) if is_classifier(model) else None
     if isinstance(classes, list):
         raise TypeError("a model of several class targets can't be shielded: shield one a target")
@@ -99,11 +95,21 @@ def _estimator(model, names, texts, framed):
     return Converted(_open(proto), classes, proba, columns, kind)
 
 
-def _port(name, type_):
-    from onnx import TensorProto, helper
-
-    element = TensorProto.STRING if type(type_).__name__ == "StringTensorType" else TensorProto.FLOAT
-    return helper.make_tensor_value_info(name, element, [None, 1])
+def _rename(proto, names):
+    """Gives the inputs the names that the columns have: the converter makes identifiers of them."""
+    there = [port.name for port in proto.graph.input]
+    if len(there) != len(names):
+        raise _core.ModelError(f"the converted model reads {there}, not the columns {names}")
+    new = {old: name for old, name in zip(there, names) if old != name}
+    made = {output for node in proto.graph.node for output in node.output} | {tensor.name for tensor in proto.graph.initializer}
+    clash = made.intersection(new.values())
+    if clash:
+        raise _core.ModelError(f"the converted model uses the names {sorted(clash)} itself: rename these columns")
+    for port in proto.graph.input:
+        port.name = new.get(port.name, port.name)
+    for node in proto.graph.node:
+        for k, name in enumerate(node.input):
+            node.input[k] = new.get(name, name)
 
 
 def _register(model):

@@ -200,12 +200,37 @@ def test_a_lightgbm_model_within_a_pipeline(applicants, tmp_path):
     assert not loans_that_break(X, shielded.predict(X)).any()
 
 
-def test_a_conversion_that_predicts_otherwise_is_refused(spending):
+@pytest.mark.parametrize("booster", [False, True])
+def test_an_xgboost_model(booster, applicants, tmp_path):
     xgboost = pytest.importorskip("xgboost")
+    pytest.importorskip("onnxmltools")
+    X, loan = applicants
+    numbers, given = X[["income", "partner", "history"]].astype(float), (loan == "Y").astype(int)
+    model = xgboost.XGBClassifier(n_estimators=20).fit(numbers, given)
+    p = model.predict_proba(numbers)
+    model = model.get_booster() if booster else model
+    shielded = deepsade.shield(model, ["income + partner < 3000 => loan == '0'"], data=numbers, target=given, target_names="loan")
+    proved(shielded, tmp_path)
+    small = (exact(X["income"]) + exact(X["partner"])) < 3000
+    y = shielded.predict(numbers)
+    assert (p[small, 1] > 0.5).any() and (y[small] == 0).all() and y.dtype.kind == "i"
+    np.testing.assert_allclose(shielded.predict_proba(numbers)[~small], p[~small], atol=1e-3)
+
+
+def test_a_conversion_that_predicts_otherwise_is_refused(spending):
+    from sklearn.neural_network import MLPRegressor
+
     X, y = spending
-    model = xgboost.XGBRegressor(n_estimators=5).fit(X, y)
+    model = MLPRegressor(hidden_layer_sizes=(5,), max_iter=20, random_state=0)
+    with pytest.warns(UserWarning):
+        model.fit(X, y)
+    # The converter writes two targets as one column of twice as many rows.
     with pytest.raises(deepsade.ModelError, match="can't be converted"):
         deepsade.shield(model, ["y0 <= y1"], data=X, target=y)
+    # And several targets of boosted trees as one target and zeros.
+    xgboost = pytest.importorskip("xgboost")
+    with pytest.raises(deepsade.ModelError, match="can't be converted"):
+        deepsade.shield(xgboost.XGBRegressor(n_estimators=5).fit(X, y), ["y0 <= y1"], data=X, target=y)
 
 
 # Images.
@@ -217,7 +242,10 @@ def test_a_convolution_with_labels(tmp_path):
     module = torch.nn.Sequential(
         torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(), torch.nn.Linear(36, 10)
     )
-    X = rng.uniform(0, 1, (300, 1, 8, 8)).astype(np.float32)
+    with torch.no_grad():
+        module[-1].weight *= 10
+        module[-1].bias -= 2.2
+    X = (rng.uniform(0, 1, (300, 1, 8, 8)) * rng.integers(0, 2, (300, 1, 8, 8))).astype(np.float32)
     labels = (rng.uniform(size=(300, 10)) < 0.4).astype(int)
     shielded = deepsade.shield(
         module, ["sum(i * label[i] for i in 0..10) > 10"], data=X, target=labels, domain=(0.0, 1.0)
@@ -231,6 +259,29 @@ def test_a_convolution_with_labels(tmp_path):
     assert (safe[~breaks] == raw[~breaks]).all()
     p = shielded.predict_proba(X)
     assert p.shape == (300, 10) and (p >= 0).all() and (p <= 1).all() and (p @ np.arange(10) > 10).all()
+
+
+def test_labels_by_probabilities(tmp_path):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(400, 3)).astype(np.float32).astype(float)
+    Y = (X + rng.normal(0, 1, X.shape) > 0).astype(int)
+    model = OneVsRestClassifier(LogisticRegression()).fit(X, Y)
+    shielded = deepsade.shield(model, ["count(label[i] for i in 0..3) <= 2", "label[0] => label[1]"], data=X, target=Y)
+    proved(shielded, tmp_path)
+    raw, safe = model.predict(X), shielded.predict(X)
+
+    def broken(y):
+        return (y.sum(axis=1) > 2) | (y[:, 0] > y[:, 1])
+
+    assert broken(raw).any() and not broken(safe).any()
+    assert (safe[~broken(raw)] == raw[~broken(raw)]).all()
+    p = model.predict_proba(X)
+    sets = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 1, 0]])
+    weight = np.exp(np.log(p) @ sets.T + np.log(1 - p) @ (1 - sets.T))
+    np.testing.assert_allclose(shielded.predict_proba(X), weight @ sets / weight.sum(axis=1, keepdims=True), atol=1e-4)
 
 
 # Plain ONNX.
