@@ -377,7 +377,8 @@ pub struct ShieldArgs {
     /// The tensor that holds the outputs, where it is not clear
     #[arg(long, value_name = "NAME")]
     pub output: Option<String>,
-    /// For two classes and one number a row: from where on the second class is meant (0 for logits, 0.5 for probabilities)
+    /// From where on a label is present or, for two classes and one number a row, the second is meant (0 for logits, 0.5 for
+    /// probabilities)
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub threshold: Option<f32>,
     /// Print one JSON object on standard output

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use deepsade_net::{ImportError, Model, Network, NetworkError};
+use deepsade_net::{Carried, ImportError, Model, Network, NetworkError};
 pub use deepsade_spec::RULES_KEY;
 use deepsade_spec::{NormalSpec, Schema, carried, print};
 use serde::Serialize;
@@ -183,6 +183,15 @@ pub fn model_rules(path: &Path, model: &Model, schema: &Schema) -> Result<Normal
     let wrong = |why: String| ArtifactError::BadRules { path: path.into(), why };
     let text = model.metadata.get(RULES_KEY).map_or("[]", String::as_str);
     carried(text, schema).map_err(wrong)
+}
+
+/// Schema and rules that a file carries, whatever its graph is made of.
+pub fn carried_spec(bytes: &[u8], path: &Path) -> Result<NormalSpec, ArtifactError> {
+    let file = Carried::read(bytes).map_err(|source| ArtifactError::Import { path: path.into(), source })?;
+    let schema = file.metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
+    let schema = Schema::from_json(schema).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })?;
+    let rules = file.metadata.get(RULES_KEY).map_or("[]", String::as_str);
+    carried(rules, &schema).map_err(|why| ArtifactError::BadRules { path: path.into(), why })
 }
 
 /// Writes a file under a temporary name and renames it, so that it is there whole or as it was before.

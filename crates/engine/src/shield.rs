@@ -53,7 +53,8 @@ pub enum ShieldError {
 pub struct Reading {
     /// The tensor with its numbers; `None`: the one output that can be meant.
     pub output: Option<String>,
-    /// For two classes and one column: from where on the second class is predicted, 0 for logits, 1/2 for probabilities.
+    /// From where on a label is present or, for two classes and one column, the second class is meant: 0 for logits, 1/2 for
+    /// probabilities.
     pub threshold: Option<f32>,
 }
 
@@ -164,6 +165,12 @@ fn as_rows(port: &Port, spec: &NormalSpec, threshold: Option<f32>, piece: &mut P
         piece.ints(&shape, &[2], vec![-1, count as i64]);
         piece.call("Reshape", &[&name, &shape], &rows);
         name = rows;
+    }
+    if let (Task::Multilabel { .. }, Some(threshold)) = (&spec.schema.task, threshold) {
+        let [cut, above] = ["cut", "above"].map(|w| format!("{}{w}", make::PREFIX));
+        piece.floats(&cut, &[1], vec![threshold]);
+        piece.call("Sub", &[&name, &cut], &above);
+        name = above;
     }
     Ok(name)
 }
