@@ -23,7 +23,7 @@ fn train(settings: &Value, table: Table) -> Result<Finished, PipelineError> {
 }
 
 fn table(names: &[&str], columns: Vec<Column>, rows: usize) -> Table {
-    Table { names: names.iter().map(|n| n.to_string()).collect(), columns, row_numbers: (1..=rows).collect() }
+    Table { names: names.iter().map(|n| n.to_string()).collect(), columns, row_numbers: (1..=rows as u64).collect() }
 }
 
 /// Incomes, amounts and who got a loan: nobody who asks for more than a tenth of the income, and of others most.
