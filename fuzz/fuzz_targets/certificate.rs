@@ -82,6 +82,6 @@ fn tree(bytes: &mut Bytes, depth: usize) -> Tree {
 
 fn lines(bytes: &mut Bytes, depth: usize) -> Lines {
     let signs = (0..bytes.below(depth + 2)).map(|_| bytes.float()).collect();
-    let slopes = (0..bytes.below(4)).map(|_| [bytes.below(4), bytes.below(3), 2 * usize::from(bytes.next())]).collect();
+    let slopes = (0..bytes.below(4)).map(|_| [bytes.below(4), bytes.below(3), 2 * usize::from(bytes.byte())]).collect();
     Lines { signs, slopes }
 }

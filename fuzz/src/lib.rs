@@ -9,7 +9,7 @@ pub struct Bytes<'a>(pub &'a [u8]);
 
 impl Bytes<'_> {
     /// The next byte.
-    pub fn next(&mut self) -> u8 {
+    pub fn byte(&mut self) -> u8 {
         let Some((first, rest)) = self.0.split_first() else { return 0 };
         self.0 = rest;
         *first
@@ -17,24 +17,24 @@ impl Bytes<'_> {
 
     /// A number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
-        usize::from(self.next()) % n
+        usize::from(self.byte()) % n
     }
 
     /// Any number of 64 bits; small ones and powers of two are likely.
     pub fn word(&mut self) -> u64 {
         match self.below(4) {
-            0 => u64::from(self.next()),
+            0 => u64::from(self.byte()),
             1 => 1 << self.below(64),
             2 => u64::MAX >> self.below(64),
-            _ => (0..8).fold(0, |w, _| w << 8 | u64::from(self.next())),
+            _ => (0..8).fold(0, |w, _| w << 8 | u64::from(self.byte())),
         }
     }
 
     /// Any float32.
     pub fn float(&mut self) -> f32 {
         match self.below(3) {
-            0 => f32::from(self.next()) / 16.0,
-            1 => -f32::from(self.next()) / 16.0,
+            0 => f32::from(self.byte()) / 16.0,
+            1 => -f32::from(self.byte()) / 16.0,
             _ => f32::from_bits(self.word() as u32),
         }
     }
@@ -59,7 +59,7 @@ pub fn schema(k: usize) -> Schema {
         feature("n", Domain::Integer { lo: -3, hi: 5 }),
         feature("c", Domain::Category { levels: names(&["u", "v", "w"]) }),
     ];
-    Schema { features, task, one_hot: if k % 2 == 0 { OneHot::Full } else { OneHot::DropFirst } }
+    Schema { features, task, one_hot: if k.is_multiple_of(2) { OneHot::Full } else { OneHot::DropFirst } }
 }
 
 /// A model with a rule that some input of its domain breaks, by construction.

@@ -33,6 +33,7 @@ _LAZY = {
     "DeepSaDeRanker": "_labels",
     "DeepSaDeRegressor": "_regressor",
     "OutsideDomainWarning": "_estimator",
+    "Shielded": "_shield",
     "UncertifiedWarning": "_estimator",
     "Verification": "_functions",
     "adversity": "_functions",
@@ -41,6 +42,7 @@ _LAZY = {
     "from_torch": "_trunk",
     "load": "_functions",
     "repair": "_functions",
+    "shield": "_shield",
     "verify": "_functions",
 }
 

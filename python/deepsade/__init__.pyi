@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional, TypeVar, Union
+from typing import Any, NamedTuple, Optional, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,10 +148,34 @@ class Verification(dict[str, Any]):
 class Adversity(dict[str, Any]):
     near: list[dict[str, Any]]
 
-Model = Union[_Estimator, Path, bytes]
+class Flags(NamedTuple):
+    in_domain: NDArray[np.bool_]
+    ok: NDArray[np.bool_]
+
+class Shielded:
+    certified_: bool
+    verdict_: str
+    certificate_: str
+    rule_file_: str
+    made_: str
+    output_: str
+    onnx: bytes
+    classes_: NDArray[Any]
+    target_names_: list[str]
+    feature_names_: list[str]
+    @property
+    def domain_(self) -> dict[str, dict[str, Any]]: ...
+    def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[Any]: ...
+    def predict_proba(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float64]: ...
+    def flags(self, X: Union[ArrayLike, Frame]) -> Flags: ...
+    def fallbacks_(self, X: Union[ArrayLike, Frame]) -> NDArray[np.bool_]: ...
+    def check(self) -> dict[str, Any]: ...
+    def save(self, folder: Path) -> None: ...
+
+Model = Union[_Estimator, Shielded, Path, bytes]
 Estimator = Union[DeepSaDeClassifier, DeepSaDeRegressor, DeepSaDeMultilabel, DeepSaDeRanker]
 
-def check(model: Model, rules: Union[None, Rules, Path] = None, certificate: Optional[Path] = None, *, real: bool = False, allow_library: bool = False) -> dict[str, Any]: ...
+def check(model: Model, rules: Union[None, Rules, Path] = None, certificate: Optional[Path] = None, *, real: bool = False) -> dict[str, Any]: ...
 def verify(
     model: Model,
     rules: Union[None, Rules, Path] = None,
@@ -191,3 +215,18 @@ def repair(
     classes: Optional[Sequence[Any]] = None,
 ) -> Estimator: ...
 def load(path: Path) -> Estimator: ...
+def shield(
+    model: Any,
+    rules: Union[Rules, Path],
+    *,
+    data: Union[None, ArrayLike, Frame] = None,
+    target: Union[None, ArrayLike, Frame] = None,
+    domain: Union[None, Mapping[str, Any], tuple[float, float], range] = None,
+    features: Optional[Sequence[str]] = None,
+    classes: Optional[Sequence[Any]] = None,
+    output: Optional[str] = None,
+    threshold: Optional[float] = None,
+    task: Optional[str] = None,
+    target_names: Union[None, str, Sequence[str]] = None,
+    probabilities: Optional[bool] = None,
+) -> Shielded: ...

@@ -37,10 +37,10 @@ class Verification(Answer):
         """Writes model.onnx, rules.toml and certificate.json for ``deepsade check``."""
         if self.certificate is None:
             raise ValueError(f"nothing was proved: the verdict is {self['verdict']}")
-        _write(folder, self.model, self.certificate, self.rule_file)
+        write_files(folder, self.model, self.certificate, self.rule_file)
 
 
-def check(model, rules=None, certificate=None, *, real=False, allow_library=False):
+def check(model, rules=None, certificate=None, *, real=False):
     """Asks the exact checker whether a certificate proves the rules of a model for every input of its domain.
 
     Parameters
@@ -255,7 +255,7 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
     return estimator
 
 
-def _write(folder, model, certificate, rules):
+def write_files(folder, model, certificate, rules):
     os.makedirs(folder, exist_ok=True)
     for name, content in (("model.onnx", model), ("rules.toml", rules.encode()), ("certificate.json", certificate.encode())):
         _core.write_whole(os.path.join(os.fspath(folder), name), content)

@@ -18,7 +18,7 @@ def onnx_of(model):
         return bytes(model)
     if hasattr(model, "model_"):
         return model.model_.onnx
-    if isinstance(model, _core.Model):
+    if isinstance(getattr(model, "onnx", None), bytes):
         return model.onnx
     if isinstance(model, (str, os.PathLike)):
         path = existing(model)

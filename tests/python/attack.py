@@ -105,11 +105,17 @@ FILES = {
     "uc3": "uc3_equiv_music_data.csv",
     "uc4": "train-images-idx3-ubyte.gz",
     "uc5": "sushi.soc",
+    "loans": "loan_data_set.csv",
 }
 
 
 def data_folder(example):
     """The folder of an example's data, or None."""
+    if example == "hours":
+        made = ROOT / "target" / "examples"
+        made.mkdir(parents=True, exist_ok=True)
+        subprocess.run([sys.executable, ROOT / "examples" / "python" / "hours.py", made / "hours.csv"], check=True)
+        return made
     if example not in FILES:
         return ROOT / "examples"
     folder = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))

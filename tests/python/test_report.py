@@ -96,6 +96,10 @@ def rule_states(page):
     return page.evaluate("[...document.querySelectorAll('#rule-states li')].map((e) => e.dataset.state)")
 
 
+def fell_back(page):
+    return not page.evaluate("document.getElementById('step-note').hidden")
+
+
 def outside(page):
     return int(page.evaluate("document.getElementById('domain-note').dataset.outside"))
 
@@ -172,19 +176,74 @@ def test_a_decoded_label_set(page, tmp_path):
     assert page.complaints() == []
 
 
+def test_decoded_numbers_are_those_after_the_step(page, tmp_path):
+    rows = [(i * 37 % 100 / 10, i % 7, i * 37 % 100 / 5 + 3, 2 * (i % 7)) for i in range(150)]
+    with open(tmp_path / "numbers.csv", "w", newline="") as file:
+        csv.writer(file).writerows([("a", "b", "u", "v"), *rows])
+    (tmp_path / "numbers.toml").write_text(
+        '[data]\nfile = "numbers.csv"\ntargets = ["u", "v"]\n[features.b]\nkind = "integer"\n[task]\nkind = "regression"\n'
+        '[network]\nhidden = [8]\n[train]\nepochs = 20\nenforce = "decode"\n'
+        '[[rule]]\nname = "below"\ntext = "u <= 2 * a + 1"\n[[rule]]\nname = "when"\ntext = "b > 3 => u + v >= 4"\n'
+    )
+    deepsade("train", tmp_path / "numbers.toml", "--out", tmp_path / "run", "--quiet")
+    deepsade("report", tmp_path / "run")
+    page.open(tmp_path / "run" / "report.html")
+    for a, b in [(0, 0), (1, 6), (9.9, 0), (9.9, 6), (6, 3), (0, 5)]:
+        move(page, "a", a)
+        move(page, "b", b)
+        answer = predicted(tmp_path, tmp_path / "run" / "model.onnx", values(page))
+        assert shown(page) == {name: answer[name] for name in ["u", "v"]}
+        assert rule_states(page) == ["holds", "holds" if b > 3 else "idle"]
+    move(page, "a", "", "number")
+    assert shown(page) == {} and rule_states(page) == ["unknown", "unknown"] and not fell_back(page)
+    assert page.complaints() == []
+
+
+def with_data(html, change):
+    """The page with what its evaluator reads changed."""
+    start = html.index('id="model">') + len('id="model">')
+    end = html.index("</script>", start)
+    data = json.loads(html[start:end])
+    change(data)
+    return html[:start] + json.dumps(data).replace("<", "\\u003c") + html[end:]
+
+
+def always_yes(data):
+    """A network that always says yes: its last bias is made large."""
+    last = [node for node in data["nodes"] if node["op"] == "dense"][-1]
+    last["b"] = base64.b64encode(np.array([-1e3, 1e3], dtype="<f4").tobytes()).decode()
+
+
+def test_the_output_step_is_part_of_the_page(page, loans, tmp_path):
+    deepsade("train", loans / "loans.toml", "--out", tmp_path / "run", "--enforce", "decode", "--quiet")
+    deepsade("report", tmp_path / "run")
+    html = (tmp_path / "run" / "report.html").read_text()
+
+    def pass_scores_on(data):
+        always_yes(data)
+        for call in data["step"]["calls"]:
+            call["reads"] = ["scores" if name == "deepsade.make.candidate" else name for name in call["reads"]]
+
+    (tmp_path / "back.html").write_text(with_data(html, pass_scores_on))
+    page.open(tmp_path / "back.html")
+    for income, word, state in [(5, "no", "holds"), (90, "yes", "idle"), (19, "no", "holds")]:
+        move(page, "income", income)
+        move(page, "area", 0, "menu")
+        assert shown(page) == {"loan": word} and rule_states(page) == [state] and fell_back(page) == (word == "no")
+    # What the page does not know it does not guess.
+    (tmp_path / "odd.html").write_text(with_data(html, lambda data: data["step"]["calls"][-1].update(op="Erf")))
+    page.open(tmp_path / "odd.html")
+    assert "its operator Erf is not known here" in page.evaluate("document.getElementById('explorer').textContent")
+    assert shown(page) == {} and rule_states(page) == []
+    assert page.complaints() == []
+
+
 def test_a_broken_rule_is_seen(page, loans, tmp_path):
     deepsade("train", loans / "loans.toml", "--out", tmp_path / "run", "--enforce", "none", "--quiet")
     deepsade("report", tmp_path / "run", "--out", tmp_path / "plain.html")
     page.open(tmp_path / "plain.html")
     assert "Not proved" in page.evaluate("document.getElementById('proof').textContent")
-    # The same page with a network that always says yes: its last bias is made large.
-    html = (tmp_path / "plain.html").read_text()
-    start = html.index('id="model">') + len('id="model">')
-    end = html.index("</script>", start)
-    data = json.loads(html[start:end])
-    last = [node for node in data["nodes"] if node["op"] == "dense"][-1]
-    last["b"] = base64.b64encode(np.array([-1e3, 1e3], dtype="<f4").tobytes()).decode()
-    (tmp_path / "yes.html").write_text(html[:start] + json.dumps(data).replace("<", "\\u003c") + html[end:])
+    (tmp_path / "yes.html").write_text(with_data((tmp_path / "plain.html").read_text(), always_yes))
     page.open(tmp_path / "yes.html")
     move(page, "income", 5)
     move(page, "area", 0, "menu")

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use dashu::integer::IBig;
+use deepsade_net::onnx::carried::LEARNING_OPSET;
 use deepsade_net::{Carried, Matrix, Model};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
@@ -154,6 +155,14 @@ fn at<E: ToString>(part: &'static str) -> impl Fn(E) -> Rejected {
     move |e| Rejected { at: Step::Input(part), why: Why::Words(e.to_string()) }
 }
 
+/// Since then the operators of a tail are what they are now.
+const OLDEST_OPSET: i64 = 9;
+
+/// Whether texts are encoded in the tail.
+fn tail_reads_texts(inputs: &Inputs) -> bool {
+    matches!(inputs, Inputs::Features(ports) if ports.iter().any(|p| p.element == "string"))
+}
+
 /// What is claimed of a model.
 struct Claimed {
     spec: NormalSpec,
@@ -201,6 +210,10 @@ fn by_step(
     }
     // 1. The file ends in the tail, and nothing before it touches what the tail computes.
     let inputs = Inputs::of(&file.inputs, &spec.schema).map_err(at("inputs"))?;
+    let learns = tail_reads_texts(&inputs);
+    if file.opset < OLDEST_OPSET || learns && file.learning_opset.is_none_or(|v| v < LEARNING_OPSET) {
+        return Err(at("model")("its operator set is older than the step's operators"));
+    }
     let names = found_names(&file.outputs).ok_or("the graph's outputs are not those of a step").map_err(at("step"))?;
     let tail = Tail::new(&spec, step, &inputs, names).map_err(at("step"))?;
     let before = file.before(&tail.piece, &tail.outputs).map_err(at("step"))?;

@@ -1,15 +1,16 @@
 //! The output step: rules and a few parameters enter; the tail of a graph leaves, and whether its outputs obey the rules.
 //!
 //! ```text
-//! anything -> candidate c -> [ c' = c in its range, on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
+//! anything -> candidate c -> [ c' = c, finite, on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
 //! ```
 //!
 //! The argument, for any candidate whatever, and every float32 input x of the domain:
 //!
 //! 1. The file ends in this tail, node by node and byte for byte; nothing before it defines a name of the tail's, and the tail reads
 //!    nothing but the candidate and the graph's inputs. So the graph's outputs are what the tail computes.
-//! 2. c' is a finite number within its range, whatever c is; so no sum that reads it is not a number. `ok` is computed from comparisons
-//!    that each imply their atom (`literal.rs`) and is monotone in them (`level.rs`): where it is true, c' obeys every rule.
+//! 2. c' is a finite number, whatever c is; so no sum that reads it is not a number. `ok` demands that it is in its range; then it is
+//!    computed from comparisons that each imply their atom (`literal.rs`) and is monotone in them (`level.rs`): where it is true, c'
+//!    obeys every rule.
 //! 3. Where it is false, y is y0(x): the first case whose condition is computed to hold, else the last. On the inputs where that can be
 //!    (its condition holds; those before it were not computed to hold) its affine map obeys every rule: cells and multipliers, as for
 //!    any network.
@@ -23,36 +24,13 @@ use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Var};
 
 pub use self::literal::room;
-use self::literal::{Bases, Literal};
-pub use self::over::{Number, Outputs, Over};
+use self::literal::{Literal, Sums};
+pub use self::over::Over;
 use self::over::{exact, power};
 pub(crate) use self::tail::found_names;
 pub use self::tail::{Inputs, PREFIX, Tail, certain, output_names};
-use crate::certificate::{Arithmetic, Tree};
-
-/// What a tail is made from besides the rules.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OutputStep {
-    /// The tensor that holds the candidate.
-    pub candidate: String,
-    /// What becomes of it before it is judged.
-    pub outputs: Outputs,
-    /// What is given where the candidate is not: the first case whose conditions are computed to hold. The last one has none.
-    pub fallback: Vec<Case>,
-}
-
-/// One case of the fallback: an affine map of the input's columns.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Case {
-    /// Conditions, by their place in [`NormalSpec::conditions`], and whether each must hold or its opposite.
-    pub when: Vec<(usize, bool)>,
-    /// Weights: output, column, number.
-    pub weights: Vec<(usize, usize, f32)>,
-    /// One number an output.
-    pub bias: Vec<f32>,
-    /// How the inputs are taken apart to prove each rule.
-    pub trees: Vec<Tree>,
-}
+use crate::certificate::Arithmetic;
+pub use crate::certificate::{Case, Number, OutputStep, Outputs};
 
 impl OutputStep {
     /// Whether its parts fit together.
@@ -105,7 +83,7 @@ impl OutputStep {
 
 /// What is known where an atom was not computed to hold.
 fn otherwise(atom: &Atom, over: &Over) -> Result<Formula, String> {
-    Ok(match Bases::default().literal(atom, over)? {
+    Ok(match Sums::default().literal(atom, over)? {
         Literal::Decided(true) => Formula::False,
         Literal::Decided(false) => Formula::True,
         Literal::Computed { otherwise, .. } => Formula::Atom(otherwise),

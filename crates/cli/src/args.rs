@@ -59,6 +59,8 @@ pub enum Command {
     Predict(PredictArgs),
     /// Decide for any network whether its rules hold for every input: proved, refuted with a counter-example, or unknown
     Verify(VerifyArgs),
+    /// Put the rules behind any ONNX model, as a step of its graph that gives no other outputs, with a proof
+    Shield(ShieldArgs),
     /// For every row, look for an input near it that breaks a rule: the Adversity Index
     Adversity(AdversityArgs),
     /// Change the last layer of a network as little as possible so that its rules hold for every input, with proof
@@ -351,6 +353,35 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub resume: bool,
     /// Print the tables as one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct ShieldArgs {
+    /// The model: any ONNX file that gives rows of numbers (networks, trees, pipelines of scikit-learn); carried over byte for byte
+    #[arg(long, value_name = "MODEL.onnx")]
+    pub model: PathBuf,
+    /// The rule file: the features in the order of the model's columns (or named like its inputs), the task, the rules
+    #[arg(long, value_name = "FILE.toml")]
+    pub rules: PathBuf,
+    /// Where model.onnx, certificate.json and rules.toml are written
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Data for the domain and the usual size of the outputs, instead of those of the rule file
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// The tensor that holds the outputs, where it is not clear
+    #[arg(long, value_name = "NAME")]
+    pub output: Option<String>,
+    /// From where on a label is present or, for two classes and one number a row, the second is meant (0 for logits, 0.5 for
+    /// probabilities)
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub threshold: Option<f32>,
+    /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,
     /// Say nothing but results and errors

@@ -14,6 +14,7 @@ pub mod predict;
 pub mod repair;
 pub mod report;
 pub mod reproduce;
+pub mod shield;
 pub mod train;
 pub mod verify;
 

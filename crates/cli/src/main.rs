@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Predict(args) => command::predict::run(args),
         Command::Report(args) => command::report::run(args),
         Command::Verify(args) => command::verify::run(args),
+        Command::Shield(args) => command::shield::run(args),
         Command::Adversity(args) => command::adversity::run(args),
         Command::Repair(args) => command::repair::run(args),
         Command::Reproduce(args) => command::reproduce::run(args),

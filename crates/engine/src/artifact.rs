@@ -1,9 +1,10 @@
 //! The files of a model: the ONNX file carries schema and rules in its metadata, and is written whole or not at all.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use deepsade_net::{ImportError, Model, Network, NetworkError};
+use deepsade_net::{Carried, ImportError, Model, Network, NetworkError};
 pub use deepsade_spec::RULES_KEY;
 use deepsade_spec::{NormalSpec, Schema, carried, print};
 use serde::Serialize;
@@ -106,16 +107,23 @@ struct RuleEntry<'a> {
 /// A network with the schema and the rules it was trained for.
 pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError> {
     network.validate()?;
+    let mut model = Model::new(network);
+    model.metadata = metadata(spec);
+    Ok(model)
+}
+
+/// What a file says of itself: schema, rules, and the program that wrote it.
+pub fn metadata(spec: &NormalSpec) -> BTreeMap<String, String> {
     let rules: Vec<_> = spec
         .rules
         .iter()
         .map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) })
         .collect();
-    let mut model = Model::new(network);
-    model.metadata.insert(SCHEMA_KEY.into(), spec.schema.to_json());
-    model.metadata.insert(RULES_KEY.into(), serde_json::to_string(&rules).expect("plain data becomes JSON"));
-    model.metadata.insert(VERSION_KEY.into(), env!("CARGO_PKG_VERSION").into());
-    Ok(model)
+    BTreeMap::from([
+        (SCHEMA_KEY.into(), spec.schema.to_json()),
+        (RULES_KEY.into(), serde_json::to_string(&rules).expect("plain data becomes JSON")),
+        (VERSION_KEY.into(), env!("CARGO_PKG_VERSION").into()),
+    ])
 }
 
 /// Reads any model; `output` names a tensor to stop at.
@@ -175,6 +183,15 @@ pub fn model_rules(path: &Path, model: &Model, schema: &Schema) -> Result<Normal
     let wrong = |why: String| ArtifactError::BadRules { path: path.into(), why };
     let text = model.metadata.get(RULES_KEY).map_or("[]", String::as_str);
     carried(text, schema).map_err(wrong)
+}
+
+/// Schema and rules that a file carries, whatever its graph is made of.
+pub fn carried_spec(bytes: &[u8], path: &Path) -> Result<NormalSpec, ArtifactError> {
+    let file = Carried::read(bytes).map_err(|source| ArtifactError::Import { path: path.into(), source })?;
+    let schema = file.metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
+    let schema = Schema::from_json(schema).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })?;
+    let rules = file.metadata.get(RULES_KEY).map_or("[]", String::as_str);
+    carried(rules, &schema).map_err(|why| ArtifactError::BadRules { path: path.into(), why })
 }
 
 /// Writes a file under a temporary name and renames it, so that it is there whole or as it was before.

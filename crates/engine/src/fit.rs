@@ -64,7 +64,7 @@ pub enum FitError {
     Allowed(#[from] AllowedError),
     /// The output step can't be put behind the network.
     #[error(transparent)]
-    Step(#[from] StepError),
+    Step(Box<StepError>),
     /// The rules can't be made a penalty.
     #[error(transparent)]
     Penalty(#[from] PenaltyError),
@@ -93,6 +93,12 @@ pub enum FitError {
     /// The observer stopped the run and wants nothing of it.
     #[error("interrupted; nothing was kept")]
     Abandoned,
+}
+
+impl From<StepError> for FitError {
+    fn from(error: StepError) -> Self {
+        Self::Step(Box::new(error))
+    }
 }
 
 impl From<CertifyError> for FitError {

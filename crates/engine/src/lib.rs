@@ -22,6 +22,7 @@ pub mod problem;
 pub mod proof;
 pub mod recheck;
 pub mod repair;
+pub mod shield;
 pub mod smtlib_export;
 pub mod subject;
 pub mod summary;

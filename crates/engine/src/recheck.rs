@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use deepsade_check::{Verdict, check};
-use deepsade_net::Model;
+use deepsade_net::Carried;
+use deepsade_spec::Schema;
 use thiserror::Error;
 
-use crate::artifact::{ArtifactError, schema_of};
+use crate::artifact::{ArtifactError, SCHEMA_KEY};
 use crate::problem::{Problem, ProblemError};
 
 /// Which files.
@@ -55,7 +56,7 @@ pub fn files(files: &CheckFiles) -> Result<Verdict, RecheckError> {
 /// The same for a model and a certificate that are in memory.
 pub fn held(model: &[u8], problem: &Problem, certificate: &str) -> Result<Verdict, ProblemError> {
     // Only to know whether the data must be read; a model that can't be read is the checker's to reject.
-    let own = Model::from_own_bytes(model).ok().and_then(|m| schema_of(&m, Path::new("")).ok());
+    let own = Carried::read(model).ok().and_then(|file| Schema::from_json(file.metadata.get(SCHEMA_KEY)?).ok());
     let claim = problem.claim(own.as_ref(), &mut None)?;
     Ok(check(model, &claim, certificate))
 }

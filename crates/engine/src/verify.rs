@@ -30,7 +30,7 @@ use thiserror::Error;
 use crate::artifact::{self, ArtifactError};
 use crate::proof::{Certified, prove_until};
 pub use attack::CounterExample;
-use attack::Effort;
+use attack::{Effort, Target};
 pub use branch::Halt;
 use branch::{RegionSearch, SearchEnd};
 pub(crate) use choice::Choice;
@@ -252,7 +252,8 @@ impl<'a> Question<'a> {
     fn search<'s>(&'s self, rule: usize, stop: &'s (dyn Fn() -> Option<Halt> + Sync)) -> RegionSearch<'s> {
         let Self { spec, network, settings, plan, judge } = self;
         let Settings { threads, seed, most_open, most_regions, .. } = **settings;
-        RegionSearch { plan, network, spec, judge, rule, threads, seed, most_open, most_regions, stop }
+        let target = Target { plan, network, spec, judge, rule, stop };
+        RegionSearch { target, threads, seed, most_open, most_regions }
     }
 
     /// Attacks every rule, then searches until each is proved or the time is over. If `exactly`, what only exact arithmetic can tell

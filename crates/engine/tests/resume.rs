@@ -2,28 +2,19 @@
 //!
 //! `DEEPSADE_RESUMES` sets how often each run is interrupted.
 
-use std::cell::Cell;
+mod common;
 
 use deepsade_data::Dataset;
 use deepsade_engine::fit::{loss, plain_network};
 use deepsade_engine::train::{
-    BoundsName, CheckpointSettings, EpochRecord, NetworkSettings, Observer, Run, Silent, Start, StopReason, TrainSettings, train,
+    BoundsName, CheckpointSettings, EpochRecord, NetworkSettings, Run, Silent, Start, StopReason, TrainSettings, train,
 };
 use deepsade_net::Matrix;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Lets this many batches pass, then stops.
-struct StopAfter(Cell<usize>);
-
-impl Observer for StopAfter {
-    fn stop(&self) -> bool {
-        let left = self.0.get();
-        self.0.set(left.saturating_sub(1));
-        left == 0
-    }
-}
+use common::StopAfter;
 
 fn names(prefix: &str, n: usize) -> Vec<String> {
     (0..n).map(|k| format!("{prefix}{k}")).collect()
@@ -121,7 +112,7 @@ fn a_run_under_rules_resumes_to_the_same_bytes() {
             for _ in 0..=time % 2 {
                 let stop = rng.random_range(0..left);
                 let halted =
-                    train(&Run { checkpoint: Some(saved.clone()), ..run.clone() }, &mut StopAfter(Cell::new(stop))).unwrap();
+                    train(&Run { checkpoint: Some(saved.clone()), ..run.clone() }, &mut StopAfter::batches(stop)).unwrap();
                 assert_eq!(halted.stop, StopReason::Interrupted);
                 left = batches - halted.records.len() * 12;
                 saved.resume = true;

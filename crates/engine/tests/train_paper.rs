@@ -1,17 +1,20 @@
 //! Algorithm 1 as a whole: the kept network satisfies the rules, what happened is counted, and a resumed run ends with the same bytes.
 
-use std::cell::Cell;
+mod common;
+
 use std::time::Duration;
 
 use deepsade_data::Dataset;
 use deepsade_engine::fit::skip_columns;
 use deepsade_engine::objective::Loss;
 use deepsade_engine::train::{
-    CheckpointSettings, NetworkSettings, Observer, PaperSettings, PaperSteps, Run, Silent, Start, StopReason, TrainSettings,
-    Trained, UpdateName, initial_network, train,
+    CheckpointSettings, NetworkSettings, PaperSettings, PaperSteps, Run, Silent, Start, StopReason, TrainSettings, Trained,
+    UpdateName, initial_network, train,
 };
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+
+use common::StopAfter;
 
 /// y <= a + 0.5 where a < 0.5; the data say y = 2 a + b, which breaks it.
 fn spec() -> NormalSpec {
@@ -86,17 +89,6 @@ fn without_validation_rows_the_training_rows_choose() {
     assert!(trained.best_epoch.is_some() && largest_excess(&trained.network) <= 0.0);
 }
 
-/// Lets this many batches pass, then stops.
-struct StopAfter(Cell<usize>);
-
-impl Observer for StopAfter {
-    fn stop(&self) -> bool {
-        let left = self.0.get();
-        self.0.set(left.saturating_sub(1));
-        left == 0
-    }
-}
-
 #[test]
 fn a_resumed_run_ends_with_the_same_bytes() {
     let (spec, rows, held_out) = (spec(), data(100), data(30));
@@ -106,7 +98,7 @@ fn a_resumed_run_ends_with_the_same_bytes() {
         let mut parts = run(&spec, &rows, &held_out);
         let settings = CheckpointSettings::new(folder.path().join("run.ckpt"), parts.fingerprint());
         parts.checkpoint = Some(CheckpointSettings { every: Duration::ZERO, ..settings.clone() });
-        assert_eq!(train(&parts, &mut StopAfter(Cell::new(batches))).unwrap().stop, StopReason::Interrupted);
+        assert_eq!(train(&parts, &mut StopAfter::batches(batches)).unwrap().stop, StopReason::Interrupted);
         parts.checkpoint = Some(CheckpointSettings { resume: true, ..settings });
         let resumed = train(&parts, &mut Silent).unwrap();
         assert_eq!(resumed.network, whole.network, "{batches}");

@@ -1,16 +1,19 @@
 //! Whole training runs: planted problems are learnt, runs repeat and resume byte by byte, and every end is the one announced.
 
-use std::cell::Cell;
+mod common;
+
 use std::time::Duration;
 
 use deepsade_data::Dataset;
 use deepsade_engine::objective::{Loss, Objective, OutputStep, StepData, Sum};
 use deepsade_engine::train::{
-    ActivationName, CheckpointSettings, EpochRecord, NetworkSettings, Observer, OptimiserName, Run, Silent, Start, Stepper,
-    StopReason, TrainError, TrainSettings, Trained, initial_network, train,
+    ActivationName, CheckpointSettings, EpochRecord, NetworkSettings, OptimiserName, Run, Silent, Start, Stepper, StopReason,
+    TrainError, TrainSettings, Trained, initial_network, train,
 };
 use deepsade_engine::units::Units;
 use deepsade_net::{Matrix, Network, Node, Op};
+
+use common::StopAfter;
 
 fn dataset(rows: &[(&[f32], &[f32])]) -> Dataset {
     let matrix = |cells: Vec<&[f32]>| Matrix { rows: cells.len(), cols: cells[0].len(), data: cells.concat() };
@@ -68,17 +71,6 @@ fn bytes(network: &Network) -> Vec<u32> {
 
 fn without_time(records: &[EpochRecord]) -> Vec<EpochRecord> {
     records.iter().map(|record| EpochRecord { seconds: 0.0, ..*record }).collect()
-}
-
-/// Lets this many batches pass, then stops.
-struct StopAfter(Cell<usize>);
-
-impl Observer for StopAfter {
-    fn stop(&self) -> bool {
-        let left = self.0.get();
-        self.0.set(left.saturating_sub(1));
-        left == 0
-    }
 }
 
 #[test]
@@ -153,7 +145,7 @@ fn a_resumed_run_ends_with_the_bytes_of_an_uninterrupted_one() {
         for stop in [0, 4, 9, 31, 53] {
             let path = directory.path().join(format!("{optimiser:?}-{stop}.ckpt"));
             let mut saved = CheckpointSettings::new(&path, run.fingerprint());
-            let halted = train(&Run { checkpoint: Some(saved.clone()), ..run.clone() }, &mut StopAfter(Cell::new(stop))).unwrap();
+            let halted = train(&Run { checkpoint: Some(saved.clone()), ..run.clone() }, &mut StopAfter::batches(stop)).unwrap();
             assert_eq!((halted.stop, halted.records.len()), (StopReason::Interrupted, stop / 9));
             saved.resume = true;
             let resumed = train(&Run { checkpoint: Some(saved), ..run.clone() }, &mut Silent).unwrap();

@@ -1,5 +1,4 @@
-"use strict";
-// What the exported network computes, operator by operator in float32, and the truth of its rules. No page is needed for this.
+// What the exported model computes, operator by operator in float32, and the truth of its rules. No page is needed for this.
 const deepsade = (() => {
   const f = Math.fround;
 
@@ -10,13 +9,14 @@ const deepsade = (() => {
     return Float32Array.from({ length: bytes.length / 4 }, (_, k) => view.getFloat32(4 * k, true));
   }
 
-  // Weights become numbers once.
-  function load(nodes) {
-    return nodes.map((node) => {
-      const loaded = { ...node };
-      for (const name of ["w", "b", "scale", "shift"]) if (name in node) loaded[name] = floats(node[name]);
+  // Weights and constants become numbers once.
+  function load({ nodes, step }) {
+    const node = (n) => {
+      const loaded = { ...n };
+      for (const name of ["w", "b", "scale", "shift"]) if (name in n) loaded[name] = floats(n[name]);
       return loaded;
-    });
+    };
+    return { nodes: nodes.map(node), step: step && outputStep.load(step, floats) };
   }
 
   // In the order of the program's own forward pass: sixteen partial sums side by side, what is left over, the bias.
@@ -52,11 +52,21 @@ const deepsade = (() => {
     },
   };
 
-  // Every value for one row of columns: the input, then what each node computes.
-  function values(nodes, columns) {
+  // What the network itself gives for one row of columns.
+  function scores(nodes, columns) {
     const all = [Float32Array.from(columns)];
     for (const node of nodes) all.push(operations[node.op](node, node.from.map((v) => all[v])));
-    return all;
+    return all.pop();
+  }
+
+  // The outputs that the file gives for one row of columns: those of the output step where there is one, and whether its candidate
+  // passed (else its fallback answered).
+  function answer({ nodes, step }, columns) {
+    const own = scores(nodes, columns);
+    if (!step) return { y: own, ok: true };
+    const row = (data) => outputStep.tensor("float", [1, data.length], data);
+    const [y, , ok] = outputStep.run(step, { x: row(columns), scores: row(own) });
+    return { y: y.data, ok: ok.data[0] };
   }
 
   // Feature values -> network columns. A category's value is the index of its level.
@@ -138,6 +148,6 @@ const deepsade = (() => {
     return truth(rule.claim, value, y) > 0 ? "holds" : "broken";
   }
 
-  return { load, values, encode, inside, state };
+  return { load, answer, encode, inside, state };
 })();
 if (typeof module !== "undefined") module.exports = deepsade;

@@ -2,7 +2,6 @@
 // The page's controls: values of features enter, the prediction and the state of every rule leave, live.
 (() => {
   const data = JSON.parse(document.getElementById("model").textContent);
-  const nodes = deepsade.load(data.nodes);
   const find = (id) => document.getElementById(id);
   const make = (tag, text, attributes = {}) => {
     const element = document.createElement(tag);
@@ -19,6 +18,18 @@
     }
     return String(v);
   };
+
+  // Nothing is shown rather than something that the file does not give.
+  function refuse(why) {
+    find("explorer").replaceChildren(make("p", `This page can't compute what the model gives: ${why.message}.`, { class: "note outside" }));
+  }
+  let model;
+  try {
+    model = deepsade.load(data);
+  } catch (why) {
+    refuse(why);
+    return;
+  }
 
   const inputs = data.features.map((feature) => feature.start);
   const controls = new Map();
@@ -83,7 +94,7 @@
     find("more").textContent = hidden > 0 ? `${hidden} more features: type a part of a name above to find them.` : "";
   }
 
-  // What the outputs mean. A model that decodes in its graph gives 0 or 1 a label, which reads the same way.
+  // What the outputs mean. Those of an output step are 0 or 1 a label, which reads the same way as scores do.
   function prediction(y) {
     const task = data.task;
     const winner = [...y].reduce((best, v, c) => (v > y[best] ? c : best), 0);
@@ -133,16 +144,25 @@
     fill.style.left = score < 0 ? `${50 - (50 * Math.abs(score)) / most}%` : "50%";
     track.append(fill);
     const shown = word ? { "data-output": name } : {};
-    row.append(make("span", name), track, make("span", word ?? float(score), { ...shown, "data-score": float(score), title: `score ${float(score)}` }));
+    row.append(make("span", name), track, make("span", word ?? float(score), { ...shown, "data-score": float(score), title: `output ${float(score)}` }));
     return row;
   }
 
   const words = { holds: "holds", idle: "holds: its condition is not met here", broken: "BROKEN" };
   function update() {
     const columns = deepsade.encode(data.features, data.dropFirst, inputs);
-    const y = deepsade.values(nodes, columns).pop();
-    prediction(y);
     const known = inputs.every((v) => Number.isFinite(v));
+    let answer;
+    try {
+      answer = deepsade.answer(model, columns);
+    } catch (why) {
+      refuse(why);
+      return;
+    }
+    // A step answers whatever it is given; where a value is missing, that is no prediction.
+    const y = known ? answer.y : answer.y.map(() => NaN);
+    prediction(y);
+    find("step-note").hidden = !known || answer.ok;
     data.rules.forEach((rule, k) => {
       const line = find(`rule-${k}`);
       const state = known ? deepsade.state(rule, data.features, inputs, y) : "unknown";

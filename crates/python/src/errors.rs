@@ -9,6 +9,7 @@ use deepsade_engine::guard::GuardError;
 use deepsade_engine::pipeline::PipelineError;
 use deepsade_engine::problem::ProblemError;
 use deepsade_engine::repair::RepairError;
+use deepsade_engine::shield::ShieldError;
 use deepsade_engine::subject::SubjectError;
 use deepsade_engine::train::TrainError;
 use deepsade_engine::verify::VerifyError;
@@ -112,10 +113,9 @@ impl From<ProblemError> for Failure {
 impl From<FitError> for Failure {
     fn from(error: FitError) -> Self {
         let class = match &error {
-            FitError::Decode(DecodeError::Impossible { .. }) | FitError::Step(StepError::Make(MakeError::Impossible)) => {
-                Class::Contradiction
-            }
-            FitError::Step(StepError::Artifact(_)) => Class::Model,
+            FitError::Decode(DecodeError::Impossible { .. }) => Class::Contradiction,
+            FitError::Step(why) if matches!(**why, StepError::Make(MakeError::Impossible)) => Class::Contradiction,
+            FitError::Step(why) if matches!(**why, StepError::Artifact(_)) => Class::Model,
             FitError::Train(TrainError::Guard(GuardError::Infeasible { .. }))
             | FitError::Allowed(_)
             | FitError::Decode(_)
@@ -208,6 +208,15 @@ impl From<DecodeError> for Failure {
 impl From<StepError> for Failure {
     fn from(error: StepError) -> Self {
         FitError::from(error).into()
+    }
+}
+
+impl From<ShieldError> for Failure {
+    fn from(error: ShieldError) -> Self {
+        match error {
+            ShieldError::Step(error) => error.into(),
+            error => Self::new(Class::Model, error),
+        }
     }
 }
 

@@ -27,6 +27,7 @@ use serde_json::{Value, json};
 use crate::array::Numbers;
 use crate::enter::enter;
 use crate::errors::{Class, Failure};
+use crate::model::NAME;
 use crate::subject::{self, Rules};
 use crate::table::{self, Table};
 
@@ -36,7 +37,14 @@ use crate::table::{self, Table};
 pub fn check(py: Python<'_>, onnx: &[u8], rules: Rules, certificate: &str, real: bool) -> PyResult<(String, String)> {
     enter(py, |_| {
         let judged = match &rules {
-            Rules::Own => deepsade_check::check(onnx, &Claim::from(&subject::read(onnx, &rules, None)?.spec), certificate),
+            // The checker reads the graph: a shielded one may be made of anything.
+            Rules::Own => {
+                let spec = artifact::carried_spec(onnx, Path::new(NAME))?;
+                if spec.rules.is_empty() {
+                    return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
+                }
+                deepsade_check::check(onnx, &Claim::from(&spec), certificate)
+            }
             Rules::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate)?,
             Rules::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate)?,
         };

@@ -15,6 +15,7 @@ mod model;
 mod reproduce;
 #[path = "../../cli/src/rule_error.rs"]
 mod rule_error;
+mod shield;
 mod subject;
 mod table;
 
@@ -28,6 +29,7 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<table::Table>()?;
     m.add_class::<model::Model>()?;
     m.add_class::<fit::Fitted>()?;
+    m.add_class::<shield::Shielded>()?;
     m.add_class::<layer::Rules>()?;
     m.add_class::<layer::Held>()?;
     m.add_class::<reproduce::Experiment>()?;
@@ -35,6 +37,7 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fit::fit, m)?)?;
     m.add_function(wrap_pyfunction!(fit::explain, m)?)?;
     m.add_function(wrap_pyfunction!(fit::decoded, m)?)?;
+    m.add_function(wrap_pyfunction!(shield::shield, m)?)?;
     m.add_function(wrap_pyfunction!(judge::check, m)?)?;
     m.add_function(wrap_pyfunction!(judge::verify, m)?)?;
     m.add_function(wrap_pyfunction!(judge::adversity, m)?)?;

@@ -77,11 +77,16 @@ fn own(spec: &NormalSpec) -> Result<Problem, Failure> {
     Ok(Problem::in_memory(&json.to_string())?.0)
 }
 
-/// The tables `[network]` and `[train]` of a rule file's text, as JSON.
+/// The tables `[network]`, `[train]`, `[task]` and `[[rule]]` of a rule file's text, as JSON; targets that `[data]` names stand in
+/// `[task]`.
 #[pyfunction]
 pub fn settings(py: Python<'_>, rules: &str) -> PyResult<String> {
     enter(py, |_| {
         let problem = Problem::parse(rules, Path::new("rules.toml"))?;
-        Ok(serde_json::json!({"network": problem.network, "train": problem.train}).to_string())
+        let mut task = problem.task.clone();
+        task.targets = task.targets.or_else(|| problem.data.map(|d| d.targets)).filter(|t| !t.is_empty());
+        let rules: Vec<_> = problem.rules.iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
+        let (network, train) = (problem.network, problem.train);
+        Ok(serde_json::json!({"network": network, "train": train, "task": task, "rule": rules}).to_string())
     })
 }

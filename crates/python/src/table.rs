@@ -42,6 +42,13 @@ impl Table {
         self.inner.names.clone()
     }
 
+    /// The names of those that hold texts.
+    #[getter]
+    fn texts(&self) -> Vec<String> {
+        let columns = self.inner.names.iter().zip(&self.inner.columns);
+        columns.filter(|(_, column)| matches!(column, Column::Text { .. })).map(|(name, _)| name.clone()).collect()
+    }
+
     /// Adds a column of numbers; NaN where missing.
     #[allow(clippy::needless_pass_by_value)]
     fn add_numbers(&mut self, name: String, values: PyReadonlyArray1<'_, f64>) -> PyResult<()> {

@@ -1,7 +1,7 @@
 //! Formulas enter; leave calls that compute for each row which of them certainly hold, level by level.
 //!
 //! Everything is a weighted count of truths below it: `and` counts up to all, `or` up to one. The counts of a level are one product
-//! with a matrix of small whole numbers, exact in float32 in any order, and one comparison.
+//! with a matrix of small whole numbers, and halves as constants: exact in float32 in any order; then one comparison with 0.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use deepsade_net::Piece;
 use deepsade_net::onnx::piece::TO_FLOAT;
 use deepsade_spec::{Formula, Rational, Threshold};
 
-use super::literal::{Base, Bases, Literal};
+use super::literal::{Literal, Sums};
 use super::over::Over;
 
 /// Counts stay below it: with signs they are exact in float32.
@@ -19,7 +19,7 @@ const MOST: i64 = 1 << 22;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Truth {
     Constant(bool),
-    Base(Base, bool),
+    Sum(usize, bool),
     Gate(usize),
 }
 
@@ -33,8 +33,8 @@ struct Gate {
 /// Formulas as gates over comparisons.
 #[derive(Debug, Default)]
 pub(super) struct Gates {
-    pub(super) bases: Bases,
-    gates: Vec<Gate>,
+    pub(super) sums: Sums,
+    all: Vec<Gate>,
     heights: Vec<usize>,
     known: BTreeMap<Gate, usize>,
 }
@@ -46,31 +46,31 @@ impl Gates {
         Ok(match formula {
             Formula::True => Truth::Constant(true),
             Formula::False => Truth::Constant(false),
-            Formula::Atom(atom) => match self.bases.literal(atom, over)? {
+            Formula::Atom(atom) => match self.sums.literal(atom, over)? {
                 Literal::Decided(truth) => Truth::Constant(truth),
-                Literal::Computed { base, truth, .. } => Truth::Base(base, truth),
+                Literal::Computed { sum, truth, .. } => Truth::Sum(sum, truth),
             },
             Formula::And(parts) => {
                 let parts = each(parts)?;
-                self.all(parts)
+                self.all_of(parts)
             }
             Formula::Or(parts) => {
                 let parts = each(parts)?;
-                self.any(parts)
+                self.any_of(parts)
             }
             Formula::Threshold(threshold) => self.count(threshold, over)?,
         })
     }
 
     /// True where all are.
-    pub(super) fn all(&mut self, parts: Vec<Truth>) -> Truth {
-        let parts = self.apart(parts, Self::all);
+    pub(super) fn all_of(&mut self, parts: Vec<Truth>) -> Truth {
+        let parts = self.apart(parts, Self::all_of);
         let bound = parts.len() as i64;
         self.gate(parts.into_iter().map(|p| (1, p)).collect(), bound)
     }
 
-    fn any(&mut self, parts: Vec<Truth>) -> Truth {
-        let parts = self.apart(parts, Self::any);
+    fn any_of(&mut self, parts: Vec<Truth>) -> Truth {
+        let parts = self.apart(parts, Self::any_of);
         self.gate(parts.into_iter().map(|p| (1, p)).collect(), 1)
     }
 
@@ -132,10 +132,10 @@ impl Gates {
                     return Truth::Gate(*known);
                 }
                 let height = 1 + gate.terms.iter().map(|(_, p)| self.height(*p)).max().unwrap_or(0);
-                self.gates.push(gate.clone());
+                self.all.push(gate.clone());
                 self.heights.push(height);
-                self.known.insert(gate, self.gates.len() - 1);
-                Truth::Gate(self.gates.len() - 1)
+                self.known.insert(gate, self.all.len() - 1);
+                Truth::Gate(self.all.len() - 1)
             }
         }
     }
@@ -144,55 +144,65 @@ impl Gates {
         if let Truth::Gate(g) = part { self.heights[g] } else { 0 }
     }
 
-    /// Writes the calls that compute the roots from the columns in the tensor `z`; the name of the booleans, a column a root.
-    pub(super) fn write(self, roots: &[Truth], z: &str, over: usize, prefix: &str, piece: &mut Piece) -> String {
+    /// Writes the calls that compute all that the roots count, from parts side by side: tensors, and which columns they hold.
+    pub(super) fn write(&self, roots: &[Truth], parts: &[(&str, Vec<usize>)], prefix: &str, piece: &mut Piece) -> Counted {
         let top = roots.iter().map(|r| self.height(*r)).max().unwrap_or(0).max(1);
-        let mut items: Vec<Truth> = self.write_bases(z, over, prefix, piece);
-        let mut name = format!("{prefix}base");
-        for level in 1..=top {
-            let next = if level == top { roots.to_vec() } else { self.level(level, roots) };
-            let (rows, cols) = (items.len(), next.len());
-            let (mut m, mut above) = (vec![0.0f32; rows * cols], vec![0.0f32; cols]);
-            let place: BTreeMap<Truth, usize> = items.iter().enumerate().map(|(k, item)| (*item, k)).collect();
-            for (k, item) in next.iter().enumerate() {
-                let own = [(1, *item)];
-                let (terms, bound) = match item {
-                    Truth::Constant(truth) => (&[][..], i64::from(!truth)),
-                    Truth::Gate(g) if self.heights[*g] == level => (&self.gates[*g].terms[..], self.gates[*g].bound),
-                    _ => (&own[..], 1),
-                };
-                let mut bound = bound;
-                for (weight, part) in terms {
-                    // w [not b] = w - w [b].
-                    let (part, sign) = match part {
-                        Truth::Base(base, false) => (Truth::Base(*base, true), -1),
-                        part => (*part, 1),
-                    };
-                    bound -= if sign < 0 { *weight } else { 0 };
-                    m[place[&part] * cols + k] += (sign * weight) as f32;
-                }
-                above[k] = bound as f32 - 0.5;
-            }
-            let [number, matrix, limit, count, truth] =
-                ["number", "matrix", "above", "count", "truth"].map(|what| format!("{prefix}{what}{level}"));
-            piece.floats(&matrix, &[rows, cols], m);
-            piece.floats(&limit, &[1, cols], above);
-            piece.call_with("Cast", &[&name], &number, &[("to", TO_FLOAT)]);
-            piece.call("MatMul", &[&number, &matrix], &count);
-            piece.call("Greater", &[&count, &limit], &truth);
-            (items, name) = (next, truth);
+        piece.floats(&format!("{prefix}none"), &[], vec![0.0]);
+        let mut counted = self.write_sums(parts, prefix, piece);
+        for level in 1..top {
+            let next = self.level(level, roots);
+            let truth = self.count_all(&next, level, &counted, &format!("{prefix}level{level}"), prefix, piece);
+            let number = format!("{prefix}number{level}");
+            piece.call_with("Cast", &[&truth], &number, &[("to", TO_FLOAT)]);
+            counted = Counted { items: next, number, top: level };
         }
-        name
+        counted.top = top;
+        counted
+    }
+
+    /// Writes the calls that compute roots from what they count; the booleans, a column a root.
+    pub(super) fn finish(&self, roots: &[Truth], counted: &Counted, name: &str, prefix: &str, piece: &mut Piece) -> String {
+        self.count_all(roots, counted.top, counted, &format!("{prefix}{name}"), prefix, piece)
+    }
+
+    fn count_all(&self, wanted: &[Truth], level: usize, from: &Counted, name: &str, prefix: &str, piece: &mut Piece) -> String {
+        let (rows, cols) = (from.items.len(), wanted.len());
+        let (mut m, mut constants) = (vec![0.0f32; rows * cols], vec![0.0f32; cols]);
+        let place: BTreeMap<Truth, usize> = from.items.iter().enumerate().map(|(k, item)| (*item, k)).collect();
+        for (k, item) in wanted.iter().enumerate() {
+            let own = [(1, *item)];
+            let (terms, mut bound) = match item {
+                Truth::Constant(truth) => (&[][..], i64::from(!truth)),
+                Truth::Gate(g) if self.heights[*g] == level => (&self.all[*g].terms[..], self.all[*g].bound),
+                _ => (&own[..], 1),
+            };
+            for (weight, part) in terms {
+                // w [not b] = w - w [b].
+                let (part, sign) = match part {
+                    Truth::Sum(sum, false) => (Truth::Sum(*sum, true), -1),
+                    part => (*part, 1),
+                };
+                bound -= if sign < 0 { *weight } else { 0 };
+                m[place[&part] * cols + k] += (sign * weight) as f32;
+            }
+            constants[k] = 0.5 - bound as f32;
+        }
+        let [matrix, less, count, truth] = ["matrix", "less", "count", "truth"].map(|what| format!("{name}_{what}"));
+        piece.floats(&matrix, &[rows, cols], m);
+        piece.floats(&less, &[cols], constants);
+        piece.call("Gemm", &[&from.number, &matrix, &less], &count);
+        piece.call("Greater", &[&count, &format!("{prefix}none")], &truth);
+        truth
     }
 
     /// What is known after a level below the top: its gates, and all that is needed higher up.
     fn level(&self, level: usize, roots: &[Truth]) -> Vec<Truth> {
-        let mut items: Vec<Truth> = (0..self.gates.len()).filter(|g| self.heights[*g] == level).map(Truth::Gate).collect();
-        let higher = self.gates.iter().zip(&self.heights).filter(|(_, h)| **h > level);
+        let mut items: Vec<Truth> = (0..self.all.len()).filter(|g| self.heights[*g] == level).map(Truth::Gate).collect();
+        let higher = self.all.iter().zip(&self.heights).filter(|(_, h)| **h > level);
         let needed: BTreeSet<Truth> =
             higher.flat_map(|(gate, _)| gate.terms.iter().map(|(_, p)| *p)).chain(roots.iter().copied()).collect();
         for part in needed {
-            let part = if let Truth::Base(base, _) = part { Truth::Base(base, true) } else { part };
+            let part = if let Truth::Sum(sum, _) = part { Truth::Sum(sum, true) } else { part };
             if self.height(part) <= level && !matches!(part, Truth::Constant(_)) && !items.contains(&part) {
                 items.push(part);
             }
@@ -200,39 +210,44 @@ impl Gates {
         items
     }
 
-    /// The comparisons, single columns first.
-    fn write_bases(&self, z: &str, over: usize, prefix: &str, piece: &mut Piece) -> Vec<Truth> {
-        let Bases { thresholds, sums } = &self.bases;
-        let [columns, taken, at, single, matrix, constants, total, above, sum, base] =
-            ["columns", "taken", "at", "single", "sums", "constants", "total", "margins", "sum", "base"]
-                .map(|w| format!("{prefix}{w}"));
-        let only = sums.is_empty() || thresholds.is_empty();
-        let mut parts = Vec::new();
-        if !thresholds.is_empty() || sums.is_empty() {
-            let single = if only { &base } else { &single };
-            piece.ints(&columns, &[thresholds.len()], thresholds.iter().map(|(column, _)| *column as i64).collect());
-            piece.floats(&at, &[1, thresholds.len()], thresholds.iter().map(|(_, at)| *at).collect());
-            piece.call_with("Gather", &[z, &columns], &taken, &[("axis", 1)]);
-            piece.call("Greater", &[&taken, &at], single);
-            parts.push(single.clone());
-        }
-        if !sums.is_empty() {
-            let mut m = vec![0.0f32; over * sums.len()];
-            for (k, s) in sums.iter().enumerate() {
-                s.terms.iter().for_each(|(column, c)| m[column * sums.len() + k] = *c);
+    /// The sums, above 0 or not: one product for each of the parts, added up.
+    fn write_sums(&self, parts: &[(&str, Vec<usize>)], prefix: &str, piece: &mut Piece) -> Counted {
+        let Sums(sums) = &self.sums;
+        let mut total = format!("{prefix}constants");
+        piece.floats(&total, &[sums.len()], sums.iter().map(|s| s.constant).collect());
+        for (k, (tensor, columns)) in parts.iter().enumerate() {
+            let mut m = vec![0.0f32; columns.len() * sums.len()];
+            for (s, sum) in sums.iter().enumerate() {
+                for (column, c) in &sum.terms {
+                    if let Some(row) = columns.iter().position(|own| own == column) {
+                        m[row * sums.len() + s] = *c;
+                    }
+                }
             }
-            let sum = if only { &base } else { &sum };
-            piece.floats(&matrix, &[over, sums.len()], m);
-            piece.floats(&constants, &[sums.len()], sums.iter().map(|s| s.constant).collect());
-            piece.floats(&above, &[1, sums.len()], sums.iter().map(|s| s.above).collect());
-            piece.call("Gemm", &[z, &matrix, &constants], &total);
-            piece.call("Greater", &[&total, &above], sum);
-            parts.push(sum.clone());
+            let (matrix, sum) = (format!("{prefix}sums{k}"), format!("{prefix}sum{k}"));
+            piece.floats(&matrix, &[columns.len(), sums.len()], m);
+            piece.call("Gemm", &[tensor, &matrix, &total], &sum);
+            total = sum;
         }
-        if !only {
-            piece.call_with("Concat", &[&parts[0], &parts[1]], &base, &[("axis", 1)]);
-        }
-        let singles = (0..thresholds.len()).map(Base::Threshold);
-        singles.chain((0..sums.len()).map(Base::Sum)).map(|base| Truth::Base(base, true)).collect()
+        let (truth, number) = (format!("{prefix}truth0"), format!("{prefix}number0"));
+        piece.call("Greater", &[&total, &format!("{prefix}none")], &truth);
+        piece.call_with("Cast", &[&truth], &number, &[("to", TO_FLOAT)]);
+        Counted { items: (0..sums.len()).map(|s| Truth::Sum(s, true)).collect(), number, top: 0 }
+    }
+}
+
+/// What was computed so far: truths as 0 and 1.
+pub(super) struct Counted {
+    items: Vec<Truth>,
+    /// The tensor that holds them.
+    pub(super) number: String,
+    /// The height of the gates that count them.
+    top: usize,
+}
+
+impl Counted {
+    /// How many there are.
+    pub(super) fn width(&self) -> usize {
+        self.items.len()
     }
 }

@@ -1,9 +1,11 @@
-//! Atoms enter; leave comparisons of computed numbers with constants, each of which implies its atom.
+//! Atoms enter; leave sums of columns that are computed and compared with 0, each of which implies its atom.
 //!
-//! One column against a constant is a comparison of two float32 numbers: exact. So is a sum whose terms are all multiples of some 2^-q
-//! and stay below 2^(24-q) together: every partial sum is a float32 number, in any order. So is one sum or difference of two columns
-//! that are 0 or at least 2^-100 in size: both are multiples of 2^-123, and rounding to nearest keeps the sign of what it rounds.
-//! Any other sum `s` is computed as `s'` with `|s' - s| <= e`, e from the columns' sizes: `s' > e` implies `s > 0`.
+//! One column against a constant is one subtraction: rounding to nearest keeps the sign of what it rounds. So is one sum or difference of
+//! two columns that are 0 or at least 2^-100 in size: both are multiples of 2^-123, and nothing is flushed. A sum whose terms are all
+//! multiples of some 2^-q and stay below 2^(24-q) together is exact: every partial sum is a float32 number, in any order. For all of
+//! these `s > 0` is computed exactly, and so is `s >= 0`, which is not `-s > 0`.
+//! Any other sum `s` is computed as `s'` with `|s' - s| <= e`, e from the columns' sizes: with e taken off its constant beforehand,
+//! `s' > 0` implies `s > 0`.
 //!
 //! A real feature may be smaller than 2^-100, and a runtime may take it for 0: where a constant is as small, the comparison is
 //! moved away by 2^-100, so that it implies its atom in either reading.
@@ -16,27 +18,15 @@ use crate::bounds::dot_error;
 use crate::certificate::Arithmetic;
 use crate::dyadic::Dyadic;
 
-/// What the tail computes of its columns: single columns above a constant, and sums above one.
+/// What the tail computes of its columns.
 #[derive(Debug, Default)]
-pub(super) struct Bases {
-    /// Column, and the number that it must exceed.
-    pub(super) thresholds: Vec<(usize, f32)>,
-    pub(super) sums: Vec<Sum>,
-}
+pub(super) struct Sums(pub(super) Vec<Sum>);
 
-/// `sum of factor * column + constant > above`
+/// `sum of factor * column + constant > 0`
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sum {
     pub(super) terms: Vec<(usize, f32)>,
     pub(super) constant: f32,
-    pub(super) above: f32,
-}
-
-/// One of the [`Bases`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Base {
-    Threshold(usize),
-    Sum(usize),
 }
 
 /// What is computed for an atom.
@@ -44,11 +34,11 @@ pub(super) enum Base {
 pub(super) enum Literal {
     /// The columns' ranges decide it.
     Decided(bool),
-    /// The atom holds if this is computed to be `truth`; if not, `otherwise` holds.
-    Computed { base: Base, truth: bool, otherwise: Atom },
+    /// The atom holds if whether this sum is above 0 is computed to be `truth`; if not, `otherwise` holds.
+    Computed { sum: usize, truth: bool, otherwise: Atom },
 }
 
-impl Bases {
+impl Sums {
     /// What is computed for an atom.
     pub(super) fn literal(&mut self, atom: &Atom, over: &Over) -> Result<Literal, String> {
         let (mut form, mut constant) = (Vec::new(), atom.linear.constant.clone());
@@ -91,29 +81,22 @@ impl Bases {
             otherwise.linear.constant += c.clone().abs() * power(CALM) + d.clone().abs();
             otherwise.strict = false;
         }
-        Literal::Computed { base: self.threshold(column, at), truth, otherwise }
+        Literal::Computed { sum: self.above(column, at), truth, otherwise }
     }
 
-    /// The comparison of a column with a constant, once.
-    pub(super) fn threshold(&mut self, column: usize, at: f32) -> Base {
-        let known = self.thresholds.iter().position(|t| *t == (column, at));
-        Base::Threshold(known.unwrap_or_else(|| {
-            self.thresholds.push((column, at));
-            self.thresholds.len() - 1
-        }))
+    /// The comparison of a column with a constant: whether it is above.
+    pub(super) fn above(&mut self, column: usize, at: f32) -> usize {
+        self.put(Sum { terms: vec![(column, 1.0)], constant: 0.0 - at })
     }
 
     fn sum(&mut self, atom: &Atom, form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Result<Literal, String> {
-        if let Some((factor, half_step)) = grid(form, constant, over).or_else(|| pair(form, constant, over)) {
-            // An atom and its opposite are one sum: the one whose first factor is positive.
-            let flipped = form.first().is_some_and(|(_, c)| *c < Rational::ZERO);
-            let factor = if flipped { -factor } else { factor };
-            // s >= 0 iff s > -half a step; not (s > 0) iff s <= 0.
-            let above = if atom.strict == flipped { -half_step } else { 0.0 };
+        if let Some(factor) = grid(form, constant, over).or_else(|| pair(form, constant, over)) {
+            // s >= 0 is not -s > 0: so an atom and its opposite are one sum.
+            let factor = if atom.strict { factor } else { -factor };
             let terms = form.iter().map(|(column, c)| Some((*column, itself(&(c * &factor))?))).collect::<Option<_>>();
             if let (Some(terms), Some(constant)) = (terms, itself(&(constant * &factor))) {
-                let sum = Sum { terms, constant, above };
-                return Ok(Literal::Computed { base: self.put(sum), truth: !flipped, otherwise: atom.opposite() });
+                let sum = self.put(Sum { terms, constant });
+                return Ok(Literal::Computed { sum, truth: atom.strict, otherwise: atom.opposite() });
             }
         }
         let largest = form.iter().map(|(_, c)| c.clone().abs()).max().unwrap_or(Rational::ONE);
@@ -121,23 +104,22 @@ impl Bases {
         let (sum, slack) = rounded(form, constant, &factor, over)?;
         let mut otherwise = Atom { linear: atom.linear.scaled(&-Rational::ONE), strict: false };
         otherwise.linear.add_scaled(&Rational::ONE, &Linear::constant(slack / factor));
-        Ok(Literal::Computed { base: self.put(sum), truth: true, otherwise })
+        Ok(Literal::Computed { sum: self.put(sum), truth: true, otherwise })
     }
 
-    /// The comparison of a sum, once.
-    pub(super) fn put(&mut self, sum: Sum) -> Base {
-        let known = self.sums.iter().position(|s| *s == sum);
-        Base::Sum(known.unwrap_or_else(|| {
-            self.sums.push(sum);
-            self.sums.len() - 1
-        }))
+    /// The sum, once.
+    pub(super) fn put(&mut self, sum: Sum) -> usize {
+        self.0.iter().position(|s| *s == sum).unwrap_or_else(|| {
+            self.0.push(sum);
+            self.0.len() - 1
+        })
     }
 }
 
 /// How far inside an atom outputs must be for the tail to see it: where `linear >= room` (`> 0` if strict), the atom is computed to hold.
 /// For whoever makes candidates.
 pub fn room(atom: &Atom, over: &Over) -> Result<f64, String> {
-    Ok(match Bases::default().literal(atom, over)? {
+    Ok(match Sums::default().literal(atom, over)? {
         Literal::Decided(_) => 0.0,
         // What is known where it is not computed: `slack - linear >= 0`.
         Literal::Computed { otherwise, .. } => {
@@ -146,8 +128,8 @@ pub fn room(atom: &Atom, over: &Over) -> Result<f64, String> {
     })
 }
 
-/// The factor that makes a sum one of whole multiples of 2^-q with every partial sum below 2^(24-q), and half a step.
-fn grid(form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Option<(Rational, f32)> {
+/// The factor that makes a sum one of whole multiples of 2^-q with every partial sum below 2^(24-q).
+fn grid(form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Option<Rational> {
     let mut factor = Rational::from(constant.denominator().clone());
     for (_, c) in form {
         let denominator = (c * &factor).denominator().clone();
@@ -164,43 +146,50 @@ fn grid(form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Option<
         small &= c <= limit;
         size += c * column.size();
     }
-    // A step is a normal number, and so is half of it.
-    (small && q <= 100 && size <= power(24 - q)).then(|| (factor, 2f32.powi(-q - 1)))
+    // A step is a normal number.
+    (small && q <= 100 && size <= power(24 - q)).then_some(factor)
 }
 
 /// The factor that makes a sum `+-u +- v` of two calm columns.
-fn pair(form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Option<(Rational, f32)> {
+fn pair(form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Option<Rational> {
     let [(i, a), (j, b)] = form else { return None };
     let alike = constant.is_zero() && a.clone().abs() == b.clone().abs();
-    (alike && over.columns[*i].calm && over.columns[*j].calm).then(|| (Rational::ONE / a.clone().abs(), 2f32.powi(-124)))
+    (alike && over.columns[*i].calm && over.columns[*j].calm).then(|| Rational::ONE / a.clone().abs())
 }
 
-/// A sum with factors rounded to float32 that exceeds its constant only where the exact one is positive; and what the exact one, times
-/// the factor, is at most where it does not.
+/// A sum with factors rounded to float32, and so much taken off its constant, that it is above 0 only where the exact one is; and what the
+/// exact one, times the factor, is at most where it is not.
 fn rounded(form: &[(usize, Rational)], constant: &Rational, factor: &Rational, over: &Over) -> Result<(Sum, Rational), String> {
-    let float = |v: &Rational| {
-        let near = v.to_f32().value();
-        if near.abs() < f32::MAX { Ok(near) } else { Err("a constant of a sum is beyond float32".to_string()) }
-    };
-    let mut sum = Sum { terms: Vec::new(), constant: float(&(constant * factor))?, above: 0.0 };
-    let mut error = (constant * factor - exact(sum.constant)).abs();
-    let mut sizes = Vec::new();
+    let (mut terms, mut sizes, mut coefficients) = (Vec::new(), Vec::new(), Rational::ZERO);
     for (column, c) in form {
         let (c, size) = (c * factor, over.columns[*column].size());
-        let near = float(&c)?;
-        error += (c - exact(near)).abs() * &size;
-        sum.terms.push((*column, near));
+        // At most 1 in size.
+        let near = c.to_f32().value();
+        coefficients += (c - exact(near)).abs() * &size;
+        terms.push((*column, near));
         // An end of a range, a float32 number.
         sizes.push(Dyadic::float(size.to_f64().value()));
     }
-    let (rounding, magnitude) = dot_error(Arithmetic::Float32, sum.terms.iter().map(|(_, w)| *w).zip(&sizes), sum.constant);
-    if magnitude >= Dyadic::power(126) {
-        return Err("a sum may leave the range of float32".into());
+    let constant = constant * factor;
+    if constant.clone().abs() >= power(125) {
+        return Err("a constant of a sum is beyond float32".into());
     }
-    error += rounding.rational();
-    sum.above = at_least(&error).max(2f32.powi(-120));
-    let slack = exact(sum.above) + error;
-    Ok((sum, slack))
+    // What is taken off changes the constant, and so what must be taken off: a little more will do.
+    let mut off = power(-120);
+    for _ in 0..64 {
+        let less = at_most(&(&constant - &off));
+        let (rounding, magnitude) = dot_error(Arithmetic::Float32, terms.iter().map(|(_, w)| *w).zip(&sizes), less);
+        if magnitude >= Dyadic::power(126) {
+            return Err("a sum may leave the range of float32".into());
+        }
+        let error = rounding.rational() + &coefficients;
+        let taken = &constant - exact(less);
+        if taken >= error {
+            return Ok((Sum { terms, constant: less }, taken + error));
+        }
+        off = error * Rational::from(2);
+    }
+    Err("no margin covers the rounding of a sum".into())
 }
 
 /// The number as a float32, if it is one.
@@ -225,9 +214,4 @@ pub(super) fn at_most(v: &Rational) -> f32 {
 pub(super) fn below(v: &Rational) -> f32 {
     let at = at_most(v);
     if exact(at) == *v { at.next_down() } else { at }
-}
-
-/// The smallest float32 number at least v.
-fn at_least(v: &Rational) -> f32 {
-    -at_most(&-v)
 }

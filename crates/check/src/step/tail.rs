@@ -1,13 +1,16 @@
 //! Rules and an [`OutputStep`] enter; the calls and constants of the tail leave, and the outputs of the graph.
 
+use std::collections::BTreeSet;
+
 use deepsade_net::onnx::piece::{Attribute, Call, TO_FLOAT};
 use deepsade_net::{Piece, Port, TRUNK_OUTPUT};
 use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec, OneHot, Schema};
 
 use super::level::{Gates, Truth};
-use super::literal::{Sum, at_most, below};
-use super::over::{CALM, Outputs, Over, exact};
+use super::literal::{Sum, below};
+use super::over::{CALM, FAR, Over, exact};
 use super::{Case, OutputStep};
+use crate::certificate::Outputs;
 
 /// How all names of the tail begin.
 pub const PREFIX: &str = "deepsade.step.";
@@ -102,24 +105,22 @@ impl Inputs {
 
 /// A column of texts as columns of 0 and 1; all 0 for a text that is no level.
 fn one_hot(text: &str, levels: &[String], encoding: OneHot, makes: &str, piece: &mut Piece) {
-    let (place, equal) = (format!("{makes}_level"), format!("{makes}_equal"));
+    let first = usize::from(encoding == OneHot::DropFirst);
+    let (encoded, all) = (format!("{makes}_encoded"), format!("{makes}_all"));
     piece.calls.push(Call {
-        op: "LabelEncoder".into(),
+        op: "OneHotEncoder".into(),
         domain: "ai.onnx.ml".into(),
         reads: vec![text.into()],
-        makes: place.clone(),
-        attributes: vec![
-            ("keys_strings".into(), Attribute::Texts(levels.to_vec())),
-            ("values_int64s".into(), Attribute::Ints((0..levels.len() as i64).collect())),
-            ("default_int64".into(), Attribute::Int(-1)),
-        ],
+        makes: encoded.clone(),
+        attributes: vec![("cats_strings".into(), Attribute::Texts(levels.to_vec())), ("zeros".into(), Attribute::Int(1))],
     });
-    let first = i64::from(encoding == OneHot::DropFirst);
-    let numbers: Vec<i64> = (first..levels.len() as i64).collect();
-    let constants = format!("{makes}_levels");
-    piece.ints(&constants, &[1, numbers.len()], numbers);
-    piece.call("Equal", &[&place, &constants], &equal);
-    piece.call_with("Cast", &[&equal], makes, &[("to", TO_FLOAT)]);
+    // A column of texts becomes rows of one row of levels.
+    piece.call_with("Flatten", &[&encoded], if first == 0 { makes } else { &all }, &[("axis", 1)]);
+    if first > 0 {
+        let others = format!("{makes}_others");
+        piece.ints(&others, &[levels.len() - first], (first as i64..levels.len() as i64).collect());
+        piece.call_with("Gather", &[&all, &others], makes, &[("axis", 1)]);
+    }
 }
 
 /// What the outputs of a tail may be called: `y`, `in_domain` and `ok`, or the same behind [`PREFIX`] where a file has such names already.
@@ -144,112 +145,93 @@ pub(crate) fn found_names(outputs: &[Port]) -> Option<[String; 3]> {
 pub fn certain(schema: &Schema, conditions: &[Formula], x: &str, prefix: &str, piece: &mut Piece) -> Result<String, String> {
     let (over, mut gates) = (Over::new(schema, None), Gates::default());
     let roots = conditions.iter().map(|f| gates.formula(f, &over)).collect::<Result<Vec<_>, _>>()?;
-    // There is always something to compute with.
-    gates.bases.threshold(0, 0.0);
-    Ok(gates.write(&roots, x, over.columns.len(), prefix, piece))
+    // There is always something to count.
+    gates.sums.above(0, 0.0);
+    let counted = gates.write(&roots, &[(x, (0..over.columns.len()).collect())], prefix, piece);
+    Ok(gates.finish(&roots, &counted, "certain", prefix, piece))
 }
 
 impl Tail {
     /// Writes the tail, with these names for its outputs.
     pub fn new(spec: &NormalSpec, step: &OutputStep, inputs: &Inputs, [y, in_domain, ok]: [String; 3]) -> Result<Self, String> {
-        step.sound(spec, spec.schema.columns().len())?;
+        let (outputs, columns) = (step.outputs.count(), spec.schema.columns().len());
+        step.sound(spec, columns)?;
         let mut piece = Piece::default();
         let x = inputs.columns(&spec.schema, PREFIX, &mut piece);
         let c = judged(step, &mut piece);
         let over = Over::new(&spec.schema, Some(&step.outputs));
-        let width = over.columns.len();
-        let z = named("z");
-        let fraction = spec.schema.features.iter().any(|f| !matches!(f.domain, Domain::Real { .. }));
-        if fraction {
-            let [floor, fraction] = ["floor", "fraction"].map(named);
-            piece.call("Floor", &[&x], &floor);
-            piece.call("Sub", &[&x, &floor], &fraction);
-            piece.call_with("Concat", &[&c, &x, &fraction], &z, &[("axis", 1)]);
-        } else {
-            piece.call_with("Concat", &[&c, &x], &z, &[("axis", 1)]);
-        }
-
         let mut gates = Gates::default();
-        let mut obeys = Vec::new();
+        let mut obeys = in_range(&step.outputs, &mut gates);
         for rule in &spec.rules {
             obeys.push(gates.formula(&rule.claim, &over)?);
         }
-        let mut roots = vec![gates.all(obeys), inside(&spec.schema, step.outputs.count(), &mut gates)];
         let conditions = spec.conditions();
+        let asked =
+            |(c, truth): &(usize, bool)| Formula::Atom(if *truth { conditions[*c].clone() } else { conditions[*c].opposite() });
+        let mut whens = Vec::new();
         for case in &step.fallback[..step.fallback.len() - 1] {
-            let asked = |(c, truth): &(usize, bool)| {
-                Formula::Atom(if *truth { conditions[*c].clone() } else { conditions[*c].opposite() })
-            };
-            let when = Formula::and(case.when.iter().map(asked));
-            roots.push(gates.formula(&when, &over)?);
+            whens.push(gates.formula(&Formula::and(case.when.iter().map(asked)), &over)?);
         }
-        let all = if fraction { 2 * width - step.outputs.count() } else { width };
-        let truths = gates.write(&roots, &z, all, PREFIX, &mut piece);
-        let column = |k: i64, name: &str, dims: &[usize], piece: &mut Piece| {
-            let index = format!("{PREFIX}take{}{k}", dims.len());
-            piece.ints(&index, dims, vec![k]);
-            piece.call_with("Gather", &[&truths, &index], name, &[("axis", 1)]);
+        let good = gates.all_of(obeys);
+        let mut parts = vec![(c.clone(), (0..outputs).collect())];
+        let inside = inside(&spec.schema, &x, outputs, &mut gates, &mut parts, &mut piece);
+        let roots: Vec<Truth> = [good, inside].into_iter().chain(whens.iter().copied()).collect();
+        let parts: Vec<(&str, Vec<usize>)> = parts.iter().map(|(name, columns)| (name.as_str(), columns.clone())).collect();
+        let counted = gates.write(&roots, &parts, PREFIX, &mut piece);
+        let root = |truth: Truth, copies: usize, name: &str, piece: &mut Piece| {
+            gates.finish(&vec![truth; copies], &counted, name, PREFIX, piece)
         };
 
-        let columns = spec.schema.columns().len();
+        // As wide as the outputs, so that a choice has nothing to repeat.
         let mut fallback = String::new();
         for (k, case) in step.fallback.iter().enumerate().rev() {
-            let map = affine(case, k, columns, &x, &mut piece);
+            let map = affine(case, k, columns, &x, (&counted.number, counted.width()), &mut piece);
             if fallback.is_empty() {
                 fallback = map;
                 continue;
             }
-            let [when, chosen] = [named(&format!("when{k}")), named(&format!("chosen{k}"))];
-            column(k as i64 + 2, &when, &[1], &mut piece);
+            let chosen = named(&format!("chosen{k}"));
+            let when = root(whens[k], outputs, &format!("when{k}"), &mut piece);
             piece.call("Where", &[&when, &map, &fallback], &chosen);
             fallback = chosen;
         }
-        let good = named("good");
-        column(0, &good, &[1], &mut piece);
-        piece.call("Where", &[&good, &c, &fallback], &y);
-        column(1, &in_domain, &[], &mut piece);
-        column(0, &ok, &[], &mut piece);
-        let outputs = vec![
-            Port::rows(&y, "float", Some(step.outputs.count())),
-            Port::rows(&in_domain, "bool", None),
-            Port::rows(&ok, "bool", None),
-        ];
-        Ok(Self { piece, outputs })
+        let wide = root(good, outputs, "good", &mut piece);
+        piece.call("Where", &[&wide, &c, &fallback], &y);
+        let flat = named("flat");
+        piece.ints(&flat, &[1], vec![-1]);
+        let [inside, good] = [root(inside, 1, "inside", &mut piece), root(good, 1, "obeys", &mut piece)];
+        piece.call("Reshape", &[&inside, &flat], &in_domain);
+        piece.call("Reshape", &[&good, &flat], &ok);
+        let ports =
+            vec![Port::rows(&y, "float", Some(outputs)), Port::rows(&in_domain, "bool", None), Port::rows(&ok, "bool", None)];
+        Ok(Self { piece, outputs: ports })
     }
 }
 
-/// The candidate as it is judged, whatever it was: as many columns as there are outputs, labels as 0 and 1, numbers in their ranges, on
-/// their grids and never tiny.
+/// The candidate as it is judged, whatever it was: labels as 0 and 1; numbers finite, on their grids and never tiny, 0 in place of others.
+/// A candidate of another width than the outputs, or of another rank, ends at the first product with it.
 fn judged(step: &OutputStep, piece: &mut Piece) -> String {
-    let [own, columns, c] = ["candidate", "outputs", "c"].map(named);
-    let count = step.outputs.count();
-    // A candidate of another width, or of another rank, ends here: no column is taken for another.
-    piece.ints(&columns, &[count], (0..count as i64).collect());
-    piece.call_with("Gather", &[&step.candidate, &columns], &own, &[("axis", 1)]);
+    let (c, count) = (named("c"), step.outputs.count());
     match &step.outputs {
         Outputs::Labels(_) => {
             let [half, present] = ["half", "present"].map(named);
-            piece.floats(&half, &[1], vec![0.5]);
-            piece.call("Greater", &[&own, &half], &present);
+            piece.floats(&half, &[], vec![0.5]);
+            piece.call("Greater", &[&step.candidate, &half], &present);
             piece.call_with("Cast", &[&present], &c, &[("to", TO_FLOAT)]);
         }
         Outputs::Numbers(numbers) => {
-            // Not a number exceeds nothing: it becomes the lower end.
-            let [lo, hi, least, high, low, top, cut] = ["lo", "hi", "least", "high", "low", "top", "cut"].map(named);
-            piece.floats(&lo, &[1, count], numbers.iter().map(|n| n.lo).collect());
-            piece.floats(&hi, &[1, count], numbers.iter().map(|n| n.hi).collect());
-            piece.floats(&least, &[1, count], numbers.iter().map(|n| clear(below(&exact(n.lo)))).collect());
-            piece.call("Greater", &[&own, &hi], &high);
-            piece.call("Where", &[&high, &hi, &own], &top);
-            piece.call("Greater", &[&top, &least], &low);
-            piece.call("Where", &[&low, &top, &lo], &cut);
-            let [zero, tiny, size, small, calm] = ["zero", "tiny", "size", "small", "calm"].map(named);
             let gridded = numbers.iter().any(|n| n.grid.is_some());
-            piece.floats(&zero, &[1], vec![0.0]);
-            piece.floats(&tiny, &[1], vec![2f32.powi(CALM)]);
-            piece.call("Abs", &[&cut], &size);
-            piece.call("Less", &[&size, &tiny], &small);
-            piece.call("Where", &[&small, &zero, &cut], if gridded { &calm } else { &c });
+            let [zero, tiny, huge, size, seen, small, kept, calm] =
+                ["zero", "tiny", "huge", "size", "seen", "small", "kept", "calm"].map(named);
+            piece.floats(&zero, &[], vec![0.0]);
+            piece.floats(&tiny, &[], vec![2f32.powi(CALM).next_down()]);
+            piece.floats(&huge, &[], vec![2f32.powi(FAR)]);
+            piece.call("Abs", &[&step.candidate], &size);
+            // Not a number is neither above nor below anything.
+            piece.call("Greater", &[&size, &tiny], &seen);
+            piece.call("Less", &[&size, &huge], &small);
+            piece.call("And", &[&seen, &small], &kept);
+            piece.call("Where", &[&kept, &step.candidate, &zero], if gridded { &calm } else { &c });
             if gridded {
                 let [up, down, scaled, floor, on_grid, open] = ["up", "down", "scaled", "floored", "on_grid", "open"].map(named);
                 let k = |n: &super::Number| n.grid.unwrap_or(0);
@@ -262,7 +244,7 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
                 if !all {
                     let half = named("half");
                     let free = named("free");
-                    piece.floats(&half, &[1], vec![0.5]);
+                    piece.floats(&half, &[], vec![0.5]);
                     piece.floats(&free, &[1, count], numbers.iter().map(|n| f32::from(u8::from(n.grid.is_none()))).collect());
                     piece.call("Greater", &[&free, &half], &open);
                     piece.call("Where", &[&open, &calm, &on_grid], &c);
@@ -273,20 +255,28 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
     c
 }
 
-/// A case's outputs: constants as they are, else its affine map.
-fn affine(case: &Case, k: usize, columns: usize, x: &str, piece: &mut Piece) -> String {
+/// A case's outputs, for every row: its affine map of the input, or constants, made of the truths so that no input is read.
+fn affine(case: &Case, k: usize, columns: usize, x: &str, truths: (&str, usize), piece: &mut Piece) -> String {
     let [matrix, bias, map] = ["weights", "bias", "map"].map(|what| named(&format!("{what}{k}")));
     let outputs = case.bias.len();
-    if case.weights.is_empty() {
-        piece.floats(&bias, &[1, outputs], case.bias.clone());
-        return bias;
-    }
-    let mut w = vec![0.0f32; columns * outputs];
+    let (from, rows) = if case.weights.is_empty() { truths } else { (x, columns) };
+    let mut w = vec![0.0f32; rows * outputs];
     case.weights.iter().for_each(|(o, c, v)| w[c * outputs + o] = *v);
-    piece.floats(&matrix, &[columns, outputs], w);
+    piece.floats(&matrix, &[rows, outputs], w);
     piece.floats(&bias, &[outputs], case.bias.clone());
-    piece.call("Gemm", &[x, &matrix, &bias], &map);
+    piece.call("Gemm", &[from, &matrix, &bias], &map);
     map
+}
+
+/// The candidate is within its range; labels always are.
+fn in_range(outputs: &Outputs, gates: &mut Gates) -> Vec<Truth> {
+    let Outputs::Numbers(numbers) = outputs else { return Vec::new() };
+    let mut ends = Vec::new();
+    for (j, n) in numbers.iter().enumerate() {
+        ends.push(Truth::Sum(gates.sums.above(j, clear(below(&exact(n.lo)))), true));
+        ends.push(Truth::Sum(gates.sums.above(j, clear(n.hi)), false));
+    }
+    ends
 }
 
 /// A constant that is compared with numbers of which none is tiny: itself, or one that divides them alike.
@@ -299,32 +289,92 @@ fn clear(at: f32) -> f32 {
     }
 }
 
-/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders.
-fn inside(schema: &Schema, outputs: usize, gates: &mut Gates) -> Truth {
+/// Above so many columns a range is looked at column by column, and not as one sum for each of its ends.
+const WIDE: usize = 64;
+/// What sums of distances are compared with: below every distance that float32 numbers of ordinary size have.
+const NEAR: i32 = -120;
+
+/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders. Adds the parts that sums read of the input.
+fn inside(
+    schema: &Schema,
+    x: &str,
+    outputs: usize,
+    gates: &mut Gates,
+    parts: &mut Vec<(String, Vec<usize>)>,
+    piece: &mut Piece,
+) -> Truth {
     let all = schema.columns();
-    let mut parts = Vec::new();
+    let (count, first) = (all.len(), outputs);
+    let domain = |k: usize| &schema.features[all[k].feature].domain;
+    let ends = |k: usize| match all[k].kind {
+        ColumnKind::Number => domain(k).range().unwrap_or_default(),
+        ColumnKind::Level(_) => (0.0, 1.0),
+    };
+    let whole: Vec<bool> = (0..count).map(|k| !matches!(domain(k), Domain::Real { .. })).collect();
+    let mut truths = Vec::new();
     let mut group: Vec<Vec<(usize, f32)>> = vec![Vec::new(); schema.features.len()];
     for (k, column) in all.iter().enumerate() {
-        let (z, fraction) = (outputs + k, outputs + all.len() + k);
-        let (lo, hi) = match (&schema.features[column.feature].domain, column.kind) {
-            (domain, ColumnKind::Number) => domain.range().unwrap_or_default(),
-            _ => (0.0, 1.0),
-        };
-        parts.push(Truth::Base(gates.bases.threshold(z, clear(below(&exact(lo)))), true));
-        parts.push(Truth::Base(gates.bases.threshold(z, clear(at_most(&exact(hi)))), false));
-        if !matches!(schema.features[column.feature].domain, Domain::Real { .. }) {
-            parts.push(Truth::Base(gates.bases.threshold(fraction, 0.0), false));
-        }
         if let ColumnKind::Level(_) = column.kind {
-            group[column.feature].push((z, 1.0));
+            group[column.feature].push((first + k, 1.0));
         }
     }
     for terms in group.into_iter().filter(|g| !g.is_empty()) {
-        let mut sum = |above: f32| gates.bases.put(Sum { terms: terms.clone(), constant: 0.0, above });
-        parts.push(Truth::Base(sum(1.5), false));
+        let mut sum = |constant: f32| gates.sums.put(Sum { terms: terms.clone(), constant });
+        truths.push(Truth::Sum(sum(-1.5), false));
         if schema.one_hot == OneHot::Full {
-            parts.push(Truth::Base(sum(0.5), true));
+            truths.push(Truth::Sum(sum(-0.5), true));
         }
     }
-    gates.all(parts)
+    let (floor, fraction) = (named("floor"), named("fraction"));
+    if whole.contains(&true) {
+        piece.call("Floor", &[x], &floor);
+        piece.call("Sub", &[x, &floor], &fraction);
+    }
+    if count <= WIDE {
+        for (k, whole) in whole.iter().enumerate() {
+            let (lo, hi) = ends(k);
+            truths.push(Truth::Sum(gates.sums.above(first + k, clear(below(&exact(lo)))), true));
+            truths.push(Truth::Sum(gates.sums.above(first + k, clear(hi)), false));
+            if *whole {
+                truths.push(Truth::Sum(gates.sums.above(first + count + k, 0.0), false));
+            }
+        }
+        parts.push((x.into(), (first..first + count).collect()));
+        if whole.contains(&true) {
+            parts.push((fraction, (first + count..first + 2 * count).collect()));
+        }
+        return gates.all_of(truths);
+    }
+    // How far the columns are outside, all together.
+    let [lo, hi, least, most, off, size, ones, outside] =
+        ["lo", "hi", "least", "most", "off", "outside", "ones", "far"].map(named);
+    piece.floats(&lo, &[1, count], (0..count).map(|k| ends(k).0).collect());
+    piece.floats(&hi, &[1, count], (0..count).map(|k| ends(k).1).collect());
+    piece.call("Max", &[x, &lo], &least);
+    piece.call("Min", &[&least, &hi], &most);
+    piece.call("Sub", &[x, &most], &off);
+    piece.call("Abs", &[&off], &size);
+    piece.floats(&ones, &[count, 1], vec![1.0; count]);
+    piece.call("MatMul", &[&size, &ones], &outside);
+    let mut near = |name: &str, column: usize, parts: &mut Vec<(String, Vec<usize>)>| {
+        parts.push((name.into(), vec![column]));
+        // Not a number is not near.
+        truths.push(Truth::Sum(gates.sums.put(Sum { terms: vec![(column, -1.0)], constant: 2f32.powi(NEAR) }), true));
+    };
+    near(&outside, first + count, parts);
+    if whole.contains(&true) {
+        let [mask, broken] = ["mask", "broken"].map(named);
+        piece.floats(&mask, &[count, 1], whole.iter().map(|w| f32::from(u8::from(*w))).collect());
+        piece.call("MatMul", &[&fraction, &mask], &broken);
+        near(&broken, first + count + 1, parts);
+    }
+    let used: BTreeSet<usize> = gates.sums.0.iter().flat_map(|s| s.terms.iter().map(|(c, _)| *c)).collect();
+    let used: Vec<usize> = used.into_iter().filter(|c| (first..first + count).contains(c)).collect();
+    if !used.is_empty() {
+        let [columns, taken] = ["columns", "taken"].map(named);
+        piece.ints(&columns, &[used.len()], used.iter().map(|c| (c - first) as i64).collect());
+        piece.call_with("Gather", &[x, &columns], &taken, &[("axis", 1)]);
+        parts.push((taken, used));
+    }
+    gates.all_of(truths)
 }

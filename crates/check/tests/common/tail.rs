@@ -58,6 +58,10 @@ impl Tails<'_> {
             "Floor" => one(&|v| self.read(v).floor()),
             "Cast" => one(&|v| v),
             "Flatten" => Tensor::rows(reads[0].data.len() / reads[0].dims[0], reads[0].data.clone()),
+            "Reshape" => Tensor { dims: vec![reads[0].data.len()], data: reads[0].data.clone() },
+            "And" => self.pairs(reads, |a, b| truth(a > 0.5 && b > 0.5)),
+            "Max" => self.pairs(reads, |a, b| if b > a { b } else { a }),
+            "Min" => self.pairs(reads, |a, b| if b < a { b } else { a }),
             "Less" => self.pairs(reads, |a, b| truth(a < b)),
             "Greater" => self.pairs(reads, |a, b| truth(a > b)),
             "Equal" => self.pairs(reads, |a, b| truth(a == b)),
@@ -96,7 +100,7 @@ impl Tails<'_> {
                     for c in 0..cols {
                         let x = &reads[0].data[r * inner..(r + 1) * inner];
                         let w: Vec<f32> = (0..inner).map(|k| reads[1].data[k * cols + c]).collect();
-                        let b = reads.get(2).map_or(0.0, |b| b.data[c]);
+                        let b = reads.get(2).map_or(0.0, |b| b.data[if b.dims.len() == 2 { r * cols + c } else { c }]);
                         data.push(self.dot(&w, x, b));
                     }
                 }

@@ -36,6 +36,13 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let output = args.output.as_deref();
     let files = SubjectFiles { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
+    if subject.model.behind.is_some() {
+        bail!(
+            "{} ends in an output step, which keeps the rules whatever the network before it gives: there is nothing to repair \
+             (`deepsade verify` says whether it keeps these)",
+            args.model.display()
+        );
+    }
     subject.notes().into_iter().chain(vacuous_notes(&subject.spec)).for_each(|note| eprintln!("note: {note}"));
     let (spec, network) = (&subject.spec, &subject.model.network);
     let known = known(args, &subject)?;

@@ -63,8 +63,11 @@ pub fn small_problem(folder: &Path, epochs: usize) {
 /// Checkpoints in a folder, of whichever training.
 pub fn checkpoints(folder: &Path) -> usize {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with("checkpoint") && name.ends_with(".bin")).count()
+    let ours = |path: &std::path::PathBuf| {
+        let named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("checkpoint"));
+        named && path.extension().is_some_and(|e| e == "bin")
+    };
+    files.map(|file| file.path()).filter(ours).count()
 }
 
 /// Trains FILE into `out` and kills the run, as with kill -9, once it has saved a checkpoint.

@@ -63,7 +63,7 @@ fn data_outside_a_stated_domain_is_refused_by_row() {
     assert!(refused("income = { kind = 'integer' }").contains("row 1, column 'income': 0.1"));
     assert!(
         refused("area = { levels = ['Urban'] }")
-            .contains("row 3, column 'area': Rural is not in the stated domain: one of Urban")
+            .contains("row 3, column 'area': Rural is not in the stated domain: one of \"Urban\"")
     );
     let mut t = table();
     t.columns[1] = Column::Number(vec![1.0, 1e9, 2.0]);

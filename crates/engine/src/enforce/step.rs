@@ -81,9 +81,19 @@ impl Plan {
         Ok(Self { how: made.how.clone(), best: made.best, made, step })
     }
 
-    /// What stands behind a graph with these inputs and names.
-    fn behind(&self, spec: &NormalSpec, inputs: &Inputs, names: [String; 3]) -> Result<Behind, StepError> {
-        let tail = Tail::new(spec, &self.step, inputs, names).map_err(StepError::Tail)?;
+    /// The step.
+    pub fn step(&self) -> &OutputStep {
+        &self.step
+    }
+
+    /// What becomes of candidates.
+    pub fn outputs(&self) -> &Outputs {
+        &self.step.outputs
+    }
+
+    /// What stands behind a graph with these inputs, in which some names are taken.
+    pub fn behind(&self, spec: &NormalSpec, inputs: &Inputs, taken: impl Fn(&str) -> bool) -> Result<Behind, StepError> {
+        let tail = Tail::new(spec, &self.step, inputs, output_names(taken)).map_err(StepError::Tail)?;
         let mut piece = self.made.piece.clone();
         piece.append(tail.piece);
         let mut outputs = tail.outputs;
@@ -101,7 +111,7 @@ pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Mo
     let plan = Plan::new(spec, &inputs, TRUNK_OUTPUT, usual)?;
     model.metadata.insert(MADE_KEY.into(), plan.how.clone());
     model.metadata.insert(STEP_KEY.into(), plan.step.to_json());
-    model.behind = Some(plan.behind(spec, &inputs, output_names(|_| false))?);
+    model.behind = Some(plan.behind(spec, &inputs, |_| false)?);
     let proof = prove_step(spec, &model.to_bytes().map_err(ArtifactError::from)?, plan.step);
     Ok((model, proof))
 }
@@ -119,8 +129,7 @@ pub fn in_words(spec: &NormalSpec) -> String {
 /// Ranges for candidates, on grids where equalities ask for them.
 fn ranges(spec: &NormalSpec, usual: &Usual) -> Result<Vec<Number>, MakeError> {
     let mut numbers = usual.ranges();
-    let grids: Vec<Option<i32>> = vec![None; spec.schema.task.outputs()];
-    for (number, grid) in numbers.iter_mut().zip(grids) {
+    for (number, grid) in numbers.iter_mut().zip(make::numbers::grids(spec, &usual.ranges())?) {
         if let Some(k) = grid {
             let on_grid = |v: f32| ((f64::from(v) * 2f64.powi(k)).round() * 2f64.powi(-k)) as f32;
             *number = Number { lo: on_grid(number.lo), hi: on_grid(number.hi), grid };

@@ -24,9 +24,11 @@ pub(super) fn checkpoint(folder: &Path, training: &str) -> PathBuf {
 
 /// All checkpoints in a folder.
 fn checkpoints(folder: &Path) -> Vec<PathBuf> {
-    let ours = |name: &str| name.starts_with(CHECKPOINT) && name.ends_with(".bin");
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|e| e.file_name().to_str().is_some_and(ours)).map(|e| e.path()).collect()
+    let ours = |path: &PathBuf| {
+        let named = path.file_name().and_then(|n| n.to_str()).is_some_and(|name| name.starts_with(CHECKPOINT));
+        named && path.extension().is_some_and(|e| e == "bin")
+    };
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).filter(ours).collect()
 }
 
 /// Where a run leaves what it has come to. What an earlier run left stays until there is another model.

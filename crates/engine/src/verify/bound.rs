@@ -33,6 +33,16 @@ pub(super) struct CellForms {
     source: Vec<Atom>,
 }
 
+/// Where a cell is bounded: what is known of a region's values, and of signs of relus there.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub plan: &'a BoundPlan,
+    pub kind: Kind,
+    pub boxes: &'a Boxes,
+    pub inputs: &'a Inputs,
+    pub signs: &'a [Sign],
+}
+
 /// How a cell was bounded.
 #[derive(Debug, Clone)]
 pub(super) struct CellBound {
@@ -120,16 +130,16 @@ impl CellForms {
         &self.free
     }
 
+    /// The upper bound by these multipliers, weights of signs and slopes, and whether it is below zero by enough to refute the cell.
+    fn upper(&self, on: Ground, lambda: &[f64], weights: &[f64], slopes: &Slopes, pass: &mut Pass) -> (f64, bool) {
+        let form = self.form(lambda, on.signs, weights);
+        let upper = pass.upper(on.plan, &form, on.kind, on.boxes, on.inputs, slopes);
+        (upper, upper < -MARGIN * pass.size)
+    }
+
     /// The least upper bound that a few steps find. What the pass holds afterwards belongs to it.
-    pub fn bound(
-        &self,
-        plan: &BoundPlan,
-        kind: Kind,
-        boxes: &Boxes,
-        inputs: &Inputs,
-        signs: &[Sign],
-        pass: &mut Pass,
-    ) -> CellBound {
+    pub fn bound(&self, on: Ground, pass: &mut Pass) -> CellBound {
+        let Ground { plan, kind, inputs, signs, .. } = on;
         let n = self.free.len();
         let usual: Slopes = plan.steps.iter().map(|_| Vec::new()).collect();
         let none = vec![0.0; signs.len()];
@@ -148,8 +158,7 @@ impl CellForms {
         }
         starts.extend(self.contradictions(inputs));
         for lambda in starts {
-            let upper = pass.upper(plan, &self.form(&lambda, signs, &none), kind, boxes, inputs, &usual);
-            let refuted = upper < -MARGIN * pass.size;
+            let (upper, refuted) = self.upper(on, &lambda, &none, &usual, pass);
             if upper < best.upper || refuted {
                 best = CellBound { upper, refuted, lambda, ..best };
             }
@@ -158,18 +167,18 @@ impl CellForms {
             }
         }
         if n > 1 {
-            self.balance(plan, kind, boxes, inputs, signs, pass, &mut best);
+            self.balance(on, pass, &mut best);
         }
         let optimise = !best.refuted && kind == Kind::Lines && (n > 1 || plan.steps.iter().any(|s| matches!(s, Step::Act(..))));
         if optimise {
-            self.optimise(plan, boxes, inputs, signs, pass, &mut best);
+            self.optimise(on, pass, &mut best);
         }
         let small = inputs.lo.len() <= PROGRAM_INPUTS;
         if small && !best.refuted && !signs.is_empty() && kind == Kind::Lines && plan.gate.is_none() {
-            self.program(plan, boxes, inputs, signs, pass, &mut best);
+            self.program(on, pass, &mut best);
         }
         // Leave the pass at the best bound.
-        pass.upper(plan, &self.form(&best.lambda, signs, &best.weights), kind, boxes, inputs, &best.slopes);
+        self.upper(on, &best.lambda, &best.weights, &best.slopes, pass);
         pass.along(plan);
         best.tight = n > 0 && !best.refuted && best.upper <= MARGIN * pass.size;
         best
@@ -200,17 +209,7 @@ impl CellForms {
     }
 
     /// Multipliers by line searches between pairs of atoms: the bound is convex in them, as each line's end is the larger of two.
-    #[allow(clippy::too_many_arguments, reason = "a cell on a region, and how it is bounded")]
-    fn balance(
-        &self,
-        plan: &BoundPlan,
-        kind: Kind,
-        boxes: &Boxes,
-        inputs: &Inputs,
-        signs: &[Sign],
-        pass: &mut Pass,
-        best: &mut CellBound,
-    ) {
+    fn balance(&self, on: Ground, pass: &mut Pass, best: &mut CellBound) {
         let n = self.free.len();
         if n > MOST_BALANCED {
             return;
@@ -223,9 +222,7 @@ impl CellForms {
                 let mut try_at = |share: f64, best: &mut CellBound| {
                     let mut trial = lambda.clone();
                     (trial[i], trial[j]) = (share * sum, (1.0 - share) * sum);
-                    let form = self.form(&trial, signs, &best.weights);
-                    let upper = pass.upper(plan, &form, kind, boxes, inputs, &best.slopes);
-                    let refuted = upper < -MARGIN * pass.size;
+                    let (upper, refuted) = self.upper(on, &trial, &best.weights, &best.slopes, pass);
                     if upper < best.upper || refuted {
                         *best = CellBound { upper, refuted, lambda: trial, ..best.clone() };
                     }
@@ -262,7 +259,8 @@ impl CellForms {
     }
 
     /// Subgradient steps (Adam) on slopes and weights of signs, multiplicative ones on the multipliers.
-    fn optimise(&self, plan: &BoundPlan, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass, best: &mut CellBound) {
+    fn optimise(&self, on: Ground, pass: &mut Pass, best: &mut CellBound) {
+        let Ground { plan, boxes, signs, .. } = on;
         let n = self.free.len();
         let mut lambda: Vec<f64> = best.lambda.iter().map(|l| if n > 1 { 0.8 * l + 0.2 / n as f64 } else { *l }).collect();
         let mut slopes: Slopes = plan.steps.iter().map(|step| open_slopes(step, boxes)).collect();
@@ -274,9 +272,7 @@ impl CellForms {
         for t in 0..steps {
             let rounded: Slopes =
                 slopes.iter().map(|s| s.iter().map(|s| (s * SLOPES as f64).round() / SLOPES as f64).collect()).collect();
-            let form = self.form(&lambda, signs, &weights);
-            let upper = pass.upper(plan, &form, Kind::Lines, boxes, inputs, &rounded);
-            let refuted = upper < -MARGIN * pass.size;
+            let (upper, refuted) = self.upper(on, &lambda, &weights, &rounded, pass);
             if upper < best.upper || refuted {
                 *best =
                     CellBound { upper, refuted, tight: false, lambda: lambda.clone(), slopes: rounded, weights: weights.clone() };
@@ -314,25 +310,24 @@ impl CellForms {
     }
 
     /// Multipliers and weights of signs by a linear program, for the slopes at hand: where all signs are known it is exact.
-    fn program(&self, plan: &BoundPlan, boxes: &Boxes, inputs: &Inputs, signs: &[Sign], pass: &mut Pass, best: &mut CellBound) {
-        let n = self.free.len();
+    fn program(&self, on: Ground, pass: &mut Pass, best: &mut CellBound) {
+        let (n, signs) = (self.free.len(), on.signs.len());
         let unit = |of: usize, k: usize| (0..of).map(|i| f64::from(u8::from(i == k))).collect::<Vec<f64>>();
         let mut linear = |lambda: &[f64], weights: &[f64]| {
-            pass.upper(plan, &self.form(lambda, signs, weights), Kind::Lines, boxes, inputs, &best.slopes);
+            self.upper(on, lambda, weights, &best.slopes, pass);
             let (g, h) = pass.at_input();
             Condition { g: g.to_vec(), h }
         };
-        let goal = linear(&unit(n, 0), &vec![0.0; signs.len()]);
-        let atoms = (1..n).map(|k| (unit(n, k), vec![0.0; signs.len()]));
-        let sides = (0..signs.len()).map(|j| (vec![0.0; n], unit(signs.len(), j)));
+        let goal = linear(&unit(n, 0), &vec![0.0; signs]);
+        let atoms = (1..n).map(|k| (unit(n, k), vec![0.0; signs]));
+        let sides = (0..signs).map(|j| (vec![0.0; n], unit(signs, j)));
         let conditions: Vec<Condition> = atoms.chain(sides).map(|(lambda, weights)| linear(&lambda, &weights)).collect();
-        let found = program::weights(&goal.g, &conditions, &inputs.lo, &inputs.hi);
+        let found = program::weights(&goal.g, &conditions, &on.inputs.lo, &on.inputs.hi);
         let (others, weights) = found.split_at(n - 1);
         let lambda: Vec<f64> = std::iter::once(1.0).chain(others.iter().copied()).collect();
-        let upper = pass.upper(plan, &self.form(&lambda, signs, weights), Kind::Lines, boxes, inputs, &best.slopes);
+        let (upper, refuted) = self.upper(on, &lambda, weights, &best.slopes, pass);
         // Bounds compare with multipliers that sum up to 1.
         let sum: f64 = lambda.iter().sum();
-        let refuted = upper < -MARGIN * pass.size;
         if upper / sum < best.upper || refuted {
             let scaled = |v: &[f64]| v.iter().map(|v| v / sum).collect::<Vec<f64>>();
             *best = CellBound { upper: upper / sum, refuted, lambda: scaled(&lambda), weights: scaled(weights), ..best.clone() };
@@ -340,7 +335,7 @@ impl CellForms {
     }
 
     /// The certificate's numbers for a cell that was refuted.
-    pub fn numbers(&self, plan: &BoundPlan, boxes: &Boxes, found: &CellBound, signs: &[Sign]) -> (Vec<u64>, Lines) {
+    pub fn numbers(&self, on: Ground, found: &CellBound) -> (Vec<u64>, Lines) {
         let raw: Vec<f64> = found.lambda.iter().zip(&self.free).map(|(l, k)| l * self.scale[*k]).collect();
         let (numbers, factor) = whole(&raw, BITS);
         let mut multipliers = vec![0u64; self.atoms.len()];
@@ -349,11 +344,11 @@ impl CellForms {
         }
         let weight = |w: &f64| Some((w * factor) as f32).filter(|w| w.is_finite()).unwrap_or(0.0);
         let mut lines = Lines { signs: found.weights.iter().map(weight).collect(), slopes: Vec::new() };
-        lines.signs.resize(signs.len(), 0.0);
-        for (k, step) in plan.steps.iter().enumerate() {
+        lines.signs.resize(on.signs.len(), 0.0);
+        for (k, step) in on.plan.steps.iter().enumerate() {
             let Step::Act(_, from) = step else { continue };
             for (i, s) in found.slopes[k].iter().enumerate() {
-                let usual = f64::from(u8::from(boxes.hi[*from][i] > -boxes.lo[*from][i]));
+                let usual = f64::from(u8::from(on.boxes.hi[*from][i] > -on.boxes.lo[*from][i]));
                 if !s.is_nan() && *s != usual {
                     lines.slopes.push([k, i, (s * SLOPES as f64).round() as usize]);
                 }

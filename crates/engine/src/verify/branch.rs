@@ -9,16 +9,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use deepsade_check::{Bounds, Lines, Tree};
-use deepsade_net::{Activation, Network};
-use deepsade_output::Judge;
+use deepsade_net::Activation;
 use deepsade_solve::parallel;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Cut, NormalSpec, Region};
+use deepsade_spec::{Cut, Region};
 
 use super::attack::{CounterExample, Effort, Target};
-use super::bound::{CellForms, with_signs};
+use super::bound::{CellForms, Ground, with_signs};
 use super::pass::{Kind, Pass, Sign};
-use super::plan::{BoundPlan, Boxes, Inputs, Step};
+use super::plan::{Boxes, Inputs, Step};
 
 /// Cells of one rule that are looked at one by one.
 const MAX_CELLS: usize = 20_000;
@@ -45,19 +44,14 @@ const MAX_SIGNS: usize = 60;
 
 /// What a search works on.
 pub(super) struct RegionSearch<'a> {
-    pub plan: &'a BoundPlan,
-    pub network: &'a Network,
-    pub spec: &'a NormalSpec,
-    pub judge: &'a Judge<'a>,
-    pub rule: usize,
+    /// The rule, which is attacked on the way; whether to stop is asked after every round, too.
+    pub target: Target<'a>,
     pub threads: usize,
     pub seed: u64,
     /// Open regions that may wait at once.
     pub most_open: usize,
     /// Regions that may be bounded.
     pub most_regions: usize,
-    /// Asked after every round.
-    pub stop: &'a (dyn Fn() -> Option<Halt> + Sync),
 }
 
 /// Why a search ends early.
@@ -136,13 +130,13 @@ struct Leaf {
 impl RegionSearch<'_> {
     /// A search over a region, nothing done yet; `None` if the rule has too many cells.
     pub fn start(&self, region: Region) -> Option<State> {
-        let negation = self.spec.rules[self.rule].claim.negated();
+        let negation = self.target.spec.rules[self.target.rule].claim.negated();
         if negation.longest_cell() > MAX_ATOMS {
             return None;
         }
         // Counted before they are kept: an atom holds a coefficient for every column.
         let (mut count, mut in_all) = (0, 0);
-        let numbers = self.plan.widths[0] + self.plan.widths[self.plan.output()];
+        let numbers = self.target.plan.widths[0] + self.target.plan.widths[self.target.plan.output()];
         let full = cells(&negation, &mut |atoms| {
             count += 1;
             in_all += atoms.len();
@@ -154,7 +148,7 @@ impl RegionSearch<'_> {
         }
         let mut found = Vec::with_capacity(count);
         let _ = cells::<()>(&negation, &mut |atoms| {
-            found.push(CellForms::new(self.plan, atoms));
+            found.push(CellForms::new(self.target.plan, atoms));
             ControlFlow::Continue(())
         });
         let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: None }];
@@ -164,33 +158,29 @@ impl RegionSearch<'_> {
     /// Attacks every cell on the whole region.
     pub fn attack(&self, state: &State, effort: Effort) -> Option<CounterExample> {
         let region = &state.open.first()?.region;
-        let target = self.target();
+        let target = &self.target;
         // Many cells share the effort.
         let starts = (effort.starts * 8 / state.cells.len().max(8)).max(3);
         state.cells.iter().enumerate().find_map(|(k, cell)| {
             let part = cell.part(region);
-            if part.is_empty() || (self.stop)().is_some() {
+            if part.is_empty() || (self.target.stop)().is_some() {
                 return None;
             }
-            let inputs = self.plan.inputs(&part);
+            let inputs = self.target.plan.inputs(&part);
             target.search(cell, &part, &inputs, Effort { starts, ..effort }, &[], self.seed ^ k as u64)
         })
     }
 
     /// Attacks a rule that has too many cells.
     pub fn attack_near(&self, region: &Region, effort: Effort) -> Option<CounterExample> {
-        self.target().search_near(region, effort, self.seed, &|| (self.stop)().is_some())
-    }
-
-    fn target(&self) -> Target<'_> {
-        Target { plan: self.plan, network: self.network, spec: self.spec, judge: self.judge, rule: self.rule, stop: self.stop }
+        self.target.search_near(region, effort, self.seed, &|| (self.target.stop)().is_some())
     }
 
     /// Goes on until the search ends.
     pub fn run(&self, state: &mut State) -> SearchEnd {
         let mut margin = false;
         while !state.open.is_empty() {
-            if let Some(halt) = (self.stop)() {
+            if let Some(halt) = (self.target.stop)() {
                 return SearchEnd::Halted(halt);
             }
             if state.regions >= self.most_regions {
@@ -248,7 +238,7 @@ impl RegionSearch<'_> {
     /// on a larger region are taken from there at first, which saves most of the work; the checker looks at each leaf afresh, so
     /// a region is closed only if it closes without them, too.
     fn bound(&self, cells: &[CellForms], open: &Open, lenient: bool, pass: &mut Pass) -> Bounded {
-        let larger = open.boxes.as_deref().filter(|k| k.region != open.region && self.plan.piecewise_linear());
+        let larger = open.boxes.as_deref().filter(|k| k.region != open.region && self.target.plan.piecewise_linear());
         if larger.is_some() {
             match self.bound_from(cells, open, larger, lenient, pass) {
                 Bounded::Closed(..) | Bounded::Unit(..) => {}
@@ -283,30 +273,31 @@ impl RegionSearch<'_> {
         for (cell, part) in &parts {
             let here = known.parts.entry(part.clone()).or_insert_with(|| {
                 same.and_then(|k| k.parts.get(part)).cloned().unwrap_or_else(|| {
-                    let inputs = self.plan.inputs(part);
+                    let inputs = self.target.plan.inputs(part);
                     let prior = larger.and_then(|k| k.parts.get(&cell.part(&k.region)));
-                    let boxes = self.plan.boxes(&inputs, Kind::Lines, prior.map(|p| &p.1), pass);
+                    let boxes = self.target.plan.boxes(&inputs, Kind::Lines, prior.map(|p| &p.1), pass);
                     Arc::new((inputs, boxes))
                 })
             });
             let (inputs, base) = (here.0.clone(), here.clone());
-            let Some(boxes) = with_signs(self.plan, &base.1, &open.signs) else {
+            let Some(boxes) = with_signs(self.target.plan, &base.1, &open.signs) else {
                 lists.push(cell.atoms.iter().map(|_| 1).collect());
                 lines.push(Lines { signs: vec![0.0; open.signs.len()], slopes: Vec::new() });
                 continue;
             };
-            let found = cell.bound(self.plan, Kind::Lines, &boxes, &inputs, &open.signs, pass);
+            let ground = Ground { plan: self.target.plan, kind: Kind::Lines, boxes: &boxes, inputs: &inputs, signs: &open.signs };
+            let found = cell.bound(ground, pass);
             if found.refuted || lenient && found.tight {
-                let (list, line) = cell.numbers(self.plan, &boxes, &found, &open.signs);
+                let (list, line) = cell.numbers(ground, &found);
                 lists.push(list);
                 lines.push(line);
                 tentative |= !found.refuted;
                 continue;
             }
-            let from = [pass.best_input(self.plan)];
+            let from = [pass.best_input(self.target.plan)];
             let choice = self.apart(&open.region, &parts).or_else(|| self.choose(open, part, &boxes, &inputs, pass));
             let effort = Effort { starts: 1, steps: 6 };
-            if let Some(example) = self.target().search(cell, part, &inputs, effort, &from, self.seed ^ open.slot as u64) {
+            if let Some(example) = self.target.search(cell, part, &inputs, effort, &from, self.seed ^ open.slot as u64) {
                 return Bounded::Refuted(example);
             }
             return match choice {
@@ -331,16 +322,17 @@ impl RegionSearch<'_> {
         let (mut lists, mut tentative) = (Vec::new(), false);
         for (cell, part) in parts {
             let (inputs, boxes) = boxes.entry(part).or_insert_with(|| {
-                let inputs = self.plan.inputs(part);
-                let boxes = self.plan.boxes(&inputs, Kind::Interval, None, pass);
+                let inputs = self.target.plan.inputs(part);
+                let boxes = self.target.plan.boxes(&inputs, Kind::Interval, None, pass);
                 (inputs, boxes)
             });
-            let found = cell.bound(self.plan, Kind::Interval, boxes, inputs, &[], pass);
+            let ground = Ground { plan: self.target.plan, kind: Kind::Interval, boxes, inputs, signs: &[] };
+            let found = cell.bound(ground, pass);
             if !(found.refuted || lenient && found.tight) {
                 return None;
             }
             tentative |= !found.refuted;
-            lists.push(cell.numbers(self.plan, boxes, &found, &[]).0);
+            lists.push(cell.numbers(ground, &found).0);
         }
         Some((lists, tentative))
     }
@@ -363,7 +355,7 @@ impl RegionSearch<'_> {
             };
             region.split(f, &cut).is_ok_and(|sides| !sides.iter().any(Region::is_empty)).then_some(Choice::Feature(f, cut))
         };
-        let features = 0..self.plan.first.len();
+        let features = 0..self.target.plan.first.len();
         features.into_iter().find_map(|f| parts.iter().find_map(|(_, part)| cut(part, f)))
     }
 
@@ -371,18 +363,18 @@ impl RegionSearch<'_> {
         if open.depth >= MAX_DEPTH {
             return None;
         }
-        let free = (0..self.plan.first.len()).filter(|f| width(part, *f) > 0.0).count();
+        let free = (0..self.target.plan.first.len()).filter(|f| width(part, *f) > 0.0).count();
         let by_feature = || self.feature(part, boxes, inputs, pass).map(|(f, cut)| Choice::Feature(f, cut));
-        if open.signs.len() >= MAX_SIGNS || !self.plan.piecewise_linear() {
+        if open.signs.len() >= MAX_SIGNS || !self.target.plan.piecewise_linear() {
             return by_feature();
         }
         let (unit, count) = self.unit(boxes, pass);
         let by_unit = unit.map(|(k, i)| Choice::Unit(k, i));
         // Signs say nothing about which whole numbers and levels there are.
         let stepwise =
-            (0..self.plan.first.len()).any(|f| width(part, f) > 0.0 && (part.range(f).is_none() || part.whole_numbers(f)));
+            (0..self.target.plan.first.len()).any(|f| width(part, f) > 0.0 && (part.range(f).is_none() || part.whole_numbers(f)));
         let splits = open.depth - open.signs.len();
-        let small = self.plan.relus() <= SMALL || count <= FEW_UNITS || splits > MOST_SPLITS * free;
+        let small = self.target.plan.relus() <= SMALL || count <= FEW_UNITS || splits > MOST_SPLITS * free;
         let first = free <= FEW_FEATURES && open.signs.is_empty() && (stepwise || !small);
         if first { by_feature().or(by_unit) } else { by_unit.or_else(by_feature) }
     }
@@ -391,7 +383,7 @@ impl RegionSearch<'_> {
     fn unit(&self, boxes: &Boxes, pass: &Pass) -> (Option<(usize, usize)>, usize) {
         let mut count = 0;
         let mut best: Option<(f64, (usize, usize))> = None;
-        for (k, step) in self.plan.steps.iter().enumerate() {
+        for (k, step) in self.target.plan.steps.iter().enumerate() {
             let Step::Act(Activation::Relu, from) = step else { continue };
             for (i, a) in pass.a[k + 1].iter().enumerate() {
                 let (l, u) = (boxes.lo[*from][i], boxes.hi[*from][i]);
@@ -416,22 +408,23 @@ impl RegionSearch<'_> {
 
     /// The feature on which the bound depends most, and the middle of its range.
     fn feature(&self, part: &Region, boxes: &Boxes, inputs: &Inputs, pass: &Pass) -> Option<(usize, Cut)> {
-        let smooth = !self.plan.piecewise_linear();
-        let weights = if smooth { self.plan.sensitivity(&pass.a[self.plan.output()], boxes) } else { pass.a[0].clone() };
-        let mut reach = vec![0.0f64; self.plan.first.len()];
+        let smooth = !self.target.plan.piecewise_linear();
+        let weights =
+            if smooth { self.target.plan.sensitivity(&pass.a[self.target.plan.output()], boxes) } else { pass.a[0].clone() };
+        let mut reach = vec![0.0f64; self.target.plan.first.len()];
         for (f, reach) in reach.iter_mut().enumerate() {
-            let first = self.plan.first[f];
+            let first = self.target.plan.first[f];
             if part.range(f).is_some() {
                 *reach = weights[first].abs() * (inputs.hi[first] - inputs.lo[first]);
             } else if let Some(allowed) = part.levels(f) {
-                let weight = |l: usize| l.checked_sub(self.plan.dropped).map_or(0.0, |l| weights[first + l]);
+                let weight = |l: usize| l.checked_sub(self.target.plan.dropped).map_or(0.0, |l| weights[first + l]);
                 let left = (0..allowed.len()).filter(|l| allowed[*l]).map(weight);
                 let (lo, hi) = left.fold((f64::MAX, f64::MIN), |(a, b), w| (a.min(w), b.max(w)));
                 *reach = if smooth { hi.max(-lo) * f64::from(u8::from(width(part, f) > 0.0)) } else { hi - lo };
             }
         }
         let total = reach.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        let whole = Region::whole(&self.spec.schema).ok()?;
+        let whole = Region::whole(&self.target.spec.schema).ok()?;
         // A feature that the last lines do not mention may still widen the boxes: its share of the domain counts a little.
         let score = |f: usize| reach[f] / total + 0.05 * width(part, f) / width(&whole, f).max(f64::MIN_POSITIVE);
         let free = (0..reach.len()).filter(|f| width(part, *f) > 0.0);

@@ -3,7 +3,7 @@
 use tiny_skia::{Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, StrokeDash, Transform};
 
 use super::font::{self, CAPITAL};
-use super::scene::{Anchor, Ink, Mark, Scene, Shape, Stroke};
+use super::scene::{Ink, Mark, Scene, Shape, Stroke};
 use super::svg::colour;
 
 /// Pixels a side that a picture may have.
@@ -81,11 +81,7 @@ fn draw(canvas: &mut Pixmap, mark: &Mark, turn: Transform) {
         Mark::Dot { at, radius, shape, ink } => fill(canvas, path(&shape.corners(*at, *radius), true), *ink, 1.0, turn),
         Mark::Text { at: [x, y], text, size, anchor, upwards } => {
             let width = font::width(text, *size);
-            let start = match anchor {
-                Anchor::Start => 0.0,
-                Anchor::Middle => -width / 2.0,
-                Anchor::End => -width,
-            };
+            let start = anchor.start(width);
             let mut place = Transform::from_translate(start as f32, (size * CAPITAL / 2.0) as f32);
             if *upwards {
                 place = place.post_rotate(-90.0);

@@ -66,6 +66,17 @@ pub enum Anchor {
     End,
 }
 
+impl Anchor {
+    /// Where a text of this width begins, seen from the point at which it is anchored.
+    pub fn start(self, width: f64) -> f64 {
+        match self {
+            Anchor::Start => 0.0,
+            Anchor::Middle => -width / 2.0,
+            Anchor::End => -width,
+        }
+    }
+}
+
 /// Something painted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mark {

@@ -105,11 +105,7 @@ fn marks_stay_inside_the_picture() {
                 Mark::Dot { at, .. } => inside(*at),
                 Mark::Text { at: [x, y], text, size, anchor, upwards } => {
                     let width = font::width(text, *size);
-                    let start = match anchor {
-                        Anchor::Start => 0.0,
-                        Anchor::Middle => -width / 2.0,
-                        Anchor::End => -width,
-                    };
+                    let start = anchor.start(width);
                     if *upwards {
                         inside([*x, y - start]);
                         inside([*x, y - start - width]);

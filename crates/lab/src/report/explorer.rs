@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::html::{Html, json_script};
 
 /// The evaluator: needs no page, so that it can be tested without one.
-pub(crate) const EVALUATE: &str = include_str!("../../assets/evaluate.js");
+pub(crate) const EVALUATE: &str = concat!(include_str!("../../assets/step.js"), include_str!("../../assets/evaluate.js"));
 const EXPLORER: &str = include_str!("../../assets/explorer.js");
 
 const MARKUP: &str = r#"<div id="explorer">
 <noscript><p>The explorer computes predictions in this page, by JavaScript, which is switched off.</p></noscript>
-<p>Move a slider or type a value: the network in this page computes its prediction in float32, as the exported file does, and every
+<p>Move a slider or type a value: the model in this page computes its prediction in float32, as the exported file does, and every
 rule is looked at. Values beyond the domain can be typed; they are marked.</p>
 <div id="explorer-box">
 <div>
@@ -26,6 +26,7 @@ rule is looked at. Values beyond the domain can be typed; they are marked.</p>
 <div id="answer" role="region" aria-label="Prediction and rules">
 <h3>Prediction</h3>
 <div id="prediction"></div>
+<p id="step-note" class="note" hidden>the fallback of the output step answered here</p>
 <div role="status">
 <ul id="rule-states" class="rules" aria-label="Rules"></ul>
 <p id="domain-note" class="note"></p>

@@ -2,7 +2,7 @@
 //! normal form with exact fractions.
 
 use deepsade_data::{Column, Table, Value as Cell};
-use deepsade_net::onnx::piece::{Call, Numbers, Tensor};
+use deepsade_net::onnx::piece::{Attribute, Call, Numbers, Tensor};
 use deepsade_net::{Activation, Model, Op, Piece, Port};
 use deepsade_spec::{Domain, Formula, Linear, NormalSpec, OneHot, Rational, Schema, Var};
 use serde_json::{Value, json};
@@ -23,14 +23,20 @@ pub(crate) fn payload(model: &Model, schema: &Schema, spec: Option<&NormalSpec>,
 }
 
 /// The output step: its calls and constants, and what its outputs are called.
-fn step(piece: &Piece, outputs: &[Port]) -> Value {
+pub(super) fn step(piece: &Piece, outputs: &[Port]) -> Value {
     let constant = |t: &Tensor| match &t.data {
         Numbers::Float(data) => json!({"name": t.name, "dims": t.dims, "floats": base64(data)}),
         Numbers::Int(data) => json!({"name": t.name, "dims": t.dims, "ints": data}),
     };
     let call = |c: &Call| {
+        // Others than whole numbers are named without a value: the page refuses them.
+        let whole = |attribute: &Attribute| match attribute {
+            Attribute::Int(i) => json!(i),
+            Attribute::Ints(list) => json!(list),
+            _ => Value::Null,
+        };
         let ints: serde_json::Map<String, Value> =
-            c.attributes.iter().filter_map(|(name, _)| Some((name.clone(), json!(c.int(name)?)))).collect();
+            c.attributes.iter().map(|(name, attribute)| (name.clone(), whole(attribute))).collect();
         json!({"op": c.op, "reads": c.reads, "makes": c.makes, "ints": ints})
     };
     json!({

@@ -7,7 +7,7 @@ use deepsade_data::{ReadOptions, encode_inputs, read_table};
 use deepsade_engine::artifact::{ArtifactError, RULES_KEY, read_model};
 use deepsade_engine::train::EpochRecord;
 use deepsade_net::{Matrix, Model, Op};
-use deepsade_output::predict;
+use deepsade_output::{Output, predict};
 use deepsade_spec::{NormalSpec, RuleText, Schema, compile};
 use serde_json::Value;
 
@@ -148,7 +148,7 @@ fn latent(html: &mut Html, run: &RunFolder) {
     let Some(last) = run.model.network.nodes.iter().rposition(|n| matches!(n.op, Op::Act(_))) else { return };
     let values = run.model.network.values(x);
     let rows: Vec<Vec<f64>> = (0..x.rows).map(|r| values[last + 1].row(r).iter().map(|v| f64::from(*v)).collect()).collect();
-    let y = &values[values.len() - 1];
+    let Some(y) = outputs(run, x) else { return };
     let (groups, group): (Vec<String>, Vec<usize>) = match run.schema.task.classes() {
         Some(classes) => (classes.to_vec(), (0..y.rows).map(|r| predict::predicted_class(y.row(r))).collect()),
         None => thirds(&run.schema.task.output_name(0), &(0..y.rows).map(|r| y.row(r)[0]).collect::<Vec<_>>()),
@@ -158,6 +158,12 @@ fn latent(html: &mut Html, run: &RunFolder) {
         &latent_space(&[panel], &groups, &group),
         &format!("{} rows of the data, by what is predicted for them.", y.rows),
     );
+}
+
+/// What the file gives for some rows; `None` where it can't be run.
+fn outputs(run: &RunFolder, x: &Matrix) -> Option<Matrix> {
+    let none = compile(&[], &run.schema).ok()?;
+    Some(Output::of(&run.model, run.spec.as_ref().unwrap_or(&none)).ok()?.outputs(x))
 }
 
 /// Each value's third, and what the thirds are called.

@@ -1,6 +1,7 @@
 //! The parts of a run's page that are text and tables: rules, scores, domain, network, files.
 
 use deepsade_check::Keeper;
+use deepsade_engine::enforce::step::MADE_KEY;
 use deepsade_engine::explain::{Possible, audit, possible, vacuous};
 use deepsade_net::Model;
 use deepsade_spec::{Domain, NormalSpec, Schema, print};
@@ -61,7 +62,7 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &ProofSta
 
 /// What was proved, with the hashes of what it was proved of.
 pub(crate) fn proof(html: &mut Html, proof: &ProofStatus, sha256: &str) {
-    html.section("proof-details", "ProofStatus");
+    html.section("proof-details", "Proof");
     let Some(accepted) = proof.accepted() else {
         html.paragraph("Nothing is proved about this model.");
         html.table(&["what", "SHA-256"], &[vec!["model.onnx".into(), sha256.into()]]);
@@ -74,9 +75,15 @@ pub(crate) fn proof(html: &mut Html, proof: &ProofStatus, sha256: &str) {
         );
     } else {
         html.table(&["rule", "regions", "cells", "margin"], &proof.rows());
+        if accepted.kept_by == Keeper::Step {
+            html.paragraph(
+                "The graph itself checks every candidate against the rules and answers by its fallback where one does not pass; what \
+                 is counted here is the proof that the fallback obeys.",
+            );
+        }
         html.paragraph(
-        "Cells are the ways in which a rule could be broken; each was shown to be empty on each region. The margin is the smallest \
-         distance to a violation, in the units of the rule.",
+            "Cells are the ways in which a rule could be broken; each was shown to be empty on each region. The margin is the \
+             smallest distance to a violation, in the units of the rule.",
         );
     }
     let hashes = [
@@ -171,12 +178,25 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
             if shape.gated { "; a feature multiplies the outputs" } else { "" }
         ),
     );
+    if model.behind.is_some() {
+        let made = model.metadata.get(MADE_KEY).map(|how| format!(" ({how})")).unwrap_or_default();
+        html.paragraph(&format!(
+            "An output step stands behind the network: it makes a candidate from the network's outputs{made}, checks it against the \
+             rules, and falls back where it does not pass. Predictions on this page are those of the whole file.",
+        ));
+    }
     if let Some(widths) = layers::widths(&network, schema) {
+        let proved = if model.behind.is_some() {
+            "the output step keeps the rules, whatever these leave possible"
+        } else {
+            "the rules are proved for all that these leave possible"
+        };
         html.figure(
             &bounds_per_layer(&widths),
-            "How far the units of each layer can move over the whole domain, by interval bounds: the rules are proved for all that \
-             these leave possible. Boxes hold the middle half of the units, the line is the median, whiskers reach the \
-             extremes; units that never move stand at the lower edge.",
+            &format!(
+                "How far the units of each layer can move over the whole domain, by interval bounds: {proved}. Boxes hold the middle \
+                 half of the units, the line is the median, whiskers reach the extremes; units that never move stand at the lower edge."
+            ),
         );
     }
 }

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use super::{ProofStatus, explorer, payload, report};
 
+mod operators;
+mod step;
+
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{202e}\u{9b}";
 
 /// Two numbers, a category, a class, every operation but the affine one twice.
@@ -126,6 +129,22 @@ fn an_experiment_becomes_tables_and_figures() {
     assert!(page.contains("<svg") && !page.contains("<script") && !page.contains("<img"));
 }
 
+/// JavaScript that turns float32 numbers into their bits, so that nothing is lost on the way.
+const BITS: &str = "const bits = (v) => [...new Uint32Array(Float32Array.from(v).buffer)];\n";
+
+/// What a piece of JavaScript behind the page's evaluator puts into `out`; it reads `data` and `rows`.
+fn in_node(work: &str, input: &Value) -> Vec<Value> {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("evaluate.js");
+    let read = "const { data, rows } = JSON.parse(require('fs').readFileSync(0, 'utf8'));";
+    std::fs::write(&script, format!("{}{read}\n{work}\nconsole.log(JSON.stringify(out));", explorer::EVALUATE)).unwrap();
+    let mut child = Command::new("node").arg(&script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 /// The evaluator of the page against the network's own forward pass and exact rules, on a grid of inputs, some outside the domain.
 #[test]
 #[ignore = "needs node; scripts/test runs it where node is there"]
@@ -135,24 +154,15 @@ fn the_page_computes_what_the_network_computes() {
     let data = payload::payload(&model, &spec.schema, Some(&spec), &[]);
     let rows: Vec<[f64; 3]> =
         (0..240u32).map(|k| [f64::from(k * 37 % 241) * 41.3 - 20.0, f64::from(17 + k * 13 % 84), f64::from(k % 3)]).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let script = dir.path().join("evaluate.js");
-    let harness = "
-        const { data, rows } = JSON.parse(require('fs').readFileSync(0, 'utf8'));
-        const nodes = deepsade.load(data.nodes);
+    let answers = in_node(
+        "const model = deepsade.load(data);
         const out = rows.map((row) => {
-          const y = deepsade.values(nodes, deepsade.encode(data.features, data.dropFirst, row)).pop();
+          const { y } = deepsade.answer(model, deepsade.encode(data.features, data.dropFirst, row));
           const inside = data.features.every((f, k) => deepsade.inside(f, row[k]));
           return { y: [...y], state: deepsade.state(data.rules[0], data.features, row, y), inside };
-        });
-        console.log(JSON.stringify(out));";
-    std::fs::write(&script, format!("{}{harness}", explorer::EVALUATE)).unwrap();
-    let mut child = Command::new("node").arg(&script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let input = json!({"data": data, "rows": rows}).to_string();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
-    let answers: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+        });",
+        &json!({"data": data, "rows": rows}),
+    );
     let judge = deepsade_output::Judge::new(&spec);
     let mut states = std::collections::BTreeMap::new();
     for (row, answer) in rows.iter().zip(&answers) {

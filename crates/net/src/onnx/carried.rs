@@ -7,17 +7,19 @@ use prost::Message;
 
 use super::error::ImportError;
 use super::export;
-use super::import::{metadata, opset};
+use super::import::{LEARNING, metadata, opset};
 use super::piece::{Call, Numbers, Piece, Tensor};
 use super::proto::{
-    Dimension, FunctionProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto, element, is_standard,
+    Dimension, FunctionProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, ValueInfoProto,
+    element, is_standard,
 };
 use super::tensor;
-use super::wire::{self, Field};
+use super::wire::{self, Field, Value};
 
 /// Field numbers of onnx.proto.
 mod number {
     pub(super) const GRAPH: u64 = 7;
+    pub(super) const OPSET: u64 = 8;
     pub(super) const METADATA: u64 = 14;
     pub(super) const FUNCTIONS: u64 = 25;
     pub(super) const NODE: u64 = 1;
@@ -25,8 +27,11 @@ mod number {
     pub(super) const INPUT: u64 = 11;
     pub(super) const OUTPUT: u64 = 12;
     pub(super) const SPARSE: u64 = 15;
+    pub(super) const DATA_LOCATION: u64 = 14;
 }
 
+/// The version of the set of operators for encoders that is imported where a file has none.
+pub const LEARNING_OPSET: i64 = 1;
 /// The oldest format in which a stored tensor need not be an input of the graph.
 const OLDEST_FORMAT: i64 = 4;
 
@@ -49,6 +54,8 @@ pub struct Carried<'a> {
     graph: Vec<Field<'a>>,
     /// Version of the default operator set.
     pub opset: i64,
+    /// Version of the set of operators for trees and encoders, if the file has it.
+    pub learning_opset: Option<i64>,
     /// What the graph reads.
     pub inputs: Vec<Port>,
     /// What it gives.
@@ -84,7 +91,7 @@ impl<'a> Carried<'a> {
         }
         for function in model.iter().filter(|f| f.number == number::FUNCTIONS) {
             let own = FunctionProto::decode(function.bytes().unwrap_or_default())?;
-            if is_standard(&own.domain) || own.domain == super::import::LEARNING {
+            if is_standard(&own.domain) || own.domain == LEARNING {
                 return Err(ImportError::Function { name: own.name });
             }
         }
@@ -94,7 +101,12 @@ impl<'a> Carried<'a> {
         if let Some(twice) = inputs.iter().find(|p| !names.insert(&p.name)) {
             return Err(ImportError::DuplicateName { name: twice.name.clone() });
         }
-        Ok(Self { opset: opset(&file)?, metadata: metadata(&file)?, model, graph, inputs, outputs })
+        let mut learning = file.opset_import.iter().filter(|o| o.domain == LEARNING).map(|o| o.version);
+        let learning_opset = learning.next();
+        if learning.any(|v| Some(v) != learning_opset) {
+            return Err(ImportError::Opsets);
+        }
+        Ok(Self { opset: opset(&file)?, learning_opset, metadata: metadata(&file)?, model, graph, inputs, outputs })
     }
 
     /// The file with a piece behind its graph, these outputs in place of its own, and metadata beside its own.
@@ -106,6 +118,10 @@ impl<'a> Carried<'a> {
         outputs.iter().for_each(|port| wire::put(number::OUTPUT, &port.to_bytes(), &mut graph));
         let mut file = Vec::new();
         self.model.iter().filter(|f| f.number != number::METADATA).for_each(|f| file.extend_from_slice(f.raw));
+        if self.learning_opset.is_none() && piece.calls.iter().any(|c| c.domain == LEARNING) {
+            let import = OperatorSetIdProto { domain: LEARNING.into(), version: LEARNING_OPSET };
+            wire::put(number::OPSET, &import.encode_to_vec(), &mut file);
+        }
         wire::put(number::GRAPH, &graph, &mut file);
         let mut all = self.metadata.clone();
         all.extend(metadata.iter().map(|(key, value)| (key.clone(), value.clone())));
@@ -181,6 +197,45 @@ impl<'a> Carried<'a> {
         Ok(piece)
     }
 
+    /// Names of everything that the graph computes, stores or reads.
+    pub fn names(&self) -> Result<BTreeSet<String>, ImportError> {
+        let mut all: BTreeSet<String> = self.inputs.iter().map(|p| p.name.clone()).collect();
+        for field in &self.graph {
+            all.extend(names(field)?);
+        }
+        Ok(all)
+    }
+
+    /// What is read by the nodes that turn rows of probabilities into maps from classes (`ZipMap`).
+    pub fn unmapped(&self) -> Result<Vec<String>, ImportError> {
+        let mut found = Vec::new();
+        for message in self.messages(number::NODE) {
+            let fields = wire::fields(message)?;
+            let text = |number: u64| fields.iter().find(|f| f.number == number).map(Field::text).transpose();
+            if text(4)?.as_deref() == Some("ZipMap") {
+                found.extend(text(1)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a stored tensor keeps its data in another file.
+    pub fn has_external_data(&self) -> Result<bool, ImportError> {
+        for message in self.messages(number::INITIALIZER) {
+            let elsewhere =
+                wire::fields(message)?.iter().any(|f| f.number == number::DATA_LOCATION && f.value == Value::Varint(1));
+            if elsewhere {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a text stands anywhere in the graph.
+    pub fn mentions(&self, text: &str) -> bool {
+        mentioned(self.graph.iter().map(|f| f.raw), text)
+    }
+
     fn messages(&self, number: u64) -> impl Iterator<Item = &'a [u8]> {
         self.graph.iter().filter(move |f| f.number == number).filter_map(Field::bytes)
     }
@@ -189,8 +244,12 @@ impl<'a> Carried<'a> {
 impl Before<'_> {
     /// Whether a text stands anywhere in it: as a name, inside a sub-graph, or by chance.
     pub fn mentions(&self, text: &str) -> bool {
-        self.raw.iter().any(|raw| raw.windows(text.len()).any(|w| w == text.as_bytes()))
+        mentioned(self.raw.iter().copied(), text)
     }
+}
+
+fn mentioned<'a>(mut parts: impl Iterator<Item = &'a [u8]>, text: &str) -> bool {
+    parts.any(|raw| raw.windows(text.len()).any(|w| w == text.as_bytes()))
 }
 
 impl Port {

@@ -14,6 +14,9 @@ use deepsade_spec::{Atom, Formula, Rational, Threshold, Var};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLarge;
 
+/// Different counts on the way to a bound, for each node of the budget.
+const COUNTS: usize = 8;
+
 const NONE: u32 = 0;
 const END: u32 = 1;
 
@@ -150,6 +153,10 @@ impl<'a> Compiler<'a> {
         }
         if let Some(id) = known.get(&(k, count.clone())) {
             return Ok(*id);
+        }
+        // Counts that differ may lead to the same node, and are looked at all the same.
+        if known.len() >= COUNTS * self.budget {
+            return Err(TooLarge);
         }
         let with = self.reach(t, terms, left, &count + &terms[k].0, k + 1, known)?;
         let without = self.reach(t, terms, left, count.clone(), k + 1, known)?;

@@ -1,6 +1,6 @@
 //! Rules about classes enter; leaves a piece that lowers the score of every class that the rules forbid at an input.
 //!
-//! With class k as the winner a rule says something about the input alone: allowed_k(x). Where that certainly holds the class keeps its
+//! With class k as the winner a rule says something about the input alone: where it may win. Where that certainly holds the class keeps its
 //! score, elsewhere it gets one below all scores that are kept, so far below that its probability is 0 in float32.
 
 use deepsade_check::step::{Number, Outputs, certain};

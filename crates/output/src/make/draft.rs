@@ -1,7 +1,9 @@
 //! Operators enter one after the other; a piece of a graph leaves, every tensor of it under a name of its own.
 
+use std::collections::HashMap;
+
 use deepsade_net::Piece;
-use deepsade_net::onnx::piece::TO_FLOAT;
+use deepsade_net::onnx::piece::{Attribute, TO_FLOAT};
 
 use super::{CANDIDATE, PREFIX};
 
@@ -9,10 +11,21 @@ use super::{CANDIDATE, PREFIX};
 const TO_INT: i64 = 7;
 
 /// A piece that is being written. Every method returns the name of what it makes.
+///
+/// Tensors lie, a row an input, or stand, a line a label or state and a column an input: to take some lines is to copy whole stretches
+/// of memory, to take some columns is to copy number by number, ten times as slow in onnxruntime.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     piece: Piece,
     made: usize,
+    /// Constants by dimensions and numbers: each is stored once.
+    known: HashMap<(Vec<usize>, Bits), String>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Bits {
+    Float(Vec<u32>),
+    Int(Vec<i64>),
 }
 
 impl Draft {
@@ -42,14 +55,24 @@ impl Draft {
     }
 
     pub(super) fn floats(&mut self, dims: &[usize], data: Vec<f32>) -> String {
+        let key = (dims.to_vec(), Bits::Float(data.iter().map(|v| v.to_bits()).collect()));
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
         let name = self.name("floats");
         self.piece.floats(&name, dims, data);
+        self.known.insert(key, name.clone());
         name
     }
 
     pub(super) fn ints(&mut self, dims: &[usize], data: Vec<i64>) -> String {
+        let key = (dims.to_vec(), Bits::Int(data.clone()));
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
         let name = self.name("ints");
         self.piece.ints(&name, dims, data);
+        self.known.insert(key, name.clone());
         name
     }
 
@@ -58,7 +81,12 @@ impl Draft {
         self.floats(&[1], vec![v])
     }
 
-    /// A number a column.
+    /// A number a line.
+    pub(super) fn each(&mut self, data: Vec<f32>) -> String {
+        self.floats(&[data.len(), 1], data)
+    }
+
+    /// A number a column, for tensors that lie.
     pub(super) fn row(&mut self, data: Vec<f32>) -> String {
         self.floats(&[1, data.len()], data)
     }
@@ -70,21 +98,47 @@ impl Draft {
         self.floats(&[rows, cols], data)
     }
 
-    /// Some columns of a tensor, in this order.
+    /// Some lines of a tensor that stands, in this order.
+    pub(super) fn lines(&mut self, of: &str, lines: &[usize]) -> String {
+        let lines = self.ints(&[lines.len()], lines.iter().map(|c| *c as i64).collect());
+        self.call_with("Gather", &[of, &lines], &[("axis", 0)])
+    }
+
+    /// Some columns of a tensor that lies, in this order.
     pub(super) fn columns(&mut self, of: &str, columns: &[usize]) -> String {
         let columns = self.ints(&[columns.len()], columns.iter().map(|c| *c as i64).collect());
         self.call_with("Gather", &[of, &columns], &[("axis", 1)])
     }
 
-    pub(super) fn beside(&mut self, parts: &[&str]) -> String {
-        if let [only] = parts { (*only).into() } else { self.call_with("Concat", parts, &[("axis", 1)]) }
+    /// Tensors that stand, one below the other.
+    pub(super) fn below<S: AsRef<str>>(&mut self, parts: &[S]) -> String {
+        self.joined(parts, 0)
     }
 
-    pub(super) fn to_float(&mut self, of: &str) -> String {
+    /// Tensors that lie, side by side.
+    pub(super) fn beside<S: AsRef<str>>(&mut self, parts: &[S]) -> String {
+        self.joined(parts, 1)
+    }
+
+    fn joined<S: AsRef<str>>(&mut self, parts: &[S], axis: i64) -> String {
+        let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+        if let [only] = parts[..] { only.into() } else { self.call_with("Concat", &parts, &[("axis", axis)]) }
+    }
+
+    /// What lies is put upright, what stands is laid down.
+    pub(super) fn turned(&mut self, of: &str) -> String {
+        let makes = self.call("Transpose", &[of]);
+        if let Some(call) = self.piece.calls.last_mut() {
+            call.attributes.push(("perm".into(), Attribute::Ints(vec![1, 0])));
+        }
+        makes
+    }
+
+    pub(super) fn cast_float(&mut self, of: &str) -> String {
         self.call_with("Cast", &[of], &[("to", TO_FLOAT)])
     }
 
-    pub(super) fn to_int(&mut self, of: &str) -> String {
+    pub(super) fn cast_int(&mut self, of: &str) -> String {
         self.call_with("Cast", &[of], &[("to", TO_INT)])
     }
 

@@ -10,11 +10,13 @@ mod forest;
 mod hierarchy;
 mod layers;
 mod ranking;
+mod sweeps;
 mod table;
 
 use std::collections::BTreeMap;
 
 use deepsade_check::step::Outputs;
+use deepsade_net::Piece;
 use deepsade_spec::sets::Sets;
 use deepsade_spec::{Formula, NormalSpec, Task, Var};
 
@@ -29,6 +31,11 @@ pub const MOST: f32 = 16384.0;
 /// Nodes that a diagram in the graph may have.
 pub const MAX_NODES: usize = 20_000;
 
+/// A plan with so many states is quick enough, whatever else there may be.
+const SMALL: usize = 512;
+/// So many columns are quicker to take than to put a tensor upright and lay it down again.
+const FEW: usize = 64;
+
 /// What the makers of groups read and write.
 struct Desk<'a> {
     spec: &'a NormalSpec,
@@ -36,6 +43,8 @@ struct Desk<'a> {
     draft: Draft,
     /// The scores of all labels, to be computed with.
     scores: String,
+    /// The same, upright, once they are needed.
+    upright: Option<String>,
     chosen: Vec<Chosen>,
     how: Vec<String>,
     best: bool,
@@ -44,8 +53,10 @@ struct Desk<'a> {
 /// A tensor with 1 where a label is present and 0 where not.
 struct Chosen {
     tensor: String,
-    columns: usize,
-    /// Labels and their columns.
+    /// It stands: a line a label, and not a column.
+    upright: bool,
+    width: usize,
+    /// Labels and their columns or lines.
     places: Vec<(usize, usize)>,
 }
 
@@ -54,7 +65,7 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
     if !matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. }) {
         return Err(MakeError::NoLabels);
     }
-    if let Some(rule) = spec.rules.iter().find(|r| r.reads_scores) {
+    if let Some(rule) = spec.rules.iter().find(|r| r.reads_scores || !about_labels(&r.claim)) {
         return Err(MakeError::Scores { rule: rule.name.clone() });
     }
     let labels = spec.schema.task.outputs();
@@ -65,7 +76,7 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
     let (free, groups) = groups(labels, &parts);
     let mut draft = Draft::default();
     let scores = if groups.is_empty() { source.scores.into() } else { draft.sane(source.scores, MOST) };
-    let mut desk = Desk { spec, source, draft, scores, chosen: Vec::new(), how: Vec::new(), best: true };
+    let mut desk = Desk { spec, source, draft, scores, upright: None, chosen: Vec::new(), how: Vec::new(), best: true };
     let mut implications = Vec::new();
     for (labels, parts) in groups {
         match recognise(spec, &parts) {
@@ -86,8 +97,18 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
     Ok(Made { piece: desk.finish(labels), outputs: Outputs::Labels(labels), best, how })
 }
 
+/// Whether every atom is about one label, or about the input.
+fn about_labels(claim: &Formula) -> bool {
+    let mut only = true;
+    claim.atoms(&mut |atom| only &= atom.is_condition() || atom.linear.terms.len() == 1);
+    only
+}
+
+/// Labels that parts tie together, and the parts.
+type Group<'a> = (Vec<usize>, Vec<&'a Formula>);
+
 /// Labels that no part mentions, and those that parts tie together, with the parts; all ascending.
-fn groups<'a>(labels: usize, parts: &[&'a Formula]) -> (Vec<usize>, Vec<(Vec<usize>, Vec<&'a Formula>)>) {
+fn groups<'a>(labels: usize, parts: &[&'a Formula]) -> (Vec<usize>, Vec<Group<'a>>) {
     let mentioned = |part: &Formula| -> Vec<usize> {
         part.variables().into_iter().filter_map(|v| if let Var::Output(j) = v { Some(j) } else { None }).collect()
     };
@@ -108,7 +129,7 @@ fn groups<'a>(labels: usize, parts: &[&'a Formula]) -> (Vec<usize>, Vec<(Vec<usi
             root[a.max(b)] = a.min(b);
         }
     }
-    let mut groups: BTreeMap<usize, (Vec<usize>, Vec<&Formula>)> = BTreeMap::new();
+    let mut groups: BTreeMap<usize, Group<'_>> = BTreeMap::new();
     for j in (0..labels).filter(|j| tied[*j]) {
         groups.entry(find(&mut root, j)).or_default().0.push(j);
     }
@@ -122,20 +143,30 @@ fn groups<'a>(labels: usize, parts: &[&'a Formula]) -> (Vec<usize>, Vec<(Vec<usi
 }
 
 impl Desk<'_> {
-    /// Notes a tensor with these labels, a column each.
-    fn put(&mut self, tensor: String, labels: &[usize]) {
-        let places = labels.iter().enumerate().map(|(column, label)| (*label, column)).collect();
-        self.chosen.push(Chosen { tensor, columns: labels.len(), places });
+    /// The scores upright.
+    fn standing(&mut self) -> String {
+        let (draft, scores) = (&mut self.draft, &self.scores);
+        self.upright.get_or_insert_with(|| draft.turned(scores)).clone()
+    }
+
+    /// Notes a tensor with these labels in order.
+    fn put(&mut self, tensor: String, upright: bool, labels: &[usize]) {
+        let places = labels.iter().enumerate().map(|(place, label)| (*label, place)).collect();
+        self.chosen.push(Chosen { tensor, upright, width: labels.len(), places });
     }
 
     /// Labels of no rule: present iff more likely than not.
     fn free(&mut self, labels: &[usize]) {
-        let own = self.draft.columns(self.source.scores, labels);
         let zero = self.draft.number(0.0);
+        let (own, stands) = match &self.upright {
+            Some(scores) => (self.draft.lines(scores, labels), true),
+            None if labels.len() == self.spec.schema.task.outputs() => (self.source.scores.to_string(), false),
+            None => (self.draft.columns(self.source.scores, labels), false),
+        };
         let above = self.draft.call("Greater", &[&own, &zero]);
-        let present = self.draft.to_float(&above);
-        self.put(present, labels);
-        self.how.push(format!("{} labels without rules", labels.len()));
+        let present = self.draft.cast_float(&above);
+        self.put(present, stands, labels);
+        self.how.push(format!("labels without rules: {}", labels.len()));
     }
 
     /// Labels tied together by any rules.
@@ -145,21 +176,21 @@ impl Desk<'_> {
             if table.len() == 0 {
                 return Err(MakeError::Impossible);
             }
-            let own = self.draft.columns(&self.scores, &facts.labels);
+            let all = facts.labels.len() == self.spec.schema.task.outputs();
+            let own = if all { self.scores.clone() } else { self.draft.columns(&self.scores, &facts.labels) };
             let tensor = table.write(&own, &self.spec.schema, self.source, &mut self.draft)?;
-            self.put(tensor, &facts.labels);
+            self.put(tensor, false, &facts.labels);
             self.how.push(format!("table of {} sets of {} labels", table.len(), facts.labels.len()));
             return Ok(());
         }
-        if let Some(part) = facts.mixed() {
-            let holds = |r: &&deepsade_spec::NormalRule| r.claim.conjuncts().contains(parts[part]);
-            let rule = self.spec.rules.iter().find(holds).map_or_else(String::new, |r| r.name.clone());
-            return Err(MakeError::Mixed { rule, most: table::TRIED });
-        }
         let impossible = |eliminate::Contradiction| MakeError::Impossible;
         let (labels, plan) = (facts.labels.len(), eliminate::of(&facts).map_err(impossible)?);
-        let diagram = if plan.is_some() { None } else { diagram::compile(&facts).map_err(impossible)? };
-        let worth = facts.worth(&self.spec.schema, self.source, &self.scores, &mut self.draft)?;
+        let small = plan.as_ref().is_some_and(|plan| plan.states() <= SMALL);
+        let diagram = if small { None } else { diagram::compile(&facts).map_err(impossible)? };
+        // A level of a diagram takes about as long as two levels of a plan, and a diagram has a level a label.
+        let plan = plan.filter(|plan| diagram.as_ref().is_none_or(|d| plan.states() <= 2 * d.nodes.len()));
+        let scores = self.standing();
+        let worth = facts.worth(&self.spec.schema, self.source, &scores, &mut self.draft)?;
         let tensor = match (plan, diagram) {
             (Some(plan), _) => {
                 self.how.push(format!("{labels} labels by elimination over {} states", plan.states()));
@@ -171,23 +202,41 @@ impl Desk<'_> {
             }
             (None, None) => return Err(MakeError::TooLarge { labels, sets: MAX_TABLE, nodes: MAX_NODES }),
         };
-        let places = facts.labels.iter().enumerate().map(|(column, label)| (*label, column)).collect();
-        self.chosen.push(Chosen { tensor, columns: facts.count(), places });
+        // The facts of the input, behind the labels, are not asked for any more.
+        let places = (0..labels).map(|place| (facts.labels[place], place)).collect();
+        self.chosen.push(Chosen { tensor, upright: true, width: facts.count(), places });
         Ok(())
     }
 
     /// Puts the labels side by side in their order.
-    fn finish(mut self, labels: usize) -> deepsade_net::Piece {
-        let tensors: Vec<&str> = self.chosen.iter().map(|c| c.tensor.as_str()).collect();
-        let all = self.draft.beside(&tensors);
-        let (mut column, mut start) = (vec![0; labels], 0);
-        for chosen in &self.chosen {
-            chosen.places.iter().for_each(|(label, c)| column[*label] = start + c);
-            start += chosen.columns;
+    fn finish(mut self, labels: usize) -> Piece {
+        let (standing, lying): (Vec<Chosen>, Vec<Chosen>) = self.chosen.into_iter().partition(|c| c.upright);
+        let (mut place, mut start) = (vec![0; labels], 0);
+        for chosen in lying.iter().chain(&standing) {
+            chosen.places.iter().for_each(|(label, k)| place[*label] = start + k);
+            start += chosen.width;
         }
-        if self.chosen.len() > 1 || start != labels || !column.is_sorted() {
-            self.draft.columns(&all, &column);
+        let ordered = start == labels && place.is_sorted();
+        let names = |chosen: &[Chosen]| chosen.iter().map(|c| c.tensor.clone()).collect::<Vec<_>>();
+        let draft = &mut self.draft;
+        let mut all = Vec::new();
+        if !lying.is_empty() {
+            let lying = draft.beside(&names(&lying));
+            if standing.is_empty() && ordered {
+                return self.draft.finish();
+            }
+            if standing.is_empty() && labels <= FEW {
+                draft.columns(&lying, &place);
+                return self.draft.finish();
+            }
+            all.push(draft.turned(&lying));
         }
+        all.extend(names(&standing));
+        let mut all = draft.below(&all);
+        if !ordered {
+            all = draft.lines(&all, &place);
+        }
+        draft.turned(&all);
         self.draft.finish()
     }
 }

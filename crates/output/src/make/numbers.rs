@@ -6,27 +6,47 @@
 //! ```
 
 mod alternative;
+mod choose;
 mod closed;
 mod direction;
 mod dual;
 mod equality;
+mod exactly;
+mod grid;
 mod line;
+mod measure;
 mod plan;
 mod ray;
+mod round;
 mod solve;
+mod tangent;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 use deepsade_check::step::{Number, Outputs};
+use deepsade_net::Piece;
 use deepsade_spec::{Formula, NormalSpec};
 
 use self::alternative::alternatives;
+use self::choose::{Way, choose};
 use self::direction::Ground;
-use self::plan::Plan;
-use self::writer::Writer;
+pub use self::grid::grids;
+use self::measure::{Quality, Rows};
+use self::writer::{Row, Writer};
 use super::{Made, MakeError, Source};
+
+/// Numbers of steps that are tried.
+const STEPS: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 13, 18, 24];
+/// So many more where nothing makes sure of what they come to.
+const SPARE: usize = 2;
+/// The share of rows that a closed form may lose to ranges.
+const RARE: f64 = 1e-3;
+/// The share of inputs for which an anchor obeys an alternative, from which on it is that one's anchor.
+const OFTEN: f64 = 0.9;
+/// How far faces that no ray makes sure of are moved in, as a share of the outputs' ranges.
+const INWARD: [f64; 4] = [0.0, 1e-5, 1e-4, 1e-3];
 
 /// An affine map of the input's columns that obeys all rules, with room to spare where there is some.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,32 +67,110 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>, ranges: &[Number], anchor: O
     if !anchor.is_none_or(fits) {
         return Err(MakeError::Anchor { outputs, columns });
     }
-    let ground = Ground::new(spec, ranges);
-    let ways = alternatives(spec, ranges)?;
-    let mut conditions: Vec<Formula> = Vec::new();
-    for unless in ways.iter().flat_map(|w| w.faces.iter().map(|f| &f.unless).chain(&w.demands)) {
-        if !conditions.contains(unless) {
-            conditions.push(unless.clone());
+    let mut ground = Ground::new(spec, ranges);
+    let found = alternatives(spec, ranges)?;
+    found.iter().for_each(|way| ground.spread(&equality::apart(&way.faces, &ground).1));
+    let ready = |close: bool| found.iter().map(|way| Way::new(way, &ground, close)).collect::<Result<Vec<_>, _>>();
+    let mut ways = ready(true)?;
+    let outputs = Outputs::Numbers(ranges.to_vec());
+    let rows = Rows::new(&ground, &ways, anchor);
+    if !ways.iter().any(|way| way.plan.has_steps()) {
+        let piece = write(&ground, source, &ways, None, 0)?;
+        // A closed form knows nothing of ranges: it will do where they are not in its way.
+        if rows.measure(&piece, source, &ground).is_some_and(|quality| quality.refused_near <= RARE) {
+            let how = match ways.len() {
+                1 => "the nearest outputs, in closed form".into(),
+                n => format!("the nearest outputs of {n} alternatives, in closed form"),
+            };
+            return Ok(Made { piece, outputs, best: ranges.iter().all(|n| n.grid.is_none()), how });
         }
+        ways = ready(false)?;
     }
-    let mut w = Writer::new(&ground, source, conditions)?;
-    let (faces, equalities) = equality::apart(&ways[0].faces, &ground);
-    let plan = Plan::new(ground.directions(&faces)?, &equalities, &ground);
-    let (lower, upper) = plan.fixed_ends(&w);
-    let p = clean(&mut w, source.scores, lower, upper);
-    let steps = if plan.lines.is_empty() { 24 } else { 6 };
-    plan.solve(&mut w, &p, true, anchor, steps);
-    let best = !plan.has_steps();
-    let how =
-        if best { "the nearest outputs, in closed form".into() } else { format!("{steps} steps towards the nearest outputs") };
-    Ok(Made { piece: w.draft.finish(), outputs: Outputs::Numbers(ranges.to_vec()), best, how })
+    // With one alternative the anchor is in it; of several it may be in some.
+    let (one, obeys) = (ways.len() == 1, |a: &Anchor, way: &Way| rows.obeys(a, way, &ground) > OFTEN);
+    ways.iter_mut().for_each(|way| way.anchored = anchor.is_some_and(|a| one || obeys(a, way)));
+    let (piece, steps) = tuned(&ground, source, &mut ways, anchor, &rows)?;
+    let how = match ways.len() {
+        1 => format!("{steps} steps towards the nearest outputs"),
+        n => format!("{steps} steps towards the nearest outputs of each of {n} alternatives"),
+    };
+    Ok(Made { piece, outputs, best: false, how })
 }
 
-/// Numbers within fixed ends; what is not a number becomes the lower one. What a maximum of a number and none is differs from runtime to
-/// runtime; a comparison with it fails in all.
-fn clean(w: &mut Writer, scores: &str, lower: Vec<f32>, upper: Vec<f32>) -> String {
-    let (lower, upper) = (w.draft.row(lower), w.draft.row(upper));
-    let above = w.draft.call("Greater", &[scores, &lower]);
-    let p = w.draft.call("Where", &[&above, scores, &lower]);
+/// The piece with as few steps as are good enough, and their number.
+fn tuned(
+    ground: &Ground,
+    source: &Source<'_>,
+    ways: &mut [Way],
+    anchor: Option<&Anchor>,
+    rows: &Rows,
+) -> Result<(Piece, usize), MakeError> {
+    let mut best: Option<(Quality, Piece, usize)> = None;
+    // With the anchor first; where that is not good, without it, moved in more and more.
+    let tries = ways.iter().any(|way| way.anchored).then_some((true, 0.0)).into_iter().chain(INWARD.map(|share| (false, share)));
+    for (anchored, inward) in tries {
+        if !anchored {
+            ways.iter_mut().for_each(|way| way.anchored = false);
+            ways.iter_mut().for_each(|way| way.plan.move_in(inward, ground));
+        }
+        let spare = if ways.iter().all(|way| way.anchored) { 0 } else { SPARE };
+        for steps in STEPS {
+            let piece = write(ground, source, ways, anchor, steps)?;
+            let quality = rows.measure(&piece, source, ground).unwrap_or(Quality::WORST);
+            if quality.is_good() {
+                return Ok((write(ground, source, ways, anchor, steps + spare)?, steps + spare));
+            }
+            if best.as_ref().is_none_or(|(known, ..)| quality.cost() < known.cost()) {
+                best = Some((quality, piece, steps));
+            }
+        }
+    }
+    best.map(|(_, piece, steps)| (piece, steps)).ok_or(MakeError::NothingAllowed)
+}
+
+/// Writes the whole piece.
+fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], anchor: Option<&Anchor>, steps: usize) -> Result<Piece, MakeError> {
+    let mut conditions: Vec<Formula> = Vec::new();
+    for way in ways {
+        let bounds = way.faces.iter().flat_map(|d| d.bounds.iter().map(|b| &b.unless));
+        let equal = way.plan.exactly.remainders.iter().map(|e| &e.unless);
+        for unless in bounds.chain(equal).chain(&way.demands) {
+            if !conditions.contains(unless) {
+                conditions.push(unless.clone());
+            }
+        }
+    }
+    let mut w = Writer::new(ground, source, conditions)?;
+    match ways {
+        [way] => {
+            let (lower, upper) = way.plan.fixed_ends(&w);
+            w.p = clean(&mut w, source.scores, &lower, &upper);
+            way.plan.solve(&mut w, true, anchor.filter(|_| way.anchored), steps);
+        }
+        ways => {
+            let free = vec![None; ground.outputs()];
+            w.p = clean(&mut w, source.scores, &free, &free);
+            choose(&mut w, ways, anchor, steps);
+        }
+    }
+    Ok(w.draft.finish())
+}
+
+/// Numbers within the ends of all ranges, and within those that are given; what is not a number becomes the lower one. What a maximum of
+/// a number and none is differs from runtime to runtime; a comparison with it fails in all.
+fn clean(w: &mut Writer, scores: &str, lower: &[Option<f32>], upper: &[Option<f32>]) -> String {
+    let ranges = w.ground.ranges;
+    let (lo, hi) = ranges.iter().fold((f32::MAX, f32::MIN), |(lo, hi), n| (lo.min(n.lo), hi.max(n.hi)));
+    // One number for all outputs, if those that are given are the same and nothing is given for the others.
+    let all = |ends: &[Option<f32>], all: f32| Row::Constant(ends.iter().map(|end| end.unwrap_or(all)).collect());
+    let (lower, upper) = (all(lower, lo), all(upper, hi));
+    let end = w.draft.number(lower.uniform().unwrap_or(lo));
+    let above = w.draft.call("Greater", &[scores, &end]);
+    let mut p = w.draft.call("Where", &[&above, scores, &end]);
+    if lower.uniform().is_none() {
+        let lower = w.name(&lower);
+        p = w.draft.call("Max", &[&p, &lower]);
+    }
+    let upper = w.name(&upper);
     w.draft.call("Min", &[&p, &upper])
 }

@@ -1,13 +1,14 @@
 //! What the tests of makers share: a domain, points on borders, wild scores, and running a piece.
 
-use deepsade_net::Matrix;
+use deepsade_check::step::{Case, Inputs, OutputStep, Outputs, Tail};
+use deepsade_net::{Matrix, Piece, Port};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::{CANDIDATE, Made, PREFIX, Source};
 use crate::Judge;
-use crate::graph::Graph;
+use crate::graph::{Graph, Value};
 
 pub(super) const SOURCE: Source<'static> = Source { scores: "scores", x: "x" };
 
@@ -71,6 +72,24 @@ pub(super) fn run(made: &Made, scores: &[Vec<f32>], x: &[Vec<f32>]) -> Vec<Vec<f
     let found = Matrix::try_from(found).unwrap();
     assert_eq!((found.rows, found.cols), (scores.len(), made.outputs.count()));
     (0..found.rows).map(|r| found.row(r).to_vec()).collect()
+}
+
+/// The tail behind candidates.
+fn tail(spec: &NormalSpec, outputs: &Outputs) -> Piece {
+    let fallback = vec![Case { when: Vec::new(), weights: Vec::new(), bias: vec![0.0; outputs.count()], trees: Vec::new() }];
+    let step = OutputStep { candidate: CANDIDATE.into(), outputs: outputs.clone(), fallback };
+    let inputs = Inputs::of(&[Port::rows("x", "float", Some(spec.schema.columns().len()))], &spec.schema).unwrap();
+    Tail::new(spec, &step, &inputs, ["y", "in_domain", "ok"].map(String::from)).unwrap().piece
+}
+
+/// Which candidates pass the tail.
+pub(super) fn pass(spec: &NormalSpec, made: &Made, candidates: &[Vec<f32>], x: &[Vec<f32>]) -> Vec<bool> {
+    let graph = Graph::new(&tail(spec, &made.outputs), &[CANDIDATE, "x"]).unwrap();
+    let matrix = |rows: &[Vec<f32>]| Matrix { rows: rows.len(), cols: rows[0].len(), data: rows.concat() };
+    let Value::Bool(ok) = graph.run(vec![matrix(candidates).into(), matrix(x).into()], &["ok"]).unwrap().remove(0) else {
+        panic!("`ok` is no truth")
+    };
+    ok.data
 }
 
 pub(super) fn obeys(spec: &NormalSpec, x: &[f32], y: &[f32]) -> bool {

@@ -1,7 +1,7 @@
 //! Atoms about outputs enter; leaves an affine map of the input for which all of them hold, as far inside as can be, by a linear program.
 //!
 //! `y = b + B u`, the features scaled to u in [-1, 1]. An atom `a.y + c.u + d >= 0` holds for every input that meets the conditions
-//! `g_p(u) >= 0` iff, for some multipliers m_p >= 0, `a.b + d - sum m_p g_p(0) - sum_f |a.B_f + c_f - sum m_p g_pf| >= 0`: linear in
+//! `g_p(u) >= 0` iff, for some multipliers `m_p >= 0`, `a.b + d - sum m_p g_p(0) - sum_f |a.B_f + c_f - sum m_p g_pf| >= 0`: linear in
 //! (b, B, m) with an unknown for each absolute value.
 
 use deepsade_check::step::{Number, Outputs, Over};

@@ -6,6 +6,7 @@
 
 use deepsade_check::step::{Case, OutputStep, Outputs};
 use deepsade_check::{Arithmetic, Bounds, Tree};
+use deepsade_net::Network;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::cells::cells;
@@ -184,29 +185,30 @@ impl Finder<'_> {
         for (k, case) in step.fallback.iter().enumerate() {
             let claims = step.claims(k, self.spec)?;
             let (network, arithmetic) = case.network(self.spec, columns);
-            trees.push(self.trees(&claims, &network, arithmetic)?);
+            trees.push(self::trees(&claims, &network, arithmetic)?);
         }
         let mut cases = step.fallback;
         cases.iter_mut().zip(trees).for_each(|(case, trees)| case.trees = trees);
         Ok(cases)
     }
+}
 
-    fn trees(&self, claims: &NormalSpec, network: &deepsade_net::Network, arithmetic: Arithmetic) -> Result<Vec<Tree>, String> {
-        let settings =
-            Settings { timeout: Settings::patience(PATIENCE), arithmetic, threads: 1, most_regions: 2000, ..Settings::default() };
-        let mut trees = Vec::new();
-        for rule in &claims.rules {
-            if rule.claim == Formula::True {
-                trees.push(Tree::Leaf { bounds: Bounds::Interval, cells: Vec::new(), lines: Vec::new() });
-                continue;
-            }
-            let mut one = claims.clone();
-            one.rules = vec![rule.clone()];
-            let found = verify::trees(&one, network, &settings).ok_or_else(|| rule.name.clone())?;
-            trees.extend(found);
+/// A tree for each claim about a network, or the claim that none was found for.
+fn trees(claims: &NormalSpec, network: &Network, arithmetic: Arithmetic) -> Result<Vec<Tree>, String> {
+    let settings =
+        Settings { timeout: Settings::patience(PATIENCE), arithmetic, threads: 1, most_regions: 2000, ..Settings::default() };
+    let mut trees = Vec::new();
+    for rule in &claims.rules {
+        if rule.claim == Formula::True {
+            trees.push(Tree::Leaf { bounds: Bounds::Interval, cells: Vec::new(), lines: Vec::new() });
+            continue;
         }
-        Ok(trees)
+        let mut one = claims.clone();
+        one.rules = vec![rule.clone()];
+        let found = verify::trees(&one, network, &settings).ok_or_else(|| rule.name.clone())?;
+        trees.extend(found);
     }
+    Ok(trees)
 }
 
 fn constant(bias: Vec<f32>) -> Affine {

@@ -2,7 +2,7 @@
 
 use deepsade_check::Arithmetic;
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
-use deepsade_spec::{Cut, Domain, Feature, OneHot, Region, Schema, Task};
+use deepsade_spec::{Column, ColumnKind, Cut, Domain, Feature, OneHot, Region, Schema, Task};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -47,25 +47,29 @@ fn network(rng: &mut ChaCha8Rng, inputs: usize, activation: Activation, gate: bo
     Network { inputs, nodes }
 }
 
-/// An input of a region, one number a feature and as columns: now and then at an end of each range.
-fn sample(rng: &mut ChaCha8Rng, region: &Region, schema: &Schema) -> (Vec<f32>, Vec<f32>) {
-    let (mut point, mut x) = (Vec::new(), Vec::new());
-    for f in 0..schema.features.len() {
+/// A point of a region, a number or the index of a level a feature: now and then at an end of each range.
+fn sample(rng: &mut ChaCha8Rng, region: &Region, schema: &Schema) -> Vec<f32> {
+    let value = |f: usize| {
         if let Some((lo, hi)) = region.range(f) {
             let at = [0.0, 1.0, rng.random::<f64>()][rng.random_range(0..3)];
             let v = (lo + at * (hi - lo)) as f32;
-            let v = if region.whole_numbers(f) { v.round() } else { v.clamp(lo as f32, hi as f32) };
-            point.push(v);
-            x.push(v);
-        } else if let Some(allowed) = region.levels(f) {
+            if region.whole_numbers(f) { v.round() } else { v.clamp(lo as f32, hi as f32) }
+        } else {
+            let allowed = region.levels(f).expect("numbers and categories are all there is");
             let of: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
-            let level = of[rng.random_range(0..of.len())];
-            point.push(level as f32);
-            let skipped = usize::from(schema.one_hot == OneHot::DropFirst);
-            x.extend((skipped..allowed.len()).map(|l| f32::from(u8::from(l == level))));
+            of[rng.random_range(0..of.len())] as f32
         }
-    }
-    (point, x)
+    };
+    (0..schema.features.len()).map(value).collect()
+}
+
+/// A point as the network reads it.
+fn encoded(point: &[f32], schema: &Schema) -> Vec<f32> {
+    let column = |c: &Column| match c.kind {
+        ColumnKind::Number => point[c.feature],
+        ColumnKind::Level(l) => f32::from(u8::from(point[c.feature] == l as f32)),
+    };
+    schema.columns().iter().map(column).collect()
 }
 
 #[test]
@@ -89,8 +93,9 @@ fn values_of_sampled_inputs_lie_in_their_boxes() {
             let inputs = plan.inputs(&region);
             let boxes = [Kind::Interval, Kind::Lines].map(|kind| plan.boxes(&inputs, kind, prior.as_ref(), &mut Pass::default()));
             for _ in 0..50 {
-                let (point, x) = sample(rng, &region, &schema);
-                assert!(region.contains(&point));
+                let point = sample(rng, &region, &schema);
+                assert!(region.contains(&point), "{point:?}");
+                let x = encoded(&point, &schema);
                 for nodes in 1..=network.nodes.len() {
                     let part = Network { inputs: network.inputs, nodes: network.nodes[..nodes].to_vec() };
                     let y = part.forward(&Matrix { rows: 1, cols: x.len(), data: x.clone() });

@@ -4,7 +4,7 @@ use deepsade_spec::Task;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::super::tests::{SOURCE, obeys, point, run, scores, spec, unclear};
+use super::super::tests::{SOURCE, obeys, pass, point, run, scores, spec, unclear};
 use super::*;
 
 fn task(classes: &[&str]) -> Task {
@@ -26,7 +26,9 @@ fn the_best_class_that_the_rules_allow_wins() {
     let x: Vec<Vec<f32>> = (0..3000).map(|_| point(&mut rng)).collect();
     let given: Vec<Vec<f32>> = (0..3000).map(|_| scores(&mut rng, 4)).collect();
     let (mut forbidden, mut kept) = (0, 0);
-    for ((x, given), found) in x.iter().zip(&given).zip(run(&made, &given, &x)) {
+    let candidates = run(&made, &given, &x);
+    assert_eq!(pass(&spec, &made, &candidates, &x), [true; 3000]);
+    for ((x, given), found) in x.iter().zip(&given).zip(candidates) {
         assert!(found.iter().all(|v| (FORBIDDEN..=KEPT).contains(v)));
         assert!(obeys(&spec, x, &found), "{x:?} {given:?} {found:?}");
         let sane: Vec<f32> = given.iter().map(|s| if s.is_nan() { 0.0 } else { s.clamp(-KEPT, KEPT) }).collect();

@@ -20,7 +20,7 @@ pub(super) fn compile(facts: &Facts) -> Result<Option<Diagram>, Contradiction> {
     let mut found: Vec<Diagram> = Vec::new();
     for order in [order::force(&groups), (0..facts.count()).collect()] {
         // What is left out in the end counts as well while it is built.
-        let mut compiler = Compiler::new(facts.labels.len(), &facts.names, order, 20 * MAX_NODES);
+        let mut compiler = Compiler::new(facts.labels.len(), &facts.names, order, 5 * MAX_NODES);
         match compiler.conjunction(&parts) {
             Ok(0) => return Err(Contradiction),
             Ok(root) => found.push(compiler.diagram(root)),
@@ -30,12 +30,12 @@ pub(super) fn compile(facts: &Facts) -> Result<Option<Diagram>, Contradiction> {
     Ok(found.into_iter().filter(|d| d.nodes.len() <= MAX_NODES).min_by_key(|d| d.nodes.len()))
 }
 
-/// Calls that choose all facts: 0 or 1 a column.
+/// Calls that choose all facts: 0 or 1 a line.
 pub(super) fn write(diagram: &Diagram, facts: usize, worth: &str, draft: &mut Draft) -> String {
     // Measured from its better side, so that a level that a path leaves out gains nothing: false costs max(s, 0), true max(-s, 0).
     let less = draft.call("Neg", &[worth]);
     let costs = [draft.call("Relu", &[worth]), draft.call("Relu", &[&less])];
-    let costs = draft.beside(&[&costs[0], &costs[1]]);
+    let costs = draft.below(&costs);
     let gains = draft.call("Neg", &[&costs]);
     let taken = layers(diagram, facts).write(&gains, draft);
     let mut place = vec![(0, 0); facts];

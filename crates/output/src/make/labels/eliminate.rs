@@ -6,26 +6,25 @@
 //! m_v(S) = max over y_v of [ worth_v(y_v) + sum of m_c(S_c) over the facts c that were eliminated before and hang on v ]
 //! ```
 //!
-//! Each m is a column for every state of S that is not forbidden; facts at the same depth of the tree that "hang on" makes go together.
-//! On the way back down the state of S is known, and so is the better y_v. Exact, and small where facts hang together like a tree with
+//! Each m is a line for every state of S that is not forbidden; facts at the same depth of the tree that "hang on" makes go together.
+//! On the way back down the state of S is known, and so is the better side of v. Exact, and small where facts hang together like a tree with
 //! some cross links.
 //!
 //! What a fact is worth is measured from its better side: false costs max(s, 0), true costs max(-s, 0). So costs that are far larger
 //! than others, of facts about the input, do not blur the rest.
 
+mod write;
+
 use std::collections::BTreeSet;
 
 use deepsade_spec::{Formula, Rational, Var};
 
-use super::super::draft::Draft;
 use super::facts::Facts;
 
 /// Neighbours that a fact may have when its turn comes.
-const WIDEST: usize = 10;
-/// Numbers in the matrices that add up messages: a multiplication each, for a row.
-const LARGEST: usize = 1 << 19;
-/// What a forbidden side is worth.
-const NOTHING: f32 = -((1u64 << 60) as f32);
+const WIDEST: usize = 12;
+/// States of all facts together: twenty microseconds a row.
+const STATES: usize = 8192;
 
 /// No choice is allowed at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +49,7 @@ struct Bucket {
     states: Vec<(usize, [bool; 2])>,
     /// The place in the level above of the first of its scope to be eliminated.
     parent: usize,
-    /// Its first column in its level.
+    /// Its first line in its level.
     first: usize,
 }
 
@@ -85,19 +84,29 @@ pub(super) fn of(facts: &Facts) -> Result<Option<Plan>, Contradiction> {
     }
 }
 
-/// The order in which facts are eliminated, each with what it hangs on then; `None` if that is too much.
-fn order(factors: &[Factor], facts: usize) -> Option<Vec<(usize, Vec<usize>)>> {
+/// Which facts stand in a factor with each.
+fn neighbours(factors: &[Factor], facts: usize) -> Vec<BTreeSet<usize>> {
     let mut near = vec![BTreeSet::new(); facts];
     for factor in factors {
         for a in &factor.scope {
             near[*a].extend(factor.scope.iter().copied().filter(|b| b != a));
         }
     }
+    near
+}
+
+/// Facts in the order in which they are eliminated, each with what it hangs on then.
+type Order = Vec<(usize, Vec<usize>)>;
+
+/// Eliminates the fact with the least `price` of its neighbours first; among equals one that makes the tree grow least. `None` if a fact
+/// then hangs on too many.
+fn order(mut near: Vec<BTreeSet<usize>>, price: impl Fn(&BTreeSet<usize>, &[BTreeSet<usize>]) -> usize) -> Option<Order> {
+    let facts = near.len();
     let (mut left, mut height) = ((0..facts).collect::<BTreeSet<usize>>(), vec![0; facts]);
+    let mut prices: Vec<usize> = near.iter().map(|n| price(n, &near)).collect();
     let mut order = Vec::with_capacity(facts);
     while !left.is_empty() {
-        // Few neighbours first; among equals those that make the tree grow least.
-        let v = *left.iter().min_by_key(|v| (near[**v].len(), height[**v]))?;
+        let v = *left.iter().min_by_key(|v| (prices[**v], near[**v].len(), height[**v]))?;
         left.remove(&v);
         let scope: Vec<usize> = std::mem::take(&mut near[v]).into_iter().collect();
         if scope.len() > WIDEST {
@@ -108,14 +117,33 @@ fn order(factors: &[Factor], facts: usize) -> Option<Vec<(usize, Vec<usize>)>> {
             near[*a].extend(scope.iter().copied().filter(|b| b != a));
             height[*a] = height[*a].max(height[v] + 1);
         }
+        // A new pair may be one of neighbours of a fact further off.
+        let changed: BTreeSet<usize> = scope.iter().flat_map(|a| near[*a].iter().copied()).chain(scope.iter().copied()).collect();
+        changed.into_iter().for_each(|a| prices[a] = price(&near[a], &near));
         order.push((v, scope));
     }
     Some(order)
 }
 
-/// A plan for factors over so many facts.
+/// A plan for factors over so many facts; `None` if they hang together too much.
 pub(super) fn plan(factors: &[Factor], facts: usize) -> Result<Option<Plan>, Contradiction> {
-    let Some(order) = order(factors, facts) else { return Ok(None) };
+    let near = neighbours(factors, facts);
+    // Pairs of neighbours that do not know each other yet; or just neighbours.
+    let pairs = |of: &BTreeSet<usize>, near: &[BTreeSet<usize>]| {
+        let strange = |a: &usize| of.iter().filter(|b| *b > a && !near[*a].contains(b)).count();
+        if of.len() > WIDEST { usize::MAX } else { of.iter().map(strange).sum() }
+    };
+    let mut best: Option<Plan> = None;
+    for order in [order(near.clone(), pairs), order(near, |of, _| of.len())].into_iter().flatten() {
+        let plan = in_order(factors, &order)?;
+        best = plan.filter(|p| best.as_ref().is_none_or(|b| p.states() < b.states())).or(best);
+    }
+    Ok(best)
+}
+
+/// The plan of an order; `None` if it has too many states.
+fn in_order(factors: &[Factor], order: &[(usize, Vec<usize>)]) -> Result<Option<Plan>, Contradiction> {
+    let facts = order.len();
     let mut turn = vec![0; facts];
     order.iter().enumerate().for_each(|(k, (v, _))| turn[*v] = k);
     let first = |scope: &[usize]| scope.iter().map(|f| turn[*f]).min();
@@ -126,7 +154,7 @@ pub(super) fn plan(factors: &[Factor], facts: usize) -> Result<Option<Plan>, Con
         }
     }
     let mut all: Vec<Bucket> = Vec::with_capacity(facts);
-    let mut truth = vec![false; facts];
+    let (mut truth, mut count) = (vec![false; facts], 0);
     for (k, (fact, scope)) in order.iter().enumerate() {
         let mut states = Vec::new();
         for bits in 0..1usize << scope.len() {
@@ -134,7 +162,7 @@ pub(super) fn plan(factors: &[Factor], facts: usize) -> Result<Option<Plan>, Con
             let side = |side: bool, truth: &mut [bool]| {
                 truth[*fact] = side;
                 own[k].iter().all(|f: &&Factor| f.allowed[index(&f.scope, truth)])
-                    && below[k].iter().all(|c: &usize| all[*c].column(truth).is_some())
+                    && below[k].iter().all(|c: &usize| all[*c].line(truth).is_some())
             };
             let sides = [side(false, &mut truth), side(true, &mut truth)];
             if sides != [false; 2] {
@@ -144,12 +172,16 @@ pub(super) fn plan(factors: &[Factor], facts: usize) -> Result<Option<Plan>, Con
         if states.is_empty() {
             return Err(Contradiction);
         }
+        count += states.len();
+        if count > STATES {
+            return Ok(None);
+        }
         if let Some(parent) = first(scope) {
             below[parent].push(k);
         }
         all.push(Bucket { fact: *fact, scope: scope.clone(), states, parent: 0, first: 0 });
     }
-    Ok(Plan::in_levels(all, |scope| first(scope), facts))
+    Ok(Some(Plan::in_levels(all, first, facts)))
 }
 
 /// The number of a combination.
@@ -158,15 +190,15 @@ fn index(scope: &[usize], truth: &[bool]) -> usize {
 }
 
 impl Bucket {
-    /// The column of its level for what is true, unless that is forbidden.
-    fn column(&self, truth: &[bool]) -> Option<usize> {
+    /// The line of its level for what is true, unless that is forbidden.
+    fn line(&self, truth: &[bool]) -> Option<usize> {
         self.states.binary_search_by_key(&index(&self.scope, truth), |(bits, _)| *bits).ok().map(|k| self.first + k)
     }
 }
 
 impl Plan {
-    /// Buckets in the order of their turns, which `first` tells; `None` if they would take too long.
-    fn in_levels(all: Vec<Bucket>, first: impl Fn(&[usize]) -> Option<usize>, facts: usize) -> Option<Self> {
+    /// Buckets in the order of their turns, which `first` tells.
+    fn in_levels(all: Vec<Bucket>, first: impl Fn(&[usize]) -> Option<usize>, facts: usize) -> Self {
         let (mut depth, mut place) = (vec![0; all.len()], vec![0; all.len()]);
         let mut levels: Vec<Vec<Bucket>> = Vec::new();
         let turns: Vec<(usize, Bucket)> = all.into_iter().enumerate().collect();
@@ -183,103 +215,12 @@ impl Plan {
             bucket.first = level.last().map_or(0, |b| b.first + b.states.len());
             level.push(bucket);
         }
-        let plan = Self { facts, levels };
-        let size: usize = plan.levels.windows(2).map(|pair| columns(&pair[0]) * columns(&pair[1])).sum();
-        (size <= LARGEST).then_some(plan)
+        Self { facts, levels }
     }
 
     /// States of all facts together.
     pub(super) fn states(&self) -> usize {
-        self.levels.iter().map(|level| columns(level)).sum()
-    }
-
-    /// Calls that choose all facts: 0 or 1 a column.
-    pub(super) fn write(&self, worth: &str, draft: &mut Draft) -> String {
-        let less = draft.call("Neg", &[worth]);
-        let costs = [draft.call("Relu", &[worth]), draft.call("Relu", &[&less])];
-        let mut values: Vec<[String; 2]> = Vec::new();
-        let mut messages: Option<String> = None;
-        for (d, level) in self.levels.iter().enumerate().rev() {
-            let sides = [false, true].map(|side| {
-                let facts: Vec<usize> = level.iter().flat_map(|b| vec![b.fact; b.states.len()]).collect();
-                let cost = draft.columns(&costs[usize::from(side)], &facts);
-                let base = self.sums(d, side, messages.as_deref(), draft);
-                draft.call("Sub", &[&base, &cost])
-            });
-            messages = Some(draft.call("Max", &[&sides[0], &sides[1]]));
-            values.push(sides);
-        }
-        values.reverse();
-        self.back(&values, draft)
-    }
-
-    /// What the facts that hang on those of a level are worth, in each state, if the facts of the level are all false or all true.
-    fn sums(&self, d: usize, side: bool, messages: Option<&str>, draft: &mut Draft) -> String {
-        let level = &self.levels[d];
-        let allowed = level.iter().flat_map(|b| &b.states).map(|(_, sides)| sides[usize::from(side)]);
-        let base = draft.row(allowed.map(|yes| if yes { 0.0 } else { NOTHING }).collect());
-        let (Some(messages), Some(next)) = (messages, self.levels.get(d + 1)) else { return base };
-        let mut truth = vec![false; self.facts];
-        let mut ones = Vec::new();
-        for child in next {
-            let bucket = &level[child.parent];
-            for (k, (bits, sides)) in bucket.states.iter().enumerate().filter(|(_, (_, sides))| sides[usize::from(side)]) {
-                debug_assert!(sides[usize::from(side)]);
-                bucket.settle(*bits, side, &mut truth);
-                ones.extend(child.column(&truth).map(|c| (c, bucket.first + k)));
-            }
-        }
-        let matrix = draft.ones(columns(next), columns(level), ones);
-        draft.call("Gemm", &[messages, &matrix, &base])
-    }
-
-    /// From the first level down: the state of what a fact hangs on is known, and the better side in it.
-    fn back(&self, values: &[[String; 2]], draft: &mut Draft) -> String {
-        let (mut chosen, mut order) = (Vec::new(), Vec::new());
-        // Twice the column of a fact's state, and one more if the fact is true.
-        let mut codes = String::new();
-        for (d, (level, sides)) in self.levels.iter().zip(values).enumerate() {
-            let (yes, twice) = if d == 0 {
-                let twice = draft.ints(&[1, level.len()], level.iter().map(|b| 2 * b.first as i64).collect());
-                (draft.call("Greater", &[&sides[1], &sides[0]]), twice)
-            } else {
-                let column = self.column_now(d, &codes, draft);
-                let [no, yes] = [0, 1].map(|k| draft.call_with("GatherElements", &[&sides[k], &column], &[("axis", 1)]));
-                (draft.call("Greater", &[&yes, &no]), draft.call("Add", &[&column, &column]))
-            };
-            if d + 1 < self.levels.len() {
-                let one = draft.to_int(&yes);
-                codes = draft.call("Add", &[&twice, &one]);
-            }
-            chosen.push(draft.to_float(&yes));
-            order.extend(level.iter().map(|b| b.fact));
-        }
-        let chosen = draft.beside(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
-        let mut place = vec![0; self.facts];
-        order.iter().enumerate().for_each(|(k, fact)| place[*fact] = k);
-        draft.columns(&chosen, &place)
-    }
-
-    /// The column of each fact's state, from the states and the choices of the level before.
-    fn column_now(&self, d: usize, codes: &str, draft: &mut Draft) -> String {
-        let (before, level) = (&self.levels[d - 1], &self.levels[d]);
-        let (mut table, mut start, mut truth) = (Vec::new(), Vec::new(), vec![false; self.facts]);
-        for bucket in level {
-            let parent = &before[bucket.parent];
-            start.push(table.len() as i64 - 2 * parent.first as i64);
-            for (bits, _) in &parent.states {
-                for side in [false, true] {
-                    parent.settle(*bits, side, &mut truth);
-                    // A forbidden state is never the better one; any column will do for it.
-                    table.push(bucket.column(&truth).unwrap_or(bucket.first) as i64);
-                }
-            }
-        }
-        let table = draft.ints(&[table.len()], table);
-        let start = draft.ints(&[1, level.len()], start);
-        let code = draft.columns(codes, &level.iter().map(|b| b.parent).collect::<Vec<_>>());
-        let at = draft.call("Add", &[&code, &start]);
-        draft.call_with("Gather", &[&table, &at], &[("axis", 0)])
+        self.levels.iter().map(|level| lines(level)).sum()
     }
 }
 
@@ -291,6 +232,6 @@ impl Bucket {
     }
 }
 
-fn columns(level: &[Bucket]) -> usize {
+fn lines(level: &[Bucket]) -> usize {
     level.last().map_or(0, |b| b.first + b.states.len())
 }

@@ -72,23 +72,13 @@ impl Facts {
         self.labels.len() + self.conditions.len()
     }
 
-    /// A part that has labels and features in one sum.
-    pub(super) fn mixed(&self) -> Option<usize> {
-        let mixed = |atom: &Atom| atom.linear.mentions_output() && atom.linear.terms.keys().any(|v| !v.is_output());
-        self.written.iter().position(|part| {
-            let mut found = false;
-            part.atoms(&mut |atom| found |= mixed(atom));
-            found
-        })
-    }
-
     /// What is left of the rules for a set of labels: something about the input.
     pub(super) fn settled(&self, set: &[bool]) -> Formula {
         let mut settle = |atom: &Atom| settle(atom, set);
         Formula::and(self.written.iter().map(|part| part.replaced(&mut settle)).collect::<Vec<_>>())
     }
 
-    /// Calls that put what each fact is worth side by side: the score of a label, or whether a condition certainly holds.
+    /// Calls that say what each fact is worth, upright: the score of a label, or whether a condition certainly holds.
     pub(super) fn worth(
         &self,
         schema: &Schema,
@@ -96,7 +86,7 @@ impl Facts {
         scores: &str,
         draft: &mut Draft,
     ) -> Result<String, MakeError> {
-        let own = draft.columns(scores, &self.labels);
+        let own = draft.lines(scores, &self.labels);
         if self.conditions.is_empty() {
             return Ok(own);
         }
@@ -104,7 +94,8 @@ impl Facts {
         let truths = truths(schema, &conditions, source, draft)?;
         let (yes, no) = (draft.number(SURE), draft.number(-SURE));
         let sure = draft.call("Where", &[&truths, &yes, &no]);
-        Ok(draft.beside(&[&own, &sure]))
+        let sure = draft.turned(&sure);
+        Ok(draft.below(&[own, sure]))
     }
 }
 
@@ -114,25 +105,12 @@ pub(super) fn truths(schema: &Schema, formulas: &[Formula], source: &Source<'_>,
     certain(schema, formulas, source.x, &prefix, draft.piece()).map_err(|why| MakeError::Condition { why })
 }
 
+/// What is left of an atom, which is about one label or about the input.
 fn settle(atom: &Atom, set: &[bool]) -> Formula {
-    if atom.is_condition() {
-        return Formula::Atom(atom.clone());
-    }
-    let (mut linear, mut constant) = (Linear::default(), atom.linear.constant.clone());
-    for (var, c) in &atom.linear.terms {
-        match var {
-            Var::Output(j) if set[*j] => constant += c,
-            Var::Output(_) => {}
-            var => {
-                linear.terms.insert(*var, c.clone());
-            }
-        }
-    }
-    let holds = if atom.strict { constant > Rational::ZERO } else { constant >= Rational::ZERO };
-    linear.constant = constant;
-    match (linear.is_constant(), holds) {
-        (false, _) => Formula::Atom(Atom { linear, strict: atom.strict }),
-        (true, true) => Formula::True,
-        (true, false) => Formula::False,
+    let value = |var: Var| Rational::from(u8::from(matches!(var, Var::Output(j) if set[j])));
+    match Formula::Atom(atom.clone()) {
+        condition if atom.is_condition() => condition,
+        label if label.at(&value) => Formula::True,
+        _ => Formula::False,
     }
 }

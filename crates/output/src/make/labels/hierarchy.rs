@@ -68,10 +68,6 @@ impl Bits {
     fn put(&mut self, k: usize) {
         self.0[k / 64] |= 1 << (k % 64);
     }
-
-    fn join(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-    }
 }
 
 /// What each number leads to, itself included.

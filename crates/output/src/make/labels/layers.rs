@@ -10,7 +10,7 @@ use super::super::draft::Draft;
 pub(super) struct Layer {
     /// For each state and option the state of the next layer.
     pub(super) next: Vec<Vec<usize>>,
-    /// For each state and option the column of what it gains.
+    /// For each state and option the line of what it gains.
     pub(super) gain: Vec<Vec<usize>>,
 }
 
@@ -28,7 +28,7 @@ impl Layer {
         self.next.first().map_or(0, Vec::len)
     }
 
-    /// The columns of the gains, if they are the same for all states.
+    /// The lines of the gains, if they are the same for all states.
     fn shared(&self) -> Option<&[usize]> {
         let first = self.gain.first()?;
         self.gain.iter().all(|g| g == first).then_some(first)
@@ -36,9 +36,9 @@ impl Layer {
 }
 
 impl Layers {
-    /// Calls that find the best way, given the gains side by side: for each layer the column of the gain that it takes.
+    /// Calls that find the best way, given the gains, upright: for each layer the line of the gain that it takes.
     pub(super) fn write(&self, gains: &str, draft: &mut Draft) -> String {
-        let ends = draft.row(self.ends.clone());
+        let ends = draft.each(self.ends.clone());
         // For each layer what its next states are worth.
         let mut values = vec![ends];
         for layer in self.layers[1..].iter().rev() {
@@ -51,14 +51,14 @@ impl Layers {
         let (mut state, mut taken) = (None, Vec::new());
         for (k, (layer, next)) in self.layers.iter().zip(&values).enumerate() {
             let last = k + 1 == self.layers.len();
-            let (to, column) = self.step(layer, next, last, state.as_deref(), gains, draft);
+            let (to, line) = self.step(layer, next, last, state.as_deref(), gains, draft);
             state = Some(to);
-            taken.push(column);
+            taken.push(line);
         }
-        draft.beside(&taken.iter().map(String::as_str).collect::<Vec<_>>())
+        draft.below(&taken)
     }
 
-    /// One step of the walk: the state it leads to, and the column of its gain.
+    /// One step of the walk: the state it leads to, and the line of its gain.
     fn step(
         &self,
         layer: &Layer,
@@ -73,15 +73,15 @@ impl Layers {
         let next = draft.ints(&[layer.next.len() * options], flat(&layer.next));
         let gain = draft.ints(&[layer.gain.len() * options], flat(&layer.gain));
         let pick = |of: &str, at: &str, draft: &mut Draft| draft.call_with("Gather", &[of, at], &[("axis", 0)]);
-        let along = |of: &str, at: &str, draft: &mut Draft| draft.call_with("GatherElements", &[of, at], &[("axis", 1)]);
-        let best = |sums: &str, draft: &mut Draft| draft.call_with("ArgMax", &[sums], &[("axis", 1), ("keepdims", 1)]);
+        let along = |of: &str, at: &str, draft: &mut Draft| draft.call_with("GatherElements", &[of, at], &[("axis", 0)]);
+        let best = |sums: &str, draft: &mut Draft| draft.call_with("ArgMax", &[sums], &[("axis", 0), ("keepdims", 1)]);
         let Some(state) = state else {
             // The first state is one for all rows.
             let sums = sum_all(layer, values, gains, draft);
             let choice = best(&sums, draft);
             return (pick(&next, &choice, draft), pick(&gain, &choice, draft));
         };
-        let (wide, each) = (draft.ints(&[1], vec![options as i64]), draft.ints(&[1, options], (0..options as i64).collect()));
+        let (wide, each) = (draft.ints(&[1], vec![options as i64]), draft.ints(&[options, 1], (0..options as i64).collect()));
         let start = draft.call("Mul", &[state, &wide]);
         let places = draft.call("Add", &[&start, &each]);
         let to = pick(&next, &places, draft);
@@ -91,26 +91,26 @@ impl Layers {
         } else {
             along(values, &to, draft)
         };
-        if let Some(columns) = layer.shared() {
-            let gains = draft.columns(gains, columns);
+        if let Some(lines) = layer.shared() {
+            let gains = draft.lines(gains, lines);
             let sums = draft.call("Add", &[&worth, &gains]);
             let choice = best(&sums, draft);
             return (along(&to, &choice, draft), pick(&gain, &choice, draft));
         }
-        let columns = pick(&gain, &places, draft);
-        let gains = along(gains, &columns, draft);
+        let lines = pick(&gain, &places, draft);
+        let gains = along(gains, &lines, draft);
         let sums = draft.call("Add", &[&worth, &gains]);
         let choice = best(&sums, draft);
-        (along(&to, &choice, draft), along(&columns, &choice, draft))
+        (along(&to, &choice, draft), along(&lines, &choice, draft))
     }
 }
 
 /// What an option of each state of a layer is worth.
 fn option(layer: &Layer, o: usize, values: &str, gains: &str, draft: &mut Draft) -> String {
-    let next = draft.columns(values, &layer.next.iter().map(|n| n[o]).collect::<Vec<_>>());
+    let next = draft.lines(values, &layer.next.iter().map(|n| n[o]).collect::<Vec<_>>());
     let gain = match layer.shared() {
-        Some(columns) => draft.columns(gains, &[columns[o]]),
-        None => draft.columns(gains, &layer.gain.iter().map(|g| g[o]).collect::<Vec<_>>()),
+        Some(lines) => draft.lines(gains, &[lines[o]]),
+        None => draft.lines(gains, &layer.gain.iter().map(|g| g[o]).collect::<Vec<_>>()),
     };
     draft.call("Add", &[&next, &gain])
 }
@@ -118,15 +118,15 @@ fn option(layer: &Layer, o: usize, values: &str, gains: &str, draft: &mut Draft)
 /// What all options of the one state of the first layer are worth.
 fn sum_all(layer: &Layer, values: &str, gains: &str, draft: &mut Draft) -> String {
     let none = Vec::new();
-    let next = draft.columns(values, layer.next.first().unwrap_or(&none));
-    let gain = draft.columns(gains, layer.gain.first().unwrap_or(&none));
+    let next = draft.lines(values, layer.next.first().unwrap_or(&none));
+    let gain = draft.lines(gains, layer.gain.first().unwrap_or(&none));
     draft.call("Add", &[&next, &gain])
 }
 
 /// Calls that say which labels are present, each where a layer takes a certain gain.
 pub(super) fn present(taken: &str, labels: &[(usize, usize)], draft: &mut Draft) -> String {
-    let found = draft.columns(taken, &labels.iter().map(|(layer, _)| *layer).collect::<Vec<_>>());
-    let asked = draft.ints(&[1, labels.len()], labels.iter().map(|(_, column)| *column as i64).collect());
+    let found = draft.lines(taken, &labels.iter().map(|(layer, _)| *layer).collect::<Vec<_>>());
+    let asked = draft.ints(&[labels.len(), 1], labels.iter().map(|(_, line)| *line as i64).collect());
     let same = draft.call("Equal", &[&found, &asked]);
-    draft.to_float(&same)
+    draft.cast_float(&same)
 }

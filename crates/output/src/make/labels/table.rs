@@ -16,9 +16,11 @@ use crate::decode::compile::Compiler;
 use crate::decode::order;
 
 /// So many labels may be tried in all ways.
-pub(super) const TRIED: usize = 12;
+const TRIED: usize = 12;
 /// Nodes of the diagram that lists the sets of more labels.
-const BUDGET: usize = 200_000;
+const BUDGET: usize = 50_000;
+/// So many truths are quicker to spread over the sets by a product than one by one.
+const SPREAD: usize = 64;
 /// What a set has at most that is not valid.
 const NOTHING: f32 = -((1u64 << 60) as f32);
 
@@ -53,11 +55,6 @@ impl Table {
         self.rows.len()
     }
 
-    /// The sets.
-    pub(super) fn rows(&self) -> &[Vec<bool>] {
-        &self.rows
-    }
-
     /// Calls that choose a row for the scores of the labels, a column each.
     pub(super) fn write(&self, own: &str, schema: &Schema, source: &Source<'_>, draft: &mut Draft) -> Result<String, MakeError> {
         let (sets, labels) = (self.rows.len(), self.rows.first().map_or(0, Vec::len));
@@ -74,7 +71,15 @@ impl Table {
                 }));
             }
             let truths = truths(schema, &asked, source, draft)?;
-            let valid = draft.columns(&truths, &each);
+            let valid = if asked.len() <= SPREAD {
+                let half = draft.number(0.5);
+                let each = draft.ones(asked.len(), sets, each.iter().enumerate().map(|(set, k)| (*k, set)));
+                let truths = draft.cast_float(&truths);
+                let valid = draft.call("MatMul", &[&truths, &each]);
+                draft.call("Greater", &[&valid, &half])
+            } else {
+                draft.columns(&truths, &each)
+            };
             let nothing = draft.number(NOTHING);
             totals = draft.call("Where", &[&valid, &totals, &nothing]);
         }
@@ -85,9 +90,6 @@ impl Table {
 
 /// The sets along the paths of a diagram that asks labels first; `None` if they, or its nodes, are too many.
 fn listed(facts: &Facts) -> Option<Vec<Vec<bool>>> {
-    if facts.mixed().is_some() {
-        return None;
-    }
     let labels = facts.labels.len();
     let groups: Vec<Vec<usize>> = facts.parts.iter().map(|p| facts.of(p)).collect();
     let mut order = order::force(&groups);
@@ -118,19 +120,17 @@ fn walk(diagram: &Diagram, id: usize, set: &mut Vec<Option<bool>>, rows: &mut Ve
             go_on
         }
         // All labels of this path are settled; what follows is about the input.
-        _ => match set.iter().position(Option::is_none) {
-            Some(free) => {
-                let go_on = [false, true].into_iter().all(|truth| {
-                    set[free] = Some(truth);
-                    walk(diagram, id, set, rows)
-                });
-                set[free] = None;
-                go_on
-            }
-            None => {
+        _ => {
+            let Some(free) = set.iter().position(Option::is_none) else {
                 rows.push(set.iter().map(|b| b.unwrap_or_default()).collect());
-                rows.len() <= MAX_TABLE
-            }
-        },
+                return rows.len() <= MAX_TABLE;
+            };
+            let go_on = [false, true].into_iter().all(|truth| {
+                set[free] = Some(truth);
+                walk(diagram, id, set, rows)
+            });
+            set[free] = None;
+            go_on
+        }
     }
 }

@@ -2,10 +2,11 @@
 //! in float32 is seen to obey.
 
 use deepsade_check::step::{Number, Outputs, Over, room};
-use deepsade_spec::{Atom, Domain, Formula, NormalSpec, Rational};
+use deepsade_spec::{Atom, Domain, Formula, NormalSpec, Rational, Var};
 
 use super::super::MakeError;
 use super::alternative::Guarded;
+use super::equality::Equality;
 use crate::nearest::Face;
 
 /// Directions closer than this are one.
@@ -27,6 +28,10 @@ pub(super) struct Direction {
 pub(super) struct Bound {
     pub(super) x: Vec<f64>,
     pub(super) constant: f64,
+    /// What outputs may lose on their way to it.
+    pub(super) own: f64,
+    /// Whether it is met without any loss by a comparison with it; else it was moved in by what may be lost.
+    pub(super) exact: bool,
     pub(super) unless: Formula,
 }
 
@@ -43,6 +48,11 @@ impl Direction {
 }
 
 impl Bound {
+    /// Moved back by a share of what outputs may lose on their way to it.
+    pub(super) fn missed_by(&self, share: f64) -> Self {
+        Self { constant: self.constant - if self.exact { 0.0 } else { share * self.own }, ..self.clone() }
+    }
+
     /// Whether it is the same for every input.
     pub(super) fn is_constant(&self) -> bool {
         self.unless == Formula::False && self.is_flat()
@@ -75,12 +85,39 @@ impl<'a> Ground<'a> {
             Domain::Category { .. } => (1.0, true),
         };
         let columns = spec.schema.columns().iter().map(|c| column(c.feature)).collect();
-        let rounding = ranges.iter().map(|n| n.grid.map_or(0.0, |k| f64::from(-k).exp2())).collect();
-        Self { spec, ranges, over, rounding, columns }
+        let mut ground = Self { spec, ranges, over, rounding: Vec::new(), columns };
+        ground.rounding = (0..ranges.len()).map(|j| ground.unit(j)).collect();
+        ground
+    }
+
+    /// Outputs in an equality may be moved by what all of its outputs are rounded by.
+    pub(super) fn spread(&mut self, equalities: &[Equality]) {
+        for equality in equalities {
+            let members: Vec<usize> = equality.members().collect();
+            let unit = members.iter().map(|j| self.unit(*j)).fold(0.0, f64::max);
+            let all = unit * (members.len() as f64 / 2.0 + 4.0);
+            members.iter().for_each(|j| self.rounding[*j] = self.rounding[*j].max(all));
+        }
+    }
+
+    /// The step of an output's grid; 0 for none.
+    pub(super) fn unit(&self, output: usize) -> f64 {
+        self.ranges[output].grid.map_or(0.0, |k| f64::from(-k).exp2())
     }
 
     pub(super) fn outputs(&self) -> usize {
         self.ranges.len()
+    }
+
+    /// Both ends of an output's range.
+    pub(super) fn range(&self, output: usize) -> [Direction; 2] {
+        let n = &self.ranges[output];
+        [(1.0, n.lo), (-1.0, -n.hi)].map(|(sign, end)| {
+            let mut a = vec![0.0; self.outputs()];
+            a[output] = sign;
+            let x = vec![0.0; self.columns.len()];
+            Direction { a, bounds: vec![Bound { x, constant: f64::from(end), own: 0.0, exact: true, unless: Formula::False }] }
+        })
     }
 
     /// The largest size of each column, and whether it is always whole.
@@ -104,30 +141,49 @@ impl<'a> Ground<'a> {
 
     /// The direction of a face, and the bound.
     fn bound(&self, atom: &Atom, unless: &Formula) -> Result<(Vec<f64>, Bound), MakeError> {
-        let room = room(atom, &self.over).map_err(|why| MakeError::Float32 { why })?;
+        let room = self.room(atom)?;
         let face = Face::new(atom, self.outputs());
         let (row, constant) = face.over_columns(&self.spec.schema);
-        let mut bound = Bound { x: row.iter().map(|v| 0.0 - v).collect(), constant: 0.0 - constant, unless: unless.clone() };
+        let mut bound = Bound {
+            x: row.iter().map(|v| 0.0 - v).collect(),
+            constant: 0.0 - constant,
+            own: 0.0,
+            exact: false,
+            unless: unless.clone(),
+        };
+        bound.own = self.own(&face, &bound);
         let single = face.a.iter().filter(|a| **a != 0.0).count() == 1;
         if single && bound.is_flat() {
             bound.constant = f64::from(inside(atom));
-        } else if !(single && room == 0.0 && !atom.strict && self.exact(&bound)) {
-            bound.constant += self.shift(atom, &face, &bound, room, single);
+            bound.exact = true;
+        } else if single && room == 0.0 && !atom.strict && self.exact(&bound) {
+            bound.exact = true;
+        } else {
+            bound.constant += room * per_unit(atom, &face) + bound.own;
         }
         Ok((face.a, bound))
     }
 
-    /// How far a bound is moved in: by what the tail needs to see it, and what the outputs may lose on their way there.
-    fn shift(&self, atom: &Atom, face: &Face, bound: &Bound, room: f64, single: bool) -> f64 {
-        let per_unit = atom.linear.terms.iter().find_map(|(var, c)| match var {
-            deepsade_spec::Var::Output(j) if face.a[*j] != 0.0 => Some((face.a[*j] / c.to_f64().value()).abs()),
-            _ => None,
-        });
+    /// What outputs of this size may lose on their way to a bound, by rounding and by being put on their grids.
+    fn own(&self, face: &Face, bound: &Bound) -> f64 {
         let outputs: f64 = face.a.iter().zip(self.ranges).map(|(a, n)| a.abs() * f64::from(n.lo.abs().max(n.hi.abs()))).sum();
-        let rounding: f64 = face.a.iter().zip(&self.rounding).map(|(a, r)| a.abs() * r).sum();
         let terms = face.a.iter().chain(&bound.x).filter(|v| **v != 0.0).count() as f64;
         let own = (4.0 + terms / 2.0) * ULP * (outputs + self.size(bound)) + f64::from(CALM);
-        room * per_unit.unwrap_or(1.0) + own + if single { 0.0 } else { rounding }
+        let several = face.a.iter().filter(|a| **a != 0.0).count() > 1;
+        own + if several { face.a.iter().zip(&self.rounding).map(|(a, r)| a.abs() * r).sum() } else { 0.0 }
+    }
+
+    /// How far inside an atom outputs are kept, in its own units.
+    pub(super) fn away(&self, atom: &Atom) -> Result<f64, MakeError> {
+        let face = Face::new(atom, self.outputs());
+        let (x, constant) = face.over_columns(&self.spec.schema);
+        let own = self.own(&face, &Bound { x, constant, own: 0.0, exact: false, unless: Formula::False });
+        Ok(self.room(atom)? + own / per_unit(atom, &face))
+    }
+
+    /// How far inside an atom outputs must be for the tail to see it.
+    fn room(&self, atom: &Atom) -> Result<f64, MakeError> {
+        room(atom, &self.over).map_err(|why| MakeError::Float32 { why })
     }
 
     fn size(&self, bound: &Bound) -> f64 {
@@ -144,6 +200,15 @@ impl<'a> Ground<'a> {
         let whole = |v: f64| (v * 256.0).fract() == 0.0;
         whole(bound.constant) && used.all(|(c, (_, known))| *known && whole(*c)) && self.size(bound) <= 65536.0
     }
+}
+
+/// By what a face's factors are the atom's.
+fn per_unit(atom: &Atom, face: &Face) -> f64 {
+    let ratio = |(var, c): (&Var, &Rational)| match var {
+        Var::Output(j) if face.a[*j] != 0.0 => Some((face.a[*j] / c.to_f64().value()).abs()),
+        _ => None,
+    };
+    atom.linear.terms.iter().find_map(ratio).unwrap_or(1.0)
 }
 
 /// The smallest float32 number (of the output, or of the output with its sign turned) that obeys a bound by a constant.

@@ -2,33 +2,26 @@
 //!
 //! The nearest outputs are `p + A' l` for the l >= 0 that maximises the dual, `(b - A p).l - |A' l|^2 / 2`. Nesterov's accelerated
 //! gradient steps come near it: with `m = L l`, L the largest eigenvalue of `A A'`, and W = I - A A' / L,
-//! `m <- max(0, (1 + c) W m - c W m_before + b - A p)`. An equality's l has either sign.
+//! `m <- max(0, (1 + c) W m - c W m_before + b - A p)`.
 
 use super::plan::Plan;
-use super::writer::{FAR, Row, Writer};
+use super::writer::{Row, Writer};
 
 pub(super) fn dual(w: &mut Writer, p: &str, plan: &Plan, steps: usize) -> String {
-    let all: Vec<_> = plan.faces.iter().chain(&plan.equal).cloned().collect();
+    let all = &plan.faces;
     let count = all.len();
+    if count == 0 {
+        return p.into();
+    }
     let largest = largest_eigenvalue(&all.iter().map(|d| &d.a[..]).collect::<Vec<_>>());
-    let b = w.bounds_of(&all);
+    let b = w.bounds_of(all);
     let against: Vec<Vec<f64>> = all.iter().map(|d| d.a.iter().map(|a| -a).collect()).collect();
     let q = Row::Tensor(w.product(p, &against, Some(&b)));
     let kept = |i: usize, j: usize| f64::from(u8::from(i == j)) - all[i].cosine(&all[j]) / largest;
     let matrix =
         |factor: f64| -> Vec<Vec<f64>> { (0..count).map(|i| (0..count).map(|j| factor * kept(i, j)).collect()).collect() };
-    let floor = (!plan.equal.is_empty()).then(|| {
-        let signed = |k: usize| if k < plan.faces.len() { 0.0 } else { -FAR };
-        let row = (0..count).map(signed).collect();
-        w.draft.row(row)
-    });
-    let at_least = |w: &mut Writer, m: &str| match &floor {
-        Some(floor) => w.draft.call("Max", &[m, floor]),
-        None => w.draft.call("Relu", &[m]),
-    };
-
     let first = w.name(&q);
-    let mut m = at_least(w, &first);
+    let mut m = w.draft.call("Relu", &[&first]);
     let mut before: Option<String> = None;
     let mut t = 1.0f64;
     for _ in 1..steps {
@@ -40,7 +33,7 @@ pub(super) fn dual(w: &mut Writer, p: &str, plan: &Plan, steps: usize) -> String
             _ => q.clone(),
         };
         let open = w.product(&m, &matrix(1.0 + c), Some(&base));
-        let new = at_least(w, &open);
+        let new = w.draft.call("Relu", &[&open]);
         before = Some(std::mem::replace(&mut m, new));
     }
     let along: Vec<Vec<f64>> = (0..w.ground.outputs()).map(|j| all.iter().map(|d| d.a[j] / largest).collect()).collect();

@@ -9,7 +9,7 @@ use super::alternative::Guarded;
 use super::direction::{Bound, Direction, Ground};
 use crate::nearest::Face;
 
-/// `sum of a_j y_j = x . columns + constant`, the a_j whole numbers without a common factor, unless a condition holds.
+/// `sum of a_j y_j = x . columns + constant`, the `a_j` whole numbers without a common factor, unless a condition holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Equality {
     pub(super) a: Vec<f64>,
@@ -28,7 +28,7 @@ impl Equality {
     pub(super) fn direction(&self) -> Direction {
         let length = self.a.iter().map(|a| a * a).sum::<f64>().sqrt();
         let x = self.x.iter().map(|v| v / length).collect();
-        let bound = Bound { x, constant: self.constant / length, unless: self.unless.clone() };
+        let bound = Bound { x, constant: self.constant / length, own: 0.0, exact: true, unless: self.unless.clone() };
         Direction { a: self.a.iter().map(|a| a / length).collect(), bounds: vec![bound] }
     }
 

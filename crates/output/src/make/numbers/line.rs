@@ -3,7 +3,7 @@
 //! The nearest outputs are `y(l) = clip(p + l a)`, and `a.y(l)` grows with l: it must be at least the lower bound where l > 0 and at
 //! most the upper one where l < 0. Newton's steps find l: `a.y` is piecewise linear with slope `sum of a_j^2` over the outputs that are
 //! not held by a bound of their own. If outputs are held from one side only, as in `y >= 0, sum(y) <= r`, it is convex or concave, the
-//! steps go one way after the first, and a few of them are exact.
+//! steps after the first go one way, and a few of them are exact.
 
 use super::plan::{Line, Plan};
 use super::writer::{FAR, Row, Side, Writer};
@@ -17,6 +17,7 @@ struct Holds {
 
 pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &Row, steps: usize) -> String {
     let lines = &plan.lines;
+    let (lower, upper) = (&w.spread(lower), &w.spread(upper));
     let outputs = w.ground.outputs();
     let holds = holds(plan);
     let sums: Vec<&[_]> = lines.iter().map(|l| &l.lower[..]).collect();
@@ -34,20 +35,22 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
     let flattest = Row::Constant(lines.iter().map(smallest).collect());
     let zero = w.draft.number(0.0);
 
+    // The first one as if no bound held any output: on the side of the solution from which the next ones go one way.
     let mut l: Option<String> = None;
-    for _ in 0..steps {
-        let raw = l.as_ref().map_or(p.to_string(), |l| w.product(l, &along, Some(&Row::Tensor(p.into()))));
-        let y = within(w, &raw, lower, upper, holds);
-        let free = free(w, &raw, lower, upper, holds);
-        let slope = w.product(&free, &squares, None);
-        let slope = {
-            let flattest = w.name(&flattest);
-            w.draft.call("Max", &[&slope, &flattest])
-        };
-        let mut step = |w: &mut Writer, bound: &Row| {
+    for _ in 0..=steps {
+        let (mut y, mut slope) = (p.to_string(), None);
+        if let Some(l) = &l {
+            let raw = w.product(l, &along, Some(&Row::Tensor(p.into())));
+            y = within(w, &raw, lower, upper, holds);
+            let free = free(w, &raw, lower, upper, holds);
+            let (found, flattest) = (w.product(&free, &squares, None), w.name(&flattest));
+            slope = Some(w.draft.call("Max", &[&found, &flattest]));
+        }
+        let step = |w: &mut Writer, bound: &Row| {
             let gap = w.product(&y, &against, Some(bound));
-            let step = w.draft.call("Div", &[&gap, &slope]);
-            l.as_ref().map_or(step.clone(), |l| w.draft.call("Add", &[l, &step]))
+            let (Some(slope), Some(l)) = (&slope, &l) else { return gap };
+            let step = w.draft.call("Div", &[&gap, slope]);
+            w.draft.call("Add", &[l, &step])
         };
         let up = step(w, &least);
         l = Some(match &most {
@@ -60,10 +63,7 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
             }
         });
     }
-    match l {
-        Some(l) => w.product(&l, &along, Some(&Row::Tensor(p.into()))),
-        None => p.into(),
-    }
+    l.map_or(p.into(), |l| w.product(&l, &along, Some(&Row::Tensor(p.into()))))
 }
 
 fn holds(plan: &Plan) -> Holds {
@@ -101,5 +101,5 @@ fn free(w: &mut Writer, y: &str, lower: &Row, upper: &Row, holds: Holds) -> Stri
         }
     }
     let free = if let [one, other] = &parts[..] { w.draft.call("And", &[one, other]) } else { parts.remove(0) };
-    w.draft.to_float(&free)
+    w.draft.cast_float(&free)
 }

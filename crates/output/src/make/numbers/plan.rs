@@ -1,7 +1,10 @@
 //! Directions enter; leaves how the nearest outputs are found: by bounds alone, in closed form, or step by step.
 
+use super::super::MakeError;
 use super::direction::{Bound, Direction, Ground};
 use super::equality::Equality;
+use super::exactly::Exactly;
+use super::tangent::{along, orthonormal};
 
 /// Cosines closer to 0 than this are 0; closer to 1, no closed form is trusted.
 const NEARLY: f64 = 1e-9;
@@ -10,7 +13,7 @@ const STEEP: f64 = 0.9995;
 /// How the nearest outputs of an alternative are found.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
-    /// Bounds of single outputs: lower ones, and upper ones with their sign turned.
+    /// Bounds of single outputs that a comparison meets: lower ones, and upper ones with their sign turned.
     pub(super) lower: Vec<Vec<Bound>>,
     pub(super) upper: Vec<Vec<Bound>>,
     /// Whether an output is bounded by nothing else.
@@ -20,10 +23,12 @@ pub(super) struct Plan {
     pub(super) pairs: Vec<(usize, usize, f64)>,
     /// Sums of outputs that share none with each other, each in a direction and its opposite.
     pub(super) lines: Vec<Line>,
-    /// All other faces that hang together.
+    /// All other faces that hang together, and orthonormal equalities among whose outputs they are.
     pub(super) faces: Vec<Direction>,
-    /// Equalities among those.
     pub(super) equal: Vec<Direction>,
+    /// How equalities are met exactly, and how far each output keeps away from its bounds before.
+    pub(super) exactly: Exactly,
+    pub(super) inset: Vec<f64>,
 }
 
 /// A sum of outputs with bounds from below, and from above with the sign turned.
@@ -37,12 +42,20 @@ pub(super) struct Line {
 }
 
 impl Plan {
-    pub(super) fn new(directions: Vec<Direction>, equalities: &[Equality], ground: &Ground) -> Self {
+    pub(super) fn new(
+        directions: Vec<Direction>,
+        equalities: &[Equality],
+        ground: &Ground,
+        close: bool,
+    ) -> Result<Self, MakeError> {
         let outputs = ground.outputs();
+        let exactly = Exactly::new(equalities, ground)?;
         let mut plan = Self {
             lower: vec![Vec::new(); outputs],
             upper: vec![Vec::new(); outputs],
             alone: vec![false; outputs],
+            inset: exactly.inset(ground),
+            exactly,
             ..Self::default()
         };
         // Equalities under a condition are two faces; the others are kept apart.
@@ -57,15 +70,15 @@ impl Plan {
         let own = |d: &Direction| group[(0..outputs).find(|j| d.a[*j] != 0.0).unwrap_or(0)];
         let (mut lines, mut hard) = (Vec::new(), false);
         let mut closed_group = vec![false; outputs];
-        for g in 0..outputs {
+        for (g, closed) in closed_group.iter_mut().enumerate() {
             let sums: Vec<&Direction> = sums.iter().filter(|d| own(d) == g).collect();
             let equal: Vec<&Direction> = equal.iter().filter(|d| own(d) == g).collect();
             let bounds: Vec<&Direction> = bounds.iter().filter(|d| own(d) == g).collect();
             if sums.is_empty() && equal.is_empty() {
                 continue;
             }
-            if equal.is_empty() && sums.len() + bounds.len() <= 2 && plan.close(&sums, &bounds) {
-                closed_group[g] = true;
+            if close && equal.is_empty() && sums.len() + bounds.len() <= 2 && plan.close(&sums, &bounds) {
+                *closed = true;
                 continue;
             }
             match line(&sums, &equal) {
@@ -76,19 +89,35 @@ impl Plan {
         let step_by_step =
             |d: &&Direction| !plan.alone[(0..outputs).find(|j| d.a[*j] != 0.0).unwrap_or(0)] && !closed_group[own(d)];
         if hard {
-            plan.faces = sums.iter().chain(&bounds).filter(step_by_step).cloned().collect();
-            plan.equal = equal;
+            let faces = sums.iter().chain(&bounds).filter(step_by_step).cloned().collect();
+            plan.among(faces, &equal, ground);
         } else {
             plan.lines = lines;
         }
         for direction in bounds {
             let Some(j) = direction.single() else { continue };
-            if closed_group[own(&direction)] {
-                continue;
+            let mut bounds = direction.bounds;
+            if closed_group[group[j]] {
+                bounds.retain(Bound::is_constant);
             }
-            if direction.a[j] > 0.0 { plan.lower[j].extend(direction.bounds) } else { plan.upper[j].extend(direction.bounds) }
+            if direction.a[j] > 0.0 { plan.lower[j].extend(bounds) } else { plan.upper[j].extend(bounds) }
         }
-        plan
+        Ok(plan)
+    }
+
+    /// Takes faces to be met step by step, among the outputs that obey the equalities.
+    fn among(&mut self, mut faces: Vec<Direction>, equal: &[Direction], ground: &Ground) {
+        self.equal = orthonormal(equal);
+        if !equal.is_empty() {
+            // No comparison follows that would keep outputs in their ranges, without breaking an equality.
+            let members: Vec<usize> = (0..ground.outputs()).filter(|j| equal.iter().any(|e| e.a[*j] != 0.0)).collect();
+            faces.extend(members.into_iter().flat_map(|j| ground.range(j)));
+            for face in &mut faces {
+                let inset = face.single().map_or(0.0, |j| self.inset[j]);
+                face.bounds.iter_mut().for_each(|b| b.constant += inset);
+            }
+        }
+        self.faces = faces.iter().filter_map(|face| along(face, &self.equal)).collect();
     }
 
     /// Takes up to two faces as a closed form, if they have one.
@@ -107,7 +136,25 @@ impl Plan {
             }
         }
         self.closed.extend(all.into_iter().cloned());
+        // No comparison follows that would meet a bound exactly, unless it is the same for every input.
+        for bound in self.closed[first..].iter_mut().flat_map(|d| &mut d.bounds).filter(|b| b.exact && !b.is_constant()) {
+            bound.constant += bound.own;
+        }
         true
+    }
+
+    /// Moves sums that are met step by step in, by a share of the ranges of their outputs.
+    pub(super) fn move_in(&mut self, share: f64, ground: &Ground) {
+        let width = |a: &[f64]| a.iter().zip(ground.ranges).map(|(a, n)| a.abs() * f64::from(n.hi - n.lo)).sum::<f64>();
+        let among = !self.equal.is_empty();
+        for face in self.faces.iter_mut().filter(|d| among || d.single().is_none()) {
+            let by = share * width(&face.a);
+            face.bounds.iter_mut().for_each(|b| b.constant += by);
+        }
+        for line in self.lines.iter_mut().filter(|l| !l.equal) {
+            let by = share * width(&line.a);
+            line.lower.iter_mut().chain(&mut line.upper).for_each(|b| b.constant += by);
+        }
     }
 
     /// Whether steps are needed whose number is to be chosen.
@@ -131,7 +178,7 @@ fn groups<'a>(outputs: usize, sums: impl Iterator<Item = &'a Direction>) -> Vec<
 fn line(sums: &[&Direction], equal: &[&Direction]) -> Option<Line> {
     match (sums, equal) {
         ([], [one]) => {
-            let upper = one.bounds.iter().map(|b| b.turned()).collect();
+            let upper = one.bounds.iter().map(Bound::turned).collect();
             Some(Line { a: one.a.clone(), lower: one.bounds.clone(), upper, equal: true })
         }
         ([one], []) => Some(Line { a: one.a.clone(), lower: one.bounds.clone(), upper: Vec::new(), equal: false }),
@@ -145,6 +192,12 @@ fn line(sums: &[&Direction], equal: &[&Direction]) -> Option<Line> {
 impl Bound {
     /// The bound of the opposite direction for the same value.
     pub(super) fn turned(&self) -> Self {
-        Self { x: self.x.iter().map(|v| -v).collect(), constant: -self.constant, unless: self.unless.clone() }
+        Self {
+            x: self.x.iter().map(|v| -v).collect(),
+            constant: -self.constant,
+            own: self.own,
+            exact: self.exact,
+            unless: self.unless.clone(),
+        }
     }
 }

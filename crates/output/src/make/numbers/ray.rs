@@ -9,7 +9,7 @@ use super::writer::{Row, Writer};
 /// What an anchor on a face is taken to have in hand.
 const TINY: f32 = 1e-30;
 
-pub(super) fn ray(w: &mut Writer, y: &str, faces: &[&Direction], anchor: &Anchor) -> String {
+pub(super) fn ray(w: &mut Writer, y: &str, faces: &[Direction], anchor: &Anchor) -> String {
     let (outputs, columns) = (w.ground.outputs(), w.ground.columns().len());
     let mut rows = vec![vec![0.0; columns]; outputs];
     anchor.weights.iter().for_each(|(o, c, v)| rows[*o][*c] += f64::from(*v));
@@ -28,7 +28,7 @@ pub(super) fn ray(w: &mut Writer, y: &str, faces: &[&Direction], anchor: &Anchor
     let v = w.product(y, &against, Some(&b));
     let v = w.draft.call("Relu", &[&v]);
     let slack = match w.of_input(&slack, constants) {
-        Row::Constant(data) => w.draft.row(data.into_iter().map(|s| s.max(TINY)).collect()),
+        Row::Constant(data) => w.name(&Row::Constant(data.into_iter().map(|s| s.max(TINY)).collect())),
         Row::Tensor(slack) => {
             let tiny = w.draft.number(TINY);
             w.draft.call("Max", &[&slack, &tiny])
@@ -49,9 +49,11 @@ fn largest(w: &mut Writer, of: String, mut width: usize) -> String {
     let mut of = of;
     while width > 1 {
         let half = width.div_ceil(2);
-        let first: Vec<usize> = (0..half).collect();
-        let second: Vec<usize> = (width - half..width).collect();
-        let (a, b) = (w.draft.columns(&of, &first), w.draft.columns(&of, &second));
+        // Some of the columns, as a product: runtimes are slow at taking them one by one.
+        let from = |first: usize| -> Vec<Vec<f64>> {
+            (first..first + half).map(|k| (0..width).map(|j| f64::from(u8::from(j == k))).collect()).collect()
+        };
+        let (a, b) = (w.product(&of, &from(0), None), w.product(&of, &from(width - half), None));
         of = w.draft.call("Max", &[&a, &b]);
         width = half;
     }

@@ -1,5 +1,7 @@
 //! Outputs and a [`Plan`] enter; calls leave that compute outputs near them which obey it.
 
+use deepsade_check::step::Number;
+
 use super::Anchor;
 use super::closed::closed;
 use super::direction::{Bound, Direction};
@@ -7,6 +9,8 @@ use super::dual::dual;
 use super::line::lines;
 use super::plan::Plan;
 use super::ray::ray;
+use super::round::round;
+use super::tangent::project;
 use super::writer::{Row, Side, Writer};
 
 impl Plan {
@@ -20,19 +24,16 @@ impl Plan {
         (lower, upper)
     }
 
-    /// The ends of outputs that are alone, as far as they are the same for every input; of the others their ranges.
-    pub(super) fn fixed_ends(&self, w: &Writer) -> (Vec<f32>, Vec<f32>) {
-        let fixed = |bounds: &[Vec<Bound>], j: usize| -> Vec<f32> {
+    /// The ends of outputs that are alone, where they are the same for every input and not just those of their ranges.
+    pub(super) fn fixed_ends(&self, w: &Writer) -> (Vec<Option<f32>>, Vec<Option<f32>>) {
+        let fixed = |bounds: &[Vec<Bound>], j: usize| {
             let own = if self.alone[j] { &bounds[j][..] } else { &[] };
-            own.iter().filter(|b| b.is_constant()).map(|b| b.constant as f32).collect()
+            own.iter().filter(|b| b.is_constant()).map(|b| b.constant as f32).reduce(f32::max)
         };
         let ranges = w.ground.ranges.iter().enumerate();
-        ranges
-            .map(|(j, n)| {
-                let lower = fixed(&self.lower, j).into_iter().fold(n.lo, f32::max);
-                (lower, fixed(&self.upper, j).into_iter().fold(n.hi, |m, b| m.min(-b)))
-            })
-            .unzip()
+        let ends =
+            |(j, n): (usize, &Number)| (fixed(&self.lower, j).map(|b| b.max(n.lo)), fixed(&self.upper, j).map(|b| n.hi.min(-b)));
+        ranges.map(ends).unzip()
     }
 
     /// Faces that are met step by step, and sums of several outputs.
@@ -42,32 +43,56 @@ impl Plan {
             [Direction { a: l.a.clone(), bounds: l.lower.clone() }, turned]
         };
         let lines = self.lines.iter().filter(|l| !l.equal).flat_map(line);
-        lines.chain(self.faces.iter().filter(|d| d.single().is_none()).cloned()).collect()
+        // Bounds of single outputs are met by comparisons, where no equality forbids them.
+        let among = !self.equal.is_empty();
+        lines.chain(self.faces.iter().filter(|d| among || d.single().is_none()).cloned()).collect()
     }
 
-    /// Outputs near `p`, which are within their ranges; with `fixed` those that are alone obey what is the same for every input.
-    pub(super) fn solve(&self, w: &mut Writer, p: &str, fixed: bool, anchor: Option<&Anchor>, steps: usize) -> String {
-        let mut y = p.to_string();
+    /// Outputs near those of the writer; with `fixed` those that are alone obey already what is the same for every input.
+    pub(super) fn solve(&self, w: &mut Writer, fixed: bool, anchor: Option<&Anchor>, steps: usize) -> String {
+        let mut y = w.p.clone();
         if !self.closed.is_empty() {
             y = closed(w, &y, self);
         }
-        let moves = |bounds: &[Vec<Bound>]| bounds.iter().flatten().any(|b| !(fixed && b.is_constant()));
-        if !self.has_steps() && !moves(&self.lower) && !moves(&self.upper) {
+        let moves = |bounds: &[Vec<Bound>]| {
+            let met = |(j, b): (usize, &Vec<Bound>)| fixed && self.alone[j] && b.iter().all(Bound::is_constant) || b.is_empty();
+            !bounds.iter().enumerate().all(met)
+        };
+        let gridded = w.ground.ranges.iter().any(|n| n.grid.is_some());
+        let (lower, upper) = self.ends(w);
+        if !self.has_steps() && !gridded {
+            if moves(&self.lower) {
+                let lower = w.name(&lower);
+                y = w.draft.call("Max", &[&y, &lower]);
+            }
+            if moves(&self.upper) {
+                let upper = w.name(&upper);
+                y = w.draft.call("Min", &[&y, &upper]);
+            }
             return y;
         }
-        let (lower, upper) = self.ends(w);
+        let (near, far) = (w.inward(&lower, &self.inset, 1.0), w.inward(&upper, &self.inset, -1.0));
         if !self.lines.is_empty() {
-            y = lines(w, &y, self, &lower, &upper, steps);
+            y = lines(w, &y, self, &near, &far, steps);
         } else if self.has_steps() {
+            if !self.equal.is_empty() {
+                y = project(w, &y, &self.equal);
+            }
             y = dual(w, &y, self, steps);
         }
-        y = w.clip(&y, &lower, &upper);
         let stepwise = self.stepwise();
-        if let Some(anchor) = anchor.filter(|_| !stepwise.is_empty()) {
-            y = ray(w, &y, &stepwise.iter().collect::<Vec<_>>(), anchor);
-            // The way to the anchor is within the bounds but for its rounding.
-            y = w.clip(&y, &lower, &upper);
+        let anchor = anchor.filter(|_| !stepwise.is_empty());
+        let compared = self.equal.is_empty();
+        if compared && (!gridded || anchor.is_some()) {
+            y = w.clip(&y, &near, &far);
         }
-        y
+        if let Some(anchor) = anchor {
+            y = ray(w, &y, &stepwise, anchor);
+            // The way to the anchor is within the bounds but for its rounding.
+            if compared && !gridded {
+                y = w.clip(&y, &near, &far);
+            }
+        }
+        if gridded { round(w, &y, &self.exactly, &lower, &upper) } else { y }
     }
 }

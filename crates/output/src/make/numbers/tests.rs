@@ -1,7 +1,10 @@
-//! Each case: rules, ranges and an anchor; random outputs and inputs, borders, huge ones and none; the interpreter runs the piece and the
+//! Of each case: rules, ranges and an anchor; random outputs and inputs, borders, huge ones and none; the interpreter runs the piece and the
 //! checker's own tail behind it.
 
+mod choices;
+mod equalities;
 mod faces;
+mod refusals;
 
 use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::{Matrix, Port};
@@ -9,10 +12,10 @@ use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task,
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Anchor, make};
+use super::{Anchor, grids, make};
 use crate::graph::{Graph, Value};
 use crate::judge::Judge;
-use crate::make::{CANDIDATE, Made, Source};
+use crate::make::{CANDIDATE, Made, MakeError, NotEqual, PREFIX, Source};
 use crate::nearest::Allowed;
 
 const SOURCE: Source = Source { scores: "scores", x: "x" };
@@ -49,11 +52,22 @@ fn constant(bias: &[f32]) -> Anchor {
 struct Ran {
     /// The candidates.
     y: Matrix,
-    /// Whether the tail took each.
+    /// What the tail gave.
+    given: Matrix,
+    /// Whether it took each.
     ok: Vec<bool>,
 }
 
+/// What exists since opset 13 or before, with the signature of today.
+const OPERATORS: [&str; 23] = [
+    "Add", "Sub", "Mul", "Div", "Max", "Min", "Greater", "Less", "Where", "Concat", "Gather", "MatMul", "Gemm", "Cast", "ArgMax",
+    "Relu", "Floor", "Abs", "Neg", "And", "Or", "Not", "Flatten",
+];
+
 fn run(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> Ran {
+    let names = made.piece.calls.iter().map(|c| &c.makes).chain(made.piece.tensors.iter().map(|t| &t.name));
+    names.for_each(|name| assert!(name.starts_with(PREFIX), "{name}"));
+    made.piece.calls.iter().for_each(|call| assert!(OPERATORS.contains(&call.op.as_str()), "{}", call.op));
     let outputs = made.outputs.count();
     let fallback = Case { when: Vec::new(), weights: Vec::new(), bias: vec![0.0; outputs], trees: Vec::new() };
     let step = OutputStep { candidate: CANDIDATE.into(), outputs: made.outputs.clone(), fallback: vec![fallback] };
@@ -62,9 +76,10 @@ fn run(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> Ran {
     let mut piece = made.piece.clone();
     piece.append(tail.piece);
     let graph = Graph::new(&piece, &["scores", "x"]).unwrap();
-    let mut found = graph.run(vec![s.clone().into(), x.clone().into()], &[CANDIDATE, &names[2]]).unwrap();
+    let mut found = graph.run(vec![s.clone().into(), x.clone().into()], &[CANDIDATE, &names[0], &names[2]]).unwrap();
     let Some(Value::Bool(ok)) = found.pop() else { panic!("ok is a boolean") };
-    Ran { y: found.pop().unwrap().try_into().unwrap(), ok: ok.data }
+    let mut next = || Matrix::try_from(found.pop().unwrap()).unwrap();
+    Ran { given: next(), y: next(), ok: ok.data }
 }
 
 /// Inputs of the domain: anywhere, at its ends, and at a few given values.
@@ -120,7 +135,7 @@ fn refused(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> f64 {
     let judge = Judge::new(spec);
     let mut refused = 0;
     for row in 0..s.rows {
-        let breaks = (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(row), ran.y.row(row)));
+        let breaks = (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(row), ran.given.row(row)));
         assert!(!(ran.ok[row] && breaks), "taken and broken: {:?} {:?} {:?}", x.row(row), s.row(row), ran.y.row(row));
         refused += usize::from(!ran.ok[row]);
     }
@@ -141,4 +156,52 @@ fn ratio(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> f64 {
         found += square(&mut ran.y.row(row).iter().map(|v| f64::from(*v)));
     }
     found / exact
+}
+
+/// One case: a spec, ranges, and whether there is an anchor.
+struct Trial<'a> {
+    spec: &'a NormalSpec,
+    ranges: &'a [Number],
+    anchor: Option<&'a Anchor>,
+    /// Where usual outputs are.
+    usual: (f32, f32),
+    /// Values of real features at which conditions change.
+    borders: &'a [f32],
+}
+
+/// What is asked of it: shares of usual and of wild rows that may be refused, and the ratio of squared distances.
+struct Asked {
+    refused: f64,
+    wild: f64,
+    ratio: f64,
+}
+
+/// As good as can be asked where an anchor makes sure.
+const SURE: Asked = Asked { refused: 0.0, wild: 0.001, ratio: 1.01 };
+
+impl Trial<'_> {
+    fn passes(&self, asked: &Asked) -> Made {
+        const ROWS: usize = 3000;
+        let rng = &mut ChaCha8Rng::seed_from_u64(7);
+        let made = make(self.spec, &SOURCE, self.ranges, self.anchor).unwrap();
+        let (x, outputs) = (inputs(self.spec, ROWS, self.borders, rng), self.ranges.len());
+        let s = scores(ROWS, outputs, self.usual.0, self.usual.1, rng);
+        let rules: Vec<&str> = self.spec.rules.iter().map(|r| &r.text[..]).collect();
+        let (found, ratio) = (refused(self.spec, &made, &s, &x), ratio(self.spec, &made, &s, &x));
+        let wild = refused(self.spec, &made, &wild(ROWS, outputs, rng), &x);
+        let said =
+            format!("{rules:?}, {}, {} calls: refused {found}, wild {wild}, ratio {ratio}", made.how, made.piece.calls.len());
+        println!("{said}");
+        assert!(found <= asked.refused && wild <= asked.wild && ratio <= asked.ratio, "{said}");
+        made
+    }
+}
+
+/// What leaves outputs as they are: what is asked of candidates must be more than that.
+fn as_they_are(ranges: &[Number]) -> Made {
+    let mut piece = deepsade_net::Piece::default();
+    let zero = format!("{PREFIX}zero");
+    piece.floats(&zero, &[1], vec![0.0]);
+    piece.call("Add", &["scores", &zero], CANDIDATE);
+    Made { piece, outputs: Outputs::Numbers(ranges.to_vec()), best: false, how: "as they are".into() }
 }

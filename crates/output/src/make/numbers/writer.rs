@@ -18,9 +18,13 @@ pub(super) struct Writer<'a> {
     pub(super) draft: Draft,
     pub(super) ground: &'a Ground<'a>,
     x: &'a str,
-    /// Conditions, and the tensor that tells which of them hold.
+    /// Conditions, and the tensor with 1 for those that hold, else 0.
     conditions: Vec<Formula>,
     held: String,
+    /// The outputs within their ranges, once there are any.
+    pub(super) p: String,
+    /// Rows that are tensors already.
+    spread: Vec<(Vec<f32>, String)>,
 }
 
 /// A number a column: the same for every row, or not.
@@ -31,8 +35,10 @@ pub(super) enum Row {
 }
 
 impl Row {
-    pub(super) fn is_constant(&self) -> bool {
-        matches!(self, Self::Constant(_))
+    /// The number that it has in every column.
+    pub(super) fn uniform(&self) -> Option<f32> {
+        let Self::Constant(data) = self else { return None };
+        data.first().copied().filter(|first| data.iter().all(|v| v == first))
     }
 }
 
@@ -46,24 +52,46 @@ pub(super) enum Side {
 }
 
 impl<'a> Writer<'a> {
-    /// Begins with the conditions, of which `False` is one.
+    /// Begins with the conditions.
     pub(super) fn new(ground: &'a Ground, source: &Source<'a>, mut conditions: Vec<Formula>) -> Result<Self, MakeError> {
         let mut draft = Draft::default();
         let mut held = String::new();
         conditions.retain(|c| *c != Formula::False);
         if !conditions.is_empty() {
-            conditions.push(Formula::False);
             let prefix = draft.prefix("when");
             held = certain(&ground.spec.schema, &conditions, source.x, &prefix, draft.piece())
                 .map_err(|why| MakeError::Float32 { why })?;
+            held = draft.cast_float(&held);
         }
-        Ok(Self { draft, ground, x: source.x, conditions, held })
+        Ok(Self { draft, ground, x: source.x, conditions, held, p: source.scores.into(), spread: Vec::new() })
     }
 
+    /// A row for an operator that takes numbers one by one.
     pub(super) fn name(&mut self, row: &Row) -> String {
         match row {
-            Row::Constant(data) => self.draft.row(data.clone()),
+            Row::Constant(data) => match (row.uniform(), self.spread.iter().find(|(known, _)| known == data)) {
+                (Some(one), _) => self.draft.number(one),
+                (_, Some((_, name))) => name.clone(),
+                _ => self.draft.row(data.clone()),
+            },
             Row::Tensor(name) => name.clone(),
+        }
+    }
+
+    /// The same for one that is needed often: runtimes are slow at repeating a short row, and quick at products.
+    pub(super) fn spread(&mut self, row: &Row) -> Row {
+        match row {
+            Row::Constant(data) if row.uniform().is_none() => {
+                if let Some((_, name)) = self.spread.iter().find(|(known, _)| known == data) {
+                    return Row::Tensor(name.clone());
+                }
+                let nothing = vec![vec![0.0; self.ground.outputs()]; data.len()];
+                let p = self.p.clone();
+                let name = self.product(&p, &nothing, Some(row));
+                self.spread.push((data.clone(), name.clone()));
+                Row::Tensor(name)
+            }
+            row => row.clone(),
         }
     }
 
@@ -111,15 +139,13 @@ impl<'a> Writer<'a> {
         for round in 0..open.iter().map(Vec::len).max().unwrap_or(0) {
             let own: Vec<Option<&Bound>> = open.iter().map(|bounds| bounds.get(round).copied()).collect();
             let columns = self.ground.columns().len();
-            let row = |b: &Option<&Bound>| b.map_or(vec![0.0; columns], |b| b.x.iter().map(|v| sign * v).collect());
-            let rows: Vec<Vec<f64>> = own.iter().map(row).collect();
-            let constant = |(b, start): (&Option<&Bound>, &f32)| b.map_or(*start, |b| (sign * b.constant) as f32);
-            let mut value = self.of_input(&rows, own.iter().zip(&start).map(constant).collect());
+            let row = |b: Option<&Bound>| b.map_or(vec![0.0; columns], |b| b.x.iter().map(|v| sign * v).collect());
+            let rows: Vec<Vec<f64>> = own.iter().copied().map(row).collect();
+            let constant = |(b, start): (Option<&Bound>, &f32)| b.map_or(*start, |b| (sign * b.constant) as f32);
+            let mut value = self.of_input(&rows, own.iter().copied().zip(&start).map(constant).collect());
             let unless: Vec<&Formula> = own.iter().map(|b| b.map_or(&Formula::False, |b| &b.unless)).collect();
             if unless.iter().any(|f| **f != Formula::False) {
-                let held = self.held(&unless);
-                let (start, open) = (self.name(&Row::Constant(start.clone())), self.name(&value));
-                value = Row::Tensor(self.draft.call("Where", &[&held, &start, &open]));
+                value = Row::Tensor(self.held(&unless, -sign * f64::from(FAR), &value));
             }
             // Where nothing was known before there is nothing to compare with.
             let blank = round == 0 && own.iter().zip(&start).all(|(b, start)| b.is_none() || start.abs() >= FAR);
@@ -139,11 +165,32 @@ impl<'a> Writer<'a> {
         self.bounds(&of, vec![-FAR; directions.len()], Side::Lower)
     }
 
-    /// Which of these conditions hold, a column each.
-    pub(super) fn held(&mut self, conditions: &[&Formula]) -> String {
-        let place = |f: &Formula| self.conditions.iter().position(|c| c == f).unwrap_or(self.conditions.len() - 1);
-        let places: Vec<usize> = conditions.iter().map(|f| place(f)).collect();
-        self.draft.columns(&self.held, &places)
+    /// A row plus so much wherever these conditions hold, a column each.
+    pub(super) fn held(&mut self, conditions: &[&Formula], times: f64, plus: &Row) -> String {
+        let entry = |f: &Formula, c: &Formula| if f == c { times } else { 0.0 };
+        let rows: Vec<Vec<f64>> = conditions.iter().map(|f| self.conditions.iter().map(|c| entry(f, c)).collect()).collect();
+        let held = self.held.clone();
+        self.product(&held, &rows, Some(plus))
+    }
+
+    /// 1 for these conditions where they do not hold, a column each.
+    pub(super) fn failed(&mut self, conditions: &[&Formula]) -> String {
+        self.held(conditions, -1.0, &Row::Constant(vec![1.0; conditions.len()]))
+    }
+
+    /// A row moved by so much, times a sign.
+    pub(super) fn inward(&mut self, row: &Row, by: &[f64], sign: f64) -> Row {
+        if by.iter().all(|v| *v == 0.0) {
+            return row.clone();
+        }
+        let by: Vec<f32> = by.iter().map(|v| (sign * v) as f32).collect();
+        match row {
+            Row::Constant(data) => Row::Constant(data.iter().zip(by).map(|(v, by)| v + by).collect()),
+            Row::Tensor(name) => {
+                let by = self.draft.row(by);
+                Row::Tensor(self.draft.call("Add", &[name, &by]))
+            }
+        }
     }
 
     /// Within bounds from both sides.

@@ -1,0 +1,82 @@
+//! Rules and ranges enter; leaves for each output that an equality binds the k of the grid of multiples of 2^-k on which it can be met.
+
+use deepsade_check::step::{Number, Outputs, Over, room};
+use deepsade_spec::NormalSpec;
+
+use super::super::{MakeError, NotEqual};
+use super::alternative::alternatives;
+use super::direction::Ground;
+use super::equality::{Equality, apart, single};
+
+/// Sums are exact below 2^24 steps; one bit is left over.
+const BITS: i32 = 23;
+/// No grid need be finer.
+const FINEST: i32 = 40;
+
+/// The k of each output that occurs in an equality, as fine as float32 allows; `None` for outputs that may be any number.
+///
+/// The ends of `ranges` are taken as they are: move them to the grid that is found, inwards.
+pub fn grids(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Option<i32>>, MakeError> {
+    let outputs = spec.schema.task.outputs();
+    if ranges.len() != outputs {
+        return Err(MakeError::Ranges { found: ranges.len(), outputs });
+    }
+    let free: Vec<Number> = ranges.iter().map(|n| Number { grid: None, ..*n }).collect();
+    let ground = Ground::new(spec, &free);
+    let mut equalities: Vec<Equality> = Vec::new();
+    for way in alternatives(spec, &free)? {
+        let alone = single(&way.faces, &ground).into_iter();
+        let (_, several) = apart(&way.faces, &ground);
+        let needed = alone.filter(|e| !is_exact(e, spec, &free)).chain(several);
+        equalities.extend(needed.filter(|e| !equalities.contains(e)).collect::<Vec<_>>());
+    }
+    let mut grids = vec![None; outputs];
+    for equality in &equalities {
+        let k = finest(equality, &ground)?;
+        equality.members().for_each(|j| grids[j] = Some(grids[j].map_or(k, |known: i32| known.min(k))));
+    }
+    // Equalities that share an output share its grid.
+    loop {
+        let before = grids.clone();
+        for equality in &equalities {
+            let coarsest = equality.members().filter_map(|j| grids[j]).min();
+            equality.members().for_each(|j| grids[j] = coarsest);
+        }
+        if grids == before {
+            break;
+        }
+    }
+    for equality in &equalities {
+        let k = equality.members().filter_map(|j| grids[j]).min().unwrap_or(0);
+        let ranges: Vec<Number> = free.iter().zip(&grids).map(|(n, grid)| Number { grid: grid.map(|_| k), ..*n }).collect();
+        equality.grid(&Ground::new(spec, &ranges))?;
+    }
+    Ok(grids)
+}
+
+/// Whether the tail sees it hold for every float32 value: an output that equals a feature.
+fn is_exact(equality: &Equality, spec: &NormalSpec, ranges: &[Number]) -> bool {
+    let over = Over::new(&spec.schema, Some(&Outputs::Numbers(ranges.to_vec())));
+    room(&equality.atom, &over).is_ok_and(|room| room == 0.0)
+}
+
+fn finest(equality: &Equality, ground: &Ground) -> Result<i32, MakeError> {
+    let rule = || ground.rule(&equality.atom);
+    if equality.is_real(ground) {
+        return Err(MakeError::RealEquality { rule: rule(), tolerance: tolerance(equality, ground)? });
+    }
+    let whole = equality.x.iter().any(|v| *v != 0.0);
+    let size = equality.size(ground).max(f64::MIN_POSITIVE);
+    let k = (BITS - size.log2().ceil() as i32).min(FINEST);
+    // Whole numbers are on no coarser grid than their own.
+    if whole && k < 0 { Err(MakeError::Equality { rule: rule(), why: NotEqual::TooLarge }) } else { Ok(k) }
+}
+
+/// The smallest difference that can be promised, as a decimal of one digit: twice what each side has to stay away.
+fn tolerance(equality: &Equality, ground: &Ground) -> Result<f64, MakeError> {
+    let away = ground.away(&equality.atom)?;
+    let at_least = 2.0 * away;
+    let exponent = at_least.log10().floor();
+    let digit = (at_least / 10f64.powf(exponent)).ceil();
+    Ok(format!("{digit}e{exponent}").parse().unwrap_or(at_least))
+}

@@ -1,0 +1,195 @@
+//! A piece enters; leaves how many of its candidates the tail refuses on random rows, and how far they are beside the nearest outputs.
+
+use deepsade_check::step::{Case, Inputs, OutputStep, Outputs, Tail, output_names};
+use deepsade_net::{Matrix, Piece, Port};
+use deepsade_solve::active_set::{HalfSpace, nearest};
+use deepsade_spec::{ColumnKind, Domain, Formula};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::super::{CANDIDATE, Source};
+use super::Anchor;
+use super::choose::Way;
+use super::direction::{Direction, Ground};
+use crate::graph::{Graph, Value};
+use crate::judge::Judge;
+
+/// How far from the middle rows are, as a share of the outputs' ranges; the farthest first.
+const SCALES: [f32; 3] = [0.5, 0.1, 0.02];
+/// The squared distance beside that of the nearest outputs that is good enough.
+const GOOD: f64 = 1.01;
+/// Rows of each scale.
+const ROWS: usize = 100;
+
+/// Rows to measure candidates on.
+#[derive(Debug)]
+pub(super) struct Rows {
+    p: Matrix,
+    x: Matrix,
+    /// The squared distance of the nearest outputs; `None` where there are none.
+    exact: Vec<Option<f64>>,
+}
+
+/// How good candidates are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Quality {
+    /// The share of rows that are refused though some outputs obey; and of those that are not far from the middle.
+    pub(super) refused: f64,
+    pub(super) refused_near: f64,
+    /// The squared distance beside that of the nearest outputs, at the worst scale.
+    pub(super) ratio: f64,
+}
+
+impl Quality {
+    /// Nothing is taken.
+    pub(super) const WORST: Self = Self { refused: 1.0, refused_near: 1.0, ratio: f64::INFINITY };
+
+    pub(super) fn is_good(&self) -> bool {
+        self.refused == 0.0 && self.ratio <= GOOD
+    }
+
+    /// What candidates cost: one row in a hundred that is refused as much as a tenth of the distance of all.
+    pub(super) fn cost(&self) -> f64 {
+        self.ratio + 10.0 * self.refused
+    }
+}
+
+impl Rows {
+    pub(super) fn new(ground: &Ground, ways: &[Way], anchor: Option<&Anchor>) -> Self {
+        let rng = &mut ChaCha8Rng::seed_from_u64(0);
+        let (outputs, columns) = (ground.outputs(), ground.columns().len());
+        let (mut p, mut x) = (Matrix::zeros(0, outputs), Matrix::zeros(0, columns));
+        for scale in SCALES {
+            for _ in 0..ROWS {
+                let row = input(ground, rng);
+                for j in 0..outputs {
+                    let n = &ground.ranges[j];
+                    let middle = anchor.map_or(f32::midpoint(n.lo, n.hi), |a| a.at(j, &row));
+                    let away = scale * (n.hi - n.lo) * (rng.random::<f32>() + rng.random::<f32>() - 1.0);
+                    p.data.push((middle + away).clamp(n.lo, n.hi));
+                }
+                x.data.extend(row);
+            }
+        }
+        (p.rows, x.rows) = (SCALES.len() * ROWS, SCALES.len() * ROWS);
+        let judge = Judge::new(ground.spec);
+        let exact = (0..p.rows).map(|r| distance(p.row(r), x.row(r), ground, ways, &judge)).collect();
+        Self { p, x, exact }
+    }
+
+    /// The share of rows in which an anchor obeys a way's faces.
+    pub(super) fn obeys(&self, anchor: &Anchor, way: &Way, ground: &Ground) -> f64 {
+        let judge = Judge::new(ground.spec);
+        let obeys = |r: &usize| {
+            let x = self.x.row(*r);
+            let y: Vec<f64> = (0..ground.outputs()).map(|j| f64::from(anchor.at(j, x))).collect();
+            let inside = |(a, c): &(Vec<f64>, f64)| a.iter().zip(&y).map(|(a, y)| a * y).sum::<f64>() + c >= 0.0;
+            way.demands.iter().all(|d| holds(d, x, &judge)) && spaces(x, &way.faces, &judge).iter().all(inside)
+        };
+        (0..self.x.rows).filter(obeys).count() as f64 / self.x.rows as f64
+    }
+
+    /// Runs a piece and the tail behind it.
+    pub(super) fn measure(&self, piece: &Piece, source: &Source, ground: &Ground) -> Option<Quality> {
+        let outputs = Outputs::Numbers(ground.ranges.to_vec());
+        let bias = vec![0.0; ground.outputs()];
+        let fallback = vec![Case { when: Vec::new(), weights: Vec::new(), bias, trees: Vec::new() }];
+        let step = OutputStep { candidate: CANDIDATE.into(), outputs, fallback };
+        let inputs = Inputs::Rows(Port::rows(source.x, "float", Some(self.x.cols)));
+        let [y, inside, ok] = output_names(|name| name == source.x || name == source.scores);
+        let tail = Tail::new(ground.spec, &step, &inputs, [y, inside, ok.clone()]).ok()?;
+        let mut piece = piece.clone();
+        piece.append(tail.piece);
+        let graph = Graph::new(&piece, &[source.scores, source.x]).ok()?;
+        let mut found = graph.run(vec![self.p.clone().into(), self.x.clone().into()], &[CANDIDATE, &ok]).ok()?;
+        let Some(Value::Bool(taken)) = found.pop() else { return None };
+        let y = Matrix::try_from(found.pop()?).ok()?;
+
+        let (mut refused, mut refused_near, mut ratio) = (0.0, 0.0, 1.0f64);
+        for k in 0..SCALES.len() {
+            let (mut own, mut best) = (0.0, 0.0);
+            for r in k * ROWS..(k + 1) * ROWS {
+                match self.exact[r] {
+                    Some(exact) if taken.data[r] => {
+                        best += exact;
+                        own += y.row(r).iter().zip(self.p.row(r)).map(|(y, p)| f64::from(y - p).powi(2)).sum::<f64>();
+                    }
+                    Some(_) => {
+                        refused += 1.0;
+                        refused_near += if k == 0 { 0.0 } else { 1.0 };
+                    }
+                    None => {}
+                }
+            }
+            if best > 0.0 {
+                ratio = ratio.max(own / best);
+            }
+        }
+        let rows = self.p.rows as f64;
+        Some(Quality { refused: refused / rows, refused_near: refused_near / rows, ratio })
+    }
+}
+
+impl Anchor {
+    fn at(&self, output: usize, x: &[f32]) -> f32 {
+        self.weights.iter().filter(|(o, _, _)| *o == output).fold(self.bias[output], |sum, (_, c, w)| sum + w * x[*c])
+    }
+}
+
+fn holds(condition: &Formula, x: &[f32], judge: &Judge) -> bool {
+    condition.holds(&mut |atom| judge.meets(atom, x))
+}
+
+/// An input of the domain.
+fn input(ground: &Ground, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    let schema = &ground.spec.schema;
+    let levels: Vec<usize> = schema
+        .features
+        .iter()
+        .map(|f| match &f.domain {
+            Domain::Category { levels } => rng.random_range(0..levels.len()),
+            _ => 0,
+        })
+        .collect();
+    let column = |c: &deepsade_spec::Column| match (&schema.features[c.feature].domain, c.kind) {
+        (_, ColumnKind::Level(l)) => f32::from(u8::from(levels[c.feature] == l)),
+        (Domain::Integer { lo, hi }, _) => rng.random_range(*lo..=*hi) as f32,
+        (domain, _) => {
+            let (lo, hi) = domain.range().unwrap_or_default();
+            (lo + rng.random::<f32>() * (hi - lo)).clamp(lo, hi)
+        }
+    };
+    schema.columns().iter().map(column).collect()
+}
+
+/// The half-spaces that are demanded at an input.
+fn spaces(x: &[f32], faces: &[Direction], judge: &Judge) -> Vec<(Vec<f64>, f64)> {
+    let at = |d: &Direction| {
+        let demanded = d.bounds.iter().filter(|b| !holds(&b.unless, x, judge));
+        let value = demanded.map(|b| b.x.iter().zip(x).map(|(c, x)| c * f64::from(*x)).sum::<f64>() + b.constant);
+        value.reduce(f64::max).map(|value| (d.a.clone(), -value))
+    };
+    faces.iter().filter_map(at).collect()
+}
+
+fn distance(p: &[f32], x: &[f32], ground: &Ground, ways: &[Way], judge: &Judge) -> Option<f64> {
+    let p: Vec<f64> = p.iter().map(|v| f64::from(*v)).collect();
+    let of = |way: &Way| {
+        if !way.demands.iter().all(|d| holds(d, x, judge)) {
+            return None;
+        }
+        let equal = spaces(x, &way.equal, judge);
+        let mut spaces = spaces(x, &way.faces, judge);
+        spaces.extend(equal);
+        for (j, n) in ground.ranges.iter().enumerate() {
+            for (sign, end) in [(1.0, -n.lo), (-1.0, n.hi)] {
+                let mut a = vec![0.0; p.len()];
+                a[j] = sign;
+                spaces.push((a, f64::from(end)));
+            }
+        }
+        let found = nearest(&p, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).ok()?;
+        Some(found.y.iter().zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>())
+    };
+    ways.iter().filter_map(of).reduce(f64::min)
+}

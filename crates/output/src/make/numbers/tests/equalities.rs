@@ -1,0 +1,94 @@
+//! Equalities on grids.
+
+use super::faces::day;
+use super::*;
+
+/// Ranges on the grids that [`grids`] finds.
+fn on_grids(spec: &NormalSpec, ranges: &[Number]) -> Vec<Number> {
+    let found = grids(spec, ranges).unwrap();
+    ranges.iter().zip(found).map(|(n, grid)| Number { grid, ..*n }).collect()
+}
+
+fn four(rules: &[&str]) -> NormalSpec {
+    spec(vec![whole("n", 0, 1000), category("c", &["p", "q"])], &["u", "v", "t", "w"], rules)
+}
+
+fn tried(rules: &[&str], expected: [Option<i32>; 4], anchor: Option<&Anchor>, asked: &Asked) {
+    let spec = four(rules);
+    let ranges = on_grids(&spec, &wide(4, -2048.0, 4096.0));
+    assert_eq!(ranges.iter().map(|n| n.grid).collect::<Vec<_>>(), expected, "{rules:?}");
+    Trial { spec: &spec, ranges: &ranges, anchor, usual: (-600.0, 900.0), borders: &[] }.passes(asked);
+}
+
+/// 2^14 is the first power of two that all terms stay below.
+const GRID: Option<i32> = Some(23 - 14);
+
+#[test]
+fn sums_of_outputs() {
+    let exact = Asked { refused: 0.0, wild: 0.001, ratio: 1.0001 };
+    tried(&["u + v == t", "u >= 0", "v >= 0"], [GRID, GRID, GRID, None], None, &exact);
+    tried(&["u + v == n", "u >= 0", "v >= 0"], [GRID, GRID, None, None], None, &exact);
+    tried(&["u == v"], [Some(10), Some(10), None, None], None, &exact);
+    tried(&["2 * u + v == n", "u >= 0", "v >= 0"], [GRID, GRID, None, None], None, &exact);
+    tried(&["c == 'q' => u + v == n", "u >= 0", "v >= 0"], [GRID, GRID, None, None], None, &exact);
+    tried(&["u + v == n or u + t == n", "u >= 0", "v >= 0", "t >= 0"], [GRID, GRID, GRID, None], None, &exact);
+    tried(&["u == 2 * n + 1", "v + t == 7"], [Some(10), GRID, GRID, None], None, &exact);
+    // A feature itself needs no grid.
+    tried(&["u == n"], [None; 4], None, &exact);
+}
+
+#[test]
+fn several_faces_beside_an_equality() {
+    let rules = ["u + v == n / 2", "u >= 0", "v >= u"];
+    tried(&rules, [GRID, GRID, None, None], None, &Asked { refused: 0.01, wild: 0.05, ratio: 1.05 });
+    let anchor = Anchor { weights: vec![(0, 0, 0.125), (1, 0, 0.375)], bias: vec![0.0; 4] };
+    // Where n is near 0 so is all that is allowed, and a step of the grid too much.
+    tried(&rules, [GRID, GRID, None, None], Some(&anchor), &Asked { refused: 0.005, wild: 0.005, ratio: 1.02 });
+    let rules = ["u + v == t", "t + w == n", "u >= 0", "v >= 0", "t >= 0", "w >= 0"];
+    tried(&rules, [GRID; 4], None, &Asked { refused: 0.02, wild: 0.2, ratio: 1.05 });
+    let anchor = Anchor { weights: vec![(0, 0, 0.25), (1, 0, 0.25), (2, 0, 0.5), (3, 0, 0.5)], bias: vec![0.0; 4] };
+    tried(&rules, [GRID; 4], Some(&anchor), &Asked { refused: 0.005, wild: 0.005, ratio: 1.02 });
+}
+
+#[test]
+fn hours_of_a_day() {
+    let spec = day(whole("daily", 0, 9000), "== daily");
+    for usual in [(-50.0, 400.0), (-5.0, 40.0), (0.0, 1000.0)] {
+        for coarse in [false, true] {
+            let mut ranges = on_grids(&spec, &wide(24, 0.0, 4096.0));
+            assert_eq!(ranges[0].grid, Some(23 - 17));
+            if coarse {
+                ranges.iter_mut().for_each(|n| n.grid = Some(0));
+            }
+            let trial = Trial { spec: &spec, ranges: &ranges, anchor: None, usual, borders: &[] };
+            trial.passes(&Asked { refused: 0.0, wild: 0.001, ratio: 1.02 });
+        }
+    }
+}
+
+/// Outputs on a grid without any equality.
+#[test]
+fn whole_outputs() {
+    let spec = four(&["u >= 0.3", "u + v <= 10.5", "t <= n + 0.5"]);
+    let ranges = vec![Number { lo: -2048.0, hi: 4096.0, grid: Some(0) }; 4];
+    let trial = Trial { spec: &spec, ranges: &ranges, anchor: None, usual: (-600.0, 900.0), borders: &[] };
+    trial.passes(&Asked { ratio: 1.02, ..SURE });
+}
+
+#[test]
+fn a_real_feature_gets_a_tolerance_that_can_be_kept() {
+    let with = |rule: &str| spec(vec![real("r", 1.0, 100.0)], &["u", "v"], &[rule]);
+    let ranges = wide(2, -200.0, 200.0);
+    let Err(MakeError::RealEquality { rule, tolerance }) = grids(&with("u + v == r"), &ranges) else { panic!("no tolerance") };
+    assert_eq!((rule.as_str(), tolerance), ("rule 0", 0.0003));
+    let trial = |tolerance: f64| {
+        let spec = with(&format!("abs(u + v - r) <= {tolerance}"));
+        let rng = &mut ChaCha8Rng::seed_from_u64(1);
+        let made = make(&spec, &SOURCE, &ranges, None).unwrap();
+        refused(&spec, &made, &scores(1000, 2, -100.0, 100.0, rng), &inputs(&spec, 1000, &[], rng))
+    };
+    assert_eq!(trial(tolerance), 0.0);
+    assert!(trial(tolerance / 8.0) > 0.5);
+    // An output that is the feature is exact.
+    assert_eq!(grids(&with("u == r"), &ranges), Ok(vec![None, None]));
+}

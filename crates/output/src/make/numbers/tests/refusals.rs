@@ -1,0 +1,57 @@
+//! What can't be made says why.
+
+use super::*;
+
+fn of(targets: &[&str], rules: &[&str]) -> NormalSpec {
+    spec(vec![whole("n", 0, 1000), real("r", 0.0, 1.0)], targets, rules)
+}
+
+fn refusal(rules: &[&str], grid: Option<i32>) -> MakeError {
+    let ranges = vec![Number { lo: -1024.0, hi: 1024.0, grid }; 3];
+    make(&of(&["u", "v", "t"], rules), &SOURCE, &ranges, None).unwrap_err()
+}
+
+fn not_equal(rules: &[&str], grid: Option<i32>) -> NotEqual {
+    match refusal(rules, grid) {
+        MakeError::Equality { why, .. } => why,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn equalities_that_no_grid_meets() {
+    assert_eq!(not_equal(&["u + v == n"], None), NotEqual::NoGrid);
+    assert_eq!(not_equal(&["2 * u + 3 * v == n"], Some(3)), NotEqual::Factors);
+    assert_eq!(not_equal(&["u + v == 0.3 * n"], Some(3)), NotEqual::OffGrid);
+    assert_eq!(not_equal(&["u + v == r"], Some(3)), NotEqual::OffGrid);
+    assert_eq!(not_equal(&["u + v == n"], Some(14)), NotEqual::TooLarge);
+    assert_eq!(not_equal(&["r > 0.5 => u + v == n", "v + t == n"], Some(3)), NotEqual::Entangled);
+    let spec = of(&["u", "v", "t"], &["u + v == n"]);
+    let too_large = grids(&spec, &wide(3, -1e9, 1e9)).unwrap_err();
+    assert_eq!(too_large, MakeError::Equality { rule: "rule 0".into(), why: NotEqual::TooLarge });
+}
+
+#[test]
+fn too_many_alternatives() {
+    let names: Vec<String> = (0..6).map(|k| format!("u{k}")).collect();
+    let rules: Vec<String> = names.iter().map(|n| format!("abs({n}) >= 1")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+    let refused = make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), None).unwrap_err();
+    assert_eq!(refused, MakeError::TooManyPieces { most: 32 });
+    // Those that contradict each other do not count.
+    let (mut rules, few) = (rules, ["u0 >= 2", "u1 >= 2", "u2 >= 2"]);
+    rules.extend(few);
+    assert!(make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), None).is_ok());
+}
+
+#[test]
+fn what_does_not_fit() {
+    assert_eq!(refusal(&["u >= 1", "u <= 0"], None), MakeError::NothingAllowed);
+    assert_eq!(refusal(&["u >= 2000"], None), MakeError::NothingAllowed);
+    let spec = of(&["u", "v"], &["u >= 1"]);
+    assert_eq!(make(&spec, &SOURCE, &wide(3, 0.0, 1.0), None).unwrap_err(), MakeError::Ranges { found: 3, outputs: 2 });
+    let anchor = Anchor { weights: vec![(0, 2, 1.0)], bias: vec![0.0; 2] };
+    let refused = make(&spec, &SOURCE, &wide(2, 0.0, 9.0), Some(&anchor)).unwrap_err();
+    assert_eq!(refused, MakeError::Anchor { outputs: 2, columns: 2 });
+}

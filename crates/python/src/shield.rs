@@ -1,0 +1,102 @@
+//! An ONNX file of any tool, rules and rows enter; the same file with an output step behind it leaves, and its certificate.
+
+use std::path::Path;
+
+use deepsade_data::{self as data, DataSettings, MissingPolicy};
+use deepsade_engine::enforce::step::Usual;
+use deepsade_engine::problem::Problem;
+use deepsade_engine::proof;
+use deepsade_engine::recheck;
+use deepsade_engine::shield::{self as engine, Reading};
+use deepsade_engine::verdict::{accepted, in_words};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::enter::enter;
+use crate::errors::{Class, Failure};
+use crate::subject::Rules;
+use crate::table::Table;
+
+const NO_RULE: &str = "there is no rule: there is nothing to keep";
+
+/// A shielded model.
+#[pyclass(frozen, get_all, module = "deepsade._core")]
+pub struct Shielded {
+    /// Its file.
+    onnx: Py<PyBytes>,
+    /// The certificate as JSON.
+    certificate: String,
+    /// Whether the checker accepts it.
+    certified: bool,
+    /// What it says, in words.
+    verdict: String,
+    /// A rule file that states the domain, the task and the rules.
+    rules: String,
+    /// Features with their domains, and the task, as JSON.
+    schema: String,
+    /// How outputs are made to obey, in words.
+    made: String,
+    /// The tensor that was read.
+    output: String,
+}
+
+/// Puts an output step behind a model. The table, if there is one, holds its rows and targets, and is used up: they say what `rules`
+/// leave open of the domain, and where outputs usually are.
+#[pyfunction]
+#[pyo3(signature = (onnx, rules, table=None, output=None, threshold=None))]
+pub fn shield(
+    py: Python<'_>,
+    onnx: &[u8],
+    rules: Rules,
+    table: Option<PyRefMut<'_, Table>>,
+    output: Option<String>,
+    threshold: Option<f32>,
+) -> PyResult<Shielded> {
+    let table = table.map(|mut t| std::mem::take(&mut t.inner));
+    let (shielded, certificate, verdict, rules, schema) = enter(py, |_| {
+        let (mut problem, stated) = match &rules {
+            Rules::Own => return Err(Failure::new(Class::Rule, NO_RULE)),
+            Rules::Json(text) => Problem::in_memory(text)?,
+            Rules::File(path) => {
+                let problem = Problem::read(path)?;
+                let stated = problem.data.clone().unwrap_or_default();
+                (problem, stated)
+            }
+        };
+        let (spec, loaded) = match table {
+            Some(table) => {
+                // All columns of the table are used, and of incomplete rows what there is.
+                let DataSettings { targets, margin, one_hot, .. } = stated;
+                let settings = DataSettings { targets, margin, one_hot, missing: MissingPolicy::Impute, ..Default::default() };
+                problem.data = None;
+                let (spec, loaded) = problem.load_table(table, &settings)?;
+                (spec, Some(loaded))
+            }
+            None => problem.load(&mut |_| {})?,
+        };
+        let usual = match loaded {
+            Some(loaded) => Usual::of(&data::encode(&loaded.table, &spec.schema)?.y),
+            None => Usual::unknown(&spec),
+        };
+        if spec.rules.is_empty() {
+            return Err(Failure::new(Class::Rule, NO_RULE));
+        }
+        Failure::if_contradictory(&spec)?;
+        let shielded = engine::shield(onnx, &spec, &Reading { output, threshold }, &usual)?;
+        let rules = problem.stated(&spec.schema);
+        let certificate = proof::certificate(&shielded.proof).to_json();
+        // Read again: what counts is what the files say.
+        let verdict = recheck::held(&shielded.bytes, &Problem::parse(&rules, Path::new("rules.toml"))?, &certificate)?;
+        Ok((shielded, certificate, verdict, rules, spec.schema.to_json()))
+    })?;
+    Ok(Shielded {
+        onnx: PyBytes::new(py, &shielded.bytes).unbind(),
+        certified: accepted(&verdict).is_some(),
+        verdict: in_words(&verdict),
+        made: shielded.made,
+        output: shielded.output,
+        certificate,
+        rules,
+        schema,
+    })
+}

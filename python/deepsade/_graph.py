@@ -1,0 +1,81 @@
+"""The bytes of an ONNX file and rows enter; what onnxruntime computes leaves. onnxruntime is loaded when it is needed."""
+
+import numpy as np
+
+from ._frame import columns_of, is_frame
+from ._needs import needed
+from ._settings import level_text
+
+_TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
+
+
+class Graph:
+    """A graph whose inputs are one matrix of the features' columns, or a column a feature, named like it."""
+
+    def __init__(self, onnx, names, levels=None):
+        self._onnx, self._names, self._levels, self._session = onnx, list(names), dict(levels or {}), None
+
+    def __getstate__(self):
+        return {**self.__dict__, "_session": None}
+
+    @property
+    def session(self):
+        if self._session is None:
+            runtime = needed("onnxruntime", "shield", "predictions of a shielded model")
+            options = runtime.SessionOptions()
+            # Converters state shapes that do not hold; errors are raised, not printed.
+            options.log_severity_level = 4
+            self._session = runtime.InferenceSession(self._onnx, options, providers=["CPUExecutionProvider"])
+        return self._session
+
+    @property
+    def outputs(self):
+        """For each output its name and whether it holds rows of numbers."""
+        return {port.name: port.type in ("tensor(float)", "tensor(double)") for port in self.session.get_outputs()}
+
+    def run(self, X, outputs):
+        """These outputs for the rows."""
+        return self.session.run(list(outputs), self._feeds(X))
+
+    def _feeds(self, X):
+        ports = self.session.get_inputs()
+        if len(ports) == 1 and ports[0].type == "tensor(float)" and len(ports[0].shape) >= 2:
+            return {ports[0].name: self.matrix(X, ports[0].shape[1:])}
+        # A model may do without a feature; the rules may not, and neither may their step.
+        return {port.name: self._column(X, port.name, port.type).reshape(-1, 1) for port in ports}
+
+    def matrix(self, X, shape=(None,)):
+        """The columns that the rules are about, in float32: a column a number, and 0 or 1 for each level of a category."""
+        if not is_frame(X):
+            X = np.asarray(X)
+            if self._levels:
+                raise TypeError("some features are categories: give the rows as a frame")
+            width = int(np.prod([n for n in shape if isinstance(n, int)])) if all(isinstance(n, int) for n in shape) else None
+            if X.ndim < 2 or int(np.prod(X.shape[1:])) != (len(self._names) if width is None else width):
+                expected = len(self._names) if width is None else width
+                raise ValueError(f"X has the shape {X.shape}; the model takes rows of {expected} numbers")
+            X = np.ascontiguousarray(X, dtype=np.float32)
+            return X.reshape(len(X), *shape) if width is not None else X.reshape(len(X), -1)
+        parts = []
+        for name in self._names:
+            if name in self._levels:
+                texts = self._column(X, name, "tensor(string)")
+                parts += [texts == level for level in self._levels[name]]
+            else:
+                parts.append(self._column(X, name, "tensor(float)"))
+        return np.column_stack(parts).astype(np.float32).reshape(len(parts[0]), *(shape if None not in shape else (len(parts),)))
+
+    def _column(self, X, name, kind):
+        if is_frame(X):
+            if name not in columns_of(X):
+                raise ValueError(f"X has no column '{name}'; its columns are {columns_of(X)}")
+            values = np.asarray(X[name])
+        else:
+            X = np.asarray(X)
+            if X.ndim != 2 or X.shape[1] != len(self._names):
+                raise ValueError(f"X has the shape {X.shape}; expected rows of {len(self._names)} features: {self._names}")
+            values = X[:, self._names.index(name)]
+        if kind == "tensor(string)":
+            # A text that is missing is no level.
+            return np.array(["" if v is None or v != v else v if isinstance(v, str) else level_text(v) for v in values.tolist()], dtype=object)
+        return np.ascontiguousarray(values, dtype=_TYPES[kind])
