@@ -6,7 +6,7 @@ mod write;
 use deepsade_spec::Cut;
 use deepsade_spec::json::{self, Value, array, fields, float, string, whole};
 
-use crate::step::OutputStep;
+pub use self::step::{Case, Number, OutputStep, Outputs};
 
 /// What is claimed proved, and how: a tree of regions a rule, and multipliers that refute each cell on each leaf.
 #[derive(Debug, Clone, PartialEq)]

@@ -25,35 +25,12 @@ use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Var};
 
 pub use self::literal::room;
 use self::literal::{Literal, Sums};
-pub use self::over::{Number, Outputs, Over};
+pub use self::over::Over;
 use self::over::{exact, power};
 pub(crate) use self::tail::found_names;
 pub use self::tail::{Inputs, PREFIX, Tail, certain, output_names};
-use crate::certificate::{Arithmetic, Tree};
-
-/// What a tail is made from besides the rules.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OutputStep {
-    /// The tensor that holds the candidate.
-    pub candidate: String,
-    /// What becomes of it before it is judged.
-    pub outputs: Outputs,
-    /// What is given where the candidate is not: the first case whose conditions are computed to hold. The last one has none.
-    pub fallback: Vec<Case>,
-}
-
-/// One case of the fallback: an affine map of the input's columns.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Case {
-    /// Conditions, by their place in [`NormalSpec::conditions`], and whether each must hold or its opposite.
-    pub when: Vec<(usize, bool)>,
-    /// Weights: output, column, number.
-    pub weights: Vec<(usize, usize, f32)>,
-    /// One number an output.
-    pub bias: Vec<f32>,
-    /// How the inputs are taken apart to prove each rule.
-    pub trees: Vec<Tree>,
-}
+use crate::certificate::Arithmetic;
+pub use crate::certificate::{Case, Number, OutputStep, Outputs};
 
 impl OutputStep {
     /// Whether its parts fit together.

@@ -1,11 +1,54 @@
-//! The output step of a certificate as JSON, read and written.
+//! The output step of a certificate as plain data, and as JSON, read and written.
 
 use std::fmt::Write;
 
 use deepsade_spec::json::{self, Value, array, fields, float, quoted, string, whole};
 
-use super::tree;
-use crate::step::{Case, Number, OutputStep, Outputs};
+use super::{Tree, tree};
+
+/// What a tail is made from besides the rules.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputStep {
+    /// The tensor that holds the candidate.
+    pub candidate: String,
+    /// What becomes of it before it is judged.
+    pub outputs: Outputs,
+    /// What is given where the candidate is not: the first case whose conditions are computed to hold. The last one has none.
+    pub fallback: Vec<Case>,
+}
+
+/// One case of the fallback: an affine map of the input's columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Conditions, by their place in [`deepsade_spec::NormalSpec::conditions`], and whether each must hold or its opposite.
+    pub when: Vec<(usize, bool)>,
+    /// Weights: output, column, number.
+    pub weights: Vec<(usize, usize, f32)>,
+    /// One number an output.
+    pub bias: Vec<f32>,
+    /// How the inputs are taken apart to prove each rule.
+    pub trees: Vec<Tree>,
+}
+
+/// How a candidate is made a row of outputs, before it is judged.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outputs {
+    /// Numbers within a range each, checked.
+    Numbers(Vec<Number>),
+    /// So many labels: 1 where the candidate is above 1/2, else 0.
+    Labels(usize),
+}
+
+/// What one output may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number {
+    /// Smallest value of a candidate.
+    pub lo: f32,
+    /// Largest.
+    pub hi: f32,
+    /// Multiples of 2^-k come out, rounded down; `None` for all numbers.
+    pub grid: Option<i32>,
+}
 
 pub(super) fn read(value: Value) -> Result<OutputStep, String> {
     let [candidate, outputs, fallback] = fields(value, ["candidate", "outputs", "fallback"], "the step")?;

@@ -2,30 +2,12 @@
 
 use deepsade_spec::{ColumnKind, Domain, OneHot, Rational, Schema, Task, Var};
 
+use crate::certificate::{Number, Outputs};
+
 /// Numbers below 2^-100 in size may be taken for zero by a runtime, or not; none that the tail computes with is.
 pub(super) const CALM: i32 = -100;
 /// Outputs reach no further than 2^60: with a grid's factor, of at most 2^64, they are float32 numbers still.
 pub(super) const FAR: i32 = 60;
-
-/// How a candidate is made a row of outputs, before it is judged.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outputs {
-    /// Numbers within a range each, checked.
-    Numbers(Vec<Number>),
-    /// So many labels: 1 where the candidate is above 1/2, else 0.
-    Labels(usize),
-}
-
-/// What one output may be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Number {
-    /// Smallest value of a candidate.
-    pub lo: f32,
-    /// Largest.
-    pub hi: f32,
-    /// Multiples of 2^-k come out, rounded down; `None` for all numbers.
-    pub grid: Option<i32>,
-}
 
 /// What is known of a column, for every input of the domain and every candidate that passes the range check.
 #[derive(Debug, Clone, PartialEq)]

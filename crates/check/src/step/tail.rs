@@ -8,8 +8,9 @@ use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec, OneHot, Schema};
 
 use super::level::{Gates, Truth};
 use super::literal::{Sum, below};
-use super::over::{CALM, FAR, Outputs, Over, exact};
+use super::over::{CALM, FAR, Over, exact};
 use super::{Case, OutputStep};
+use crate::certificate::Outputs;
 
 /// How all names of the tail begin.
 pub const PREFIX: &str = "deepsade.step.";
