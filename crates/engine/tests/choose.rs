@@ -63,16 +63,18 @@ fn auto_takes_the_output_step_where_the_weights_collapse() {
 
     assert_eq!(cost["metric"], "accuracy");
     for field in ["free", "enforced", "free_validation", "enforced_validation"] {
-        assert!((0.0..=1.0).contains(&cost[field].as_f64().unwrap()), "{field}: {cost}");
+        assert!((0.0..=100.0).contains(&cost[field].as_f64().unwrap()), "{field}: {cost}");
     }
     // The rule is true of the rows: the guarantee costs next to nothing.
-    assert!(cost["enforced"].as_f64().unwrap() > cost["free"].as_f64().unwrap() - 0.05, "{cost}");
+    assert!(cost["enforced"].as_f64().unwrap() > cost["free"].as_f64().unwrap() - 5.0, "{cost}");
     assert_eq!((&summary["distinct"], &summary["fallbacks"]), (&cost["distinct"], &cost["fallbacks"]));
     assert_eq!(cost["distinct"], 2, "both classes are predicted");
     assert!(cost["moved"].as_u64().unwrap() <= cost["rows"].as_u64().unwrap(), "{cost}");
     let tried = cost["tried"].as_array().unwrap();
     let ways: Vec<&str> = tried.iter().map(|t| t["enforced_by"].as_str().unwrap()).collect();
     assert_eq!(ways, ["weights", "decode", "decode"], "{cost}");
+    let of = |k: usize| tried[k]["score"].as_f64().unwrap();
+    assert!(of(0) + 20.0 < of(1).max(of(2)), "the weights collapse: {cost}");
     let best = tried.iter().filter(|t| t["certified"] == true).filter_map(|t| t["score"].as_f64()).fold(0.0, f64::max);
     assert_eq!(cost["enforced_validation"].as_f64().unwrap(), best, "{cost}");
     assert_eq!(summary["test"]["rows_breaking_all"], 0);
