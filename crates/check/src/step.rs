@@ -1,16 +1,15 @@
 //! The output step: rules and a few parameters enter; the tail of a graph leaves, and whether its outputs obey the rules.
 //!
 //! ```text
-//! anything -> candidate c -> [ c' = c, finite, on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
+//! anything -> candidate c -> [ c' = c in its range, on its grid, never tiny;  ok = RULE(c', x);  y = Where(ok, c', y0(x)) ] -> y
 //! ```
 //!
 //! The argument, for any candidate whatever, and every float32 input x of the domain:
 //!
 //! 1. The file ends in this tail, node by node and byte for byte; nothing before it defines a name of the tail's, and the tail reads
 //!    nothing but the candidate and the graph's inputs. So the graph's outputs are what the tail computes.
-//! 2. c' is a finite number, whatever c is; so no sum that reads it is not a number. `ok` demands that it is in its range; then it is
-//!    computed from comparisons that each imply their atom (`literal.rs`) and is monotone in them (`level.rs`): where it is true, c'
-//!    obeys every rule.
+//! 2. c' is a finite number within its range, whatever c is; so no sum that reads it is not a number. `ok` is computed from comparisons
+//!    that each imply their atom (`literal.rs`) and is monotone in them (`level.rs`): where it is true, c' obeys every rule.
 //! 3. Where it is false, y is y0(x): the first case whose condition is computed to hold, else the last. On the inputs where that can be
 //!    (its condition holds; those before it were not computed to hold) its affine map obeys every rule: cells and multipliers, as for
 //!    any network.

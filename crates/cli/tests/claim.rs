@@ -102,7 +102,7 @@ fn where_there_are_data_their_columns_are_meant_in_whatever_order_they_are_state
     for name in ["ab", "ba", "aeb", "gone"] {
         fs::write(at(&format!("{name}.toml")), problem(&format!("{name}.csv"))).unwrap();
     }
-    expect(dir.path(), 0, &["train", "ab.toml", "--out", "ab", "-q"]);
+    expect(dir.path(), 0, &["train", "ab.toml", "--out", "ab", "--enforce", "weights", "-q"]);
     expect(dir.path(), 0, &["train", "ba.toml", "--out", "ba", "-q"]);
     for (folder, rules, accepted) in [("ab", "ab", true), ("ba", "ba", true), ("ab", "ba", false), ("ba", "ab", false)] {
         let rules = format!("{rules}.toml");

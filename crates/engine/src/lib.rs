@@ -29,6 +29,7 @@ pub mod summary;
 pub mod train;
 pub mod units;
 pub mod useless;
+pub mod vacuous;
 pub mod verdict;
 pub mod verify;
 mod whole;

@@ -187,7 +187,7 @@ fn rounded(form: &[(usize, Rational)], constant: &Rational, factor: &Rational, o
         if taken >= error {
             return Ok((Sum { terms, constant: less }, taken + error));
         }
-        off = error * Rational::from(2);
+        off = error * Rational::from_parts(257.into(), 256u16.into());
     }
     Err("no margin covers the rounding of a sum".into())
 }

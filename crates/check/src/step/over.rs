@@ -66,12 +66,21 @@ impl Outputs {
             Self::Labels(_) => Err("only labels and places are 0 and 1".into()),
             Self::Numbers(numbers) => {
                 let far = 2f32.powi(FAR);
+                let near = 2f32.powi(CALM);
+                let calm = |v: f32| v == 0.0 || v.abs() >= near;
                 let good = |n: &Number| {
-                    -far <= n.lo && n.lo <= n.hi && n.hi <= far && n.grid.is_none_or(|k| (-64..=64).contains(&k) && n.gridded(k))
+                    calm(n.lo)
+                        && calm(n.hi)
+                        && -far <= n.lo
+                        && n.lo <= n.hi
+                        && n.hi <= far
+                        && n.grid.is_none_or(|k| (-64..=64).contains(&k) && n.gridded(k))
                 };
                 match numbers.iter().position(|n| !good(n)) {
                     None => Ok(()),
-                    Some(j) => Err(format!("the range of output {j} is empty or beyond 2^{FAR}, or too wide for its grid")),
+                    Some(j) => Err(format!(
+                        "the range of output {j} is empty, ends at a tiny number or beyond 2^{FAR}, or is too wide for its grid"
+                    )),
                 }
             }
         }

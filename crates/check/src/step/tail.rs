@@ -161,7 +161,7 @@ impl Tail {
         let c = judged(step, &mut piece);
         let over = Over::new(&spec.schema, Some(&step.outputs));
         let mut gates = Gates::default();
-        let mut obeys = in_range(&step.outputs, &mut gates);
+        let mut obeys = Vec::new();
         for rule in &spec.rules {
             obeys.push(gates.formula(&rule.claim, &over)?);
         }
@@ -208,7 +208,8 @@ impl Tail {
     }
 }
 
-/// The candidate as it is judged, whatever it was: labels as 0 and 1; numbers finite, on their grids and never tiny, 0 in place of others.
+/// The candidate as it is judged, whatever it was: labels as 0 and 1; numbers in their ranges, on their grids and never tiny, 0 in place of
+/// what is none.
 /// A candidate of another width than the outputs, or of another rank, ends at the first product with it.
 fn judged(step: &OutputStep, piece: &mut Piece) -> String {
     let (c, count) = (named("c"), step.outputs.count());
@@ -231,7 +232,12 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
             piece.call("Greater", &[&size, &tiny], &seen);
             piece.call("Less", &[&size, &huge], &small);
             piece.call("And", &[&seen, &small], &kept);
-            piece.call("Where", &[&kept, &step.candidate, &zero], if gridded { &calm } else { &c });
+            let [lo, hi, number, least] = ["lowest", "highest", "number", "most_low"].map(named);
+            piece.call("Where", &[&kept, &step.candidate, &zero], &number);
+            piece.floats(&lo, &[1, count], numbers.iter().map(|n| n.lo).collect());
+            piece.floats(&hi, &[1, count], numbers.iter().map(|n| n.hi).collect());
+            piece.call("Max", &[&number, &lo], &least);
+            piece.call("Min", &[&least, &hi], if gridded { &calm } else { &c });
             if gridded {
                 let [up, down, scaled, floor, on_grid, open] = ["up", "down", "scaled", "floored", "on_grid", "open"].map(named);
                 let k = |n: &super::Number| n.grid.unwrap_or(0);
@@ -266,17 +272,6 @@ fn affine(case: &Case, k: usize, columns: usize, x: &str, truths: (&str, usize),
     piece.floats(&bias, &[outputs], case.bias.clone());
     piece.call("Gemm", &[from, &matrix, &bias], &map);
     map
-}
-
-/// The candidate is within its range; labels always are.
-fn in_range(outputs: &Outputs, gates: &mut Gates) -> Vec<Truth> {
-    let Outputs::Numbers(numbers) = outputs else { return Vec::new() };
-    let mut ends = Vec::new();
-    for (j, n) in numbers.iter().enumerate() {
-        ends.push(Truth::Sum(gates.sums.above(j, clear(below(&exact(n.lo)))), true));
-        ends.push(Truth::Sum(gates.sums.above(j, clear(n.hi)), false));
-    }
-    ends
 }
 
 /// A constant that is compared with numbers of which none is tiny: itself, or one that divides them alike.

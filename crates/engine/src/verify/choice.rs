@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::attack::{CounterExample, Target};
 use super::plan::BoundPlan;
-use crate::explain::vacuous;
+use crate::vacuous::vacuous;
 
 /// Atoms of the question about totals: with more it is only tried on inputs.
 const MAX_ATOMS: usize = 100_000;

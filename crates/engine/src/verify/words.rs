@@ -7,7 +7,7 @@ use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use serde_json::{Map, Value, json};
 
 use super::{CounterExample, Outcome, Work};
-use crate::explain::vacuous;
+use crate::vacuous::vacuous;
 use crate::verdict::rule_as_json;
 
 /// Features by name, levels in words.
