@@ -173,8 +173,10 @@ impl Tail {
             whens.push(gates.formula(&Formula::and(case.when.iter().map(asked)), &over)?);
         }
         let good = gates.all_of(obeys);
-        let mut parts = vec![(c.clone(), (0..outputs).collect())];
+        // The input first: conditions are then computed as [`certain`] computes them for whoever makes candidates.
+        let mut parts = Vec::new();
         let inside = inside(&spec.schema, &x, outputs, &mut gates, &mut parts, &mut piece);
+        parts.push((c.clone(), (0..outputs).collect()));
         let roots: Vec<Truth> = [good, inside].into_iter().chain(whens.iter().copied()).collect();
         let parts: Vec<(&str, Vec<usize>)> = parts.iter().map(|(name, columns)| (name.as_str(), columns.clone())).collect();
         let counted = gates.write(&roots, &parts, PREFIX, &mut piece);

@@ -80,7 +80,9 @@ fn a_real_feature_gets_a_tolerance_that_can_be_kept() {
     let with = |rule: &str| spec(vec![real("r", 1.0, 100.0)], &["u", "v"], &[rule]);
     let ranges = wide(2, -200.0, 200.0);
     let Err(MakeError::RealEquality { rule, tolerance }) = grids(&with("u + v == r"), &ranges) else { panic!("no tolerance") };
-    assert_eq!((rule.as_str(), tolerance), ("rule 0", 0.0003));
+    assert_eq!(rule, "rule 0");
+    // A few roundings of numbers up to 500.
+    assert!((1e-4..3e-3).contains(&tolerance), "{tolerance}");
     let trial = |tolerance: f64| {
         let spec = with(&format!("abs(u + v - r) <= {tolerance}"));
         let rng = &mut ChaCha8Rng::seed_from_u64(1);
