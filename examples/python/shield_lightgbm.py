@@ -71,8 +71,8 @@ print(f"{shielded.made_}\n{shielded.verdict_}\n")
 # %% [markdown]
 # ## Beside what one would do by hand
 #
-# Cut: going out down to its limit, then all five down in proportion until they fit. It obeys, too, up to rounding; but nobody has
-# proved it, and a share of every expense goes where one was too large.
+# Cut: going out down to its limit, then all five down in proportion until they fit. That obeys in exact arithmetic, and not in that
+# of a computer: many sums exceed the income by a rounding. The step gives the nearest outputs that obey as they are computed.
 
 # %%
 def cut(y, income):

@@ -33,7 +33,7 @@ _LAZY = {
     "DeepSaDeRanker": "_labels",
     "DeepSaDeRegressor": "_regressor",
     "OutsideDomainWarning": "_estimator",
-    "Shielded": "_shield",
+    "Shielded": "_shielded",
     "UncertifiedWarning": "_estimator",
     "Verification": "_functions",
     "adversity": "_functions",

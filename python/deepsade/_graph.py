@@ -7,6 +7,8 @@ from ._needs import needed
 from ._settings import level_text
 
 _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
+#: A convolution's values between its layers are many times its input.
+_AT_A_TIME = 8192
 
 
 class Graph:
@@ -34,14 +36,19 @@ class Graph:
         return {port.name: port.type in ("tensor(float)", "tensor(double)") for port in self.session.get_outputs()}
 
     def run(self, X, outputs):
-        """These outputs for the rows."""
-        return self.session.run(list(outputs), self._feeds(X))
+        """These outputs for the rows, some thousands at a time."""
+        outputs, feeds = list(outputs), self._feeds(X)
+        rows = len(next(iter(feeds.values())))
+        if rows <= _AT_A_TIME:
+            return self.session.run(outputs, feeds)
+        starts = range(0, rows, _AT_A_TIME)
+        parts = [self.session.run(outputs, {n: v[k : k + _AT_A_TIME] for n, v in feeds.items()}) for k in starts]
+        return [np.concatenate(part) for part in zip(*parts)]
 
     def _feeds(self, X):
         ports = self.session.get_inputs()
         if len(ports) == 1 and ports[0].type == "tensor(float)" and len(ports[0].shape) >= 2:
             return {ports[0].name: self.matrix(X, ports[0].shape[1:])}
-        # A model may do without a feature; the rules may not, and neither may their step.
         return {port.name: self._column(X, port.name, port.type).reshape(-1, 1) for port in ports}
 
     def matrix(self, X, shape=(None,)):

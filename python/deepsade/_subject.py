@@ -72,11 +72,11 @@ def rules_for(rules, onnx, domain=None, task=None, target_names=None, classes=No
         _same("target_names", target_names, targets_of(own))
         _same("classes", None if classes is None else [level_text(c) for c in classes], own.get("classes"))
         task, target_names, classes = own["kind"], targets_of(own), own.get("classes")
-        domain = {**_domain_of(schema), **domains_of(domain)}
+        domain = {**domain_of_schema(schema), **domains_of(domain)}
     return question(rules, task, target_names, classes, domain, (schema or {}).get("one_hot", "full"))
 
 
-def _domain_of(schema):
+def domain_of_schema(schema):
     """What a model says of its features, as a rule file states it."""
 
     def stated(domain):

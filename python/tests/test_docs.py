@@ -20,6 +20,6 @@ def test_the_quick_start_has_ten_lines_and_runs(tmp_path, monkeypatch):
 def test_the_examples_of_the_manual_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     space = {}
-    assert len(blocks("docs/python.md")) == 2
+    assert len(blocks("docs/python.md")) == 3
     for block in blocks("docs/python.md"):
         exec(compile(block, "docs/python.md", "exec"), space)

@@ -15,11 +15,11 @@ from deepsade import _core
 
 
 def test_importing_loads_neither_scikit_learn_nor_torch():
-    program = "import sys, deepsade; print([m for m in ('sklearn', 'torch', 'ray', 'pandas') if m in sys.modules])"
+    program = "import sys, deepsade; print([m for m in ('sklearn', 'torch', 'ray', 'pandas', 'onnxruntime', 'skl2onnx') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"
 
 
-@pytest.mark.parametrize("module", ["", "._classifier", "._regressor", "._labels", "._functions"])
+@pytest.mark.parametrize("module", ["", "._classifier", "._regressor", "._labels", "._functions", "._shield"])
 def test_examples_in_docstrings(module):
     failed, tried = doctest.testmod(importlib.import_module("deepsade" + module))
     assert failed == 0

@@ -4,7 +4,7 @@ use deepsade_check::{Accepted, Arithmetic, Keeper, ProvedRule, Rejected, Step, V
 use deepsade_spec::{NormalRule, NormalSpec, Schema, print, shown};
 use serde_json::{Value, json};
 
-use crate::explain::vacuous;
+use crate::vacuous::vacuous;
 
 /// A proof for exact real arithmetic says nothing about float32: as deployed it is rejected, unless `real` numbers are enough.
 pub fn as_deployed(verdict: Verdict, real: bool) -> Verdict {

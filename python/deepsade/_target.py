@@ -1,0 +1,95 @@
+"""A converted model, a target and words about it enter; what is predicted leaves: the task, its names, its classes."""
+
+import numpy as np
+
+from . import _core
+from ._estimator import names_of
+from ._settings import level_text
+
+
+class Target:
+    """What is predicted, as far as model, target and words say it."""
+
+    def __init__(self, found, target, kind, classes, names):
+        self.target = None if target is None else np.asarray(target.detach().cpu() if hasattr(target, "detach") else target)
+        y = self.target
+        if classes is not None and found.classes is not None and _texts(classes) != _texts(found.classes):
+            raise ValueError(f"classes={list(classes)!r}: the model's are {list(found.classes)!r}, in this order")
+        if kind is None:
+            kind = found.kind or ("multilabel" if y is not None and y.ndim == 2 and _is_labels(y) else None)
+        known = classes if classes is not None else found.classes
+        if kind in (None, "binary", "multiclass") and known is None and y is not None and y.ndim == 1:
+            known = np.unique(y) if found.probabilities or y.dtype.kind not in "fiu" or kind is not None else None
+        self.classes = None if known is None or kind in ("multilabel", "regression", "ranking") else np.asarray(known)
+        if kind is None:
+            kind = "regression" if self.classes is None else "binary" if len(self.classes) == 2 else "multiclass"
+        self.kind, self.texts = kind, None if self.classes is None else _texts(self.classes)
+        self.names = None
+        if names is not None:
+            self.names = [names] if isinstance(names, str) else [str(n) for n in names]
+        elif y is not None:
+            self.names = names_of(target, y, None)
+        elif self.classes is not None:
+            self.names = ["y"]
+        self.flat = self.kind == "regression" and (y is None or y.ndim == 1)
+
+    @property
+    def width(self):
+        """How many outputs there are, if that is known."""
+        if self.classes is not None:
+            return len(self.classes)
+        count = None if self.names is None else len(self.names)
+        return count if self.kind != "ranking" or count is None else count * count
+
+    def fits(self, own, threshold):
+        """Names what has none yet; refuses outputs of another width."""
+        found = own.shape[1]
+        if self.kind == "binary" and found == 1:
+            if threshold is None:
+                words = "the model has one number a row for two classes: say from where on the second is meant"
+                raise _core.ModelError(f"{words} (threshold=0 for logits, 0.5 for probabilities)")
+            return
+        if self.names is None and self.kind in ("regression", "multilabel"):
+            self.names = ["y"] if found == 1 else [f"y{k}" for k in range(found)]
+        if self.width not in (None, found):
+            raise _core.ModelError(f"the model has {found} outputs a row, the rules speak of {self.width}")
+
+    def add(self, table, own):
+        """The targets of the rows; where there are none, what the model gives."""
+        rows = len(table)
+        if self.names is None:
+            raise ValueError("what do rules call the outputs? Give target, or target_names")
+        if self.classes is not None:
+            index = {text: k for k, text in enumerate(self.texts)}
+            values = [self.texts[0]] * rows if self.target is None else _texts(self.target)
+            odd = next((k for k, text in enumerate(values) if text not in index), None)
+            if odd is not None:
+                raise ValueError(f"target[{odd}] = '{values[odd]}' is none of the classes {self.texts}")
+            table.add_levels(self.names[0], self.texts, np.array([index[text] for text in values], dtype=np.int64))
+            return
+        if self.target is not None:
+            y = self.target.reshape(len(self.target), -1).astype(np.float64)
+        elif self.kind == "regression" and own is not None:
+            y = own.astype(np.float64)
+        else:
+            y = np.tile(np.arange(1.0, len(self.names) + 1) if self.kind == "ranking" else np.zeros(len(self.names)), (rows, 1))
+        if y.shape != (rows, len(self.names)):
+            raise ValueError(f"target is {y.shape[0]} x {y.shape[1]}; expected {rows} rows and the columns {self.names}")
+        table.add_matrix(self.names, np.ascontiguousarray(y))
+
+    def classes_for(self, task):
+        """The classes as Python has them, in the order of the outputs."""
+        stated = task.get("classes")
+        if stated is None or self.classes is None:
+            return None if stated is None else np.array(stated)
+        if _texts(self.classes) != stated:
+            raise ValueError(f"the rules state the classes {stated}, the model gives {self.texts}: state `classes` in that order")
+        return self.classes
+
+
+def _texts(values):
+    return [level_text(v) for v in np.asarray(values).tolist()]
+
+
+def _is_labels(y):
+    return y.dtype.kind in "biuf" and bool(((y == 0) | (y == 1)).all())
