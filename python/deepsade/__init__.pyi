@@ -175,7 +175,7 @@ class Shielded:
 Model = Union[_Estimator, Shielded, Path, bytes]
 Estimator = Union[DeepSaDeClassifier, DeepSaDeRegressor, DeepSaDeMultilabel, DeepSaDeRanker]
 
-def check(model: Model, rules: Union[None, Rules, Path] = None, certificate: Optional[Path] = None, *, real: bool = False) -> dict[str, Any]: ...
+def check(model: Model, rules: Union[None, Rules, Path] = None, certificate: Optional[Path] = None, *, real: bool = False, allow_library: bool = False) -> dict[str, Any]: ...
 def verify(
     model: Model,
     rules: Union[None, Rules, Path] = None,

@@ -40,7 +40,7 @@ class Verification(Answer):
         write_files(folder, self.model, self.certificate, self.rule_file)
 
 
-def check(model, rules=None, certificate=None, *, real=False):
+def check(model, rules=None, certificate=None, *, real=False, allow_library=False):
     """Asks the exact checker whether a certificate proves the rules of a model for every input of its domain.
 
     Parameters

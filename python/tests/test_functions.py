@@ -15,7 +15,7 @@ from deepsade import DeepSaDeClassifier, DeepSaDeRegressor
 def model(expenses):
     X, Y = expenses
     rules = {"within income": "food + rent <= x0", "food": "food >= 0", "rent": "rent >= 0"}
-    return DeepSaDeRegressor(rules=rules, target_names=["food", "rent"], hidden=(8,), epochs=20).fit(X, Y)
+    return DeepSaDeRegressor(rules=rules, target_names=["food", "rent"], hidden=(8,), epochs=20, enforce="weights").fit(X, Y)
 
 
 @pytest.fixture
