@@ -23,7 +23,7 @@ fn train(settings: &Value, table: Table) -> Result<Finished, PipelineError> {
 }
 
 fn table(names: &[&str], columns: Vec<Column>, rows: usize) -> Table {
-    Table { names: names.iter().map(|n| n.to_string()).collect(), columns, row_numbers: (1..=rows as u64).collect() }
+    Table { names: names.iter().map(ToString::to_string).collect(), columns, row_numbers: (1..=rows as u64).collect() }
 }
 
 /// Incomes, amounts and who got a loan: nobody who asks for more than a tenth of the income, and of others most.
@@ -102,7 +102,7 @@ fn numbers() -> Table {
     table(&["a", "b", "y"], vec![Column::Number(a), Column::Number(b), Column::Number(y)], rows)
 }
 
-fn number_settings(rules: &[&str], features: Value) -> Value {
+fn number_settings(rules: &[&str], features: &Value) -> Value {
     let rules: Vec<Value> = rules.iter().map(|text| json!({"name": text, "text": text})).collect();
     json!({
         "data": {"targets": ["y"]},
@@ -141,7 +141,7 @@ fn obeys(done: &Finished, border: impl Fn(&mut ChaCha8Rng) -> (f32, f32)) {
 
 #[test]
 fn a_fallback_of_two_cases_is_found_and_proved() {
-    let done = train(&number_settings(&["a > 3 => y >= 5", "a <= 3 => y <= 2"], real()), numbers()).unwrap();
+    let done = train(&number_settings(&["a > 3 => y >= 5", "a <= 3 => y <= 2"], &real()), numbers()).unwrap();
     let accepted = done.accepted().expect("it is proved");
     assert_eq!((accepted.kept_by, accepted.rules.len()), (Keeper::Step, 2));
     let certificate = Certificate::from_json(done.certificate.as_ref().unwrap()).unwrap();
@@ -154,7 +154,7 @@ fn a_fallback_of_two_cases_is_found_and_proved() {
 #[test]
 fn conditions_on_sums_hold_in_both_directions() {
     let rules = ["a + b > 4 => y >= 1", "a + b <= 4 => y <= 6", "a - b >= 2 => y <= 8", "a - b < 2 => y >= 0 - 1"];
-    let done = train(&number_settings(&rules, real()), numbers()).unwrap();
+    let done = train(&number_settings(&rules, &real()), numbers()).unwrap();
     assert_eq!(done.accepted().expect("it is proved").kept_by, Keeper::Step);
     obeys(&done, |rng| {
         let a = rng.random_range(0.0..9.0f32);
@@ -166,9 +166,9 @@ fn conditions_on_sums_hold_in_both_directions() {
 #[test]
 fn what_float32_can_not_tell_apart_is_not_promised() {
     let rules = ["a + b > 4 => y >= 5", "a + b <= 4 => y <= 2"];
-    match train(&number_settings(&rules, real()), numbers()) {
+    match train(&number_settings(&rules, &real()), numbers()) {
         Err(refused) => {
-            assert!(refused.to_string().contains("fallback") || refused.to_string().contains("no outputs"), "{refused}")
+            assert!(refused.to_string().contains("fallback") || refused.to_string().contains("no outputs"), "{refused}");
         }
         Ok(done) => assert!(done.accepted().is_none(), "{:?}", done.certificate),
     }

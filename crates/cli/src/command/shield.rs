@@ -35,14 +35,13 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     if let Some(words) = deepsade_engine::explain::conflict_in_words(&spec) {
         bail!("the rules contradict each other: {words}");
     }
-    let usual = match (&loaded, &problem.data) {
-        (Some(loaded), Some(data)) => Usual::of(&fit::rows(&spec, loaded, data, data.seed)?.all.y),
-        _ => {
-            if !args.quiet {
-                eprintln!("note: no data are named, so the size of the outputs is guessed from the rules; --data says it");
-            }
-            Usual::unknown(&spec)
+    let usual = if let (Some(loaded), Some(data)) = (&loaded, &problem.data) {
+        Usual::of(&fit::rows(&spec, loaded, data, data.seed)?.all.y)
+    } else {
+        if !args.quiet {
+            eprintln!("note: no data are named, so the size of the outputs is guessed from the rules; --data says it");
         }
+        Usual::unknown(&spec)
     };
     let reading = Reading { output: args.output.clone(), threshold: args.threshold };
     let shielded =
