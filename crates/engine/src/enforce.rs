@@ -1,6 +1,6 @@
 //! Rules and settings enter; where the rules are enforced leaves, and why.
 //!
-//! Once a network is trained, [`weights`] or [`step`] writes it down with its certificate; [`decode`] and [`nearest`] let training know of
+//! Once a network is trained, [`weights`] or [`step`] writes it down with its certificate; `decode` and `nearest` let training know of
 //! the step, [`penalty`] only dissuades it from breaking rules.
 
 mod decode;
