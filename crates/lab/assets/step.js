@@ -188,6 +188,14 @@ const outputStep = (() => {
     return { ...x, dims };
   }
 
+  // A matrix, its rows for its columns.
+  function transpose([x]) {
+    if (x.dims.length !== 2) throw new Error(`[${x.dims}] is no matrix`);
+    const [rows, columns] = x.dims;
+    const data = Array.from(x.data, (_, k) => x.data[(k % rows) * columns + Math.floor(k / rows)]);
+    return tensor(x.type, [columns, rows], data);
+  }
+
   function clip([x, lo, hi]) {
     const limits = [lo?.data[0] ?? -Infinity, hi?.data[0] ?? Infinity];
     return elementwise(x.type, (v) => smaller(larger(v, limits[0]), limits[1]), [x]);
@@ -203,7 +211,7 @@ const outputStep = (() => {
     GreaterOrEqual: truth((a, b) => a >= b), LessOrEqual: truth((a, b) => a <= b), Equal: truth((a, b) => a === b),
     And: truth((a, b) => a && b), Or: truth((a, b) => a || b),
     Where: (operands) => elementwise(operands[1].type, (c, a, b) => (c ? a : b), operands),
-    Concat: concat, Flatten: flatten, Reshape: reshape, Gather: gather, GatherElements: gatherElements,
+    Concat: concat, Flatten: flatten, Reshape: reshape, Transpose: transpose, Gather: gather, GatherElements: gatherElements,
     MatMul: product, Gemm: product, ArgMax: argMax, Softmax: softmax,
     ReduceSum: reduced(0, (a, b) => a + b), ReduceMax: reduced(-Infinity, larger), ReduceMin: reduced(Infinity, smaller),
   };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use deepsade_net::Piece;
-use deepsade_net::onnx::piece::{Attribute, TO_FLOAT};
+use deepsade_net::onnx::piece::TO_FLOAT;
 
 use super::{CANDIDATE, PREFIX};
 
@@ -127,11 +127,7 @@ impl Draft {
 
     /// What lies is put upright, what stands is laid down.
     pub(super) fn turned(&mut self, of: &str) -> String {
-        let makes = self.call("Transpose", &[of]);
-        if let Some(call) = self.piece.calls.last_mut() {
-            call.attributes.push(("perm".into(), Attribute::Ints(vec![1, 0])));
-        }
-        makes
+        self.call("Transpose", &[of])
     }
 
     pub(super) fn cast_float(&mut self, of: &str) -> String {

@@ -43,7 +43,7 @@ fn constants() -> Piece {
 
 fn calls() -> Vec<Call> {
     let mut calls = Vec::new();
-    for op in ["Abs", "Neg", "Floor", "Ceil", "Relu", "Exp", "Sqrt", "Sigmoid", "IsNaN", "Identity"] {
+    for op in ["Abs", "Neg", "Floor", "Ceil", "Relu", "Exp", "Sqrt", "Sigmoid", "IsNaN", "Identity", "Transpose"] {
         calls.push(Call(op, &["wild"], &[]));
     }
     for op in ["Add", "Sub", "Mul", "Div", "Max", "Min", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal"] {
