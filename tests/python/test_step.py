@@ -340,3 +340,36 @@ def test_nodes_and_outputs_of_the_tail_are_not_moved(kind, home, tmp_path):
     for k, change in enumerate((swapped, reversed_choice, another)):
         done = check(changed(folder, tmp_path / str(k), change))
         assert done.returncode == 1 and "REJECTED" in done.stdout, f"{change.__name__}: {done.stdout}{done.stderr}"
+
+
+def test_a_model_by_weights_tells_the_domain_if_asked_to(home):
+    folder = home / "flag"
+    folder.mkdir()
+    task, _ = KINDS["regression"]
+    data("regression", task, folder / "rows.csv")
+    text = ["y + z <= a + b + 8", "k == 'q' => z >= 0 - 1"]
+    named = "".join(f'[[rule]]\nname = "r{k}"\ntext = """{t}"""\n' for k, t in enumerate(text))
+    ranges = "[features.a]\nrange = [0, 10]\n[features.b]\nrange = [-5, 5]\n[features.n]\nkind = \"integer\"\nrange = [0, 6]\n"
+    head = f'[data]\nfile = "rows.csv"\ntargets = ["y", "z"]\n{ranges}[task]\nkind = "regression"\n{named}'
+    tail = "[network]\nhidden = [8]\n{flag}[train]\nepochs = 3\nenforce = \"weights\"\n"
+    answers = {}
+    for name, flag in {"plain": "", "flagged": "domain_flag = true\n"}.items():
+        (folder / f"{name}.toml").write_text(head + tail.format(flag=flag))
+        done = program.run("train", folder / f"{name}.toml", "--out", folder / name, "--json", "-q", capture_output=True, text=True)
+        assert done.returncode == 0 and json.loads(done.stdout)["certified"], done.stdout + done.stderr
+        # `verify` sees the network behind the flag, and proves it anew.
+        for command in (["check", folder / name], ["verify", folder / name / "model.onnx", "--rules", folder / name / "rules.toml"]):
+            done = program.run(*command, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+        model = (folder / name / "model.onnx").read_bytes()
+        onnx.checker.check_model(onnx.load_from_string(model), full_check=True)
+        answers[name] = {level: session(model, level) for level in LEVELS}
+    rules = [Rule(t, task, FEATURES) for t in text]
+    generator = np.random.default_rng(effort.SEED + 9)
+    points = inputs(generator, 1000)
+    for level, running in answers["flagged"].items():
+        assert [output.name for output in running.get_outputs()] == ["y", "in_domain"]
+        y, inside = running.run(["y", "in_domain"], {"x": columns(points)})
+        assert inside.all() and broken(rules, points, y) is None
+        assert same(y, answers["plain"][level].run(["y"], {"x": columns(points)})[0])
+        assert not running.run(["in_domain"], {"x": strangers(generator)})[0].any()

@@ -18,7 +18,7 @@ use crate::linear::{Form, GateEnd};
 use crate::machine::{Known, Machine, Sign};
 use crate::rejected::{Rejected, Step, Why};
 use crate::sha256::sha256_hex;
-use crate::step::{Inputs, PREFIX, Tail, found_names};
+use crate::step::{Inputs, PREFIX, Tail, domain_flag, found_names};
 
 /// What the checker says.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,6 +126,13 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool
         return Err(at("model")(format!("more than {MAX_NODES} nodes, or more than {MAX_WIDTH} columns")));
     }
     let Claimed { spec, domain, layout, rules_sha256 } = claimed(&model.metadata, claim, &certificate)?;
+    if model.behind.is_some() {
+        // Nothing may stand between the network and who reads it but what says whether an input is in the domain.
+        let flagged = Model { behind: Some(domain_flag(&spec.schema)), ..model.clone() }.to_bytes().map_err(at("model"))?;
+        if flagged != bytes {
+            return Err(at("model")("what stands behind the network is no part of what its certificate is about"));
+        }
+    }
     let (inputs, outputs) = (layout.width(), spec.schema.task.outputs());
     if inputs != model.network.inputs || outputs != model.network.outputs() {
         let found = format!("{} inputs and {} outputs", model.network.inputs, model.network.outputs());

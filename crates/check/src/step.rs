@@ -27,7 +27,7 @@ use self::literal::{Literal, Sums};
 pub use self::over::Over;
 use self::over::{exact, power};
 pub(crate) use self::tail::found_names;
-pub use self::tail::{Inputs, PREFIX, Tail, certain, output_names};
+pub use self::tail::{Inputs, PREFIX, Tail, certain, domain_flag, output_names};
 use crate::certificate::Arithmetic;
 pub use crate::certificate::{Case, Number, OutputStep, Outputs};
 

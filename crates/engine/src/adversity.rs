@@ -11,7 +11,7 @@ use deepsade_solve::parallel;
 use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
 
 use crate::verify::{
-    Choice, CounterExample, Outcome, Settings, Undecided, VerifyError, broken, broken_within, chosen, fits, proved,
+    Choice, CounterExample, Outcome, Settings, Undecided, VerifyError, broken, broken_within, chosen, fits, passes_on, proved,
 };
 
 /// Inputs near a row that are tried where a network chooses.
@@ -41,7 +41,8 @@ pub fn adversity(
 ) -> Result<Vec<Near>, VerifyError> {
     let network = &model.network;
     fits(spec, network)?;
-    if model.behind.is_some() && proved(spec, model).is_ok() {
+    let passes_on = passes_on(spec, model);
+    if !passes_on && proved(spec, model).is_ok() {
         return Ok(vec![Near::Safe; x.rows]);
     }
     let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
@@ -59,7 +60,7 @@ pub fn adversity(
     let near = |(): &mut (), k: &usize| {
         let region = ball(&spec.schema, &whole, x.row(*k), radius);
         let near = match &choice {
-            _ if model.behind.is_some() => match broken(spec, model, &region, &[x.row(*k)], settings.seed, &|| interrupted()) {
+            _ if !passes_on => match broken(spec, model, &region, &[x.row(*k)], settings.seed, &|| interrupted()) {
                 Some(example) => Near::Broken(example),
                 None => Near::Undecided(Undecided::Step("near this row".into())),
             },

@@ -104,7 +104,7 @@ pub fn choose(
     }
     let ended = free.trained.best_epoch.is_some() || fit.network.freeze;
     let (mut best, mut tried): (Option<Fitted>, Vec<Tried>) = (None, Vec::new());
-    let mut failed = None;
+    let mut failed: Vec<(&str, FitError)> = Vec::new();
     for decision in candidates {
         let how = words(&decision.means);
         let from = Some(&free.trained.network).filter(|_| ended && !matches!(decision.means, EnforcedBy::Weights));
@@ -116,7 +116,7 @@ pub fn choose(
             Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
             Err(why) => {
                 entry.why_not = Some(why.to_string());
-                failed.get_or_insert(why);
+                failed.push((how, why));
             }
             Ok(fitted) if fitted.trained.stop == StopReason::Interrupted => return Ok(Chosen { fitted, cost: None }),
             Ok(mut fitted) => {
@@ -135,7 +135,7 @@ pub fn choose(
         }
         tried.push(entry);
     }
-    let Some(fitted) = best else { return Err(failed.unwrap_or(FitError::NothingToTry)) };
+    let Some(fitted) = best else { return Err(FitError::no_way(failed)) };
     let cost = cost(fit.spec, &free, &fitted, rows, split, tried)?;
     Ok(Chosen { fitted, cost: Some(cost) })
 }

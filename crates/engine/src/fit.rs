@@ -17,9 +17,9 @@ use thiserror::Error;
 use crate::artifact;
 use crate::enforce::penalty::{Penalty, PenaltyError};
 use crate::enforce::step::{self, StepError, Usual};
-use crate::enforce::weights::{CertifyError, certify};
+use crate::enforce::weights::{CertifyError, certify, flagged};
 use crate::enforce::{self, Decision, EnforcedBy};
-use crate::guard::Guard;
+use crate::guard::{Guard, GuardError};
 use crate::objective::{Loss, OutputStep, StepData};
 use crate::proof::Proof;
 use crate::train::{
@@ -87,12 +87,46 @@ pub enum FitError {
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] artifact::ArtifactError),
+    /// Every way to keep the rules failed.
+    #[error("the rules can't be kept:{}", ways.iter().map(|(how, why)| format!("\n  {how}: {why}")).collect::<String>())]
+    NoWay {
+        /// What was tried, and why it failed.
+        ways: Vec<(&'static str, FitError)>,
+    },
     /// No way to keep the rules was given.
     #[error("there is no way to keep the rules that could be tried")]
     NothingToTry,
     /// The observer stopped the run and wants nothing of it.
     #[error("interrupted; nothing was kept")]
     Abandoned,
+}
+
+impl FitError {
+    /// Why nothing came of some ways: each reason once.
+    pub(crate) fn no_way(mut failed: Vec<(&'static str, Self)>) -> Self {
+        let mut said = Vec::new();
+        failed.retain(|(_, why)| {
+            let words = why.to_string();
+            let new = !said.contains(&words);
+            said.push(words);
+            new
+        });
+        match failed.len() {
+            0 => Self::NothingToTry,
+            1 => failed.remove(0).1,
+            _ => Self::NoWay { ways: failed },
+        }
+    }
+
+    /// Whether it says of the rules that they can't be kept this way: a finding, and no mistake in what was asked.
+    pub fn is_about_rules(&self) -> bool {
+        match self {
+            Self::Train(TrainError::Guard(GuardError::Infeasible { .. })) => true,
+            Self::Step(why) => matches!(**why, StepError::Make(_) | StepError::Fallback(_)),
+            Self::NoWay { ways } => ways.iter().any(|(_, why)| why.is_about_rules()),
+            _ => false,
+        }
+    }
 }
 
 impl From<StepError> for FitError {
@@ -363,7 +397,10 @@ impl Fit<'_> {
         rows: &Dataset,
     ) -> Result<(Model, Option<Proof>), FitError> {
         if let Some((guard, units, _)) = &trained.guard {
-            let (model, proof) = certify(self.spec, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
+            let (mut model, mut proof) = certify(self.spec, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
+            if self.network.domain_flag {
+                proof = flagged(self.spec, &mut model, proof)?;
+            }
             return Ok((model, Some(proof)));
         }
         Ok(match &self.decision.means {

@@ -84,7 +84,9 @@ pub enum GuardError {
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum Obstacle {
     /// Two sides of a rule must be equal.
-    #[error("an equality leaves no margin for rounding in float32; write abs(a - b) <= 0.001")]
+    #[error(
+        "an equality leaves no margin for rounding in float32; the output step keeps it, or says what float32 allows (enforce = \"decode\")"
+    )]
     Equality,
     /// In exact arithmetic there is one.
     #[error("rounding in float32 takes a margin of about {needed:.1e} on each side, which the rule does not leave; widen it")]

@@ -26,25 +26,30 @@ pub fn accepted(verdict: &Verdict) -> Option<&Accepted> {
     }
 }
 
+/// So many rules hold.
+pub fn rules_hold(n: usize) -> String {
+    if n == 1 { "1 rule holds".into() } else { format!("{n} rules hold") }
+}
+
 /// The verdict in a line.
 pub fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Accepted(a) => {
-            let (rules, model) = (a.rules.len(), &a.model_sha256[..12]);
+            let (hold, model) = (rules_hold(a.rules.len()), &a.model_sha256[..12]);
             let choice = "and rules that mention no feature for every other input, too";
             match a.kept_by {
                 Keeper::Weights => format!(
-                    "certificate accepted: {rules} rules hold for every input of the domain in {} (model {model}...)",
+                    "certificate accepted: {hold} for every input of the domain in {} (model {model}...)",
                     a.arithmetic.name()
                 ),
                 Keeper::Step => format!(
-                    "certificate accepted: {rules} rules hold for every input of the domain in {}: the output step in the graph gives \
+                    "certificate accepted: {hold} for every input of the domain in {}: the output step in the graph gives \
                      no other outputs (model {model}...)",
                     a.arithmetic.name()
                 ),
                 Keeper::Choice => format!(
-                    "certificate accepted: the graph chooses among outputs that obey {rules} rules for every input of the domain, \
-                     {choice} (model {model}...)"
+                    "certificate accepted: {hold} for every input of the domain, {choice}: the graph chooses among outputs that obey \
+                     (model {model}...)"
                 ),
             }
         }

@@ -36,7 +36,7 @@ use branch::{RegionSearch, SearchEnd};
 pub(crate) use choice::Choice;
 use plan::BoundPlan;
 pub use stepped::verify_model;
-pub(crate) use stepped::{broken, proved};
+pub(crate) use stepped::{broken, passes_on, proved};
 
 /// Inputs of each part of the domain that are tried where a network chooses.
 const TRIED: usize = 2_000;

@@ -66,7 +66,7 @@ const deepsade = (() => {
     if (!step) return { y: own, ok: true };
     const row = (data) => outputStep.tensor("float", [1, data.length], data);
     const [y, , ok] = outputStep.run(step, { x: row(columns), scores: row(own) });
-    return { y: y.data, ok: ok.data[0] };
+    return { y: y.data, ok: ok ? ok.data[0] : true };
   }
 
   // Feature values -> network columns. A category's value is the index of its level.

@@ -56,6 +56,13 @@ pub struct Behind {
     pub outputs: Vec<Port>,
 }
 
+impl Behind {
+    /// Whether it is an output step, which says of each row whether its candidate was good; a flag for the domain changes no output.
+    pub fn is_step(&self) -> bool {
+        self.outputs.len() >= 3
+    }
+}
+
 /// What the names of the pieces that are put behind networks begin with.
 pub const BEHIND: &str = "deepsade.";
 
@@ -81,7 +88,7 @@ impl Model {
     /// Reads an ONNX file whose graph has one output that is a float tensor, or a network of ours with a piece behind it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
         let has_piece =
-            |carried: &Carried| carried.outputs.len() >= 3 && carried.piece(&[BEHIND]).is_ok_and(|p| !p.calls.is_empty());
+            |carried: &Carried| carried.outputs.len() >= 2 && carried.piece(&[BEHIND]).is_ok_and(|p| !p.calls.is_empty());
         match Carried::read(bytes).ok().filter(has_piece) {
             None => import::import(bytes, None),
             Some(carried) => {

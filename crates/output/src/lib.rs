@@ -1,9 +1,9 @@
 //! What leaves a model: a model, its rules and input rows enter; its outputs leave, whether they break a rule, exactly, and what they
 //! mean in words.
 //!
-//! [`reader`] reads outputs as the model's file says: straight from the graph, or chosen by [`decode`] or moved by [`nearest`].
-//! [`judge`] evaluates the rules on a row, [`predict`] reads scores as classes, labels and places. What the library chooses or moves
-//! is right only if these are: no certificate covers them. [`graph`] runs operators that stand behind a network.
+//! [`reader`] runs a model as its file says, [`graph`] the operators that stand behind a network. [`judge`] evaluates the rules on a row,
+//! [`predict`] reads scores as classes, labels and places, [`printed`] finds numbers to print. [`make`] writes the part of a graph that
+//! makes candidates for the output step, by what [`decode`] and [`nearest`] know of the best outputs that obey; none of it is trusted.
 #![forbid(unsafe_code)]
 
 pub mod decode;
@@ -12,6 +12,7 @@ pub mod judge;
 pub mod make;
 pub mod nearest;
 pub mod predict;
+pub mod printed;
 pub mod reader;
 
 pub use judge::Judge;

@@ -126,8 +126,9 @@ pub enum MakeError {
     },
     /// An equality with a real feature.
     #[error(
-        "rule '{rule}' demands an equality with a real feature, which float32 numbers obey only now and then; state it as \
-         `abs(...) <= {tolerance}`"
+        "rule '{rule}' demands an equality with a real feature, which float32 numbers obey only now and then: the smallest tolerance that \
+         float32 allows on this domain is {tolerance}; state the rule as `abs(left - right) <= {tolerance}`, or the feature as whole \
+         (kind = \"integer\")"
     )]
     RealEquality {
         /// The rule.

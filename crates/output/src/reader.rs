@@ -72,7 +72,7 @@ impl<'a> Output<'a> {
 
     /// Whether an output step stands behind the network.
     pub fn has_step(&self) -> bool {
-        self.step.is_some()
+        self.model.behind.as_ref().is_some_and(Behind::is_step)
     }
 
     /// The outputs. Not a number throughout for a row that the step can't be run on.
@@ -104,10 +104,15 @@ impl<'a> Output<'a> {
 
     fn part(&self, graph: &Graph, names: &[String], x: Matrix) -> Option<(Vec<f32>, Vec<Flags>)> {
         let scores = self.model.network.forward(&x);
-        let [y, in_domain, ok, ..] = names else { return None };
-        let made = graph.run(vec![Value::from(x), Value::from(scores)], &[y, in_domain, ok]).ok()?;
-        let [Value::Float(y), Value::Bool(inside), Value::Bool(ok)] = &made[..] else { return None };
-        let flags = inside.data.iter().zip(&ok.data).map(|(in_domain, ok)| Flags { in_domain: *in_domain, ok: *ok });
+        let names: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
+        let made = graph.run(vec![Value::from(x), Value::from(scores)], &names).ok()?;
+        let (y, inside, ok) = match &made[..] {
+            [Value::Float(y), Value::Bool(inside), Value::Bool(ok)] => (y, inside, Some(ok)),
+            [Value::Float(y), Value::Bool(inside)] => (y, inside, None),
+            _ => return None,
+        };
+        let ok = |k: usize| ok.is_none_or(|ok| ok.data.get(k) == Some(&true));
+        let flags = inside.data.iter().enumerate().map(|(k, in_domain)| Flags { in_domain: *in_domain, ok: ok(k) });
         Some((y.data.clone(), flags.collect()))
     }
 

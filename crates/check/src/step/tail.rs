@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use deepsade_net::onnx::piece::{Attribute, Call, TO_FLOAT};
-use deepsade_net::{Piece, Port, TRUNK_OUTPUT};
+use deepsade_net::{Behind, Piece, Port, TRUNK_OUTPUT};
 use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec, OneHot, Schema};
 
 use super::level::{Gates, Truth};
@@ -208,6 +208,20 @@ impl Tail {
             vec![Port::rows(&y, "float", Some(outputs)), Port::rows(&in_domain, "bool", None), Port::rows(&ok, "bool", None)];
         Ok(Self { piece, outputs: ports })
     }
+}
+
+/// What says of each row whether it is in the domain, behind a network that keeps the rules by its weights; its outputs pass through.
+pub fn domain_flag(schema: &Schema) -> Behind {
+    let (mut piece, mut gates, mut parts) = (Piece::default(), Gates::default(), Vec::new());
+    let inside = inside(schema, "x", 0, &mut gates, &mut parts, &mut piece);
+    let parts: Vec<(&str, Vec<usize>)> = parts.iter().map(|(name, columns)| (name.as_str(), columns.clone())).collect();
+    let counted = gates.write(&[inside], &parts, PREFIX, &mut piece);
+    let said = gates.finish(&[inside], &counted, "inside", PREFIX, &mut piece);
+    let ([y, in_domain, _], flat) = (OUTPUTS, named("flat"));
+    piece.ints(&flat, &[1], vec![-1]);
+    piece.call("Identity", &[TRUNK_OUTPUT], y);
+    piece.call("Reshape", &[&said, &flat], in_domain);
+    Behind { piece, outputs: vec![Port::rows(y, "float", Some(schema.task.outputs())), Port::rows(in_domain, "bool", None)] }
 }
 
 /// The candidate as it is judged, whatever it was: labels as 0 and 1; numbers in their ranges, on their grids and never tiny, 0 in place of

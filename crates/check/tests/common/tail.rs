@@ -56,7 +56,7 @@ impl Tails<'_> {
         match call.op.as_str() {
             "Abs" => one(&|v| self.read(v).abs()),
             "Floor" => one(&|v| self.read(v).floor()),
-            "Cast" => one(&|v| v),
+            "Cast" | "Identity" => one(&|v| v),
             "Flatten" => Tensor::rows(reads[0].data.len() / reads[0].dims[0], reads[0].data.clone()),
             "Reshape" => Tensor { dims: vec![reads[0].data.len()], data: reads[0].data.clone() },
             "And" => self.pairs(reads, |a, b| truth(a > 0.5 && b > 0.5)),

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use deepsade_data::{ReadOptions, RowStatus, Table, encode_inputs, read_table};
+use deepsade_data::{ReadOptions, RowStatus, Table, Value, encode_inputs, read_table};
 use deepsade_engine::artifact::{model_rules, read_model, write_whole};
 use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
 use deepsade_output::predict;
+use deepsade_output::printed::Printed;
 use deepsade_output::reader::{Output, Probabilities};
 use deepsade_spec::{Schema, Task};
 use serde_json::json;
@@ -60,10 +61,21 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
             args.model.display()
         ),
     };
+    let printed = Printed::new(&rules);
     // The outputs of a regression are its predictions, unless they were moved.
     let raw = !matches!(schema.task, Task::Regression { .. }) || output.has_step();
     let scores = (args.scores && raw).then(|| output.scores(&inputs.x));
-    let csv = predictions(&schema, &y, &inputs.status, scores.as_ref(), probabilities.as_deref())?;
+    let words = |row: usize| {
+        if !matches!(schema.task, Task::Regression { .. }) {
+            return predict::in_words(&schema.task, y.row(row));
+        }
+        let written = |f: usize| match table.column(&schema.features[f].name).map(|c| c.value(row)) {
+            Some(Value::Number(v)) => v,
+            _ => f64::NAN,
+        };
+        printed.numbers(inputs.x.row(row), y.row(row), &written).iter().map(f64::to_string).collect()
+    };
+    let csv = predictions(&schema, &y, &words, &inputs.status, scores.as_ref(), probabilities.as_deref())?;
     match &args.out {
         Some(path) => write_whole(path, &csv)?,
         None => emit_data(&String::from_utf8(csv)?)?,
@@ -122,6 +134,7 @@ fn as_text(name: &str) -> Cow<'_, str> {
 fn predictions(
     schema: &Schema,
     y: &Matrix,
+    in_words: &impl Fn(usize) -> Vec<String>,
     status: &[RowStatus],
     scores: Option<&Matrix>,
     probabilities: Option<&[Option<Probabilities>]>,
@@ -146,7 +159,7 @@ fn predictions(
             RowStatus::Missing { .. } => vec![String::new(); words],
             // Nor has a row for which no output obeys the rules.
             _ if y.row(row).iter().any(|v| v.is_nan()) => vec![String::new(); words],
-            _ => predict::in_words(&schema.task, y.row(row)).iter().map(|word| as_text(word).into_owned()).collect(),
+            _ => in_words(row).iter().map(|word| as_text(word).into_owned()).collect(),
         };
         record.push((*status == RowStatus::Inside).to_string());
         record.push(feature(*status).map(|f| as_text(&schema.features[f].name).into_owned()).unwrap_or_default());

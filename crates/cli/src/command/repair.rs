@@ -11,7 +11,7 @@ use deepsade_engine::proof::Certified;
 use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, mend_inputs};
 use deepsade_engine::subject::{self, Subject, SubjectFiles};
 use deepsade_engine::summary::{self, numbers};
-use deepsade_net::{Matrix, Network};
+use deepsade_net::{Behind, Matrix, Network};
 use deepsade_spec::{NormalSpec, shown};
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let output = args.output.as_deref();
     let files = SubjectFiles { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
-    if subject.model.behind.is_some() {
+    if subject.model.behind.as_ref().is_some_and(Behind::is_step) {
         bail!(
             "{} ends in an output step, which keeps the rules whatever the network before it gives: there is nothing to repair \
              (`deepsade verify` says whether it keeps these)",
@@ -116,16 +116,12 @@ fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<KnownRows> {
 /// Says why not, and what else there is.
 fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow::Result<Exit> {
     // Where rules contradict each other there is nothing to choose from, either.
-    let decode = !matches!(smallest_conflict(spec), Conflicts::Found(_));
-    let offer = format!(
-        "The rules can be enforced in the output step instead, for this network as it is: put `trunk = \"{}\"` and `freeze = true` \
-         under [network] in a rule file with [data], and run `deepsade train FILE.toml --enforce decode --out DIR` (docs/decoding.md).\n",
-        args.model.display()
-    );
+    let possible = !matches!(smallest_conflict(spec), Conflicts::Found(_));
+    let offer = report::shield_in_words(&args.model, &args.rules);
     let never = "The rules contradict each other (deepsade explain says where): change them.\n";
-    let advice = if decode { offer.as_str() } else { never };
+    let advice = if possible { offer.as_str() } else { never };
     emit(&if args.json {
-        let offer = decode.then_some("decode");
+        let offer = possible.then_some("shield");
         let out =
             json!({"repaired": false, "certified": false, "why": error.to_string(), "offer": offer, "advice": advice.trim_end()});
         serde_json::to_string_pretty(&out)? + "\n"

@@ -7,12 +7,11 @@ use deepsade_check::Verdict;
 use deepsade_engine::choose::{Cost, Tried};
 use deepsade_engine::enforce::EnforcedBy;
 use deepsade_engine::fit::{FitError, Fitted};
-use deepsade_engine::guard::GuardError;
 use deepsade_engine::hold::Hold;
 use deepsade_engine::pipeline::{self, Checked, Finished, Fold, Folder, PipelineError, Prepared};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::summary::{paper_steps, scores};
-use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainError, TrainSettings, UpdateName};
+use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainSettings, UpdateName};
 use deepsade_engine::verdict;
 use deepsade_solve::maxsmt::SolverName;
 use deepsade_solve::maxsmt::smtlib::Quantifiers;
@@ -32,7 +31,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Exit> {
         args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str())));
     let ended = match train(&problem, &out, args) {
         // That the rules can't be met is what was found out, not a mistake in the input.
-        Err(error) if matches!(error.downcast_ref(), Some(FitError::Train(TrainError::Guard(GuardError::Infeasible { .. })))) => {
+        Err(error) if error.downcast_ref().is_some_and(FitError::is_about_rules) => {
             return unmet("infeasible", &error.to_string(), args.json);
         }
         other => other?,

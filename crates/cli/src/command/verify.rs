@@ -61,6 +61,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
             eprintln!("note: {place}: the file may round differently there from the network that was looked at");
         }
         emit(&in_words(&decided, &spec.shown(), seconds, work.regions, args.certificate.as_deref()))?;
+        if let (Outcome::Refuted(_) | Outcome::Unknown { .. }, Some(rules)) = (&decided, &args.rules) {
+            emit(&shield_in_words(&args.model, rules))?;
+        }
     }
     written?;
     Ok(match decided {
@@ -70,6 +73,15 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         Outcome::Refuted(_) => Exit::Finding,
         Outcome::Unknown { .. } => Exit::Unknown,
     })
+}
+
+/// How a network that is not proved becomes one that is.
+pub fn shield_in_words(model: &Path, rules: &Path) -> String {
+    format!(
+        "An output step behind this network, as it is, keeps the rules for every input, with proof:\n  deepsade shield --model {} --rules {} --out DIR\n",
+        model.display(),
+        rules.display()
+    )
 }
 
 /// Writes the proof, or takes away one that a run before left there.

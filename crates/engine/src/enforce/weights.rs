@@ -3,13 +3,14 @@
 //! Weights are rounded to float32 first and checked afterwards. Folding units into the last layer rounds it once more, so the
 //! guard looks at the folded network again, and with a wider margin if the checker is not content.
 
+use deepsade_check::step::domain_flag;
 use deepsade_net::{Model, Network};
 use deepsade_spec::NormalSpec;
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
 use crate::guard::{Guard, GuardError};
-use crate::proof::{Proof, prove};
+use crate::proof::{Proof, certificate, prove};
 use crate::train::{PlanError, Stepper};
 use crate::units::Units;
 
@@ -43,6 +44,13 @@ pub fn certify(
     let boxes = guard.with_intervals();
     let attempts = margins(guard).chain([(boxes.clone(), 1.0), (boxes, 16.0)]);
     ladder(spec, Stepper::new(network, 1)?, &safe, attempts, &mut |_, _| {})
+}
+
+/// Puts behind a model what says of each row whether it is in the domain; the same trees prove that.
+pub(crate) fn flagged(spec: &NormalSpec, model: &mut Model, proof: Proof) -> Result<Proof, CertifyError> {
+    model.behind = Some(domain_flag(&spec.schema));
+    let trees = certificate(&proof).rules.iter().map(|rule| rule.tree.clone());
+    Ok(prove(spec, &model.to_bytes().map_err(ArtifactError::from)?, trees))
 }
 
 /// A guard with each margin, from narrow to wide.

@@ -27,6 +27,9 @@ pub struct NetworkSettings {
     pub trunk: Option<PathBuf>,
     /// With `trunk`: nothing is trained, the file's scores are taken as they are. Default false.
     pub freeze: bool,
+    /// Whether a model that keeps its rules by weights also has the output `in_domain`, as one with an output step always has. Default
+    /// false: a plain graph, which other verifiers read.
+    pub domain_flag: bool,
 }
 
 /// How an activation is written in settings.
@@ -174,7 +177,14 @@ pub enum SettingsError {
 
 impl Default for NetworkSettings {
     fn default() -> Self {
-        Self { hidden: vec![50, 30, 10], activation: ActivationName::Relu, gate: "auto".into(), trunk: None, freeze: false }
+        Self {
+            hidden: vec![50, 30, 10],
+            activation: ActivationName::Relu,
+            gate: "auto".into(),
+            trunk: None,
+            freeze: false,
+            domain_flag: false,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use deepsade_check::step::OutputStep;
+use deepsade_check::step::{OutputStep, domain_flag};
 use deepsade_net::{Matrix, Model};
 use deepsade_output::{Judge, Output};
 use deepsade_spec::{Claim, NormalSpec, Region, Schema, compile};
@@ -29,9 +29,25 @@ pub fn verify_model(
     settings: &Settings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<(Outcome, Work), VerifyError> {
-    if model.behind.is_none() {
-        return verify(spec, &model.network, settings, interrupted);
+    if !passes_on(spec, model) {
+        return stepped(spec, model, settings, interrupted);
     }
+    verify(spec, &model.network, settings, interrupted)
+}
+
+/// Whether the file's outputs are the network's own: nothing stands behind it, or no more than says whether an input is in the domain.
+pub(crate) fn passes_on(spec: &NormalSpec, model: &Model) -> bool {
+    let own = model.metadata.get(SCHEMA_KEY).and_then(|text| Schema::from_json(text).ok());
+    let flag = || domain_flag(own.as_ref().unwrap_or(&spec.schema));
+    model.behind.as_ref().is_none_or(|behind| *behind == flag())
+}
+
+fn stepped(
+    spec: &NormalSpec,
+    model: &Model,
+    settings: &Settings,
+    interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<(Outcome, Work), VerifyError> {
     let why = match proved(spec, model) {
         Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), Work::default())),
         Err(why) => why,

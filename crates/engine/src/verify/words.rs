@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CounterExample, Outcome, Work};
 use crate::vacuous::vacuous;
-use crate::verdict::rule_as_json;
+use crate::verdict::{rule_as_json, rules_hold};
 
 /// Features by name, levels in words.
 pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
@@ -103,8 +103,8 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
         Outcome::Proved(proof) => {
             let arithmetic = proof.accepted().arithmetic.name();
             let mut out = format!(
-                "proved: {} rules hold for every input of the domain in {arithmetic} ({seconds:.2} s, {regions} regions); the checker accepts it\n",
-                spec.rules.len()
+                "proved: {} for every input of the domain in {arithmetic} ({seconds:.2} s, {regions} regions); the checker accepts it\n",
+                rules_hold(spec.rules.len())
             );
             for (done, rule) in proof.accepted().rules.iter().zip(&spec.rules) {
                 out += &format!("  {}: {} regions, margin {:e}\n", done.name, done.regions, done.margin);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use deepsade_check::{Accepted, Arithmetic, Keeper, Rejected, Verdict};
 use deepsade_engine::recheck::{self, CheckFiles};
+use deepsade_engine::verdict::rules_hold;
 
 use super::html::{escape, marked, number};
 
@@ -104,7 +105,3 @@ impl ProofStatus {
 
 const CHECKED: &str = "The exact checker accepted the certificate when this page was made, from the files in the folder. \
                        `deepsade check` repeats it.";
-
-fn rules_hold(n: usize) -> String {
-    if n == 1 { "1 rule holds".into() } else { format!("{n} rules hold") }
-}

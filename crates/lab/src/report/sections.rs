@@ -3,7 +3,7 @@
 use deepsade_check::Keeper;
 use deepsade_engine::enforce::step::MADE_KEY;
 use deepsade_engine::explain::{Possible, audit, possible, vacuous};
-use deepsade_net::Model;
+use deepsade_net::{Behind, Model};
 use deepsade_spec::{Domain, NormalSpec, Schema, print};
 use serde_json::Value;
 
@@ -178,7 +178,8 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
             if shape.gated { "; a feature multiplies the outputs" } else { "" }
         ),
     );
-    if model.behind.is_some() {
+    let has_step = model.behind.as_ref().is_some_and(Behind::is_step);
+    if has_step {
         let made = model.metadata.get(MADE_KEY).map(|how| format!(" ({how})")).unwrap_or_default();
         html.paragraph(&format!(
             "An output step stands behind the network: it makes a candidate from the network's outputs{made}, checks it against the \
@@ -186,7 +187,7 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
         ));
     }
     if let Some(widths) = layers::widths(&network, schema) {
-        let proved = if model.behind.is_some() {
+        let proved = if has_step {
             "the output step keeps the rules, whatever these leave possible"
         } else {
             "the rules are proved for all that these leave possible"

@@ -1,0 +1,185 @@
+//! The outputs of a regression enter, for a row as its file writes it; numbers leave that obey as they are printed.
+//!
+//! A model reads inputs rounded to float32, and its outputs obey for those. Who reads both files in float64 compares with other inputs, and
+//! rounds sums of his own. So what holds for the model is made to hold for him as well: outputs move by about one part in ten million.
+
+use deepsade_spec::{Atom, Linear, NormalSpec, Rational, Var};
+
+use super::judge::Judge;
+
+/// Sums are kept so far from their borders, as a share of the size of what is added up.
+const CLEAR: f64 = 64.0 * f64::EPSILON;
+/// What moves one output may undo what moved another.
+const ROUNDS: usize = 12;
+
+/// Prepared rules.
+#[derive(Debug)]
+pub struct Printed<'a> {
+    judge: Judge<'a>,
+    bounds: Vec<Bound>,
+}
+
+/// What a rule says about outputs: a sum that is at least 0.
+#[derive(Debug)]
+struct Bound {
+    atom: Atom,
+    terms: Vec<(Var, f64)>,
+    constant: f64,
+    /// Computed without an error whatever the values are: one number against another.
+    is_comparison: bool,
+    /// The sum of the squares of what stands before outputs.
+    square: f64,
+    /// Where the opposite bound stands, if there is one: both hold where two sides are equal.
+    opposite: Option<usize>,
+}
+
+impl<'a> Printed<'a> {
+    /// Prepares the rules of `spec`.
+    pub fn new(spec: &'a NormalSpec) -> Self {
+        let mut atoms: Vec<Atom> = Vec::new();
+        for rule in &spec.rules {
+            rule.claim.atoms(&mut |atom| {
+                if !atom.is_condition() && !atoms.contains(atom) {
+                    atoms.push(atom.clone());
+                }
+            });
+        }
+        let turned: Vec<Linear> = atoms.iter().map(|atom| atom.linear.scaled(&-Rational::ONE)).collect();
+        let opposite = |atom: &Atom| turned.iter().position(|other| *other == atom.linear);
+        let bounds = atoms.iter().map(|atom| Bound { opposite: opposite(atom), ..Bound::new(atom.clone()) }).collect();
+        Self { judge: Judge::new(spec), bounds }
+    }
+
+    /// Numbers to print for the outputs `y` of the encoded inputs `x`; `written` gives a feature as its file states it.
+    pub fn numbers(&self, x: &[f32], y: &[f32], written: &impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut numbers: Vec<f64> = y.iter().map(|v| f64::from(*v)).collect();
+        if numbers.iter().any(|v| !v.is_finite()) {
+            return numbers;
+        }
+        let holds: Vec<bool> = self.bounds.iter().map(|bound| self.judge.holds(&bound.atom, x, y)).collect();
+        let input = |var: Var| if let Var::Feature(f) = var { written(f) } else { self.judge.input(x, var) };
+        for _ in 0..ROUNDS {
+            let mut moved = false;
+            for (bound, _) in self.bounds.iter().zip(&holds).filter(|(_, holds)| **holds) {
+                let is_equal = bound.opposite.is_some_and(|other| holds[other]);
+                moved |= bound.meet(&mut numbers, &input, is_equal);
+            }
+            if !moved {
+                break;
+            }
+        }
+        numbers
+    }
+}
+
+impl Bound {
+    fn new(atom: Atom) -> Self {
+        let terms: Vec<(Var, f64)> = atom.linear.terms.iter().map(|(var, c)| (*var, c.to_f64().value())).collect();
+        let constant = atom.linear.constant.to_f64().value();
+        let sides = terms.len() + usize::from(constant != 0.0);
+        let is_comparison = sides <= 2 && terms.iter().all(|(_, c)| c.abs() == 1.0);
+        let square = terms.iter().filter(|(var, _)| var.is_output()).map(|(_, c)| c * c).sum();
+        Self { atom, terms, constant, is_comparison, square, opposite: None }
+    }
+
+    /// Moves the numbers to where the bound holds, if it does not; whether it did.
+    fn meet(&self, numbers: &mut [f64], input: &impl Fn(Var) -> f64, is_equal: bool) -> bool {
+        let (mut sum, mut size, mut is_exact) = (self.constant, self.constant.abs(), on_grid(self.constant));
+        for (var, c) in &self.terms {
+            let part = c * if let Var::Output(j) = var { numbers[*j] } else { input(*var) };
+            (sum, size, is_exact) = (sum + part, size + part.abs(), is_exact && on_grid(part));
+        }
+        let is_exact = self.is_comparison || is_exact && size < GRID;
+        let clear = if is_exact || is_equal { 0.0 } else { CLEAR * size };
+        if sum > clear || sum == clear && !(self.atom.strict && clear == 0.0) {
+            return false;
+        }
+        // Where both sides are equal, what rounding leaves can't be taken away.
+        if is_equal && -sum <= CLEAR * size {
+            return false;
+        }
+        let by = (clear - sum).max(f64::EPSILON * size) * if self.is_comparison { 1.0 } else { 1.0 + CLEAR };
+        for (var, c) in &self.terms {
+            if let Var::Output(j) = var {
+                numbers[*j] += by * c / self.square;
+            }
+        }
+        true
+    }
+}
+
+/// Multiples of 1 / GRID below GRID are added up in float64 without an error.
+const GRID: f64 = (1u64 << 26) as f64;
+
+fn on_grid(v: f64) -> bool {
+    (v * GRID).fract() == 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    fn spec(targets: &[&str], rules: &[&str]) -> NormalSpec {
+        let feature = |name: &str, domain| Feature { name: name.into(), domain };
+        let features = vec![
+            feature("income", Domain::Real { lo: 0.0, hi: 1000.0 }),
+            feature("all", Domain::Integer { lo: 0, hi: 500 }),
+            feature("area", Domain::Category { levels: vec!["town".into(), "land".into()] }),
+        ];
+        let task = Task::Regression { targets: targets.iter().map(|t| (*t).into()).collect() };
+        let texts: Vec<RuleText> = rules.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
+        compile(&texts, &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+    }
+
+    /// Outputs on the very border of what the model sees, from inputs that are no float32 numbers; a reader computes in float64.
+    #[test]
+    fn what_obeys_in_the_model_obeys_as_printed() {
+        let rules = [
+            "a <= income",
+            "a + b + c <= income",
+            "b <= 0.05 * income",
+            "a >= 0 and c >= 0",
+            "area == 'land' => c <= 0.3 * a + 1",
+        ];
+        let spec = spec(&["a", "b", "c"], &rules);
+        let (printed, judge) = (Printed::new(&spec), Judge::new(&spec));
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let (mut as_they_are, mut judged) = (0, 0);
+        for _ in 0..20_000 {
+            let income = (rng.random::<f64>() * 1e5).round() / 1e3;
+            let land = rng.random::<bool>();
+            let x = [income as f32, 7.0, f32::from(u8::from(!land)), f32::from(u8::from(land))];
+            let (b, c) = (0.05 * x[0], rng.random::<f32>() * x[0] * 0.2);
+            let y = if rng.random::<bool>() { [x[0], 0.0, 0.0] } else { [x[0] - b - c, b, c] };
+            if (0..rules.len()).any(|rule| judge.breaks(rule, &x, &y)) {
+                continue;
+            }
+            judged += 1;
+            let obeys = |y: &[f64]| {
+                let within = y[0] <= income && y[0] + y[1] + y[2] <= income && y[2] + y[1] + y[0] <= income;
+                within && y[1] <= 0.05 * income && y[0] >= 0.0 && y[2] >= 0.0 && (!land || y[2] <= 0.3 * y[0] + 1.0)
+            };
+            as_they_are += usize::from(obeys(&y.map(f64::from)));
+            let numbers = printed.numbers(&x, &y, &|f| [income, 7.0, 0.0][f]);
+            let read: Vec<f64> = numbers.iter().map(|v| v.to_string().parse().unwrap()).collect();
+            assert!(obeys(&read), "{income} {y:?} {read:?}");
+            let moved = |(v, y): (&f64, &f32)| (v - f64::from(*y)).abs() <= 1e-6 * income;
+            assert!(read.iter().zip(&y).all(moved), "{y:?} {read:?}");
+        }
+        assert!(judged > 5000 && as_they_are < judged * 9 / 10, "{as_they_are} of {judged} needed nothing");
+    }
+
+    #[test]
+    fn what_is_exact_stays_as_it_is() {
+        let spec = spec(&["a", "b"], &["a + b == all", "a >= 0", "b <= 300", "a <= 2 * all"]);
+        let printed = Printed::new(&spec);
+        for y in [[100.25, 199.75], [0.0, 300.0]] {
+            assert_eq!(printed.numbers(&[12.5, 300.0, 1.0, 0.0], &y, &|f| [12.5, 300.0, 0.0][f]), y.map(f64::from));
+        }
+        assert!(printed.numbers(&[1.0, 3.0, 1.0, 0.0], &[f32::NAN, 1.0], &|_| 0.0)[0].is_nan());
+    }
+}
