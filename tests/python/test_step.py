@@ -358,7 +358,7 @@ def test_a_model_by_weights_tells_the_domain_if_asked_to(home):
         done = program.run("train", folder / f"{name}.toml", "--out", folder / name, "--json", "-q", capture_output=True, text=True)
         assert done.returncode == 0 and json.loads(done.stdout)["certified"], done.stdout + done.stderr
         # `verify` sees the network behind the flag, and proves it anew.
-        for command in (["check", folder / name], ["verify", folder / name / "model.onnx", "--rules", folder / name / "rules.toml"]):
+        for command in (["check", folder / name], ["verify", "--model", folder / name / "model.onnx", "--rules", folder / name / "rules.toml"]):
             done = program.run(*command, capture_output=True, text=True)
             assert done.returncode == 0, done.stdout + done.stderr
         model = (folder / name / "model.onnx").read_bytes()
@@ -373,3 +373,46 @@ def test_a_model_by_weights_tells_the_domain_if_asked_to(home):
         assert inside.all() and broken(rules, points, y) is None
         assert same(y, answers["plain"][level].run(["y"], {"x": columns(points)})[0])
         assert not running.run(["in_domain"], {"x": strangers(generator)})[0].any()
+
+
+def trees(opsets, after):
+    """A boosted tree of two outputs, as converters write it: with an old set of operators, or with none."""
+    helper = onnx.helper
+    nodes = dict(
+        nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0], nodes_values=[4.0, 0.0, 0.0],
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
+        nodes_missing_value_tracks_true=[0, 0, 0], nodes_hitrates=[1.0, 1.0, 1.0],
+        target_treeids=[0, 0, 0, 0], target_nodeids=[1, 1, 2, 2], target_ids=[0, 1, 0, 1], target_weights=[3.0, 40.0, -50.0, 2.0],
+    )  # fmt: skip
+    made = "trees" if after else "variable"
+    calls = [helper.make_node("TreeEnsembleRegressor", ["x"], [made], domain="ai.onnx.ml", n_targets=2, **nodes)]
+    calls += [helper.make_node(op, ["trees"], ["variable"], **attributes) for op, attributes in after]
+    port = helper.make_tensor_value_info
+    ports = [port("x", onnx.TensorProto.FLOAT, [None, 6])], [port("variable", onnx.TensorProto.FLOAT, [None, 2])]
+    imports = [helper.make_opsetid(domain, version) for domain, version in opsets]
+    return helper.make_model(helper.make_graph(calls, "g", *ports), opset_imports=imports, ir_version=4)
+
+
+@pytest.mark.parametrize(
+    "opsets, after, refused",
+    [
+        ([("", 8), ("ai.onnx.ml", 1)], [("Identity", {})], None),
+        ([("ai.onnx.ml", 1)], [], None),
+        ([("", 12), ("ai.onnx.ml", 1)], [("Softmax", {"axis": 1})], None),
+        ([("", 9), ("ai.onnx.ml", 1)], [("Softmax", {"axis": 1})], "target_opset=13"),
+    ],
+)
+def test_files_of_old_operator_sets_are_shielded_where_that_changes_nothing(opsets, after, refused, home, tmp_path):
+    folder, task, rules = made("regression", home)
+    onnx.save(trees(opsets, after), tmp_path / "trees.onnx")
+    command = ["shield", "--model", tmp_path / "trees.onnx", "--rules", folder / "rules.toml", "--out", tmp_path / "out"]
+    done = program.run(*command, capture_output=True, text=True)
+    if refused:
+        assert done.returncode == 2 and refused in done.stderr, done.stdout + done.stderr
+        return
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert program.run("check", tmp_path / "out", capture_output=True).returncode == 0
+    points = inputs(np.random.default_rng(effort.SEED + 21), 500)
+    for level in LEVELS:
+        y, inside, _ = ran(session((tmp_path / "out" / "model.onnx").read_bytes(), level), columns(points), 100)
+        assert inside.all() and broken(rules, points, y) is None

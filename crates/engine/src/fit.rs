@@ -399,7 +399,7 @@ impl Fit<'_> {
         if let Some((guard, units, _)) = &trained.guard {
             let (mut model, mut proof) = certify(self.spec, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
             if self.network.domain_flag {
-                proof = flagged(self.spec, &mut model, proof)?;
+                proof = flagged(self.spec, &mut model, &proof)?;
             }
             return Ok((model, Some(proof)));
         }

@@ -242,7 +242,8 @@ impl Problem {
         Ok(of(loaded.as_ref().expect("a problem with data has rows").schema.clone()))
     }
 
-    fn stated_schema(&self) -> Result<Schema, DataError> {
+    /// The schema, if the file states all of it.
+    pub fn stated_schema(&self) -> Result<Schema, DataError> {
         let of_data = self.data.as_ref().map_or(&[][..], |d| &d.targets);
         data::stated_schema(&self.features, &self.task, of_data, self.one_hot)
     }
@@ -304,7 +305,8 @@ impl Problem {
         toml::to_string(&stated).expect("settings become TOML")
     }
 
-    fn compile(&self, schema: &Schema) -> Result<NormalSpec, ProblemError> {
+    /// The rules over a schema.
+    pub fn compile(&self, schema: &Schema) -> Result<NormalSpec, ProblemError> {
         compile(&self.rules, schema).map_err(|errors| ProblemError::Rules { path: self.path.clone(), errors })
     }
 }

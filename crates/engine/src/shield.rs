@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use deepsade_check::step::{Inputs, Outputs};
-use deepsade_net::onnx::carried::Carried;
+use deepsade_net::onnx::carried::{Carried, raised};
 use deepsade_net::onnx::piece::{Piece, TO_FLOAT};
 use deepsade_net::{ImportError, Port};
 use deepsade_output::make;
@@ -18,6 +18,11 @@ use crate::artifact::{self, STEP_KEY};
 use crate::enforce::step::{MADE_KEY, Plan, StepError, Usual};
 use crate::proof::{Proof, prove_step};
 
+/// The oldest operator set with all that makes candidates.
+const NEEDED: i64 = 11;
+/// To which a file of an older one is raised, where that changes nothing.
+const RAISED: i64 = 13;
+
 /// Why a model can't be shielded.
 #[derive(Debug, Error)]
 pub enum ShieldError {
@@ -27,6 +32,14 @@ pub enum ShieldError {
     /// There is a step already.
     #[error("the model has an output step already: shield the model from before")]
     Already,
+    /// An old set of operators, in which the model's may mean something else.
+    #[error(
+        "the model uses operator set {found} of the standard; the step needs {NEEDED}: export it again (target_opset={RAISED}), or convert it (onnx.version_converter)"
+    )]
+    Old {
+        /// The file's.
+        found: i64,
+    },
     /// Weights in another file.
     #[error(
         "the model keeps weights in another file, which would not go with it: save it with all data inside (save_as_external_data=False)"
@@ -73,7 +86,8 @@ pub struct Shielded {
 
 /// Puts an output step behind a model; `usual` says where its outputs usually are.
 pub fn shield(bytes: &[u8], spec: &NormalSpec, reading: &Reading, usual: &Usual) -> Result<Shielded, ShieldError> {
-    let carried = Carried::read(bytes)?;
+    let bytes = raised(bytes, RAISED)?;
+    let carried = Carried::read(&bytes)?;
     if carried.mentions(deepsade_check::step::PREFIX) || carried.mentions(make::PREFIX) {
         return Err(ShieldError::Already);
     }
@@ -84,6 +98,9 @@ pub fn shield(bytes: &[u8], spec: &NormalSpec, reading: &Reading, usual: &Usual)
     let output = find(&carried, spec, reading)?;
     let mut piece = Piece::default();
     let scores = as_rows(&output, spec, reading.threshold, &mut piece)?;
+    if carried.opset < NEEDED {
+        return Err(ShieldError::Old { found: carried.opset });
+    }
     let taken = carried.names()?;
     let plan = Plan::new(spec, &inputs, &scores, usual)?;
     let mut behind = plan.behind(spec, &inputs, |name| taken.contains(name))?;

@@ -120,6 +120,7 @@ impl From<FitError> for Failure {
             | FitError::Allowed(_)
             | FitError::Decode(_)
             | FitError::Step(_)
+            | FitError::NoWay { .. }
             | FitError::NothingToTry => Class::Infeasible,
             FitError::Data(_)
             | FitError::Inject(_)

@@ -28,7 +28,15 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     let Ok(bytes) = read else { bail!("{}: more than {MOST_BYTES} bytes", args.model.display()) };
     let problem = Problem::read(&args.rules)?.with_data(args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
-    let (spec, loaded) = problem.load(&mut |p| bar.update(p))?;
+    // A rule file that states everything needs no data, and may have been moved away from them.
+    let absent = problem.absent_data().filter(|_| problem.stated_schema().is_ok());
+    let (spec, loaded) = match absent {
+        Some(note) => {
+            eprintln!("note: {note}");
+            (problem.compile(&problem.stated_schema()?)?, None)
+        }
+        None => problem.load(&mut |p| bar.update(p))?,
+    };
     if spec.rules.is_empty() {
         bail!("{} has no rule: there is nothing to keep", args.rules.display());
     }
@@ -39,7 +47,7 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
         Usual::of(&fit::rows(&spec, loaded, data, data.seed)?.all.y)
     } else {
         if !args.quiet {
-            eprintln!("note: no data are named, so the size of the outputs is guessed from the rules; --data says it");
+            eprintln!("note: there are no data, so the size of the outputs is guessed from the rules; --data says it");
         }
         Usual::unknown(&spec)
     };

@@ -47,9 +47,9 @@ pub fn certify(
 }
 
 /// Puts behind a model what says of each row whether it is in the domain; the same trees prove that.
-pub(crate) fn flagged(spec: &NormalSpec, model: &mut Model, proof: Proof) -> Result<Proof, CertifyError> {
+pub(crate) fn flagged(spec: &NormalSpec, model: &mut Model, proof: &Proof) -> Result<Proof, CertifyError> {
     model.behind = Some(domain_flag(&spec.schema));
-    let trees = certificate(&proof).rules.iter().map(|rule| rule.tree.clone());
+    let trees = certificate(proof).rules.iter().map(|rule| rule.tree.clone());
     Ok(prove(spec, &model.to_bytes().map_err(ArtifactError::from)?, trees))
 }
 

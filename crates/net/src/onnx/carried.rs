@@ -1,6 +1,7 @@
 //! A file of any tool enters, to be carried over byte for byte; leaves what can be said of it without understanding its operators, and
 //! the file with a piece behind it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
@@ -28,6 +29,81 @@ mod number {
     pub(super) const OUTPUT: u64 = 12;
     pub(super) const SPARSE: u64 = 15;
     pub(super) const DATA_LOCATION: u64 = 14;
+}
+
+/// Operators that mean the same from set 7 of the standard to set 13, for all that a graph of set 7 can hold.
+const LASTING: [&str; 40] = [
+    "Abs",
+    "Add",
+    "And",
+    "ArgMax",
+    "ArgMin",
+    "AveragePool",
+    "Cast",
+    "Concat",
+    "Constant",
+    "Conv",
+    "Div",
+    "Elu",
+    "Equal",
+    "Exp",
+    "Flatten",
+    "Gather",
+    "Gemm",
+    "GlobalAveragePool",
+    "Greater",
+    "Identity",
+    "LeakyRelu",
+    "Less",
+    "Log",
+    "MatMul",
+    "Max",
+    "MaxPool",
+    "Min",
+    "Mul",
+    "Neg",
+    "Not",
+    "Or",
+    "Relu",
+    "Reshape",
+    "Shape",
+    "Sigmoid",
+    "Sqrt",
+    "Sub",
+    "Sum",
+    "Tanh",
+    "Transpose",
+];
+/// The oldest set of the standard from which a file is raised.
+const RAISED_FROM: i64 = 7;
+
+/// The file with a newer set of the standard's operators, if it has an older one, or none, in which all that it uses is the same. Some
+/// tools write files of trees that name no set, or one that is older than the operators that are to stand behind them.
+pub fn raised(bytes: &[u8], to: i64) -> Result<Cow<'_, [u8]>, ImportError> {
+    let fields = wire::fields(bytes)?;
+    let import = |f: &Field| (f.number == number::OPSET).then(|| OperatorSetIdProto::decode(f.bytes().unwrap_or_default()));
+    let mut sets = Vec::new();
+    for found in fields.iter().filter_map(import) {
+        sets.push(found?);
+    }
+    let standard: Vec<i64> = sets.iter().filter(|set| is_standard(&set.domain)).map(|set| set.version).collect();
+    if standard.len() > 1 || standard.iter().any(|v| !(RAISED_FROM..to).contains(v)) {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    for graph in fields.iter().filter(|f| f.number == number::GRAPH).filter_map(Field::bytes) {
+        for node in wire::fields(graph)?.iter().filter(|f| f.number == number::NODE) {
+            let node = NodeProto::decode(node.bytes().unwrap_or_default())?;
+            let lasts = !standard.is_empty() && LASTING.contains(&node.op_type.as_str());
+            if is_standard(&node.domain) && !lasts {
+                return Ok(Cow::Borrowed(bytes));
+            }
+        }
+    }
+    let mut file = Vec::with_capacity(bytes.len() + 8);
+    let is_old = |f: &Field| import(f).and_then(Result::ok).is_some_and(|set| is_standard(&set.domain));
+    fields.iter().filter(|f| !is_old(f)).for_each(|f| file.extend_from_slice(f.raw));
+    wire::put(number::OPSET, &OperatorSetIdProto { domain: String::new(), version: to }.encode_to_vec(), &mut file);
+    Ok(Cow::Owned(file))
 }
 
 /// The version of the set of operators for encoders that is imported where a file has none.
