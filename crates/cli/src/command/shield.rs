@@ -29,7 +29,7 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     let problem = Problem::read(&args.rules)?.with_data(args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
     let (spec, loaded) = problem.load(&mut |p| bar.update(p))?;
-    if spec.rules.is_empty() {
+    if spec.rules.is_empty() && spec.schema.task.whole_outputs().is_empty() {
         bail!("{} has no rule: there is nothing to keep", args.rules.display());
     }
     if let Some(words) = deepsade_engine::explain::conflict_in_words(&spec) {
