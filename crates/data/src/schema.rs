@@ -90,6 +90,7 @@ pub fn stated_schema(
     one_hot: OneHot,
 ) -> Result<Schema, DataError> {
     let targets = task.resolve_targets(of_data)?;
+    let task = built(task, &targets, overrides, None)?;
     let mut features = Vec::new();
     for (name, stated) in overrides.iter().filter(|(name, _)| !targets.contains(name)) {
         stated.check(name)?;
@@ -101,7 +102,7 @@ pub fn stated_schema(
     if features.is_empty() {
         return Err(DataError::NoFeatures);
     }
-    Ok(Schema { features, task: built(task, &targets, overrides, None)?, one_hot })
+    Ok(Schema { features, task, one_hot })
 }
 
 /// How overrides want columns to be read.
