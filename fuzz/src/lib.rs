@@ -48,7 +48,7 @@ fn names(list: &[&str]) -> Vec<String> {
 pub fn schema(k: usize) -> Schema {
     let feature = |name: &str, domain| Feature { name: name.into(), domain };
     let task = match k % 5 {
-        0 => Task::Regression { targets: names(&["y", "z"]) },
+        0 => Task::regression(names(&["y", "z"])),
         1 => Task::Binary { target: "y".into(), classes: names(&["a", "b"]) },
         2 => Task::Multiclass { target: "y".into(), classes: names(&["a", "b", "c"]) },
         3 => Task::Multilabel { labels: names(&["d0", "d1", "d2", "d3"]) },
@@ -103,7 +103,7 @@ fn absolute(task: Task, text: &str, (x, level): (f32, usize)) -> Falsehood {
 
 /// Rules that are false, most of them hardly.
 pub fn falsehoods() -> Vec<Falsehood> {
-    let regression = || Task::Regression { targets: names(&["y", "z"]) };
+    let regression = || Task::regression(names(&["y", "z"]));
     let classes = || Task::Binary { target: "k".into(), classes: names(&["a", "b"]) };
     let labels = || Task::Multilabel { labels: names(&["p", "q"]) };
     vec![

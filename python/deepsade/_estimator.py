@@ -386,7 +386,8 @@ class DeepSaDeEstimator(BaseEstimator):
         stated = {"kind": task["kind"], "targets": targets}
         if "classes" in task:
             stated["classes"] = task["classes"]
-        return {"features": features, "task": stated, **self._how(), "rule": json.loads(self.model_.rules)}
+        whole = {name: {"kind": "integer"} for name in task.get("whole", ())}
+        return {"features": features, "targets": whole, "task": stated, **self._how(), "rule": json.loads(self.model_.rules)}
 
     def save_onnx(self, path):
         """Writes the network and its output step, with domain and rules in the metadata, as an ONNX file.

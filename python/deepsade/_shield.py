@@ -94,7 +94,7 @@ def shield(model, rules, *, data=None, target=None, domain=None, features=None, 
         # Nothing is left for rows to say.
         table = None
     if table is not None:
-        task.add(table, own)
+        task.add(table, own, {*told.get("whole", ()), *(name for name, table in stated.items() if table.get("kind") == "integer")})
     asked = path if path is not None else _question(rules, task, stated, table)
     native = _core.shield(found.onnx, asked, table, output, None if threshold is None else number("threshold", threshold))
     return Shielded(native, task.classes_for(json.loads(native.schema)["task"]), task.flat, threshold,
@@ -110,7 +110,8 @@ def _rule_file(rules, **described):
     if given:
         raise ValueError(f"{', '.join(given)} can't be given beside a rule file: state it there")
     path = pathlib.Path(existing(rules))
-    return path, json.loads(_core.settings(path.read_text(encoding="utf-8")))["task"]
+    settings = json.loads(_core.settings(path.read_text(encoding="utf-8")))
+    return path, {**settings["task"], "whole": settings["whole"]}
 
 
 def _question(rules, task, stated, table):

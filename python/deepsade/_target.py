@@ -54,8 +54,8 @@ class Target:
         if self.width not in (None, found):
             raise _core.ModelError(f"the model has {found} outputs a row, the rules speak of {self.width}")
 
-    def add(self, table, own):
-        """The targets of the rows; where there are none, what the model gives."""
+    def add(self, table, own, whole=()):
+        """The targets of the rows; where there are none, what the model gives, rounded for those that are whole numbers."""
         rows = len(table)
         if self.names is None:
             raise ValueError("what do rules call the outputs? Give target, or target_names")
@@ -71,6 +71,9 @@ class Target:
             y = self.target.reshape(len(self.target), -1).astype(np.float64)
         elif self.kind == "regression" and own is not None:
             y = own.astype(np.float64)
+            if y.shape[1] == len(self.names):
+                rounded = [name in whole for name in self.names]
+                y[:, rounded] = np.rint(y[:, rounded])
         else:
             y = np.tile(np.arange(1.0, len(self.names) + 1) if self.kind == "ranking" else np.zeros(len(self.names)), (rows, 1))
         if y.shape != (rows, len(self.names)):

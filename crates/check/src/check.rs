@@ -97,7 +97,8 @@ const MAX_WIDTH: usize = 1 << 20;
 const KEPT_REGIONS: usize = 64;
 
 /// Judges a certificate: `Accepted` means that for every input whose features are float32 values of the model's domain, which covers
-/// the claim's, the ONNX file, evaluated as docs/soundness.md says, gives finite outputs that satisfy every rule. Never panics.
+/// the claim's, the ONNX file, evaluated as docs/soundness.md says, gives finite outputs that satisfy every rule, whole numbers where the schema
+/// says so. Never panics.
 #[doc = include_str!("../EXAMPLE.md")]
 pub fn check(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
     check_until(model, claim, certificate, &|| false)
@@ -132,6 +133,9 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool
         if flagged != bytes {
             return Err(at("model")("what stands behind the network is no part of what its certificate is about"));
         }
+    }
+    if let Some(j) = spec.schema.task.whole_outputs().first() {
+        return Err(at("whole")(format!("output {j} must be a whole number, which only an output step makes sure of")));
     }
     let (inputs, outputs) = (layout.width(), spec.schema.task.outputs());
     if inputs != model.network.inputs || outputs != model.network.outputs() {
@@ -185,7 +189,7 @@ fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Cer
     let domain = Region::whole(&schema).map_err(at("schema"))?;
     let layout = Layout::new(&schema);
     claim.covered_by(&schema).map_err(at("claim"))?;
-    if claim.rules.is_empty() {
+    if claim.rules.is_empty() && schema.task.whole_outputs().is_empty() {
         return Err(at("rules")("there is no rule: nothing is claimed"));
     }
     let spec = compile(&claim.rules, &schema).map_err(|errors| at("rules")(format!("{errors:?}")))?;
@@ -232,7 +236,7 @@ fn by_step(
         return Err(at("step")(format!("a name that begins with '{PREFIX}' stands before the step")));
     }
     // 2. Where the candidate is given it obeys: by how the tail is made.
-    // 3. The fallback obeys.
+    // 3. The fallback obeys, and is on the grids.
     let mut rules: Vec<ProvedRule> = spec.rules.iter().map(|r| ProvedRule::new(&r.name)).collect();
     for (k, case) in step.fallback.iter().enumerate() {
         case.on_grid(&step.outputs, &spec).map_err(at("step"))?;

@@ -13,6 +13,7 @@
 //! 3. Where it is false, y is y0(x): the first case whose condition is computed to hold, else the last. On the inputs where that can be
 //!    (its condition holds; those before it were not computed to hold) its affine map obeys every rule: cells and multipliers, as for
 //!    any network.
+//! 4. An output that must be a whole number has a grid of such (`Outputs::sound`): c' is on it by its making, y0 by `Case::on_grid`.
 
 mod level;
 mod literal;

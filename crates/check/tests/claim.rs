@@ -50,7 +50,7 @@ const ONE: fn() -> Tree = || leaf(Bounds::Interval, vec![vec![1]]);
 
 #[test]
 fn the_same_words_are_accepted() {
-    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    let own = schema(Task::regression(names(&["a", "b"])));
     assert!(accepted(&judged(&two(), &own, &own, "a <= 1", ONE())));
 }
 
@@ -61,7 +61,7 @@ fn a_number_is_not_a_label() {
     let own = schema(Task::Multilabel { labels: names(&["dose"]) });
     let text = "0 <= dose <= 1";
     for stated in [
-        Task::Regression { targets: names(&["dose"]) },
+        Task::regression(names(&["dose"])),
         Task::Binary { target: "dose".into(), classes: names(&["0", "1"]) },
         Task::Ranking { items: names(&["dose"]) },
     ] {
@@ -72,9 +72,9 @@ fn a_number_is_not_a_label() {
 
 #[test]
 fn outputs_keep_their_order_and_names() {
-    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    let own = schema(Task::regression(names(&["a", "b"])));
     for other in [&["b", "a"][..], &["a", "c"], &["a"], &["a", "b", "c"]] {
-        let stated = schema(Task::Regression { targets: names(other) });
+        let stated = schema(Task::regression(names(other)));
         refused(&judged(&two(), &own, &stated, "a <= 1", ONE()));
     }
     let classes = |of: &[&str]| schema(Task::Binary { target: "y".into(), classes: names(of) });
@@ -88,7 +88,7 @@ fn outputs_keep_their_order_and_names() {
 
 #[test]
 fn the_model_covers_what_is_stated() {
-    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    let own = schema(Task::regression(names(&["a", "b"])));
     let with = |f: usize, domain: Domain| {
         let mut stated = own.clone();
         stated.features[f].domain = domain;
@@ -120,7 +120,7 @@ fn the_model_covers_what_is_stated() {
 
 #[test]
 fn features_are_the_stated_ones_in_their_order() {
-    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    let own = schema(Task::regression(names(&["a", "b"])));
     let with = |change: &dyn Fn(&mut Schema)| {
         let mut stated = own.clone();
         change(&mut stated);
@@ -144,10 +144,26 @@ fn features_are_the_stated_ones_in_their_order() {
 
 #[test]
 fn where_nothing_is_claimed_nothing_is_proved() {
-    let own = schema(Task::Regression { targets: names(&["a", "b"]) });
+    let own = schema(Task::regression(names(&["a", "b"])));
     let bytes = model(&two(), &own);
     let none: [RuleText; 0] = [];
     let proof = certificate(&bytes, &none, &own, Arithmetic::Float32, vec![]);
     let verdict = check(&bytes, &Claim { schema: own, rules: vec![] }, &proof.to_json());
     assert_eq!(rejection(&verdict), ("rules".into(), "there is no rule: nothing is claimed".into()));
+}
+
+#[test]
+fn whole_numbers_are_part_of_the_claim() {
+    let any = schema(Task::regression(names(&["a", "b"])));
+    let whole = schema(Task::Regression { targets: names(&["a", "b"]), whole: names(&["b"]) });
+    for (own, stated) in [(&any, &whole), (&whole, &any)] {
+        let said = refused(&judged(&two(), own, stated, "a <= 1", ONE()));
+        assert!(said.contains("a regression of a, b (b in whole numbers)"), "{said}");
+    }
+    // Nothing in the weights of a network keeps its outputs whole, not even that they are.
+    let constant = Network { inputs: 4, nodes: vec![dense(2, 4, vec![0.0; 8], vec![1.0; 2], 0)] };
+    for network in [two(), constant] {
+        let (at, why) = rejection(&judged(&network, &whole, &whole, "a <= 1", ONE()));
+        assert!(at == "whole" && why.contains("output 1 must be a whole number"), "{at}: {why}");
+    }
 }

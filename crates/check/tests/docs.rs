@@ -15,7 +15,7 @@ fn the_example_is_accepted() {
             Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } },
             Feature { name: "k".into(), domain: Domain::Category { levels: vec!["p".into(), "q".into()] } },
         ],
-        task: Task::Regression { targets: vec!["a".into()] },
+        task: Task::regression(vec!["a".into()]),
         one_hot: OneHot::Full,
     };
     let network = Network { inputs: 3, nodes: vec![dense(1, 3, vec![0.25, 0.5, 0.0], vec![0.0], 0)] };

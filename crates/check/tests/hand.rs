@@ -10,7 +10,7 @@ use deepsade_spec::{Claim, Cut, Domain, Feature, OneHot, RuleText, Schema, Task}
 fn schema(features: &[(&str, Domain)], targets: &[&str]) -> Schema {
     Schema {
         features: features.iter().map(|(n, d)| Feature { name: (*n).into(), domain: d.clone() }).collect(),
-        task: Task::Regression { targets: targets.iter().map(ToString::to_string).collect() },
+        task: Task::regression(targets.iter().map(ToString::to_string).collect()),
         one_hot: OneHot::Full,
     }
 }

@@ -15,7 +15,7 @@ fn schema() -> Schema {
             feature("x", Domain::Real { lo: -1.0, hi: 1.0 }),
             feature("k", Domain::Category { levels: vec!["p".into(), "q".into()] }),
         ],
-        task: Task::Regression { targets: vec!["a".into(), "b".into()] },
+        task: Task::regression(vec!["a".into(), "b".into()]),
         one_hot: OneHot::Full,
     }
 }

@@ -19,7 +19,7 @@ fn schema(rng: &mut Rng) -> Schema {
             feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
             feature("n", Domain::Integer { lo: [-2, 0, 1][rng.below(3)], hi: 3 }),
         ],
-        task: Task::Regression { targets: vec!["a".into(), "b".into()] },
+        task: Task::regression(vec!["a".into(), "b".into()]),
         one_hot: [OneHot::Full, OneHot::DropFirst][rng.below(2)],
     }
 }
@@ -206,8 +206,7 @@ fn signs_decide_every_small_network_of_one_input() {
     let mut needed = 0;
     for _ in 0..200 {
         let feature = Feature { name: "x".into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } };
-        let schema =
-            Schema { features: vec![feature], task: Task::Regression { targets: vec!["a".into()] }, one_hot: OneHot::Full };
+        let schema = Schema { features: vec![feature], task: Task::regression(vec!["a".into()]), one_hot: OneHot::Full };
         let [w, b, v] = [0; 3].map(|_| (0..3).map(|_| rng.weight()).collect::<Vec<f32>>());
         let network = Network {
             inputs: 1,

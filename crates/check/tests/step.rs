@@ -74,7 +74,7 @@ fn what_is_let_through_obeys() {
     let rng = &mut Rng(11);
     let (mut given, mut obeyed, mut refused) = (0, 0, 0);
     for _ in 0..400 {
-        let task = Task::Regression { targets: vec!["a".into(), "b".into()] };
+        let task = Task::regression(vec!["a".into(), "b".into()]);
         let schema = schema(rng, task);
         let rules: Vec<RuleText> = (0..=rng.below(3)).map(|_| rule(NUMBERS[rng.below(NUMBERS.len())])).collect();
         let rules: Vec<RuleText> = rules.iter().enumerate().map(|(k, r)| RuleText { name: k.to_string(), ..r.clone() }).collect();
@@ -166,7 +166,7 @@ fn labels_and_classes_are_judged_exactly() {
 fn inputs_outside_the_domain_are_told() {
     let rng = &mut Rng(13);
     for _ in 0..200 {
-        let schema = schema(rng, Task::Regression { targets: vec!["a".into()] });
+        let schema = schema(rng, Task::regression(vec!["a".into()]));
         let spec = compile(&[rule("a <= 5")], &schema).expect("it compiles");
         let step = step(Outputs::Numbers(vec![Number { lo: -1.0, hi: 1.0, grid: None }]));
         let tail = Tail::new(&spec, &step, &rows_of(&schema), output_names(|_| false)).expect("it can be written");
@@ -205,7 +205,7 @@ impl Household {
                 Feature { name: "income".into(), domain: Domain::Real { lo: 1.0, hi: 100.0 } },
                 Feature { name: "kids".into(), domain: Domain::Integer { lo: 0, hi: 5 } },
             ],
-            task: Task::Regression { targets: vec!["rent".into(), "food".into()] },
+            task: Task::regression(vec!["rent".into(), "food".into()]),
             one_hot: OneHot::Full,
         };
         let rules = vec![rule("rent + food <= income"), rule("kids >= 2 => food >= 0.05 * income"), rule("rent >= 0")];
@@ -380,4 +380,114 @@ fn another_candidate_or_range_is_another_tail() {
     other(&|step| step.outputs = Outputs::Numbers(vec![Number { lo: 10.0, hi: -10.0, grid: None }; 2]));
     other(&|step| step.fallback.clear());
     other(&|step| step.fallback.push(step.fallback[0].clone()));
+}
+
+/// Visitors by kind, whole numbers both: a count that depends on a whole feature and on a category, and one that is free.
+fn visitors() -> Household {
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    let schema = Schema {
+        features: vec![
+            feature("heat", Domain::Real { lo: 1.0, hi: 100.0 }),
+            feature("seats", Domain::Integer { lo: 0, hi: 50 }),
+            feature("day", Domain::Category { levels: ["rest", "work"].map(String::from).to_vec() }),
+        ],
+        task: Task::Regression { targets: ["guests", "staff"].map(String::from).to_vec(), whole: vec!["guests".into()] },
+        one_hot: OneHot::Full,
+    };
+    let rules = vec![rule("guests <= seats + 1"), rule("staff >= 0 - 3")];
+    let spec = compile(&rules, &schema).expect("rules compile");
+    let numbers = vec![Number { lo: -10.0, hi: 200.0, grid: Some(0) }, Number { lo: -10.0, hi: 20.0, grid: None }];
+    let fallback = vec![Case {
+        when: vec![],
+        weights: vec![(0, 1, 1.0), (0, 3, -2.0), (1, 0, 0.5)],
+        bias: vec![0.0, 0.25],
+        trees: vec![leaf(Bounds::Interval, vec![vec![1]]); 2],
+    }];
+    let step = OutputStep { candidate: "scores".into(), outputs: Outputs::Numbers(numbers), fallback };
+    Household { spec, rules, step }
+}
+
+fn of_visitors(home: &Household) -> Option<Vec<u8>> {
+    let mut model = Model::new(Network { inputs: 4, nodes: vec![dense(&[0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5], &[0.0, 1.0])] });
+    model.metadata.insert("deepsade.schema".into(), home.spec.schema.to_json());
+    let trunk = model.to_trunk_bytes().expect("a valid network");
+    let inputs = Inputs::Rows(Port::rows("x", "float", Some(4)));
+    let tail = Tail::new(&home.spec, &home.step, &inputs, output_names(|_| false)).ok()?;
+    Some(Carried::read(&trunk).expect("it is ours").with(&tail.piece, &tail.outputs, &BTreeMap::new()))
+}
+
+#[test]
+fn whole_numbers_are_accepted_from_a_grid_of_whole_numbers() {
+    let home = visitors();
+    let verdict = home.verdict(&of_visitors(&home).expect("it can be written"));
+    assert!(accepted(&verdict), "{:?}", rejection(&verdict));
+    // Without any rule it is a claim of its own.
+    let (mut bare, none) = (visitors(), compile(&[], &home.spec.schema).expect("no rules"));
+    (bare.rules, bare.spec) = (Vec::new(), none);
+    bare.step.fallback[0].trees.clear();
+    let bytes = of_visitors(&bare).expect("it can be written");
+    assert!(accepted(&bare.verdict(&bytes)), "{:?}", rejection(&bare.verdict(&bytes)));
+}
+
+/// Every way in which a number that is not whole could come out.
+#[test]
+fn whole_numbers_that_may_not_be_whole_are_rejected() {
+    let written = of_visitors(&visitors()).expect("it can be written");
+    let refused = |change: &dyn Fn(&mut OutputStep), word: &str| {
+        let mut home = visitors();
+        change(&mut home.step);
+        // Where the tail is not even written, the file is the one from before.
+        home.refused(&of_visitors(&home).unwrap_or_else(|| written.clone()), word);
+    };
+    fn guests(step: &mut OutputStep) -> &mut Number {
+        let Outputs::Numbers(numbers) = &mut step.outputs else { panic!("numbers") };
+        &mut numbers[0]
+    }
+    refused(&|step| guests(step).grid = None, "output 0 must be a whole number");
+    refused(&|step| guests(step).grid = Some(1), "output 0 must be a whole number");
+    refused(&|step| guests(step).lo = -9.5, "too wide for its grid");
+    refused(&|step| guests(step).hi = 16_777_218.0, "too wide for its grid");
+    let beside = "beside its grid";
+    refused(&|step| step.fallback[0].bias[0] = 0.5, beside);
+    refused(&|step| step.fallback[0].weights[0].2 = 0.5, beside);
+    refused(&|step| step.fallback[0].weights[1].2 = -1.5, beside);
+    refused(&|step| step.fallback[0].weights[0].1 = 0, beside);
+    // Whole, but beyond what float32 adds without rounding.
+    refused(&|step| step.fallback[0].bias[0] = -16_777_200.0, beside);
+    refused(&|step| step.fallback[0].weights[1].2 = -16_777_216.0, beside);
+    // In a case that answers only somewhere, too.
+    refused(
+        &|step| {
+            let mut first = step.fallback[0].clone();
+            first.bias[0] = 0.5;
+            step.fallback.insert(0, first);
+        },
+        beside,
+    );
+    // On a coarser grid, of whole numbers too, the fallback must be on that one.
+    let mut even = visitors();
+    guests(&mut even.step).grid = Some(-1);
+    even.step.fallback[0].bias[0] = 2.0;
+    even.refused(&of_visitors(&even).expect("it can be written"), beside);
+}
+
+/// What comes out of the tail, from candidates of all kinds in any runtime.
+#[test]
+fn whole_numbers_come_out_whatever_goes_in() {
+    let (rng, home) = (&mut Rng(31), visitors());
+    let inputs = rows_of(&home.spec.schema);
+    let tail = Tail::new(&home.spec, &home.step, &inputs, output_names(|_| false)).expect("it can be written");
+    let (mut taken, mut fallen) = (0, 0);
+    for _ in 0..4000 {
+        let x = point(&home.spec.schema, rng);
+        let c = vec![number(rng, &[x[1], x[1] + 1.0, 199.9, 0.5]), number(rng, &[0.0, -3.0])];
+        let columns = row(&home.spec.schema, &x);
+        let flush = rng.below(2) == 0;
+        let mut runtime = Tails { rng, flush };
+        let known = runtime.run(&tail.piece, &[("in", Tensor::rows(columns.len(), columns)), ("scores", Tensor::rows(2, c))]);
+        let (y, ok) = (&known["y"].data, known["ok"].data[0] > 0.5);
+        assert!(y[0].fract() == 0.0 && home.spec.rules.iter().all(|r| holds(&r.claim, &x, y)), "{x:?} {y:?}");
+        if ok { taken += 1 } else { fallen += 1 }
+    }
+    assert!(taken > 500 && fallen > 100, "{taken} {fallen}");
 }

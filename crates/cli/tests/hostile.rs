@@ -23,7 +23,7 @@ fn model(folder: &Path, feature: &str, target: &str) {
     };
     let schema = Schema {
         features: vec![Feature { name: feature.into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
-        task: Task::Regression { targets: vec![target.into()] },
+        task: Task::regression(vec![target.into()]),
         one_hot: OneHot::Full,
     };
     let mut model = Model::new(network);

@@ -5,7 +5,7 @@ mod problem;
 use std::path::PathBuf;
 
 use super::table::Kind;
-pub use problem::{IdxProblem, OverrideProblem, TaskProblem};
+pub use problem::{IdxProblem, OverrideProblem, TargetProblem, TaskProblem};
 
 /// Why data could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -298,6 +298,14 @@ pub enum DataError {
     Task {
         /// What is wrong.
         problem: TaskProblem,
+    },
+    /// A `[targets.NAME]` table that fits no target.
+    #[error("target '{name}': {problem}")]
+    Target {
+        /// The target.
+        name: String,
+        /// What is wrong.
+        problem: TargetProblem,
     },
     /// A target value the task cannot use.
     #[error("row {row}, target '{column}': {value} cannot be used: {expected}")]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use deepsade_spec::{Domain, Feature, OneHot, Schema};
+use deepsade_spec::{Domain, Feature, OneHot, Schema, Task};
 
 use super::error::{DataError, OverrideProblem};
 use super::inputs::FeatureEncoder;
@@ -24,7 +24,7 @@ pub fn infer_schema(
     one_hot: OneHot,
 ) -> Result<Schema, DataError> {
     check_overrides(overrides, table, targets)?;
-    let task = task.build(targets.to_vec(), Some(table))?;
+    let task = built(task, targets, overrides, Some(table))?;
     let mut features = Vec::new();
     let predicted: HashSet<&String> = targets.iter().collect();
     for (name, column) in table.names.iter().zip(&table.columns).filter(|(name, _)| !predicted.contains(name)) {
@@ -36,6 +36,26 @@ pub fn infer_schema(
         return Err(DataError::NoFeatures);
     }
     Ok(Schema { features, task, one_hot })
+}
+
+/// The task, with those of its targets that are stated to be whole numbers; the table must hold whole numbers then.
+fn built(task: &TaskSettings, targets: &[String], overrides: &Overrides, table: Option<&Table>) -> Result<Task, DataError> {
+    let mut built = task.build(targets.to_vec(), table)?;
+    let stated = task.whole(targets, overrides)?;
+    for name in &stated {
+        if let Some((table, column)) = table.and_then(|t| Some((t, t.column(name)?))) {
+            refuse_outside(table, name, column, &widest())?;
+        }
+    }
+    if let Task::Regression { whole, .. } = &mut built {
+        *whole = stated;
+    }
+    Ok(built)
+}
+
+/// All whole numbers that float32 holds.
+fn widest() -> Domain {
+    Domain::Integer { lo: -(LARGEST_INTEGER as i32), hi: LARGEST_INTEGER as i32 }
 }
 
 /// Lets the domains of numbers whose range is not stated reach beyond the data, at each end by this share of their range.
@@ -70,12 +90,10 @@ pub fn stated_schema(
     one_hot: OneHot,
 ) -> Result<Schema, DataError> {
     let targets = task.resolve_targets(of_data)?;
+    let task = built(task, &targets, overrides, None)?;
     let mut features = Vec::new();
-    for (name, stated) in overrides {
+    for (name, stated) in overrides.iter().filter(|(name, _)| !targets.contains(name)) {
         stated.check(name)?;
-        if targets.contains(name) {
-            return Err(DataError::NotAFeature { name: name.clone(), role: "a target" });
-        }
         let Some(domain) = stated.stated_domain() else {
             return Err(DataError::Override { name: name.clone(), problem: OverrideProblem::NoDomain });
         };
@@ -84,7 +102,7 @@ pub fn stated_schema(
     if features.is_empty() {
         return Err(DataError::NoFeatures);
     }
-    Ok(Schema { features, task: task.build(targets, None)?, one_hot })
+    Ok(Schema { features, task, one_hot })
 }
 
 /// How overrides want columns to be read.
@@ -96,9 +114,6 @@ fn check_overrides(overrides: &Overrides, table: &Table, targets: &[String]) -> 
     let places = table.places();
     for (name, stated) in overrides {
         stated.check(name)?;
-        if targets.contains(name) {
-            return Err(DataError::NotAFeature { name: name.clone(), role: "a target" });
-        }
         if !places.contains_key(name.as_str()) {
             let features = table.names.iter().filter(|n| !targets.contains(n)).map(String::as_str);
             let nearest = deepsade_spec::nearest(name, features).map(String::from);
@@ -132,8 +147,7 @@ fn domain(table: &Table, name: &str, column: &Column, stated: &FeatureOverride) 
             if kind != Some(FeatureKind::Integer) {
                 return Ok(Domain::Real { lo: round_down(lo), hi: round_up(hi) });
             }
-            let widest = LARGEST_INTEGER as i32;
-            refuse_outside(table, name, column, &Domain::Integer { lo: -widest, hi: widest })?;
+            refuse_outside(table, name, column, &widest())?;
             Ok(Domain::Integer { lo: lo as i32, hi: hi as i32 })
         }
     }

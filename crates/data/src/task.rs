@@ -5,14 +5,15 @@ use std::collections::HashSet;
 use deepsade_spec::Task;
 use serde::{Deserialize, Serialize};
 
-use super::error::{DataError, TaskProblem};
+use super::error::{DataError, TargetProblem, TaskProblem};
 use super::levels::{MOST_LEVELS, sort_by_level};
 use super::number;
+use super::overrides::{FeatureKind, FeatureOverride, Overrides};
 use super::read::known;
 use super::table::{Column, Table, Value};
 
 /// What is predicted: the `[task]` table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskSettings {
     /// `"regression"`, `"binary"`, `"multiclass"`, `"multilabel"` or `"ranking"`. No default.
@@ -23,6 +24,9 @@ pub struct TaskSettings {
     /// The classes of a classification, in output order. Default: those of the data, sorted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Vec<String>>,
+    /// The `[targets.NAME]` tables, which stand beside `[task]` in a rule file.
+    #[serde(skip)]
+    pub stated: Overrides,
 }
 
 /// The kind of a task.
@@ -73,7 +77,7 @@ impl TaskSettings {
             return Err(TaskProblem::NoClassesHere.into());
         }
         match self.kind {
-            TaskKind::Regression => Ok(Task::Regression { targets }),
+            TaskKind::Regression => Ok(Task::regression(targets)),
             TaskKind::Multilabel => Ok(Task::Multilabel { labels: targets }),
             TaskKind::Ranking if targets.len() < 2 => Err(TaskProblem::TwoItems.into()),
             TaskKind::Ranking => Ok(Task::Ranking { items: targets }),
@@ -91,6 +95,35 @@ impl TaskSettings {
                 }
                 Ok(Task::Multiclass { target, classes })
             }
+        }
+    }
+
+    /// Those of the targets that `[targets]`, or `[features]`, states to be whole numbers.
+    pub fn whole(&self, targets: &[String], features: &Overrides) -> Result<Vec<String>, DataError> {
+        if let Some(name) = self.stated.keys().find(|name| !targets.contains(name)) {
+            let nearest = deepsade_spec::nearest(name, targets.iter().map(String::as_str)).map(String::from);
+            return Err(DataError::Target { name: name.clone(), problem: TargetProblem::NoTarget { nearest } });
+        }
+        let mut whole = Vec::new();
+        for name in targets {
+            let problem = |problem: TargetProblem| DataError::Target { name: name.clone(), problem };
+            let kind = |stated: Option<&FeatureOverride>| stated.map_or(Ok(None), |s| self.target_kind(s)).map_err(problem);
+            match (kind(self.stated.get(name))?, kind(features.get(name))?) {
+                (Some(one), Some(other)) if one != other => return Err(problem(TargetProblem::Differs)),
+                (Some(FeatureKind::Integer), _) | (_, Some(FeatureKind::Integer)) => whole.push(name.clone()),
+                _ => {}
+            }
+        }
+        Ok(whole)
+    }
+
+    /// What is stated of a target.
+    fn target_kind(&self, stated: &FeatureOverride) -> Result<Option<FeatureKind>, TargetProblem> {
+        match stated {
+            _ if self.kind != TaskKind::Regression => Err(TargetProblem::OnlyRegression),
+            FeatureOverride { range: Some(_), .. } | FeatureOverride { levels: Some(_), .. } => Err(TargetProblem::OnlyKind),
+            FeatureOverride { kind: Some(FeatureKind::Category), .. } => Err(TargetProblem::Category),
+            FeatureOverride { kind, .. } => Ok(*kind),
         }
     }
 

@@ -215,8 +215,7 @@ fn one_linear_rule(outputs: usize) -> NormalSpec {
     let targets: Vec<String> = (0..outputs).map(|j| format!("y{j}")).collect();
     let rule = RuleText { name: "sum".into(), text: format!("sum({}) <= x0", targets.join(", ")) };
     let feature = |k: usize| Feature { name: format!("x{k}"), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
-    let schema =
-        Schema { features: (0..8).map(feature).collect(), task: Task::Regression { targets }, one_hot: OneHot::default() };
+    let schema = Schema { features: (0..8).map(feature).collect(), task: Task::regression(targets), one_hot: OneHot::default() };
     compile(&[rule], &schema).expect("the rule is linear")
 }
 

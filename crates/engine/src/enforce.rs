@@ -95,8 +95,9 @@ fn through(spec: &NormalSpec, settings: &TrainSettings) -> Result<EnforcedBy, De
 pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, DecodeError> {
     let say = |means: EnforcedBy, why: &str| Ok(Decision { means, why: why.into() });
     let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
+    let whole = !spec.schema.task.whole_outputs().is_empty();
     match settings.enforce {
-        _ if spec.rules.is_empty() => say(EnforcedBy::Nowhere, "there are no rules"),
+        _ if spec.rules.is_empty() && !whole => say(EnforcedBy::Nowhere, "there are no rules"),
         Enforce::None => say(EnforcedBy::Nowhere, "the settings say so"),
         Enforce::Weights => say(EnforcedBy::Weights, "the settings say so"),
         Enforce::Decode => match through(spec, settings) {
@@ -129,6 +130,7 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
             Err(impossible @ DecodeError::Impossible { .. }) => Err(impossible),
             Err(error) => say(EnforcedBy::Behind, &format!("training can't know of the valid sets: {error}")),
         },
+        Enforce::Auto if whole => say(through(spec, settings)?, "only an output step makes whole numbers"),
         Enforce::Auto => say(
             EnforcedBy::Weights,
             "a plain network is preferred, unless the output step is better on validation or the weights can't keep them",

@@ -65,6 +65,15 @@ pub enum FitError {
     /// The output step can't be put behind the network.
     #[error(transparent)]
     Step(Box<StepError>),
+    /// Weights that should make whole numbers.
+    #[error(
+        "{targets} must be whole numbers, which the weights of a network can't make sure of: use enforce = \"auto\" or \"decode\" (the \
+         output step, with another update than \"paper\"), or drop `kind = \"integer\"` of the target"
+    )]
+    WeightsNotWhole {
+        /// The targets.
+        targets: String,
+    },
     /// The rules can't be made a penalty.
     #[error(transparent)]
     Penalty(#[from] PenaltyError),

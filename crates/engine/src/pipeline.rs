@@ -147,6 +147,12 @@ impl Checked {
             Err(impossible @ DecodeError::Impossible { .. }) => return Ok(Prepared::Contradictory(impossible.to_string())),
             other => other.map_err(FitError::from)?,
         };
+        if let Task::Regression { whole, .. } = &spec.schema.task
+            && !whole.is_empty()
+            && candidates.iter().any(|way| matches!(way.means, EnforcedBy::Weights))
+        {
+            return Err(FitError::WeightsNotWhole { targets: whole.join(", ") }.into());
+        }
         let notes = notes(&spec, &problem, &candidates[0]);
         let read_seconds = begun.elapsed().as_secs_f64();
         Ok(Prepared::Ready(Box::new(Ready { problem, data, spec, rows, candidates, notes, read_seconds })))

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use deepsade_data::{
-    self as data, DataError, DataSettings, FeatureOverride, Loaded, Overrides, Progress, Request, Table, TaskSettings,
+    self as data, DataError, DataSettings, FeatureKind, FeatureOverride, Loaded, Overrides, Progress, Request, Table,
+    TaskSettings,
 };
 use deepsade_spec::{Claim, NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name, shown};
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,8 @@ struct File {
     data: Option<DataSettings>,
     #[serde(default)]
     features: Overrides,
+    #[serde(default)]
+    targets: Overrides,
     task: TaskSettings,
     #[serde(default)]
     network: NetworkSettings,
@@ -165,7 +168,8 @@ impl Problem {
     }
 
     fn checked(file: File, path: &Path) -> Result<Self, ProblemError> {
-        let File { data, features, task, mut network, train, rule } = file;
+        let File { data, features, targets, mut task, mut network, train, rule } = file;
+        task.stated = targets;
         network.check()?;
         let folder = path.parent().unwrap_or(Path::new(""));
         network.trunk = network.trunk.map(|trunk| folder.join(trunk));
@@ -280,6 +284,8 @@ impl Problem {
             task: TaskSettings,
             network: &'a NetworkSettings,
             train: &'a TrainSettings,
+            #[serde(skip_serializing_if = "Overrides::is_empty")]
+            targets: Overrides,
             features: Overrides,
             rule: Vec<Rule<'a>>,
         }
@@ -292,13 +298,17 @@ impl Problem {
             kind: self.task.kind,
             targets: Some(schema.task.target_columns().into_iter().map(String::from).collect()),
             classes: schema.task.classes().map(<[String]>::to_vec),
+            stated: Overrides::new(),
         };
+        let whole =
+            |j: usize| (schema.task.output_name(j), FeatureOverride { kind: Some(FeatureKind::Integer), ..Default::default() });
         let encoding = DataSettings { one_hot: schema.one_hot, ..DataSettings::default() };
         let stated = Stated {
             data: self.data.clone().or_else(|| (encoding != DataSettings::default()).then_some(encoding)),
             task,
             network: &self.network,
             train: &self.train,
+            targets: schema.task.whole_outputs().into_iter().map(whole).collect(),
             features: schema.features.iter().map(|f| (f.name.clone(), FeatureOverride::of(&f.domain))).collect(),
             rule: self.rules.iter().map(|r| Rule { name: &r.name, text: &r.text }).collect(),
         };

@@ -179,7 +179,7 @@ enum Weighing<'a> {
 /// let w = Matrix { rows: 1, cols: 1, data: vec![0.5] };
 /// let network = Network { inputs: 1, nodes: vec![Node { op: Op::Dense { w, b: vec![5.0] }, from: vec![0] }] };
 /// let features = vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } }];
-/// let schema = Schema { features, task: Task::Regression { targets: vec!["rent".into()] }, one_hot: OneHot::Full };
+/// let schema = Schema { features, task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full };
 /// let spec = compile(&[RuleText { name: "afford".into(), text: "rent <= income".into() }], &schema).unwrap();
 /// let decide = |network: &Network| verify(&spec, network, &Settings::default(), &|| false).unwrap().0;
 /// let Outcome::Refuted(example) = decide(&network) else { panic!("5 > 0") };

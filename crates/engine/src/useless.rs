@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_with_the_mean() {
-        let task = || Task::Regression { targets: vec!["y".into()] };
+        let task = || Task::regression(vec!["y".into()]);
         let truth: Vec<f32> = (0..40u8).map(f32::from).collect();
         assert_eq!(said(task(), truth.clone(), truth.iter().map(|y| y + 3.0).collect()), []);
         let far: Vec<f32> = truth.iter().map(|y| y * 1e10).collect();

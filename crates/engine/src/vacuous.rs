@@ -92,7 +92,7 @@ mod tests {
                 Feature { name: "r".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } },
                 Feature { name: "n".into(), domain: Domain::Integer { lo: 0, hi: 5 } },
             ],
-            task: Task::Regression { targets: vec!["u".into()] },
+            task: Task::regression(vec!["u".into()]),
             one_hot: OneHot::Full,
         };
         for (text, expected) in [

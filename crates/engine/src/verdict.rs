@@ -1,7 +1,7 @@
 //! The checker's verdict enters; what it says leaves, in words and as JSON.
 
 use deepsade_check::{Accepted, Arithmetic, Keeper, ProvedRule, Rejected, Step, Verdict, Why};
-use deepsade_spec::{NormalRule, NormalSpec, Schema, print, shown};
+use deepsade_spec::{NormalRule, NormalSpec, Schema, Task, print, shown};
 use serde_json::{Value, json};
 
 use crate::vacuous::vacuous;
@@ -43,8 +43,9 @@ pub fn in_words(verdict: &Verdict) -> String {
                     a.arithmetic.name()
                 ),
                 Keeper::Step => format!(
-                    "certificate accepted: {hold} for every input of the domain in {}: the output step in the graph gives \
+                    "certificate accepted: {hold}{} for every input of the domain in {}: the output step in the graph gives \
                      no other outputs (model {model}...)",
+                    whole_in_words(&a.spec.schema.shown().task),
                     a.arithmetic.name()
                 ),
                 Keeper::Choice => format!(
@@ -59,6 +60,16 @@ pub fn in_words(verdict: &Verdict) -> String {
             let (step, reason) = (shown::abridged(&step, 200), shown::abridged(&reason, 600));
             format!("certificate REJECTED at {}: {}", shown::name(&step), shown::name(&reason))
         }
+    }
+}
+
+/// The targets that are whole numbers, behind the rules that hold.
+fn whole_in_words(task: &Task) -> String {
+    match task {
+        Task::Regression { whole, .. } if !whole.is_empty() => {
+            format!(", and predictions of {} are whole numbers,", shown::abridged(&whole.join(", "), 200))
+        }
+        _ => String::new(),
     }
 }
 

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use deepsade_check::{Arithmetic, Rejected, Step, Tree};
 use deepsade_net::{Network, Node, Op};
 use deepsade_output::Judge;
-use deepsade_spec::{NormalSpec, Region};
+use deepsade_spec::{NormalSpec, Region, Task};
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
@@ -172,6 +172,12 @@ pub enum Undecided {
          them behind any model"
     )]
     Step(String),
+    /// Outputs that must be whole numbers.
+    #[error(
+        "every rule holds, but nothing in a network keeps {0} whole, as the rule file asks; `deepsade shield` puts an output step behind \
+         it that does"
+    )]
+    NotWhole(String),
     /// The checker does not accept what the search found.
     #[error("the search is convinced that it holds, but the checker is not, at {at}: {why}")]
     Rejected {
@@ -348,7 +354,7 @@ pub fn fits(spec: &NormalSpec, network: &Network) -> Result<(), VerifyError> {
 /// let beside = Node { op: Op::Concat, from: vec![2, 0] };
 /// let network = Network { inputs: 1, nodes: vec![dense(vec![1.0], 0), relu, beside, dense(vec![1.0, -0.5], 3)] };
 /// let features = vec![Feature { name: "x".into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } }];
-/// let schema = Schema { features, task: Task::Regression { targets: vec!["y".into()] }, one_hot: OneHot::Full };
+/// let schema = Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full };
 /// let decide = |text: &str| {
 ///     let spec = compile(&[RuleText { name: "rule".into(), text: text.into() }], &schema).unwrap();
 ///     verify(&spec, &network, &Settings::default(), &|| false).unwrap().0
@@ -381,6 +387,11 @@ pub fn verify(
         Ok(states) => states,
         Err(outcome) => return Ok((outcome, work)),
     };
+    if let Task::Regression { whole, .. } = &spec.schema.task
+        && !whole.is_empty()
+    {
+        return Ok((Outcome::Unknown { rule: 0, why: Undecided::NotWhole(whole.join(", ")) }, work));
+    }
     let model = artifact::model(spec, network.clone())?;
     let bytes = model.to_bytes().map_err(ArtifactError::from)?;
     for attempt in 0.. {

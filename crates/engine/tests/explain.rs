@@ -16,7 +16,7 @@ fn numbers() -> Schema {
     let real = |name: &str, lo, hi| Feature { name: name.into(), domain: Domain::Real { lo, hi } };
     Schema {
         features: vec![real("income", 1.0, 100.0), real("age", 18.0, 90.0)],
-        task: Task::Regression { targets: vec!["food".into(), "rent".into()] },
+        task: Task::regression(vec!["food".into(), "rent".into()]),
         one_hot: OneHot::Full,
     }
 }

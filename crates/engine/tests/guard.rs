@@ -30,7 +30,7 @@ fn schema(one_hot: OneHot) -> Schema {
         ("single", levels(1)),
     ];
     let features = domains.map(|(name, domain)| Feature { name: name.into(), domain }).into();
-    Schema { features, task: Task::Regression { targets: vec!["a".into(), "b".into()] }, one_hot }
+    Schema { features, task: Task::regression(vec!["a".into(), "b".into()]), one_hot }
 }
 
 /// An input of the region: at an end of each number, at the next one inside, or in between.
@@ -224,8 +224,7 @@ fn refusal(rules: &[&str]) -> Result<(), (Vec<String>, Obstacle)> {
         Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } },
         Feature { name: "c".into(), domain: Domain::Category { levels: vec!["p".into(), "q".into(), "r".into()] } },
     ];
-    let schema =
-        Schema { features, task: Task::Regression { targets: vec!["a".into(), "b".into()] }, one_hot: OneHot::default() };
+    let schema = Schema { features, task: Task::regression(vec!["a".into(), "b".into()]), one_hot: OneHot::default() };
     let texts: Vec<RuleText> = rules.iter().map(|text| RuleText { name: (*text).into(), text: (*text).into() }).collect();
     let spec = compile(&texts, &schema).unwrap();
     let settings = NetworkSettings { hidden: vec![6], ..NetworkSettings::default() };

@@ -89,7 +89,7 @@ fn conditions_on_several_inputs_and_the_last_layer_are_solved_for_together() {
     ] {
         kept(&spec(three(), &texts_of(rules)));
     }
-    let numbers = || Task::Regression { targets: vec!["y".into(), "z".into()] };
+    let numbers = || Task::regression(vec!["y".into(), "z".into()]);
     for rules in [
         &["tot >= 4 and n60 >= 0.5 * tot => y >= 1", "n60 == 0 => y <= -1"][..],
         &["tot + n60 >= 60 => y >= 5", "tot + n60 <= 20 => y <= 1", "z <= y or z <= 3"],
@@ -111,7 +111,7 @@ fn a_rule_in_other_units_has_the_same_proof() {
         ];
         kept(&spec(classes(&["0", "1"]), &both));
         // An atom about outputs in other units, beside one that is not.
-        let numbers = Task::Regression { targets: vec!["y".into(), "z".into()] };
+        let numbers = Task::regression(vec!["y".into(), "z".into()]);
         let rules = [format!("{factor} * y <= {factor} * 5 or z <= 0.0001 * a"), format!("{factor} * (y + z) <= {factor} * 7")];
         kept(&spec(numbers, &rules));
     }

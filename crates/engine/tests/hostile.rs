@@ -33,7 +33,7 @@ fn schema(rng: &mut ChaCha8Rng, task: Task) -> Schema {
 }
 
 fn regression() -> Task {
-    Task::Regression { targets: vec!["u".into(), "v".into()] }
+    Task::regression(vec!["u".into(), "v".into()])
 }
 
 /// Operators in any order, each reading any values before it; what nobody reads is left out.
@@ -303,7 +303,7 @@ fn a_rule_that_the_inputs_alone_break_is_refuted() {
 fn relus_behind_gates_with_computed_factors_are_decided() {
     let schema = Schema {
         features: ["a", "b"].map(|n| Feature { name: n.into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } }).to_vec(),
-        task: Task::Regression { targets: vec!["u".into()] },
+        task: Task::regression(vec!["u".into()]),
         one_hot: OneHot::Full,
     };
     let mut open = 0;

@@ -66,7 +66,7 @@ fn a_run_under_rules_resumes_to_the_same_bytes() {
     let times: usize = std::env::var("DEEPSADE_RESUMES").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
     let classes = || Task::Multiclass { target: "c".into(), classes: names("c", 5) };
     let labels = || Task::Multilabel { labels: names("b", 6) };
-    let numbers = || Task::Regression { targets: names("y", 3) };
+    let numbers = || Task::regression(names("y", 3));
     let cases: [(NormalSpec, BoundsName); 6] = [
         (spec(classes(), &["x0 >= 0.5 => c in {'c0', 'c1'}", "k == 'l1' => c != 'c0'"]), BoundsName::Interval),
         (

@@ -19,7 +19,7 @@ use common::StopAfter;
 /// y <= a + 0.5 where a < 0.5; the data say y = 2 a + b, which breaks it.
 fn spec() -> NormalSpec {
     let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
-    let task = Task::Regression { targets: vec!["y".into()] };
+    let task = Task::regression(vec!["y".into()]);
     let schema = Schema { features: vec![feature("a"), feature("b")], task, one_hot: OneHot::Full };
     compile(&[RuleText { name: "low".into(), text: "a < 0.5 => y <= a + 0.5".into() }], &schema).unwrap()
 }

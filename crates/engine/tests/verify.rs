@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 fn schema(domains: Vec<Domain>, outputs: usize, one_hot: OneHot) -> Schema {
     let features = domains.into_iter().enumerate().map(|(k, domain)| Feature { name: format!("x{k}"), domain }).collect();
-    Schema { features, task: Task::Regression { targets: (0..outputs).map(|j| format!("y{j}")).collect() }, one_hot }
+    Schema { features, task: Task::regression((0..outputs).map(|j| format!("y{j}")).collect()), one_hot }
 }
 
 /// Dense layers of these widths with an activation between them.

@@ -95,7 +95,7 @@ fn spec(texts: &[&str], one_hot: OneHot) -> NormalSpec {
             feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
             feature("n", Domain::Integer { lo: -1, hi: 3 }),
         ],
-        task: Task::Regression { targets: vec!["a".into(), "b".into()] },
+        task: Task::regression(vec!["a".into(), "b".into()]),
         one_hot,
     };
     let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
@@ -153,7 +153,7 @@ fn written_bounds_are_read_as_they_were_to_the_last_float32_number() {
     let feature = |name: &str, lo: f32, hi: f32| Feature { name: name.into(), domain: Domain::Real { lo, hi } };
     let schema = Schema {
         features: vec![feature("x", 0.1, 0.7), feature("z", -0.3, 0.9)],
-        task: Task::Regression { targets: vec!["a".into()] },
+        task: Task::regression(vec!["a".into()]),
         one_hot: OneHot::Full,
     };
     let exact = |v: f32| deepsade_spec::Rational::try_from(v).unwrap();

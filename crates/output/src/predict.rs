@@ -35,7 +35,8 @@ pub fn columns(task: &Task) -> Vec<String> {
 /// One prediction: numbers, a class, or 0 and 1 for labels and places.
 pub fn in_words(task: &Task, y: &[f32]) -> Vec<String> {
     match task {
-        Task::Regression { .. } => y.iter().map(f32::to_string).collect(),
+        // There is no -0 among whole numbers.
+        Task::Regression { .. } => y.iter().map(|v| (v + 0.0).to_string()).collect(),
         Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => vec![classes[predicted_class(y)].clone()],
         Task::Multilabel { .. } | Task::Ranking { .. } => y.iter().map(|v| u8::from(predicted_label(*v)).to_string()).collect(),
     }

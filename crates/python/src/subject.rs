@@ -78,7 +78,7 @@ fn own(spec: &NormalSpec) -> Result<Problem, Failure> {
 }
 
 /// The tables `[network]`, `[train]`, `[task]` and `[[rule]]` of a rule file's text, as JSON; targets that `[data]` names stand in
-/// `[task]`.
+/// `[task]`, and those of them that are whole numbers under `whole`.
 #[pyfunction]
 pub fn settings(py: Python<'_>, rules: &str) -> PyResult<String> {
     enter(py, |_| {
@@ -87,6 +87,7 @@ pub fn settings(py: Python<'_>, rules: &str) -> PyResult<String> {
         task.targets = task.targets.or_else(|| problem.data.map(|d| d.targets)).filter(|t| !t.is_empty());
         let rules: Vec<_> = problem.rules.iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
         let (network, train) = (problem.network, problem.train);
-        Ok(serde_json::json!({"network": network, "train": train, "task": task, "rule": rules}).to_string())
+        let whole = task.whole(task.targets.as_deref().unwrap_or_default(), &problem.features).unwrap_or_default();
+        Ok(serde_json::json!({"network": network, "train": train, "task": task, "whole": whole, "rule": rules}).to_string())
     })
 }

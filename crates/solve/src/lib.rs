@@ -8,6 +8,7 @@
 //! - [`active_set`]: the nearest point in a set of half-spaces, a quadratic program; [`cholesky`]: the equations in it. The guard's own
 //!   quadratic program (`guard/projection.rs` in crates/engine) never sees coordinates: its points are layers, of which it keeps the
 //!   products alone, and cuts stay from one step to the next.
+//! - [`whole`]: the nearest point with whole numbers in it, by branch and bound over [`active_set`].
 //! - [`mod@satisfy`], [`eliminate`]: whether atoms can hold together, exactly.
 //! - [`maxsmt`]: numbers that satisfy all of the hard and most of the soft constraints; one trait, three engines.
 //! - [`sexpr`]: what other solvers write.
@@ -29,3 +30,4 @@ pub mod program;
 pub mod satisfy;
 pub mod sexpr;
 pub mod simplex;
+pub mod whole;

@@ -16,7 +16,7 @@ use crate::schema::{Domain, OneHot, Schema, Task};
 ///
 /// let over = |hi| Schema {
 ///     features: vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi } }],
-///     task: Task::Regression { targets: vec!["rent".into()] },
+///     task: Task::regression(vec!["rent".into()]),
 ///     one_hot: OneHot::Full,
 /// };
 /// let claim = Claim { schema: over(100.0), rules: vec![RuleText { name: "afford".into(), text: "rent <= income".into() }] };
@@ -74,10 +74,11 @@ pub enum Mismatch {
 }
 
 impl Claim {
-    /// Whether the columns and outputs of a model are those that the claim is about, whatever domain it has.
+    /// Whether the columns and outputs of a model are those that the claim is about, whatever domain it has and whether or not its
+    /// outputs are kept whole.
     pub fn same_columns(&self, model: &Schema) -> Result<(), Mismatch> {
         let stated = &self.schema;
-        if stated.task != model.task {
+        if any_numbers(&stated.task) != any_numbers(&model.task) {
             return Err(Mismatch::Task { stated: stated.task.clone(), model: model.task.clone() });
         }
         if let Some(f) = stated.features.iter().find(|f| model.feature(&f.name).is_none()) {
@@ -115,6 +116,11 @@ impl Claim {
     /// Whether what holds for every input of a model's domain holds for every input that the claim is about.
     pub fn covered_by(&self, model: &Schema) -> Result<(), Mismatch> {
         self.same_columns(model)?;
+        // Whole numbers where any are stated are other predictions than those that were asked for, as are any numbers where whole ones
+        // are.
+        if self.schema.task != model.task {
+            return Err(Mismatch::Task { stated: self.schema.task.clone(), model: model.task.clone() });
+        }
         for (s, m) in self.schema.features.iter().zip(&model.features) {
             let covered = match (&s.domain, &m.domain) {
                 (Domain::Category { .. }, Domain::Category { .. }) => true,
@@ -128,6 +134,14 @@ impl Claim {
             }
         }
         Ok(())
+    }
+}
+
+/// A task whose numbers need not be whole.
+fn any_numbers(task: &Task) -> Task {
+    match task {
+        Task::Regression { targets, .. } => Task::regression(targets.clone()),
+        other => other.clone(),
     }
 }
 

@@ -58,7 +58,7 @@ pub fn check_types(rules: &[RuleText], schema: &Schema) -> Result<TypedSpec, Vec
 ///
 /// let schema = Schema {
 ///     features: vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } }],
-///     task: Task::Regression { targets: vec!["food".into(), "rent".into()] },
+///     task: Task::regression(vec!["food".into(), "rent".into()]),
 ///     one_hot: OneHot::Full,
 /// };
 /// let rule = RuleText { name: "budget".into(), text: "food + rent <= income".into() };

@@ -14,7 +14,7 @@ pub type Span = Range<usize>;
 ///
 /// let schema = Schema {
 ///     features: vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } }],
-///     task: Task::Regression { targets: vec!["rent".into()] },
+///     task: Task::regression(vec!["rent".into()]),
 ///     one_hot: OneHot::Full,
 /// };
 /// let rule = RuleText { name: "afford".into(), text: "rent <= incom".into() };

@@ -75,10 +75,13 @@ pub enum Domain {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Task {
-    /// One real output a target.
+    /// One number a target.
     Regression {
         /// Target names, in output order.
         targets: Vec<String>,
+        /// Those of them that are whole numbers, in the same order; the others are any numbers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        whole: Vec<String>,
     },
     /// Two classes, one score each; the predicted class has the largest score, the class listed first wins a tie.
     Binary {
@@ -217,10 +220,23 @@ fn first_quoted(values: &[String]) -> String {
 }
 
 impl Task {
+    /// A regression of any numbers.
+    pub fn regression(targets: Vec<String>) -> Self {
+        Task::Regression { targets, whole: Vec::new() }
+    }
+
+    /// Which outputs are promised to be whole numbers, in order.
+    pub fn whole_outputs(&self) -> Vec<usize> {
+        match self {
+            Task::Regression { targets, whole } => (0..targets.len()).filter(|j| whole.contains(&targets[*j])).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The data columns that hold the truth: one a target, label or item; one in all for classes.
     pub fn target_columns(&self) -> Vec<&str> {
         match self {
-            Task::Regression { targets: names } | Task::Multilabel { labels: names } | Task::Ranking { items: names } => {
+            Task::Regression { targets: names, .. } | Task::Multilabel { labels: names } | Task::Ranking { items: names } => {
                 names.iter().map(String::as_str).collect()
             }
             Task::Binary { target, .. } | Task::Multiclass { target, .. } => vec![target],
@@ -230,7 +246,7 @@ impl Task {
     /// How many outputs the network has.
     pub fn outputs(&self) -> usize {
         match self {
-            Task::Regression { targets } => targets.len(),
+            Task::Regression { targets, .. } => targets.len(),
             Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => classes.len(),
             Task::Multilabel { labels } => labels.len(),
             Task::Ranking { items } => items.len() * items.len(),
@@ -251,7 +267,13 @@ impl Task {
     /// The task for people: its kind and, in their order, what is predicted.
     pub fn in_words(&self) -> String {
         match self {
-            Task::Regression { targets } => format!("a regression of {}", first_few(targets)),
+            Task::Regression { targets, whole } if whole.is_empty() => format!("a regression of {}", first_few(targets)),
+            Task::Regression { targets, whole } if whole == targets => {
+                format!("a regression of {} in whole numbers", first_few(targets))
+            }
+            Task::Regression { targets, whole } => {
+                format!("a regression of {} ({} in whole numbers)", first_few(targets), first_few(whole))
+            }
             Task::Binary { target, classes } | Task::Multiclass { target, classes } => {
                 format!("a {} classification of {target} as {}", self.kind(), first_quoted(classes))
             }
@@ -263,7 +285,7 @@ impl Task {
     /// What output `j` is called in messages.
     pub fn output_name(&self, j: usize) -> String {
         match self {
-            Task::Regression { targets } => targets[j].clone(),
+            Task::Regression { targets, .. } => targets[j].clone(),
             Task::Binary { classes, .. } | Task::Multiclass { classes, .. } => format!("score('{}')", classes[j]),
             Task::Multilabel { .. } => format!("score({j})"),
             Task::Ranking { items } => format!("score({}, {})", j / items.len(), j % items.len()),

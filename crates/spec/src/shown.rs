@@ -91,9 +91,11 @@ impl Schema {
             }
         }
         match &mut copy.task {
-            Task::Regression { targets: names } | Task::Multilabel { labels: names } | Task::Ranking { items: names } => {
-                show(names);
+            Task::Regression { targets, whole } => {
+                show(targets);
+                show(whole);
             }
+            Task::Multilabel { labels: names } | Task::Ranking { items: names } => show(names),
             Task::Binary { target, classes } | Task::Multiclass { target, classes } => {
                 self::show(target);
                 show(classes);

@@ -7,7 +7,7 @@ use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 fn schema(task: &str) -> Schema {
     let names = |list: &[&str]| list.iter().map(|s| (*s).to_string()).collect();
     let task = match task {
-        "regression" => Task::Regression { targets: names(&["food", "rent", "fun"]) },
+        "regression" => Task::regression(names(&["food", "rent", "fun"])),
         "multiclass" => Task::Multiclass { target: "genre".into(), classes: names(&["jazz", "pop", "rock"]) },
         "multilabel" => Task::Multilabel { labels: (0..10).map(|i| format!("d{i}")).collect() },
         "ranking" => Task::Ranking { items: names(&["ika", "sake", "tekka", "kappa"]) },

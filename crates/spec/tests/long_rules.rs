@@ -5,7 +5,7 @@ use deepsade_spec::{Domain, Feature, OneHot, RuleErrorKind, RuleText, Schema, Ta
 fn schema() -> Schema {
     Schema {
         features: vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
-        task: Task::Regression { targets: vec!["y".into()] },
+        task: Task::regression(vec!["y".into()]),
         one_hot: OneHot::Full,
     }
 }

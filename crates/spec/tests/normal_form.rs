@@ -19,7 +19,7 @@ fn schema(task: Task) -> Schema {
 fn tasks() -> [Task; 4] {
     let names = |list: &[&str]| list.iter().map(|s| (*s).to_string()).collect();
     [
-        Task::Regression { targets: names(&["a", "b", "c"]) },
+        Task::regression(names(&["a", "b", "c"])),
         Task::Multiclass { target: "genre".into(), classes: names(&["rock", "pop", "jazz"]) },
         Task::Multilabel { labels: names(&["l0", "l1", "l2"]) },
         Task::Ranking { items: names(&["x", "y"]) },

@@ -14,7 +14,7 @@ fn schema(scale: f32, reals: usize) -> Schema {
     };
     Schema {
         features: (0..reals).map(|k| Feature { name: format!("x{k}"), domain: domain(k) }).collect(),
-        task: Task::Regression { targets: vec!["a".into()] },
+        task: Task::regression(vec!["a".into()]),
         one_hot: OneHot::Full,
     }
 }

@@ -11,7 +11,7 @@ fn schema() -> Schema {
             feature("n", Domain::Integer { lo: -3, hi: 4 }),
             feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
         ],
-        task: Task::Regression { targets: vec!["a".into()] },
+        task: Task::regression(vec!["a".into()]),
         one_hot: OneHot::DropFirst,
     }
 }

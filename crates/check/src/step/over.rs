@@ -55,7 +55,8 @@ impl Outputs {
         }
     }
 
-    /// Whether ranges and grids make sense for this task.
+    /// Whether ranges and grids make sense for this task. An output that must be a whole number is on a grid of these, k <= 0: c' is
+    /// rounded down to it and judged then, and the fallback has to be on every grid there is (`on_grid`).
     pub(super) fn sound(&self, task: &Task) -> Result<(), String> {
         if self.count() != task.outputs() {
             return Err(format!("{} outputs, but the task has {}", self.count(), task.outputs()));
@@ -76,11 +77,15 @@ impl Outputs {
                         && n.hi <= far
                         && n.grid.is_none_or(|k| (-64..=64).contains(&k) && n.gridded(k))
                 };
-                match numbers.iter().position(|n| !good(n)) {
-                    None => Ok(()),
-                    Some(j) => Err(format!(
+                if let Some(j) = numbers.iter().position(|n| !good(n)) {
+                    return Err(format!(
                         "the range of output {j} is empty, ends at a tiny number or beyond 2^{FAR}, or is too wide for its grid"
-                    )),
+                    ));
+                }
+                let off = |j: &usize| numbers[*j].grid.is_none_or(|k| k > 0);
+                match task.whole_outputs().into_iter().find(off) {
+                    None => Ok(()),
+                    Some(j) => Err(format!("output {j} must be a whole number, and its grid is not one of whole numbers")),
                 }
             }
         }

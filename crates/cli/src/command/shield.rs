@@ -37,7 +37,7 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
         }
         None => problem.load(&mut |p| bar.update(p))?,
     };
-    if spec.rules.is_empty() {
+    if spec.rules.is_empty() && spec.schema.task.whole_outputs().is_empty() {
         bail!("{} has no rule: there is nothing to keep", args.rules.display());
     }
     if let Some(words) = deepsade_engine::explain::conflict_in_words(&spec) {

@@ -29,7 +29,7 @@ fn words(list: &[&str]) -> Vec<String> {
 
 #[test]
 fn regression_and_labels() {
-    let task = Task::Regression { targets: words(&["a", "b"]) };
+    let task = Task::regression(words(&["a", "b"]));
     let y = encoded(task, vec![("b", numbers(&[3.0, 4.0])), ("a", numbers(&[1.0, 2.0]))]).unwrap();
     assert_eq!(y, [1.0, 3.0, 2.0, 4.0]);
     let labels = || Task::Multilabel { labels: words(&["a", "b"]) };
@@ -38,7 +38,7 @@ fn regression_and_labels() {
     let refused = encoded(labels(), vec![("a", numbers(&[0.0, 1.0])), ("b", numbers(&[1.0, 2.0]))]);
     assert!(refused.unwrap_err().to_string().contains("row 12, target 'b': 2 cannot be used: a label column holds 0 or 1"));
     let text = Column::Text { levels: words(&["no"]), codes: vec![0] };
-    let refused = encoded(Task::Regression { targets: words(&["a"]) }, vec![("a", text)]);
+    let refused = encoded(Task::regression(words(&["a"])), vec![("a", text)]);
     assert!(refused.unwrap_err().to_string().contains("row 11, target 'a': no cannot be used"));
 }
 
@@ -66,12 +66,12 @@ fn rankings_mark_item_and_place() {
 
 #[test]
 fn gaps_and_strangers_are_refused() {
-    let gap = encoded(Task::Regression { targets: words(&["a"]) }, vec![("a", numbers(&[1.0, f64::NAN]))]);
+    let gap = encoded(Task::regression(words(&["a"])), vec![("a", numbers(&[1.0, f64::NAN]))]);
     assert!(gap.unwrap_err().to_string().contains("row 12, column 'a': the value is missing"));
-    let outside = encoded(Task::Regression { targets: words(&["x"]) }, vec![("a", numbers(&[1.0]))]);
+    let outside = encoded(Task::regression(words(&["x"])), vec![("a", numbers(&[1.0]))]);
     assert!(outside.is_ok(), "a target may be any column");
     let domain = Domain::Real { lo: 0.0, hi: 1.0 };
-    let task = Task::Regression { targets: words(&["x"]) };
+    let task = Task::regression(words(&["x"]));
     let schema = Schema { features: vec![Feature { name: "x".into(), domain }], task, one_hot: OneHot::Full };
     let table = |v| Table { names: words(&["x"]), columns: vec![numbers(&[v])], row_numbers: vec![7] };
     let message = encode(&table(1.5), &schema).unwrap_err().to_string();

@@ -28,6 +28,31 @@ pub enum OverrideProblem {
     NoDomain,
 }
 
+/// What is wrong with a `[targets.NAME]` table, or a `[features.NAME]` table of a target.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TargetProblem {
+    /// Nothing of this name is predicted.
+    #[error("it is no target{}", .nearest.as_ref().map(|n| format!("; did you mean '{n}'?")).unwrap_or_default())]
+    NoTarget {
+        /// The closest target.
+        nearest: Option<String>,
+    },
+    /// Another task.
+    #[error("only the targets of a regression have a `kind`; classes and labels are stated in [task]")]
+    OnlyRegression,
+    /// A domain.
+    #[error(
+        "of a target only `kind` is stated, \"real\" or \"integer\"; bounds of what is predicted are rules, such as `0 <= y <= 10`"
+    )]
+    OnlyKind,
+    /// Text.
+    #[error("the kind of a regression's target is \"real\" or \"integer\"; for levels use `kind = \"multiclass\"` in [task]")]
+    Category,
+    /// Two kinds.
+    #[error("[targets] and [features] state different kinds for it; state it once, in [targets]")]
+    Differs,
+}
+
 /// What is wrong with a `[task]` table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskProblem {

@@ -12,7 +12,7 @@ fn schema(one_hot: OneHot) -> Schema {
             feature("t", Domain::Category { levels: vec!["b".into(), "a".into(), "c".into()] }),
             feature("i", Domain::Integer { lo: -2, hi: 2 }),
         ],
-        task: Task::Regression { targets: vec!["y".into()] },
+        task: Task::regression(vec!["y".into()]),
         one_hot,
     }
 }

@@ -21,7 +21,7 @@ fn table() -> Table {
 }
 
 fn task(kind: TaskKind) -> TaskSettings {
-    TaskSettings { kind, targets: None, classes: None }
+    TaskSettings { kind, targets: None, classes: None, stated: Overrides::new() }
 }
 
 fn infer(overrides: &str) -> Result<Schema, DataError> {
@@ -76,7 +76,7 @@ fn data_outside_a_stated_domain_is_refused_by_row() {
 fn overrides_that_fit_no_feature_are_refused() {
     let message = refused("incme = { range = [0, 1] }");
     assert!(message.contains("[features] names 'incme'") && message.contains("did you mean 'income'?"), "{message}");
-    assert!(refused("y = { range = [0, 1] }").contains("which is a target"));
+    assert!(refused("y = { range = [0, 1] }").contains("target 'y': only the targets of a regression have a `kind`"));
     assert!(refused("area = { range = [0, 1] }").contains("column 'area' holds text, but must hold numbers"));
     assert!(refused("income = { kind = 'category' }").contains("column 'income' holds numbers, but must hold text"));
     assert!(refused("income = { range = [1, 0] }").contains("[features.income]"));
@@ -133,7 +133,7 @@ fn without_data_every_domain_is_stated() {
     let overrides: Overrides =
         toml::from_str("z = { range = [0, 1] }\na = { kind = 'integer', range = [0, 9] }\nm = { levels = ['p', 'q'] }").unwrap();
     let names = |list: &[&str]| Some(list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>());
-    let stated = TaskSettings { kind: TaskKind::Regression, targets: names(&["y"]), classes: None };
+    let stated = TaskSettings { kind: TaskKind::Regression, targets: names(&["y"]), classes: None, stated: Overrides::new() };
     let schema = stated_schema(&overrides, &stated, &[], OneHot::Full).unwrap();
     assert_eq!(schema.features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["z", "a", "m"]);
     assert_eq!(schema.columns().len(), 4);
@@ -148,4 +148,46 @@ fn without_data_every_domain_is_stated() {
     assert!(refused("a = { range = [0, 1] }", &task(TaskKind::Regression)).contains("no targets"));
     let unclassed = TaskSettings { kind: TaskKind::Binary, ..stated };
     assert!(refused("a = { range = [0, 1] }", &unclassed).contains("the classes must be stated"));
+}
+
+/// What becomes of a regression of a and b, whose tables in `[targets]` and `[features]` are these.
+fn targets(stated: &str, features: &str, b: &[f64]) -> Result<Task, String> {
+    let table = Table {
+        names: ["x", "a", "b"].map(String::from).to_vec(),
+        columns: vec![Column::Number(vec![1.0, 2.5]), Column::Number(vec![3.0, 4.0]), Column::Number(b.to_vec())],
+        row_numbers: vec![1, 2],
+    };
+    let (stated, overrides) = (toml::from_str(stated).unwrap(), toml::from_str(features).unwrap());
+    let settings = TaskSettings { stated, ..task(TaskKind::Regression) };
+    infer_schema(&table, &["a".into(), "b".into()], &overrides, &settings, OneHot::Full)
+        .map(|s| s.task)
+        .map_err(|e| e.to_string())
+}
+
+#[test]
+fn targets_may_be_whole_numbers() {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let whole = |whole: &[&str]| Ok(Task::Regression { targets: names(&["a", "b"]), whole: names(whole) });
+    let integer = |name: &str| format!("{name} = {{ kind = 'integer' }}");
+    assert_eq!(targets("", "", &[0.5, 1e9]), whole(&[]));
+    assert_eq!(targets(&integer("b"), "", &[0.0, -7.0]), whole(&["b"]));
+    assert_eq!(targets("", &integer("b"), &[0.0, -7.0]), whole(&["b"]));
+    assert_eq!(targets(&integer("b"), &integer("b"), &[0.0, 1.0]), whole(&["b"]));
+    assert_eq!(targets("b = {}\na = { kind = 'real' }", &integer("b"), &[0.0, 1.0]), whole(&["b"]));
+    // In the order of the outputs.
+    assert_eq!(targets(&format!("{}\n{}", integer("b"), integer("a")), "", &[0.0, 1.0]), whole(&["a", "b"]));
+    let refused = |stated: &str, features: &str, b: &[f64]| targets(stated, features, b).unwrap_err();
+    assert!(
+        refused(&integer("b"), "", &[0.0, 0.5]).contains("row 2, column 'b': 0.5 is not in the stated domain: whole numbers")
+    );
+    assert!(refused(&integer("b"), "", &[1e9, 0.5]).contains("row 1, column 'b': 1000000000"));
+    assert!(refused(&integer("c"), "", &[0.0, 1.0]).contains("target 'c': it is no target"));
+    assert!(refused(&integer("x"), "", &[0.0, 1.0]).contains("target 'x': it is no target"));
+    assert!(refused(&integer("b"), "b = { kind = 'real' }", &[0.0, 1.0]).contains("different kinds"));
+    assert!(refused("b = { range = [0, 1] }", "", &[0.0, 1.0]).contains("only `kind` is stated"));
+    assert!(
+        refused("", "b = { kind = 'integer', range = [0, 1] }", &[0.0, 1.0]).contains("bounds of what is predicted are rules")
+    );
+    assert!(refused("b = { kind = 'category' }", "", &[0.0, 1.0]).contains("\"real\" or \"integer\""));
+    assert!(refused("b = { levels = ['x'] }", "", &[0.0, 1.0]).contains("only `kind`"));
 }

@@ -7,6 +7,7 @@ mod affine;
 mod equality;
 mod fallback;
 mod usual;
+mod whole;
 
 use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::onnx::TRUNK_OUTPUT;
@@ -24,6 +25,9 @@ use crate::train::column_ranges;
 
 /// The key under which a model's metadata say how its candidates are made.
 pub const MADE_KEY: &str = "deepsade.made";
+
+/// Steps of a grid that a range may reach from 0: all its multiples are float32 numbers.
+const MOST_STEPS: f64 = (1 << 24) as f64;
 
 /// Why rules can't be put behind a model.
 #[derive(Debug, Error)]
@@ -131,8 +135,9 @@ fn ranges(spec: &NormalSpec, usual: &Usual) -> Result<Vec<Number>, MakeError> {
     let mut numbers = usual.ranges();
     for (number, grid) in numbers.iter_mut().zip(make::numbers::grids(spec, &usual.ranges())?) {
         if let Some(k) = grid {
-            let on_grid = |v: f32| ((f64::from(v) * 2f64.powi(k)).round() * 2f64.powi(-k)) as f32;
-            *number = Number { lo: on_grid(number.lo), hi: on_grid(number.hi), grid };
+            let on_grid = |v: f64| (v.clamp(-MOST_STEPS, MOST_STEPS) * 2f64.powi(-k)) as f32;
+            let steps = |v: f32| f64::from(v) * 2f64.powi(k);
+            *number = Number { lo: on_grid(steps(number.lo).floor()), hi: on_grid(steps(number.hi).ceil()), grid };
         }
     }
     Ok(numbers)
@@ -153,7 +158,7 @@ fn widened(numbers: &[Number], fallback: &[Case], spec: &NormalSpec) -> Vec<Numb
             (lo, hi) = (lo.min(ends.0 - 0.25 * ends.0.abs()), hi.max(ends.1 + 0.25 * ends.1.abs()));
         }
         let step = number.grid.map_or(0.0, |k| 2f64.powi(-k));
-        let on_grid = |v: f64| if step > 0.0 { (v / step).round() * step } else { v };
+        let on_grid = |v: f64| if step > 0.0 { (v / step).round().clamp(-MOST_STEPS, MOST_STEPS) * step } else { v };
         (number.lo, number.hi) = (on_grid(lo) as f32, on_grid(hi) as f32);
     }
     numbers

@@ -162,7 +162,7 @@ pub(super) fn parts(spec: &NormalSpec, region: &Region) -> Vec<Region> {
 impl Totals {
     fn new(spec: &NormalSpec, table: &Matrix) -> Option<Self> {
         let targets = (0..table.rows).map(|k| format!("total {k}")).collect();
-        let schema = Schema { task: Task::Regression { targets }, ..spec.schema.clone() };
+        let schema = Schema { task: Task::regression(targets), ..spec.schema.clone() };
         let (mut rules, mut of) = (Vec::new(), Vec::new());
         // Many rows leave the same of a rule.
         let mut empty: HashMap<Formula, bool> = HashMap::new();

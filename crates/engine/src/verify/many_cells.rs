@@ -87,7 +87,7 @@ mod tests {
     fn the_cell_that_is_nearest_is_chosen() {
         let schema = Schema {
             features: vec![Feature { name: "x".into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } }],
-            task: Task::Regression { targets: (0..3).map(|j| format!("y{j}")).collect() },
+            task: Task::regression((0..3).map(|j| format!("y{j}")).collect()),
             one_hot: OneHot::Full,
         };
         let at = [0.75, -0.5, 0.25];

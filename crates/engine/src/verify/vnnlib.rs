@@ -166,7 +166,7 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
     }
     let parts = vec![outward::rounded(&whole)];
     let targets = (0..outputs).map(|j| name(Var::Output(j))).collect();
-    let schema = Schema { features, task: Task::Regression { targets }, one_hot: OneHot::Full };
+    let schema = Schema { features, task: Task::regression(targets), one_hot: OneHot::Full };
     let sets: Vec<Formula> = unsafe_sets(parts).into_iter().filter(|set| *set != Formula::False).collect();
     if sets.is_empty() {
         return at(end, PropertyProblem::Contradiction);

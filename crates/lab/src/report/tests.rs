@@ -21,7 +21,7 @@ fn spec(rule: &str) -> NormalSpec {
             feature("age", Domain::Integer { lo: 18, hi: 99 }),
             feature("area", Domain::Category { levels: vec!["rural".into(), HOSTILE.into(), "urban".into()] }),
         ],
-        task: Task::Regression { targets: vec!["a".into(), HOSTILE.into()] },
+        task: Task::regression(vec!["a".into(), HOSTILE.into()]),
         one_hot: OneHot::DropFirst,
     };
     compile(&[RuleText { name: HOSTILE.into(), text: rule.into() }], &schema).unwrap()

@@ -186,7 +186,7 @@ fn what_can_not_be_decoded_is_refused() {
     assert!(matches!(refused(&multilabel(3), "score(0) >= 1", 1000), DecodeError::Scores { .. }));
     let many = "sum(i * i * label[i] for i in 0..20) > 500";
     assert_eq!(refused(&multilabel(20), many, 50), DecodeError::TooLarge { budget: 50 });
-    let numbers = schema(Task::Regression { targets: vec!["y".into()] });
+    let numbers = schema(Task::regression(vec!["y".into()]));
     assert_eq!(refused(&numbers, "y <= a", 1000), DecodeError::Regression);
 }
 

@@ -2,7 +2,8 @@
 //! that obey the rules.
 //!
 //! ```text
-//! scores -> within ranges -> each alternative: closed form, or steps and a ray from the anchor -> on grids -> the nearest one
+//! scores -> within ranges -> each alternative: closed form, or steps and a ray from the anchor -> on grids, a search among whole
+//! numbers -> the nearest one
 //! ```
 
 mod alternative;
@@ -18,6 +19,7 @@ mod measure;
 mod plan;
 mod ray;
 mod round;
+mod search;
 mod solve;
 mod tangent;
 mod writer;

@@ -41,6 +41,9 @@ pub enum SchemaError {
         /// The name.
         name: String,
     },
+    /// Whole numbers that are not targets, or in another order than these: one set would be written in two ways.
+    #[error("`whole` lists targets, each once and in their order, and {0:?} is none there")]
+    NoWholeTarget(String),
     /// A task without enough to predict.
     #[error("a {kind} task needs {needed}, and there are {found}")]
     Count {
@@ -77,7 +80,7 @@ impl Schema {
             }
         }
         let (named, needed, enough): (&[String], _, fn(usize) -> bool) = match &self.task {
-            Task::Regression { targets: names } | Task::Multilabel { labels: names } => (names, "a target", |n| n >= 1),
+            Task::Regression { targets: names, .. } | Task::Multilabel { labels: names } => (names, "a target", |n| n >= 1),
             Task::Binary { classes, .. } => (classes, "exactly two classes", |n| n == 2),
             Task::Multiclass { classes, .. } => (classes, "two classes or more", |n| n >= 2),
             Task::Ranking { items } => (items, "two items or more", |n| n >= 2),
@@ -86,6 +89,12 @@ impl Schema {
             return Err(SchemaError::Count { kind: self.task.kind(), needed, found: named.len() });
         }
         once("the class or target", named.iter().map(String::as_str))?;
+        if let Task::Regression { targets, whole } = &self.task {
+            let mut rest = targets.iter();
+            if let Some(name) = whole.iter().find(|name| !rest.any(|target| target == *name)) {
+                return Err(SchemaError::NoWholeTarget(name.clone()));
+            }
+        }
         // A rule that says `x` must not mean an input here and an output there.
         once("the column", self.features.iter().map(|f| f.name.as_str()).chain(self.task.target_columns()))
     }
@@ -157,6 +166,10 @@ mod tests {
             r#"{"kind":"multilabel","labels":["a","a"]}"#,
             r#"{"kind":"multilabel","labels":[]}"#,
             r#"{"kind":"ranking","items":["a"]}"#,
+            r#"{"kind":"regression","targets":["y","z"],"whole":["x"]}"#,
+            r#"{"kind":"regression","targets":["y","z"],"whole":["z","y"]}"#,
+            r#"{"kind":"regression","targets":["y","z"],"whole":["y","y"]}"#,
+            r#"{"kind":"multilabel","labels":["y"],"whole":["y"]}"#,
         ] {
             assert!(read(UNIT, bad).is_err(), "{bad}");
         }

@@ -10,7 +10,7 @@ pub(super) fn spec(rules: &[&str]) -> NormalSpec {
             feature("r", Domain::Real { lo: 1.0, hi: 100.0 }),
             feature("c", Domain::Category { levels: vec!["p".into(), "q".into()] }),
         ],
-        task: Task::Regression { targets: vec!["u".into(), "v".into()] },
+        task: Task::regression(vec!["u".into(), "v".into()]),
         one_hot: OneHot::DropFirst,
     };
     let rules: Vec<RuleText> = rules.iter().map(|text| RuleText { name: (*text).into(), text: (*text).into() }).collect();

@@ -24,7 +24,7 @@ fn classes() -> NormalSpec {
 }
 
 fn numbers() -> NormalSpec {
-    spec(Task::Regression { targets: vec!["u".into(), "v".into()] }, &["u + 2 * v <= x", "u <= 0.5 * z or v >= 1"])
+    spec(Task::regression(vec!["u".into(), "v".into()]), &["u + 2 * v <= x", "u <= 0.5 * z or v >= 1"])
 }
 
 fn penalty(spec: &NormalSpec, kind: PenaltyName, weights: &[f64]) -> Penalty {

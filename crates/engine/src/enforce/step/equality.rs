@@ -73,6 +73,18 @@ fn replaced(atoms: &[Atom], output: usize, form: &Linear) -> Option<Vec<Atom>> {
 }
 
 impl Reduced {
+    /// What the outputs that are computed take of the input's columns.
+    pub fn weights(&self, schema: &Schema) -> Vec<(usize, usize, f32)> {
+        let over = deepsade_check::step::Over::new(schema, None);
+        let mut weights = Vec::new();
+        for (output, form) in &self.dependent {
+            let (mut columns, mut rest) = (Vec::new(), Rational::ZERO);
+            form.terms.iter().filter(|(var, _)| !var.is_output()).for_each(|(var, c)| over.add(*var, c, &mut columns, &mut rest));
+            weights.extend(columns.iter().filter(|(_, c)| !c.is_zero()).map(|(x, c)| (*output, *x, c.to_f32().value())));
+        }
+        weights
+    }
+
     /// The map, and how far inside it stays.
     pub fn solve(&self, given: &[Atom], schema: &Schema, usual: &Usual) -> Option<(Affine, f64)> {
         let (mut map, inside) = affine(&self.atoms, given, schema, usual, false)?;

@@ -10,13 +10,14 @@ use deepsade_net::Network;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var};
+use deepsade_spec::{Atom, Formula, NormalRule, NormalSpec, Rational, Task, Var};
 use std::ops::ControlFlow;
 use thiserror::Error;
 
 use super::affine::{Affine, affine};
 use super::equality;
 use super::usual::Usual;
+use super::whole::whole;
 use crate::verify::{self, Settings};
 
 /// Cases that a fallback may have.
@@ -98,6 +99,26 @@ impl Finder<'_> {
     }
 
     fn words(&self, path: &[(usize, bool)]) -> String {
+        if !self.spec.schema.task.whole_outputs().is_empty() {
+            return format!("{}{}", self.place(path), self.without_whole(path));
+        }
+        self.place(path)
+    }
+
+    /// For whole numbers, where weights must be whole and on whole features: the rule that leaves none by itself.
+    fn without_whole(&self, path: &[(usize, bool)]) -> String {
+        let given: Vec<Atom> = path.iter().map(|asked| self.atom(*asked)).collect();
+        let none = |rule: &&NormalRule| self.map(&self.asked(rule, path), &given).is_none();
+        let who = match self.spec.rules.iter().find(none) {
+            Some(rule) => format!("rule '{}'", rule.name),
+            None => "the rules together".into(),
+        };
+        format!(
+            "; {who} may leave no whole number there, or none that is a whole multiple of whole features: widen it, or state the target as real"
+        )
+    }
+
+    fn place(&self, path: &[(usize, bool)]) -> String {
         if path.is_empty() {
             return "whatever the input".into();
         }
@@ -107,14 +128,17 @@ impl Finder<'_> {
 
     /// What the rules ask of the outputs: conditions as on the path, others as if they failed, whichever way they are asked.
     fn demand(&self, path: &[(usize, bool)]) -> Formula {
+        Formula::and(self.spec.rules.iter().map(|rule| self.asked(rule, path)))
+    }
+
+    /// What one of them asks.
+    fn asked(&self, rule: &NormalRule, path: &[(usize, bool)]) -> Formula {
         let known = |atom: &Atom| path.iter().any(|asked| self.atom(*asked) == *atom);
-        Formula::and(self.spec.rules.iter().map(|rule| {
-            rule.claim.replaced(&mut |atom| match atom {
-                atom if !atom.is_condition() => Formula::Atom(atom.clone()),
-                atom if known(atom) => Formula::True,
-                _ => Formula::False,
-            })
-        }))
+        rule.claim.replaced(&mut |atom| match atom {
+            atom if !atom.is_condition() => Formula::Atom(atom.clone()),
+            atom if known(atom) => Formula::True,
+            _ => Formula::False,
+        })
     }
 
     /// Outputs that meet a demand for every input that meets the given conditions.
@@ -156,8 +180,17 @@ impl Finder<'_> {
     fn numbers(&self, demand: &Formula, given: &[Atom]) -> Option<Affine> {
         let mut best: Option<(Affine, f64)> = None;
         let mut ways = 0;
+        let whole = !self.spec.schema.task.whole_outputs().is_empty();
         let _ = cells(demand, &mut |atoms| {
             ways += 1;
+            let more = if ways < MOST_WAYS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            if whole {
+                let found = self::whole(atoms, given, &self.spec.schema, self.usual, self.outputs);
+                if let Some((map, inside)) = found.filter(|(_, inside)| best.as_ref().is_none_or(|(_, least)| inside > least)) {
+                    best = Some((map, inside));
+                }
+                return more;
+            }
             let found =
                 equality::reduced(atoms, self.outputs).and_then(|reduced| reduced.solve(given, &self.spec.schema, self.usual));
             let plain = || affine(atoms, given, &self.spec.schema, self.usual, false);
@@ -172,7 +205,7 @@ impl Finder<'_> {
             {
                 best = Some((map, inside));
             }
-            if ways < MOST_WAYS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            more
         });
         best.map(|(map, _)| map)
     }

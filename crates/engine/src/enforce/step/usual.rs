@@ -19,6 +19,9 @@ pub struct Usual {
 /// How far beyond the largest and smallest number candidates may go, in widths between these.
 const ROOM: f64 = 1.0;
 
+/// The size of whole numbers of which nothing is known.
+const LARGE: f64 = (1 << 20) as f64;
+
 impl Usual {
     /// Of rows that were seen.
     pub fn of(y: &Matrix) -> Self {
@@ -35,6 +38,9 @@ impl Usual {
     pub fn unknown(spec: &NormalSpec) -> Self {
         let outputs = spec.schema.task.outputs();
         let mut size = vec![1.0f64; outputs];
+        let mentioned = |j: usize| spec.rules.iter().any(|rule| rule.claim.variables().contains(&Var::Output(j)));
+        // A whole number that no rule bounds may be large.
+        spec.schema.task.whole_outputs().into_iter().filter(|j| !mentioned(*j)).for_each(|j| size[j] = LARGE);
         for rule in &spec.rules {
             rule.claim.atoms(&mut |atom| {
                 let float = |v: &Rational| v.to_f64().value().abs();

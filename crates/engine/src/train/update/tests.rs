@@ -11,7 +11,7 @@ use crate::train::{NetworkSettings, OptimiserName, Start, initial_network};
 /// y <= a + 0.5 where a < 0.5.
 fn spec() -> NormalSpec {
     let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
-    let task = Task::Regression { targets: vec!["y".into()] };
+    let task = Task::regression(vec!["y".into()]);
     let schema = Schema { features: vec![feature("a"), feature("b")], task, one_hot: OneHot::Full };
     compile(&[RuleText { name: "low".into(), text: "a < 0.5 => y <= a + 0.5".into() }], &schema).unwrap()
 }

@@ -18,7 +18,7 @@ fn schema(one_hot: OneHot) -> Schema {
         ("s", Domain::Real { lo: 0.5, hi: 4.0 }),
     ];
     let features = features.into_iter().map(|(name, domain)| Feature { name: name.into(), domain }).collect();
-    Schema { features, task: Task::Regression { targets: vec!["u".into(), "v".into()] }, one_hot }
+    Schema { features, task: Task::regression(vec!["u".into(), "v".into()]), one_hot }
 }
 
 /// Every operator, the last one a gate by `s` or a dense layer.

@@ -92,10 +92,7 @@ fn the_page_computes_what_the_output_step_computes() {
     let labels = || Task::Multilabel { labels: names(&["l0", "l1", "l2", "l3", "l4"]) };
     let classes = Task::Multiclass { target: "kind".into(), classes: names(&["red", "green", "blue"]) };
     let cases = [
-        spec(
-            Task::Regression { targets: names(&["u", "v"]) },
-            &["u <= 2 * a + 1", "b > 2 and k != 'q' => u + v >= 3", "a < 3.5 => v <= 7"],
-        ),
+        spec(Task::regression(names(&["u", "v"])), &["u <= 2 * a + 1", "b > 2 and k != 'q' => u + v >= 3", "a < 3.5 => v <= 7"]),
         spec(classes, &["a < 3.5 and k == 'p' => kind == 'green'", "b > 2 => kind != 'red'"]),
         spec(labels(), &["exactly(2, label[j] for j in 0..5)"]),
         spec(labels(), &["exactly(2, label[j] for j in 0..5)", "a + b >= 4 and k == 'r' => label[3]"]),
@@ -122,7 +119,7 @@ fn the_page_computes_what_the_output_step_computes() {
 /// The network's own outputs are far above what the rules allow.
 #[test]
 fn the_latent_space_is_coloured_by_what_the_file_gives() {
-    let spec = spec(Task::Regression { targets: names(&["u"]) }, &["u <= -100", "u >= -101"]);
+    let spec = spec(Task::regression(names(&["u"])), &["u <= -100", "u >= -101"]);
     let (model, _) = attach(&spec, &network(1), &Usual::unknown(&spec)).unwrap();
     let folder = super::folder(&model);
     let data = folder.path().join("rows.csv");

@@ -323,6 +323,6 @@ fn what_can_not_be_made_is_said() {
     let clauses: Vec<String> = (0..150).map(|_| format!("{} or not {} or {}", label(), label(), label())).collect();
     let tangled = make(&multilabel(60, &clauses), &SOURCE).unwrap_err();
     assert!(matches!(tangled, MakeError::TooLarge { labels: 60, .. }), "{tangled}");
-    let numbers = Task::Regression { targets: vec!["y".into()] };
+    let numbers = Task::regression(vec!["y".into()]);
     assert_eq!(make(&spec::<&str>(numbers, &[]), &SOURCE).unwrap_err(), MakeError::NoLabels);
 }

@@ -10,9 +10,6 @@ use super::equality::{Equality, apart};
 use super::plan::Plan;
 use super::writer::{FAR, Row, Writer};
 
-/// The share of what a bound was moved in for that outputs may miss it by: they are still seen to obey.
-const MISSED: f64 = 0.75;
-
 /// An alternative made ready.
 #[derive(Debug, Clone)]
 pub(super) struct Way {
@@ -65,7 +62,7 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
     let ones = vec![vec![1.0; outputs]];
     let mut cost = w.product(&square, &ones, None);
     let single = |d: &Direction| {
-        let one = |b: &Bound| Direction { a: d.a.clone(), bounds: vec![b.missed_by(MISSED)] };
+        let one = |b: &Bound| Direction { a: d.a.clone(), bounds: vec![b.loosened()] };
         d.bounds.iter().map(one).collect::<Vec<_>>()
     };
     let faces: Vec<Direction> = way.faces.iter().flat_map(single).collect();

@@ -13,6 +13,8 @@ use crate::nearest::Face;
 const SAME: f64 = 1e-12;
 /// What float32 loses in one operation, as a share.
 const ULP: f64 = 1.0 / (1u64 << 24) as f64;
+/// The share of what a bound was moved in for that outputs may miss it by.
+const MISSED: f64 = 0.75;
 /// Below it in size an output counts as 0.
 const CALM: f32 = f32::from_bits((127 - 100) << 23);
 
@@ -32,6 +34,8 @@ pub(super) struct Bound {
     pub(super) own: f64,
     /// Whether it is met without any loss by a comparison with it; else it was moved in by what may be lost.
     pub(super) exact: bool,
+    /// What outputs may miss it by and are still seen to obey.
+    pub(super) slack: f64,
     pub(super) unless: Formula,
 }
 
@@ -48,9 +52,9 @@ impl Direction {
 }
 
 impl Bound {
-    /// Moved back by a share of what outputs may lose on their way to it.
-    pub(super) fn missed_by(&self, share: f64) -> Self {
-        Self { constant: self.constant - if self.exact { 0.0 } else { share * self.own }, ..self.clone() }
+    /// Moved back by what outputs may miss it by.
+    pub(super) fn loosened(&self) -> Self {
+        Self { constant: self.constant - self.slack, ..self.clone() }
     }
 
     /// Whether it is the same for every input.
@@ -93,7 +97,7 @@ impl<'a> Ground<'a> {
     /// Outputs in an equality may be moved by what all of its outputs are rounded by.
     pub(super) fn spread(&mut self, equalities: &[Equality]) {
         for equality in equalities {
-            let members: Vec<usize> = equality.members().collect();
+            let members: Vec<usize> = equality.members().filter(|j| !self.is_whole(*j)).collect();
             let unit = members.iter().map(|j| self.unit(*j)).fold(0.0, f64::max);
             let all = unit * (members.len() as f64 / 2.0 + 4.0);
             members.iter().for_each(|j| self.rounding[*j] = self.rounding[*j].max(all));
@@ -103,6 +107,11 @@ impl<'a> Ground<'a> {
     /// The step of an output's grid; 0 for none.
     pub(super) fn unit(&self, output: usize) -> f64 {
         self.ranges[output].grid.map_or(0.0, |k| f64::from(-k).exp2())
+    }
+
+    /// Whether an output is on the grid of whole numbers, in a task that has such targets: too coarse to be rounded and moved a little.
+    pub(super) fn is_whole(&self, output: usize) -> bool {
+        self.ranges[output].grid == Some(0) && !self.spec.schema.task.whole_outputs().is_empty()
     }
 
     pub(super) fn outputs(&self) -> usize {
@@ -116,7 +125,10 @@ impl<'a> Ground<'a> {
             let mut a = vec![0.0; self.outputs()];
             a[output] = sign;
             let x = vec![0.0; self.columns.len()];
-            Direction { a, bounds: vec![Bound { x, constant: f64::from(end), own: 0.0, exact: true, unless: Formula::False }] }
+            Direction {
+                a,
+                bounds: vec![Bound { x, constant: f64::from(end), own: 0.0, exact: true, slack: 0.0, unless: Formula::False }],
+            }
         })
     }
 
@@ -149,10 +161,18 @@ impl<'a> Ground<'a> {
             constant: 0.0 - constant,
             own: 0.0,
             exact: false,
+            slack: 0.0,
             unless: unless.clone(),
         };
-        bound.own = self.own(&face, &bound);
         let single = face.a.iter().filter(|a| **a != 0.0).count() == 1;
+        if let Some((least, step)) = Equality::new(&Guarded { unless: unless.clone(), face: atom.clone() }, self)
+            .filter(|sum| !single && sum.is_whole(self))
+            .map(|sum| sum.at_least(atom, room))
+        {
+            (bound.constant, bound.slack) = (least, step / 2.0);
+            return Ok((face.a, bound));
+        }
+        bound.own = self.own(&face, &bound);
         if single && bound.is_flat() {
             bound.constant = f64::from(inside(atom));
             bound.exact = true;
@@ -160,6 +180,7 @@ impl<'a> Ground<'a> {
             bound.exact = true;
         } else {
             bound.constant += room * per_unit(atom, &face) + bound.own;
+            bound.slack = MISSED * bound.own;
         }
         Ok((face.a, bound))
     }
@@ -169,15 +190,17 @@ impl<'a> Ground<'a> {
         let outputs: f64 = face.a.iter().zip(self.ranges).map(|(a, n)| a.abs() * f64::from(n.lo.abs().max(n.hi.abs()))).sum();
         let terms = face.a.iter().chain(&bound.x).filter(|v| **v != 0.0).count() as f64;
         let own = (4.0 + terms / 2.0) * ULP * (outputs + self.size(bound)) + f64::from(CALM);
-        let several = face.a.iter().filter(|a| **a != 0.0).count() > 1;
-        own + if several { face.a.iter().zip(&self.rounding).map(|(a, r)| a.abs() * r).sum() } else { 0.0 }
+        let mentioned = || (0..self.outputs()).filter(|j| face.a[*j] != 0.0);
+        // Among whole numbers a search follows, which puts right what rounding did.
+        let rounded = mentioned().count() > 1 && !mentioned().all(|j| self.is_whole(j));
+        own + if rounded { face.a.iter().zip(&self.rounding).map(|(a, r)| a.abs() * r).sum() } else { 0.0 }
     }
 
     /// How far inside an atom outputs are kept, in its own units.
     pub(super) fn away(&self, atom: &Atom) -> Result<f64, MakeError> {
         let face = Face::new(atom, self.outputs());
         let (x, constant) = face.over_columns(&self.spec.schema);
-        let own = self.own(&face, &Bound { x, constant, own: 0.0, exact: false, unless: Formula::False });
+        let own = self.own(&face, &Bound { x, constant, own: 0.0, exact: false, slack: 0.0, unless: Formula::False });
         Ok(self.room(atom)? + own / per_unit(atom, &face))
     }
 

@@ -28,7 +28,8 @@ impl Equality {
     pub(super) fn direction(&self) -> Direction {
         let length = self.a.iter().map(|a| a * a).sum::<f64>().sqrt();
         let x = self.x.iter().map(|v| v / length).collect();
-        let bound = Bound { x, constant: self.constant / length, own: 0.0, exact: true, unless: self.unless.clone() };
+        let slack = 0.5 / length;
+        let bound = Bound { x, constant: self.constant / length, own: 0.0, exact: true, slack, unless: self.unless.clone() };
         Direction { a: self.a.iter().map(|a| a / length).collect(), bounds: vec![bound] }
     }
 
@@ -48,7 +49,26 @@ impl Equality {
         (0..self.a.len()).filter(|j| self.a[*j] != 0.0)
     }
 
-    fn new(face: &Guarded, ground: &Ground) -> Option<Self> {
+    /// Whether both of its sides are whole numbers, whatever the input; its constant may be another.
+    pub(super) fn is_whole(&self, ground: &Ground) -> bool {
+        self.members().all(|j| ground.is_whole(j)) && !self.is_real(ground) && self.x.iter().all(|v| v.fract() == 0.0)
+    }
+
+    /// The least that its sum of whole numbers must come to, besides the input's share, where an atom demands this face: inside by
+    /// `room`; and the step from one sum to the next. Both along a direction of length 1.
+    pub(super) fn at_least(&self, atom: &Atom, room: f64) -> (f64, f64) {
+        let factor = |(var, c): (&Var, &Rational)| match var {
+            Var::Output(j) => Some((self.a[*j] / c.to_f64().value()).abs()),
+            _ => None,
+        };
+        let times = atom.linear.terms.iter().find_map(factor).unwrap_or(1.0);
+        let least = self.constant + room * times;
+        let least = if atom.strict { least.floor() + 1.0 } else { least.ceil() };
+        let length = self.a.iter().map(|a| a * a).sum::<f64>().sqrt();
+        (least / length, 1.0 / length)
+    }
+
+    pub(super) fn new(face: &Guarded, ground: &Ground) -> Option<Self> {
         let Guarded { unless, face: atom } = face;
         let factors: Vec<&Rational> = atom.linear.terms.iter().filter(|(var, _)| var.is_output()).map(|(_, c)| c).collect();
         // Times the common denominator, divided by the common factor.

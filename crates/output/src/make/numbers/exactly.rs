@@ -47,7 +47,7 @@ impl Exactly {
     /// How far the outputs that are computed may be from where they should be, before they are.
     pub(super) fn inset(&self, ground: &Ground) -> Vec<f64> {
         let mut inset = vec![0.0; ground.outputs()];
-        for Computed { output, from, .. } in &self.computed {
+        for Computed { output, from, .. } in self.computed.iter().filter(|one| !ground.is_whole(one.output)) {
             let half: f64 = from.iter().enumerate().map(|(j, c)| c.abs() * ground.unit(j) / 2.0).sum();
             inset[*output] = half + 4.0 * ground.unit(*output);
         }

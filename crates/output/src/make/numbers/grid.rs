@@ -1,4 +1,5 @@
-//! Rules and ranges enter; leaves for each output that an equality binds the k of the grid of multiples of 2^-k on which it can be met.
+//! Rules and ranges enter; leaves for each output that an equality binds the k of the grid of multiples of 2^-k on which it can be met,
+//! and k = 0 for one that must be a whole number.
 
 use deepsade_check::step::{Number, Outputs, Over, room};
 use deepsade_spec::NormalSpec;
@@ -13,7 +14,8 @@ const BITS: i32 = 23;
 /// No grid need be finer.
 const FINEST: i32 = 40;
 
-/// The k of each output that occurs in an equality, as fine as float32 allows; `None` for outputs that may be any number.
+/// The k of each output that occurs in an equality, as fine as float32 allows, and that of whole numbers; `None` for outputs that may
+/// be any number.
 ///
 /// The ends of `ranges` are taken as they are: move them to the grid that is found, inwards.
 pub fn grids(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Option<i32>>, MakeError> {
@@ -34,6 +36,13 @@ pub fn grids(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Option<i32>>, M
     for equality in &equalities {
         let k = finest(equality, &ground)?;
         equality.members().for_each(|j| grids[j] = Some(grids[j].map_or(k, |known: i32| known.min(k))));
+    }
+    for j in spec.schema.task.whole_outputs() {
+        if grids[j].is_some_and(|k| k < 0) {
+            let rule = equalities.iter().find(|e| e.a[j] != 0.0).map_or_else(String::new, |e| ground.rule(&e.atom));
+            return Err(MakeError::Equality { rule, why: NotEqual::TooLarge });
+        }
+        grids[j] = Some(0);
     }
     // Equalities that share an output share its grid.
     loop {

@@ -105,6 +105,8 @@ impl Rows {
         let Some(Value::Bool(taken)) = found.pop() else { return None };
         let y = Matrix::try_from(found.pop()?).ok()?;
 
+        // The nearest outputs are not whole numbers: half a step from them is as good.
+        let whole = ROWS as f64 * (0..ground.outputs()).filter(|j| ground.is_whole(*j)).count() as f64 / 4.0;
         let (mut refused, mut refused_near, mut ratio) = (0.0, 0.0, 1.0f64);
         for k in 0..SCALES.len() {
             let (mut own, mut best) = (0.0, 0.0);
@@ -121,6 +123,7 @@ impl Rows {
                     None => {}
                 }
             }
+            best += whole;
             if best > 0.0 {
                 ratio = ratio.max(own / best);
             }

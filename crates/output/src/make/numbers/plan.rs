@@ -28,6 +28,8 @@ pub(super) struct Plan {
     pub(super) equal: Vec<Direction>,
     /// How equalities are met exactly, and how far each output keeps away from its bounds before.
     pub(super) exactly: Exactly,
+    /// Faces and equalities of several outputs with whole numbers among them, for the search that follows rounding.
+    pub(super) sums: Vec<Direction>,
     pub(super) inset: Vec<f64>,
 }
 
@@ -58,6 +60,8 @@ impl Plan {
             exactly,
             ..Self::default()
         };
+        let of_whole = |d: &Direction| d.single().is_none() && (0..outputs).any(|j| d.a[j] != 0.0 && ground.is_whole(j));
+        plan.sums = directions.iter().cloned().chain(equalities.iter().flat_map(Equality::faces)).filter(of_whole).collect();
         // Equalities under a condition are two faces; the others are kept apart.
         let (always, sometimes): (Vec<_>, Vec<_>) = equalities.iter().partition(|e| e.always());
         let equal: Vec<Direction> = always.iter().map(|e| e.direction()).collect();
@@ -197,6 +201,7 @@ impl Bound {
             constant: -self.constant,
             own: self.own,
             exact: self.exact,
+            slack: self.slack,
             unless: self.unless.clone(),
         }
     }

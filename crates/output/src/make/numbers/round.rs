@@ -4,19 +4,27 @@
 //! equality is computed without error, and is a few steps of the grid.
 
 use super::equality::Equality;
-use super::exactly::{Computed, Exactly};
+use super::exactly::Computed;
+use super::plan::Plan;
+use super::search::search;
 use super::writer::{FAR, Row, Writer};
 
-pub(super) fn round(w: &mut Writer, y: &str, exactly: &Exactly, lower: &Row, upper: &Row) -> String {
-    let ranges = w.ground.ranges;
-    let step = |sign: f32, up: bool| -> Vec<f32> {
-        let k = |g: i32| if up { g } else { -g };
-        ranges.iter().map(|n| sign * n.grid.map_or(1.0, |g| 2f32.powi(k(g)))).collect()
-    };
-    let (up, down) = (step(1.0, true), step(1.0, false));
-    let lower = on_grid(w, lower, &step(-1.0, true), &step(-1.0, false));
-    let upper = on_grid(w, upper, &up, &down);
+/// What becomes of outputs on their grids, in numbers of steps, and the other way round; times a sign.
+fn steps(w: &Writer, sign: f32) -> (Vec<f32>, Vec<f32>) {
+    let step = |k: &dyn Fn(i32) -> i32| w.ground.ranges.iter().map(|n| sign * n.grid.map_or(1.0, |g| 2f32.powi(k(g)))).collect();
+    (step(&|g| g), step(&|g| -g))
+}
 
+/// Bounds of single outputs, moved inwards to their grids.
+pub(super) fn ends_on_grid(w: &mut Writer, lower: &Row, upper: &Row) -> (Row, Row) {
+    let ((up, down), (against_up, against_down)) = (steps(w, 1.0), steps(w, -1.0));
+    (on_grid(w, lower, &against_up, &against_down), on_grid(w, upper, &up, &down))
+}
+
+/// `lower` and `upper` are on the grids.
+pub(super) fn round(w: &mut Writer, y: &str, plan: &Plan, lower: &Row, upper: &Row) -> String {
+    let (ranges, exactly) = (w.ground.ranges, &plan.exactly);
+    let (up, down) = steps(w, 1.0);
     let (up, down, half) = (w.name(&Row::Constant(up)), w.name(&Row::Constant(down)), w.draft.number(0.5));
     let scaled = w.draft.call("Mul", &[y, &up]);
     let scaled = w.draft.call("Add", &[&scaled, &half]);
@@ -28,12 +36,15 @@ pub(super) fn round(w: &mut Writer, y: &str, exactly: &Exactly, lower: &Row, upp
         let free = w.draft.call("Greater", &[&free, &half]);
         found = w.draft.call("Where", &[&free, y, &found]);
     }
-    let mut found = w.clip(&found, &lower, &upper);
+    let mut found = w.clip(&found, lower, upper);
+    if !plan.sums.is_empty() {
+        found = search(w, &found, &plan.sums, lower, upper);
+    }
     if !exactly.computed.is_empty() {
         found = compute(w, &found, &exactly.computed);
     }
     for equality in &exactly.remainders {
-        found = remainder(w, &found, equality, &lower, &upper);
+        found = remainder(w, &found, equality, lower, upper);
     }
     found
 }

@@ -9,7 +9,7 @@ use super::dual::dual;
 use super::line::lines;
 use super::plan::Plan;
 use super::ray::ray;
-use super::round::round;
+use super::round::{ends_on_grid, round};
 use super::tangent::project;
 use super::writer::{Row, Side, Writer};
 
@@ -59,7 +59,10 @@ impl Plan {
             !bounds.iter().enumerate().all(met)
         };
         let gridded = w.ground.ranges.iter().any(|n| n.grid.is_some());
-        let (lower, upper) = self.ends(w);
+        let (mut lower, mut upper) = self.ends(w);
+        if gridded {
+            (lower, upper) = ends_on_grid(w, &lower, &upper);
+        }
         if !self.has_steps() && !gridded {
             if moves(&self.lower) {
                 let lower = w.name(&lower);
@@ -93,6 +96,6 @@ impl Plan {
                 y = w.clip(&y, &near, &far);
             }
         }
-        if gridded { round(w, &y, &self.exactly, &lower, &upper) } else { y }
+        if gridded { round(w, &y, self, &lower, &upper) } else { y }
     }
 }

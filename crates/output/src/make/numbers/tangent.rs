@@ -42,6 +42,7 @@ pub(super) fn along(face: &Direction, equalities: &[Direction]) -> Option<Direct
             constant: bound.constant / length,
             own: bound.own / length,
             exact: bound.exact,
+            slack: bound.slack / length,
             unless: bound.unless.clone(),
         };
     }

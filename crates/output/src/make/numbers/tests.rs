@@ -5,6 +5,7 @@ mod choices;
 mod equalities;
 mod faces;
 mod refusals;
+mod whole;
 
 use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::{Matrix, Port};
@@ -33,7 +34,7 @@ fn category(name: &str, levels: &[&str]) -> Feature {
 }
 
 fn spec(features: Vec<Feature>, targets: &[&str], rules: &[&str]) -> NormalSpec {
-    let task = Task::Regression { targets: targets.iter().map(|t| (*t).into()).collect() };
+    let task = Task::regression(targets.iter().map(|t| (*t).into()).collect());
     let schema = Schema { features, task, one_hot: OneHot::DropFirst };
     let rules: Vec<RuleText> =
         rules.iter().enumerate().map(|(k, text)| RuleText { name: format!("rule {k}"), text: (*text).into() }).collect();

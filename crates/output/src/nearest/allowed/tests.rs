@@ -14,7 +14,7 @@ pub(in crate::nearest) fn spec(rules: &[&str]) -> NormalSpec {
             feature("r", Domain::Real { lo: 1.0, hi: 100.0 }),
             feature("c", Domain::Category { levels: vec!["p".into(), "q".into()] }),
         ],
-        task: Task::Regression { targets: vec!["u".into(), "v".into()] },
+        task: Task::regression(vec!["u".into(), "v".into()]),
         one_hot: OneHot::DropFirst,
     };
     let rules: Vec<RuleText> =
@@ -111,7 +111,7 @@ fn a_corner_that_is_all_that_is_left_is_found() {
 #[test]
 fn what_is_tiny_beside_the_prediction_is_met_exactly() {
     let feature = Feature { name: "r".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } };
-    let task = Task::Regression { targets: vec!["u".into(), "v".into()] };
+    let task = Task::regression(vec!["u".into(), "v".into()]);
     let schema = Schema { features: vec![feature], task, one_hot: OneHot::Full };
     for texts in [&["u == r"][..], &["u + v == r"], &["u + v == r", "u >= 0", "v >= 0"]] {
         let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
@@ -128,7 +128,7 @@ fn what_is_tiny_beside_the_prediction_is_met_exactly() {
 #[test]
 fn outputs_are_found_wherever_there_are_some() {
     let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
-    let task = Task::Regression { targets: vec!["y".into(), "z".into()] };
+    let task = Task::regression(vec!["y".into(), "z".into()]);
     let schema = Schema { features: vec![feature("x"), feature("w")], task, one_hot: OneHot::Full };
     for (texts, points) in [
         (&["y + z < 0.5*x", "z == 2*w"][..], &[[5.0f32, 5.0], [0.0, 3.3], [0.0, 10.0]][..]),
@@ -166,7 +166,7 @@ fn many_outputs_at_a_corner() {
     let names: Vec<String> = (0..20).map(|j| format!("y{j}")).collect();
     let schema = Schema {
         features: vec![Feature { name: "r".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
-        task: Task::Regression { targets: names.clone() },
+        task: Task::regression(names.clone()),
         one_hot: OneHot::Full,
     };
     let mut texts: Vec<String> = names.iter().map(|y| format!("{y} >= 0")).collect();

@@ -1,0 +1,121 @@
+//! Outputs on their grids enter, whole numbers among them; calls leave that move these, a few steps of the grid at a time, to where the
+//! faces of several outputs hold, and then nearer to what the network said.
+//!
+//! `y <- y + d`, d the best of a list of moves (to stay is the first): it must not leave the bounds of single outputs, and costs
+//!
+//! ```text
+//! sum over faces of  W (b - a.(y + d))+ / (least |a_j|)  +  W [b - a.(y + d) > 0]   +   |y + d - p|^2
+//! ```
+//!
+//! with W above whatever the distance can gain by one move: first faces are met, then the distance counts. From the nearest numbers of
+//! all, rounded, a face is few moves away.
+
+use super::direction::Direction;
+use super::writer::{Row, Writer};
+
+/// Entries of the matrix that adds up the faces of each move.
+const MOST_ENTRIES: usize = 60_000;
+/// What a move costs that leaves the bounds of an output.
+const BARRED: f64 = 1e9;
+
+pub(super) fn search(w: &mut Writer, y: &str, faces: &[Direction], lower: &Row, upper: &Row) -> String {
+    let ground = w.ground;
+    let outputs = ground.outputs();
+    let members: Vec<usize> = (0..outputs).filter(|j| ground.is_whole(*j) && faces.iter().any(|d| d.a[*j] != 0.0)).collect();
+    let (moves, farthest, rounds) = moves(&members, outputs, faces.len());
+    let widest = members.iter().map(|j| f64::from(ground.ranges[*j].hi - ground.ranges[*j].lo)).fold(1.0, f64::max);
+    let weight = 8.0 * f64::from(farthest) * members.len() as f64 * (widest + 4.0);
+
+    let loosened =
+        |d: &Direction| d.bounds.iter().map(|b| Direction { a: d.a.clone(), bounds: vec![b.loosened()] }).collect::<Vec<_>>();
+    let faces: Vec<Direction> = faces.iter().flat_map(loosened).collect();
+    let faces_count = faces.len();
+    let bounds = w.bounds_of(&faces);
+    let scale = |d: &Direction| 1.0 / d.a.iter().filter(|a| **a != 0.0).fold(1.0f64, |least, a| least.min(a.abs()));
+    let against: Vec<Vec<f64>> = faces.iter().map(|d| d.a.iter().map(|a| -a).collect()).collect();
+    // Of each move and face: what the face is missed by, and that it is.
+    let pairs = || moves.iter().flat_map(|d| faces.iter().enumerate().map(move |(f, face)| (d, f, face)));
+    let chosen: Vec<Vec<f64>> =
+        pairs().map(|(_, f, _)| (0..faces.len()).map(|g| f64::from(u8::from(f == g))).collect()).collect();
+    let gained = Row::Constant(pairs().map(|(d, _, face)| -dot(d, &face.a) as f32).collect());
+    let sum = |cost: &dyn Fn(&Direction) -> f64| -> Vec<Vec<f64>> {
+        let row = |k: usize| (0..moves.len() * faces.len()).map(move |at| (at / faces_count == k, at % faces_count));
+        (0..moves.len()).map(|k| row(k).map(|(own, f)| if own { -cost(&faces[f]) } else { 0.0 }).collect()).collect()
+    };
+    let (by_size, by_number) = (sum(&|d| weight * scale(d)), sum(&|_| weight));
+    let nearer: Vec<Vec<f64>> = moves.iter().map(|d| d.iter().map(|v| -2.0 * v).collect()).collect();
+    let own = Row::Constant(moves.iter().map(|d| -dot(d, d) as f32).collect());
+    let table = w.draft.floats(&[moves.len(), outputs], moves.iter().flatten().map(|v| *v as f32).collect());
+    let (zero, p) = (w.draft.number(0.0), w.p.clone());
+
+    let mut y = y.to_string();
+    for _ in 0..rounds {
+        let away = w.draft.call("Sub", &[&y, &p]);
+        let mut gain = w.product(&away, &nearer, Some(&own));
+        for step in 1..=farthest {
+            for (bound, sign, op) in [(lower, -1.0, "Less"), (upper, 1.0, "Greater")] {
+                let end = w.inward(bound, &vec![f64::from(step) - 0.5; outputs], -sign);
+                let end = w.name(&end);
+                let beyond = w.draft.call(op, &[&y, &end]);
+                let beyond = w.draft.cast_float(&beyond);
+                let barred = |d: &Vec<f64>| d.iter().map(|v| if *v == sign * f64::from(step) { -BARRED } else { 0.0 }).collect();
+                gain = w.product(&beyond, &moves.iter().map(barred).collect::<Vec<_>>(), Some(&Row::Tensor(gain)));
+            }
+        }
+        let missed = w.product(&y, &against, Some(&bounds));
+        let missed = w.product(&missed, &chosen, Some(&gained));
+        let size = w.draft.call("Relu", &[&missed]);
+        gain = w.product(&size, &by_size, Some(&Row::Tensor(gain)));
+        let broken = w.draft.call("Greater", &[&missed, &zero]);
+        let broken = w.draft.cast_float(&broken);
+        gain = w.product(&broken, &by_number, Some(&Row::Tensor(gain)));
+        let best = w.draft.call_with("ArgMax", &[&gain], &[("axis", 1), ("keepdims", 0)]);
+        let step = w.draft.call_with("Gather", &[&table, &best], &[("axis", 0)]);
+        y = w.draft.call("Add", &[&y, &step]);
+    }
+    y
+}
+
+/// The moves, how far one goes in an output, and how many are made: all combinations where outputs are few, then pairs of steps, then
+/// single ones.
+fn moves(members: &[usize], outputs: usize, faces: usize) -> (Vec<Vec<f64>>, u8, usize) {
+    let few = |moves: usize| moves * moves * faces.max(1) <= MOST_ENTRIES;
+    let n = members.len();
+    let stay = vec![0.0; outputs];
+    for farthest in [3u8, 2, 1] {
+        let side = 2 * usize::from(farthest) + 1;
+        let count = u32::try_from(n).ok().and_then(|n| side.checked_pow(n)).unwrap_or(usize::MAX);
+        if count <= 128 && few(count) {
+            let digit = |k: usize, i: usize| (k / side.pow(i as u32) % side) as f64 - f64::from(farthest);
+            let all = (0..count).map(|k| {
+                let mut d = stay.clone();
+                members.iter().enumerate().for_each(|(i, j)| d[*j] = digit(k, i));
+                d
+            });
+            let mut all: Vec<Vec<f64>> = all.collect();
+            // Of equals the shortest: to stay before all others.
+            all.sort_by(|a, b| dot(a, a).total_cmp(&dot(b, b)));
+            return (all, farthest, 4);
+        }
+    }
+    let step = |steps: &[(usize, f64)]| {
+        let mut d = stay.clone();
+        steps.iter().for_each(|(j, v)| d[*j] = *v);
+        d
+    };
+    let signs = [1.0, -1.0];
+    let mut all = vec![stay.clone()];
+    all.extend(members.iter().flat_map(|j| signs.map(|v| step(&[(*j, v)]))));
+    let pairs = 2 * n * n.saturating_sub(1);
+    if few(all.len() + pairs) {
+        for (i, j) in members.iter().enumerate().flat_map(|(k, i)| members[k + 1..].iter().map(move |j| (*i, *j))) {
+            all.extend(signs.iter().flat_map(|v| signs.map(|u| step(&[(i, *v), (j, u)]))));
+        }
+        return (all, 1, 4 + n / 4);
+    }
+    (all, 1, 6 + n / 4)
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
