@@ -59,10 +59,13 @@ impl Plan {
         let mut before = Piece::default();
         let x = inputs.columns(&spec.schema, make::PREFIX, &mut before);
         let source = Source { scores, x: &x };
+        // Scores of classes are of one kind: they count alike.
+        let regression = matches!(spec.schema.task, Task::Regression { .. });
+        let spread = if regression { usual.spread.clone() } else { vec![1.0; spec.schema.task.outputs()] };
         let mut made = match &spec.schema.task {
             Task::Multilabel { .. } | Task::Ranking { .. } => make::labels::make(spec, &source)?,
             Task::Binary { .. } | Task::Multiclass { .. } if only_classes(spec) => make::classes::make(spec, &source)?,
-            _ => make::numbers::make(spec, &source, &ranges(spec, usual)?, None)?,
+            _ => make::numbers::make(spec, &source, &ranges(spec, usual)?, &spread, None)?,
         };
         let fallback = fallback(spec, &made.outputs, usual)?;
         if let (Outputs::Numbers(numbers), false) = (&made.outputs, only_classes(spec)) {
@@ -73,7 +76,7 @@ impl Plan {
             } else {
                 None
             };
-            made = make::numbers::make(spec, &source, &numbers, anchor.as_ref())?;
+            made = make::numbers::make(spec, &source, &numbers, &spread, anchor.as_ref())?;
         }
         before.append(std::mem::take(&mut made.piece));
         made.piece = before;

@@ -57,17 +57,26 @@ pub struct Anchor {
     pub bias: Vec<f32>,
 }
 
-/// Makes candidates near the network's outputs.
-pub fn make(spec: &NormalSpec, source: &Source<'_>, ranges: &[Number], anchor: Option<&Anchor>) -> Result<Made, MakeError> {
+/// Makes candidates near the network's outputs: where the sum of `((y_j - p_j) / spread_j)^2` is smallest.
+pub fn make(
+    spec: &NormalSpec,
+    source: &Source<'_>,
+    ranges: &[Number],
+    spread: &[f64],
+    anchor: Option<&Anchor>,
+) -> Result<Made, MakeError> {
     let (outputs, columns) = (spec.schema.task.outputs(), spec.schema.columns().len());
     if ranges.len() != outputs {
         return Err(MakeError::Ranges { found: ranges.len(), outputs });
+    }
+    if spread.len() != outputs || !spread.iter().all(|s| *s > 0.0 && s.is_finite()) {
+        return Err(MakeError::Spread { outputs });
     }
     let fits = |a: &Anchor| a.bias.len() == outputs && a.weights.iter().all(|(o, c, _)| *o < outputs && *c < columns);
     if !anchor.is_none_or(fits) {
         return Err(MakeError::Anchor { outputs, columns });
     }
-    let mut ground = Ground::new(spec, ranges);
+    let mut ground = Ground::new(spec, ranges).with_spread(spread);
     let found = alternatives(spec, ranges)?;
     found.iter().for_each(|way| ground.spread(&equality::apart(&way.faces, &ground).1));
     let ready = |close: bool| found.iter().map(|way| Way::new(way, &ground, close)).collect::<Result<Vec<_>, _>>();

@@ -57,13 +57,12 @@ pub(super) fn choose(w: &mut Writer, ways: &[Way], anchor: Option<&Anchor>, step
     best.map_or(p.into(), |(y, _)| y)
 }
 
-/// The squared distance, far where the candidate does not obey.
+/// The squared distance in the measure of what gives way, far where the candidate does not obey.
 fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
-    let outputs = w.ground.outputs();
     let moved = w.draft.call("Sub", &[y, p]);
     let square = w.draft.call("Mul", &[&moved, &moved]);
-    let ones = vec![vec![1.0; outputs]];
-    let mut cost = w.product(&square, &ones, None);
+    let weights = w.ground.give.iter().map(|give| 1.0 / give).collect();
+    let mut cost = w.product(&square, &[weights], None);
     let single = |d: &Direction| {
         let one = |b: &Bound| Direction { a: d.a.clone(), bounds: vec![b.missed_by(MISSED)] };
         d.bounds.iter().map(one).collect::<Vec<_>>()

@@ -86,7 +86,7 @@ fn a_real_feature_gets_a_tolerance_that_can_be_kept() {
     let trial = |tolerance: f64| {
         let spec = with(&format!("abs(u + v - r) <= {tolerance}"));
         let rng = &mut ChaCha8Rng::seed_from_u64(1);
-        let made = make(&spec, &SOURCE, &ranges, None).unwrap();
+        let made = make(&spec, &SOURCE, &ranges, &ALIKE[..ranges.len()], None).unwrap();
         refused(&spec, &made, &scores(1000, 2, -100.0, 100.0, rng), &inputs(&spec, 1000, &[], rng))
     };
     assert_eq!(trial(tolerance), 0.0);

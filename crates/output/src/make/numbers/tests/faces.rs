@@ -33,11 +33,11 @@ fn what_is_asked_is_more_than_nothing() {
     let (spec, ranges) = (three(&["0 <= u and u <= v"]), wide(3, -200.0, 200.0));
     let (s, x) = (scores(1000, 3, -60.0, 90.0, rng), inputs(&spec, 1000, &[], rng));
     assert!(refused(&spec, &as_they_are(&ranges), &s, &x) > 0.5);
-    assert!(ratio(&spec, &as_they_are(&ranges), &s, &x) == 0.0);
+    assert!(ratio(&spec, &as_they_are(&ranges), &ALIKE[..3], &s, &x) == 0.0);
     // Obeying alone is not near.
     let far = Trial { spec: &three(&["u == 1", "v == 2"]), ranges: &ranges, anchor: None, usual: (-60.0, 90.0), borders: &[] };
     let made = far.passes(&SURE);
-    assert!(refused(&spec, &made, &s, &x) == 0.0 && ratio(&spec, &made, &s, &x) > 2.0);
+    assert!(refused(&spec, &made, &s, &x) == 0.0 && ratio(&spec, &made, &ALIKE[..3], &s, &x) > 2.0);
 }
 
 /// The first use case of the paper.
