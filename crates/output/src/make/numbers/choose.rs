@@ -23,8 +23,8 @@ pub(super) struct Way {
     /// Both faces of each equality.
     pub(super) equal: Vec<Direction>,
     pub(super) plan: Plan,
-    /// Whether there is an anchor that obeys it.
-    pub(super) anchored: bool,
+    /// Outputs that obey it, if any are known.
+    pub(super) anchor: Option<Anchor>,
 }
 
 impl Way {
@@ -34,16 +34,16 @@ impl Way {
         let faces = ground.directions(&faces)?;
         let plan = Plan::new(faces.clone(), &equalities, ground, close)?;
         let equal = equalities.iter().flat_map(Equality::faces).collect();
-        Ok(Self { demands: way.demands.clone(), faces, equal, plan, anchored: false })
+        Ok(Self { demands: way.demands.clone(), faces, equal, plan, anchor: None })
     }
 }
 
 /// The nearest candidate, from outputs within their ranges.
-pub(super) fn choose(w: &mut Writer, ways: &[Way], anchor: Option<&Anchor>, steps: usize) -> String {
+pub(super) fn choose(w: &mut Writer, ways: &[Way], steps: usize) -> String {
     let p = &w.p.clone();
     let mut best: Option<(String, String)> = None;
     for way in ways {
-        let y = way.plan.solve(w, false, anchor.filter(|_| way.anchored), steps);
+        let y = way.plan.solve(w, false, way.anchor.as_ref(), steps);
         let cost = cost(w, p, &y, way);
         best = Some(match best {
             None => (y, cost),

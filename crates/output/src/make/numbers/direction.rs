@@ -94,6 +94,8 @@ impl Bound {
 pub(super) struct Ground<'a> {
     pub(super) spec: &'a NormalSpec,
     pub(super) ranges: &'a [Number],
+    /// The part of the ranges that a network's outputs are cut to.
+    pub(super) cut: &'a [Number],
     /// How much each output gives way: "nearest" is where the sum of `(y_j - p_j)^2 / give_j` is smallest.
     pub(super) give: Vec<f64>,
     over: Over,
@@ -113,7 +115,7 @@ impl<'a> Ground<'a> {
         };
         let columns = spec.schema.columns().iter().map(|c| column(c.feature)).collect();
         let give = vec![1.0; ranges.len()];
-        let mut ground = Self { spec, ranges, give, over, rounding: Vec::new(), columns };
+        let mut ground = Self { spec, ranges, cut: ranges, give, over, rounding: Vec::new(), columns };
         ground.rounding = (0..ranges.len()).map(|j| ground.unit(j)).collect();
         ground
     }

@@ -17,7 +17,7 @@ use crate::judge::Judge;
 /// How far from the middle rows are, as a share of the outputs' ranges; the farthest first.
 const SCALES: [f32; 3] = [0.5, 0.1, 0.02];
 /// The squared distance beside that of the nearest outputs that is good enough.
-const GOOD: f64 = 1.01;
+const GOOD: f64 = 1.002;
 /// Rows of each scale.
 const ROWS: usize = 100;
 
@@ -63,7 +63,7 @@ impl Rows {
             for _ in 0..ROWS {
                 let row = input(ground, rng);
                 for j in 0..outputs {
-                    let n = &ground.ranges[j];
+                    let n = &ground.cut[j];
                     let middle = anchor.map_or(f32::midpoint(n.lo, n.hi), |a| a.at(j, &row));
                     let away = scale * (n.hi - n.lo) * (rng.random::<f32>() + rng.random::<f32>() - 1.0);
                     p.data.push((middle + away).clamp(n.lo, n.hi));

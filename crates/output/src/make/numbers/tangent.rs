@@ -5,7 +5,7 @@
 //! along these t never leave the equalities.
 
 use super::direction::Direction;
-use super::writer::{Row, Writer};
+use super::writer::Writer;
 
 /// What is left of a direction, as a share, below which it is taken to lie in the span of others.
 const DEPENDENT: f64 = 1e-6;
