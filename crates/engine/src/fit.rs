@@ -334,9 +334,7 @@ impl Fit<'_> {
     fn knowing(&self, rows: &Dataset) -> Result<Option<Knowing<'_>>, PenaltyError> {
         Ok(match (&self.decision.means, &self.settings.penalty) {
             (EnforcedBy::Decode(decoder), _) => Some(Knowing::Decoder(decoder)),
-            (EnforcedBy::Nearest, _) => {
-                Some(Knowing::Nearest(Allowed::new(self.spec).with_spread(Usual::of(&rows.y).spread)))
-            },
+            (EnforcedBy::Nearest, _) => Some(Knowing::Nearest(Allowed::new(self.spec).with_spread(Usual::of(&rows.y).spread))),
             (EnforcedBy::Nowhere, Some(settings)) if !self.spec.rules.is_empty() => {
                 let loss = loss(&self.spec.schema.task);
                 Some(Knowing::Penalty(Penalty::new(self.spec, settings, loss, self.settings.decode_nodes)?))
