@@ -29,5 +29,6 @@ pub(super) fn closed(w: &mut Writer, p: &str, plan: &Plan) -> String {
         let l = w.product(&h, &weights, Some(&Row::Tensor(v)));
         w.draft.call("Relu", &[&l])
     };
-    w.push(&l, plan.closed.iter().map(|d| d.push(&w.ground.give)).collect(), p)
+    let along: Vec<Vec<f64>> = plan.closed.iter().map(|d| d.push(&w.ground.give)).collect();
+    w.push(&l, &along, p)
 }

@@ -40,7 +40,8 @@ pub(super) fn dual(w: &mut Writer, p: &str, plan: &Plan, steps: usize) -> String
         before = Some(std::mem::replace(&mut m, new));
     }
     let along = |d: &Direction| d.push(give).iter().map(|v| v / largest).collect();
-    w.push(&m, all.iter().map(along).collect(), p)
+    let along: Vec<Vec<f64>> = all.iter().map(along).collect();
+    w.push(&m, &along, p)
 }
 
 /// The largest eigenvalue of `A A'`, by powers.

@@ -41,7 +41,7 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
     for _ in 0..=steps {
         let (mut y, mut slope) = (p.to_string(), None);
         if let Some(l) = &l {
-            let raw = w.push(l, along.clone(), p);
+            let raw = w.push(l, &along, p);
             y = within(w, &raw, lower, upper, holds);
             let free = free(w, &raw, lower, upper, holds);
             let (found, flattest) = (w.product(&free, &squares, None), w.name(&flattest));
@@ -64,7 +64,7 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
             }
         });
     }
-    l.map_or(p.into(), |l| w.push(&l, along, p))
+    l.map_or(p.into(), |l| w.push(&l, &along, p))
 }
 
 fn holds(plan: &Plan) -> Holds {

@@ -45,5 +45,6 @@ pub(super) fn project(w: &mut Writer, p: &str, equalities: &[Direction]) -> Stri
     let f = w.bounds_of(equalities);
     let against: Vec<Vec<f64>> = equalities.iter().map(|q| q.a.iter().map(|a| -a).collect()).collect();
     let missing = w.product(p, &against, Some(&f));
-    w.push(&missing, equalities.iter().map(|q| q.push(&w.ground.give)).collect(), p)
+    let along: Vec<Vec<f64>> = equalities.iter().map(|q| q.push(&w.ground.give)).collect();
+    w.push(&missing, &along, p)
 }

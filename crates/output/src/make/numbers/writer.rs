@@ -111,7 +111,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Outputs moved along directions, by as much as is given for each.
-    pub(super) fn push(&mut self, by: &str, along: Vec<Vec<f64>>, from: &str) -> String {
+    pub(super) fn push(&mut self, by: &str, along: &[Vec<f64>], from: &str) -> String {
         let rows: Vec<Vec<f64>> = (0..self.ground.outputs()).map(|j| along.iter().map(|d| d[j]).collect()).collect();
         self.product(by, &rows, Some(&Row::Tensor(from.into())))
     }
