@@ -5,8 +5,8 @@
     python3 benches/step.py --only uc1,wine3 --rounds 60 --profile        # and which operators take the time
 
 Each case is `deepsade train FILE --enforce decode --epochs 1`; "free" is that file cut at the network's own outputs. Both run on one
-thread at onnxruntime's default optimisation, taking turns; medians of rounds. The inputs are drawn at random from the domain in the
-certificate's rules. Needs onnx, onnxruntime and numpy; the data are looked for in $DEEPSADE_DATA or ../shared/data.
+thread at onnxruntime's default optimisation, taking turns; medians of rounds. The inputs are whole numbers drawn at random
+from 0 to 100. Needs onnx, onnxruntime and numpy; the data are looked for in $DEEPSADE_DATA or ../shared/data.
 """
 
 import argparse
