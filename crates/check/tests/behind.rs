@@ -19,7 +19,7 @@ fn schema(one_hot: OneHot) -> Schema {
             feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
             feature("n", Domain::Integer { lo: -2, hi: 30 }),
         ],
-        task: Task::Regression { targets: vec!["y".into()] },
+        task: Task::regression(vec!["y".into()]),
         one_hot,
     }
 }

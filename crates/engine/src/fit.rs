@@ -313,10 +313,10 @@ impl Fit<'_> {
         let schema = &self.spec.schema;
         let Decision { means, why } = self.decision;
         let rules = matches!(means, EnforcedBy::Weights).then_some(self.spec);
-        let knowing = self.knowing()?;
         let (train_policy, validation_policy) = self.policies();
         let (train_rows, validation_rows) =
             (rows.weighted(&split.train, train_policy), rows.weighted(&split.validation, validation_policy));
+        let knowing = self.knowing(&train_rows)?;
         let side = |rows: &Dataset| knowing.as_ref().map(|knowing| knowing.side_of(self.spec, &rows.x)).transpose();
         let (train_side, validation_side) = (side(&train_rows)?.unwrap_or_default(), side(&validation_rows)?.unwrap_or_default());
         let left_out = if matches!(means, EnforcedBy::Decode(_)) { split.train.len() - train_rows.x.rows } else { 0 };
@@ -374,10 +374,10 @@ impl Fit<'_> {
     }
 
     /// What the network is trained knowing.
-    fn knowing(&self) -> Result<Option<Knowing<'_>>, PenaltyError> {
+    fn knowing(&self, rows: &Dataset) -> Result<Option<Knowing<'_>>, PenaltyError> {
         Ok(match (&self.decision.means, &self.settings.penalty) {
             (EnforcedBy::Decode(decoder), _) => Some(Knowing::Decoder(decoder)),
-            (EnforcedBy::Nearest, _) => Some(Knowing::Nearest(Allowed::new(self.spec))),
+            (EnforcedBy::Nearest, _) => Some(Knowing::Nearest(Allowed::new(self.spec).with_spread(Usual::of(&rows.y).spread))),
             (EnforcedBy::Nowhere, Some(settings)) if !self.spec.rules.is_empty() => {
                 let loss = loss(&self.spec.schema.task);
                 Some(Knowing::Penalty(Penalty::new(self.spec, settings, loss, self.settings.decode_nodes)?))

@@ -96,6 +96,12 @@ pub enum MakeError {
         /// Outputs.
         outputs: usize,
     },
+    /// Not one spread an output.
+    #[error("not one positive spread for each of {outputs} outputs; state 1 for all where none is known")]
+    Spread {
+        /// Outputs.
+        outputs: usize,
+    },
     /// An anchor of another task.
     #[error("the anchor does not fit: {outputs} outputs and {columns} columns are needed")]
     Anchor {

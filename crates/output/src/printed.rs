@@ -130,7 +130,7 @@ mod tests {
             feature("all", Domain::Integer { lo: 0, hi: 500 }),
             feature("area", Domain::Category { levels: vec!["town".into(), "land".into()] }),
         ];
-        let task = Task::Regression { targets: targets.iter().map(|t| (*t).into()).collect() };
+        let task = Task::regression(targets.iter().map(|t| (*t).into()).collect());
         let texts: Vec<RuleText> = rules.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
         compile(&texts, &Schema { features, task, one_hot: OneHot::Full }).unwrap()
     }

@@ -165,7 +165,25 @@ impl Gates {
         self.count_all(roots, counted.top, counted, &format!("{prefix}{name}"), prefix, piece)
     }
 
+    /// The same for one root, as booleans without a second dimension that are made under a name of their own. The count is laid flat
+    /// before it is compared: runtimes are slow at comparing a column.
+    pub(super) fn finish_flat(&self, root: Truth, counted: &Counted, names: [&str; 3], prefix: &str, piece: &mut Piece) {
+        let [name, shape, makes] = names;
+        let count = self.counts(&[root], counted.top, counted, &format!("{prefix}{name}"), piece);
+        let flat = format!("{prefix}{name}_flat");
+        piece.call("Reshape", &[&count, shape], &flat);
+        piece.call("Greater", &[&flat, &format!("{prefix}none")], makes);
+    }
+
     fn count_all(&self, wanted: &[Truth], level: usize, from: &Counted, name: &str, prefix: &str, piece: &mut Piece) -> String {
+        let count = self.counts(wanted, level, from, name, piece);
+        let truth = format!("{name}_truth");
+        piece.call("Greater", &[&count, &format!("{prefix}none")], &truth);
+        truth
+    }
+
+    /// Counts that are above 0 where what is wanted is true, a column each.
+    fn counts(&self, wanted: &[Truth], level: usize, from: &Counted, name: &str, piece: &mut Piece) -> String {
         let (rows, cols) = (from.items.len(), wanted.len());
         let (mut m, mut constants) = (vec![0.0f32; rows * cols], vec![0.0f32; cols]);
         let place: BTreeMap<Truth, usize> = from.items.iter().enumerate().map(|(k, item)| (*item, k)).collect();
@@ -187,12 +205,11 @@ impl Gates {
             }
             constants[k] = 0.5 - bound as f32;
         }
-        let [matrix, less, count, truth] = ["matrix", "less", "count", "truth"].map(|what| format!("{name}_{what}"));
+        let [matrix, less, count] = ["matrix", "less", "count"].map(|what| format!("{name}_{what}"));
         piece.floats(&matrix, &[rows, cols], m);
         piece.floats(&less, &[cols], constants);
         piece.call("Gemm", &[&from.number, &matrix, &less], &count);
-        piece.call("Greater", &[&count, &format!("{prefix}none")], &truth);
-        truth
+        count
     }
 
     /// What is known after a level below the top: its gates, and all that is needed higher up.
@@ -240,14 +257,7 @@ impl Gates {
 pub(super) struct Counted {
     items: Vec<Truth>,
     /// The tensor that holds them.
-    pub(super) number: String,
+    number: String,
     /// The height of the gates that count them.
     top: usize,
-}
-
-impl Counted {
-    /// How many there are.
-    pub(super) fn width(&self) -> usize {
-        self.items.len()
-    }
 }

@@ -8,7 +8,7 @@ use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec, OneHot, Schema};
 
 use super::level::{Gates, Truth};
 use super::literal::{Sum, below};
-use super::over::{CALM, FAR, Over, exact};
+use super::over::{CALM, Over, exact};
 use super::{Case, OutputStep};
 use crate::certificate::Outputs;
 
@@ -187,7 +187,7 @@ impl Tail {
         // As wide as the outputs, so that a choice has nothing to repeat.
         let mut fallback = String::new();
         for (k, case) in step.fallback.iter().enumerate().rev() {
-            let map = affine(case, k, columns, &x, (&counted.number, counted.width()), &mut piece);
+            let map = affine(case, k, columns, &x, &c, &mut piece);
             if fallback.is_empty() {
                 fallback = map;
                 continue;
@@ -199,11 +199,12 @@ impl Tail {
         }
         let wide = root(good, outputs, "good", &mut piece);
         piece.call("Where", &[&wide, &c, &fallback], &y);
-        let flat = named("flat");
+        let [flat, first] = ["flat", "first"].map(named);
         piece.ints(&flat, &[1], vec![-1]);
-        let [inside, good] = [root(inside, 1, "inside", &mut piece), root(good, 1, "obeys", &mut piece)];
-        piece.call("Reshape", &[&inside, &flat], &in_domain);
-        piece.call("Reshape", &[&good, &flat], &ok);
+        piece.ints(&first, &[], vec![0]);
+        gates.finish_flat(inside, &counted, ["inside", &flat, &in_domain], PREFIX, &mut piece);
+        // Every column of it says the same.
+        piece.call_with("Gather", &[&wide, &first], &ok, &[("axis", 1)]);
         let ports =
             vec![Port::rows(&y, "float", Some(outputs)), Port::rows(&in_domain, "bool", None), Port::rows(&ok, "bool", None)];
         Ok(Self { piece, outputs: ports })
@@ -238,20 +239,16 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
         }
         Outputs::Numbers(numbers) => {
             let gridded = numbers.iter().any(|n| n.grid.is_some());
-            let [zero, tiny, huge, size, seen, small, kept, calm] =
-                ["zero", "tiny", "huge", "size", "seen", "small", "kept", "calm"].map(named);
+            let [zero, tiny, size, seen, calm] = ["zero", "tiny", "size", "seen", "calm"].map(named);
             piece.floats(&zero, &[], vec![0.0]);
             piece.floats(&tiny, &[], vec![2f32.powi(CALM).next_down()]);
-            piece.floats(&huge, &[], vec![2f32.powi(FAR)]);
             piece.call("Abs", &[&step.candidate], &size);
-            // Not a number is neither above nor below anything.
+            // Not a number is not above anything. What is infinite has an order, and is brought to an end of its range.
             piece.call("Greater", &[&size, &tiny], &seen);
-            piece.call("Less", &[&size, &huge], &small);
-            piece.call("And", &[&seen, &small], &kept);
             let [lo, hi, number, least] = ["lowest", "highest", "number", "most_low"].map(named);
-            piece.call("Where", &[&kept, &step.candidate, &zero], &number);
-            piece.floats(&lo, &[1, count], numbers.iter().map(|n| n.lo).collect());
-            piece.floats(&hi, &[1, count], numbers.iter().map(|n| n.hi).collect());
+            piece.call("Where", &[&seen, &step.candidate, &zero], &number);
+            ends(&lo, numbers.iter().map(|n| n.lo).collect(), piece);
+            ends(&hi, numbers.iter().map(|n| n.hi).collect(), piece);
             piece.call("Max", &[&number, &lo], &least);
             piece.call("Min", &[&least, &hi], if gridded { &calm } else { &c });
             if gridded {
@@ -277,11 +274,20 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
     c
 }
 
-/// A case's outputs, for every row: its affine map of the input, or constants, made of the truths so that no input is read.
-fn affine(case: &Case, k: usize, columns: usize, x: &str, truths: (&str, usize), piece: &mut Piece) -> String {
+/// One end of each output's range; as one number if all are the same, at which runtimes are quicker.
+fn ends(name: &str, data: Vec<f32>, piece: &mut Piece) {
+    match data.first() {
+        Some(one) if data.iter().all(|v| v == one) => piece.floats(name, &[], vec![*one]),
+        _ => piece.floats(name, &[1, data.len()], data),
+    }
+}
+
+/// A case's outputs, for every row: its affine map of the input; or constants, made of the judged candidate, which is finite, so that no
+/// input is read.
+fn affine(case: &Case, k: usize, columns: usize, x: &str, judged: &str, piece: &mut Piece) -> String {
     let [matrix, bias, map] = ["weights", "bias", "map"].map(|what| named(&format!("{what}{k}")));
     let outputs = case.bias.len();
-    let (from, rows) = if case.weights.is_empty() { truths } else { (x, columns) };
+    let (from, rows) = if case.weights.is_empty() { (judged, outputs) } else { (x, columns) };
     let mut w = vec![0.0f32; rows * outputs];
     case.weights.iter().for_each(|(o, c, v)| w[c * outputs + o] = *v);
     piece.floats(&matrix, &[rows, outputs], w);

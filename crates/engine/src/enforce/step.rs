@@ -63,21 +63,25 @@ impl Plan {
         let mut before = Piece::default();
         let x = inputs.columns(&spec.schema, make::PREFIX, &mut before);
         let source = Source { scores, x: &x };
+        // Scores of classes are of one kind: they count alike.
+        let regression = matches!(spec.schema.task, Task::Regression { .. });
+        let spread = if regression { usual.spread.clone() } else { vec![1.0; spec.schema.task.outputs()] };
         let mut made = match &spec.schema.task {
             Task::Multilabel { .. } | Task::Ranking { .. } => make::labels::make(spec, &source)?,
             Task::Binary { .. } | Task::Multiclass { .. } if only_classes(spec) => make::classes::make(spec, &source)?,
-            _ => make::numbers::make(spec, &source, &ranges(spec, usual)?, None)?,
+            _ => make::numbers::make(spec, &source, &ranges(spec, usual)?, &spread, None)?,
         };
         let fallback = fallback(spec, &made.outputs, usual)?;
-        if let (Outputs::Numbers(numbers), false) = (&made.outputs, only_classes(spec)) {
+        if matches!(made.outputs, Outputs::Numbers(_)) && !only_classes(spec) {
+            let numbers = ranges(spec, usual)?;
             // Candidates may go wherever the fallback goes; and it is where the way to them begins.
-            let numbers = widened(numbers, &fallback, spec);
+            let numbers = widened(&numbers, &fallback, spec);
             let anchor = if let [Case { weights, bias, .. }] = &fallback[..] {
                 Some(make::numbers::Anchor { weights: weights.clone(), bias: bias.clone() })
             } else {
                 None
             };
-            made = make::numbers::make(spec, &source, &numbers, anchor.as_ref())?;
+            made = make::numbers::make(spec, &source, &alike(numbers), &spread, anchor.as_ref())?;
         }
         before.append(std::mem::take(&mut made.piece));
         made.piece = before;
@@ -141,6 +145,17 @@ fn ranges(spec: &NormalSpec, usual: &Usual) -> Result<Vec<Number>, MakeError> {
         }
     }
     Ok(numbers)
+}
+
+/// Ranges of about one size as one range: what may be rounded off grows with it, and the graph is quicker.
+fn alike(numbers: Vec<Number>) -> Vec<Number> {
+    const UNLIKE: f32 = 64.0;
+    let (lo, hi) = numbers.iter().fold((f32::MAX, f32::MIN), |(lo, hi), n| (lo.min(n.lo), hi.max(n.hi)));
+    let size = |n: &Number| n.lo.abs().max(n.hi.abs());
+    if numbers.iter().any(|n| n.grid.is_some() || UNLIKE * size(n) < lo.abs().max(hi.abs())) {
+        return numbers;
+    }
+    vec![Number { lo, hi, grid: None }; numbers.len()]
 }
 
 /// Ranges that reach as far as the fallback does, on its grids.

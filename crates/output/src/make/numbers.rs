@@ -7,6 +7,7 @@
 //! ```
 
 mod alternative;
+mod anchor;
 mod choose;
 mod closed;
 mod direction;
@@ -32,12 +33,13 @@ use deepsade_net::Piece;
 use deepsade_spec::{Formula, NormalSpec};
 
 use self::alternative::alternatives;
+use self::anchor::constant;
 use self::choose::{Way, choose};
 use self::direction::Ground;
 pub use self::grid::grids;
 use self::measure::{Quality, Rows};
 use self::writer::{Row, Writer};
-use super::{Made, MakeError, Source};
+use super::{Made, MakeError, NotEqual, Source};
 
 /// Numbers of steps that are tried.
 const STEPS: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 13, 18, 24];
@@ -59,17 +61,44 @@ pub struct Anchor {
     pub bias: Vec<f32>,
 }
 
-/// Makes candidates near the network's outputs.
-pub fn make(spec: &NormalSpec, source: &Source<'_>, ranges: &[Number], anchor: Option<&Anchor>) -> Result<Made, MakeError> {
+/// Makes candidates near the network's outputs: where the sum of `((y_j - p_j) / spread_j)^2` is smallest.
+pub fn make(
+    spec: &NormalSpec,
+    source: &Source<'_>,
+    ranges: &[Number],
+    spread: &[f64],
+    anchor: Option<&Anchor>,
+) -> Result<Made, MakeError> {
     let (outputs, columns) = (spec.schema.task.outputs(), spec.schema.columns().len());
     if ranges.len() != outputs {
         return Err(MakeError::Ranges { found: ranges.len(), outputs });
+    }
+    if spread.len() != outputs || !spread.iter().all(|s| *s > 0.0 && s.is_finite()) {
+        return Err(MakeError::Spread { outputs });
     }
     let fits = |a: &Anchor| a.bias.len() == outputs && a.weights.iter().all(|(o, c, _)| *o < outputs && *c < columns);
     if !anchor.is_none_or(fits) {
         return Err(MakeError::Anchor { outputs, columns });
     }
-    let mut ground = Ground::new(spec, ranges);
+    let wider: Vec<Number> = ranges.iter().map(wider).collect();
+    match within(spec, source, &wider, ranges, spread, anchor) {
+        // Sums on a grid that have no bit to spare.
+        Err(MakeError::Equality { why: NotEqual::TooLarge, .. }) => within(spec, source, ranges, ranges, spread, anchor),
+        made => made,
+    }
+}
+
+/// Makes candidates within ranges, from outputs that are cut to a part of them.
+fn within(
+    spec: &NormalSpec,
+    source: &Source<'_>,
+    ranges: &[Number],
+    cut: &[Number],
+    spread: &[f64],
+    anchor: Option<&Anchor>,
+) -> Result<Made, MakeError> {
+    let mut ground = Ground::new(spec, ranges).with_spread(spread);
+    ground.cut = cut;
     let found = alternatives(spec, ranges)?;
     found.iter().for_each(|way| ground.spread(&equality::apart(&way.faces, &ground).1));
     let ready = |close: bool| found.iter().map(|way| Way::new(way, &ground, close)).collect::<Result<Vec<_>, _>>();
@@ -77,7 +106,7 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>, ranges: &[Number], anchor: O
     let outputs = Outputs::Numbers(ranges.to_vec());
     let rows = Rows::new(&ground, &ways, anchor);
     if !ways.iter().any(|way| way.plan.has_steps()) {
-        let piece = write(&ground, source, &ways, None, 0)?;
+        let piece = write(&ground, source, &ways, 0)?;
         // A closed form knows nothing of ranges: it will do where they are not in its way.
         if rows.measure(&piece, source, &ground).is_some_and(|quality| quality.refused_near <= RARE) {
             let how = match ways.len() {
@@ -88,10 +117,12 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>, ranges: &[Number], anchor: O
         }
         ways = ready(false)?;
     }
-    // With one alternative the anchor is in it; of several it may be in some.
+    // With one alternative the anchor is in it; of several it may be in some, and the others have one of their own.
     let (one, obeys) = (ways.len() == 1, |a: &Anchor, way: &Way| rows.obeys(a, way, &ground) > OFTEN);
-    ways.iter_mut().for_each(|way| way.anchored = anchor.is_some_and(|a| one || obeys(a, way)));
-    let (piece, steps) = tuned(&ground, source, &mut ways, anchor, &rows)?;
+    let own: Vec<Option<Anchor>> = ways.iter().map(|way| constant(way, &ground)).collect();
+    let given = |way: &Way| anchor.filter(|a| one || obeys(a, way)).cloned();
+    let first = ways.iter().zip(&own).map(|(way, own)| given(way).or_else(|| own.clone())).collect();
+    let (piece, steps) = tuned(&ground, source, &mut ways, [first, own], &rows)?;
     let how = match ways.len() {
         1 => format!("{steps} steps towards the nearest outputs"),
         n => format!("{steps} steps towards the nearest outputs of each of {n} alternatives"),
@@ -104,23 +135,26 @@ fn tuned(
     ground: &Ground,
     source: &Source<'_>,
     ways: &mut [Way],
-    anchor: Option<&Anchor>,
+    anchors: [Vec<Option<Anchor>>; 2],
     rows: &Rows,
 ) -> Result<(Piece, usize), MakeError> {
     let mut best: Option<(Quality, Piece, usize)> = None;
-    // With the anchor first; where that is not good, without it, moved in more and more.
-    let tries = ways.iter().any(|way| way.anchored).then_some((true, 0.0)).into_iter().chain(INWARD.map(|share| (false, share)));
-    for (anchored, inward) in tries {
-        if !anchored {
-            ways.iter_mut().for_each(|way| way.anchored = false);
-            ways.iter_mut().for_each(|way| way.plan.move_in(inward, ground));
+    // With anchors first, those of the alternatives' own if the given one is not good; else without, moved in more and more.
+    let none = vec![None; ways.len()];
+    let mut tries: Vec<_> = anchors.into_iter().filter(|of| *of != none).map(|of| (of, 0.0)).collect();
+    tries.dedup();
+    tries.extend(INWARD.map(|share| (none.clone(), share)));
+    for (anchors, inward) in tries {
+        for (way, anchor) in ways.iter_mut().zip(anchors) {
+            way.anchor = anchor;
+            way.plan.move_in(inward, ground);
         }
-        let spare = if ways.iter().all(|way| way.anchored) { 0 } else { SPARE };
+        let spare = if ways.iter().all(|way| way.anchor.is_some()) { 0 } else { SPARE };
         for steps in STEPS {
-            let piece = write(ground, source, ways, anchor, steps)?;
+            let piece = write(ground, source, ways, steps)?;
             let quality = rows.measure(&piece, source, ground).unwrap_or(Quality::WORST);
             if quality.is_good() {
-                return Ok((write(ground, source, ways, anchor, steps + spare)?, steps + spare));
+                return Ok((write(ground, source, ways, steps + spare)?, steps + spare));
             }
             if best.as_ref().is_none_or(|(known, ..)| quality.cost() < known.cost()) {
                 best = Some((quality, piece, steps));
@@ -130,8 +164,16 @@ fn tuned(
     best.map(|(_, piece, steps)| (piece, steps)).ok_or(MakeError::NothingAllowed)
 }
 
+/// How far candidates may go: scores are cut to a range, and what is nearest to them that obeys may lie beyond it.
+fn wider(range: &Number) -> Number {
+    let width = range.hi - range.lo;
+    // A grid leaves one bit: the size of a number may be doubled.
+    let by = range.grid.map_or(width, |k| (0.5 * width * 2f32.powi(k)).floor() * 2f32.powi(-k));
+    Number { lo: range.lo - by, hi: range.hi + by, grid: range.grid }
+}
+
 /// Writes the whole piece.
-fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], anchor: Option<&Anchor>, steps: usize) -> Result<Piece, MakeError> {
+fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], steps: usize) -> Result<Piece, MakeError> {
     let mut conditions: Vec<Formula> = Vec::new();
     for way in ways {
         let bounds = way.faces.iter().flat_map(|d| d.bounds.iter().map(|b| &b.unless));
@@ -147,12 +189,12 @@ fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], anchor: Option<&Anc
         [way] => {
             let (lower, upper) = way.plan.fixed_ends(&w);
             w.p = clean(&mut w, source.scores, &lower, &upper);
-            way.plan.solve(&mut w, true, anchor.filter(|_| way.anchored), steps);
+            way.plan.solve(&mut w, true, way.anchor.as_ref(), steps);
         }
         ways => {
             let free = vec![None; ground.outputs()];
             w.p = clean(&mut w, source.scores, &free, &free);
-            choose(&mut w, ways, anchor, steps);
+            choose(&mut w, ways, steps);
         }
     }
     Ok(w.draft.finish())
@@ -161,7 +203,7 @@ fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], anchor: Option<&Anc
 /// Numbers within the ends of all ranges, and within those that are given; what is not a number becomes the lower one. What a maximum of
 /// a number and none is differs from runtime to runtime; a comparison with it fails in all.
 fn clean(w: &mut Writer, scores: &str, lower: &[Option<f32>], upper: &[Option<f32>]) -> String {
-    let ranges = w.ground.ranges;
+    let ranges = w.ground.cut;
     let (lo, hi) = ranges.iter().fold((f32::MAX, f32::MIN), |(lo, hi), n| (lo.min(n.lo), hi.max(n.hi)));
     // One number for all outputs, if those that are given are the same and nothing is given for the others.
     let all = |ends: &[Option<f32>], all: f32| Row::Constant(ends.iter().map(|end| end.unwrap_or(all)).collect());

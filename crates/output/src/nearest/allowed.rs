@@ -36,6 +36,10 @@ pub struct Allowed<'a> {
     judge: Judge<'a>,
     spec: &'a NormalSpec,
     faces: Vec<Face>,
+    /// The units in which outputs are near: of each its spread.
+    spread: Vec<f64>,
+    /// In these units, the faces' normals and what their offsets are divided by.
+    normals: Vec<(Vec<f64>, f64)>,
     /// Atoms about the input alone.
     conditions: Vec<Atom>,
     /// What was needed so far: the truth of the conditions, and the pieces then.
@@ -84,7 +88,22 @@ impl<'a> Allowed<'a> {
                 }
             });
         }
-        Self { judge: Judge::new(spec), spec, faces, conditions, known: Mutex::default() }
+        let allowed =
+            Self { judge: Judge::new(spec), spec, faces, spread: vec![], normals: vec![], conditions, known: Mutex::default() };
+        allowed.with_spread(vec![1.0; outputs])
+    }
+
+    /// The same with another measure of what is near: the sum of `((y_j - p_j) / spread_j)^2`.
+    #[must_use]
+    pub fn with_spread(mut self, spread: Vec<f64>) -> Self {
+        let normal = |face: &Face| {
+            let a: Vec<f64> = face.a.iter().zip(&spread).map(|(a, s)| a * s).collect();
+            let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
+            (a.iter().map(|v| v / length).collect(), length)
+        };
+        self.normals = self.faces.iter().map(normal).collect();
+        self.spread = spread;
+        self
     }
 
     /// The half-spaces.
@@ -183,17 +202,26 @@ impl<'a> Allowed<'a> {
 
     /// The nearest outputs of each piece, with their squared distance.
     fn of_each_piece(&self, place: &AllowedAt, p: &[f64], margin: f64) -> impl Iterator<Item = (f64, Nearest)> {
+        let p: Vec<f64> = p.iter().zip(&self.spread).map(|(p, s)| p / s).collect();
         place.pieces.iter().filter_map(move |piece| {
-            let face = |k: &usize| HalfSpace { a: &self.faces[*k].a, c: place.offsets[*k] - margin };
-            let mut found = nearest(p, &piece.iter().map(face).collect::<Vec<_>>()).ok()?;
+            let face = |k: &usize| {
+                let (a, length) = &self.normals[*k];
+                HalfSpace { a, c: (place.offsets[*k] - margin) / length }
+            };
+            let mut found = nearest(&p, &piece.iter().map(face).collect::<Vec<_>>()).ok()?;
             found.active.iter_mut().for_each(|k| *k = piece[*k]);
-            Some((found.y.iter().zip(p).map(|(y, p)| (y - p).powi(2)).sum::<f64>(), found))
+            let distance = found.y.iter().zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>();
+            found.y.iter_mut().zip(&self.spread).for_each(|(y, s)| *y *= s);
+            Some((distance, found))
         })
     }
 
     /// Turns a gradient with respect to the nearest outputs into one with respect to the point they are near to.
     pub fn backward(&self, active: &[usize], g: &mut [f64]) {
-        take_out(&active.iter().map(|k| self.faces[*k].a.as_slice()).collect::<Vec<_>>(), g);
+        // With y = S z and z the orthogonal projection of S^-1 p: the transpose of S P S^-1, P symmetric.
+        g.iter_mut().zip(&self.spread).for_each(|(g, s)| *g *= s);
+        take_out(&active.iter().map(|k| self.normals[*k].0.as_slice()).collect::<Vec<_>>(), g);
+        g.iter_mut().zip(&self.spread).for_each(|(g, s)| *g /= s);
     }
 
     /// Float32 outputs that obey the rules exactly, next to the given ones; these themselves if they do.

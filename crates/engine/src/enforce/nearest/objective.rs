@@ -1,7 +1,7 @@
 //! Outputs and targets of a batch enter; the squared error of the nearest outputs that obey the rules leaves, with its gradient.
 //!
 //! `l = 1/n sum_j (P(s)_j - y_j)^2` in units of the targets' deviations, P the nearest point in raw units. Its derivative
-//! is the projection along the faces that hold the point; where none does, P is the identity.
+//! is the projection along the faces that hold the point; where none does, P is the identity. Near is what is few spreads away.
 
 use deepsade_output::nearest::Allowed;
 
@@ -19,7 +19,7 @@ impl OutputStep for Allowed<'_> {
     }
 
     fn identity(&self) -> String {
-        "nearest".into()
+        "nearest by spread".into()
     }
 }
 
@@ -61,7 +61,7 @@ impl Objective for NearestLoss<'_> {
         }
         let sum = Loss::MeanSquares.gradient(&self.moved, truth, weight, width, delta);
         for (active, delta) in all.iter().zip(delta.chunks_exact_mut(width)).filter(|(active, _)| !active.is_empty()) {
-            // dL/ds = scale P' (dL/dm / scale), P' symmetric.
+            // dL/ds = scale P' (dL/dm / scale).
             let mut g: Vec<f64> = delta.iter().zip(&self.units.scale).map(|(d, scale)| f64::from(*d) / scale).collect();
             self.allowed.backward(active, &mut g);
             delta.iter_mut().zip(g).zip(&self.units.scale).for_each(|((d, g), scale)| *d = (g * scale) as f32);
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn gradients_are_central_differences() {
         let spec = spec(&["u + v <= r", "u <= 0.1 * r or v >= 30", "c == 'q' => v >= 5"]);
-        let allowed = Allowed::new(&spec);
+        let allowed = Allowed::new(&spec).with_spread(vec![3.0, 1.0]);
         let x = Matrix { rows: 5, cols: 2, data: vec![10.0, 0.0, 10.0, 1.0, 20.0, 1.0, 50.0, 0.0, 9.0, 1.0] };
         let y = Matrix { rows: 5, cols: 2, data: vec![0.5, 0.2, -0.3, 0.1, 0.0, 0.7, 0.9, 0.4, 0.3, 0.3] };
         let side = allowed.side_of(&x).unwrap();

@@ -12,6 +12,9 @@ pub struct Usual {
     pub at: Vec<f64>,
     /// Their deviations, or a unit where there is none.
     pub scale: Vec<f64>,
+    /// In which units an output is near another: mean absolute deviations, which the ends of a heavy tail do not rule as they rule
+    /// [`Self::scale`]. An output that varies more is moved more. All alike where nothing is known.
+    pub spread: Vec<f64>,
     /// Smallest and largest.
     ends: Vec<(f64, f64)>,
 }
@@ -30,8 +33,17 @@ impl Usual {
         let at: Vec<f64> = (0..y.cols).map(|j| column(j).sum::<f64>() / n).collect();
         let deviation = |j: usize| (column(j).map(|v| (v - at[j]).powi(2)).sum::<f64>() / n).sqrt();
         let scale = (0..y.cols).map(|j| Some(deviation(j)).filter(|d| *d > 1e-12).unwrap_or_else(|| at[j].abs().max(1.0)));
+        let absolute = |j: usize| column(j).map(|v| (v - at[j]).abs()).sum::<f64>() / n;
+        let spread: Vec<f64> = (0..y.cols).map(absolute).collect();
+        // An output that never varied says nothing about how far it may be moved.
+        let known = spread.iter().all(|s| *s > 1e-12 && s.is_finite());
         let ends = |j: usize| column(j).fold((at[j], at[j]), |(lo, hi), v| (lo.min(v), hi.max(v)));
-        Self { scale: scale.collect(), ends: (0..y.cols).map(ends).collect(), at }
+        Self {
+            scale: scale.collect(),
+            spread: if known { spread } else { vec![1.0; y.cols] },
+            ends: (0..y.cols).map(ends).collect(),
+            at,
+        }
     }
 
     /// Where no outputs were seen: as large as what the rules compare outputs with.
@@ -58,7 +70,7 @@ impl Usual {
             });
         }
         let ends = size.iter().map(|s| (-s, *s)).collect();
-        Self { at: vec![0.0; outputs], scale: size, ends }
+        Self { at: vec![0.0; outputs], scale: size, spread: vec![1.0; outputs], ends }
     }
 
     /// Ranges for candidates: what was seen, with room around it.
@@ -68,5 +80,22 @@ impl Usual {
             Number { lo: (lo - room) as f32, hi: (hi + room) as f32, grid: None }
         };
         self.ends.iter().zip(&self.scale).map(range).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deepsade_net::Matrix;
+
+    use super::Usual;
+
+    #[test]
+    fn spread_is_the_mean_absolute_deviation() {
+        // Deviations of 1 each; and of 0.5 thrice, 1.5 once.
+        let y = Matrix { rows: 4, cols: 2, data: vec![3.0, 0.0, 5.0, 0.0, 3.0, 0.0, 5.0, 2.0] };
+        assert_eq!(Usual::of(&y).spread, [1.0, 0.75]);
+        // What never varied has no spread to compare with.
+        let y = Matrix { rows: 2, cols: 2, data: vec![3.0, 7.0, 5.0, 7.0] };
+        assert_eq!(Usual::of(&y).spread, [1.0, 1.0]);
     }
 }

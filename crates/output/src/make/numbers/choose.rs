@@ -20,8 +20,8 @@ pub(super) struct Way {
     /// Both faces of each equality.
     pub(super) equal: Vec<Direction>,
     pub(super) plan: Plan,
-    /// Whether there is an anchor that obeys it.
-    pub(super) anchored: bool,
+    /// Outputs that obey it, if any are known.
+    pub(super) anchor: Option<Anchor>,
 }
 
 impl Way {
@@ -31,16 +31,16 @@ impl Way {
         let faces = ground.directions(&faces)?;
         let plan = Plan::new(faces.clone(), &equalities, ground, close)?;
         let equal = equalities.iter().flat_map(Equality::faces).collect();
-        Ok(Self { demands: way.demands.clone(), faces, equal, plan, anchored: false })
+        Ok(Self { demands: way.demands.clone(), faces, equal, plan, anchor: None })
     }
 }
 
 /// The nearest candidate, from outputs within their ranges.
-pub(super) fn choose(w: &mut Writer, ways: &[Way], anchor: Option<&Anchor>, steps: usize) -> String {
+pub(super) fn choose(w: &mut Writer, ways: &[Way], steps: usize) -> String {
     let p = &w.p.clone();
     let mut best: Option<(String, String)> = None;
     for way in ways {
-        let y = way.plan.solve(w, false, anchor.filter(|_| way.anchored), steps);
+        let y = way.plan.solve(w, false, way.anchor.as_ref(), steps);
         let cost = cost(w, p, &y, way);
         best = Some(match best {
             None => (y, cost),
@@ -54,13 +54,12 @@ pub(super) fn choose(w: &mut Writer, ways: &[Way], anchor: Option<&Anchor>, step
     best.map_or(p.into(), |(y, _)| y)
 }
 
-/// The squared distance, far where the candidate does not obey.
+/// The squared distance in the measure of what gives way, far where the candidate does not obey.
 fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
-    let outputs = w.ground.outputs();
     let moved = w.draft.call("Sub", &[y, p]);
     let square = w.draft.call("Mul", &[&moved, &moved]);
-    let ones = vec![vec![1.0; outputs]];
-    let mut cost = w.product(&square, &ones, None);
+    let weights = w.ground.give.iter().map(|give| 1.0 / give).collect();
+    let mut cost = w.product(&square, &[weights], None);
     let single = |d: &Direction| {
         let one = |b: &Bound| Direction { a: d.a.clone(), bounds: vec![b.loosened()] };
         d.bounds.iter().map(one).collect::<Vec<_>>()

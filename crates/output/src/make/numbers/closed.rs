@@ -29,7 +29,6 @@ pub(super) fn closed(w: &mut Writer, p: &str, plan: &Plan) -> String {
         let l = w.product(&h, &weights, Some(&Row::Tensor(v)));
         w.draft.call("Relu", &[&l])
     };
-    let outputs = w.ground.outputs();
-    let along: Vec<Vec<f64>> = (0..outputs).map(|j| plan.closed.iter().map(|d| d.a[j]).collect()).collect();
-    w.product(&l, &along, Some(&Row::Tensor(p.into())))
+    let along: Vec<Vec<f64>> = plan.closed.iter().map(|d| d.push(&w.ground.give)).collect();
+    w.push(&l, &along, p)
 }

@@ -15,6 +15,8 @@ const SAME: f64 = 1e-12;
 const ULP: f64 = 1.0 / (1u64 << 24) as f64;
 /// The share of what a bound was moved in for that outputs may miss it by.
 const MISSED: f64 = 0.75;
+/// The spread of an output beside that of the widest one, at least.
+const NARROWEST: f64 = 1.0 / 1024.0;
 /// Below it in size an output counts as 0.
 const CALM: f32 = f32::from_bits((127 - 100) << 23);
 
@@ -46,8 +48,20 @@ impl Direction {
         mentioned.next().filter(|_| mentioned.next().is_none())
     }
 
-    pub(super) fn cosine(&self, other: &Self) -> f64 {
-        self.a.iter().zip(&other.a).map(|(a, b)| a * b).sum()
+    /// What a push along a face does to one along another, in the measure of `give`; the cosine of their angle, if both are normal.
+    pub(super) fn cosine(&self, other: &Self, give: &[f64]) -> f64 {
+        self.a.iter().zip(&other.a).zip(give).map(|((a, b), give)| a * give * b).sum()
+    }
+
+    /// The same face, normal in the measure of `give`: a push of 1 against it moves outputs by 1 along it.
+    pub(super) fn normal(&self, give: &[f64]) -> Self {
+        let length = self.cosine(self, give).sqrt();
+        Self { a: self.a.iter().map(|a| a / length).collect(), bounds: self.bounds.iter().map(|b| b.divided(length)).collect() }
+    }
+
+    /// How far a push of 1 moves each output.
+    pub(super) fn push(&self, give: &[f64]) -> Vec<f64> {
+        self.a.iter().zip(give).map(|(a, give)| a * give).collect()
     }
 }
 
@@ -55,6 +69,18 @@ impl Bound {
     /// Moved back by what outputs may miss it by.
     pub(super) fn loosened(&self) -> Self {
         Self { constant: self.constant - self.slack, ..self.clone() }
+    }
+
+    /// The bound of a direction that is divided by so much.
+    pub(super) fn divided(&self, by: f64) -> Self {
+        Self {
+            x: self.x.iter().map(|v| v / by).collect(),
+            constant: self.constant / by,
+            own: self.own / by,
+            exact: self.exact,
+            slack: self.slack / by,
+            unless: self.unless.clone(),
+        }
     }
 
     /// Whether it is the same for every input.
@@ -73,6 +99,10 @@ impl Bound {
 pub(super) struct Ground<'a> {
     pub(super) spec: &'a NormalSpec,
     pub(super) ranges: &'a [Number],
+    /// The part of the ranges that a network's outputs are cut to.
+    pub(super) cut: &'a [Number],
+    /// How much each output gives way: "nearest" is where the sum of `(y_j - p_j)^2 / give_j` is smallest.
+    pub(super) give: Vec<f64>,
     over: Over,
     /// How far each output may be moved when it is put on its grid.
     pub(super) rounding: Vec<f64>,
@@ -89,9 +119,17 @@ impl<'a> Ground<'a> {
             Domain::Category { .. } => (1.0, true),
         };
         let columns = spec.schema.columns().iter().map(|c| column(c.feature)).collect();
-        let mut ground = Self { spec, ranges, over, rounding: Vec::new(), columns };
+        let give = vec![1.0; ranges.len()];
+        let mut ground = Self { spec, ranges, cut: ranges, give, over, rounding: Vec::new(), columns };
         ground.rounding = (0..ranges.len()).map(|j| ground.unit(j)).collect();
         ground
+    }
+
+    /// Outputs give way by the square of their spread, beside that of the widest one.
+    pub(super) fn with_spread(mut self, spread: &[f64]) -> Self {
+        let widest = spread.iter().copied().fold(0.0, f64::max);
+        self.give = spread.iter().map(|s| (s / widest).max(NARROWEST).powi(2)).collect();
+        self
     }
 
     /// Outputs in an equality may be moved by what all of its outputs are rounded by.

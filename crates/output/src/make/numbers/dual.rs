@@ -4,6 +4,7 @@
 //! gradient steps come near it: with `m = L l`, L the largest eigenvalue of `A A'`, and W = I - A A' / L,
 //! `m <- max(0, (1 + c) W m - c W m_before + b - A p)`.
 
+use super::direction::Direction;
 use super::plan::Plan;
 use super::writer::{Row, Writer};
 
@@ -13,11 +14,13 @@ pub(super) fn dual(w: &mut Writer, p: &str, plan: &Plan, steps: usize) -> String
     if count == 0 {
         return p.into();
     }
-    let largest = largest_eigenvalue(&all.iter().map(|d| &d.a[..]).collect::<Vec<_>>());
+    let give = &w.ground.give;
+    let root = |d: &Direction| -> Vec<f64> { d.a.iter().zip(give).map(|(a, give)| a * give.sqrt()).collect() };
+    let largest = largest_eigenvalue(&all.iter().map(root).collect::<Vec<_>>());
     let b = w.bounds_of(all);
     let against: Vec<Vec<f64>> = all.iter().map(|d| d.a.iter().map(|a| -a).collect()).collect();
     let q = Row::Tensor(w.product(p, &against, Some(&b)));
-    let kept = |i: usize, j: usize| f64::from(u8::from(i == j)) - all[i].cosine(&all[j]) / largest;
+    let kept = |i: usize, j: usize| f64::from(u8::from(i == j)) - all[i].cosine(&all[j], give) / largest;
     let matrix =
         |factor: f64| -> Vec<Vec<f64>> { (0..count).map(|i| (0..count).map(|j| factor * kept(i, j)).collect()).collect() };
     let first = w.name(&q);
@@ -36,13 +39,14 @@ pub(super) fn dual(w: &mut Writer, p: &str, plan: &Plan, steps: usize) -> String
         let new = w.draft.call("Relu", &[&open]);
         before = Some(std::mem::replace(&mut m, new));
     }
-    let along: Vec<Vec<f64>> = (0..w.ground.outputs()).map(|j| all.iter().map(|d| d.a[j] / largest).collect()).collect();
-    w.product(&m, &along, Some(&Row::Tensor(p.into())))
+    let along = |d: &Direction| d.push(give).iter().map(|v| v / largest).collect();
+    let along: Vec<Vec<f64>> = all.iter().map(along).collect();
+    w.push(&m, &along, p)
 }
 
 /// The largest eigenvalue of `A A'`, by powers.
-fn largest_eigenvalue(rows: &[&[f64]]) -> f64 {
-    let width = rows.first().map_or(0, |r| r.len());
+fn largest_eigenvalue(rows: &[Vec<f64>]) -> f64 {
+    let width = rows.first().map_or(0, Vec::len);
     // Not orthogonal to much.
     let mut v: Vec<f64> = (0..rows.len()).map(|k| 1.0 + 0.1 * ((k * 7919 % 13) as f64)).collect();
     let mut value = 1.0;

@@ -1,7 +1,7 @@
 //! Outputs enter, of which each is in at most one sum with bounds, and has bounds of its own; calls leave that compute the nearest ones.
 //!
-//! The nearest outputs are `y(l) = clip(p + l a)`, and `a.y(l)` grows with l: it must be at least the lower bound where l > 0 and at
-//! most the upper one where l < 0. Newton's steps find l: `a.y` is piecewise linear with slope `sum of a_j^2` over the outputs that are
+//! The nearest outputs are `y(l) = clip(p + l give a)`, and `a.y(l)` grows with l: it must be at least the lower bound where l > 0 and at
+//! most the upper one where l < 0. Newton's steps find l: `a.y` is piecewise linear with slope `sum of give_j a_j^2` over the outputs that are
 //! not held by a bound of their own. If outputs are held from one side only, as in `y >= 0, sum(y) <= r`, it is convex or concave, the
 //! steps after the first go one way, and a few of them are exact.
 
@@ -18,7 +18,6 @@ struct Holds {
 pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &Row, steps: usize) -> String {
     let lines = &plan.lines;
     let (lower, upper) = (&w.spread(lower), &w.spread(upper));
-    let outputs = w.ground.outputs();
     let holds = holds(plan);
     let sums: Vec<&[_]> = lines.iter().map(|l| &l.lower[..]).collect();
     let least = w.bounds(&sums, vec![-FAR; lines.len()], Side::Lower);
@@ -29,10 +28,12 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
     });
     let most = if one_value { None } else { most };
     let against: Vec<Vec<f64>> = lines.iter().map(|l| l.a.iter().map(|a| -a).collect()).collect();
-    let squares: Vec<Vec<f64>> = lines.iter().map(|l| l.a.iter().map(|a| a * a).collect()).collect();
-    let along: Vec<Vec<f64>> = (0..outputs).map(|j| lines.iter().map(|l| l.a[j]).collect()).collect();
-    let smallest = |l: &Line| l.a.iter().filter(|a| **a != 0.0).fold(1.0f64, |m, a| m.min(a * a)) as f32;
-    let flattest = Row::Constant(lines.iter().map(smallest).collect());
+    let give = &w.ground.give;
+    let square = |l: &Line| -> Vec<f64> { l.a.iter().zip(give).map(|(a, give)| a * give * a).collect() };
+    let squares: Vec<Vec<f64>> = lines.iter().map(square).collect();
+    let along: Vec<Vec<f64>> = lines.iter().map(|l| l.a.iter().zip(give).map(|(a, give)| a * give).collect()).collect();
+    let smallest = |squares: &Vec<f64>| squares.iter().filter(|s| **s != 0.0).fold(1.0f64, |m, s| m.min(*s)) as f32;
+    let flattest = Row::Constant(squares.iter().map(smallest).collect());
     let zero = w.draft.number(0.0);
 
     // The first one as if no bound held any output: on the side of the solution from which the next ones go one way.
@@ -40,7 +41,7 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
     for _ in 0..=steps {
         let (mut y, mut slope) = (p.to_string(), None);
         if let Some(l) = &l {
-            let raw = w.product(l, &along, Some(&Row::Tensor(p.into())));
+            let raw = w.push(l, &along, p);
             y = within(w, &raw, lower, upper, holds);
             let free = free(w, &raw, lower, upper, holds);
             let (found, flattest) = (w.product(&free, &squares, None), w.name(&flattest));
@@ -63,7 +64,7 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
             }
         });
     }
-    l.map_or(p.into(), |l| w.product(&l, &along, Some(&Row::Tensor(p.into()))))
+    l.map_or(p.into(), |l| w.push(&l, &along, p))
 }
 
 fn holds(plan: &Plan) -> Holds {

@@ -17,7 +17,7 @@ use crate::judge::Judge;
 /// How far from the middle rows are, as a share of the outputs' ranges; the farthest first.
 const SCALES: [f32; 3] = [0.5, 0.1, 0.02];
 /// The squared distance beside that of the nearest outputs that is good enough.
-const GOOD: f64 = 1.01;
+const GOOD: f64 = 1.002;
 /// Rows of each scale.
 const ROWS: usize = 100;
 
@@ -63,7 +63,7 @@ impl Rows {
             for _ in 0..ROWS {
                 let row = input(ground, rng);
                 for j in 0..outputs {
-                    let n = &ground.ranges[j];
+                    let n = &ground.cut[j];
                     let middle = anchor.map_or(f32::midpoint(n.lo, n.hi), |a| a.at(j, &row));
                     let away = scale * (n.hi - n.lo) * (rng.random::<f32>() + rng.random::<f32>() - 1.0);
                     p.data.push((middle + away).clamp(n.lo, n.hi));
@@ -114,7 +114,8 @@ impl Rows {
                 match self.exact[r] {
                     Some(exact) if taken.data[r] => {
                         best += exact;
-                        own += y.row(r).iter().zip(self.p.row(r)).map(|(y, p)| f64::from(y - p).powi(2)).sum::<f64>();
+                        let moved = y.row(r).iter().zip(self.p.row(r)).zip(&ground.give);
+                        own += moved.map(|((y, p), give)| f64::from(y - p).powi(2) / give).sum::<f64>();
                     }
                     Some(_) => {
                         refused += 1.0;
@@ -176,7 +177,8 @@ fn spaces(x: &[f32], faces: &[Direction], judge: &Judge) -> Vec<(Vec<f64>, f64)>
 }
 
 fn distance(p: &[f32], x: &[f32], ground: &Ground, ways: &[Way], judge: &Judge) -> Option<f64> {
-    let p: Vec<f64> = p.iter().map(|v| f64::from(*v)).collect();
+    let units: Vec<f64> = ground.give.iter().map(|give| give.sqrt()).collect();
+    let p: Vec<f64> = p.iter().zip(&units).map(|(v, unit)| f64::from(*v) / unit).collect();
     let of = |way: &Way| {
         if !way.demands.iter().all(|d| holds(d, x, judge)) {
             return None;
@@ -190,6 +192,12 @@ fn distance(p: &[f32], x: &[f32], ground: &Ground, ways: &[Way], judge: &Judge) 
                 a[j] = sign;
                 spaces.push((a, f64::from(end)));
             }
+        }
+        // In units in which all give way alike.
+        for (a, c) in &mut spaces {
+            a.iter_mut().zip(&units).for_each(|(a, unit)| *a *= unit);
+            let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
+            a.iter_mut().chain([c]).for_each(|v| *v /= length);
         }
         let found = nearest(&p, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).ok()?;
         Some(found.y.iter().zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>())

@@ -81,11 +81,11 @@ impl Plan {
             if sums.is_empty() && equal.is_empty() {
                 continue;
             }
-            if close && equal.is_empty() && sums.len() + bounds.len() <= 2 && plan.close(&sums, &bounds) {
+            if close && equal.is_empty() && sums.len() + bounds.len() <= 2 && plan.close(&sums, &bounds, &ground.give) {
                 *closed = true;
                 continue;
             }
-            match line(&sums, &equal) {
+            match line(&sums, &equal, &ground.give) {
                 Some(line) => lines.push(line),
                 None => hard = true,
             }
@@ -111,7 +111,7 @@ impl Plan {
 
     /// Takes faces to be met step by step, among the outputs that obey the equalities.
     fn among(&mut self, mut faces: Vec<Direction>, equal: &[Direction], ground: &Ground) {
-        self.equal = orthonormal(equal);
+        self.equal = orthonormal(equal, &ground.give);
         if !equal.is_empty() {
             // No comparison follows that would keep outputs in their ranges, without breaking an equality.
             let members: Vec<usize> = (0..ground.outputs()).filter(|j| equal.iter().any(|e| e.a[*j] != 0.0)).collect();
@@ -121,15 +121,15 @@ impl Plan {
                 face.bounds.iter_mut().for_each(|b| b.constant += inset);
             }
         }
-        self.faces = faces.iter().filter_map(|face| along(face, &self.equal)).collect();
+        self.faces = faces.iter().filter_map(|face| along(face, &self.equal, &ground.give)).collect();
     }
 
     /// Takes up to two faces as a closed form, if they have one.
-    fn close(&mut self, sums: &[&Direction], bounds: &[&Direction]) -> bool {
-        let all: Vec<&Direction> = sums.iter().chain(bounds).copied().collect();
+    fn close(&mut self, sums: &[&Direction], bounds: &[&Direction], give: &[f64]) -> bool {
+        let all: Vec<Direction> = sums.iter().chain(bounds).map(|d| d.normal(give)).collect();
         let first = self.closed.len();
         if let [a, b] = &all[..] {
-            let g = a.cosine(b);
+            let g = a.cosine(b, give);
             // Opposite faces never both push; nor do orthogonal ones mind each other.
             let opposite = g < NEARLY - 1.0;
             if g.abs() > STEEP && !opposite {
@@ -139,7 +139,7 @@ impl Plan {
                 self.pairs.push((first, first + 1, g));
             }
         }
-        self.closed.extend(all.into_iter().cloned());
+        self.closed.extend(all);
         // No comparison follows that would meet a bound exactly, unless it is the same for every input.
         for bound in self.closed[first..].iter_mut().flat_map(|d| &mut d.bounds).filter(|b| b.exact && !b.is_constant()) {
             bound.constant += bound.own;
@@ -179,14 +179,15 @@ fn groups<'a>(outputs: usize, sums: impl Iterator<Item = &'a Direction>) -> Vec<
 }
 
 /// The one line of a group, if it has only one.
-fn line(sums: &[&Direction], equal: &[&Direction]) -> Option<Line> {
-    match (sums, equal) {
+fn line(sums: &[&Direction], equal: &[&Direction], give: &[f64]) -> Option<Line> {
+    let normal = |all: &[&Direction]| all.iter().map(|d| d.normal(give)).collect::<Vec<_>>();
+    match (&normal(sums)[..], &normal(equal)[..]) {
         ([], [one]) => {
             let upper = one.bounds.iter().map(Bound::turned).collect();
             Some(Line { a: one.a.clone(), lower: one.bounds.clone(), upper, equal: true })
         }
         ([one], []) => Some(Line { a: one.a.clone(), lower: one.bounds.clone(), upper: Vec::new(), equal: false }),
-        ([one, other], []) if one.cosine(other) < NEARLY - 1.0 => {
+        ([one, other], []) if one.cosine(other, give) < NEARLY - 1.0 => {
             Some(Line { a: one.a.clone(), lower: one.bounds.clone(), upper: other.bounds.clone(), equal: false })
         }
         _ => None,

@@ -30,7 +30,7 @@ impl Plan {
             let own = if self.alone[j] { &bounds[j][..] } else { &[] };
             own.iter().filter(|b| b.is_constant()).map(|b| b.constant as f32).reduce(f32::max)
         };
-        let ranges = w.ground.ranges.iter().enumerate();
+        let ranges = w.ground.cut.iter().enumerate();
         let ends =
             |(j, n): (usize, &Number)| (fixed(&self.lower, j).map(|b| b.max(n.lo)), fixed(&self.upper, j).map(|b| n.hi.min(-b)));
         ranges.map(ends).unzip()

@@ -110,6 +110,12 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Outputs moved along directions, by as much as is given for each.
+    pub(super) fn push(&mut self, by: &str, along: &[Vec<f64>], from: &str) -> String {
+        let rows: Vec<Vec<f64>> = (0..self.ground.outputs()).map(|j| along.iter().map(|d| d[j]).collect()).collect();
+        self.product(by, &rows, Some(&Row::Tensor(from.into())))
+    }
+
     /// Affine forms of the input's columns.
     pub(super) fn of_input(&mut self, rows: &[Vec<f64>], constants: Vec<f32>) -> Row {
         let used: Vec<usize> = (0..self.ground.columns().len()).filter(|j| rows.iter().any(|r| r[*j] != 0.0)).collect();

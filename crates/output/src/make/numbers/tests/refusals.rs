@@ -8,7 +8,7 @@ fn of(targets: &[&str], rules: &[&str]) -> NormalSpec {
 
 fn refusal(rules: &[&str], grid: Option<i32>) -> MakeError {
     let ranges = vec![Number { lo: -1024.0, hi: 1024.0, grid }; 3];
-    make(&of(&["u", "v", "t"], rules), &SOURCE, &ranges, None).unwrap_err()
+    make(&of(&["u", "v", "t"], rules), &SOURCE, &ranges, &ALIKE[..ranges.len()], None).unwrap_err()
 }
 
 fn not_equal(rules: &[&str], grid: Option<i32>) -> NotEqual {
@@ -37,21 +37,24 @@ fn too_many_alternatives() {
     let rules: Vec<String> = names.iter().map(|n| format!("abs({n}) >= 1")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
-    let refused = make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), None).unwrap_err();
+    let refused = make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), &ALIKE[..6], None).unwrap_err();
     assert_eq!(refused, MakeError::TooManyPieces { most: 32 });
     // Those that contradict each other do not count.
     let (mut rules, few) = (rules, ["u0 >= 2", "u1 >= 2", "u2 >= 2"]);
     rules.extend(few);
-    assert!(make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), None).is_ok());
+    assert!(make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), &ALIKE[..6], None).is_ok());
 }
 
 #[test]
 fn what_does_not_fit() {
     assert_eq!(refusal(&["u >= 1", "u <= 0"], None), MakeError::NothingAllowed);
-    assert_eq!(refusal(&["u >= 2000"], None), MakeError::NothingAllowed);
+    assert_eq!(refusal(&["u >= 4000"], None), MakeError::NothingAllowed);
     let spec = of(&["u", "v"], &["u >= 1"]);
-    assert_eq!(make(&spec, &SOURCE, &wide(3, 0.0, 1.0), None).unwrap_err(), MakeError::Ranges { found: 3, outputs: 2 });
+    assert_eq!(
+        make(&spec, &SOURCE, &wide(3, 0.0, 1.0), &ALIKE[..2], None).unwrap_err(),
+        MakeError::Ranges { found: 3, outputs: 2 }
+    );
     let anchor = Anchor { weights: vec![(0, 2, 1.0)], bias: vec![0.0; 2] };
-    let refused = make(&spec, &SOURCE, &wide(2, 0.0, 9.0), Some(&anchor)).unwrap_err();
+    let refused = make(&spec, &SOURCE, &wide(2, 0.0, 9.0), &ALIKE[..2], Some(&anchor)).unwrap_err();
     assert_eq!(refused, MakeError::Anchor { outputs: 2, columns: 2 });
 }

@@ -43,7 +43,7 @@ fn tried(spec: &NormalSpec, anchor: Option<&Anchor>, (lo, hi): (i32, i32), borde
     const ROWS: usize = 400;
     let rng = &mut ChaCha8Rng::seed_from_u64(23);
     let ranges = on_grids(spec, lo as f32, hi as f32);
-    let made = make(spec, &SOURCE, &ranges, anchor).unwrap();
+    let made = make(spec, &SOURCE, &ranges, &ALIKE[..ranges.len()], anchor).unwrap();
     let (x, outputs) = (inputs(spec, ROWS, borders, rng), ranges.len());
     let (width, rules) = ((hi - lo) as f32, spec.rules.len());
     let s = scores(ROWS, outputs, lo as f32 - 0.2 * width, hi as f32 + 0.2 * width, rng);
@@ -116,7 +116,7 @@ fn many_whole_outputs_make_a_whole_sum() {
     let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
     let spec = of_whole(vec![whole("n", 0, 300)], &names, 24, &rules);
     let ranges = on_grids(&spec, 0.0, 400.0);
-    let made = make(&spec, &SOURCE, &ranges, None).unwrap();
+    let made = make(&spec, &SOURCE, &ranges, &ALIKE[..ranges.len()], None).unwrap();
     let rng = &mut ChaCha8Rng::seed_from_u64(3);
     let x = inputs(&spec, ROWS, &[], rng);
     let mut s = scores(ROWS, 24, 0.0, 2.0, rng);
@@ -143,7 +143,7 @@ fn whole_and_other_outputs_obey_together() {
     let spec = of_whole(vec![real("x", 5.0, 30.0)], &["a", "b"], 1, &["a + b <= x", "a >= 0", "b >= 0.25"]);
     let ranges = on_grids(&spec, -10.0, 40.0);
     assert_eq!([ranges[0].grid, ranges[1].grid], [Some(0), None]);
-    let made = make(&spec, &SOURCE, &ranges, None).unwrap();
+    let made = make(&spec, &SOURCE, &ranges, &ALIKE[..ranges.len()], None).unwrap();
     let rng = &mut ChaCha8Rng::seed_from_u64(9);
     let (x, s) = (inputs(&spec, ROWS, &[], rng), scores(ROWS, 2, -5.0, 30.0, rng));
     assert!(refused(&spec, &made, &s, &x) <= 0.01);
