@@ -429,6 +429,11 @@ fn whole_numbers_are_accepted_from_a_grid_of_whole_numbers() {
     assert!(accepted(&bare.verdict(&bytes)), "{:?}", rejection(&bare.verdict(&bytes)));
 }
 
+fn guests(step: &mut OutputStep) -> &mut Number {
+    let Outputs::Numbers(numbers) = &mut step.outputs else { panic!("numbers") };
+    &mut numbers[0]
+}
+
 /// Every way in which a number that is not whole could come out.
 #[test]
 fn whole_numbers_that_may_not_be_whole_are_rejected() {
@@ -439,10 +444,6 @@ fn whole_numbers_that_may_not_be_whole_are_rejected() {
         // Where the tail is not even written, the file is the one from before.
         home.refused(&of_visitors(&home).unwrap_or_else(|| written.clone()), word);
     };
-    fn guests(step: &mut OutputStep) -> &mut Number {
-        let Outputs::Numbers(numbers) = &mut step.outputs else { panic!("numbers") };
-        &mut numbers[0]
-    }
     refused(&|step| guests(step).grid = None, "output 0 must be a whole number");
     refused(&|step| guests(step).grid = Some(1), "output 0 must be a whole number");
     refused(&|step| guests(step).lo = -9.5, "too wide for its grid");

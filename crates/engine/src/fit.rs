@@ -131,7 +131,10 @@ impl FitError {
     pub fn is_about_rules(&self) -> bool {
         match self {
             Self::Train(TrainError::Guard(GuardError::Infeasible { .. })) => true,
-            Self::Step(why) => matches!(**why, StepError::Make(_) | StepError::Fallback(_)),
+            Self::Step(why) => match &**why {
+                StepError::Make(why) => why.is_about_rules(),
+                why => matches!(why, StepError::Fallback(_)),
+            },
             Self::NoWay { ways } => ways.iter().any(|(_, why)| why.is_about_rules()),
             _ => false,
         }

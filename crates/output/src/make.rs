@@ -150,6 +150,16 @@ pub enum MakeError {
     },
 }
 
+impl MakeError {
+    /// Whether it says of the rules that float32 numbers can't obey them.
+    pub fn is_about_rules(&self) -> bool {
+        matches!(
+            self,
+            Self::Impossible | Self::NothingAllowed | Self::Equality { .. } | Self::RealEquality { .. } | Self::Float32 { .. }
+        )
+    }
+}
+
 /// What stands in the way of an equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum NotEqual {
