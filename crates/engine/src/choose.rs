@@ -60,6 +60,8 @@ pub struct Tried {
     pub how: &'static str,
     /// The score on validation; `None` if there is no model.
     pub score: Option<f64>,
+    /// The score on the test rows, which nothing is chosen by.
+    pub test: Option<f64>,
     /// Whether it is proved as deployed.
     pub certified: bool,
     /// Why there is no model.
@@ -110,7 +112,8 @@ pub fn choose(
         let from = Some(&free.trained.network).filter(|_| ended && !matches!(decision.means, EnforcedBy::Weights));
         observer.phase(how);
         let fitted = run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer);
-        let mut entry = Tried { enforced_by: decision.means.name(), how, score: None, certified: false, why_not: None };
+        let mut entry =
+            Tried { enforced_by: decision.means.name(), how, score: None, test: None, certified: false, why_not: None };
         match fitted {
             // What can't be saved or gone on with is no word on the way.
             Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
@@ -127,6 +130,7 @@ pub fn choose(
                         (records.clone(), *best_epoch, *stop);
                 }
                 entry.score = score(fit.spec, &fitted);
+                entry.test = fitted.test.get(metric(&fit.spec.schema.task).0).copied().filter(|v| v.is_finite());
                 entry.certified = matches!(fitted.proof, Some(Ok(_)));
                 if best.as_ref().is_none_or(|best| better(fit.spec, &fitted, best)) {
                     best = Some(fitted);

@@ -87,7 +87,9 @@ impl Reduced {
 
     /// The map, and how far inside it stays.
     pub fn solve(&self, given: &[Atom], schema: &Schema, usual: &Usual) -> Option<(Affine, f64)> {
-        let (mut map, inside) = affine(&self.atoms, given, schema, usual, false)?;
+        // Where the others must all be 0, nothing but that point is left for a program in floats to find.
+        let nothing = || (Affine { weights: Vec::new(), bias: vec![0.0; usual.at.len()] }, 0.0);
+        let (mut map, inside) = affine(&self.atoms, given, schema, usual, false).unwrap_or_else(nothing);
         for (b, grid) in map.bias.iter_mut().zip(&self.grids) {
             if let Some(k) = grid {
                 let step = 2f64.powi(-k);
