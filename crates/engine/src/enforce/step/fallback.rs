@@ -261,3 +261,6 @@ fn holds(demand: &Formula, y: &[f32]) -> bool {
 pub fn only_classes(spec: &NormalSpec) -> bool {
     matches!(spec.schema.task, Task::Binary { .. } | Task::Multiclass { .. }) && spec.rules.iter().all(|r| !r.reads_scores)
 }
+
+#[cfg(test)]
+mod tests;
