@@ -9,14 +9,15 @@ pub mod closure;
 pub(crate) mod compile;
 pub(crate) mod order;
 pub mod paths;
+pub mod sets;
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::decode::sets::{Diagram, Sets, label};
 use compile::{Compiler, TooLarge};
 use deepsade_net::Matrix;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
-use deepsade_spec::sets::{Diagram, Sets, label};
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var};
 use paths::Paths;
 use thiserror::Error;
@@ -141,12 +142,11 @@ impl Decoder {
         Self { labels, conditions, sets, paths, diagram, closure, one_of: false }
     }
 
-    /// A decoder of the sets that a model's metadata name.
-    pub fn from_sets(text: &str, spec: &NormalSpec) -> Result<Self, DecodeError> {
-        let sets = Sets::from_json(text, spec).map_err(DecodeError::Metadata)?;
+    /// A decoder of given sets, for these rules.
+    pub fn of_sets(sets: Sets, spec: &NormalSpec) -> Self {
         let diagram = if let Sets::Diagram(diagram) = &sets { Some(diagram.clone()) } else { None };
         let one_of = spec.schema.task.classes().is_some();
-        Ok(Self { one_of, ..Self::of(sets, diagram, spec.schema.task.outputs(), spec.conditions()) })
+        Self { one_of, ..Self::of(sets, diagram, spec.schema.task.outputs(), spec.conditions()) }
     }
 
     /// What it chooses among.

@@ -5,8 +5,6 @@
 //! that hold it.
 
 mod allowed;
-mod head;
 mod one_by_one;
 
 pub use allowed::{Allowed, AllowedAt, AllowedError, Face, NearestError};
-pub use head::{Head, HeadError, Reason};

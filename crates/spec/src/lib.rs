@@ -19,9 +19,7 @@ pub mod parse;
 pub mod print;
 pub mod region;
 pub mod schema;
-pub mod sets;
 pub mod shown;
-mod total;
 pub mod typed;
 
 pub use claim::{Claim, Mismatch};

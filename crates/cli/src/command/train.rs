@@ -307,7 +307,7 @@ fn cost_in_words(cost: &Cost, fitted: &Fitted) -> String {
     let shown = |v: Option<f64>| v.map_or("-".to_string(), |v| format!("{v:.3}"));
     let (free, enforced) = (shown(cost.free), shown(cost.enforced));
     let mut out = format!(
-        "The guarantee costs: {} {enforced} with it, {free} without (test rows whose label obeys; without, {} of {} predictions break \
+        "With the guarantee {} {enforced}, without it {free} (test rows whose label obeys; without, {} of {} predictions break \
          a rule); {} different predictions",
         cost.metric, cost.free_breaking, cost.rows, cost.distinct
     );

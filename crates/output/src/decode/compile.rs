@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use deepsade_spec::sets::Diagram;
+use crate::decode::sets::Diagram;
 use deepsade_spec::{Atom, Formula, Rational, Threshold, Var};
 
 /// The budget is spent.

@@ -4,7 +4,7 @@
 //! `sigmoid(s_j)`, each on its own. Measured from the best set of all, valid or not, leaving out a label with s > 0 costs s and
 //! taking one with s < 0 costs -s; labels that no node of a path asks cost nothing and follow their sign.
 
-use deepsade_spec::sets::Diagram;
+use crate::decode::sets::Diagram;
 
 /// A diagram laid out for passes over all its nodes: fact, node if false, node if true; children first.
 #[derive(Debug, Clone)]

@@ -15,9 +15,9 @@ mod table;
 
 use std::collections::BTreeMap;
 
+use crate::decode::sets::Sets;
 use deepsade_check::step::Outputs;
 use deepsade_net::Piece;
-use deepsade_spec::sets::Sets;
 use deepsade_spec::{Formula, NormalSpec, Task, Var};
 
 use self::facts::Facts;

@@ -9,7 +9,7 @@ use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_o
 use deepsade_solve::budget::Budget;
 use deepsade_solve::finite::{decided, with_finite_outputs};
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Threshold, Var};
+use deepsade_spec::{Atom, Column, ColumnKind, Formula, NormalSpec, Rational, Schema, Threshold, Var};
 use thiserror::Error;
 
 use super::one_by_one;
@@ -351,6 +351,23 @@ pub enum NearestError {
 }
 
 impl Face {
+    /// The x-terms over all columns of the input, and what is constant. A level without a column is 1 minus the others.
+    pub(crate) fn over_columns(&self, schema: &Schema) -> (Vec<f64>, f64) {
+        let columns = schema.columns();
+        let (mut row, mut constant) = (vec![0.0; columns.len()], self.constant);
+        for (var, c) in &self.x {
+            let kind = if let Var::Level(_, l) = var { ColumnKind::Level(*l) } else { ColumnKind::Number };
+            let own = |column: &Column| Some(column.feature) == var.feature();
+            if let Some(at) = columns.iter().position(|column| own(column) && column.kind == kind) {
+                row[at] += c;
+            } else {
+                constant += c;
+                columns.iter().zip(&mut row).filter(|(column, _)| own(column)).for_each(|(_, r)| *r -= c);
+            }
+        }
+        (row, constant)
+    }
+
     pub(crate) fn new(atom: &Atom, outputs: usize) -> Self {
         let (mut a, mut x) = (vec![0.0; outputs], Vec::new());
         // Exactly first: coefficients may be beyond float64's range.

@@ -7,8 +7,8 @@
 
 use crate::objective::{Loss, Objective, OutputStep, Sum};
 use crate::units::Units;
+use deepsade_output::decode::sets::Sets;
 use deepsade_output::decode::{Decoder, Scratch, paths::log_set};
-use deepsade_spec::sets::Sets;
 
 /// The loss, with its buffers.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl OutputStep for Decoder {
     }
 
     fn identity(&self) -> String {
-        format!("{} {}", self.sets().to_json(), self.nodes().is_some())
+        format!("{:?} {}", self.sets(), self.nodes().is_some())
     }
 }
 

@@ -1,6 +1,6 @@
 //! A decision diagram over facts enters; leaves a piece that finds its best path, level by level.
 
-use deepsade_spec::sets::Diagram;
+use crate::decode::sets::Diagram;
 
 use super::super::draft::Draft;
 use super::MAX_NODES;

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use deepsade_spec::sets::Diagram;
+use crate::decode::sets::Diagram;
 use deepsade_spec::{Formula, Schema};
 
 use super::super::draft::Draft;

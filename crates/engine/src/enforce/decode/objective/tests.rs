@@ -2,7 +2,7 @@
 
 use deepsade_output::Judge;
 use deepsade_output::decode::Decoder;
-use deepsade_spec::sets::Sets;
+use deepsade_output::decode::sets::Sets;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -83,7 +83,7 @@ fn surrogate_gradients_are_central_differences_too() {
     let truth = [0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
     let items = ["u", "v", "w"].map(String::from).to_vec();
     for (task, sets) in [(Task::Ranking { items }, Sets::Assignment(3)), (labels(9), Sets::Implications(vec![(0, 1)]))] {
-        let decoder = Decoder::from_sets(&sets.to_json(), &spec(task, &[])).unwrap();
+        let decoder = Decoder::of_sets(sets, &spec(task, &[]));
         assert_eq!(decoder.nodes(), None, "without a diagram there is only the surrogate");
         assert_slopes(&decoder, &scores, &truth, &[], 1.5);
     }
