@@ -148,7 +148,7 @@ pub struct TrainArgs {
 /// `enforce` on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EnforceArg {
-    /// Labels and rankings in the output step, everything else in the weights
+    /// What is best on validation of all that is proved: the weights, or the output step
     Auto,
     /// In the weights of the last layer
     Weights,

@@ -177,6 +177,10 @@ fn as_rows(port: &Port, spec: &NormalSpec, threshold: Option<f32>, piece: &mut P
     if let Some(width) = width.filter(|w| *w != count) {
         return Err(wrong(format!("'{}' has {width} columns, but the rules speak of {count} outputs", port.name)));
     }
+    let each = |dims: &[Option<usize>]| dims.iter().try_fold(1usize, |n, d| n.checked_mul((*d)?));
+    if port.dims.len() > 2 && each(&port.dims[1..]) != Some(count) {
+        return Err(wrong(format!("'{}' does not have one row of {count} numbers for each row of the input", port.name)));
+    }
     if port.dims.len() != 2 {
         let [shape, rows] = ["shape", "rows"].map(|w| format!("{}{w}", make::PREFIX));
         piece.ints(&shape, &[2], vec![-1, count as i64]);

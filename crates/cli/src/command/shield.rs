@@ -12,6 +12,7 @@ use deepsade_engine::proof;
 use deepsade_engine::recheck;
 use deepsade_engine::shield::{Reading, shield};
 use deepsade_engine::verdict::{accepted, as_json, claim_in_words, in_words};
+use deepsade_spec::Task;
 use serde_json::json;
 
 use super::verify::writable;
@@ -51,6 +52,9 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
         }
         Usual::unknown(&spec)
     };
+    if args.threshold.is_none() && matches!(spec.schema.task, Task::Multilabel { .. }) && !args.quiet {
+        eprintln!("note: a label is read as present where the model's number is above 0; for probabilities say --threshold 0.5");
+    }
     let reading = Reading { output: args.output.clone(), threshold: args.threshold };
     let shielded =
         shield(&bytes, &spec, &reading, &usual).map_err(|e| anyhow::anyhow!("can't shield {}: {e}", args.model.display()))?;

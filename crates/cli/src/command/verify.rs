@@ -78,7 +78,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
 /// How a network that is not proved becomes one that is.
 pub fn shield_in_words(model: &Path, rules: &Path) -> String {
     format!(
-        "An output step behind this network, as it is, keeps the rules for every input, with proof:\n  deepsade shield --model {} --rules {} --out DIR\n",
+        "An output step can be put behind this network, as it is, which keeps the rules for every input, with proof:\n  deepsade shield --model {} --rules {} --out DIR\n",
         model.display(),
         rules.display()
     )

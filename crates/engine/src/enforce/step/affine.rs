@@ -14,6 +14,8 @@ use super::usual::Usual;
 const AIM: f64 = 0.25;
 /// What that distance counts beside the distance from the usual outputs.
 const WEIGHT: f64 = 100.0;
+/// What a slope costs beside the distance from the usual outputs: of two maps that are as good the flatter one.
+const FLAT: f64 = 0.01;
 /// Ends of slopes and multipliers, in units of the outputs.
 const LARGEST: f64 = 1e3;
 const PIVOTS: usize = 20_000;
@@ -84,7 +86,8 @@ type Solved = (Vec<f64>, Vec<(usize, usize, f64)>, f64);
 
 fn solve(rows: &[Row], given: &[Row], columns: &[usize], outputs: usize, steep: bool) -> Option<Solved> {
     let width = columns.len();
-    let slopes = if steep { outputs * width } else { 0 };
+    // Each slope is the difference of two unknowns that are not negative, so that its size has a cost.
+    let slopes = if steep { 2 * outputs * width } else { 0 };
     let sized = if steep || !given.is_empty() { width } else { 0 };
     // b, how far it is from the usual, slopes, then for each row multipliers and absolute values; last the distance.
     let (far, slope) = (outputs, 2 * outputs);
@@ -97,7 +100,7 @@ fn solve(rows: &[Row], given: &[Row], columns: &[usize], outputs: usize, steep: 
     let (mut cost, mut lo, mut hi) = (vec![0.0; count], vec![0.0; count], vec![LARGEST; count]);
     lo[..outputs].fill(-LARGEST);
     cost[far..slope].fill(1.0);
-    lo[slope..slope + slopes].fill(-LARGEST);
+    cost[slope..slope + slopes].fill(FLAT);
     (cost[inside], hi[inside]) = (-WEIGHT * outputs as f64, AIM);
     // Sizes may be as large as features are beside outputs.
     for i in 0..rows.len() {
@@ -120,7 +123,8 @@ fn solve(rows: &[Row], given: &[Row], columns: &[usize], outputs: usize, steep: 
         for (k, x) in columns.iter().enumerate() {
             let mut q: Vec<(usize, f64)> = Vec::new();
             if steep {
-                q.extend(row.a.iter().map(|(j, a)| (slope + j * width + k, *a)));
+                let at = |j: usize| slope + 2 * (j * width + k);
+                q.extend(row.a.iter().flat_map(|(j, a)| [(at(*j), *a), (at(*j) + 1, -a)]));
             }
             q.extend(given.iter().enumerate().map(|(p, g)| (first(i) + p, -of(g, *x))).filter(|(_, c)| *c != 0.0));
             let c = of(row, *x);
@@ -142,7 +146,8 @@ fn solve(rows: &[Row], given: &[Row], columns: &[usize], outputs: usize, steep: 
         return None;
     }
     let b = (0..outputs).map(|j| program.value(j)).collect();
-    let slopes = (0..slopes).map(|k| (k / width.max(1), k % width.max(1), program.value(slope + k))).collect();
+    let size = |k: usize| program.value(slope + 2 * k) - program.value(slope + 2 * k + 1);
+    let slopes = (0..slopes / 2).map(|k| (k / width.max(1), k % width.max(1), size(k))).collect();
     Some((b, slopes, program.value(inside)))
 }
 

@@ -2,11 +2,13 @@
 //!
 //! The others are constants on their grids, so that what is computed from them and whole features is exact.
 
+use dashu::base::PowerOfTwo;
 use deepsade_check::step::Outputs;
-use deepsade_spec::{Atom, Linear, Rational, Schema, Var};
+use deepsade_spec::{Atom, Linear, Rational, Region, Schema, Var};
 
 use super::affine::{Affine, affine};
 use super::usual::Usual;
+use super::whole::least;
 
 /// Atoms about the outputs that are left, and what the others are.
 #[derive(Debug)]
@@ -17,14 +19,23 @@ pub struct Reduced {
     grids: Vec<Option<i32>>,
 }
 
+/// Which output of an equality is computed from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The first that can be.
+    First,
+    /// The last.
+    Last,
+}
+
 /// The atoms without their equalities; `None` if there are none, or one can't be solved for an output.
-pub fn reduced(atoms: &[Atom], outputs: &Outputs) -> Option<Reduced> {
+pub fn reduced(atoms: &[Atom], outputs: &Outputs, which: Which) -> Option<Reduced> {
     let Outputs::Numbers(numbers) = outputs else { return None };
     let mut rest: Vec<Atom> = atoms.to_vec();
     let mut dependent: Vec<(usize, Linear)> = Vec::new();
     while let Some(k) = rest.iter().position(|a| !a.strict && rest.iter().any(|b| opposite(a, b))) {
         let equal = rest[k].linear.clone();
-        let (output, form) = solved(&equal)?;
+        let (output, form) = solved(&equal, which)?;
         rest = replaced(&rest, output, &form)?;
         dependent.iter_mut().for_each(|(_, other)| put_in(other, output, &form));
         dependent.push((output, form));
@@ -36,13 +47,17 @@ fn opposite(a: &Atom, b: &Atom) -> bool {
     !b.strict && a.linear.scaled(&-Rational::ONE) == b.linear
 }
 
-/// An output of an equality whose other coefficients are whole multiples of its own; the last of them.
-fn solved(equal: &Linear) -> Option<(usize, Linear)> {
-    let whole = |c: &Rational| equal.terms.values().chain([&equal.constant]).all(|other| (other / c).denominator().is_one());
-    let found = equal.terms.iter().rev().find_map(|(var, c)| match var {
+/// An output of an equality of which the other outputs' coefficients are whole multiples, and what else is in it a multiple of some 2^-k
+/// of its own.
+fn solved(equal: &Linear, which: Which) -> Option<(usize, Linear)> {
+    let dyadic = |c: &Rational| c.denominator().is_power_of_two();
+    let fits = |var: &Var, ratio: Rational| if var.is_output() { ratio.denominator().is_one() } else { dyadic(&ratio) };
+    let whole = |c: &Rational| equal.terms.iter().all(|(var, other)| fits(var, other / c)) && dyadic(&(&equal.constant / c));
+    let mut able = equal.terms.iter().filter_map(|(var, c)| match var {
         Var::Output(j) if whole(c) => Some((*j, c.clone())),
         _ => None,
     });
+    let found = if which == Which::First { able.next() } else { able.next_back() };
     found.map(|(j, c)| {
         let mut form = equal.scaled(&(-Rational::ONE / c));
         form.terms.remove(&Var::Output(j));
@@ -87,9 +102,29 @@ impl Reduced {
 
     /// The map, and how far inside it stays.
     pub fn solve(&self, given: &[Atom], schema: &Schema, usual: &Usual) -> Option<(Affine, f64)> {
-        // Where the others must all be 0, nothing but that point is left for a program in floats to find.
-        let nothing = || (Affine { weights: Vec::new(), bias: vec![0.0; usual.at.len()] }, 0.0);
-        let (mut map, inside) = affine(&self.atoms, given, schema, usual, false).unwrap_or_else(nothing);
+        let (map, inside) = affine(&self.atoms, given, schema, usual, false)?;
+        self.computed(map, schema).map(|map| (map, inside))
+    }
+
+    /// All outputs but those that are computed are 0: where that must be, a program in floats may not find the one point that is left.
+    pub fn nothing(&self, given: &[Atom], schema: &Schema) -> Option<(Affine, f64)> {
+        let mut region = Region::whole(schema).ok()?;
+        given.iter().for_each(|atom| region.cut(atom));
+        let holds = |atom: &Atom| {
+            let mut left = atom.linear.clone();
+            left.terms.retain(|var, _| !var.is_output());
+            let least = least(&left, &region);
+            if atom.strict { least > 0.0 } else { least >= 0.0 }
+        };
+        if !self.atoms.iter().all(holds) {
+            return None;
+        }
+        let map = Affine { weights: Vec::new(), bias: vec![0.0; self.grids.len()] };
+        self.computed(map, schema).map(|map| (map, 0.0))
+    }
+
+    /// Constants on their grids, with what is computed from them.
+    fn computed(&self, mut map: Affine, schema: &Schema) -> Option<Affine> {
         for (b, grid) in map.bias.iter_mut().zip(&self.grids) {
             if let Some(k) = grid {
                 let step = 2f64.powi(-k);
@@ -108,6 +143,6 @@ impl Reduced {
             map.bias[*output] = bias.to_f32().value();
             map.weights.extend(columns.iter().filter(|(_, c)| !c.is_zero()).map(|(x, c)| (*output, *x, c.to_f32().value())));
         }
-        Some((map, inside))
+        Some(map)
     }
 }

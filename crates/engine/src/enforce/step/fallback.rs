@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use thiserror::Error;
 
 use super::affine::{Affine, affine};
-use super::equality;
+use super::equality::{self, Which};
 use super::usual::Usual;
 use super::whole::whole;
 use crate::verify::{self, Settings};
@@ -24,6 +24,8 @@ use crate::verify::{self, Settings};
 const MOST_CASES: usize = 32;
 /// Ways to obey a demand that are looked at.
 const MOST_WAYS: usize = 64;
+/// What counts as beyond a border that must not be touched, in units of the outputs.
+const BEYOND: f64 = 1e-6;
 /// Seconds that one proof may take.
 const PATIENCE: f64 = 5.0;
 
@@ -191,15 +193,21 @@ impl Finder<'_> {
                 }
                 return more;
             }
-            let found =
-                equality::reduced(atoms, self.outputs).and_then(|reduced| reduced.solve(given, &self.spec.schema, self.usual));
+            let schema = &self.spec.schema;
+            let equal = [Which::Last, Which::First].map(|which| equality::reduced(atoms, self.outputs, which));
+            let solved = || equal.iter().flatten().find_map(|reduced| reduced.solve(given, schema, self.usual));
+            let nothing = || equal.iter().flatten().find_map(|reduced| reduced.nothing(given, schema));
+            let whole = || equal[0].as_ref().and_then(|_| self::whole(atoms, given, schema, self.usual, self.outputs));
+            let found = solved().or_else(nothing).or_else(whole);
             let plain = || affine(atoms, given, &self.spec.schema, self.usual, false);
             let steep = || affine(atoms, given, &self.spec.schema, self.usual, true);
             let better = |a: Option<(Affine, f64)>, b: &dyn Fn() -> Option<(Affine, f64)>| match a {
                 Some((map, inside)) if inside > 1e-3 => Some((map, inside)),
                 a => b().filter(|(_, inside)| a.as_ref().is_none_or(|(_, least)| inside > least)).or(a),
             };
-            let found = found.or_else(|| better(plain(), &steep));
+            // What must be strictly so is not at its very border.
+            let strict = atoms.iter().any(|atom| atom.strict);
+            let found = found.or_else(|| better(plain(), &steep).filter(|(_, inside)| !strict || *inside > BEYOND));
             if let Some((map, inside)) = found
                 && best.as_ref().is_none_or(|(_, least)| inside > *least)
             {

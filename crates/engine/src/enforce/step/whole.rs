@@ -9,7 +9,7 @@ use deepsade_solve::whole::nearest_whole;
 use deepsade_spec::{Atom, ColumnKind, Domain, Linear, Rational, Region, Schema, Var};
 
 use super::affine::{Affine, affine};
-use super::equality::reduced;
+use super::equality::{Which, reduced};
 use super::usual::Usual;
 
 /// Distances from every border that are aimed at, one after the other, in units of the outputs.
@@ -44,7 +44,8 @@ pub fn whole(atoms: &[Atom], given: &[Atom], schema: &Schema, usual: &Usual, out
 /// Weights that are worth a try: none, those that equalities ask for, and those of a linear program, rounded.
 fn weights(atoms: &[Atom], given: &[Atom], schema: &Schema, usual: &Usual, outputs: &Outputs, whole: &[usize]) -> Vec<Weights> {
     let mut tries: Vec<Weights> = vec![Vec::new()];
-    tries.extend(reduced(atoms, outputs).map(|reduced| reduced.weights(schema)));
+    let equal = [Which::Last, Which::First].into_iter().filter_map(|which| reduced(atoms, outputs, which));
+    tries.extend(equal.map(|reduced| reduced.weights(schema)));
     let columns = schema.columns();
     let real = |c: usize| matches!(schema.features[columns[c].feature].domain, Domain::Real { .. });
     if let Some((map, _)) = affine(atoms, given, schema, usual, true) {
@@ -96,7 +97,7 @@ fn space(
 }
 
 /// The least value of a form of the input on a region.
-fn least(linear: &Linear, region: &Region) -> f64 {
+pub(super) fn least(linear: &Linear, region: &Region) -> f64 {
     let float = |v: &Rational| v.to_f64().value();
     let features: std::collections::BTreeSet<usize> = linear.terms.keys().filter_map(|v| v.feature()).collect();
     let of = |f: usize| {
