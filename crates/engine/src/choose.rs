@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Rows};
 use crate::train::{Observer, StopReason, TrainError, Trained};
+use crate::useless::falls_back;
 
 /// The model that was chosen.
 #[derive(Debug)]
@@ -139,8 +140,9 @@ pub fn choose(
         }
         tried.push(entry);
     }
-    let Some(fitted) = best else { return Err(FitError::no_way(failed)) };
+    let Some(mut fitted) = best else { return Err(FitError::no_way(failed)) };
     let cost = cost(fit.spec, &free, &fitted, rows, split, tried)?;
+    fitted.warnings.extend(falls_back(cost.fallbacks));
     Ok(Chosen { fitted, cost: Some(cost) })
 }
 

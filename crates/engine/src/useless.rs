@@ -14,6 +14,9 @@ use crate::train::StopReason;
 /// Validation rows with which a model is judged; with fewer, the training rows do.
 const ENOUGH: usize = 20;
 
+/// The share of rows from which on a fallback is no exception any more.
+const OFTEN: f64 = 0.1;
+
 /// Something to look at before the model is used.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum Warning {
@@ -47,6 +50,14 @@ pub enum Warning {
         /// Which rows.
         on: &'static str,
     },
+    /// The output step hardly ever gives what the network means.
+    #[error(
+        "the fallback of the output step answers {share:.1} % of the test rows, whatever the network says of them: rules that leave hardly          any room, or that float32 can't tell from their border, do that; widen them, or make ranges and numbers smaller"
+    )]
+    FallsBack {
+        /// In percent.
+        share: f64,
+    },
     /// One prediction for everything.
     #[error("the model predicts {prediction} for each of the {rows} {on} rows, whose labels differ")]
     OnePrediction {
@@ -68,6 +79,11 @@ pub struct Scored<'a> {
     pub outputs: &'a Matrix,
     /// Which labels break a rule: these do not count.
     pub breaking: &'a [bool],
+}
+
+/// What there is to say where a fallback answers this share of the rows.
+pub fn falls_back(share: f64) -> Option<Warning> {
+    (share >= OFTEN).then_some(Warning::FallsBack { share: 100.0 * share })
 }
 
 /// What there is to say about a model that was trained on `train`.
@@ -173,6 +189,13 @@ mod tests {
     fn spec_width(truth: &[f32], outputs: &[f32]) -> usize {
         assert_eq!(truth.len(), outputs.len());
         if truth.len() == 80 { 2 } else { 1 }
+    }
+
+    #[test]
+    fn a_fallback_that_is_the_rule_is_told() {
+        assert_eq!(falls_back(0.02), None);
+        let told = falls_back(1.0).map(|warning| warning.to_string()).unwrap_or_default();
+        assert!(told.contains("answers 100.0 % of the test rows"), "{told}");
     }
 
     #[test]

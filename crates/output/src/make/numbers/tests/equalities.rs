@@ -33,6 +33,9 @@ fn sums_of_outputs() {
     tried(&["c == 'q' => u + v == n", "u >= 0", "v >= 0"], [GRID, GRID, None, None], None, &exact);
     tried(&["u + v == n or u + t == n", "u >= 0", "v >= 0", "t >= 0"], [GRID, GRID, GRID, None], None, &exact);
     tried(&["u == 2 * n + 1", "v + t == 7"], [Some(10), GRID, GRID, None], None, &exact);
+    // Times 4 all factors are whole.
+    tried(&["u == 0.25 * n", "v >= 0"], [Some(9), None, None, None], None, &exact);
+    tried(&["u == 0.5 * n + 3"], [Some(10), None, None, None], None, &exact);
     // A feature itself needs no grid.
     tried(&["u == n"], [None; 4], None, &exact);
 }
