@@ -27,8 +27,8 @@ struct Bound {
     constant: f64,
     /// Computed without an error whatever the values are: one number against another.
     is_comparison: bool,
-    /// The sum of the squares of what stands before outputs.
-    square: f64,
+    /// Outputs that may be moved, with what stands before them: whole numbers stay as they are.
+    moved: Vec<(usize, f64)>,
     /// Where the opposite bound stands, if there is one: both hold where two sides are equal.
     opposite: Option<usize>,
 }
@@ -46,7 +46,8 @@ impl<'a> Printed<'a> {
         }
         let turned: Vec<Linear> = atoms.iter().map(|atom| atom.linear.scaled(&-Rational::ONE)).collect();
         let opposite = |atom: &Atom| turned.iter().position(|other| *other == atom.linear);
-        let bounds = atoms.iter().map(|atom| Bound { opposite: opposite(atom), ..Bound::new(atom.clone()) }).collect();
+        let whole = spec.schema.task.whole_outputs();
+        let bounds = atoms.iter().map(|atom| Bound { opposite: opposite(atom), ..Bound::new(atom.clone(), &whole) }).collect();
         Self { judge: Judge::new(spec), bounds }
     }
 
@@ -73,13 +74,17 @@ impl<'a> Printed<'a> {
 }
 
 impl Bound {
-    fn new(atom: Atom) -> Self {
+    fn new(atom: Atom, whole: &[usize]) -> Self {
         let terms: Vec<(Var, f64)> = atom.linear.terms.iter().map(|(var, c)| (*var, c.to_f64().value())).collect();
         let constant = atom.linear.constant.to_f64().value();
         let sides = terms.len() + usize::from(constant != 0.0);
         let is_comparison = sides <= 2 && terms.iter().all(|(_, c)| c.abs() == 1.0);
-        let square = terms.iter().filter(|(var, _)| var.is_output()).map(|(_, c)| c * c).sum();
-        Self { atom, terms, constant, is_comparison, square, opposite: None }
+        let movable = |(var, c): &(Var, f64)| match var {
+            Var::Output(j) if !whole.contains(j) => Some((*j, *c)),
+            _ => None,
+        };
+        let moved = terms.iter().filter_map(movable).collect();
+        Self { atom, terms, constant, is_comparison, moved, opposite: None }
     }
 
     /// Moves the numbers to where the bound holds, if it does not; whether it did.
@@ -95,15 +100,12 @@ impl Bound {
             return false;
         }
         // Where both sides are equal, what rounding leaves can't be taken away.
-        if is_equal && -sum <= CLEAR * size {
+        if is_equal && -sum <= CLEAR * size || self.moved.is_empty() || !sum.is_finite() {
             return false;
         }
         let by = (clear - sum).max(f64::EPSILON * size) * if self.is_comparison { 1.0 } else { 1.0 + CLEAR };
-        for (var, c) in &self.terms {
-            if let Var::Output(j) = var {
-                numbers[*j] += by * c / self.square;
-            }
-        }
+        let square: f64 = self.moved.iter().map(|(_, c)| c * c).sum();
+        self.moved.iter().for_each(|(j, c)| numbers[*j] += by * c / square);
         true
     }
 }
@@ -181,5 +183,17 @@ mod tests {
             assert_eq!(printed.numbers(&[12.5, 300.0, 1.0, 0.0], &y, &|f| [12.5, 300.0, 0.0][f]), y.map(f64::from));
         }
         assert!(printed.numbers(&[1.0, 3.0, 1.0, 0.0], &[f32::NAN, 1.0], &|_| 0.0)[0].is_nan());
+    }
+
+    /// The income that the file writes is just below 2, the one that the model saw is 2: a gives way, which may be any number.
+    #[test]
+    fn whole_numbers_stay_whole() {
+        let mut spec = spec(&["a", "b"], &["a + b <= income", "b <= income"]);
+        spec.schema.task = Task::Regression { targets: vec!["a".into(), "b".into()], whole: vec!["b".into()] };
+        let income = 1.999_999_99;
+        let numbers = Printed::new(&spec).numbers(&[2.0, 0.0, 1.0, 0.0], &[1.0, 1.0], &|f| [income, 0.0, 0.0][f]);
+        assert!(numbers[1] == 1.0 && numbers[0] < 1.0 && numbers[0] + numbers[1] <= income, "{numbers:?}");
+        let numbers = Printed::new(&spec).numbers(&[2.0, 0.0, 1.0, 0.0], &[0.0, 2.0], &|f| [income, 0.0, 0.0][f]);
+        assert_eq!(numbers[1], 2.0);
     }
 }

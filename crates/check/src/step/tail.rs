@@ -217,11 +217,10 @@ pub fn domain_flag(schema: &Schema) -> Behind {
     let inside = inside(schema, "x", 0, &mut gates, &mut parts, &mut piece);
     let parts: Vec<(&str, Vec<usize>)> = parts.iter().map(|(name, columns)| (name.as_str(), columns.clone())).collect();
     let counted = gates.write(&[inside], &parts, PREFIX, &mut piece);
-    let said = gates.finish(&[inside], &counted, "inside", PREFIX, &mut piece);
     let ([y, in_domain, _], flat) = (OUTPUTS, named("flat"));
     piece.ints(&flat, &[1], vec![-1]);
+    gates.finish_flat(inside, &counted, ["inside", &flat, in_domain], PREFIX, &mut piece);
     piece.call("Identity", &[TRUNK_OUTPUT], y);
-    piece.call("Reshape", &[&said, &flat], in_domain);
     Behind { piece, outputs: vec![Port::rows(y, "float", Some(schema.task.outputs())), Port::rows(in_domain, "bool", None)] }
 }
 

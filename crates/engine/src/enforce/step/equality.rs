@@ -4,11 +4,10 @@
 
 use dashu::base::PowerOfTwo;
 use deepsade_check::step::Outputs;
-use deepsade_spec::{Atom, Linear, Rational, Region, Schema, Var};
+use deepsade_spec::{Atom, Linear, Rational, Schema, Var};
 
 use super::affine::{Affine, affine};
 use super::usual::Usual;
-use super::whole::least;
 
 /// Atoms about the outputs that are left, and what the others are.
 #[derive(Debug)]
@@ -104,23 +103,6 @@ impl Reduced {
     pub fn solve(&self, given: &[Atom], schema: &Schema, usual: &Usual) -> Option<(Affine, f64)> {
         let (map, inside) = affine(&self.atoms, given, schema, usual, false)?;
         self.computed(map, schema).map(|map| (map, inside))
-    }
-
-    /// All outputs but those that are computed are 0: where that must be, a program in floats may not find the one point that is left.
-    pub fn nothing(&self, given: &[Atom], schema: &Schema) -> Option<(Affine, f64)> {
-        let mut region = Region::whole(schema).ok()?;
-        given.iter().for_each(|atom| region.cut(atom));
-        let holds = |atom: &Atom| {
-            let mut left = atom.linear.clone();
-            left.terms.retain(|var, _| !var.is_output());
-            let least = least(&left, &region);
-            if atom.strict { least > 0.0 } else { least >= 0.0 }
-        };
-        if !self.atoms.iter().all(holds) {
-            return None;
-        }
-        let map = Affine { weights: Vec::new(), bias: vec![0.0; self.grids.len()] };
-        self.computed(map, schema).map(|map| (map, 0.0))
     }
 
     /// Constants on their grids, with what is computed from them.

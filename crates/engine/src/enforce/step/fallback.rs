@@ -196,9 +196,8 @@ impl Finder<'_> {
             let schema = &self.spec.schema;
             let equal = [Which::Last, Which::First].map(|which| equality::reduced(atoms, self.outputs, which));
             let solved = || equal.iter().flatten().find_map(|reduced| reduced.solve(given, schema, self.usual));
-            let nothing = || equal.iter().flatten().find_map(|reduced| reduced.nothing(given, schema));
             let whole = || equal[0].as_ref().and_then(|_| self::whole(atoms, given, schema, self.usual, self.outputs));
-            let found = solved().or_else(nothing).or_else(whole);
+            let found = solved().or_else(whole);
             let plain = || affine(atoms, given, &self.spec.schema, self.usual, false);
             let steep = || affine(atoms, given, &self.spec.schema, self.usual, true);
             let better = |a: Option<(Affine, f64)>, b: &dyn Fn() -> Option<(Affine, f64)>| match a {

@@ -97,7 +97,7 @@ fn space(
 }
 
 /// The least value of a form of the input on a region.
-pub(super) fn least(linear: &Linear, region: &Region) -> f64 {
+fn least(linear: &Linear, region: &Region) -> f64 {
     let float = |v: &Rational| v.to_f64().value();
     let features: std::collections::BTreeSet<usize> = linear.terms.keys().filter_map(|v| v.feature()).collect();
     let of = |f: usize| {
