@@ -120,7 +120,8 @@ fn what_is_let_through_obeys() {
 #[test]
 fn labels_and_classes_are_judged_exactly() {
     let rng = &mut Rng(12);
-    let labels = Task::Multilabel { labels: (0..5).map(|k| format!("l{k}")).collect() };
+    // Many outputs are chosen row by row.
+    let labels = |count: usize| Task::Multilabel { labels: (0..count).map(|k| format!("l{k}")).collect() };
     let classes = Task::Multiclass { target: "t".into(), classes: ["A", "B", "C"].map(String::from).to_vec() };
     let about_labels = [
         "sum(i * label[i] for i in 0..5) > 4",
@@ -131,13 +132,14 @@ fn labels_and_classes_are_judged_exactly() {
     ];
     let about_classes = ["n >= 5 => t == 'A'", "k == 'q' => t in {'B', 'C'}", "x + 0.3 * n > 4 => t != 'B'", "score('A') <= 3"];
     for round in 0..400 {
-        let (task, pool) = if round % 2 == 0 { (&labels, &about_labels[..]) } else { (&classes, &about_classes[..]) };
-        let schema = schema(rng, task.clone());
+        let many = [5, 70][round / 2 % 2];
+        let (task, pool) = if round % 2 == 0 { (labels(many), &about_labels[..]) } else { (classes.clone(), &about_classes[..]) };
+        let schema = schema(rng, task);
         let rules: Vec<RuleText> =
             (0..=rng.below(3)).map(|k| RuleText { name: k.to_string(), text: pool[rng.below(pool.len())].into() }).collect();
         let spec = compile(&rules, &schema).expect("rules compile");
         let (outputs, count) = if round % 2 == 0 {
-            (Outputs::Labels(5), 5)
+            (Outputs::Labels(many), many)
         } else {
             (Outputs::Numbers(vec![Number { lo: -100.0, hi: 100.0, grid: None }; 3]), 3)
         };

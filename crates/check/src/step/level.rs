@@ -2,6 +2,7 @@
 //!
 //! Everything is a weighted count of truths below it: `and` counts up to all, `or` up to one. The counts of a level are one product
 //! with a matrix of small whole numbers, and halves as constants: exact in float32 in any order; then one comparison with 0.
+//! A label is 0 or 1, and so is its own truth: nothing is computed for a comparison with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use deepsade_net::Piece;
 use deepsade_net::onnx::piece::TO_FLOAT;
 use deepsade_spec::{Formula, Rational, Threshold};
 
-use super::literal::{Literal, Sums};
+use super::literal::{Literal, Sum, Sums};
 use super::over::Over;
 
 /// Counts stay below it: with signs they are exact in float32.
@@ -144,17 +145,25 @@ impl Gates {
         if let Truth::Gate(g) = part { self.heights[g] } else { 0 }
     }
 
-    /// Writes the calls that compute all that the roots count, from parts side by side: tensors, and which columns they hold.
-    pub(super) fn write(&self, roots: &[Truth], parts: &[(&str, Vec<usize>)], prefix: &str, piece: &mut Piece) -> Counted {
+    /// Writes the calls that compute all that the roots count, from parts side by side: tensors, and which columns they hold; the first
+    /// `labels` columns are 0 or 1.
+    pub(super) fn write(
+        &self,
+        roots: &[Truth],
+        parts: &[(&str, Vec<usize>)],
+        labels: usize,
+        prefix: &str,
+        piece: &mut Piece,
+    ) -> Counted {
         let top = roots.iter().map(|r| self.height(*r)).max().unwrap_or(0).max(1);
         piece.floats(&format!("{prefix}none"), &[], vec![0.0]);
-        let mut counted = self.write_sums(parts, prefix, piece);
+        let mut counted = self.write_sums(parts, labels, prefix, piece);
         for level in 1..top {
             let next = self.level(level, roots);
             let truth = self.count_all(&next, level, &counted, &format!("{prefix}level{level}"), prefix, piece);
             let number = format!("{prefix}number{level}");
             piece.call_with("Cast", &[&truth], &number, &[("to", TO_FLOAT)]);
-            counted = Counted { items: next, number, top: level };
+            counted = Counted { parts: vec![(number, next.into_iter().map(Some).collect())], top: level };
         }
         counted.top = top;
         counted
@@ -165,28 +174,38 @@ impl Gates {
         self.count_all(roots, counted.top, counted, &format!("{prefix}{name}"), prefix, piece)
     }
 
-    /// The same for one root, as booleans without a second dimension that are made under a name of their own. The count is laid flat
-    /// before it is compared: runtimes are slow at comparing a column.
-    pub(super) fn finish_flat(&self, root: Truth, counted: &Counted, names: [&str; 3], prefix: &str, piece: &mut Piece) {
+    /// The same for one root, as booleans without a second dimension that are made under a name of their own; some more is
+    /// taken off its count. The count is laid flat before it is compared: runtimes are slow at comparing a
+    /// column.
+    pub(super) fn finish_flat(
+        &self,
+        root: Truth,
+        counted: &Counted,
+        offs: &[Off],
+        names: [&str; 3],
+        prefix: &str,
+        piece: &mut Piece,
+    ) {
         let [name, shape, makes] = names;
-        let count = self.counts(&[root], counted.top, counted, &format!("{prefix}{name}"), piece);
+        let count = self.counts(&[root], counted.top, counted, offs, &format!("{prefix}{name}"), piece);
         let flat = format!("{prefix}{name}_flat");
         piece.call("Reshape", &[&count, shape], &flat);
         piece.call("Greater", &[&flat, &format!("{prefix}none")], makes);
     }
 
     fn count_all(&self, wanted: &[Truth], level: usize, from: &Counted, name: &str, prefix: &str, piece: &mut Piece) -> String {
-        let count = self.counts(wanted, level, from, name, piece);
+        let count = self.counts(wanted, level, from, &[], name, piece);
         let truth = format!("{name}_truth");
         piece.call("Greater", &[&count, &format!("{prefix}none")], &truth);
         truth
     }
 
     /// Counts that are above 0 where what is wanted is true, a column each.
-    fn counts(&self, wanted: &[Truth], level: usize, from: &Counted, name: &str, piece: &mut Piece) -> String {
-        let (rows, cols) = (from.items.len(), wanted.len());
-        let (mut m, mut constants) = (vec![0.0f32; rows * cols], vec![0.0f32; cols]);
-        let place: BTreeMap<Truth, usize> = from.items.iter().enumerate().map(|(k, item)| (*item, k)).collect();
+    fn counts(&self, wanted: &[Truth], level: usize, from: &Counted, offs: &[Off], name: &str, piece: &mut Piece) -> String {
+        let cols = wanted.len();
+        let mut matrices: Vec<Vec<f32>> = from.parts.iter().map(|(_, items)| vec![0.0; items.len() * cols]).collect();
+        let mut constants = vec![0.0f32; cols];
+        let place = from.places();
         for (k, item) in wanted.iter().enumerate() {
             let own = [(1, *item)];
             let (terms, mut bound) = match item {
@@ -201,15 +220,26 @@ impl Gates {
                     part => (*part, 1),
                 };
                 bound -= if sign < 0 { *weight } else { 0 };
-                m[place[&part] * cols + k] += (sign * weight) as f32;
+                let (at, row) = place[&part];
+                matrices[at][row * cols + k] += (sign * weight) as f32;
             }
             constants[k] = 0.5 - bound as f32;
         }
-        let [matrix, less, count] = ["matrix", "less", "count"].map(|what| format!("{name}_{what}"));
-        piece.floats(&matrix, &[rows, cols], m);
-        piece.floats(&less, &[cols], constants);
-        piece.call("Gemm", &[&from.number, &matrix, &less], &count);
-        count
+        let mut total = format!("{name}_less");
+        piece.floats(&total, &[cols], constants);
+        for (k, Off { tensor, factors }) in offs.iter().enumerate() {
+            let [matrix, left] = ["off", "left"].map(|what| format!("{name}_{what}{k}"));
+            piece.floats(&matrix, &[factors.len(), 1], factors.clone());
+            piece.call("Gemm", &[tensor, &matrix, &total], &left);
+            total = left;
+        }
+        for (k, ((tensor, items), m)) in from.parts.iter().zip(matrices).enumerate() {
+            let [matrix, count] = ["matrix", "count"].map(|what| format!("{name}_{what}{k}"));
+            piece.floats(&matrix, &[items.len(), cols], m);
+            piece.call("Gemm", &[tensor, &matrix, &total], &count);
+            total = count;
+        }
+        total
     }
 
     /// What is known after a level below the top: its gates, and all that is needed higher up.
@@ -228,10 +258,19 @@ impl Gates {
     }
 
     /// The sums, above 0 or not: one product for each of the parts, added up.
-    fn write_sums(&self, parts: &[(&str, Vec<usize>)], prefix: &str, piece: &mut Piece) -> Counted {
-        let Sums(sums) = &self.sums;
+    fn write_sums(&self, parts: &[(&str, Vec<usize>)], labels: usize, prefix: &str, piece: &mut Piece) -> Counted {
+        // Above a half: the label itself.
+        let label = |sum: &Sum| match sum.terms[..] {
+            [(column, 1.0)] if column < labels && sum.constant == -0.5 => Some(column),
+            _ => None,
+        };
+        let computed: Vec<usize> = (0..self.sums.0.len()).filter(|s| label(&self.sums.0[*s]).is_none()).collect();
+        let sums: Vec<&Sum> = computed.iter().map(|s| &self.sums.0[*s]).collect();
+        let mut counted = Counted { parts: Vec::new(), top: 0 };
         let mut total = format!("{prefix}constants");
-        piece.floats(&total, &[sums.len()], sums.iter().map(|s| s.constant).collect());
+        if !sums.is_empty() {
+            piece.floats(&total, &[sums.len()], sums.iter().map(|s| s.constant).collect());
+        }
         for (k, (tensor, columns)) in parts.iter().enumerate() {
             let mut m = vec![0.0f32; columns.len() * sums.len()];
             for (s, sum) in sums.iter().enumerate() {
@@ -241,23 +280,53 @@ impl Gates {
                     }
                 }
             }
+            let truth_of =
+                |column: &usize| self.sums.0.iter().position(|s| label(s) == Some(*column)).map(|s| Truth::Sum(s, true));
+            let truths: Vec<Option<Truth>> = columns.iter().map(truth_of).collect();
+            // What is read as it is has its width checked by the products that count it.
+            if truths.iter().any(Option::is_some) {
+                counted.parts.push((tensor.to_string(), truths));
+                if m.iter().all(|v| *v == 0.0) {
+                    continue;
+                }
+            }
             let (matrix, sum) = (format!("{prefix}sums{k}"), format!("{prefix}sum{k}"));
             piece.floats(&matrix, &[columns.len(), sums.len()], m);
             piece.call("Gemm", &[tensor, &matrix, &total], &sum);
             total = sum;
         }
-        let (truth, number) = (format!("{prefix}truth0"), format!("{prefix}number0"));
-        piece.call("Greater", &[&total, &format!("{prefix}none")], &truth);
-        piece.call_with("Cast", &[&truth], &number, &[("to", TO_FLOAT)]);
-        Counted { items: (0..sums.len()).map(|s| Truth::Sum(s, true)).collect(), number, top: 0 }
+        if !sums.is_empty() {
+            let (truth, number) = (format!("{prefix}truth0"), format!("{prefix}number0"));
+            piece.call("Greater", &[&total, &format!("{prefix}none")], &truth);
+            piece.call_with("Cast", &[&truth], &number, &[("to", TO_FLOAT)]);
+            counted.parts.push((number, computed.iter().map(|s| Some(Truth::Sum(*s, true))).collect()));
+        }
+        counted
     }
+}
+
+/// What is taken off a count: a tensor's columns times factors.
+pub(super) struct Off {
+    pub(super) tensor: String,
+    pub(super) factors: Vec<f32>,
 }
 
 /// What was computed so far: truths as 0 and 1.
 pub(super) struct Counted {
-    items: Vec<Truth>,
-    /// The tensor that holds them.
-    number: String,
+    /// Tensors, and whose truth each column is.
+    parts: Vec<(String, Vec<Option<Truth>>)>,
     /// The height of the gates that count them.
     top: usize,
+}
+
+impl Counted {
+    /// The tensor and the column that hold each truth.
+    fn places(&self) -> BTreeMap<Truth, (usize, usize)> {
+        let all = self
+            .parts
+            .iter()
+            .enumerate()
+            .flat_map(|(at, (_, items))| items.iter().enumerate().map(move |(k, item)| (*item, (at, k))));
+        all.filter_map(|(item, place)| Some((item?, place))).collect()
+    }
 }

@@ -72,7 +72,10 @@ impl Sums {
         let mut at = if truth == atom.strict { at_most(&t) } else { below(&t) };
         let mut otherwise = atom.opposite();
         let near = 2f32.powi(CALM);
-        if at.abs() < near && over.columns[column].calm {
+        if over.columns[column].binary() {
+            // The ranges did not decide it: the atom tells 0 from 1.
+            at = 0.5;
+        } else if at.abs() < near && over.columns[column].calm {
             // No calm number lies between: 0 and up, or above 0.
             at = if at < 0.0 { -near / 2.0 } else { 0.0 };
         } else if at.abs() < near {

@@ -25,6 +25,11 @@ impl Column {
         let (a, b) = (-&self.lo, self.hi.clone());
         if a > b { a } else { b }
     }
+
+    /// Whether it is 0 or 1.
+    pub(super) fn binary(&self) -> bool {
+        self.step == Some(0) && self.lo.is_zero() && self.hi.is_one()
+    }
 }
 
 /// The columns that literals and sums read: outputs, then the input.

@@ -6,10 +6,10 @@ use deepsade_net::onnx::piece::{Attribute, Call, TO_FLOAT};
 use deepsade_net::{Behind, Piece, Port, TRUNK_OUTPUT};
 use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec, OneHot, Schema};
 
-use super::level::{Gates, Truth};
+use super::level::{Gates, Off, Truth};
 use super::literal::{Sum, below};
 use super::over::{CALM, Over, exact};
-use super::{Case, OutputStep};
+use super::{Case, Number, OutputStep};
 use crate::certificate::Outputs;
 
 /// How all names of the tail begin.
@@ -147,9 +147,12 @@ pub fn certain(schema: &Schema, conditions: &[Formula], x: &str, prefix: &str, p
     let roots = conditions.iter().map(|f| gates.formula(f, &over)).collect::<Result<Vec<_>, _>>()?;
     // There is always something to count.
     gates.sums.above(0, 0.0);
-    let counted = gates.write(&roots, &[(x, (0..over.columns.len()).collect())], prefix, piece);
+    let counted = gates.write(&roots, &[(x, (0..over.columns.len()).collect())], 0, prefix, piece);
     Ok(gates.finish(&roots, &counted, "certain", prefix, piece))
 }
+
+/// More outputs than this are chosen row by row.
+const MANY: usize = 64;
 
 impl Tail {
     /// Writes the tail, with these names for its outputs.
@@ -175,16 +178,17 @@ impl Tail {
         let good = gates.all_of(obeys);
         // The input first: conditions are then computed as [`certain`] computes them for whoever makes candidates.
         let mut parts = Vec::new();
-        let inside = inside(&spec.schema, &x, outputs, &mut gates, &mut parts, &mut piece);
+        let (inside, offs) = inside(&spec.schema, &x, outputs, &mut gates, &mut parts, &mut piece);
         parts.push((c.clone(), (0..outputs).collect()));
         let roots: Vec<Truth> = [good, inside].into_iter().chain(whens.iter().copied()).collect();
         let parts: Vec<(&str, Vec<usize>)> = parts.iter().map(|(name, columns)| (name.as_str(), columns.clone())).collect();
-        let counted = gates.write(&roots, &parts, PREFIX, &mut piece);
-        let root = |truth: Truth, copies: usize, name: &str, piece: &mut Piece| {
-            gates.finish(&vec![truth; copies], &counted, name, PREFIX, piece)
-        };
+        let labels = if let Outputs::Labels(n) = step.outputs { n } else { 0 };
+        let counted = gates.write(&roots, &parts, labels, PREFIX, &mut piece);
+        // As wide as the outputs, so that a choice has nothing to repeat; unless they are many, and a product would take longer.
+        let copies = if outputs <= MANY { outputs } else { 1 };
+        let root =
+            |truth: Truth, name: &str, piece: &mut Piece| gates.finish(&vec![truth; copies], &counted, name, PREFIX, piece);
 
-        // As wide as the outputs, so that a choice has nothing to repeat.
         let mut fallback = String::new();
         for (k, case) in step.fallback.iter().enumerate().rev() {
             let map = affine(case, k, columns, &x, &c, &mut piece);
@@ -193,16 +197,16 @@ impl Tail {
                 continue;
             }
             let chosen = named(&format!("chosen{k}"));
-            let when = root(whens[k], outputs, &format!("when{k}"), &mut piece);
+            let when = root(whens[k], &format!("when{k}"), &mut piece);
             piece.call("Where", &[&when, &map, &fallback], &chosen);
             fallback = chosen;
         }
-        let wide = root(good, outputs, "good", &mut piece);
+        let wide = root(good, "good", &mut piece);
         piece.call("Where", &[&wide, &c, &fallback], &y);
         let [flat, first] = ["flat", "first"].map(named);
         piece.ints(&flat, &[1], vec![-1]);
         piece.ints(&first, &[], vec![0]);
-        gates.finish_flat(inside, &counted, ["inside", &flat, &in_domain], PREFIX, &mut piece);
+        gates.finish_flat(inside, &counted, &offs, ["inside", &flat, &in_domain], PREFIX, &mut piece);
         // Every column of it says the same.
         piece.call_with("Gather", &[&wide, &first], &ok, &[("axis", 1)]);
         let ports =
@@ -214,12 +218,12 @@ impl Tail {
 /// What says of each row whether it is in the domain, behind a network that keeps the rules by its weights; its outputs pass through.
 pub fn domain_flag(schema: &Schema) -> Behind {
     let (mut piece, mut gates, mut parts) = (Piece::default(), Gates::default(), Vec::new());
-    let inside = inside(schema, "x", 0, &mut gates, &mut parts, &mut piece);
+    let (inside, offs) = inside(schema, "x", 0, &mut gates, &mut parts, &mut piece);
     let parts: Vec<(&str, Vec<usize>)> = parts.iter().map(|(name, columns)| (name.as_str(), columns.clone())).collect();
-    let counted = gates.write(&[inside], &parts, PREFIX, &mut piece);
+    let counted = gates.write(&[inside], &parts, 0, PREFIX, &mut piece);
     let ([y, in_domain, _], flat) = (OUTPUTS, named("flat"));
     piece.ints(&flat, &[1], vec![-1]);
-    gates.finish_flat(inside, &counted, ["inside", &flat, in_domain], PREFIX, &mut piece);
+    gates.finish_flat(inside, &counted, &offs, ["inside", &flat, in_domain], PREFIX, &mut piece);
     piece.call("Identity", &[TRUNK_OUTPUT], y);
     Behind { piece, outputs: vec![Port::rows(y, "float", Some(schema.task.outputs())), Port::rows(in_domain, "bool", None)] }
 }
@@ -238,21 +242,18 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
         }
         Outputs::Numbers(numbers) => {
             let gridded = numbers.iter().any(|n| n.grid.is_some());
-            let [zero, tiny, size, seen, calm] = ["zero", "tiny", "size", "seen", "calm"].map(named);
+            let [zero, tiny, size, seen, number, calm] = ["zero", "tiny", "size", "seen", "number", "calm"].map(named);
+            let clipped = if gridded { &calm } else { &c };
             piece.floats(&zero, &[], vec![0.0]);
             piece.floats(&tiny, &[], vec![2f32.powi(CALM).next_down()]);
             piece.call("Abs", &[&step.candidate], &size);
             // Not a number is not above anything. What is infinite has an order, and is brought to an end of its range.
             piece.call("Greater", &[&size, &tiny], &seen);
-            let [lo, hi, number, least] = ["lowest", "highest", "number", "most_low"].map(named);
             piece.call("Where", &[&seen, &step.candidate, &zero], &number);
-            ends(&lo, numbers.iter().map(|n| n.lo).collect(), piece);
-            ends(&hi, numbers.iter().map(|n| n.hi).collect(), piece);
-            piece.call("Max", &[&number, &lo], &least);
-            piece.call("Min", &[&least, &hi], if gridded { &calm } else { &c });
+            clip(&number, numbers, clipped, piece);
             if gridded {
                 let [up, down, scaled, floor, on_grid, open] = ["up", "down", "scaled", "floored", "on_grid", "open"].map(named);
-                let k = |n: &super::Number| n.grid.unwrap_or(0);
+                let k = |n: &Number| n.grid.unwrap_or(0);
                 piece.floats(&up, &[1, count], numbers.iter().map(|n| 2f32.powi(k(n))).collect());
                 piece.floats(&down, &[1, count], numbers.iter().map(|n| 2f32.powi(-k(n))).collect());
                 piece.call("Mul", &[&calm, &up], &scaled);
@@ -273,20 +274,30 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
     c
 }
 
-/// One end of each output's range; as one number if all are the same, at which runtimes are quicker.
-fn ends(name: &str, data: Vec<f32>, piece: &mut Piece) {
-    match data.first() {
-        Some(one) if data.iter().all(|v| v == one) => piece.floats(name, &[], vec![*one]),
-        _ => piece.floats(name, &[1, data.len()], data),
+/// Numbers brought into their ranges. As one call if all ranges are one.
+fn clip(from: &str, numbers: &[Number], makes: &str, piece: &mut Piece) {
+    let [lo, hi, least] = ["lowest", "highest", "most_low"].map(named);
+    let ends = [numbers.iter().map(|n| n.lo).collect::<Vec<f32>>(), numbers.iter().map(|n| n.hi).collect()];
+    if ends.iter().all(|data| data.iter().all(|v| *v == data[0])) {
+        [&lo, &hi].into_iter().zip(ends).for_each(|(name, data)| piece.floats(name, &[], vec![data[0]]));
+        return piece.call("Clip", &[from, &lo, &hi], makes);
     }
+    [&lo, &hi].into_iter().zip(ends).for_each(|(name, data)| piece.floats(name, &[1, data.len()], data));
+    piece.call("Max", &[from, &lo], &least);
+    piece.call("Min", &[&least, &hi], makes);
 }
 
 /// A case's outputs, for every row: its affine map of the input; or constants, made of the judged candidate, which is finite, so that no
-/// input is read.
+/// input is read; for many outputs as they are.
 fn affine(case: &Case, k: usize, columns: usize, x: &str, judged: &str, piece: &mut Piece) -> String {
     let [matrix, bias, map] = ["weights", "bias", "map"].map(|what| named(&format!("{what}{k}")));
     let outputs = case.bias.len();
-    let (from, rows) = if case.weights.is_empty() { (judged, outputs) } else { (x, columns) };
+    let constant = case.weights.is_empty();
+    if constant && outputs > MANY {
+        piece.floats(&bias, &[1, outputs], case.bias.clone());
+        return bias;
+    }
+    let (from, rows) = if constant { (judged, outputs) } else { (x, columns) };
     let mut w = vec![0.0f32; rows * outputs];
     case.weights.iter().for_each(|(o, c, v)| w[c * outputs + o] = *v);
     piece.floats(&matrix, &[rows, outputs], w);
@@ -307,10 +318,11 @@ fn clear(at: f32) -> f32 {
 
 /// Above so many columns a range is looked at column by column, and not as one sum for each of its ends.
 const WIDE: usize = 64;
-/// What sums of distances are compared with: below every distance that float32 numbers of ordinary size have.
-const NEAR: i32 = -120;
+/// Distances from the domain count 2^125-fold: one that is not a denormal takes all of the half by which a count of what holds is above 0.
+const AWAY: i32 = 125;
 
-/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders. Adds the parts that sums read of the input.
+/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders. Adds the parts that sums read of the input; what
+/// is taken off its count, which is not a number, or not above 0, where an input is none or is beyond all numbers.
 fn inside(
     schema: &Schema,
     x: &str,
@@ -318,7 +330,7 @@ fn inside(
     gates: &mut Gates,
     parts: &mut Vec<(String, Vec<usize>)>,
     piece: &mut Piece,
-) -> Truth {
+) -> (Truth, Vec<Off>) {
     let all = schema.columns();
     let (count, first) = (all.len(), outputs);
     let domain = |k: usize| &schema.features[all[k].feature].domain;
@@ -341,49 +353,31 @@ fn inside(
             truths.push(Truth::Sum(sum(-0.5), true));
         }
     }
-    let (floor, fraction) = (named("floor"), named("fraction"));
+    let mut offs = Vec::new();
     if whole.contains(&true) {
+        let [floor, fraction] = ["floor", "fraction"].map(named);
         piece.call("Floor", &[x], &floor);
         piece.call("Sub", &[x, &floor], &fraction);
+        offs.push(Off { tensor: fraction, factors: whole.iter().map(|w| if *w { -2f32.powi(AWAY) } else { 0.0 }).collect() });
     }
     if count <= WIDE {
-        for (k, whole) in whole.iter().enumerate() {
+        for k in 0..count {
             let (lo, hi) = ends(k);
             truths.push(Truth::Sum(gates.sums.above(first + k, clear(below(&exact(lo)))), true));
             truths.push(Truth::Sum(gates.sums.above(first + k, clear(hi)), false));
-            if *whole {
-                truths.push(Truth::Sum(gates.sums.above(first + count + k, 0.0), false));
-            }
         }
         parts.push((x.into(), (first..first + count).collect()));
-        if whole.contains(&true) {
-            parts.push((fraction, (first + count..first + 2 * count).collect()));
-        }
-        return gates.all_of(truths);
+        return (gates.all_of(truths), offs);
     }
     // How far the columns are outside, all together.
-    let [lo, hi, least, most, off, size, ones, outside] =
-        ["lo", "hi", "least", "most", "off", "outside", "ones", "far"].map(named);
+    let [lo, hi, least, most, off, size] = ["lo", "hi", "least", "most", "off", "outside"].map(named);
     piece.floats(&lo, &[1, count], (0..count).map(|k| ends(k).0).collect());
     piece.floats(&hi, &[1, count], (0..count).map(|k| ends(k).1).collect());
     piece.call("Max", &[x, &lo], &least);
     piece.call("Min", &[&least, &hi], &most);
     piece.call("Sub", &[x, &most], &off);
     piece.call("Abs", &[&off], &size);
-    piece.floats(&ones, &[count, 1], vec![1.0; count]);
-    piece.call("MatMul", &[&size, &ones], &outside);
-    let mut near = |name: &str, column: usize, parts: &mut Vec<(String, Vec<usize>)>| {
-        parts.push((name.into(), vec![column]));
-        // Not a number is not near.
-        truths.push(Truth::Sum(gates.sums.put(Sum { terms: vec![(column, -1.0)], constant: 2f32.powi(NEAR) }), true));
-    };
-    near(&outside, first + count, parts);
-    if whole.contains(&true) {
-        let [mask, broken] = ["mask", "broken"].map(named);
-        piece.floats(&mask, &[count, 1], whole.iter().map(|w| f32::from(u8::from(*w))).collect());
-        piece.call("MatMul", &[&fraction, &mask], &broken);
-        near(&broken, first + count + 1, parts);
-    }
+    offs.push(Off { tensor: size, factors: vec![-2f32.powi(AWAY); count] });
     let used: BTreeSet<usize> = gates.sums.0.iter().flat_map(|s| s.terms.iter().map(|(c, _)| *c)).collect();
     let used: Vec<usize> = used.into_iter().filter(|c| (first..first + count).contains(c)).collect();
     if !used.is_empty() {
@@ -392,5 +386,5 @@ fn inside(
         piece.call_with("Gather", &[x, &columns], &taken, &[("axis", 1)]);
         parts.push((taken, used));
     }
-    gates.all_of(truths)
+    (gates.all_of(truths), offs)
 }

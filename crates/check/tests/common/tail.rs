@@ -62,6 +62,11 @@ impl Tails<'_> {
             "And" => self.pairs(reads, |a, b| truth(a > 0.5 && b > 0.5)),
             "Max" => self.pairs(reads, |a, b| if b > a { b } else { a }),
             "Min" => self.pairs(reads, |a, b| if b < a { b } else { a }),
+            // Of what is no number a runtime makes what it likes.
+            "Clip" => {
+                let (lo, hi, odd) = (reads[1].data[0], reads[2].data[0], self.rng.below(2) == 0);
+                one(&|v| if v.is_nan() && odd { lo } else { self.read(v).clamp(lo, hi) })
+            }
             "Less" => self.pairs(reads, |a, b| truth(a < b)),
             "Greater" => self.pairs(reads, |a, b| truth(a > b)),
             "Equal" => self.pairs(reads, |a, b| truth(a == b)),

@@ -138,6 +138,12 @@ impl Draft {
         self.call_with("Cast", &[of], &[("to", TO_INT)])
     }
 
+    /// Numbers between two ends.
+    pub(super) fn clip(&mut self, of: &str, lower: f32, upper: f32) -> String {
+        let (lower, upper) = (self.floats(&[], vec![lower]), self.floats(&[], vec![upper]));
+        self.call("Clip", &[of, &lower, &upper])
+    }
+
     /// Numbers to compute with: 0 for what is none, and none beyond `most` in size. Whether a maximum of something with not a number
     /// is a number differs from runtime to runtime; a comparison with it fails in all.
     pub(super) fn sane(&mut self, of: &str, most: f32) -> String {

@@ -200,21 +200,11 @@ fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], steps: usize) -> Re
     Ok(w.draft.finish())
 }
 
-/// Numbers within the ends of all ranges, and within those that are given; what is not a number becomes the lower one. What a maximum of
-/// a number and none is differs from runtime to runtime; a comparison with it fails in all.
+/// Numbers within the ends of all ranges, and within those that are given; what is not a number may stay none: the fallback answers.
 fn clean(w: &mut Writer, scores: &str, lower: &[Option<f32>], upper: &[Option<f32>]) -> String {
     let ranges = w.ground.cut;
     let (lo, hi) = ranges.iter().fold((f32::MAX, f32::MIN), |(lo, hi), n| (lo.min(n.lo), hi.max(n.hi)));
     // One number for all outputs, if those that are given are the same and nothing is given for the others.
     let all = |ends: &[Option<f32>], all: f32| Row::Constant(ends.iter().map(|end| end.unwrap_or(all)).collect());
-    let (lower, upper) = (all(lower, lo), all(upper, hi));
-    let end = w.draft.number(lower.uniform().unwrap_or(lo));
-    let above = w.draft.call("Greater", &[scores, &end]);
-    let mut p = w.draft.call("Where", &[&above, scores, &end]);
-    if lower.uniform().is_none() {
-        let lower = w.name(&lower);
-        p = w.draft.call("Max", &[&p, &lower]);
-    }
-    let upper = w.name(&upper);
-    w.draft.call("Min", &[&p, &upper])
+    w.clip(scores, &all(lower, lo), &all(upper, hi))
 }

@@ -201,6 +201,9 @@ impl<'a> Writer<'a> {
 
     /// Within bounds from both sides.
     pub(super) fn clip(&mut self, y: &str, lower: &Row, upper: &Row) -> String {
+        if let (Some(lower), Some(upper)) = (lower.uniform(), upper.uniform()) {
+            return self.draft.clip(y, lower, upper);
+        }
         let (lower, upper) = (self.name(lower), self.name(upper));
         let y = self.draft.call("Max", &[y, &lower]);
         self.draft.call("Min", &[&y, &upper])
