@@ -318,8 +318,8 @@ pub struct ReportArgs {
 
 #[derive(Debug, Parser)]
 #[command(
-    after_help = "Methods: deepsade, deepsade-plain, deepsade-paper, deepsade-decode, ffn, reg, sl, sbr. What each is, and which \
-                        use case has it: docs/reproduce.md."
+    after_help = "Methods: deepsade, deepsade-plain, deepsade-paper, deepsade-decode, deepsade-auto, ffn, reg, sl, sbr. What \
+                        each is, and which use case has it: docs/reproduce.md."
 )]
 pub struct ReproduceArgs {
     /// uc1, uc2, uc3, uc4, uc5 or all

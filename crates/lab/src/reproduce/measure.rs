@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use deepsade_data::{self as data, Split, VALIDATION};
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::enforce::decide;
+use deepsade_engine::choose::{Chosen, choose};
+use deepsade_engine::enforce::candidates;
 use deepsade_engine::fit::{self, Fit, FitError, Fitted};
 use deepsade_engine::objective::Loss;
 use deepsade_engine::pipeline::{Finished, Times};
@@ -78,9 +79,13 @@ pub fn measure(
     let breaking_rows = problem.data.as_ref().map(|d| d.breaking_rows).unwrap_or_default();
     let (network, settings) = (&problem.network, &problem.train);
     let (begun, at_work) = (Instant::now(), at_work());
-    let decision = decide(spec, settings).map_err(FitError::from)?;
-    let fit = Fit { spec, decision: &decision, breaking_rows, network, settings, seed: run.seed, from: None, shape: None };
-    let fitted = fit.run_on(rows, &split, None, &mut watch)?;
+    let ways = candidates(spec, settings).map_err(FitError::from)?;
+    let fit = Fit { spec, decision: &ways[0], breaking_rows, network, settings, seed: run.seed, from: None, shape: None };
+    let Chosen { fitted, cost } = if run.method.chooses() {
+        choose(fit, &ways, rows, &split, &|_| None, &mut watch)?
+    } else {
+        Chosen { fitted: fit.run_on(rows, &split, None, &mut watch)?, cost: None }
+    };
     let seconds = begun.elapsed().as_secs_f64();
     let cpu_seconds = at_work.zip(self::at_work()).map(|(before, after)| after - before);
     if fitted.trained.stop == StopReason::Interrupted {
@@ -98,7 +103,7 @@ pub fn measure(
     if let Some(folder) = models {
         std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
         // As `deepsade train` does, for `check`, `predict`, `report` and the figures.
-        Finished::new(fitted, None, &problem, spec, Times { read, fit: seconds }, run.seed)?.write(folder)?;
+        Finished::new(fitted, cost, &problem, spec, Times { read, fit: seconds }, run.seed)?.write(folder)?;
     }
     Ok(Some(RunResult {
         use_case,

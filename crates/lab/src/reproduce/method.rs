@@ -16,8 +16,10 @@ pub enum Method {
     DeepsadePlain,
     /// The paper's Algorithm 1: line search, then `MaxSMT` by branch and bound.
     DeepsadePaper,
-    /// Rules in the output step.
+    /// Rules in the output step: trained through it or put behind the free network, the better on validation.
     DeepsadeDecode,
+    /// What `train` hands over by default: weights or output step, the better on validation.
+    DeepsadeAuto,
     /// No rules.
     Ffn,
     /// The paper's REG: distances to obeying, a weight for each rule.
@@ -30,11 +32,12 @@ pub enum Method {
 
 impl Method {
     /// All of them, in the order of the tables.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Deepsade,
         Self::DeepsadePlain,
         Self::DeepsadePaper,
         Self::DeepsadeDecode,
+        Self::DeepsadeAuto,
         Self::Ffn,
         Self::Reg,
         Self::Sl,
@@ -48,6 +51,7 @@ impl Method {
             Self::DeepsadePlain => "deepsade-plain",
             Self::DeepsadePaper => "deepsade-paper",
             Self::DeepsadeDecode => "deepsade-decode",
+            Self::DeepsadeAuto => "deepsade-auto",
             Self::Ffn => "ffn",
             Self::Reg => "reg",
             Self::Sl => "sl",
@@ -62,7 +66,12 @@ impl Method {
 
     /// Whether it proves its rules.
     pub fn guarantees(self) -> bool {
-        matches!(self, Self::Deepsade | Self::DeepsadePlain | Self::DeepsadePaper | Self::DeepsadeDecode)
+        matches!(self, Self::Deepsade | Self::DeepsadePlain | Self::DeepsadePaper) || self.chooses()
+    }
+
+    /// Whether it trains the free network first, then what may be enforced, and takes the best on validation.
+    pub fn chooses(self) -> bool {
+        matches!(self, Self::DeepsadeDecode | Self::DeepsadeAuto)
     }
 
     /// The row of the paper's tables that it is set beside.
@@ -91,6 +100,7 @@ impl Method {
         settings.enforce = match self {
             Self::Deepsade | Self::DeepsadePlain | Self::DeepsadePaper => Enforce::Weights,
             Self::DeepsadeDecode => Enforce::Decode,
+            Self::DeepsadeAuto => Enforce::Auto,
             Self::Ffn | Self::Reg | Self::Sl | Self::Sbr => Enforce::None,
         };
         settings.update = if self == Self::DeepsadePaper { UpdateName::Paper } else { UpdateName::Project };

@@ -149,7 +149,12 @@ fn cost(case: &Case, method: Method, weight: Option<f64>) -> f64 {
         }
         _ => 0.0,
     };
-    case.seconds * (1.0 + trials + if method == Method::DeepsadePaper { 5.0 } else { 0.0 })
+    let more = match method {
+        Method::DeepsadePaper => 5.0,
+        method if method.chooses() => 2.0,
+        _ => 0.0,
+    };
+    case.seconds * (1.0 + trials + more)
 }
 
 #[cfg(test)]
