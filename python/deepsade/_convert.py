@@ -87,12 +87,27 @@ def _estimator(model, names, texts, framed):
         # Not every classifier has the option.
         proto = convert_sklearn(_unnamed(model), initial_types=types, target_opset=OPSET)
     _rename(proto, [name for name, _ in types])
+    _regrouped(proto, model)
     classes = getattr(model, "classes_", None) if is_classifier(model) else None
     if isinstance(classes, list):
         raise TypeError("a model of several class targets can't be shielded: shield one a target")
     proba = classes is not None and hasattr(model, "predict_proba")
     kind = "regression" if classes is None else None
     return Converted(_open(proto), classes, proba, columns, kind)
+
+
+def _regrouped(proto, model):
+    """A network of several targets: its converter puts all their numbers into one column."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    targets = getattr(last, "n_outputs_", 1)
+    if targets == 1 or not hasattr(last, "coefs_"):
+        return
+    from onnx import numpy_helper
+
+    shapes = {node.input[1] for node in proto.graph.node if node.op_type == "Reshape" and node.output[0] == proto.graph.output[0].name}
+    for tensor in proto.graph.initializer:
+        if tensor.name in shapes and numpy_helper.to_array(tensor).tolist() == [-1, 1]:
+            tensor.CopyFrom(numpy_helper.from_array(np.array([-1, targets]), tensor.name))
 
 
 def _rename(proto, names):

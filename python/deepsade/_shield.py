@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import warnings
 
 import numpy as np
 
@@ -97,6 +98,8 @@ def shield(model, rules, *, data=None, target=None, domain=None, features=None, 
         task.add(table, own, {*told.get("whole", ()), *(name for name, table in stated.items() if table.get("kind") == "integer")})
     asked = path if path is not None else _question(rules, task, stated, table)
     native = _core.shield(found.onnx, asked, table, output, None if threshold is None else number("threshold", threshold))
+    if native.numbered and found.classes is None:
+        warnings.warn(native.numbered, UserWarning, stacklevel=2)
     return Shielded(native, task.classes_for(json.loads(native.schema)["task"]), task.flat, threshold,
                     found.probabilities if probabilities is None else bool(probabilities))
 

@@ -217,17 +217,49 @@ def test_an_xgboost_model(booster, applicants, tmp_path):
     np.testing.assert_allclose(shielded.predict_proba(numbers)[~small], p[~small], atol=1e-3)
 
 
-def test_a_conversion_that_predicts_otherwise_is_refused(spending):
+@pytest.mark.parametrize("framed", [False, True])
+def test_a_network_of_several_targets_which_its_converter_writes_as_one_column(framed, spending, tmp_path):
     from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
     X, y = spending
+    X = pd.DataFrame(X, columns=["income", "members"]) if framed else X
     model = MLPRegressor(hidden_layer_sizes=(5,), max_iter=20, random_state=0)
+    model = make_pipeline(StandardScaler(), model) if framed else model
     with pytest.warns(UserWarning):
         model.fit(X, y)
-    # The converter writes two targets as one column of twice as many rows.
-    with pytest.raises(deepsade.ModelError, match="can't be converted"):
-        deepsade.shield(model, ["y0 <= y1"], data=X, target=y)
-    # And several targets of boosted trees as one target and zeros.
+    shielded = deepsade.shield(model, ["y0 <= y1"], data=X, target=y)
+    proved(shielded, tmp_path)
+    raw, safe = model.predict(X), shielded.predict(X)
+    fine = raw[:, 0] < raw[:, 1] - 1e-3
+    assert (safe[:, 0] <= safe[:, 1]).all() and np.allclose(safe[fine], raw[fine], atol=1e-3)
+
+
+def numbered_classes(applicants):
+    """An ONNX file whose classes are 0 and 1, for N and Y."""
+    from skl2onnx import to_onnx
+    from sklearn.linear_model import LogisticRegression
+
+    X, loan = applicants
+    numbers = X[["income", "partner"]].to_numpy(np.float32)
+    model = LogisticRegression().fit(numbers, (loan == "Y").astype(int))
+    return numbers, to_onnx(model, numbers[:1]).SerializeToString()
+
+
+def test_the_classes_of_a_file_are_compared_with_those_of_the_rules(applicants):
+    numbers, onnx = numbered_classes(applicants)
+    about = {"data": numbers, "features": ["income", "partner"], "target_names": "loan"}
+    with pytest.warns(UserWarning, match="0 as 'N', 1 as 'Y'"):
+        shielded = deepsade.shield(onnx, ["income + partner < 3000 => loan == 'N'"], classes=["N", "Y"], **about)
+    assert set(shielded.predict(numbers)) == {"N", "Y"}
+    with pytest.raises(deepsade.ModelError, match=r'classes = \["0", "1"\]'):
+        deepsade.shield(onnx, ["income + partner < 3000 => loan == '0'"], classes=[1, 0], **about)
+
+
+def test_a_conversion_that_predicts_otherwise_is_refused(spending):
+    X, y = spending
+    # Several targets of boosted trees become one target and zeros.
     xgboost = pytest.importorskip("xgboost")
     with pytest.raises(deepsade.ModelError, match="can't be converted"):
         deepsade.shield(xgboost.XGBRegressor(n_estimators=5).fit(X, y), ["y0 <= y1"], data=X, target=y)

@@ -42,3 +42,30 @@ def test_metadata_names_every_column(demo):
     schema = json.loads(metadata["deepsade.schema"])
     assert len(schema["features"]) == 9
     assert json.loads(metadata["deepsade.rules"])[0]["name"] == "free is part of total"
+
+
+def test_a_way_that_is_not_possible_is_printed_with_the_reason(tmp_path):
+    rows = [[n, u, 10 * n - u] for n in range(1, 9) for u in np.linspace(2, 6, 25).round(3)]
+    with open(tmp_path / "rows.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["n", "u", "v"], *rows])
+    (tmp_path / "rules.toml").write_text(
+        """[data]
+file = "rows.csv"
+targets = ["u", "v"]
+[features.n]
+kind = "integer"
+[task]
+kind = "regression"
+[network]
+hidden = [4]
+[train]
+epochs = 2
+[[rule]]
+name = "whole"
+text = "u + v == 10 * n"
+"""
+    )
+    done = program.run("train", tmp_path / "rules.toml", "--out", tmp_path / "run", "-q", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if line.startswith("Not possible through the weights: "))
+    assert "'whole'" in line, line

@@ -4,8 +4,9 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use deepsade_spec::shown;
+
+use crate::render::While;
 
 /// In place of the standard one in this whole program: what files say (names, paths, levels) is shown, not obeyed.
 macro_rules! eprintln {
@@ -29,7 +30,7 @@ fn write(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
-        other => other.context("can't write to standard output"),
+        other => other.while_doing(|| "can't write to standard output".into()),
     }
 }
 

@@ -30,19 +30,28 @@ pub fn metrics(spec: &NormalSpec, rows: &Dataset, y: &Matrix, breaking: &[bool])
         let mean = |score: &dyn Fn(&[f32], &[f32]) -> f64| {
             chosen.iter().map(|r| score(y.row(*r), rows.y.row(*r))).sum::<f64>() / chosen.len() as f64
         };
+        let own = mean(&|y, truth| row_score(&spec.schema.task, y, truth));
         match &spec.schema.task {
-            Task::Regression { .. } => put("mse", mean(&squared_error)),
-            Task::Binary { .. } | Task::Multiclass { .. } => {
-                put("accuracy", 100.0 * mean(&|y, truth| f64::from(predicted_class(y) == predicted_class(truth))));
-            }
+            Task::Regression { .. } => put("mse", own),
+            Task::Binary { .. } | Task::Multiclass { .. } => put("accuracy", own),
             Task::Multilabel { .. } | Task::Ranking { .. } => {
-                put("coherent", 100.0 * mean(&|y, truth| f64::from(agreeing(y, truth) == y.len())));
+                put("coherent", own);
                 put("flattened", 100.0 * mean(&|y, truth| agreeing(y, truth) as f64 / y.len() as f64));
                 put("jaccard", 100.0 * mean(&jaccard));
             }
         }
     }
     metrics
+}
+
+/// What a row adds to the score by which models of a task are compared: its squared error, or 100 where all of it is right.
+pub fn row_score(task: &Task, y: &[f32], truth: &[f32]) -> f64 {
+    let right = match task {
+        Task::Regression { .. } => return squared_error(y, truth),
+        Task::Binary { .. } | Task::Multiclass { .. } => predicted_class(y) == predicted_class(truth),
+        Task::Multilabel { .. } | Task::Ranking { .. } => agreeing(y, truth) == y.len(),
+    };
+    100.0 * f64::from(right)
 }
 
 fn squared_error(y: &[f32], truth: &[f32]) -> f64 {

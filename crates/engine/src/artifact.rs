@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use deepsade_net::{Carried, ImportError, Model, Network, NetworkError};
+use deepsade_net::{Carried, ImportError, Model, Network, NetworkError, Port};
 pub use deepsade_spec::RULES_KEY;
 use deepsade_spec::{NormalSpec, Schema, carried, print};
 use serde::Serialize;
@@ -55,6 +55,16 @@ pub enum ArtifactError {
         path: PathBuf,
         /// Why.
         source: ImportError,
+    },
+    /// A step stands behind operators of another tool.
+    #[error("{}", run_by_runtime(path, inputs, outputs))]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What its graph reads.
+        inputs: Vec<Port>,
+        /// What it gives.
+        outputs: Vec<Port>,
     },
     /// The network is not sound enough to be written.
     #[error("the trained network can't be exported: {0}")]
@@ -153,7 +163,32 @@ pub fn parse_any(bytes: &[u8], path: &Path, output: Option<&str>) -> Result<Mode
         Some(output) => Model::from_bytes_until(bytes, output),
         None => Model::from_bytes(bytes),
     };
-    model.map_err(|source| ArtifactError::Import { path: path.into(), source })
+    model.map_err(|source| match Carried::read(bytes) {
+        Ok(Carried { inputs, outputs, metadata, .. }) if output.is_none() && metadata.contains_key(STEP_KEY) => {
+            ArtifactError::Foreign { path: path.into(), inputs, outputs }
+        }
+        _ => ArtifactError::Import { path: path.into(), source },
+    })
+}
+
+/// Who runs a shielded file, and how.
+fn run_by_runtime(path: &Path, inputs: &[Port], outputs: &[Port]) -> String {
+    let fed = match inputs {
+        [one] if one.dims.get(1) != Some(&Some(1)) => format!("{:?}: rows", one.name),
+        many => many.iter().map(|port| format!("{:?}: ...", port.name)).collect::<Vec<_>>().join(", "),
+    };
+    let given: Vec<&str> = outputs.iter().map(|port| port.name.as_str()).collect();
+    let numbers = if inputs.iter().all(|port| port.element == "float") { "float32, " } else { "" };
+    format!(
+        "{}: a shielded model, whose own operators onnxruntime runs, not this program. In Python ({numbers}one row an input):\n  \
+         session = onnxruntime.InferenceSession({:?})\n  \
+         {} = session.run({given:?}, {{{fed}}})\n\
+         `deepsade check` judges its proof",
+        path.display(),
+        // What is in memory has no file yet.
+        if path.extension().is_some() { path.display().to_string() } else { "model.onnx".into() },
+        given.iter().map(|name| name.rsplit('.').next().unwrap_or_default()).collect::<Vec<_>>().join(", "),
+    )
 }
 
 /// The schema that a model of this program carries.

@@ -3,6 +3,8 @@
 //!
 //! The free network is trained first; what is enforced in the output step starts from it.
 
+mod costly;
+
 use std::path::{Path, PathBuf};
 
 use deepsade_data::{Metrics, Split};
@@ -13,8 +15,9 @@ use serde::Serialize;
 
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Rows};
-use crate::train::{Observer, StopReason, TrainError, Trained};
-use crate::useless::falls_back;
+use crate::train::{Observer, StopReason, TrainError, Trained, UpdateName};
+use crate::useless::{Scored, Warning, falls_back};
+use costly::{Ways, costly};
 
 /// The model that was chosen.
 #[derive(Debug)]
@@ -143,7 +146,23 @@ pub fn choose(
     let Some(mut fitted) = best else { return Err(FitError::no_way(failed)) };
     let cost = cost(fit.spec, &free, &fitted, rows, split, tried)?;
     fitted.warnings.extend(falls_back(cost.fallbacks));
+    fitted.warnings.extend(dear(fit, &free, &fitted, rows, split, &cost)?);
     Ok(Chosen { fitted, cost: Some(cost) })
+}
+
+/// What there is to say of the cost.
+fn dear(fit: Fit, free: &Fitted, fitted: &Fitted, rows: &Rows, split: &Split, cost: &Cost) -> Result<Option<Warning>, FitError> {
+    let test = rows.all.select(&split.test);
+    let breaking: Vec<bool> = split.test.iter().map(|r| rows.breaking[*r]).collect();
+    if !breaking.is_empty() && breaking.iter().all(|b| *b) {
+        return Ok(Some(Warning::NoneObeys { rows: breaking.len() }));
+    }
+    let outputs = |model| Ok::<_, FitError>(Output::of(model, fit.spec)?.outputs(&test.x));
+    let (without, with) = (outputs(&free.model)?, outputs(&fitted.model)?);
+    let of = |outputs| Scored { rows: &test, outputs, breaking: &breaking };
+    let free_to_choose = fit.settings.update != UpdateName::Paper;
+    let ways = Ways { taken: fitted.means.name(), tried: &cost.tried, free_to_choose };
+    Ok(costly(fit.spec, &of(&without), &of(&with), &ways))
 }
 
 /// Proved before not proved; then by the score on validation; of equals the one before.

@@ -2,6 +2,7 @@
 //! that has learnt nothing.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use deepsade_data::{Dataset, metrics};
 use deepsade_net::Matrix;
@@ -58,6 +59,18 @@ pub enum Warning {
         /// In percent.
         share: f64,
     },
+    /// The guarantee costs much.
+    #[error("{0}")]
+    Costly(Box<Costly>),
+    /// There is nothing to score by.
+    #[error(
+        "no label of the {rows} test rows obeys the rules, so the model has no score: either the rules are not what the data are like, \
+         or they are stated wrongly; `deepsade explain` shows how many rows break each rule"
+    )]
+    NoneObeys {
+        /// Test rows.
+        rows: usize,
+    },
     /// One prediction for everything.
     #[error("the model predicts {prediction} for each of the {rows} {on} rows, whose labels differ")]
     OnePrediction {
@@ -68,6 +81,68 @@ pub enum Warning {
         /// Which rows.
         on: &'static str,
     },
+}
+
+/// What a guarantee costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Costly {
+    /// The score.
+    pub metric: &'static str,
+    /// Without it.
+    pub free: f64,
+    /// With it.
+    pub enforced: f64,
+    /// On how many test rows.
+    pub rows: usize,
+    /// Where else the rules may be enforced.
+    pub instead: Option<Instead>,
+    /// The rule that the free network breaks most often, and how often.
+    pub hardest: Option<(String, usize)>,
+    /// Of how many test predictions.
+    pub predictions: usize,
+}
+
+/// Another place to enforce rules in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Instead {
+    /// It has a better score on the test rows.
+    Better {
+        /// Its name.
+        enforce: &'static str,
+        /// Its score.
+        score: f64,
+    },
+    /// It was not tried.
+    Untried {
+        /// Its name.
+        enforce: &'static str,
+    },
+}
+
+impl fmt::Display for Costly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { metric, free, enforced, rows, predictions, .. } = self;
+        write!(
+            f,
+            "the guarantee costs much: {metric} {enforced:.4} with it, {free:.4} without, on the {rows} test rows whose label obeys"
+        )?;
+        match &self.instead {
+            Some(Instead::Better { enforce, score }) => write!(f, "; --enforce {enforce} has {score:.4} on these rows")?,
+            Some(Instead::Untried { enforce }) => write!(f, "; --enforce {enforce} was not tried")?,
+            None => {}
+        }
+        match &self.hardest {
+            Some((rule, count)) => write!(
+                f,
+                "; most often, in {count} of {predictions} predictions, the network without rules breaks '{rule}': if it may be \
+                 looser, loosen it (`deepsade explain` shows what it means)"
+            ),
+            None => write!(
+                f,
+                "; the network without rules breaks none of them here: `deepsade explain` shows what they ask for elsewhere"
+            ),
+        }
+    }
 }
 
 /// Rows with their outputs.

@@ -50,6 +50,32 @@ fn loan_settings(enforce: &str) -> Value {
     })
 }
 
+/// Whoever asks for the weights is told what that costs, and that there is another way.
+#[test]
+fn a_guarantee_that_costs_much_is_warned_of_with_the_way_out() {
+    let done = train(&loan_settings("weights"), loans()).unwrap();
+    let summary = done.summary(None);
+    let told: Vec<&str> = summary["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let cost = told.iter().find(|w| w.starts_with("the guarantee costs much: accuracy")).unwrap_or_else(|| panic!("{told:?}"));
+    assert!(cost.contains("--enforce decode was not tried") && cost.contains("deepsade explain"), "{cost}");
+    let done = train(&loan_settings("auto"), loans()).unwrap();
+    assert!(!done.summary(None)["warnings"].to_string().contains("costs much"));
+}
+
+/// Rules that no row obeys leave nothing to score by.
+#[test]
+fn rows_that_all_break_the_rules_are_told_in_words() {
+    let mut settings = loan_settings("decode");
+    settings["rule"] = json!([{"name": "nobody", "text": "status == 'N'"}]);
+    let mut rows = loans();
+    if let Column::Text { codes, .. } = &mut rows.columns[3] {
+        codes.iter_mut().for_each(|code| *code = 1);
+    }
+    let done = train(&settings, rows).unwrap();
+    let warnings = done.summary(None)["warnings"].to_string();
+    assert!(warnings.contains("no label of the") && warnings.contains("deepsade explain"), "{warnings}");
+}
+
 /// Through the weights this rule, on the sum of several features, holds all scores back: hardly anyone gets a loan.
 #[test]
 fn auto_takes_the_output_step_where_the_weights_collapse() {

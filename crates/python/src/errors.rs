@@ -218,6 +218,10 @@ impl From<ShieldError> for Failure {
     fn from(error: ShieldError) -> Self {
         match error {
             ShieldError::Step(error) => error.into(),
+            ShieldError::Data(error) => error.into(),
+            ShieldError::Problem(error) => error.into(),
+            ShieldError::NoRule => Self::new(Class::Rule, error),
+            ShieldError::Contradictory(words) => Self::new(Class::Contradiction, words),
             error => Self::new(Class::Model, error),
         }
     }

@@ -1,23 +1,15 @@
 //! An ONNX file of any tool, rules and rows enter; the same file with an output step behind it leaves, and its certificate.
 
-use std::path::Path;
-
-use deepsade_data::{self as data, DataSettings, MissingPolicy};
-use deepsade_engine::enforce::step::Usual;
+use deepsade_data::{DataSettings, MissingPolicy};
 use deepsade_engine::problem::Problem;
-use deepsade_engine::proof;
-use deepsade_engine::recheck;
-use deepsade_engine::shield::{self as engine, Reading};
+use deepsade_engine::shield::{self as engine, Reading, ShieldError};
 use deepsade_engine::verdict::{accepted, in_words};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::enter::enter;
-use crate::errors::{Class, Failure};
 use crate::subject::Rules;
 use crate::table::Table;
-
-const NO_RULE: &str = "there is no rule: there is nothing to keep";
 
 /// A shielded model.
 #[pyclass(frozen, get_all, module = "deepsade._core")]
@@ -38,6 +30,8 @@ pub struct Shielded {
     made: String,
     /// The tensor that was read.
     output: String,
+    /// How the model's numbers for classes are read, in words, where it has only these.
+    numbered: Option<String>,
 }
 
 /// Puts an output step behind a model. The table, if there is one, holds its rows and targets, and is used up: they say what `rules`
@@ -53,9 +47,9 @@ pub fn shield(
     threshold: Option<f32>,
 ) -> PyResult<Shielded> {
     let table = table.map(|mut t| std::mem::take(&mut t.inner));
-    let (shielded, certificate, verdict, rules, schema) = enter(py, |_| {
+    let (shielded, schema) = enter(py, |_| {
         let (mut problem, stated) = match &rules {
-            Rules::Own => return Err(Failure::new(Class::Rule, NO_RULE)),
+            Rules::Own => return Err(ShieldError::NoRule.into()),
             Rules::Json(text) => Problem::in_memory(text)?,
             Rules::File(path) => {
                 let problem = Problem::read(path)?;
@@ -74,29 +68,18 @@ pub fn shield(
             }
             None => problem.load(&mut |_| {})?,
         };
-        let usual = match loaded {
-            Some(loaded) => Usual::of(&data::encode(&loaded.table, &spec.schema)?.y),
-            None => Usual::unknown(&spec),
-        };
-        if spec.rules.is_empty() && spec.schema.task.whole_outputs().is_empty() {
-            return Err(Failure::new(Class::Rule, NO_RULE));
-        }
-        Failure::if_contradictory(&spec)?;
-        let shielded = engine::shield(onnx, &spec, &Reading { output, threshold }, &usual)?;
-        let rules = problem.stated(&spec.schema);
-        let certificate = proof::certificate(&shielded.proof).to_json();
-        // Read again: what counts is what the files say.
-        let verdict = recheck::held(&shielded.bytes, &Problem::parse(&rules, Path::new("rules.toml"))?, &certificate)?;
-        Ok((shielded, certificate, verdict, rules, spec.schema.to_json()))
+        let shielded = engine::shield(onnx, &problem, &spec, loaded.as_ref(), &Reading { output, threshold })?;
+        Ok((shielded, spec.schema.to_json()))
     })?;
     Ok(Shielded {
         onnx: PyBytes::new(py, &shielded.bytes).unbind(),
-        certified: accepted(&verdict).is_some(),
-        verdict: in_words(&verdict),
+        certified: accepted(&shielded.verdict).is_some(),
+        verdict: in_words(&shielded.verdict),
         made: shielded.made,
         output: shielded.output,
-        certificate,
-        rules,
+        certificate: shielded.certificate,
+        rules: shielded.rules,
         schema,
+        numbered: shielded.numbered.map(|n| n.to_string()),
     })
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use deepsade_data::{ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::verify::Settings;
@@ -97,7 +97,7 @@ fn rows(args: &AdversityArgs, subject: &Subject) -> anyhow::Result<(Matrix, Vec<
             Ok((encode_inputs(&table, schema)?.x, table.row_numbers.clone(), inside.iter().filter(|i| !**i).count()))
         }
         (_, Some(loaded)) => Ok((encode(&loaded.table, schema)?.x, loaded.table.row_numbers.clone(), 0)),
-        _ => Err(anyhow::anyhow!("no rows: give --data, or name a file under [data]")).context(args.rules.display().to_string()),
+        _ => bail!("{}: no rows: give --data, or name a file under [data]", args.rules.display()),
     }
 }
 

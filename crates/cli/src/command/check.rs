@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use deepsade_check::{Verdict, check};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::recheck::{self, CheckFiles, RecheckError};
@@ -11,6 +10,7 @@ use deepsade_spec::Claim;
 
 use crate::args::CheckArgs;
 use crate::outcome::{Exit, emit};
+use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
@@ -50,8 +50,8 @@ fn files(files: &CheckFiles) -> anyhow::Result<Verdict> {
 
 /// Checks a certificate for a VNN-LIB property: rules, inputs and outputs are read from the property again.
 fn of_property(model: &Path, property: &Path, certificate: &Path) -> anyhow::Result<Verdict> {
-    let bytes = std::fs::read(model).with_context(|| format!("can't read {}", model.display()))?;
-    let text = std::fs::read_to_string(certificate).with_context(|| format!("can't read {}", certificate.display()))?;
+    let bytes = std::fs::read(model).while_doing(|| format!("can't read {}", model.display()))?;
+    let text = std::fs::read_to_string(certificate).while_doing(|| format!("can't read {}", certificate.display()))?;
     let property = super::verify::read_property(property)?;
     Ok(check(&bytes, &Claim { schema: property.schema, rules: property.rules }, &text))
 }

@@ -1,6 +1,5 @@
 //! `deepsade export`: a rule file, and perhaps a model, enter; its problem leaves in the words of another program.
 
-use anyhow::Context;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::fit;
 use deepsade_engine::smtlib_export;
@@ -10,6 +9,7 @@ use deepsade_net::Model;
 use crate::args::{ExportArgs, ExportTarget};
 use crate::outcome::{Exit, emit_data};
 use crate::progress::ReadBar;
+use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
@@ -35,8 +35,8 @@ fn smtlib(args: &ExportArgs) -> anyhow::Result<String> {
     let seed = problem.data.as_ref().map_or(0, |data| data.seed);
     let (network, fixed) = match &args.model {
         Some(path) => {
-            let bytes = std::fs::read(path).with_context(|| format!("can't read the model {}", path.display()))?;
-            let model = Model::from_bytes(&bytes).with_context(|| format!("{} is no model", path.display()))?;
+            let bytes = std::fs::read(path).while_doing(|| format!("can't read the model {}", path.display()))?;
+            let model = Model::from_bytes(&bytes).while_doing(|| format!("{} is no model", path.display()))?;
             (model.network, true)
         }
         None => (fit::plain_network(&spec, &problem.network, seed), false),

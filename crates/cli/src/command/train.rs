@@ -304,8 +304,8 @@ impl Done {
 
 /// What the guarantee costs, in a line or two.
 fn cost_in_words(cost: &Cost, fitted: &Fitted) -> String {
-    let shown = |v: Option<f64>| v.map_or("-".to_string(), |v| format!("{v:.3}"));
-    let (free, enforced) = (shown(cost.free), shown(cost.enforced));
+    let score = |v: Option<f64>| v.map_or("-".to_string(), |v| format!("{v:.3}"));
+    let (free, enforced) = (score(cost.free), score(cost.enforced));
     let mut out = format!(
         "With the guarantee {} {enforced}, without it {free} (test rows whose label obeys; without, {} of {} predictions break \
          a rule); {} different predictions",
@@ -317,15 +317,18 @@ fn cost_in_words(cost: &Cost, fitted: &Fitted) -> String {
     out.push('.');
     if cost.tried.len() > 1 {
         let each = |t: &Tried| {
-            let score = match (&t.why_not, t.certified) {
+            let told = match (&t.why_not, t.certified) {
                 (Some(_), _) => "not possible".into(),
-                (None, false) => format!("{}, not proved", shown(t.score)),
-                (None, true) => shown(t.score),
+                (None, false) => format!("{}, not proved", score(t.score)),
+                (None, true) => score(t.score),
             };
-            format!("{} {score}", t.how)
+            format!("{} {told}", t.how)
         };
         let all: Vec<String> = cost.tried.iter().map(each).collect();
         out += &format!("\nChosen on validation ({}): {}; taken: {}.", cost.metric, all.join(", "), fitted.means.name());
+    }
+    for (how, why) in cost.tried.iter().filter_map(|t| Some((t.how, t.why_not.as_deref()?))) {
+        out += &format!("\nNot possible {how}: {}.", shown::name(why.trim_end_matches('.')));
     }
     out
 }

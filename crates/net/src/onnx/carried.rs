@@ -1,6 +1,8 @@
 //! A file of any tool enters, to be carried over byte for byte; leaves what can be said of it without understanding its operators, and
 //! the file with a piece behind it.
 
+mod said;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 

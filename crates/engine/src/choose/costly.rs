@@ -1,0 +1,151 @@
+//! What the free network and the model give for the test rows enters; a warning leaves where the guarantee costs much.
+//!
+//! Much is a squared error more than a tenth larger, or two points fewer of a hundred, if that is beyond chance: the mean of the
+//! differences, row by row, is above twice its standard error.
+
+use deepsade_data::row_score;
+use deepsade_output::Judge;
+use deepsade_spec::{NormalSpec, Task};
+
+use super::{Tried, metric};
+use crate::useless::{Costly, Instead, Scored, Warning};
+
+const LARGER: f64 = 1.1;
+const POINTS: f64 = 2.0;
+const ERRORS: f64 = 2.0;
+
+/// Where the rules are enforced, and what else was tried.
+pub(super) struct Ways<'a> {
+    pub(super) taken: &'static str,
+    pub(super) tried: &'a [Tried],
+    /// Whether there is a choice: the paper's update knows the weights alone.
+    pub(super) free_to_choose: bool,
+}
+
+/// The warning, if there is one. Rows whose label breaks a rule do not count.
+pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Ways) -> Option<Warning> {
+    let task = &spec.schema.task;
+    let (name, more) = metric(task);
+    let counted: Vec<usize> = (0..kept.outputs.rows).filter(|r| !kept.breaking[*r]).collect();
+    let scores =
+        |s: &Scored| -> Vec<f64> { counted.iter().map(|r| row_score(task, s.outputs.row(*r), s.rows.y.row(*r))).collect() };
+    let (without, with) = (scores(free), scores(kept));
+    let (a, b) = (mean(&without)?, mean(&with)?);
+    let lost: Vec<f64> = without.iter().zip(&with).map(|(a, b)| if more { a - b } else { b - a }).collect();
+    let much = if more { a - b >= POINTS } else { b > LARGER * a };
+    if !much || mean(&lost)? <= ERRORS * standard_error(&lost)? {
+        return None;
+    }
+    Some(Warning::Costly(Box::new(Costly {
+        metric: name,
+        free: a,
+        enforced: b,
+        rows: counted.len(),
+        instead: instead(task, b, more, ways),
+        hardest: hardest(spec, free),
+        predictions: free.outputs.rows,
+    })))
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    Some(values.iter().sum::<f64>() / values.len() as f64).filter(|m| m.is_finite())
+}
+
+fn standard_error(values: &[f64]) -> Option<f64> {
+    let (n, at) = (values.len() as f64, mean(values)?);
+    (n > 1.0).then(|| (values.iter().map(|v| (v - at).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
+}
+
+/// The other place to enforce the rules in, if it is better on these rows or was not tried.
+fn instead(task: &Task, score: f64, more: bool, ways: &Ways) -> Option<Instead> {
+    let other = if ways.taken == "weights" { "decode" } else { "weights" };
+    let tried: Vec<&Tried> = ways.tried.iter().filter(|t| t.enforced_by == other).collect();
+    let found = tried.iter().filter(|t| t.certified).filter_map(|t| t.test);
+    let best = found.reduce(|a, b| if (a > b) == more { a } else { b });
+    // Weights keep labels at constants, and promise no whole numbers.
+    let can = match task {
+        Task::Multilabel { .. } | Task::Ranking { .. } => other == "decode",
+        _ => other == "decode" || task.whole_outputs().is_empty(),
+    };
+    match best {
+        Some(best) if best != score && (best > score) == more => Some(Instead::Better { enforce: other, score: best }),
+        None if tried.is_empty() && can && ways.free_to_choose => Some(Instead::Untried { enforce: other }),
+        _ => None,
+    }
+}
+
+/// The rule that the free network breaks most often, and how often.
+fn hardest(spec: &NormalSpec, free: &Scored) -> Option<(String, usize)> {
+    let judge = Judge::new(spec);
+    let rows = 0..free.outputs.rows;
+    let breaks = |rule: usize| rows.clone().filter(|r| judge.breaks(rule, free.rows.x.row(*r), free.outputs.row(*r))).count();
+    let counts = spec.rules.iter().enumerate().map(|(k, rule)| (rule.name.clone(), breaks(k)));
+    counts.reduce(|a, b| if b.1 > a.1 { b } else { a }).filter(|(_, count)| *count > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use deepsade_data::Dataset;
+    use deepsade_net::Matrix;
+    use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, compile};
+
+    use super::*;
+
+    fn spec(task: Task, rule: &str) -> NormalSpec {
+        let features = vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }];
+        let rules = [RuleText { name: "r".into(), text: rule.into() }];
+        compile(&rules, &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+    }
+
+    /// One target y, of which the free network is `a` off in every other row and the model `b`.
+    fn said(a: f32, b: f32, rows: usize, tried: &[Tried]) -> Option<String> {
+        let spec = spec(Task::regression(vec!["y".into()]), "y <= 0");
+        let column = |size: f32| {
+            let data = (0..rows).map(|r| if r % 2 == 0 { size } else { 0.0 }).collect();
+            Matrix { rows, cols: 1, data }
+        };
+        let data = Dataset { x: Matrix::zeros(rows, 1), weight: vec![1.0; rows], y: column(0.0) };
+        let (free, kept, breaking) = (column(a), column(b), vec![false; rows]);
+        let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
+        let ways = Ways { taken: "weights", tried, free_to_choose: true };
+        costly(&spec, &of(&free), &of(&kept), &ways).map(|w| w.to_string())
+    }
+
+    #[test]
+    fn what_costs_much_is_told_with_the_ways_out() {
+        let told = said(1.0, 2.0, 40, &[]).unwrap();
+        assert!(told.contains("mse 2.0000 with it, 0.5000 without, on the 40 test rows"), "{told}");
+        assert!(told.contains("--enforce decode was not tried"), "{told}");
+        assert!(told.contains("'r'") && told.contains("20 of 40"), "{told}");
+        let way = |test| Tried { enforced_by: "decode", how: "", score: None, test: Some(test), certified: true, why_not: None };
+        assert!(said(1.0, 2.0, 40, &[way(9.0), way(0.75)]).unwrap().contains("--enforce decode has 0.7500 on these rows"));
+        assert!(!said(1.0, 2.0, 40, &[way(9.0)]).unwrap().contains("--enforce"));
+    }
+
+    #[test]
+    fn what_costs_little_or_may_be_chance_is_not() {
+        assert_eq!(said(1.0, 1.04, 400, &[]), None);
+        assert_eq!(said(1.0, 0.5, 400, &[]), None);
+        // One row of two, twice as far off: no more than chance.
+        assert_eq!(said(1.0, 2.0, 2, &[]), None);
+        assert_eq!(said(1.0, 2.0, 0, &[]), None);
+    }
+
+    #[test]
+    fn of_classes_two_points_are_much() {
+        let task = Task::Binary { target: "c".into(), classes: vec!["a".into(), "b".into()] };
+        let spec = spec(task, "x >= 2 => c == 'a'");
+        let rows = 1000;
+        let right = Matrix { rows, cols: 2, data: (0..rows).flat_map(|_| [1.0, 0.0]).collect() };
+        let data = Dataset { x: Matrix::zeros(rows, 1), weight: vec![1.0; rows], y: right.clone() };
+        let breaking = vec![false; rows];
+        let ways = Ways { taken: "decode", tried: &[], free_to_choose: true };
+        for (wrong, told) in [(19, false), (21, true)] {
+            let mut kept = right.clone();
+            kept.data[..2 * wrong].chunks_mut(2).for_each(<[f32]>::reverse);
+            let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
+            let warning = costly(&spec, &of(&right), &of(&kept), &ways);
+            assert_eq!(warning.is_some(), told, "{warning:?}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The classes that a model names and those of the rules enter; leaves an error where columns would be read as scores of other classes.
+
+use std::fmt;
+
+use deepsade_net::Carried;
+use deepsade_spec::Task;
+
+use super::ShieldError;
+
+/// The classes that the numbers 0, 1, ... of a model stand for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Numbered(Vec<String>);
+
+impl fmt::Display for Numbered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each: Vec<String> = self.0.iter().enumerate().map(|(k, class)| format!("{k} as '{class}'")).collect();
+        write!(f, "the model numbers its classes; read are {}: if that is wrong, change the order of `classes`", each.join(", "))
+    }
+}
+
+/// Compares names and order.
+pub(super) fn compare(carried: &Carried, output: &str, task: &Task) -> Result<Option<Numbered>, ShieldError> {
+    let Some(rules) = task.classes() else { return Ok(None) };
+    match carried.classes_of(output)? {
+        Some(model) => compared(model, rules),
+        None => Ok(None),
+    }
+}
+
+fn compared(model: Vec<String>, rules: &[String]) -> Result<Option<Numbered>, ShieldError> {
+    if model.len() == rules.len() {
+        if model.iter().zip(rules).all(|(a, b)| same(a, b)) {
+            return Ok(None);
+        }
+        let numbered = model.iter().enumerate().all(|(k, name)| *name == k.to_string());
+        // Numbers for classes that are other numbers: counted from 0 in their order, or they are others.
+        let whole: Option<Vec<i64>> = rules.iter().map(|name| name.parse().ok()).collect();
+        let in_order = whole.is_some_and(|whole| whole.is_sorted());
+        if numbered && (in_order || rules.iter().all(|name| !model.contains(name))) {
+            return Ok(Some(Numbered(rules.to_vec())));
+        }
+    }
+    Err(ShieldError::Classes { model, rules: rules.to_vec() })
+}
+
+/// Numbers are compared as such: 1 and 1.0 are one class.
+fn same(a: &str, b: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok();
+    a == b || number(a).is_some_and(|a| number(b) == Some(a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(model: &[&str], rules: &[&str]) -> Result<Option<String>, String> {
+        let texts = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<String>>();
+        compared(texts(model), &texts(rules)).map(|n| n.map(|n| n.to_string())).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_same_names_in_the_same_order_are_the_same() {
+        assert_eq!(said(&["bad", "good"], &["bad", "good"]), Ok(None));
+        assert_eq!(said(&["0", "1"], &["0", "1"]), Ok(None));
+        assert_eq!(said(&["1", "2"], &["1.0", "2.0"]), Ok(None));
+    }
+
+    #[test]
+    fn numbers_for_names_are_told() {
+        let told = said(&["0", "1"], &["good", "bad"]).unwrap().unwrap();
+        assert!(told.contains("0 as 'good', 1 as 'bad'"), "{told}");
+        // Whole numbers that are counted from 0, as XGBoost wants them.
+        assert!(said(&["0", "1", "2"], &["1", "2", "3"]).unwrap().is_some());
+    }
+
+    #[test]
+    fn other_names_and_another_order_are_refused_with_both() {
+        for (model, rules) in [
+            (&["bad", "good", "mid"][..], &["good", "bad", "mid"][..]),
+            (&["0", "1"], &["1", "0"]),
+            (&["3", "5"], &["a", "b"]),
+            (&["a", "b"], &["a", "b", "c"]),
+        ] {
+            let told = said(model, rules).unwrap_err();
+            let list = |names: &[&str]| format!("[\"{}\"]", names.join("\", \""));
+            assert!(told.contains(&list(rules)) && told.ends_with(&format!("classes = {}", list(model))), "{told}");
+        }
+    }
+}

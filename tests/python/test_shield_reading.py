@@ -1,0 +1,188 @@
+"""What `shield` reads of models of other tools, as their converters write them: columns, classes, inputs; and what it says where it can't."""
+
+import csv
+
+import numpy as np
+import onnx
+import onnxruntime
+import program
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+ML = "ai.onnx.ml"
+FLOAT = TensorProto.FLOAT
+HEAD = "[features.a]\nrange = [0, 10]\n[features.b]\nrange = [0, 10]\n[task]\n"
+NUMBERS = HEAD + 'kind = "regression"\ntargets = ["u", "v", "w"]\n[[rule]]\nname = "r"\ntext = "u + v <= w"\n'
+WEIGHTS = np.array([[1, 0, 1], [0, 1, 1]], np.float32)
+
+
+def classes(*names):
+    stated = f'kind = "multiclass"\ntargets = ["t"]\nclasses = {list(names)}\n'.replace("'", '"')
+    return HEAD + stated + f'[[rule]]\nname = "r"\ntext = "a > 9 => t != \'{names[0]}\'"\n'
+
+
+def saved(path, nodes, outputs, tensors=(), inputs=None):
+    port = helper.make_tensor_value_info
+    inputs = [port("x", FLOAT, [None, 2])] if inputs is None else [port(*i) for i in inputs]
+    stored = [numpy_helper.from_array(value, name) for name, value in tensors]
+    graph = helper.make_graph(nodes, "g", inputs, [o if isinstance(o, onnx.ValueInfoProto) else port(*o) for o in outputs], stored)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid(ML, 1)], ir_version=8), path)
+
+
+def shield(folder, rules, *options):
+    (folder / "rules.toml").write_text(rules)
+    command = ["shield", "--model", folder / "m.onnx", "--rules", folder / "rules.toml", "--out", folder / "out", *options]
+    return program.run(*command, capture_output=True, text=True)
+
+
+def runs(folder):
+    """Outputs of the shielded file for a few rows, which obey."""
+    x = np.random.default_rng(0).uniform(0, 1, (7, 2)).astype(np.float32)
+    session = onnxruntime.InferenceSession(folder / "out" / "model.onnx", providers=["CPUExecutionProvider"])
+    y, inside, ok = session.run(["y", "in_domain", "ok"], {"x": x})
+    assert inside.all() and ok.all()
+    return x, y
+
+
+def linear(path, last, width, tensors=()):
+    nodes = [helper.make_node("MatMul", ["x", "W"], ["product"]), helper.make_node("Add", ["product", "b"], ["sum"]), last]
+    saved(path, nodes, [("variable", FLOAT, [None, width])], [("W", WEIGHTS), ("b", np.zeros((1, 3), np.float32)), *tensors])
+
+
+def regressor(path):
+    node = helper.make_node("LinearRegressor", ["x"], ["variable"], domain=ML, targets=3, coefficients=WEIGHTS.T.ravel().tolist(), intercepts=[0.0] * 3)
+    saved(path, [node], [("variable", FLOAT, [None, 1])])
+
+
+def regrouped(path):
+    """As skl2onnx writes an MLPRegressor of several targets."""
+    shape = ("shape", np.array([-1, 1]))
+    linear(path, helper.make_node("Reshape", ["sum", "shape"], ["variable"]), 1, [shape])
+
+
+MAKERS = {
+    "a regressor that names its targets": regressor,
+    "a product": lambda path: linear(path, helper.make_node("Identity", ["sum"], ["variable"]), 1),
+    "one column of all": regrouped,
+}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_what_operators_make_counts_not_the_width_that_the_file_states(kind, tmp_path):
+    MAKERS[kind](tmp_path / "m.onnx")
+    done = shield(tmp_path, NUMBERS)
+    assert done.returncode == 0, done.stderr
+    x, y = runs(tmp_path)
+    assert np.allclose(y, x @ WEIGHTS, atol=1e-3) and (y[:, 0].astype(float) + y[:, 1] <= y[:, 2]).all()
+
+
+def test_another_number_of_columns_is_refused(tmp_path):
+    linear(tmp_path / "m.onnx", helper.make_node("Identity", ["sum"], ["variable"]), 2)
+    two = NUMBERS.replace(', "w"', "").replace("u + v <= w", "u <= v")
+    done = shield(tmp_path, two)
+    assert done.returncode == 2 and "'variable' has 3 columns, but the rules speak of 2 outputs" in done.stderr, done.stderr
+    # Nor an inner tensor of which that is known.
+    assert shield(tmp_path, two, "--output", "product").returncode == 2
+
+
+def classifier(path, labels, kind):
+    """Scores of three classes, whose names stand where converters put them."""
+    key = "classlabels_strings" if isinstance(labels[0], str) else "classlabels_int64s"
+    code = TensorProto.STRING if isinstance(labels[0], str) else TensorProto.INT64
+    product = helper.make_node("MatMul", ["x", "W"], ["scores"])
+    weights, label = ("W", WEIGHTS), ("label", code, [None])
+    probabilities = ("probabilities", FLOAT, [None, 3])
+    if kind == "classifier":
+        key = key.replace("int64s", "ints")
+        node = helper.make_node("LinearClassifier", ["x"], ["label", "raw"], domain=ML, coefficients=WEIGHTS.T.ravel().tolist(), intercepts=[0.0] * 3, **{key: labels})
+        saved(path, [node, helper.make_node("Softmax", ["raw"], ["probabilities"])], [label, probabilities])
+    elif kind == "largest":
+        nodes = [product, helper.make_node("ArgMax", ["scores"], ["largest"], axis=1, keepdims=0)]
+        nodes += [helper.make_node("ArrayFeatureExtractor", ["names", "largest"], ["label"], domain=ML)]
+        nodes += [helper.make_node("Identity", ["scores"], ["probabilities"])]
+        names = np.array(labels, object) if code == TensorProto.STRING else np.array(labels)
+        saved(path, nodes, [label, probabilities], [weights, ("names", names)])
+    else:
+        element = helper.make_map_type_proto(code, helper.make_tensor_type_proto(FLOAT, []))
+        maps = helper.make_value_info("maps", helper.make_sequence_type_proto(element))
+        saved(path, [product, helper.make_node("ZipMap", ["scores"], ["maps"], domain=ML, **{key: labels})], [maps], [weights])
+
+
+@pytest.mark.parametrize("kind", ["classifier", "largest", "map"])
+@pytest.mark.parametrize(
+    "labels, stated, told",
+    [
+        (["bad", "good", "mid"], ["bad", "good", "mid"], None),
+        ([3, 5, 7], ["3", "5", "7"], None),
+        (["bad", "good", "mid"], ["good", "bad", "mid"], 'classes = ["bad", "good", "mid"]'),
+        ([0, 1, 2], ["1", "0", "2"], 'classes = ["0", "1", "2"]'),
+        ([0, 1, 2], ["good", "bad", "mid"], "0 as 'good', 1 as 'bad', 2 as 'mid'"),
+    ],
+)
+def test_the_classes_of_the_model_are_those_of_the_rules_in_the_same_order(kind, labels, stated, told, tmp_path):
+    classifier(tmp_path / "m.onnx", labels, kind)
+    done = shield(tmp_path, classes(*stated))
+    if told and told.startswith("classes"):
+        shown = ", ".join(f'"{name}"' for name in stated)
+        assert done.returncode == 2 and told in done.stderr and f"[{shown}]" in done.stderr, done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    assert ("numbers its classes" in done.stderr) == bool(told) and (told or "") in done.stderr, done.stderr
+    _, y = runs(tmp_path)
+    assert y.shape == (7, 3)
+
+
+def test_outputs_are_listed_with_their_shapes_where_it_is_unclear_which_is_meant(tmp_path):
+    nodes = [helper.make_node("MatMul", ["x", "W"], ["raw"]), helper.make_node("Softmax", ["raw"], ["p"])]
+    saved(tmp_path / "m.onnx", nodes, [("raw", FLOAT, [None, 3]), ("p", FLOAT, [None, None])], [("W", WEIGHTS)])
+    done = shield(tmp_path, NUMBERS)
+    assert done.returncode == 2, done.stdout
+    assert "'raw' (float [N, 3]), 'p' (float [N, ?])" in done.stderr and "--output NAME" in done.stderr, done.stderr
+    assert shield(tmp_path, NUMBERS, "--output", "raw").returncode == 0
+
+
+def columns(path, element):
+    nodes = [helper.make_node("Cast", [name], [f"{name}f"], to=FLOAT) for name in "ab"]
+    nodes += [helper.make_node("Concat", ["af", "bf"], ["both"], axis=1), helper.make_node("MatMul", ["both", "W"], ["variable"])]
+    saved(path, nodes, [("variable", FLOAT, [None, 3])], [("W", WEIGHTS)], [(name, element, [None, 1]) for name in "ab"])
+
+
+def test_whole_inputs_of_real_features_are_named_with_what_to_state(tmp_path):
+    columns(tmp_path / "m.onnx", TensorProto.INT64)
+    done = shield(tmp_path, NUMBERS)
+    assert done.returncode == 2 and 'kind = "integer" under [features.a]' in done.stderr and "int64" in done.stderr, done.stderr
+    whole = NUMBERS.replace("range = [0, 10]", 'range = [0, 10]\nkind = "integer"')
+    assert shield(tmp_path, whole).returncode == 0
+    saved(tmp_path / "m.onnx", [helper.make_node("Cast", ["x"], ["y"], to=FLOAT)], [("y", FLOAT, [None, 3])], (), [("x", TensorProto.INT64, [None, 2])])
+    done = shield(tmp_path, NUMBERS)
+    assert done.returncode == 2 and "'x' (int64 [N, 2]) holds no float numbers" in done.stderr, done.stderr
+
+
+def test_predict_says_who_runs_a_shielded_file(tmp_path):
+    regressor(tmp_path / "m.onnx")
+    assert shield(tmp_path, NUMBERS).returncode == 0
+    with open(tmp_path / "new.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["a", "b"], [1, 2]])
+    done = program.run("predict", tmp_path / "out" / "model.onnx", tmp_path / "new.csv", capture_output=True, text=True)
+    assert done.returncode == 2, done.stdout
+    lines = [line.strip() for line in done.stderr.splitlines() if "session" in line]
+    # What it says can be run.
+    found = {"onnxruntime": onnxruntime, "rows": np.array([[1, 2]], np.float32)}
+    exec("\n".join(lines), found)
+    assert len(lines) == 2 and found["y"].shape == (1, 3) and found["in_domain"].all()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["shield", "--model", "none.onnx", "--rules", "rules.toml", "--out", "out"],
+        ["export", "rules.toml", "--to", "smtlib", "--model", "none.onnx"],
+        ["check", "--vnnlib", "none.vnnlib", "--model", "none.onnx", "--certificate", "none.json"],
+        ["verify", "--model", "none.onnx", "--rules", "rules.toml"],
+        ["predict", "none.onnx", "rules.toml"],
+    ],
+)
+def test_a_file_that_is_not_there_is_told_with_the_reason(command, tmp_path):
+    (tmp_path / "rules.toml").write_text(NUMBERS)
+    done = program.run(*command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and "No such file or directory" in done.stderr, done.stderr
