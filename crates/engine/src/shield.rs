@@ -164,7 +164,7 @@ pub fn shield(
     if carried.opset < NEEDED {
         return Err(ShieldError::Old { found: carried.opset });
     }
-    let plan = Plan::new(spec, &inputs, &scores, &usual)?;
+    let plan = Plan::behind_any(spec, &inputs, &scores, &usual)?;
     let bytes = behind(&carried, spec, &inputs, &plan, &scores, piece)?;
     let certificate = proof::certificate(&prove_step(spec, &bytes, plan.step().clone())).to_json();
     let rules = problem.stated(&spec.schema);

@@ -23,6 +23,8 @@ pub struct Source<'a> {
     pub scores: &'a str,
     /// The tensor with the columns of the input.
     pub x: &'a str,
+    /// Whether the scores of classes may be probabilities: where a row is such, those among the allowed classes come out.
+    pub probabilities: bool,
 }
 
 /// What makes candidates.

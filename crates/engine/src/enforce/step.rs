@@ -60,9 +60,18 @@ pub struct Plan {
 impl Plan {
     /// Finds all that does not depend on the network's weights; `usual` says where outputs usually are.
     pub fn new(spec: &NormalSpec, inputs: &Inputs, scores: &str, usual: &Usual) -> Result<Self, StepError> {
+        Self::found(spec, inputs, scores, false, usual)
+    }
+
+    /// The same behind a model of any tool, whose scores of classes may be probabilities.
+    pub fn behind_any(spec: &NormalSpec, inputs: &Inputs, scores: &str, usual: &Usual) -> Result<Self, StepError> {
+        Self::found(spec, inputs, scores, true, usual)
+    }
+
+    fn found(spec: &NormalSpec, inputs: &Inputs, scores: &str, probabilities: bool, usual: &Usual) -> Result<Self, StepError> {
         let mut before = Piece::default();
         let x = inputs.columns(&spec.schema, make::PREFIX, &mut before);
-        let source = Source { scores, x: &x };
+        let source = Source { scores, x: &x, probabilities };
         // Scores of classes are of one kind: they count alike.
         let regression = matches!(spec.schema.task, Task::Regression { .. });
         let spread = if regression { usual.spread.clone() } else { vec![1.0; spec.schema.task.outputs()] };

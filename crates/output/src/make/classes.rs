@@ -1,7 +1,8 @@
 //! Rules about classes enter; leaves a piece that lowers the score of every class that the rules forbid at an input.
 //!
 //! With class k as the winner a rule says something about the input alone: where it may win. Where that certainly holds the class keeps its
-//! score, elsewhere it gets one below all scores that are kept, so far below that its probability is 0 in float32.
+//! score, elsewhere it gets one below all scores that are kept, so far below that its probability is 0 in float32. Of rows that
+//! are probabilities themselves, those among the allowed classes leave: 0 for the others, and the sum is 1.
 
 use deepsade_check::step::{Number, Outputs, certain};
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Var};
@@ -14,6 +15,11 @@ use super::{Made, MakeError, Source};
 pub const KEPT: f32 = (1u64 << 30) as f32;
 /// The score of a forbidden class. `exp` of the distance to the others is 0, as it is from 104 on.
 pub const FORBIDDEN: f32 = -2.0 * KEPT;
+
+/// A probability counts as this at least.
+const LEAST: f32 = 1e-30;
+/// Numbers that are this near to adding up to 1, and none of them below 0, are probabilities.
+const NEAR: f32 = 1e-3;
 
 /// What lowers forbidden classes, for a binary or a multiclass task.
 pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
@@ -30,7 +36,10 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
         let allowed =
             certain(&spec.schema, &allowed, source.x, &prefix, draft.piece()).map_err(|why| MakeError::Condition { why })?;
         let forbidden = draft.number(FORBIDDEN);
-        draft.call("Where", &[&allowed, &scores, &forbidden]);
+        let lowered = draft.call("Where", &[&allowed, &scores, &forbidden]);
+        if source.probabilities {
+            among(&mut draft, &scores, &allowed, &lowered, classes.len());
+        }
     }
     Ok(Made {
         piece: draft.finish(),
@@ -38,6 +47,27 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
         best: true,
         how: format!("forbidden classes lowered; the rules forbid {ruled} of {} somewhere", classes.len()),
     })
+}
+
+/// Probabilities among the allowed classes for the rows that are probabilities, as they are lowered for others. Of allowed classes that
+/// have no probability one is given.
+fn among(draft: &mut Draft, scores: &str, allowed: &str, lowered: &str, classes: usize) {
+    let (ones, one, least, none) =
+        (draft.floats(&[classes, 1], vec![1.0; classes]), draft.number(1.0), draft.number(LEAST), draft.number(0.0));
+    let total = draft.call("MatMul", &[scores, &ones]);
+    let off = draft.call("Sub", &[&total, &one]);
+    let off = draft.call("Abs", &[&off]);
+    let turned = draft.call("Neg", &[scores]);
+    let below = draft.call("Relu", &[&turned]);
+    let below = draft.call("MatMul", &[&below, &ones]);
+    let wrong = draft.call("Add", &[&off, &below]);
+    let near = draft.number(NEAR);
+    let probable = draft.call("Less", &[&wrong, &near]);
+    let some = draft.call("Max", &[scores, &least]);
+    let kept = draft.call("Where", &[allowed, &some, &none]);
+    let total = draft.call("MatMul", &[&kept, &ones]);
+    let shares = draft.call("Div", &[&kept, &total]);
+    draft.call("Where", &[&probable, &shares, lowered]);
 }
 
 /// What the rules say about the input if class k has the largest score, and no other has the same.

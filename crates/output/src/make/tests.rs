@@ -10,7 +10,7 @@ use super::{CANDIDATE, Made, PREFIX, Source};
 use crate::Judge;
 use crate::graph::{Graph, Value};
 
-pub(super) const SOURCE: Source<'static> = Source { scores: "scores", x: "x" };
+pub(super) const SOURCE: Source<'static> = Source { scores: "scores", x: "x", probabilities: false };
 
 pub(super) fn spec<S: AsRef<str>>(task: Task, texts: &[S]) -> NormalSpec {
     let feature = |name: &str, domain| Feature { name: name.into(), domain };

@@ -1,7 +1,7 @@
 //! Against the rules, class by class.
 
 use deepsade_spec::Task;
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::super::tests::{SOURCE, obeys, pass, point, run, scores, spec, unclear};
@@ -59,6 +59,49 @@ fn without_rules_scores_stay_and_are_made_finite() {
     assert_eq!(run(&made, &given, &x), [[0.25, -3.5], [0.0, -KEPT]]);
     let always = make(&spec(binary, &["c == 'y'"]), &SOURCE).unwrap();
     assert_eq!(run(&always, &given, &x), [[FORBIDDEN, -3.5], [FORBIDDEN, -KEPT]]);
+}
+
+#[test]
+fn probabilities_are_those_among_the_allowed() {
+    let spec = spec(task(&["u", "v", "w"]), &["a < 3.5 => c != 'u'", "b >= 4 => c != 'w'"]);
+    let made = make(&spec, &Source { probabilities: true, ..SOURCE }).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let x: Vec<Vec<f32>> = (0..2000).map(|_| point(&mut rng)).collect();
+    let given: Vec<Vec<f32>> = (0..2000)
+        .map(|_| {
+            // A forest is often sure.
+            let p: Vec<f32> =
+                (0..3).map(|_| if rng.random_range(0..3) == 0 { 0.0 } else { rng.random::<f32>() + 0.01 }).collect();
+            let total: f32 = p.iter().sum();
+            p.iter().map(|p| if total > 0.0 { p / total } else { 1.0 / 3.0 }).collect()
+        })
+        .collect();
+    let candidates = run(&made, &given, &x);
+    assert_eq!(pass(&spec, &made, &candidates, &x), [true; 2000]);
+    for ((x, p), found) in x.iter().zip(&given).zip(candidates) {
+        assert!((found.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{p:?} {found:?}");
+        if unclear(x) {
+            continue;
+        }
+        let alone = |k: usize| (0..3).map(|j| f32::from(u8::from(j == k))).collect::<Vec<f32>>();
+        let allowed: Vec<bool> = (0..3).map(|k| obeys(&spec, x, &alone(k))).collect();
+        let total: f32 = (0..3).filter(|k| allowed[*k]).map(|k| p[k]).sum();
+        for k in 0..3 {
+            assert!(allowed[k] || found[k] == 0.0, "{p:?} {found:?}");
+            assert!(!allowed[k] || total == 0.0 || (found[k] - p[k] / total).abs() < 1e-5, "{p:?} {found:?}");
+        }
+    }
+}
+
+/// What may be probabilities and is not is lowered, whatever it is.
+#[test]
+fn logits_stay_logits() {
+    let spec = spec(task(&["u", "v", "w"]), &["a < 3.5 => c != 'u'"]);
+    let (plain, any) = (make(&spec, &SOURCE).unwrap(), make(&spec, &Source { probabilities: true, ..SOURCE }).unwrap());
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let x: Vec<Vec<f32>> = (0..500).map(|_| point(&mut rng)).collect();
+    let given: Vec<Vec<f32>> = (0..500).map(|_| scores(&mut rng, 3)).collect();
+    assert_eq!(run(&any, &given, &x), run(&plain, &given, &x));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::judge::Judge;
 use crate::make::{CANDIDATE, Made, MakeError, NotEqual, PREFIX, Source};
 use crate::nearest::Allowed;
 
-const SOURCE: Source = Source { scores: "scores", x: "x" };
+const SOURCE: Source = Source { scores: "scores", x: "x", probabilities: false };
 /// Spreads of outputs that count alike.
 const ALIKE: [f64; 24] = [1.0; 24];
 
