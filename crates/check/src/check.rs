@@ -241,11 +241,11 @@ fn by_step(
     for (k, case) in step.fallback.iter().enumerate() {
         case.on_grid(&step.outputs, &spec).map_err(at("step"))?;
         let answers = step.answers(k, &spec).map_err(at("step"))?;
-        let (network, arithmetic) = case.network(&spec, layout.width());
-        let machine = Machine { network: &network, layout: &layout, arithmetic };
-        machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
-        let mut checker = Checker::new(machine, None, stop);
+        let network = case.network(layout.width());
         for (r, (rule, tree)) in spec.rules.iter().zip(&case.trees).enumerate() {
+            let machine = Machine { network: &network, layout: &layout, arithmetic: case.arithmetic(&rule.claim, &spec) };
+            machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
+            let mut checker = Checker::new(machine, None, stop);
             let negation = case.claimed(&answers, &rule.claim).negated();
             checker.rule(r, &rule.name, &negation, tree, &domain, &mut rules[r])?;
         }

@@ -67,7 +67,8 @@ impl OutputStep {
         Ok(spec)
     }
 
-    /// What is known where a case answers: its conditions hold, and those of each case before it were not computed to hold.
+    /// What is known where a case answers: its conditions hold, and those of each case before it were not computed to hold. One that the
+    /// two share is one comparison in the graph, which was computed to hold: it is another one that failed.
     pub(crate) fn answers(&self, k: usize, spec: &NormalSpec) -> Result<Formula, String> {
         let conditions = spec.conditions();
         let asked = |(c, truth): &(usize, bool)| if *truth { conditions[*c].clone() } else { conditions[*c].opposite() };
@@ -75,7 +76,8 @@ impl OutputStep {
         let mut known: Vec<Formula> = self.fallback[k].when.iter().map(|w| Formula::Atom(asked(w))).collect();
         for before in &self.fallback[..k] {
             let failed = |w: &(usize, bool)| otherwise(&asked(w), &over);
-            known.push(Formula::or(before.when.iter().map(failed).collect::<Result<Vec<_>, _>>()?));
+            let others = before.when.iter().filter(|w| !self.fallback[k].when.contains(w));
+            known.push(Formula::or(others.map(failed).collect::<Result<Vec<_>, _>>()?));
         }
         Ok(Formula::and(known))
     }
@@ -91,9 +93,11 @@ fn otherwise(atom: &Atom, over: &Over) -> Result<Formula, String> {
 }
 
 impl Case {
-    /// A rule, where the case answers, about its outputs: those that are constants are put in.
+    /// A rule, where the case answers, about its outputs: those that are constants are put in, and conditions that are known to hold there.
     pub(crate) fn claimed(&self, answers: &Formula, claim: &Formula) -> Formula {
-        let mut claimed = Formula::or([answers.negated(), claim.clone()]);
+        let known = answers.conjuncts().iter().filter_map(|part| if let Formula::Atom(atom) = part { Some(atom) } else { None });
+        let claim = known.fold(claim.clone(), |claim, atom| claim.given(atom, true));
+        let mut claimed = Formula::or([answers.negated(), claim]);
         for (o, bias) in self.bias.iter().enumerate() {
             if self.weights.iter().all(|(output, ..)| *output != o) {
                 claimed = claimed.with(Var::Output(o), &exact(*bias));
@@ -102,14 +106,19 @@ impl Case {
         claimed
     }
 
-    /// The map as a network, and the arithmetic in which it says what is computed: real where no rounding can happen.
-    pub fn network(&self, spec: &NormalSpec, columns: usize) -> (Network, Arithmetic) {
+    /// The map as a network.
+    pub fn network(&self, columns: usize) -> Network {
         let mut w = Matrix::zeros(self.bias.len(), columns);
         self.weights.iter().for_each(|(o, c, v)| w.row_mut(*o)[*c] = *v);
-        let over = Over::new(&spec.schema, None);
-        let rounds = (0..self.bias.len()).any(|o| self.step_of(o, &over).is_none());
         let nodes = vec![Node { op: Op::Dense { w, b: self.bias.clone() }, from: vec![0] }];
-        (Network { inputs: columns, nodes }, if rounds { Arithmetic::Float32 } else { Arithmetic::Real })
+        Network { inputs: columns, nodes }
+    }
+
+    /// The arithmetic in which the network says what is computed, for a rule: real if no output that the rule reads can be rounded.
+    pub fn arithmetic(&self, rule: &Formula, spec: &NormalSpec) -> Arithmetic {
+        let over = Over::new(&spec.schema, None);
+        let rounds = |var: Var| matches!(var, Var::Output(o) if self.step_of(o, &over).is_none());
+        if rule.variables().into_iter().any(rounds) { Arithmetic::Float32 } else { Arithmetic::Real }
     }
 
     /// The k for which an output is computed as a multiple of 2^-k without any rounding; `None` if it may be rounded.

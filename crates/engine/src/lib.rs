@@ -10,6 +10,7 @@ pub mod artifact;
 mod audit;
 pub mod bounds;
 pub mod choose;
+mod conflict;
 pub mod enforce;
 pub mod explain;
 pub mod fit;

@@ -433,12 +433,15 @@ pub fn verify(
     unreachable!("the loop ends with an answer")
 }
 
-/// Trees that should prove each rule, which no checker has seen yet; `None` if none were found.
-pub(crate) fn trees(spec: &NormalSpec, network: &Network, settings: &Settings) -> Option<Vec<Tree>> {
-    let whole = Region::whole(&spec.schema).ok()?;
+/// Trees that should prove each rule, which no checker has seen yet; or an input that breaks a rule, if that is why there are none.
+pub(crate) fn trees(spec: &NormalSpec, network: &Network, settings: &Settings) -> Result<Vec<Tree>, Option<CounterExample>> {
+    let whole = Region::whole(&spec.schema).map_err(|_| None)?;
     let question = Question::new(spec, network, settings);
-    let states = question.search_all(&whole, false, &|| false, &mut Work::default()).ok()?;
-    Some(states.iter().map(branch::State::tree).collect())
+    match question.search_all(&whole, false, &|| false, &mut Work::default()) {
+        Ok(states) => Ok(states.iter().map(branch::State::tree).collect()),
+        Err(Outcome::Refuted(example)) => Err(Some(example)),
+        Err(_) => Err(None),
+    }
 }
 
 /// Whether a region, such as a ball around a point, holds an input that breaks some rule.

@@ -149,6 +149,11 @@ impl Simplex {
         self.k.push(k);
     }
 
+    /// The bounds of an unknown.
+    pub fn bounds(&self, var: usize) -> (f64, f64) {
+        (self.lo[var], self.hi[var])
+    }
+
     /// Changes the bounds of an unknown.
     pub fn set_bounds(&mut self, var: usize, lo: f64, hi: f64) {
         if self.lo[var] == lo && self.hi[var] == hi {

@@ -7,7 +7,6 @@ mod affine;
 mod equality;
 mod fallback;
 mod usual;
-mod whole;
 
 use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::onnx::TRUNK_OUTPUT;

@@ -2,24 +2,36 @@
 //!
 //! `y = b + B u`, the features scaled to u in [-1, 1]. An atom `a.y + c.u + d >= 0` holds for every input that meets the conditions
 //! `g_p(u) >= 0` iff, for some multipliers `m_p >= 0`, `a.b + d - sum m_p g_p(0) - sum_f |a.B_f + c_f - sum m_p g_pf| >= 0`: linear in
-//! (b, B, m) with an unknown for each absolute value.
+//! (b, B, m) with an unknown for each absolute value. An output on a grid reads whole columns only, and its weights and its bias, in steps
+//! of the grid, are whole numbers: unknowns that are branched on.
 
 use deepsade_check::step::{Number, Outputs, Over};
-use deepsade_solve::simplex::{Simplex, Status};
-use deepsade_spec::{Atom, Rational, Schema};
+use deepsade_solve::simplex::Simplex;
+use deepsade_solve::whole::solve_whole;
+use deepsade_spec::{Atom, Domain, Rational, Schema};
 
 use super::usual::Usual;
 
 /// The distance from every border that is aimed at, in units of the outputs.
-const AIM: f64 = 0.25;
+pub const AIM: f64 = 0.25;
 /// What that distance counts beside the distance from the usual outputs.
 const WEIGHT: f64 = 100.0;
+/// The distance from one border that is aimed at where another one must be touched, and what it counts.
+const OWN: f64 = 0.02;
+const OWN_WEIGHT: f64 = 10.0;
+/// The least distance from a border that must not be touched.
+const BEYOND: f64 = 4e-6;
 /// What a slope costs beside the distance from the usual outputs: of two maps that are as good the flatter one.
 const FLAT: f64 = 0.01;
 /// Ends of slopes and multipliers, in units of the outputs.
 const LARGEST: f64 = 1e3;
+/// What a program in floats leaves of 0, in units of the outputs.
+const NOISE: f64 = 1e-9;
+/// Steps of a grid that a bias may have.
+const MOST_STEPS: f64 = (1 << 24) as f64;
 const PIVOTS: usize = 20_000;
-const MOST_UNKNOWNS: usize = 600;
+const MOST_PARTS: usize = 300;
+const MOST_UNKNOWNS: usize = 800;
 
 /// An affine map: output, column and weight; one number an output.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -30,125 +42,239 @@ pub struct Affine {
     pub bias: Vec<f32>,
 }
 
+/// A map, and how far inside it stays, in units of the outputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The map.
+    pub map: Affine,
+    /// The least distance from a border.
+    pub inside: f64,
+}
+
+/// What is asked of a map.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a> {
+    /// What must hold.
+    pub atoms: &'a [Atom],
+    /// For the inputs where these do.
+    pub given: &'a [Atom],
+    /// The inputs.
+    pub schema: &'a Schema,
+    /// Where outputs usually are.
+    pub usual: &'a Usual,
+    /// Outputs that are multiples of 2^-k.
+    pub grids: &'a [Option<i32>],
+    /// Whether the map may depend on the input.
+    pub steep: bool,
+}
+
 /// A linear form over outputs and scaled columns.
 struct Row {
     a: Vec<(usize, f64)>,
     c: Vec<(usize, f64)>,
     d: f64,
+    strict: bool,
 }
 
-/// The best map and how far inside it stays; `steep` lets it depend on the input.
-pub fn affine(atoms: &[Atom], given: &[Atom], schema: &Schema, usual: &Usual, steep: bool) -> Option<(Affine, f64)> {
-    let outputs = usual.at.len();
-    let wide = Outputs::Numbers(vec![Number { lo: -1.0, hi: 1.0, grid: None }; outputs]);
-    let over = Over::new(schema, Some(&wide));
-    let ranges = column_ranges(schema);
-    let row = |atom: &Atom| {
-        let (mut form, mut constant) = (Vec::new(), atom.linear.constant.clone());
-        atom.linear.terms.iter().for_each(|(var, c)| over.add(*var, c, &mut form, &mut constant));
-        let mut row = Row { a: Vec::new(), c: Vec::new(), d: float(&constant) };
-        for (column, c) in form.iter().filter(|(_, c)| !c.is_zero()) {
-            let c = float(c);
-            match column.checked_sub(outputs) {
-                None => row.a.push((*column, c * usual.scale[*column])),
-                Some(x) => {
-                    let (mid, radius) = ranges[x];
-                    row.d += c * mid;
-                    row.c.push((x, c * radius));
+impl Query<'_> {
+    /// The best map.
+    pub fn solve(&self) -> Option<Found> {
+        let Self { schema, usual, .. } = self;
+        let outputs = usual.at.len();
+        let wide = Outputs::Numbers(vec![Number { lo: -1.0, hi: 1.0, grid: None }; outputs]);
+        let over = Over::new(schema, Some(&wide));
+        let ranges = column_ranges(schema);
+        let row = |atom: &Atom| {
+            let (mut form, mut constant) = (Vec::new(), atom.linear.constant.clone());
+            atom.linear.terms.iter().for_each(|(var, c)| over.add(*var, c, &mut form, &mut constant));
+            let mut row = Row { a: Vec::new(), c: Vec::new(), d: float(&constant), strict: atom.strict };
+            for (column, c) in form.iter().filter(|(_, c)| !c.is_zero()) {
+                let c = float(c);
+                match column.checked_sub(outputs) {
+                    None => {
+                        row.a.push((*column, c * usual.scale[*column]));
+                        row.d += c * usual.at[*column];
+                    }
+                    Some(x) => {
+                        let (mid, radius) = ranges[x];
+                        row.d += c * mid;
+                        row.c.push((x, c * radius));
+                    }
                 }
             }
-            if *column < outputs {
-                row.d += c * usual.at[*column];
-            }
-        }
-        row
-    };
-    let (rows, given): (Vec<Row>, Vec<Row>) = (atoms.iter().map(row).collect(), given.iter().map(row).collect());
-    let mut columns: Vec<usize> = rows.iter().chain(&given).flat_map(|r| r.c.iter().map(|(x, _)| *x)).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    solve(&rows, &given, &columns, outputs, steep).map(|(b, slopes, inside)| {
-        let mut bias: Vec<f64> = b.iter().zip(&usual.scale).zip(&usual.at).map(|((b, scale), at)| b * scale + at).collect();
-        let mut weights = Vec::new();
-        for (o, j, slope) in slopes.iter().filter(|(.., slope)| slope.abs() > 1e-9) {
-            let (mid, radius) = ranges[columns[*j]];
-            if radius > 0.0 {
-                let w = slope * usual.scale[*o] / radius;
-                weights.push((*o, columns[*j], w as f32));
-                bias[*o] -= w * mid;
-            }
-        }
-        (Affine { weights, bias: bias.iter().map(|b| *b as f32 + 0.0).collect() }, inside)
-    })
+            row
+        };
+        let (rows, given): (Vec<Row>, Vec<Row>) = (self.atoms.iter().map(row).collect(), self.given.iter().map(row).collect());
+        let mut columns: Vec<usize> = rows.iter().chain(&given).flat_map(|r| r.c.iter().map(|(x, _)| *x)).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns.retain(|x| ranges[*x].1 > 0.0);
+        let layout = Layout::new(self, &rows, &given, columns);
+        let mut program = layout.program(&rows, &given)?;
+        let (grid, whole) = layout.grids(self, &ranges, &mut program);
+        solve_whole(&mut program, &whole, PIVOTS, MOST_PARTS).then(|| layout.map(self, &ranges, &program, &grid))
+    }
 }
 
-type Solved = (Vec<f64>, Vec<(usize, usize, f64)>, f64);
+/// Where the unknowns of a program stand: b, how far it is from the usual, slopes, then for each row its own distance, multipliers and
+/// absolute values; the distance of all; last those that are whole numbers.
+struct Layout {
+    outputs: usize,
+    columns: Vec<usize>,
+    /// Each slope is the difference of two unknowns that are not negative, so that its size has a cost.
+    slopes: usize,
+    each: usize,
+    given: usize,
+    inside: usize,
+    count: usize,
+}
 
-fn solve(rows: &[Row], given: &[Row], columns: &[usize], outputs: usize, steep: bool) -> Option<Solved> {
-    let width = columns.len();
-    // Each slope is the difference of two unknowns that are not negative, so that its size has a cost.
-    let slopes = if steep { 2 * outputs * width } else { 0 };
-    let sized = if steep || !given.is_empty() { width } else { 0 };
-    // b, how far it is from the usual, slopes, then for each row multipliers and absolute values; last the distance.
-    let (far, slope) = (outputs, 2 * outputs);
-    let first = |i: usize| 2 * outputs + slopes + i * (given.len() + sized);
-    let inside = first(rows.len());
-    let count = inside + 1;
-    if count > MOST_UNKNOWNS {
-        return None;
+/// An output's bias, or its weight on a column, as a whole number of steps: output, column, unknown.
+type Gridded = (usize, Option<usize>, usize);
+
+impl Layout {
+    fn new(query: &Query, rows: &[Row], given: &[Row], columns: Vec<usize>) -> Self {
+        let (outputs, width) = (query.usual.at.len(), columns.len());
+        let slopes = if query.steep { 2 * outputs * width } else { 0 };
+        let sized = if query.steep || !given.is_empty() { width } else { 0 };
+        let each = 1 + given.len() + sized;
+        let inside = 2 * outputs + slopes + rows.len() * each;
+        let gridded = query.grids.iter().flatten().count();
+        let whole = gridded * if query.steep { 1 + width } else { 1 };
+        Self { outputs, columns, slopes, each, given: given.len(), inside, count: inside + 1 + whole }
     }
-    let (mut cost, mut lo, mut hi) = (vec![0.0; count], vec![0.0; count], vec![LARGEST; count]);
-    lo[..outputs].fill(-LARGEST);
-    cost[far..slope].fill(1.0);
-    cost[slope..slope + slopes].fill(FLAT);
-    (cost[inside], hi[inside]) = (-WEIGHT * outputs as f64, AIM);
-    // Sizes may be as large as features are beside outputs.
-    for i in 0..rows.len() {
-        hi[first(i)..first(i + 1)].fill(1e9);
+
+    /// The two unknowns of an output's slope in column `columns[k]` begin here.
+    fn slope(&self, output: usize, k: usize) -> usize {
+        2 * self.outputs + 2 * (output * self.columns.len() + k)
     }
-    let mut program = Simplex::new(cost, lo, hi);
-    for j in 0..outputs {
-        program.add_row(&[(far + j, 1.0), (j, 1.0)], 0.0);
-        program.add_row(&[(far + j, 1.0), (j, -1.0)], 0.0);
+
+    fn own(&self, row: usize) -> usize {
+        2 * self.outputs + self.slopes + row * self.each
     }
-    for (i, row) in rows.iter().enumerate() {
-        let norm: f64 = row.a.iter().map(|(_, a)| a.abs()).sum();
-        let of = |row: &Row, x: usize| row.c.iter().find(|(c, _)| *c == x).map_or(0.0, |(_, c)| *c);
-        let mut total = row.a.clone();
-        let mut constant = row.d;
-        total.push((inside, -norm));
-        for (p, g) in given.iter().enumerate() {
-            total.push((first(i) + p, -g.d));
+
+    fn program(&self, rows: &[Row], given: &[Row]) -> Option<Simplex> {
+        if self.count > MOST_UNKNOWNS {
+            return None;
         }
-        for (k, x) in columns.iter().enumerate() {
-            let mut q: Vec<(usize, f64)> = Vec::new();
-            if steep {
-                let at = |j: usize| slope + 2 * (j * width + k);
-                q.extend(row.a.iter().flat_map(|(j, a)| [(at(*j), *a), (at(*j) + 1, -a)]));
+        let (outputs, inside, sized) = (self.outputs, self.inside, self.each > 1 + self.given);
+        let (far, slope) = (outputs, 2 * outputs);
+        let (mut cost, mut lo, mut hi) = (vec![0.0; self.count], vec![0.0; self.count], vec![LARGEST; self.count]);
+        lo[..outputs].fill(-LARGEST);
+        cost[far..slope].fill(1.0);
+        cost[slope..slope + self.slopes].fill(FLAT);
+        (cost[inside], hi[inside]) = (-WEIGHT * outputs as f64, AIM);
+        for (i, row) in rows.iter().enumerate() {
+            let own = self.own(i);
+            // Sizes may be as large as features are beside outputs.
+            hi[own..own + self.each].fill(1e9);
+            (cost[own], lo[own], hi[own]) = (-OWN_WEIGHT, if row.strict { BEYOND } else { 0.0 }, OWN);
+        }
+        let mut program = Simplex::new(cost, lo, hi);
+        for j in 0..outputs {
+            program.add_row(&[(far + j, 1.0), (j, 1.0)], 0.0);
+            program.add_row(&[(far + j, 1.0), (j, -1.0)], 0.0);
+        }
+        for (i, row) in rows.iter().enumerate() {
+            let norm: f64 = row.a.iter().map(|(_, a)| a.abs()).sum();
+            let of = |row: &Row, x: usize| row.c.iter().find(|(c, _)| *c == x).map_or(0.0, |(_, c)| *c);
+            let mut total = row.a.clone();
+            let mut constant = row.d;
+            total.extend([(inside, -norm), (self.own(i), -norm)]);
+            let multiplier = |p: usize| self.own(i) + 1 + p;
+            total.extend(given.iter().enumerate().map(|(p, g)| (multiplier(p), -g.d)));
+            for (k, x) in self.columns.iter().enumerate() {
+                let mut q: Vec<(usize, f64)> = Vec::new();
+                if self.slopes > 0 {
+                    q.extend(row.a.iter().flat_map(|(j, a)| [(self.slope(*j, k), *a), (self.slope(*j, k) + 1, -a)]));
+                }
+                q.extend(given.iter().enumerate().map(|(p, g)| (multiplier(p), -of(g, *x))).filter(|(_, c)| *c != 0.0));
+                let c = of(row, *x);
+                if !sized {
+                    constant -= c.abs();
+                    continue;
+                }
+                let size = multiplier(self.given + k);
+                total.push((size, -1.0));
+                for sign in [1.0, -1.0] {
+                    let mut bound: Vec<(usize, f64)> = q.iter().map(|(v, c)| (*v, -sign * c)).collect();
+                    bound.push((size, 1.0));
+                    program.add_row(&bound, -sign * c);
+                }
             }
-            q.extend(given.iter().enumerate().map(|(p, g)| (first(i) + p, -of(g, *x))).filter(|(_, c)| *c != 0.0));
-            let c = of(row, *x);
-            if sized == 0 {
-                constant -= c.abs();
+            program.add_row(&total, constant);
+        }
+        Some(program)
+    }
+
+    /// Adds what is whole: `steps * step` is the bias, or the weight, in the units of the rules.
+    fn grids(&self, query: &Query, ranges: &[(f64, f64)], program: &mut Simplex) -> (Vec<Gridded>, Vec<usize>) {
+        let (mut grids, mut next) = (Vec::new(), self.inside + 1);
+        let columns = query.schema.columns();
+        let real = |x: usize| matches!(query.schema.features[columns[x].feature].domain, Domain::Real { .. });
+        for (o, k) in query.grids.iter().enumerate().filter_map(|(o, grid)| grid.map(|k| (o, k))) {
+            let (step, scale, at) = (2f64.powi(-k), query.usual.scale[o], query.usual.at[o]);
+            let mut equal = |steps: f64, mut form: Vec<(usize, f64)>, constant: f64, column: Option<usize>, next: &mut usize| {
+                form.push((*next, -step));
+                program.set_bounds(*next, -steps, steps);
+                program.add_row(&form, constant);
+                program.add_row(&form.iter().map(|(v, c)| (*v, -c)).collect::<Vec<_>>(), -constant);
+                grids.push((o, column, *next));
+                *next += 1;
+            };
+            let mut bias = vec![(o, scale)];
+            let slopes = if self.slopes > 0 { &self.columns[..] } else { &[] };
+            for (k, x) in slopes.iter().enumerate() {
+                let (at, (mid, radius)) = (self.slope(o, k), ranges[*x]);
+                let by = scale / radius;
+                let steps = if real(*x) { 0.0 } else { (LARGEST * by / step).ceil() };
+                equal(steps, vec![(at, by), (at + 1, -by)], 0.0, Some(*x), &mut next);
+                bias.extend([(at, -by * mid), (at + 1, by * mid)]);
+            }
+            equal(MOST_STEPS, bias, at, None, &mut next);
+        }
+        let whole = grids.iter().map(|(.., v)| *v).collect();
+        (grids, whole)
+    }
+
+    /// The map that a solved program stands for. Where there is room, numbers have few digits: sums of whole features are exact then.
+    fn map(&self, query: &Query, ranges: &[(f64, f64)], program: &Simplex, grids: &[Gridded]) -> Found {
+        let inside = program.value(self.inside);
+        let mut map = Affine { weights: Vec::new(), bias: vec![0.0; self.outputs] };
+        for o in 0..self.outputs {
+            if let Some(k) = query.grids[o] {
+                let steps = |v: usize| (program.value(v).round() * 2f64.powi(-k)) as f32;
+                for (_, column, v) in grids.iter().filter(|(output, ..)| *output == o) {
+                    match column {
+                        None => map.bias[o] = steps(*v) + 0.0,
+                        Some(x) if steps(*v) != 0.0 => map.weights.push((o, *x, steps(*v))),
+                        Some(_) => {}
+                    }
+                }
                 continue;
             }
-            let size = first(i) + given.len() + k;
-            total.push((size, -1.0));
-            for sign in [1.0, -1.0] {
-                let mut bound: Vec<(usize, f64)> = q.iter().map(|(v, c)| (*v, -sign * c)).collect();
-                bound.push((size, 1.0));
-                program.add_row(&bound, -sign * c);
+            let (scale, mut bias) = (query.usual.scale[o], query.usual.at[o] + program.value(o) * query.usual.scale[o]);
+            let by = (inside / 4.0).max(NOISE) * scale / (1 + self.columns.len()) as f64;
+            for k in (0..self.columns.len()).filter(|_| self.slopes > 0) {
+                let (x, (mid, radius)) = (self.columns[k], ranges[self.columns[k]]);
+                let slope = program.value(self.slope(o, k)) - program.value(self.slope(o, k) + 1);
+                let w = slope * scale / radius;
+                bias -= w * mid;
+                let w = short(w, by / (mid.abs() + radius));
+                if w != 0.0 {
+                    map.weights.push((o, x, w));
+                }
             }
+            map.bias[o] = short(bias, by);
         }
-        program.add_row(&total, constant);
+        Found { map, inside }
     }
-    if program.solve(PIVOTS) != Status::Optimal {
-        return None;
-    }
-    let b = (0..outputs).map(|j| program.value(j)).collect();
-    let size = |k: usize| program.value(slope + 2 * k) - program.value(slope + 2 * k + 1);
-    let slopes = (0..slopes / 2).map(|k| (k / width.max(1), k % width.max(1), size(k))).collect();
-    Some((b, slopes, program.value(inside)))
+}
+
+/// A number near v, by no more than half of `by`, with few digits.
+fn short(v: f64, by: f64) -> f32 {
+    let step = by.log2().floor().exp2();
+    ((v / step).round() * step) as f32 + 0.0
 }
 
 /// Middle and half the width of each column's range.

@@ -1,13 +1,14 @@
 //! Atoms with equalities among them enter; leave the same atoms without: an output for each equality is computed from the others.
 //!
-//! The others are constants on their grids, so that what is computed from them and whole features is exact.
+//! The others are on their grids, so that what is computed from them and whole features is exact.
+
+use std::collections::BTreeMap;
 
 use dashu::base::PowerOfTwo;
-use deepsade_check::step::Outputs;
+use deepsade_check::step::Over;
 use deepsade_spec::{Atom, Linear, Rational, Schema, Var};
 
-use super::affine::{Affine, affine};
-use super::usual::Usual;
+use super::affine::{Affine, Found, Query};
 
 /// Atoms about the outputs that are left, and what the others are.
 #[derive(Debug)]
@@ -15,7 +16,6 @@ pub struct Reduced {
     atoms: Vec<Atom>,
     /// Output, and the linear form that it is.
     dependent: Vec<(usize, Linear)>,
-    grids: Vec<Option<i32>>,
 }
 
 /// Which output of an equality is computed from the others.
@@ -28,8 +28,7 @@ pub enum Which {
 }
 
 /// The atoms without their equalities; `None` if there are none, or one can't be solved for an output.
-pub fn reduced(atoms: &[Atom], outputs: &Outputs, which: Which) -> Option<Reduced> {
-    let Outputs::Numbers(numbers) = outputs else { return None };
+pub fn reduced(atoms: &[Atom], which: Which) -> Option<Reduced> {
     let mut rest: Vec<Atom> = atoms.to_vec();
     let mut dependent: Vec<(usize, Linear)> = Vec::new();
     while let Some(k) = rest.iter().position(|a| !a.strict && rest.iter().any(|b| opposite(a, b))) {
@@ -39,7 +38,7 @@ pub fn reduced(atoms: &[Atom], outputs: &Outputs, which: Which) -> Option<Reduce
         dependent.iter_mut().for_each(|(_, other)| put_in(other, output, &form));
         dependent.push((output, form));
     }
-    (!dependent.is_empty()).then(|| Reduced { atoms: rest, dependent, grids: numbers.iter().map(|n| n.grid).collect() })
+    (!dependent.is_empty()).then(|| Reduced { atoms: rest, dependent })
 }
 
 fn opposite(a: &Atom, b: &Atom) -> bool {
@@ -87,43 +86,35 @@ fn replaced(atoms: &[Atom], output: usize, form: &Linear) -> Option<Vec<Atom>> {
 }
 
 impl Reduced {
-    /// What the outputs that are computed take of the input's columns.
-    pub fn weights(&self, schema: &Schema) -> Vec<(usize, usize, f32)> {
-        let over = deepsade_check::step::Over::new(schema, None);
-        let mut weights = Vec::new();
-        for (output, form) in &self.dependent {
-            let (mut columns, mut rest) = (Vec::new(), Rational::ZERO);
-            form.terms.iter().filter(|(var, _)| !var.is_output()).for_each(|(var, c)| over.add(*var, c, &mut columns, &mut rest));
-            weights.extend(columns.iter().filter(|(_, c)| !c.is_zero()).map(|(x, c)| (*output, *x, c.to_f32().value())));
-        }
-        weights
+    /// The map of the outputs that are left, as a query asks for it, with what is computed from them.
+    pub fn solve(&self, query: &Query) -> Option<Found> {
+        let mut grids = query.grids.to_vec();
+        self.dependent.iter().for_each(|(output, _)| grids[*output] = None);
+        let Found { map, inside } = Query { atoms: &self.atoms, grids: &grids, ..*query }.solve()?;
+        self.computed(map, query.schema).map(|map| Found { map, inside })
     }
 
-    /// The map, and how far inside it stays.
-    pub fn solve(&self, given: &[Atom], schema: &Schema, usual: &Usual) -> Option<(Affine, f64)> {
-        let (map, inside) = affine(&self.atoms, given, schema, usual, false)?;
-        self.computed(map, schema).map(|map| (map, inside))
-    }
-
-    /// Constants on their grids, with what is computed from them.
     fn computed(&self, mut map: Affine, schema: &Schema) -> Option<Affine> {
-        for (b, grid) in map.bias.iter_mut().zip(&self.grids) {
-            if let Some(k) = grid {
-                let step = 2f64.powi(-k);
-                *b = ((f64::from(*b) / step).round() * step) as f32;
-            }
-        }
-        let over = deepsade_check::step::Over::new(schema, None);
+        let over = Over::new(schema, None);
+        map.weights.retain(|(o, ..)| self.dependent.iter().all(|(output, _)| o != output));
+        let free = map.clone();
         for (output, form) in &self.dependent {
             let (mut columns, mut bias) = (Vec::new(), form.constant.clone());
             for (var, c) in &form.terms {
-                match var {
-                    Var::Output(j) => bias += c * Rational::try_from(map.bias[*j]).ok()?,
-                    var => over.add(*var, c, &mut columns, &mut bias),
+                let Var::Output(j) = var else {
+                    over.add(*var, c, &mut columns, &mut bias);
+                    continue;
+                };
+                bias += c * Rational::try_from(free.bias[*j]).ok()?;
+                for (_, x, w) in free.weights.iter().filter(|(o, ..)| o == j) {
+                    columns.push((*x, c * Rational::try_from(*w).ok()?));
                 }
             }
+            let mut weights: BTreeMap<usize, Rational> = BTreeMap::new();
+            columns.into_iter().for_each(|(x, c)| *weights.entry(x).or_default() += c);
             map.bias[*output] = bias.to_f32().value();
-            map.weights.extend(columns.iter().filter(|(_, c)| !c.is_zero()).map(|(x, c)| (*output, *x, c.to_f32().value())));
+            let shown = weights.iter().filter(|(_, c)| !c.is_zero()).map(|(x, c)| (*output, *x, c.to_f32().value()));
+            map.weights.extend(shown);
         }
         Some(map)
     }

@@ -2,67 +2,39 @@
 //! where its candidate does not pass.
 //!
 //! A condition that is not known to hold or to fail counts as against us: what obeys the rules then obeys them in either reading. Where
-//! nothing does, cases are told apart by one condition more.
+//! nothing does, cases are told apart by one condition more: where it is computed to hold, where it is computed to fail, and where
+//! float32 cannot tell.
 
-use deepsade_check::step::{Case, OutputStep, Outputs};
+mod maps;
+mod why;
+
+use deepsade_check::step::{Case, OutputStep, Outputs, Over, room};
 use deepsade_check::{Arithmetic, Bounds, Tree};
 use deepsade_net::Network;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
-use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Formula, NormalRule, NormalSpec, Rational, Task, Var};
-use std::ops::ControlFlow;
-use thiserror::Error;
+use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Task, Var};
 
-use super::affine::{Affine, affine};
-use super::equality::{self, Which};
+pub use self::why::NoFallback;
+use self::why::{Failure, Unproved};
+use super::affine::Affine;
 use super::usual::Usual;
-use super::whole::whole;
-use crate::verify::{self, Settings};
+use crate::verify::{self, CounterExample, Settings};
 
 /// Cases that a fallback may have.
 const MOST_CASES: usize = 32;
-/// Ways to obey a demand that are looked at.
-const MOST_WAYS: usize = 64;
-/// What counts as beyond a border that must not be touched, in units of the outputs.
-const BEYOND: f64 = 1e-6;
+/// Conditions by which one case may be told from others.
+const MOST_CONDITIONS: usize = 10;
+/// Maps of which a proof is tried.
+const MOST_PROOFS: usize = 6;
 /// Seconds that one proof may take.
 const PATIENCE: f64 = 5.0;
-
-/// Why there is no fallback.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NoFallback {
-    /// For some inputs no outputs were found.
-    #[error(
-        "no outputs were found that obey the rules for every input in one of a few simple ways (constants or affine functions of the \
-         features that the rules mention, case by case): {0}"
-    )]
-    NotFound(String),
-    /// Outputs were found, but not proved.
-    #[error("a fallback was found, but not proved at rule '{rule}': conditions on several features touch each other there")]
-    NotProved {
-        /// The rule.
-        rule: String,
-    },
-}
 
 /// Finds a fallback, and proves it.
 pub fn fallback(spec: &NormalSpec, outputs: &Outputs, usual: &Usual) -> Result<Vec<Case>, NoFallback> {
     let finder = Finder { spec, outputs, usual, conditions: spec.conditions() };
-    let mut leaves = Vec::new();
-    finder.cases(&mut Vec::new(), &mut leaves)?;
-    let mut why = NoFallback::NotFound("there is no case".into());
-    // Which case answers where float32 cannot tell a condition from its opposite: the one for which the proof succeeds.
-    for last in 0..leaves.len() {
-        let mut cases = leaves.clone();
-        let end = cases.remove(last);
-        cases.push(Case { when: Vec::new(), ..end });
-        match finder.proved(cases) {
-            Ok(cases) => return Ok(cases),
-            Err(rule) => why = NoFallback::NotProved { rule },
-        }
-    }
-    Err(why)
+    let cases = finder.cases(&mut Vec::new())?;
+    finder.proved(cases)
 }
 
 struct Finder<'a> {
@@ -72,70 +44,116 @@ struct Finder<'a> {
     conditions: Vec<Atom>,
 }
 
+/// How a condition is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Holds,
+    Fails,
+    /// Near its border, where float32 may compute neither.
+    Unclear,
+}
+
+type Path = Vec<(usize, Reading)>;
+
 impl Finder<'_> {
-    /// Adds the cases of the inputs that meet some conditions.
-    fn cases(&self, path: &mut Vec<(usize, bool)>, out: &mut Vec<Case>) -> Result<(), NoFallback> {
-        let given: Vec<Atom> = path.iter().map(|asked| self.atom(*asked)).collect();
-        let met: Vec<Formula> = given.iter().cloned().map(Formula::Atom).collect();
-        if !given.is_empty() && satisfy(&met.iter().collect::<Vec<_>>(), &self.spec.schema, &Point::new()) == Satisfiable::No {
-            return Ok(());
+    /// The cases of the inputs that meet some conditions; the last of them answers wherever those before it do not.
+    fn cases(&self, path: &mut Path) -> Result<Vec<Case>, NoFallback> {
+        let given = self.given(path);
+        if !given.is_empty() && satisfy(&[&all(&given)], &self.spec.schema, &Point::new()) == Satisfiable::No {
+            return Ok(Vec::new());
         }
-        if let Some(Affine { weights, bias }) = self.map(&self.demand(path), &given) {
-            out.push(Case { when: path.clone(), weights, bias, trees: Vec::new() });
-            return Ok(());
-        }
-        let open = (0..self.conditions.len()).find(|c| path.iter().all(|(k, _)| k != c));
-        let (Some(condition), true) = (open, out.len() < MOST_CASES && path.len() < 10) else {
-            return Err(NoFallback::NotFound(self.words(path)));
+        let failure = match self.map(path, &given) {
+            Ok(Affine { weights, bias }) => return Ok(vec![Case { when: when(path), weights, bias, trees: Vec::new() }]),
+            Err(failure) => failure,
         };
-        for truth in [true, false] {
-            path.push((condition, truth));
-            self.cases(path, out)?;
+        let Some(condition) = self.next(path) else { return Err(self.why(path, failure)) };
+        let read = |reading: Reading, path: &mut Path| {
+            path.push((condition, reading));
+            let found = self.cases(path);
             path.pop();
-        }
-        Ok(())
-    }
-
-    fn atom(&self, (condition, truth): (usize, bool)) -> Atom {
-        if truth { self.conditions[condition].clone() } else { self.conditions[condition].opposite() }
-    }
-
-    fn words(&self, path: &[(usize, bool)]) -> String {
-        if !self.spec.schema.task.whole_outputs().is_empty() {
-            return format!("{}{}", self.place(path), self.without_whole(path));
-        }
-        self.place(path)
-    }
-
-    /// For whole numbers, where weights must be whole and on whole features: the rule that leaves none by itself.
-    fn without_whole(&self, path: &[(usize, bool)]) -> String {
-        let given: Vec<Atom> = path.iter().map(|asked| self.atom(*asked)).collect();
-        let none = |rule: &&NormalRule| self.map(&self.asked(rule, path), &given).is_none();
-        let who = match self.spec.rules.iter().find(none) {
-            Some(rule) => format!("rule '{}'", rule.name),
-            None => "the rules together".into(),
+            found
         };
-        format!(
-            "; {who} may leave no whole number there, or none that is a whole multiple of whole features: widen it, or state the target as real"
-        )
+        let mut children = vec![read(Reading::Holds, path)?, read(Reading::Fails, path)?];
+        let [holds, fails] = self.unclear(condition);
+        if (holds > Rational::ZERO || fails > Rational::ZERO) && !self.reaches(path, condition, &mut children) {
+            children.push(read(Reading::Unclear, path)?);
+        }
+        let mut cases: Vec<Case> = children.into_iter().flatten().collect();
+        if let Some(last) = cases.last_mut() {
+            last.when = when(path);
+        }
+        if cases.len() <= MOST_CASES { Ok(cases) } else { Err(NoFallback::TooMany { place: self.place(path) }) }
     }
 
-    fn place(&self, path: &[(usize, bool)]) -> String {
-        if path.is_empty() {
-            return "whatever the input".into();
+    /// Whether one of two sides of a condition has a map that obeys where float32 cannot tell, too; it becomes the last of them then.
+    fn reaches(&self, path: &mut Path, condition: usize, sides: &mut [Vec<Case>]) -> bool {
+        path.push((condition, Reading::Unclear));
+        let given = self.given(path);
+        path.pop();
+        let reaches = |side: &[Case]| match side {
+            [Case { weights, bias, .. }] => {
+                self.obeys(&Affine { weights: weights.clone(), bias: bias.clone() }, &given, None).is_ok()
+            }
+            _ => false,
+        };
+        let found = [1, 0].into_iter().find(|k| reaches(&sides[*k]));
+        if found == Some(0) {
+            sides.swap(0, 1);
         }
-        let shown = |asked: &(usize, bool)| deepsade_spec::print::formula(&Formula::Atom(self.atom(*asked)), &self.spec.schema);
-        format!("where {}", path.iter().map(shown).collect::<Vec<_>>().join(" and "))
+        found.is_some()
+    }
+
+    /// The condition to tell cases apart by: one that helps at once, if there is any.
+    fn next(&self, path: &mut Path) -> Option<usize> {
+        let open: Vec<usize> = (0..self.conditions.len()).filter(|c| path.iter().all(|(k, _)| k != c)).collect();
+        let mut helps = |condition: usize, reading| {
+            path.push((condition, reading));
+            let helps = !self.maps(path, &self.given(path)).is_empty();
+            path.pop();
+            helps
+        };
+        let found = open.iter().copied().find(|c| helps(*c, Reading::Holds) || helps(*c, Reading::Fails));
+        found.or(open.first().copied()).filter(|_| path.len() < MOST_CONDITIONS)
+    }
+
+    fn atom(&self, condition: usize, holds: bool) -> Atom {
+        if holds { self.conditions[condition].clone() } else { self.conditions[condition].opposite() }
+    }
+
+    /// How far beyond its border a condition may be and not be computed to hold, and the same of its opposite.
+    fn unclear(&self, condition: usize) -> [Rational; 2] {
+        let over = Over::new(&self.spec.schema, None);
+        [true, false]
+            .map(|truth| Rational::try_from(room(&self.atom(condition, truth), &over).unwrap_or(0.0)).unwrap_or_default())
+    }
+
+    /// What is known of the input on a path.
+    fn given(&self, path: &Path) -> Vec<Atom> {
+        let mut given = Vec::new();
+        for (condition, reading) in path {
+            match reading {
+                Reading::Holds => given.push(self.atom(*condition, true)),
+                Reading::Fails => given.push(self.atom(*condition, false)),
+                Reading::Unclear => {
+                    for (by, holds) in self.unclear(*condition).into_iter().zip([true, false]) {
+                        let mut linear = self.atom(*condition, holds).linear.scaled(&-Rational::ONE);
+                        linear.add_scaled(&Rational::ONE, &Linear::constant(by));
+                        given.push(Atom { linear, strict: false });
+                    }
+                }
+            }
+        }
+        given
     }
 
     /// What the rules ask of the outputs: conditions as on the path, others as if they failed, whichever way they are asked.
-    fn demand(&self, path: &[(usize, bool)]) -> Formula {
+    fn demand(&self, path: &Path) -> Formula {
         Formula::and(self.spec.rules.iter().map(|rule| self.asked(rule, path)))
     }
 
     /// What one of them asks.
-    fn asked(&self, rule: &NormalRule, path: &[(usize, bool)]) -> Formula {
-        let known = |atom: &Atom| path.iter().any(|asked| self.atom(*asked) == *atom);
+    fn asked(&self, rule: &NormalRule, path: &Path) -> Formula {
+        let known = |atom: &Atom| when(path).iter().any(|(c, holds)| self.atom(*c, *holds) == *atom);
         rule.claim.replaced(&mut |atom| match atom {
             atom if !atom.is_condition() => Formula::Atom(atom.clone()),
             atom if known(atom) => Formula::True,
@@ -143,125 +161,85 @@ impl Finder<'_> {
         })
     }
 
-    /// Outputs that meet a demand for every input that meets the given conditions.
-    fn map(&self, demand: &Formula, given: &[Atom]) -> Option<Affine> {
-        if let Outputs::Labels(n) = self.outputs {
-            return self.labels(demand, *n);
+    /// Outputs that obey for every input that meets the given conditions.
+    fn map(&self, path: &Path, given: &[Atom]) -> Result<Affine, Failure> {
+        let mut failure = Failure::NotFound;
+        for map in self.maps(path, given).into_iter().take(MOST_PROOFS) {
+            match self.obeys(&map, given, None) {
+                Ok(()) => return Ok(map),
+                Err((rule, _)) if matches!(failure, Failure::NotFound) => failure = Failure::NotProved { map, rule },
+                Err(_) => {}
+            }
         }
-        if self.spec.schema.task.classes().is_some()
-            && let Some(found) = self.class(demand)
-        {
-            return Some(found);
+        Err(failure)
+    }
+
+    /// Whether a map obeys every rule for every input that meets the given conditions, as it is computed or in some arithmetic; or the rule
+    /// for which that was not shown, and an input that breaks it.
+    fn obeys(&self, map: &Affine, given: &[Atom], how: Option<Arithmetic>) -> Result<(), (usize, Option<CounterExample>)> {
+        let case = Case { when: Vec::new(), weights: map.weights.clone(), bias: map.bias.clone(), trees: Vec::new() };
+        let network = case.network(self.spec.schema.columns().len());
+        let constants: Vec<(usize, Rational)> = (0..map.bias.len())
+            .filter(|o| map.weights.iter().all(|(output, ..)| output != o))
+            .map(|o| (o, Rational::try_from(map.bias[o]).unwrap_or_default()))
+            .collect();
+        let mut claims = self.spec.clone();
+        for rule in &mut claims.rules {
+            let claim = Formula::or([all(given).negated(), rule.claim.clone()]);
+            rule.claim = constants.iter().fold(claim, |claim, (o, value)| claim.with(Var::Output(*o), value));
         }
-        self.numbers(demand, given)
+        let arithmetic = |rule: usize| how.unwrap_or_else(|| case.arithmetic(&self.spec.rules[rule].claim, self.spec));
+        trees(&claims, &network, arithmetic).map(|_| ())
     }
 
-    fn labels(&self, demand: &Formula, n: usize) -> Option<Affine> {
-        let usual: Vec<f32> = self.usual.at.iter().map(|p| f32::from(u8::from(*p > 0.5))).collect();
-        let found = [usual, vec![0.0; n], vec![1.0; n]].into_iter().find(|y| holds(demand, y));
-        let solved = || match satisfy(&[demand], &self.spec.schema, &Point::new()) {
-            Satisfiable::Yes(point, _) => {
-                let present = |j: usize| point.get(&Var::Output(j)).is_some_and(|v| *v > Rational::ZERO);
-                Some((0..n).map(|j| f32::from(u8::from(present(j)))).collect::<Vec<f32>>())
-            }
-            _ => None,
-        };
-        found.or_else(solved).filter(|y| holds(demand, y)).map(constant)
-    }
-
-    /// The most frequent class that may be given.
-    fn class(&self, demand: &Formula) -> Option<Affine> {
-        let count = self.usual.at.len();
-        let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by(|a, b| self.usual.at[*b].total_cmp(&self.usual.at[*a]).then(a.cmp(b)));
-        let wins = |k: &usize| (0..count).map(|j| if j == *k { 1.0 } else { 0.0 }).collect::<Vec<f32>>();
-        order.iter().map(wins).find(|y| holds(demand, y)).map(constant)
-    }
-
-    /// The way to meet the demand that stays furthest inside; constants where they do.
-    fn numbers(&self, demand: &Formula, given: &[Atom]) -> Option<Affine> {
-        let mut best: Option<(Affine, f64)> = None;
-        let mut ways = 0;
-        let whole = !self.spec.schema.task.whole_outputs().is_empty();
-        let _ = cells(demand, &mut |atoms| {
-            ways += 1;
-            let more = if ways < MOST_WAYS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-            if whole {
-                let found = self::whole(atoms, given, &self.spec.schema, self.usual, self.outputs);
-                if let Some((map, inside)) = found.filter(|(_, inside)| best.as_ref().is_none_or(|(_, least)| inside > least)) {
-                    best = Some((map, inside));
-                }
-                return more;
-            }
-            let schema = &self.spec.schema;
-            let equal = [Which::Last, Which::First].map(|which| equality::reduced(atoms, self.outputs, which));
-            let solved = || equal.iter().flatten().find_map(|reduced| reduced.solve(given, schema, self.usual));
-            let whole = || equal[0].as_ref().and_then(|_| self::whole(atoms, given, schema, self.usual, self.outputs));
-            let found = solved().or_else(whole);
-            let plain = || affine(atoms, given, &self.spec.schema, self.usual, false);
-            let steep = || affine(atoms, given, &self.spec.schema, self.usual, true);
-            let better = |a: Option<(Affine, f64)>, b: &dyn Fn() -> Option<(Affine, f64)>| match a {
-                Some((map, inside)) if inside > 1e-3 => Some((map, inside)),
-                a => b().filter(|(_, inside)| a.as_ref().is_none_or(|(_, least)| inside > least)).or(a),
-            };
-            // What must be strictly so is not at its very border.
-            let strict = atoms.iter().any(|atom| atom.strict);
-            let found = found.or_else(|| better(plain(), &steep).filter(|(_, inside)| !strict || *inside > BEYOND));
-            if let Some((map, inside)) = found
-                && best.as_ref().is_none_or(|(_, least)| inside > *least)
-            {
-                best = Some((map, inside));
-            }
-            more
-        });
-        best.map(|(map, _)| map)
-    }
-
-    /// The cases with their trees, or the rule that could not be proved.
-    fn proved(&self, cases: Vec<Case>) -> Result<Vec<Case>, String> {
+    /// The cases with their trees.
+    fn proved(&self, cases: Vec<Case>) -> Result<Vec<Case>, NoFallback> {
         let step = OutputStep { candidate: String::new(), outputs: self.outputs.clone(), fallback: cases };
         let columns = self.spec.schema.columns().len();
-        let mut trees = Vec::new();
+        let mut all = Vec::new();
         for (k, case) in step.fallback.iter().enumerate() {
-            let claims = step.claims(k, self.spec)?;
-            let (network, arithmetic) = case.network(self.spec, columns);
-            trees.push(self::trees(&claims, &network, arithmetic)?);
+            let not_proved =
+                |rule: String| NoFallback::NotProved { rule, place: self.place_of(&case.when), why: Unproved::Unknown };
+            let claims = step.claims(k, self.spec).map_err(not_proved)?;
+            let arithmetic = |rule: usize| case.arithmetic(&self.spec.rules[rule].claim, self.spec);
+            let found = trees(&claims, &case.network(columns), arithmetic);
+            all.push(found.map_err(|(rule, _)| not_proved(self.spec.rules[rule].name.clone()))?);
         }
         let mut cases = step.fallback;
-        cases.iter_mut().zip(trees).for_each(|(case, trees)| case.trees = trees);
+        cases.iter_mut().zip(all).for_each(|(case, trees)| case.trees = trees);
         Ok(cases)
     }
 }
 
-/// A tree for each claim about a network, or the claim that none was found for.
-fn trees(claims: &NormalSpec, network: &Network, arithmetic: Arithmetic) -> Result<Vec<Tree>, String> {
-    let settings =
-        Settings { timeout: Settings::patience(PATIENCE), arithmetic, threads: 1, most_regions: 2000, ..Settings::default() };
+/// What of a path is asked of an input.
+fn when(path: &Path) -> Vec<(usize, bool)> {
+    let asked = path.iter().filter(|(_, reading)| *reading != Reading::Unclear);
+    asked.map(|(c, reading)| (*c, *reading == Reading::Holds)).collect()
+}
+
+fn all(atoms: &[Atom]) -> Formula {
+    Formula::and(atoms.iter().cloned().map(Formula::Atom))
+}
+
+/// A tree for each claim about a network, or the claim that none was found for, and an input that breaks it.
+fn trees(
+    claims: &NormalSpec,
+    network: &Network,
+    arithmetic: impl Fn(usize) -> Arithmetic,
+) -> Result<Vec<Tree>, (usize, Option<CounterExample>)> {
+    let settings = Settings { timeout: Settings::patience(PATIENCE), threads: 1, most_regions: 2000, ..Settings::default() };
     let mut trees = Vec::new();
-    for rule in &claims.rules {
+    for (k, rule) in claims.rules.iter().enumerate() {
         if rule.claim == Formula::True {
             trees.push(Tree::Leaf { bounds: Bounds::Interval, cells: Vec::new(), lines: Vec::new() });
             continue;
         }
         let mut one = claims.clone();
         one.rules = vec![rule.clone()];
-        let found = verify::trees(&one, network, &settings).ok_or_else(|| rule.name.clone())?;
-        trees.extend(found);
+        let settings = Settings { arithmetic: arithmetic(k), ..settings.clone() };
+        trees.extend(verify::trees(&one, network, &settings).map_err(|example| (k, example))?);
     }
     Ok(trees)
-}
-
-fn constant(bias: Vec<f32>) -> Affine {
-    Affine { weights: Vec::new(), bias }
-}
-
-/// Whether outputs meet a demand, exactly. An atom that reads the input, too, counts as not met.
-fn holds(demand: &Formula, y: &[f32]) -> bool {
-    let value = |v: Var| match v {
-        Var::Output(j) => Rational::try_from(y[j]).unwrap_or_default(),
-        _ => Rational::ZERO,
-    };
-    demand.holds(&mut |atom| atom.linear.terms.keys().all(|v| v.is_output()) && Formula::Atom(atom.clone()).at(&value))
 }
 
 /// Whether a task has classes and its rules read no scores, so that only which class wins matters.

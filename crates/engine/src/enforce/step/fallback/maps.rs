@@ -1,0 +1,108 @@
+//! What is asked of the outputs enters; maps of the input leave that should meet it, the best first.
+
+use std::ops::ControlFlow;
+
+use deepsade_check::step::Outputs;
+use deepsade_solve::eliminate::Point;
+use deepsade_solve::satisfy::{Satisfiable, satisfy};
+use deepsade_spec::cells::cells;
+use deepsade_spec::{Atom, Formula, Rational, Var};
+
+use super::{Finder, Path};
+use crate::enforce::step::affine::{AIM, Affine, Found, Query};
+use crate::enforce::step::equality::{Which, reduced};
+
+/// Ways to obey a demand that are looked at.
+const MOST_WAYS: usize = 64;
+/// A distance from every border that is enough.
+const ENOUGH: f64 = 1e-3;
+/// Grids for weights where a coarse one will do, and for outputs that need none: sums of whole features are exact there.
+const COARSE: i32 = 2;
+const SHORT: i32 = 4;
+
+impl Finder<'_> {
+    /// Outputs that meet the demand of a path for every input that meets the given conditions.
+    pub(super) fn maps(&self, path: &Path, given: &[Atom]) -> Vec<Affine> {
+        let demand = self.demand(path);
+        if let Outputs::Labels(n) = self.outputs {
+            return self.labels(&demand, *n).into_iter().collect();
+        }
+        if self.spec.schema.task.classes().is_some()
+            && let Some(found) = self.class(&demand)
+        {
+            return vec![found];
+        }
+        self.numbers(&demand, given)
+    }
+
+    fn labels(&self, demand: &Formula, n: usize) -> Option<Affine> {
+        let usual: Vec<f32> = self.usual.at.iter().map(|p| f32::from(u8::from(*p > 0.5))).collect();
+        let found = [usual, vec![0.0; n], vec![1.0; n]].into_iter().find(|y| holds(demand, y));
+        let solved = || match satisfy(&[demand], &self.spec.schema, &Point::new()) {
+            Satisfiable::Yes(point, _) => {
+                let present = |j: usize| point.get(&Var::Output(j)).is_some_and(|v| *v > Rational::ZERO);
+                Some((0..n).map(|j| f32::from(u8::from(present(j)))).collect::<Vec<f32>>())
+            }
+            _ => None,
+        };
+        found.or_else(solved).filter(|y| holds(demand, y)).map(constant)
+    }
+
+    /// The most frequent class that may be given.
+    fn class(&self, demand: &Formula) -> Option<Affine> {
+        let count = self.usual.at.len();
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|a, b| self.usual.at[*b].total_cmp(&self.usual.at[*a]).then(a.cmp(b)));
+        let wins = |k: &usize| (0..count).map(|j| if j == *k { 1.0 } else { 0.0 }).collect::<Vec<f32>>();
+        order.iter().map(wins).find(|y| holds(demand, y)).map(constant)
+    }
+
+    /// Of each way to meet the demand the map that stays furthest inside; the furthest of all first.
+    pub(super) fn numbers(&self, demand: &Formula, given: &[Atom]) -> Vec<Affine> {
+        let mut all: Vec<Found> = Vec::new();
+        let mut ways = 0;
+        let _ = cells(demand, &mut |atoms| {
+            ways += 1;
+            all.extend(self.way(atoms, given));
+            let enough = all.iter().any(|found| found.inside >= AIM) || ways >= MOST_WAYS;
+            if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let steps = |found: &Found| (found.inside / ENOUGH) as i64;
+        all.sort_by_key(|found| std::cmp::Reverse(steps(found)));
+        all.into_iter().map(|found| found.map).collect()
+    }
+
+    /// Maps for which atoms hold: constants; where they leave no room, affine ones; where these don't either, those with short weights, too.
+    fn way(&self, atoms: &[Atom], given: &[Atom]) -> Vec<Found> {
+        let Outputs::Numbers(numbers) = self.outputs else { return Vec::new() };
+        let grids: Vec<Option<i32>> = numbers.iter().map(|n| n.grid).collect();
+        let coarse: Vec<Option<i32>> = grids.iter().map(|grid| grid.map(|k| k.min(COARSE))).collect();
+        let short: Vec<Option<i32>> = coarse.iter().map(|grid| Some(grid.unwrap_or(SHORT))).collect();
+        let equal: Vec<_> = [Which::Last, Which::First].into_iter().filter_map(|which| reduced(atoms, which)).collect();
+        let mut all: Vec<Found> = Vec::new();
+        for (grids, steep) in [(&grids, false), (&coarse, true), (&short, true), (&grids, true)] {
+            let query = Query { atoms, given, schema: &self.spec.schema, usual: self.usual, grids, steep };
+            all.extend(equal.iter().filter_map(|reduced| reduced.solve(&query)));
+            if equal.is_empty() {
+                all.extend(query.solve());
+            }
+            if all.iter().any(|found| found.inside > ENOUGH) {
+                break;
+            }
+        }
+        all
+    }
+}
+
+fn constant(bias: Vec<f32>) -> Affine {
+    Affine { weights: Vec::new(), bias }
+}
+
+/// Whether outputs meet a demand, exactly. An atom that reads the input, too, counts as not met.
+fn holds(demand: &Formula, y: &[f32]) -> bool {
+    let value = |v: Var| match v {
+        Var::Output(j) => Rational::try_from(y[j]).unwrap_or_default(),
+        _ => Rational::ZERO,
+    };
+    demand.holds(&mut |atom| atom.linear.terms.keys().all(|v| v.is_output()) && Formula::Atom(atom.clone()).at(&value))
+}

@@ -1,0 +1,200 @@
+//! Where no fallback was found enters; leaves why, as far as that can be told: whether there are outputs at all, whether float32 leaves
+//! room for them, and whether only the proof is missing.
+
+use deepsade_check::Arithmetic;
+use deepsade_solve::eliminate::Point;
+use deepsade_spec::{Atom, Domain, Formula, NormalRule, Rational, Var, print};
+use thiserror::Error;
+
+use super::{Finder, Path, Reading, all, when};
+use crate::conflict::{Conflict, Conflicts, smallest_conflict};
+use crate::enforce::step::affine::Affine;
+use crate::verify::words::input_as_json;
+
+/// Why there is no fallback.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NoFallback {
+    /// For some input there are none.
+    #[error("no outputs obey {rules} for the input {input}")]
+    NoOutputs {
+        /// The rules, in words.
+        rules: String,
+        /// The input, in words.
+        input: String,
+    },
+    /// Where float32 cannot tell a condition from its opposite, both are asked for.
+    #[error(transparent)]
+    Unclear(Box<Border>),
+    /// For some inputs no outputs were found.
+    #[error(
+        "no outputs were found that obey the rules for every input in one of a few simple ways (constants or affine functions of the \
+         features that the rules mention, case by case): {place}{hint}"
+    )]
+    NotFound {
+        /// Where, in words.
+        place: String,
+        /// What else is known.
+        hint: String,
+    },
+    /// Outputs were found, but not proved.
+    #[error("a fallback was found {place}, but not proved at rule '{rule}': {why}")]
+    NotProved {
+        /// The rule.
+        rule: String,
+        /// Where, in words.
+        place: String,
+        /// What is missing.
+        why: Unproved,
+    },
+    /// Too many cases.
+    #[error("a fallback needs more than 32 cases {place}: state the rules with fewer conditions")]
+    TooMany {
+        /// Where, in words.
+        place: String,
+    },
+}
+
+/// The border of a condition, at which rules ask for what no outputs are.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "{place}near the border float32 cannot tell `{holds}` from `{fails}` ({cause}): outputs there must obey both readings, and none obey \
+     {rules} in both. Give a rule room, so that both leave some output at the border (a condition such as `>= 0.001` in place of `> 0`, or \
+     a tolerance), or state {names} as kind = \"integer\" if only whole numbers occur"
+)]
+pub struct Border {
+    /// Where else, in words.
+    place: String,
+    /// The condition.
+    holds: String,
+    /// Its opposite.
+    fails: String,
+    /// Why it cannot be told.
+    cause: &'static str,
+    /// The rules, in words.
+    rules: String,
+    /// The real features of the condition.
+    names: String,
+}
+
+/// What a proof fails for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unproved {
+    /// It holds in exact numbers.
+    #[error(
+        "it holds in exact numbers, but the rules leave no room there for what float32 rounds, and a runtime may take tiny numbers for 0. \
+         Give a rule room (`<= ... + 0.001`), or state features that are whole as `kind = \"integer\"`"
+    )]
+    Rounding,
+    /// An input breaks it.
+    #[error("it breaks it for the input {0}; the rules may leave no room there")]
+    Broken(String),
+    /// Neither was shown.
+    #[error("neither a proof nor an input that breaks it was found; fewer conditions, or rules with more room, make it easier")]
+    Unknown,
+}
+
+/// Why there is no map for some inputs.
+#[derive(Debug)]
+pub(super) enum Failure {
+    NotFound,
+    NotProved { map: Affine, rule: usize },
+}
+
+impl Finder<'_> {
+    /// Why there is no fallback for the inputs of a path, whose conditions are all read.
+    pub(super) fn why(&self, path: &Path, failure: Failure) -> NoFallback {
+        let given = self.given(path);
+        let mut asked = self.spec.clone();
+        for (rule, own) in asked.rules.iter_mut().zip(&self.spec.rules) {
+            rule.claim = Formula::or([all(&given).negated(), self.asked(own, path)]);
+        }
+        if let Conflicts::Found(Conflict { rules, witness }) = smallest_conflict(&asked) {
+            let rules = self.named(&rules);
+            return match path.iter().rev().find(|(_, reading)| *reading == Reading::Unclear) {
+                Some((condition, _)) => self.cannot_tell(*condition, path, rules),
+                None => NoFallback::NoOutputs { rules, input: self.input(&witness) },
+            };
+        }
+        match failure {
+            Failure::NotFound => NoFallback::NotFound { place: self.place(path), hint: self.hint(path, &given) },
+            Failure::NotProved { map, rule } => {
+                let why = match (self.obeys(&map, &given, Some(Arithmetic::Real)), self.obeys(&map, &given, None)) {
+                    (Ok(()), _) => Unproved::Rounding,
+                    (_, Err((_, Some(example)))) => Unproved::Broken(self.row(&example.x)),
+                    _ => Unproved::Unknown,
+                };
+                NoFallback::NotProved { rule: self.spec.rules[rule].name.clone(), place: self.place(path), why }
+            }
+        }
+    }
+
+    fn cannot_tell(&self, condition: usize, path: &Path, rules: String) -> NoFallback {
+        let [holds, fails] = [true, false].map(|truth| self.shown(condition, truth));
+        let terms = &self.conditions[condition].linear.terms;
+        let real =
+            |var: &&Var| matches!(var, Var::Feature(f) if matches!(self.spec.schema.features[*f].domain, Domain::Real { .. }));
+        let names: Vec<String> = terms.keys().filter(real).map(|var| print::variable(*var, &self.spec.schema)).collect();
+        let cause = if terms.len() > 1 { "the sum is rounded" } else { "a runtime may take tiny numbers for 0" };
+        let known = when(path);
+        let place = if known.is_empty() { String::new() } else { format!("{}: ", self.place_of(&known)) };
+        let names = names.join(" and ");
+        NoFallback::Unclear(Box::new(Border { place, holds, fails, cause, rules, names }))
+    }
+
+    fn shown(&self, condition: usize, holds: bool) -> String {
+        print::formula(&Formula::Atom(self.atom(condition, holds)), &self.spec.schema)
+    }
+
+    pub(super) fn place(&self, path: &Path) -> String {
+        let mut place = self.place_of(&when(path));
+        for (condition, _) in path.iter().filter(|(_, reading)| *reading == Reading::Unclear) {
+            place += &format!(", at the border of {}", self.shown(*condition, true));
+        }
+        place
+    }
+
+    pub(super) fn place_of(&self, when: &[(usize, bool)]) -> String {
+        if when.is_empty() {
+            return "whatever the input".into();
+        }
+        format!("where {}", when.iter().map(|(c, holds)| self.shown(*c, *holds)).collect::<Vec<_>>().join(" and "))
+    }
+
+    /// For whole numbers, where weights must be whole and on whole features: the rule that leaves none by itself.
+    fn hint(&self, path: &Path, given: &[Atom]) -> String {
+        if self.spec.schema.task.whole_outputs().is_empty() {
+            return String::new();
+        }
+        let none = |rule: &&NormalRule| self.numbers(&self.asked(rule, path), given).is_empty();
+        let who = match self.spec.rules.iter().find(none) {
+            Some(rule) => format!("rule '{}'", rule.name),
+            None => "the rules together".into(),
+        };
+        format!(
+            "; {who} may leave no whole number there, or none that is a whole multiple of whole features: widen it, or state the target as real"
+        )
+    }
+
+    fn named(&self, rules: &[usize]) -> String {
+        let names: Vec<String> = rules.iter().map(|rule| format!("'{}'", self.spec.rules[*rule].name)).collect();
+        format!("rule{} {}", if names.len() == 1 { "" } else { "s" }, names.join(" and "))
+    }
+
+    /// The values of an input that matter.
+    fn input(&self, point: &Point) -> String {
+        let absent = |var: &Var, value: &Rational| matches!(var, Var::Level(..)) && value.is_zero();
+        let shown = |(var, value): (&Var, &Rational)| match var {
+            Var::Level(..) => print::variable(*var, &self.spec.schema),
+            var => format!("{} = {}", print::variable(*var, &self.spec.schema), print::number(value)),
+        };
+        let values: Vec<String> = point.iter().filter(|(var, value)| !absent(var, value)).map(shown).collect();
+        if values.is_empty() { "whatever it is".into() } else { values.join(", ") }
+    }
+
+    fn row(&self, x: &[f32]) -> String {
+        match input_as_json(&self.spec.schema, x) {
+            serde_json::Value::Object(fields) => fields.iter().map(|(k, v)| format!("{k} = {v}")).collect::<Vec<_>>().join(", "),
+            other => other.to_string(),
+        }
+    }
+}
