@@ -39,6 +39,9 @@ pub fn solve_whole(program: &mut Simplex, whole: &[usize], pivots: usize, most: 
 }
 
 fn solve_within(program: &mut Simplex, whole: &[usize], ends: &[(f64, f64)], pivots: usize) -> bool {
+    if ends.iter().any(|(lo, hi)| lo > hi) {
+        return false;
+    }
     whole.iter().zip(ends).for_each(|(v, (lo, hi))| program.set_bounds(*v, *lo, *hi));
     program.solve(pivots) == Status::Optimal
 }
