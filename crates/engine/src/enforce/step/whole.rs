@@ -1,12 +1,12 @@
 //! Atoms enter, with outputs that must be whole numbers; leaves an affine map of the input for which all of them hold and which gives
-//! whole numbers there: constants, or whole weights on whole columns.
+//! whole numbers there: constants, or whole weights on columns that are on the output's grid, too.
 //!
 //! For given weights each atom asks `a.b + r >= 0` of the constants b, r its least value over all inputs: half-spaces, in which the point
 //! nearest to the usual outputs is looked for.
 
 use deepsade_check::step::Outputs;
 use deepsade_solve::whole::nearest_whole;
-use deepsade_spec::{Atom, ColumnKind, Domain, Linear, Rational, Region, Schema, Var};
+use deepsade_spec::{Atom, ColumnKind, Linear, Rational, Region, Schema, Var};
 
 use super::affine::{Affine, affine};
 use super::equality::{Which, reduced};
@@ -47,13 +47,21 @@ fn weights(atoms: &[Atom], given: &[Atom], schema: &Schema, usual: &Usual, outpu
     let equal = [Which::Last, Which::First].into_iter().filter_map(|which| reduced(atoms, outputs, which));
     tries.extend(equal.map(|reduced| reduced.weights(schema)));
     let columns = schema.columns();
-    let real = |c: usize| matches!(schema.features[columns[c].feature].domain, Domain::Real { .. });
+    let grid = |c: usize| match columns[c].kind {
+        ColumnKind::Number => schema.features[columns[c].feature].domain.grid(),
+        ColumnKind::Level(_) => Some(0),
+    };
+    // Whether whole multiples of a column are on an output's grid.
+    let fits = |o: usize, c: usize| match outputs {
+        Outputs::Numbers(numbers) => numbers[o].grid.zip(grid(c)).is_some_and(|(own, k)| k <= own.max(0)),
+        Outputs::Labels(_) => false,
+    };
     if let Some((map, _)) = affine(atoms, given, schema, usual, true) {
         let rounds: [fn(f32) -> f32; 3] = [f32::round, f32::floor, f32::ceil];
         for round in rounds {
             let rounded = map.weights.iter().map(|(o, c, w)| match whole.contains(o) {
-                true if real(*c) => (*o, *c, 0.0),
-                true => (*o, *c, round(*w)),
+                true if fits(*o, *c) => (*o, *c, round(*w)),
+                true => (*o, *c, 0.0),
                 false => (*o, *c, *w),
             });
             tries.push(rounded.filter(|(.., w)| *w != 0.0).collect());
