@@ -100,5 +100,7 @@ def test_parts_of_a_stepped_feature_add_up_exactly(expenses, tmp_path):
     y = model.predict(x).astype(np.float32)
     assert (y >= 0).all() and (y[:, 0] + y[:, 1] == x[:, 0]).all()
     assert "multiples of 0.25 from" in str(model.explain())
+    x[:2, 0] = [50.25, 50.3]
+    assert list(model.in_domain(x[:2])) == [True, False]
     with pytest.raises(ValueError, match="step = 0.01"):
         estimator(rules=rules, domain={"x0": {"step": 0.01}}, enforce="decode").fit(X, Y)
