@@ -15,6 +15,7 @@ from ._frame import columns_of, is_frame, is_pandas, table_of
 from ._progress import Progress
 from ._saved import NAME, described
 from ._settings import domains_of, layers_of, number, one_of, rules_of, whole, word
+from ._subject import domain_of_schema
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 _OUTSIDE = ("warn", "raise", "ignore")
@@ -56,7 +57,7 @@ class DeepSaDeEstimator(BaseEstimator):
         Where rules are enforced (docs/decoding.md).
     domain : dict, optional
         For each feature named: ``(lo, hi)`` for a real number, ``range(lo, hi + 1)`` for whole numbers, a list of levels for a
-        category. Other features get the range or the levels of the data. The rules are proved for this domain.
+        category, or its table of a rule file: ``{"step": 0.25}`` for multiples of 0.25. Other features get the range or the levels of the data. The rules are proved for this domain.
     margin : float
         How far the domain reaches beyond the data where it is not stated: this share of the range, at each end.
         Domains, like rules, are in the units of the X that reaches ``fit``; X needs no scaling.
@@ -373,21 +374,13 @@ class DeepSaDeEstimator(BaseEstimator):
 
     def _stated(self):
         schema = json.loads(self.model_.schema)
-        features = {}
-        for f in schema["features"]:
-            d = f["domain"]
-            features[f["name"]] = (
-                {"kind": "category", "levels": d["levels"]}
-                if d["kind"] == "category"
-                else {"kind": d["kind"], "range": [d["lo"], d["hi"]]}
-            )
         task = schema["task"]
         targets = [task["target"]] if "target" in task else task.get("targets", task.get("labels", task.get("items")))
         stated = {"kind": task["kind"], "targets": targets}
         if "classes" in task:
             stated["classes"] = task["classes"]
         whole = {name: {"kind": "integer"} for name in task.get("whole", ())}
-        return {"features": features, "targets": whole, "task": stated, **self._how(), "rule": json.loads(self.model_.rules)}
+        return {"features": domain_of_schema(schema), "targets": whole, "task": stated, **self._how(), "rule": json.loads(self.model_.rules)}
 
     def save_onnx(self, path):
         """Writes the network and its output step, with domain and rules in the metadata, as an ONNX file.

@@ -82,9 +82,12 @@ def domain_of_schema(schema):
     def stated(domain):
         if domain["kind"] == "category":
             return domain
-        # Ends of a real are float32 numbers, written in short.
-        number = (lambda v: float(np.float32(v))) if domain["kind"] == "real" else int
-        return {"kind": domain["kind"], "range": [number(domain["lo"]), number(domain["hi"])]}
+        # Ends and steps of a real are float32 numbers, written in short.
+        number = int if domain["kind"] == "integer" else lambda v: float(np.float32(v))
+        ends = {"range": [number(domain["lo"]), number(domain["hi"])]}
+        if domain["kind"] == "stepped":
+            return {"kind": "real", **ends, "step": number(domain["step"])}
+        return {"kind": domain["kind"], **ends}
 
     return {feature["name"]: stated(feature["domain"]) for feature in schema["features"]}
 

@@ -84,3 +84,23 @@ def test_targets_are_checked(expenses):
         estimator().fit(X, Y[:, :1])
     with pytest.raises(ValueError, match="NaN"):
         estimator().fit(X, np.where(Y > Y.max() - 1e-9, np.nan, Y))
+
+
+def test_parts_of_a_stepped_feature_add_up_exactly(expenses, tmp_path):
+    X, Y = expenses
+    X = np.column_stack([np.round(X[:, 0] * 4) / 4, X[:, 1]])
+    Y = np.column_stack([Y[:, 0], X[:, 0] - Y[:, 0]])
+    rules = ["food + rent == x0", "food >= 0 and rent >= 0"]
+    with pytest.raises(Exception, match="step = 0.25"):
+        estimator(rules=rules, enforce="decode", epochs=2).fit(X, Y)
+    model = estimator(rules=rules, domain={"x0": {"step": 0.25}}, breaking_rows="keep", enforce="decode", epochs=5).fit(X, Y)
+    assert model.certified_
+    x = anywhere()
+    x[:, 0] = np.clip(np.round(x[:, 0] * 4) / 4, X[:, 0].min(), X[:, 0].max())
+    y = model.predict(x).astype(np.float32)
+    assert (y >= 0).all() and (y[:, 0] + y[:, 1] == x[:, 0]).all()
+    assert "multiples of 0.25 from" in str(model.explain())
+    x[:2, 0] = [50.25, 50.3]
+    assert list(model.in_domain(x[:2])) == [True, False]
+    with pytest.raises(ValueError, match="step = 0.01"):
+        estimator(rules=rules, domain={"x0": {"step": 0.01}}, enforce="decode").fit(X, Y)

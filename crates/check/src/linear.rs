@@ -163,7 +163,7 @@ impl Machine<'_> {
         let (Op::Select(columns), [0]) = (&factor.op, factor.from.as_slice()) else { return None };
         let column = *columns.first()?;
         let feature = self.layout.number(column)?;
-        let ((lo, hi), whole) = (region.range(feature)?, region.whole_numbers(feature));
+        let ((lo, hi), whole) = (region.range(feature)?, region.step(feature).is_some_and(|step| step >= 1.0));
         let ends = [lo, hi].map(Dyadic::float);
         let size = ends[0].abs().max(ends[1].abs());
         let one_sided = !ends[0].is_negative() || !ends[1].is_positive();
@@ -174,7 +174,7 @@ impl Machine<'_> {
     ///
     /// The product rounds once: 2^-24 |r| |u|, linear where r keeps its sign. Flushes (of r in its Select, of both operands, of the
     /// result) cost at most `tiny (2 + |r| + 2 |u|)`, twice to cover later roundings, and nothing at r = 0; where other |r| are
-    /// at least 1 (whole numbers) |r| times that is a bound, too, and linear.
+    /// at least 1 (whole numbers, multiples of a larger step) |r| times that is a bound, too, and linear.
     fn gate_error(&self, g: &GateEnd, u: &Interval) -> Dyadic {
         if g.size.is_zero() || self.arithmetic == Arithmetic::Real {
             return Dyadic::default();

@@ -118,6 +118,36 @@ fn the_model_covers_what_is_stated() {
     }
 }
 
+/// Multiples of a step are those of the model: another step, or none, is another claim.
+#[test]
+fn a_step_is_the_models_own() {
+    let mut own = schema(Task::regression(names(&["a", "b"])));
+    let stepped = |lo: f32, hi: f32, step: f32| Domain::Stepped { lo, hi, step };
+    let with = |own: &Schema, domain: Domain| {
+        let mut stated = own.clone();
+        stated.features[0].domain = domain;
+        judged(&two(), own, &stated, "a <= 1", ONE())
+    };
+    refused(&with(&own, stepped(0.0, 1.0, 0.25)));
+    own.features[0].domain = stepped(0.0, 1.0, 0.25);
+    for inside in [stepped(0.0, 1.0, 0.25), stepped(0.25, 0.5, 0.25)] {
+        assert!(accepted(&with(&own, inside)));
+    }
+    for other in [
+        stepped(0.0, 1.25, 0.25),
+        stepped(-0.25, 1.0, 0.25),
+        stepped(0.0, 1.0, 0.5),
+        stepped(0.0, 1.0, 0.125),
+        Domain::Real { lo: 0.0, hi: 1.0 },
+        Domain::Integer { lo: 0, hi: 1 },
+    ] {
+        assert!(refused(&with(&own, other)).contains("the model is about multiples of 0.25 from 0 to 1"));
+    }
+    // A model whose own schema is none proves nothing.
+    own.features[0].domain = stepped(0.0, 1.0, 0.3);
+    assert!(!accepted(&judged(&two(), &own, &own, "a <= 1", ONE())));
+}
+
 #[test]
 fn features_are_the_stated_ones_in_their_order() {
     let own = schema(Task::regression(names(&["a", "b"])));

@@ -12,6 +12,10 @@ use deepsade_net::{Carried, Matrix, Model, Network, Node, Op, Piece, Port};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 
+fn stepped((lo, hi, step): (f32, f32, f32)) -> Domain {
+    Domain::Stepped { lo, hi, step }
+}
+
 fn schema(rng: &mut Rng, task: Task) -> Schema {
     let real = [(-1.0, 2.0), (0.0, 1.0), (0.5, 100.0), (-3e-39, 1.0)][rng.below(4)];
     let feature = |name: &str, domain| Feature { name: name.into(), domain };
@@ -20,6 +24,7 @@ fn schema(rng: &mut Rng, task: Task) -> Schema {
             feature("x", Domain::Real { lo: real.0, hi: real.1 }),
             feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
             feature("n", Domain::Integer { lo: [-2, 0][rng.below(2)], hi: 30 }),
+            feature("s", [(-2.0, 8.0, 0.25), (0.0, 8.0, 4.0), (-1.0, 1.0, 2f32.powi(-20))].map(stepped)[rng.below(3)].clone()),
         ],
         task,
         one_hot: [OneHot::Full, OneHot::DropFirst][rng.below(2)],
@@ -51,7 +56,7 @@ fn number(rng: &mut Rng, near: &[f32]) -> f32 {
     }
 }
 
-const NUMBERS: [&str; 14] = [
+const NUMBERS: [&str; 18] = [
     "a <= 5",
     "a > 0 - 0.5",
     "a <= b",
@@ -66,6 +71,10 @@ const NUMBERS: [&str; 14] = [
     "abs(a - b) <= 3",
     "max(a, b) >= 0",
     "at_least(2, a >= 0, b >= 0, a + b <= 3, k == 'p')",
+    "a <= s",
+    "a + b >= s",
+    "s > 0.3 => a + 0.25 <= s",
+    "s + 0.5 * n >= 1.25 => b >= 0",
 ];
 
 /// Where the tail gives the candidate, every rule holds exactly; and most candidates that are well inside are given.
@@ -85,7 +94,7 @@ fn what_is_let_through_obeys() {
         let tail = Tail::new(&spec, &step, &rows_of(&schema), output_names(|_| false)).expect("it can be written");
         for _ in 0..40 {
             let x = point(&schema, rng);
-            let near = [x[0], x[2], x[0] + x[2], 0.1, 0.3, 1.0, 0.5 * x[2]];
+            let near = [x[0], x[2], x[3], x[0] + x[2], 0.1, 0.3, 1.0, 0.5 * x[2]];
             let c = vec![number(rng, &near), number(rng, &near)];
             let flush = rng.below(2) == 0;
             let mut runtime = Tails { rng, flush };
@@ -116,6 +125,31 @@ fn what_is_let_through_obeys() {
     assert!(refused * 5 < obeyed, "{refused} of {obeyed}");
 }
 
+/// An equality with multiples of a step is judged exactly, in any order of summation: it is given if it holds, and only then.
+#[test]
+fn sums_with_a_stepped_feature_are_exact() {
+    let rng = &mut Rng(14);
+    for (step, grid, reach) in [(0.25, 16, 64.0), (0.25, 2, 1e6), (2f32.powi(-20), 20, 4.0), (1024.0, 0, 4e6)] {
+        let domain = Domain::Stepped { lo: 0.0, hi: 100.0 * step, step };
+        let task = Task::regression(vec!["a".into(), "b".into()]);
+        let schema = Schema { features: vec![Feature { name: "s".into(), domain }], task, one_hot: OneHot::Full };
+        let spec = compile(&[rule("a + b == s")], &schema).expect("it compiles");
+        let unit = 2f32.powi(-grid);
+        let end = (reach / unit).floor() * unit;
+        let step = self::step(Outputs::Numbers(vec![Number { lo: -end, hi: end, grid: Some(grid) }; 2]));
+        let tail = Tail::new(&spec, &step, &rows_of(&schema), output_names(|_| false)).expect("it can be written");
+        for _ in 0..200 {
+            let x = point(&schema, rng);
+            let a = ((rng.unit() as f32 - 0.5) * end / unit).floor() * unit;
+            let b = x[0] - a + [0.0, 0.0, unit, -unit][rng.below(4)];
+            let given = [("in", Tensor::rows(1, x.clone())), ("c", Tensor::rows(2, vec![a, b]))];
+            let known = Tails { rng, flush: true }.run(&tail.piece, &given);
+            let equal = holds(&spec.rules[0].claim, &x, &[a, b]);
+            assert_eq!(known["ok"].data[0] > 0.5, equal, "{x:?} {a} {b}");
+        }
+    }
+}
+
 /// The same for classes and labels, where every comparison is exact: what is refused breaks a rule in some reading of tiny features.
 #[test]
 fn labels_and_classes_are_judged_exactly() {
@@ -128,6 +162,7 @@ fn labels_and_classes_are_judged_exactly() {
         "exactly(2, label[i] for i in 0..5)",
         "label[0] => label[1]",
         "n >= 7 and k == 'p' => not label[2]",
+        "s > 0.3 and s + n < 7 => label[4]",
         "0.3 * label[0] + 0.25 * label[1] + 0.7 * label[3] <= 0.9",
     ];
     let about_classes = ["n >= 5 => t == 'A'", "k == 'q' => t in {'B', 'C'}", "x + 0.3 * n > 4 => t != 'B'", "score('A') <= 3"];
@@ -175,7 +210,9 @@ fn inputs_outside_the_domain_are_told() {
         let mut columns = row(&schema, &point(&schema, rng));
         let before = columns.clone();
         let k = rng.below(columns.len());
-        columns[k] = [f32::NAN, 1e9, -1e9, 0.5, f32::INFINITY, columns[k] + 0.25][rng.below(6)];
+        // Beside 0 nothing that may be taken for it.
+        let beside = if columns[k] == 0.0 { 1e-30 } else { columns[k].next_up() };
+        columns[k] = [f32::NAN, 1e9, -1e9, 0.5, 0.3, f32::INFINITY, columns[k] + 0.25, beside, 1e30][rng.below(9)];
         let inside = |columns: &[f32], rng: &mut Rng| {
             let given = [("in", Tensor::rows(columns.len(), columns.to_vec())), ("c", Tensor::rows(1, vec![0.0]))];
             Tails { rng, flush: false }.run(&tail.piece, &given)["in_domain"].data[0] > 0.5
@@ -183,8 +220,10 @@ fn inputs_outside_the_domain_are_told() {
         assert!(inside(&before, rng));
         let Domain::Real { lo, hi } = schema.features[0].domain else { unreachable!() };
         let still = k == 0 && columns[0] >= lo && columns[0] <= hi;
-        let whole = k + 1 == columns.len() && columns[k].fract() == 0.0 && (0.0..=30.0).contains(&columns[k]);
-        assert_eq!(inside(&columns, rng), still || whole || columns == before, "{columns:?} {schema:?}");
+        let whole = k + 2 == columns.len() && columns[k].fract() == 0.0 && (0.0..=30.0).contains(&columns[k]);
+        let Domain::Stepped { lo, hi, step } = schema.features[3].domain else { unreachable!() };
+        let multiple = k + 1 == columns.len() && (columns[k] / step).fract() == 0.0 && (lo..=hi).contains(&columns[k]);
+        assert_eq!(inside(&columns, rng), still || whole || multiple || columns == before, "{columns:?} {schema:?}");
     }
 }
 

@@ -89,21 +89,21 @@ pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError
 /// # Panics
 /// If a feature is a category.
 pub fn encode_numbers(rows: usize, schema: &Schema, value: impl Fn(usize, usize) -> f64) -> Inputs {
-    let ranges: Vec<(f32, f32, bool)> = schema
+    let ranges: Vec<(f32, f32, &Domain)> = schema
         .features
         .iter()
         .map(|f| {
             let (lo, hi) = f.domain.range().expect("every feature is a number");
-            (lo, hi, matches!(f.domain, Domain::Integer { .. }))
+            (lo, hi, &f.domain)
         })
         .collect();
     let mut x = Matrix { rows, cols: ranges.len(), data: Vec::with_capacity(rows * ranges.len()) };
     let mut status = vec![RowStatus::Inside; rows];
     for (row, status) in status.iter_mut().enumerate() {
-        for (feature, &(lo, hi, whole)) in ranges.iter().enumerate() {
+        for (feature, &(lo, hi, domain)) in ranges.iter().enumerate() {
             let v = value(row, feature) as f32 + 0.0;
             x.data.push(v);
-            let inside = lo <= v && v <= hi && (!whole || v.fract() == 0.0);
+            let inside = lo <= v && v <= hi && domain.on_grid(v.into());
             if !inside {
                 *status = match *status {
                     RowStatus::Inside | RowStatus::Outside { .. } if v.is_nan() => RowStatus::Missing { feature },
@@ -119,6 +119,7 @@ pub fn encode_numbers(rows: usize, schema: &Schema, value: impl Fn(usize, usize)
 /// How one table column becomes the columns of one feature.
 pub(crate) struct FeatureEncoder<'a> {
     column: &'a Column,
+    domain: &'a Domain,
     how: How,
 }
 
@@ -126,7 +127,6 @@ enum How {
     Number {
         lo: f32,
         hi: f32,
-        whole: bool,
     },
     /// For each level of the table its level in the domain, and how many the domain has.
     Levels {
@@ -143,13 +143,10 @@ enum ValueStatus {
 }
 
 impl<'a> FeatureEncoder<'a> {
-    pub(crate) fn new(name: &str, column: &'a Column, domain: &Domain) -> Result<Self, DataError> {
-        let how = match (domain, column) {
-            (Domain::Real { lo, hi }, Column::Number(_) | Column::Bytes { .. }) => How::Number { lo: *lo, hi: *hi, whole: false },
-            (Domain::Integer { lo, hi }, Column::Number(_) | Column::Bytes { .. }) => {
-                How::Number { lo: *lo as f32, hi: *hi as f32, whole: true }
-            }
-            (Domain::Category { levels }, Column::Text { levels: of_table, .. }) => {
+    pub(crate) fn new(name: &str, column: &'a Column, domain: &'a Domain) -> Result<Self, DataError> {
+        let how = match (domain, column, domain.range()) {
+            (_, Column::Number(_) | Column::Bytes { .. }, Some((lo, hi))) => How::Number { lo, hi },
+            (Domain::Category { levels }, Column::Text { levels: of_table, .. }, _) => {
                 let to_domain = of_table.iter().map(|level| levels.iter().position(|l| l == level)).collect();
                 How::Levels { to_domain, count: levels.len() }
             }
@@ -158,7 +155,7 @@ impl<'a> FeatureEncoder<'a> {
                 return Err(DataError::WrongKind { column: name.to_owned(), found: column.kind(), expected });
             }
         };
-        Ok(Self { column, how })
+        Ok(Self { column, domain, how })
     }
 
     /// Whether the domain holds the value of `row`, rounded to float32.
@@ -186,14 +183,14 @@ impl<'a> FeatureEncoder<'a> {
             }
             return if level.is_some() { ValueStatus::Inside } else { ValueStatus::Outside };
         }
-        let (How::Number { lo, hi, whole }, Value::Number(v)) = (&self.how, self.column.value(row)) else {
+        let (How::Number { lo, hi }, Value::Number(v)) = (&self.how, self.column.value(row)) else {
             out.fill(f32::NAN);
             return ValueStatus::Missing;
         };
         // Adding zero turns -0 into 0.
         let v = v as f32 + 0.0;
         out.fill(v);
-        if *lo <= v && v <= *hi && (!whole || v.fract() == 0.0) { ValueStatus::Inside } else { ValueStatus::Outside }
+        if *lo <= v && v <= *hi && self.domain.on_grid(v.into()) { ValueStatus::Inside } else { ValueStatus::Outside }
     }
 }
 

@@ -24,6 +24,9 @@ pub struct FeatureOverride {
     /// Smallest and largest value of a number, finite, in this order. Default: those of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
+    /// What every value of a real number is a multiple of: a power of two from 2^-20 to 2^20 other than 1. Default: they may be any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<f64>,
     /// The levels of a category, in the order of their columns, at least one. Default: those of the data, sorted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<String>>,
@@ -44,7 +47,7 @@ pub enum FeatureKind {
 impl FeatureOverride {
     /// A real feature with a stated range.
     pub fn real(lo: f64, hi: f64) -> Self {
-        Self { kind: Some(FeatureKind::Real), range: Some([lo, hi]), levels: None }
+        Self { kind: Some(FeatureKind::Real), range: Some([lo, hi]), ..Self::default() }
     }
 
     /// A statement of exactly this domain.
@@ -52,9 +55,12 @@ impl FeatureOverride {
         match domain {
             Domain::Real { lo, hi } => Self::real(f64::from(*lo), f64::from(*hi)),
             Domain::Integer { lo, hi } => {
-                Self { kind: Some(FeatureKind::Integer), range: Some([f64::from(*lo), f64::from(*hi)]), levels: None }
+                Self { kind: Some(FeatureKind::Integer), range: Some([f64::from(*lo), f64::from(*hi)]), ..Self::default() }
             }
-            Domain::Category { levels } => Self { kind: Some(FeatureKind::Category), range: None, levels: Some(levels.clone()) },
+            Domain::Stepped { lo, hi, step } => Self { step: Some((*step).into()), ..Self::real((*lo).into(), (*hi).into()) },
+            Domain::Category { levels } => {
+                Self { kind: Some(FeatureKind::Category), levels: Some(levels.clone()), ..Self::default() }
+            }
         }
     }
 
@@ -74,6 +80,19 @@ impl FeatureOverride {
         if self.levels.is_some() && is_number {
             return Some(OverrideProblem::LevelsOfNumber);
         }
+        if let Some(step) = self.step {
+            let problem = match self.kind {
+                Some(FeatureKind::Integer) => Some(OverrideProblem::StepOf("a whole one")),
+                Some(FeatureKind::Category) => Some(OverrideProblem::StepOf("a category")),
+                _ if self.levels.is_some() => Some(OverrideProblem::StepOf("a category")),
+                _ if step == 1.0 => Some(OverrideProblem::StepOfOne),
+                // Whatever the range.
+                _ => (!(is_f32(step) && stepped(0.0, 0.0, step).is_stepped())).then_some(OverrideProblem::Step(step)),
+            };
+            if problem.is_some() {
+                return problem;
+            }
+        }
         if let Some([lo, hi]) = self.range {
             // Written so that NaN fails too.
             if !(fits_f32(lo) && fits_f32(hi) && lo <= hi) {
@@ -82,6 +101,11 @@ impl FeatureOverride {
             let exact = |v: f64| v.fract() == 0.0 && v.abs() <= LARGEST_INTEGER;
             if self.kind == Some(FeatureKind::Integer) && !(exact(lo) && exact(hi)) {
                 return Some(OverrideProblem::IntegerRange(lo, hi));
+            }
+            if let Some(step) = self.step
+                && !(is_f32(lo) && is_f32(hi) && stepped(lo, hi, step).is_stepped())
+            {
+                return Some(OverrideProblem::SteppedRange(lo, hi, step));
             }
         }
         let levels = self.levels.as_deref()?;
@@ -98,6 +122,7 @@ impl FeatureOverride {
             Some(FeatureKind::Category) => Some(Kind::Text),
             Some(FeatureKind::Real | FeatureKind::Integer) => Some(Kind::Number),
             None if self.levels.is_some() => Some(Kind::Text),
+            None if self.step.is_some() => Some(Kind::Number),
             None => self.range.map(|_| Kind::Number),
         }
     }
@@ -108,11 +133,21 @@ impl FeatureOverride {
             return Some(Domain::Category { levels: levels.clone() });
         }
         let [lo, hi] = self.range?;
-        Some(match self.kind {
-            Some(FeatureKind::Integer) => Domain::Integer { lo: lo as i32, hi: hi as i32 },
+        Some(match (self.kind, self.step) {
+            (Some(FeatureKind::Integer), _) => Domain::Integer { lo: lo as i32, hi: hi as i32 },
+            (_, Some(step)) => stepped(lo, hi, step),
             _ => Domain::Real { lo: round_down(lo), hi: round_up(hi) },
         })
     }
+}
+
+/// The multiples of a step, from and to float32 numbers.
+pub(crate) fn stepped(lo: f64, hi: f64, step: f64) -> Domain {
+    Domain::Stepped { lo: lo as f32, hi: hi as f32, step: step as f32 }
+}
+
+fn is_f32(v: f64) -> bool {
+    f64::from(v as f32) == v
 }
 
 #[cfg(test)]
@@ -141,6 +176,17 @@ mod tests {
     }
 
     #[test]
+    fn a_step_is_read_and_written() {
+        let o = parse("[t]\nstep = 0.25\nrange = [-1, 8]\n[big]\nkind = 'real'\nstep = 1024\n");
+        assert!(o.iter().all(|(name, f)| f.check(name).is_ok()));
+        let domain = Domain::Stepped { lo: -1.0, hi: 8.0, step: 0.25 };
+        assert_eq!((o["t"].stated_domain(), o["big"].stated_domain()), (Some(domain.clone()), None));
+        assert_eq!(o["big"].expected_kind(), Some(Kind::Number));
+        let text = toml::to_string(&FeatureOverride::of(&domain)).unwrap();
+        assert_eq!(toml::from_str::<FeatureOverride>(&text).unwrap().stated_domain(), Some(domain), "{text}");
+    }
+
+    #[test]
     fn stated_reals_are_rounded_outward() {
         let Some(Domain::Real { lo, hi }) = FeatureOverride::real(0.1, 0.3).stated_domain() else { panic!("a real domain") };
         assert!(f64::from(lo) <= 0.1 && f64::from(hi) >= 0.3);
@@ -160,6 +206,18 @@ mod tests {
         assert!(refused("[a]\nkind = 'category'\nrange = [0, 1]").contains("not a `range`"));
         assert!(refused("[a]\nkind = 'real'\nlevels = ['x']").contains("not `levels`"));
         assert!(refused("[a]\nrange = [0, 1]\nlevels = ['x']").contains("not `levels`"));
+        assert!(refused("[a]\nstep = 0.01").contains("`kind = \"integer\"`"));
+        assert!(refused("[a]\nstep = 0.25000000001").contains("power of two"));
+        assert!(refused("[a]\nstep = 1").contains("`kind = \"integer\"`"));
+        for step in ["0", "-0.5", "inf", "nan", "2097152", "1e-7", "4e-46"] {
+            assert!(refused(&format!("[a]\nstep = {step}")).contains("power of two"), "{step}");
+        }
+        assert!(refused("[a]\nkind = 'integer'\nstep = 2").contains("not a whole one"));
+        assert!(refused("[a]\nkind = 'category'\nstep = 2").contains("not a category"));
+        assert!(refused("[a]\nlevels = ['x']\nstep = 2").contains("not a category"));
+        assert!(refused("[a]\nstep = 0.5\nrange = [0, 0.25]").contains("multiples of `step = 0.5`"));
+        assert!(refused("[a]\nstep = 0.5\nrange = [0, 8388608.5]").contains("2^24"));
+        assert!(refused("[a]\nstep = 0.5\nrange = [0, 3.0000000001]").contains("multiples"));
         assert!(refused("[a]\nrnge = [0, 1]").contains("unknown field `rnge`"));
         assert!(refused("[a]\nkind = 'text'").contains("unknown variant `text`"));
     }

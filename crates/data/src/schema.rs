@@ -8,7 +8,7 @@ use super::error::{DataError, OverrideProblem};
 use super::inputs::FeatureEncoder;
 use super::levels::MOST_LEVELS;
 use super::number::{round_down, round_up};
-use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, Overrides};
+use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, Overrides, stepped};
 use super::table::{Column, Kind, Table, Value};
 use super::task::TaskSettings;
 
@@ -75,6 +75,12 @@ pub fn widen(schema: &mut Schema, overrides: &Overrides, margin: f64) {
                 let by = margin * (f64::from(*hi) - f64::from(*lo));
                 *lo = (f64::from(*lo) - by).floor().max(-LARGEST_INTEGER) as i32;
                 *hi = (f64::from(*hi) + by).ceil().min(LARGEST_INTEGER) as i32;
+            }
+            Domain::Stepped { lo, hi, step } => {
+                let step = f64::from(*step);
+                let (by, most) = (margin * (f64::from(*hi) - f64::from(*lo)), LARGEST_INTEGER * step);
+                *lo = (((f64::from(*lo) - by) / step).floor() * step).max(-most) as f32;
+                *hi = (((f64::from(*hi) + by) / step).ceil() * step).min(most) as f32;
             }
             Domain::Category { .. } => {}
         }
@@ -144,6 +150,11 @@ fn domain(table: &Table, name: &str, column: &Column, stated: &FeatureOverride) 
         (Column::Text { levels, .. }, _) => Ok(Domain::Category { levels: levels.clone() }),
         (_, kind) => {
             let (lo, hi) = range(column).ok_or_else(|| DataError::NothingToImpute { column: name.to_owned() })?;
+            if let Some(step) = stated.step {
+                let most = LARGEST_INTEGER * step;
+                refuse_outside(table, name, column, &stepped(-most, most, step))?;
+                return Ok(stepped(lo, hi, step));
+            }
             if kind != Some(FeatureKind::Integer) {
                 return Ok(Domain::Real { lo: round_down(lo), hi: round_up(hi) });
             }
@@ -167,12 +178,9 @@ fn range(column: &Column) -> Option<(f64, f64)> {
 
 fn refuse_outside(table: &Table, name: &str, column: &Column, domain: &Domain) -> Result<(), DataError> {
     let plan = FeatureEncoder::new(name, column, domain)?;
-    // Rounding must not turn a fraction into the whole number that an integer column claims to hold.
-    let fraction = |row| match (domain, column.value(row)) {
-        (Domain::Integer { .. }, Value::Number(v)) => v.fract() != 0.0,
-        _ => false,
-    };
-    match (0..column.len()).find(|&row| !column.is_missing(row) && (!plan.holds(row) || fraction(row))) {
+    // Rounding must not turn a fraction into the whole number, or the multiple, that a column claims to hold.
+    let beside = |row| matches!(column.value(row), Value::Number(v) if !domain.on_grid(v));
+    match (0..column.len()).find(|&row| !column.is_missing(row) && (!plan.holds(row) || beside(row))) {
         None => Ok(()),
         Some(row) => Err(DataError::OutsideDomain {
             row: table.row_numbers[row],

@@ -121,9 +121,11 @@ impl TaskSettings {
     fn target_kind(&self, stated: &FeatureOverride) -> Result<Option<FeatureKind>, TargetProblem> {
         match stated {
             _ if self.kind != TaskKind::Regression => Err(TargetProblem::OnlyRegression),
-            FeatureOverride { range: Some(_), .. } | FeatureOverride { levels: Some(_), .. } => Err(TargetProblem::OnlyKind),
-            FeatureOverride { kind: Some(FeatureKind::Category), .. } => Err(TargetProblem::Category),
-            FeatureOverride { kind, .. } => Ok(*kind),
+            FeatureOverride { range: None, step: None, levels: None, kind } => match kind {
+                Some(FeatureKind::Category) => Err(TargetProblem::Category),
+                kind => Ok(*kind),
+            },
+            _ => Err(TargetProblem::OnlyKind),
         }
     }
 

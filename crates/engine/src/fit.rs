@@ -468,6 +468,7 @@ impl Fit<'_> {
         // In float32 a product with a denormal gate may round up to the gate itself: a real gate must stay clear of 0.
         let clear = |f: &usize| match schema.features[*f].domain {
             Domain::Real { lo, .. } => lo > 1e-20,
+            Domain::Stepped { lo, step, .. } => lo > 0.0 || step > 1.0,
             Domain::Integer { .. } => true,
             Domain::Category { .. } => false,
         };

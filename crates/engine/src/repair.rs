@@ -326,6 +326,10 @@ fn sample(spec: &NormalSpec) -> Dataset {
                 Domain::Integer { lo, hi } => {
                     x.row_mut(r)[first] = (f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u).round() as f32;
                 }
+                Domain::Stepped { lo, hi, step } => {
+                    let v = (f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u) / f64::from(*step);
+                    x.row_mut(r)[first] = v.round() as f32 * step;
+                }
                 Domain::Category { levels } => {
                     let level = ((levels.len() as f64 * u) as usize).min(levels.len() - 1);
                     let column = columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(level));

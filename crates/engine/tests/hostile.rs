@@ -18,14 +18,22 @@ fn cases(usual: u64) -> u64 {
     std::env::var("DEEPSADE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
-/// Two numbers, a whole number, a category; some of them with one value only.
+/// Two numbers, of which one may have a step, a whole number, a category; some of them with one value only.
 fn schema(rng: &mut ChaCha8Rng, task: Task) -> Schema {
     let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    let step = [0.25, 2.0, 0.0, 0.0, 0.0][rng.random_range(0..5)];
     let point = rng.random_range(0..6) == 0;
     let levels = if rng.random_range(0..4) == 0 { vec!["p"] } else { vec!["p", "q", "r"] };
     let features = vec![
         feature("a", Domain::Real { lo: 0.0, hi: 1.0 }),
-        feature("b", if point { Domain::Real { lo: 0.5, hi: 0.5 } } else { Domain::Real { lo: -1.0, hi: 2.0 } }),
+        feature(
+            "b",
+            match step {
+                _ if point => Domain::Real { lo: 0.5, hi: 0.5 },
+                0.0 => Domain::Real { lo: -1.0, hi: 2.0 },
+                step => Domain::Stepped { lo: -4.0 * step, hi: 6.0 * step, step },
+            },
+        ),
         feature("n", if point { Domain::Integer { lo: 3, hi: 3 } } else { Domain::Integer { lo: 0, hi: 4 } }),
         feature("c", Domain::Category { levels: levels.into_iter().map(String::from).collect() }),
     ];
@@ -148,6 +156,7 @@ fn sampled(rng: &mut ChaCha8Rng, schema: &Schema, rows: usize) -> Matrix {
             match &feature.domain {
                 Domain::Real { lo, hi } => data.push((lo + (hi - lo) * u).clamp(*lo, *hi)),
                 Domain::Integer { lo, hi } => data.push((*lo as f32 + (hi - lo) as f32 * u).round()),
+                Domain::Stepped { lo, hi, step } => data.push(((lo + (hi - lo) * u) / step).round() * step),
                 Domain::Category { levels } => {
                     let taken = rng.random_range(0..levels.len());
                     data.extend((first..levels.len()).map(|l| f32::from(u8::from(l == taken))));

@@ -41,6 +41,9 @@ fn grid(schema: &Schema, n: usize) -> Matrix {
         let options: Vec<Vec<f32>> = match &feature.domain {
             Domain::Real { lo, hi } => (0..=n).map(|i| vec![lo + (hi - lo) * i as f32 / n as f32]).collect(),
             Domain::Integer { lo, hi } => (*lo..=*hi).map(|v| vec![v as f32]).collect(),
+            Domain::Stepped { lo, hi, step } => {
+                ((lo / step) as i32..=(hi / step) as i32).map(|k| vec![k as f32 * step]).collect()
+            }
             Domain::Category { levels } => {
                 let first = usize::from(schema.one_hot == OneHot::DropFirst);
                 let one = |l: usize| (first..levels.len()).map(|k| f32::from(u8::from(k == l))).collect();
@@ -85,6 +88,34 @@ fn conditions_that_contradict_each_other_are_seen_at_once() {
         let allowed = Settings { most_regions: 100, ..settings(60) };
         let decided = decide(&rules(&[text], &schema), &network, &allowed);
         assert!(matches!(decided, Outcome::Proved(_)), "{text}: {decided:?}");
+    }
+}
+
+/// Between two multiples the network may be anything: what is decided is what brute force says of the multiples.
+#[test]
+fn only_multiples_of_a_step_count() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(9);
+    for round in 0..20 {
+        let step = [0.25, 0.5, 4.0][round % 3];
+        let stepped = Domain::Stepped { lo: -8.0 * step, hi: 12.0 * step, step };
+        let schema = schema(vec![stepped.clone(), stepped], 1, OneHot::Full);
+        let network = network(&[2, 6, 6, 1], Activation::Relu, rng);
+        let y = network.forward(&grid(&schema, 0));
+        let most = y.data.iter().copied().fold(f32::MIN, f32::max);
+        for (above, holds) in [(1e-3, true), (-1e-3, false)] {
+            let above = above * most.abs().max(1.0);
+            let spec = rules(&[&format!("y0 <= ({:.6})", most + above)], &schema);
+            let found = decide(&spec, &network, &settings(60));
+            let inside = |x: &[f32]| x.iter().all(|v| (v / step).fract() == 0.0);
+            match &found {
+                Outcome::Proved(_) => assert!(holds),
+                Outcome::Refuted(example) => assert!(!holds && inside(&example.x), "{:?}", example.x),
+                other @ Outcome::Unknown { .. } => panic!("{other:?}"),
+            }
+        }
+        // No multiple is there.
+        let spec = rules(&[&format!("x0 > {} and x0 < {} => y0 >= 100000", 0.2 * step, 0.8 * step)], &schema);
+        assert!(matches!(decide(&spec, &network, &settings(60)), Outcome::Proved(_)));
     }
 }
 

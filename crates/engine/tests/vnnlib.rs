@@ -256,3 +256,18 @@ fn large_properties_are_read_in_proportion() {
         assert!(fine, "{tries:?}");
     }
 }
+
+#[test]
+fn multiples_of_a_step_are_listed_or_a_comment_says_that_they_are_not() {
+    let written = |hi: f32| {
+        let features = vec![Feature { name: "t".into(), domain: Domain::Stepped { lo: -0.25, hi, step: 0.25 } }];
+        let schema = Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full };
+        let rule = RuleText { name: "r".into(), text: "y <= t".into() };
+        write(&compile(&[rule], &schema).unwrap()).unwrap()
+    };
+    let few = written(0.25);
+    for value in ["(= X_0 (- 0.25))", "(= X_0 0)", "(= X_0 0.25)"] {
+        assert!(few.contains(value), "{few}");
+    }
+    assert!(written(100.0).contains("; X_0 is a multiple of 0.25, which is not said here"));
+}

@@ -82,7 +82,13 @@ const deepsade = (() => {
   function inside(feature, value) {
     if (feature.kind === "category") return value >= 0 && value < feature.levels.length;
     const v = f(value);
-    return v >= f(feature.lo) && v <= f(feature.hi) && (feature.kind !== "integer" || Number.isInteger(v));
+    const step = stepOf(feature);
+    return v >= f(feature.lo) && v <= f(feature.hi) && (!step || Number.isInteger(v / step));
+  }
+
+  // What every value of a feature is a multiple of; undefined if it may be any number.
+  function stepOf(feature) {
+    return feature.kind === "integer" ? 1 : feature.step;
   }
 
   // Exact fractions of big integers, for the few sums that floats can't decide.
@@ -148,6 +154,6 @@ const deepsade = (() => {
     return truth(rule.claim, value, y) > 0 ? "holds" : "broken";
   }
 
-  return { load, answer, encode, inside, state };
+  return { load, answer, encode, inside, stepOf, state };
 })();
 if (typeof module !== "undefined") module.exports = deepsade;

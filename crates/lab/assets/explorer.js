@@ -50,7 +50,8 @@
       row.append(menu);
       show = () => (menu.value = String(inputs[k]));
     } else {
-      const step = feature.kind === "integer" ? 1 : (feature.hi - feature.lo) / 500 || "any";
+      const own = deepsade.stepOf(feature);
+      const step = own || (feature.hi - feature.lo) / 500 || "any";
       const range = make("input", undefined, { type: "range", min: feature.lo, max: feature.hi, step, "aria-label": `${feature.name}, slider` });
       const number = make("input", undefined, { type: "number", id, step: "any", "data-feature": feature.name, "aria-describedby": `${id}-flag` });
       const flag = make("span", "", { class: "flag", id: `${id}-flag` });
@@ -58,7 +59,7 @@
         const v = Number(range.value);
         // The ends are the domain's own, not a rounded step beside them.
         const near = Math.abs(v - feature.hi) < 1e-9 * Math.abs(feature.hi - feature.lo) ? feature.hi : v;
-        set(k, Math.min(feature.hi, Math.max(feature.lo, Number(short(near)))));
+        set(k, Math.min(feature.hi, Math.max(feature.lo, own ? Math.round(near / own) * own : Number(short(near)))));
       });
       number.addEventListener("input", () => set(k, number.value.trim() === "" ? NaN : Number(number.value), true));
       row.append(range, number, flag);
@@ -66,7 +67,7 @@
         range.value = String(inputs[k]);
         if (!typed) number.value = Number.isFinite(inputs[k]) ? String(inputs[k]) : "";
         const ok = deepsade.inside(feature, inputs[k]);
-        const whole = feature.kind === "integer" ? "whole " : "";
+        const whole = feature.kind === "integer" ? "whole " : own ? `multiples of ${own} from ` : "";
         flag.textContent = ok ? "" : Number.isFinite(inputs[k]) ? `outside: ${whole}${short(feature.lo)} to ${short(feature.hi)}` : "a number is missing";
         row.classList.toggle("outside", !ok);
         number.setAttribute("aria-invalid", String(!ok));
@@ -192,7 +193,8 @@
     all(data.features.map((feature) => {
       if (feature.kind === "category") return Math.floor(random() * feature.levels.length);
       const v = feature.lo + random() * (feature.hi - feature.lo);
-      return feature.kind === "integer" ? Math.round(v) : Math.min(feature.hi, Math.max(feature.lo, Number(short(v))));
+      const own = deepsade.stepOf(feature);
+      return own ? Math.round(v / own) * own : Math.min(feature.hi, Math.max(feature.lo, Number(short(v))));
     })),
   );
   const rows = find("rows");

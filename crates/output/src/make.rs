@@ -136,7 +136,7 @@ pub enum MakeError {
     #[error(
         "rule '{rule}' demands an equality with a real feature, which float32 numbers obey only now and then: the smallest tolerance that \
          float32 allows on this domain is {tolerance}; state the rule as `abs(left - right) <= {tolerance}`, or the feature as whole \
-         (kind = \"integer\")"
+         (kind = \"integer\") or, if the data are multiples of 0.5, 0.25 or another power of two, with that `step` (step = 0.25)"
     )]
     RealEquality {
         /// The rule.
@@ -169,7 +169,7 @@ pub enum NotEqual {
     #[error("each output has a factor beside 1 and -1 in it, so none is on the grid whatever the others are")]
     Factors,
     /// Its constant or a feature's share is not on the grid.
-    #[error("a constant or the factor of a feature in it is no multiple of the outputs' grid; use halves, quarters, ...")]
+    #[error("a constant in it, or what it takes of a feature, is no multiple of the outputs' grid; use halves, quarters, ...")]
     OffGrid,
     /// An output may be anything.
     #[error("an output in it has no grid; ask `grids` for one")]

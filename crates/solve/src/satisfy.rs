@@ -237,19 +237,11 @@ impl AtomSearch<'_> {
         }
     }
 
-    fn is_whole(&self, var: Var) -> bool {
-        match var {
-            Var::Output(_) => false,
-            Var::Level(..) => true,
-            Var::Feature(f) => matches!(self.schema.features[f].domain, Domain::Integer { .. }),
-        }
-    }
-
     fn grid(&self, var: Var) -> Grid {
         match var {
             Var::Output(_) => Grid::Reals,
-            _ if self.is_whole(var) => Grid::Whole,
-            _ => Grid::Float32,
+            Var::Level(..) => Grid::Multiples(0),
+            Var::Feature(f) => self.schema.features[f].domain.grid().map_or(Grid::Float32, Grid::Multiples),
         }
     }
 
@@ -348,10 +340,14 @@ impl AtomSearch<'_> {
             Feasible::No => return Branch::Ends(Satisfiable::No),
             Feasible::Unknown => return Branch::Ends(Satisfiable::Unknown),
         };
-        if let Some((var, value)) = point.iter().find(|(v, value)| self.is_whole(**v) && !value.denominator().is_one()) {
-            // A whole variable between two whole numbers: look on either side.
-            let below = Formula::Atom(Atom { linear: at_most(*var, Rational::from(value.floor())), strict: false });
-            let above = Formula::Atom(Atom { linear: at_least(*var, Rational::from(value.ceil())), strict: false });
+        let off = |(var, value): (&Var, &Rational)| match self.grid(*var) {
+            Grid::Multiples(k) => Some((*var, value / unit(k), unit(k))).filter(|(_, steps, _)| !steps.denominator().is_one()),
+            Grid::Reals | Grid::Float32 => None,
+        };
+        if let Some((var, steps, unit)) = point.iter().find_map(off) {
+            // A whole variable between two whole numbers, or multiples of its step: look on either side.
+            let below = Formula::Atom(Atom { linear: at_most(var, Rational::from(steps.floor()) * &unit), strict: false });
+            let above = Formula::Atom(Atom { linear: at_least(var, Rational::from(steps.ceil()) * &unit), strict: false });
             return Branch::Choose(Formula::Or(vec![below, above]));
         }
         point.extend(self.fixed.iter().map(|(v, value)| (*v, value.clone())));
@@ -376,7 +372,13 @@ enum Grid {
     Reals,
     /// Inputs are float32 values.
     Float32,
-    Whole,
+    /// Of 2^-k: whole numbers where k is 0.
+    Multiples(i32),
+}
+
+/// 2^-k
+fn unit(k: i32) -> Rational {
+    Rational::from(2).pow(-k as isize)
 }
 
 /// The float32 values at or next to a number, below and above.
@@ -398,14 +400,15 @@ fn narrow(mut range: Range, (mut value, mut strict): (Rational, bool), below: bo
             (value, strict) = (if below { high } else { low }, false);
         }
     }
-    if grid == Grid::Whole {
-        value = match (below, strict) {
-            (true, false) => Rational::from(value.ceil()),
-            (true, true) => Rational::from(value.floor()) + Rational::ONE,
-            (false, false) => Rational::from(value.floor()),
-            (false, true) => Rational::from(value.ceil()) - Rational::ONE,
+    if let Grid::Multiples(k) = grid {
+        let steps = value / unit(k);
+        let steps = match (below, strict) {
+            (true, false) => Rational::from(steps.ceil()),
+            (true, true) => Rational::from(steps.floor()) + Rational::ONE,
+            (false, false) => Rational::from(steps.floor()),
+            (false, true) => Rational::from(steps.ceil()) - Rational::ONE,
         };
-        strict = false;
+        (value, strict) = (steps * unit(k), false);
     }
     let end = if below { &mut range.lo } else { &mut range.hi };
     let tighter = end.as_ref().is_none_or(|(v, s)| if value == *v { strict && !s } else { (value > *v) == below });

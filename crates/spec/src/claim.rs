@@ -126,6 +126,9 @@ impl Claim {
                 (Domain::Category { .. }, Domain::Category { .. }) => true,
                 (Domain::Real { lo, hi }, Domain::Real { lo: a, hi: b }) => a <= lo && hi <= b,
                 (Domain::Integer { lo, hi }, Domain::Integer { lo: a, hi: b }) => a <= lo && hi <= b,
+                (Domain::Stepped { lo, hi, step }, Domain::Stepped { lo: a, hi: b, step: other }) => {
+                    a <= lo && hi <= b && step == other
+                }
                 // Not even whole numbers among reals: a constant beside a real is read as a float32, beside a whole number exactly.
                 _ => false,
             };

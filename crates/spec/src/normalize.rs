@@ -253,7 +253,7 @@ impl Normalizer<'_> {
 
 /// The comparison of one real feature with a constant, as `x >= t` or `-x >= -t` with t as a feature of that value would be read:
 /// a float64 rounded to float32. So `x <= 0.1` and `x == 0.1` hold for the float32 that a data file's 0.1 becomes. Other conditions
-/// stay as they are: several features have no one value to compare with, and whole numbers are exact.
+/// stay as they are: several features have no one value to compare with, and whole numbers and multiples of a step are exact.
 fn as_read(atom: Atom, schema: &Schema) -> Atom {
     let mut terms = atom.linear.terms.iter();
     let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) else { return atom };
@@ -303,7 +303,7 @@ pub fn var_range(var: Var, schema: &Schema) -> (Rational, Rational) {
         Var::Output(_) => unreachable!("outputs have no range"),
         Var::Level(..) => (Rational::ZERO, Rational::ONE),
         Var::Feature(f) => match schema.features[f].domain {
-            Domain::Real { lo, hi } => (exact(lo), exact(hi)),
+            Domain::Real { lo, hi } | Domain::Stepped { lo, hi, .. } => (exact(lo), exact(hi)),
             Domain::Integer { lo, hi } => (Rational::from(lo), Rational::from(hi)),
             Domain::Category { .. } => unreachable!("a category has levels, not a value"),
         },

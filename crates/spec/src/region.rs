@@ -8,11 +8,16 @@ use crate::{Atom, Domain, Feature, Rational, Schema, Var};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Region(Vec<Set>);
 
-/// Numbers are counted: a float32 by its place among all float32 values (0 and -0 share place 0), a whole number by itself. So a
-/// bound that the next number satisfies is one step away, and a split at k leaves `..=k` and `k + 1..`.
+/// Numbers are counted: a float32 by its place among all float32 values (0 and -0 share place 0), a whole number by itself, a multiple of
+/// a step by how often it is that. So a bound that the next number satisfies is one step away, and a split at k leaves `..=k` and `k + 1..`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Set {
-    Number { real: bool, lo: i64, hi: i64 },
+    /// With a grid k, multiples of 2^-k; else any float32 values.
+    Number {
+        grid: Option<i32>,
+        lo: i64,
+        hi: i64,
+    },
     Levels(Vec<bool>),
 }
 
@@ -32,8 +37,16 @@ fn place(x: f32) -> i64 {
 }
 
 /// The number at a place.
-fn number(real: bool, k: i64) -> f64 {
-    if real { f64::from(f32::from_bits(k.unsigned_abs() as u32)) * k.signum() as f64 } else { k as f64 }
+fn number(grid: Option<i32>, k: i64) -> f64 {
+    match grid {
+        None => f64::from(f32::from_bits(k.unsigned_abs() as u32)) * k.signum() as f64,
+        Some(grid) => k as f64 * 2f64.powi(-grid),
+    }
+}
+
+/// How many steps of a grid a number is from 0, rounded down. A cast to i64 saturates, beyond every feature.
+fn steps(grid: i32, x: f32) -> i64 {
+    (f64::from(x) * 2f64.powi(grid)).floor() as i64
 }
 
 impl Region {
@@ -43,13 +56,22 @@ impl Region {
         let set = |f: &Feature| {
             Ok(match &f.domain {
                 Domain::Real { lo, hi } if lo.is_finite() && hi.is_finite() && lo <= hi => {
-                    Set::Number { real: true, lo: place(*lo), hi: place(*hi) }
+                    Set::Number { grid: None, lo: place(*lo), hi: place(*hi) }
                 }
                 Domain::Integer { lo, hi } if lo <= hi && *lo >= -(1 << 24) && *hi <= 1 << 24 => {
-                    Set::Number { real: false, lo: i64::from(*lo), hi: i64::from(*hi) }
+                    Set::Number { grid: Some(0), lo: i64::from(*lo), hi: i64::from(*hi) }
+                }
+                Domain::Stepped { lo, hi, .. } if lo <= hi && f.domain.is_stepped() => {
+                    let grid = f.domain.grid().unwrap_or_default();
+                    Set::Number { grid: Some(grid), lo: steps(grid, *lo), hi: steps(grid, *hi) }
                 }
                 Domain::Category { levels } if !levels.is_empty() && distinct(levels) => Set::Levels(vec![true; levels.len()]),
-                _ => return Err(format!("the domain of feature {:?} is empty, not finite, too wide or repeats a level", f.name)),
+                _ => {
+                    return Err(format!(
+                        "the domain of feature {:?} is empty, not finite, too wide, beside its step or repeats a level",
+                        f.name
+                    ));
+                }
             })
         };
         schema.features.iter().map(set).collect::<Result<_, _>>().map(Self)
@@ -67,9 +89,8 @@ impl Region {
     pub fn split(&self, feature: usize, cut: &Cut) -> Result<[Self; 2], String> {
         let (mut below, mut above) = (self.clone(), self.clone());
         match (below.0.get_mut(feature), above.0.get_mut(feature), cut) {
-            (Some(Set::Number { real, hi, .. }), Some(Set::Number { lo, .. }), Cut::At(at)) if at.is_finite() => {
-                // A cast to i64 saturates, beyond every integer feature.
-                let k = if *real { place(*at) } else { at.floor() as i64 };
+            (Some(Set::Number { grid, hi, .. }), Some(Set::Number { lo, .. }), Cut::At(at)) if at.is_finite() => {
+                let k = grid.map_or_else(|| place(*at), |grid| steps(grid, *at));
                 *hi = k.min(*hi);
                 *lo = k.saturating_add(1).max(*lo);
             }
@@ -104,13 +125,13 @@ impl Region {
                 let [absent, present] = [holds(0.0), holds(1.0)];
                 allowed.iter_mut().enumerate().for_each(|(l, a)| *a &= if l == level { present } else { absent });
             }
-            (Var::Feature(_), Some(Set::Number { real, lo, hi })) => {
+            (Var::Feature(_), Some(Set::Number { grid, lo, hi })) => {
                 let rising = *c > Rational::ZERO;
                 // The smallest k in [a, b] with test(k), or b: test is false up to a point and true from there on.
                 let (mut a, mut b) = if rising { (*lo, *hi + 1) } else { (*lo - 1, *hi) };
                 while a < b {
                     let middle = if rising { a + (b - a) / 2 } else { b - (b - a) / 2 };
-                    match (holds(number(*real, middle)), rising) {
+                    match (holds(number(*grid, middle)), rising) {
                         (true, true) => b = middle,
                         (false, true) => a = middle + 1,
                         (true, false) => a = middle,
@@ -126,7 +147,7 @@ impl Region {
     /// Smallest and largest number of a numeric feature; `None` for a category.
     pub fn range(&self, feature: usize) -> Option<(f64, f64)> {
         match self.0.get(feature)? {
-            Set::Number { real, lo, hi } => Some((number(*real, *lo), number(*real, *hi))),
+            Set::Number { grid, lo, hi } => Some((number(*grid, *lo), number(*grid, *hi))),
             Set::Levels(_) => None,
         }
     }
@@ -139,17 +160,21 @@ impl Region {
         }
     }
 
-    /// Whether a numeric feature takes whole numbers only.
-    pub fn whole_numbers(&self, feature: usize) -> bool {
-        matches!(self.0.get(feature), Some(Set::Number { real: false, .. }))
+    /// What the numbers of a feature are multiples of, 1 for whole ones; `None` if they may be any, and for a category.
+    pub fn step(&self, feature: usize) -> Option<f64> {
+        match self.0.get(feature)? {
+            Set::Number { grid, .. } => grid.map(|k| 2f64.powi(-k)),
+            Set::Levels(_) => None,
+        }
     }
 
     /// Whether a point is in it: a number or the index of a level a feature.
     pub fn contains(&self, point: &[f32]) -> bool {
         self.0.len() == point.len()
             && self.0.iter().zip(point).all(|(set, &x)| match set {
-                Set::Number { real, lo, hi } => {
-                    (number(*real, *lo)..=number(*real, *hi)).contains(&f64::from(x)) && (*real || x.fract() == 0.0)
+                Set::Number { grid, lo, hi } => {
+                    let on_grid = grid.is_none_or(|k| number(*grid, steps(k, x)) == f64::from(x));
+                    (number(*grid, *lo)..=number(*grid, *hi)).contains(&f64::from(x)) && on_grid
                 }
                 Set::Levels(allowed) => x >= 0.0 && x.fract() == 0.0 && allowed.get(x as usize) == Some(&true),
             })

@@ -64,6 +64,16 @@ pub enum Domain {
         /// Largest value.
         hi: i32,
     },
+    /// All multiples of `step` from `lo` to `hi`, which are multiples of it themselves and at most 2^24 steps from 0, where float32 is
+    /// exact. The step is a power of two from 2^-20 to 2^20 and not 1: those are [`Domain::Integer`].
+    Stepped {
+        /// Smallest value.
+        lo: f32,
+        /// Largest value.
+        hi: f32,
+        /// What every value is a multiple of.
+        step: f32,
+    },
     /// One of the named levels.
     Category {
         /// The levels, in the order of their one-hot columns.
@@ -146,7 +156,7 @@ impl Schema {
         let mut columns = Vec::new();
         for (feature, f) in self.features.iter().enumerate() {
             match &f.domain {
-                Domain::Real { .. } | Domain::Integer { .. } => {
+                Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => {
                     columns.push(Column { name: f.name.clone(), feature, kind: ColumnKind::Number });
                 }
                 Domain::Category { levels } => {
@@ -182,10 +192,24 @@ impl Domain {
     /// The interval of a number; `None` for a category.
     pub fn range(&self) -> Option<(f32, f32)> {
         match self {
-            Domain::Real { lo, hi } => Some((*lo, *hi)),
+            Domain::Real { lo, hi } | Domain::Stepped { lo, hi, .. } => Some((*lo, *hi)),
             Domain::Integer { lo, hi } => Some((*lo as f32, *hi as f32)),
             Domain::Category { .. } => None,
         }
+    }
+
+    /// The k for which all of its numbers are multiples of 2^-k: 0 for whole ones; `None` if they may be any, or it is a category.
+    pub fn grid(&self) -> Option<i32> {
+        match self {
+            Domain::Integer { .. } => Some(0),
+            Domain::Stepped { step, .. } => power_of_two(*step).map(|k| -k),
+            Domain::Real { .. } | Domain::Category { .. } => None,
+        }
+    }
+
+    /// Whether a number is one of these multiples, or they may be any; its size is not looked at.
+    pub fn on_grid(&self, v: f64) -> bool {
+        self.grid().is_none_or(|k| (v * 2f64.powi(k)).fract() == 0.0)
     }
 
     /// The domain for people.
@@ -193,9 +217,17 @@ impl Domain {
         match self {
             Domain::Real { lo, hi } => format!("numbers from {lo} to {hi}"),
             Domain::Integer { lo, hi } => format!("whole numbers from {lo} to {hi}"),
+            Domain::Stepped { lo, hi, step } => format!("multiples of {step} from {lo} to {hi}"),
             Domain::Category { levels } => format!("one of {}", first_quoted(levels)),
         }
     }
+}
+
+/// The k for which a number is 2^k, from -126 to 127; `None` if it is no such power.
+fn power_of_two(v: f32) -> Option<i32> {
+    // Neither a sign nor a fraction.
+    let exponent = v.to_bits() >> 23;
+    (v.to_bits() & 0x807f_ffff == 0 && (1..255).contains(&exponent)).then(|| exponent as i32 - 127)
 }
 
 impl OneHot {

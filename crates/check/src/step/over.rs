@@ -132,6 +132,9 @@ impl Over {
                     Column { lo: exact(*lo), hi: exact(*hi), step: None, calm }
                 }
                 (Domain::Integer { lo, hi }, ColumnKind::Number) => whole(Rational::from(*lo), Rational::from(*hi)),
+                (domain @ Domain::Stepped { lo, hi, .. }, _) => {
+                    Column { lo: exact(*lo), hi: exact(*hi), step: domain.grid(), calm: true }
+                }
                 _ => whole(Rational::ZERO, Rational::ONE),
             });
         }

@@ -60,7 +60,7 @@ impl Inputs {
         for (port, feature) in ports.iter().zip(&schema.features) {
             let fits = match (&feature.domain, port.element.as_str()) {
                 (Domain::Category { .. }, element) => element == "string",
-                (Domain::Real { .. }, element) => element == "float",
+                (Domain::Real { .. } | Domain::Stepped { .. }, element) => element == "float",
                 // Whole numbers of a domain are exact in float32.
                 (Domain::Integer { .. }, element) => ["float", "int64", "int32"].contains(&element),
             };
@@ -319,10 +319,11 @@ fn clear(at: f32) -> f32 {
 /// Above so many columns a range is looked at column by column, and not as one sum for each of its ends.
 const WIDE: usize = 64;
 /// Distances from the domain count 2^125-fold: one that is not a denormal takes all of the half by which a count of what holds is above 0.
+/// Counted in steps, of at most 2^20, an input of at least 2^-100 in size is no denormal; one beyond all numbers is outside anyway.
 const AWAY: i32 = 125;
 
-/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders. Adds the parts that sums read of the input; what
-/// is taken off its count, which is not a number, or not above 0, where an input is none or is beyond all numbers.
+/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders and between multiples of a step. Adds the parts that
+/// sums read of the input; what is taken off its count, which is not a number, or not above 0, where an input is none or is beyond all numbers.
 fn inside(
     schema: &Schema,
     x: &str,
@@ -338,7 +339,8 @@ fn inside(
         ColumnKind::Number => domain(k).range().unwrap_or_default(),
         ColumnKind::Level(_) => (0.0, 1.0),
     };
-    let whole: Vec<bool> = (0..count).map(|k| !matches!(domain(k), Domain::Real { .. })).collect();
+    let grid = |k: usize| if let ColumnKind::Level(_) = all[k].kind { Some(0) } else { domain(k).grid() };
+    let grids: Vec<Option<i32>> = (0..count).map(grid).collect();
     let mut truths = Vec::new();
     let mut group: Vec<Vec<(usize, f32)>> = vec![Vec::new(); schema.features.len()];
     for (k, column) in all.iter().enumerate() {
@@ -354,11 +356,18 @@ fn inside(
         }
     }
     let mut offs = Vec::new();
-    if whole.contains(&true) {
-        let [floor, fraction] = ["floor", "fraction"].map(named);
-        piece.call("Floor", &[x], &floor);
-        piece.call("Sub", &[x, &floor], &fraction);
-        offs.push(Off { tensor: fraction, factors: whole.iter().map(|w| if *w { -2f32.powi(AWAY) } else { 0.0 }).collect() });
+    if grids.iter().any(Option::is_some) {
+        let [per_step, steps, floor, fraction] = ["per_step", "steps", "floor", "fraction"].map(named);
+        let stepped = grids.iter().any(|k| k.is_some_and(|k| k != 0));
+        if stepped {
+            piece.floats(&per_step, &[1, count], grids.iter().map(|k| 2f32.powi(k.unwrap_or(0))).collect());
+            piece.call("Mul", &[x, &per_step], &steps);
+        }
+        let counted = if stepped { &steps } else { x };
+        piece.call("Floor", &[counted], &floor);
+        piece.call("Sub", &[counted, &floor], &fraction);
+        let factor = |k: &Option<i32>| if k.is_some() { -2f32.powi(AWAY) } else { 0.0 };
+        offs.push(Off { tensor: fraction, factors: grids.iter().map(factor).collect() });
     }
     if count <= WIDE {
         for k in 0..count {

@@ -132,6 +132,7 @@ pub fn point(schema: &Schema, rng: &mut Rng) -> Point {
             _ => ((f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * rng.unit()) as f32).clamp(*lo, *hi),
         },
         Domain::Integer { lo, hi } => (*lo + rng.below((*hi - *lo + 1) as usize) as i32) as f32,
+        Domain::Stepped { lo, hi, step } => lo + rng.below(((hi - lo) / step) as usize + 1) as f32 * step,
         Domain::Category { levels } => rng.below(levels.len()) as f32,
     };
     schema.features.iter().map(|f| sample(&f.domain)).collect()

@@ -11,6 +11,22 @@ pub enum OverrideProblem {
     /// Ends of an integer range that are not whole or too large.
     #[error("`range = [{0}, {1}]` of an integer must be whole numbers within ±16777216 (2^24, where float32 is exact)")]
     IntegerRange(f64, f64),
+    /// A step without exact multiples in float32.
+    #[error(
+        "`step = {0}` must be a power of two from 2^-20 to 2^20, such as 0.5, 0.25 or 8: float32 has no exact multiples of other steps; \
+         state the column in smaller units (hundredths, say) as whole numbers with `kind = \"integer\"`, or leave the step out and the \
+         rule a tolerance"
+    )]
+    Step(f64),
+    /// A step that has a name of its own.
+    #[error("`step = 1` are whole numbers: state them as `kind = \"integer\"`")]
+    StepOfOne,
+    /// A step of something that has none, or has one already.
+    #[error("only a real number has a `step`, not {0}")]
+    StepOf(&'static str),
+    /// Ends of a range beside the step.
+    #[error("`range = [{0}, {1}]` must be multiples of `step = {2}`, at most 2^24 steps from 0 (where float32 is exact)")]
+    SteppedRange(f64, f64, f64),
     /// Levels, but none.
     #[error("`levels` is empty")]
     NoLevels,

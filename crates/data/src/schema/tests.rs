@@ -191,3 +191,23 @@ fn targets_may_be_whole_numbers() {
     assert!(refused("b = { kind = 'category' }", "", &[0.0, 1.0]).contains("\"real\" or \"integer\""));
     assert!(refused("b = { levels = ['x'] }", "", &[0.0, 1.0]).contains("only `kind`"));
 }
+
+#[test]
+fn a_step_takes_its_range_from_the_data_or_states_it() {
+    let rooms = |stated: &str| infer(stated).unwrap().features[1].domain.clone();
+    assert_eq!(rooms("rooms = { step = 0.5 }"), Domain::Stepped { lo: 2.0, hi: 5.0, step: 0.5 });
+    assert_eq!(rooms("rooms = { step = 0.25, range = [0, 6.5] }"), Domain::Stepped { lo: 0.0, hi: 6.5, step: 0.25 });
+    assert!(
+        refused("rooms = { step = 2 }").contains("row 3, column 'rooms': 5 is not in the stated domain: multiples of 2 from")
+    );
+    assert!(refused("rooms = { step = 0.5, range = [2, 4.5] }").contains("row 3, column 'rooms': 5"));
+    // 0.1 is beside every step, though its float32 is a multiple of a small one.
+    assert!(refused("income = { step = 0.25 }").contains("row 1, column 'income': 0.1"));
+    assert!(refused("area = { step = 0.25 }").contains("'area'"));
+    // A margin ends at multiples, too.
+    let overrides: Overrides = toml::from_str("rooms = { step = 0.5 }").unwrap();
+    let mut schema = infer("rooms = { step = 0.5 }").unwrap();
+    widen(&mut schema, &overrides, 0.1);
+    assert_eq!(schema.features[1].domain, Domain::Stepped { lo: 1.5, hi: 5.5, step: 0.5 });
+    assert!(targets("[b]\nstep = 0.5", "", &[1.0]).is_err_and(|e| e.contains("only `kind`")));
+}

@@ -180,11 +180,12 @@ fn guess(guard: &Guard, frame: &Frame, slack: f64) -> Option<Vec<f64>> {
                     middle.insert(Var::Level(f, l), Rational::from(u8::from(l == 0)));
                 }
             }
-            Domain::Real { .. } | Domain::Integer { .. } => {
+            Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => {
                 let (lo, hi) = var_range(Var::Feature(f), schema);
                 let mid = (lo + hi) / Rational::from(2);
-                let whole = matches!(feature.domain, Domain::Integer { .. });
-                middle.insert(Var::Feature(f), if whole { Rational::from(mid.floor()) } else { mid });
+                let unit = feature.domain.grid().map(|k| Rational::from(2).pow(-k as isize));
+                let mid = unit.map_or(mid.clone(), |unit| Rational::from((mid / &unit).floor()) * unit);
+                middle.insert(Var::Feature(f), mid);
             }
         }
     }

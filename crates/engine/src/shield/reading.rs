@@ -24,7 +24,7 @@ const WHOLE: [&str; 2] = ["int64", "int32"];
 /// How the features stand among the inputs of a graph.
 pub(super) fn inputs(ports: &[Port], schema: &Schema) -> Result<Inputs, ShieldError> {
     let port = |name: &str| ports.iter().find(|p| p.name == name && WHOLE.contains(&p.element.as_str()));
-    let real = |domain: &Domain| matches!(domain, Domain::Real { .. });
+    let real = |domain: &Domain| matches!(domain, Domain::Real { .. } | Domain::Stepped { .. });
     if let Some((feature, port)) = schema.features.iter().filter(|f| real(&f.domain)).find_map(|f| Some((f, port(&f.name)?))) {
         return Err(ShieldError::Inputs(format!(
             "the input '{}' holds whole numbers ({}), but the feature is read as a real one: state kind = \"integer\" under \

@@ -346,8 +346,9 @@ impl RegionSearch<'_> {
         let cut = |part: &Region, f: usize| {
             let cut = match (region.range(f), part.range(f)) {
                 (Some((_, hi)), Some((_, end))) if end < hi => Cut::At(end as f32),
-                (Some((lo, _)), Some((end, _))) if end > lo && region.whole_numbers(f) => Cut::At((end - 1.0) as f32),
-                (Some((lo, _)), Some((end, _))) if end > lo => Cut::At((end as f32).next_down()),
+                (Some((lo, _)), Some((end, _))) if end > lo => {
+                    Cut::At(region.step(f).map_or((end as f32).next_down(), |step| (end - step) as f32))
+                }
                 _ => match (region.levels(f), part.levels(f)) {
                     (Some(all), Some(own)) if all != own => Cut::Levels((0..own.len()).filter(|l| own[*l]).collect()),
                     _ => return None,
@@ -370,9 +371,9 @@ impl RegionSearch<'_> {
         }
         let (unit, count) = self.unit(boxes, pass);
         let by_unit = unit.map(|(k, i)| Choice::Unit(k, i));
-        // Signs say nothing about which whole numbers and levels there are.
-        let stepwise =
-            (0..self.target.plan.first.len()).any(|f| width(part, f) > 0.0 && (part.range(f).is_none() || part.whole_numbers(f)));
+        // Signs say nothing about which whole numbers, multiples and levels there are.
+        let stepwise = (0..self.target.plan.first.len())
+            .any(|f| width(part, f) > 0.0 && (part.range(f).is_none() || part.step(f).is_some()));
         let splits = open.depth - open.signs.len();
         let small = self.target.plan.relus() <= SMALL || count <= FEW_UNITS || splits > MOST_SPLITS * free;
         let first = free <= FEW_FEATURES && open.signs.is_empty() && (stepwise || !small);
@@ -451,7 +452,7 @@ fn middle(region: &Region, feature: usize) -> Option<Cut> {
     if let Some((lo, hi)) = region.range(feature) {
         let at = f64::midpoint(lo, hi) as f32;
         let at = if f64::from(at) >= hi { at.next_down() } else { at };
-        let at = if region.whole_numbers(feature) { f64::midpoint(lo, hi).floor() as f32 } else { at };
+        let at = region.step(feature).map_or(at, |step| ((f64::midpoint(lo, hi) / step).floor() * step) as f32);
         return (f64::from(at) >= lo && f64::from(at) < hi).then_some(Cut::At(at));
     }
     let allowed: Vec<usize> = region.levels(feature)?.iter().enumerate().filter(|(_, a)| **a).map(|(l, _)| l).collect();

@@ -6,7 +6,7 @@
 use deepsade_check::Arithmetic;
 use deepsade_net::enclose::{ACTIVATION_ERROR, TINY, UNIT, gamma};
 use deepsade_net::{Activation, Network, Op};
-use deepsade_spec::{ColumnKind, Domain, OneHot, Region, Schema};
+use deepsade_spec::{ColumnKind, OneHot, Region, Schema};
 
 use super::pass::{Kind, Pass};
 
@@ -32,7 +32,7 @@ pub(super) struct BoundPlan {
     pub dropped: usize,
     /// The last gate's value and the raw column of its factor, if that is a number.
     pub gate: Option<(usize, usize)>,
-    /// Whether that number is whole.
+    /// Whether that number is 0 or at least 1 in size.
     gate_whole: bool,
     float32: bool,
 }
@@ -87,7 +87,7 @@ impl BoundPlan {
         });
         let dropped = usize::from(schema.one_hot == OneHot::DropFirst);
         let domain = |c: usize| &schema.features[columns[c].feature].domain;
-        let gate_whole = gate.is_some_and(|(_, c)| matches!(domain(c), Domain::Integer { .. }));
+        let gate_whole = gate.is_some_and(|(_, c)| domain(c).grid().is_some_and(|k| k <= 0));
         Self { steps, widths: network.widths(), first, dropped, gate, gate_whole, float32: arithmetic == Arithmetic::Float32 }
     }
 

@@ -23,7 +23,7 @@ pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
                 json!(levels[level])
             }
             Domain::Integer { .. } => json!(x[first] as i64),
-            Domain::Real { .. } => json!(x[first]),
+            Domain::Real { .. } | Domain::Stepped { .. } => json!(x[first]),
         };
         out.insert(feature.name.clone(), value);
     }

@@ -61,6 +61,10 @@ fn feature(schema: &Schema, f: usize, ruled: bool) -> Value {
             let middle = i32::midpoint(*lo, *hi);
             json!({"name": feature.name, "kind": "integer", "lo": lo, "hi": hi, "ruled": ruled, "start": middle})
         }
+        Domain::Stepped { lo, hi, step } => {
+            let middle = f32::midpoint(lo / step, hi / step).floor() * step;
+            json!({"name": feature.name, "kind": "stepped", "lo": lo, "hi": hi, "step": step, "ruled": ruled, "start": middle})
+        }
         Domain::Category { levels } => {
             json!({"name": feature.name, "kind": "category", "levels": levels, "ruled": ruled, "start": 0})
         }

@@ -155,6 +155,7 @@ pub(crate) fn domain(html: &mut Html, schema: &Schema) {
         let (kind, values) = match &f.domain {
             Domain::Real { lo, hi } => ("real", format!("{lo} to {hi}")),
             Domain::Integer { lo, hi } => ("whole", format!("{lo} to {hi}")),
+            Domain::Stepped { lo, hi, step } => ("stepped", format!("{lo} to {hi}, multiples of {step}")),
             Domain::Category { levels } => ("category", levels.join(", ")),
         };
         vec![f.name.clone(), kind.into(), values]

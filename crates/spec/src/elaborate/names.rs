@@ -15,7 +15,7 @@ impl Elaborator<'_> {
         if let Some(f) = self.schema.feature(name) {
             return Ok(match self.schema.features[f].domain {
                 Domain::Category { .. } => Value::Category(f),
-                Domain::Real { .. } | Domain::Integer { .. } => Value::Num(Num::var(Var::Feature(f))),
+                Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => Value::Num(Num::var(Var::Feature(f))),
             });
         }
         let Some(j) = self.schema.task.target_columns().iter().position(|t| *t == name) else {

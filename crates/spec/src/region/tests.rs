@@ -1,12 +1,43 @@
-use super::{number, place};
+use super::{Cut, Region, number, place};
+use crate::{Domain, Feature, OneHot, Rational, RuleText, Schema, Task, compile};
 
 #[test]
 fn places_follow_the_order_of_floats() {
     let mut x = f32::MIN;
-    assert_eq!(number(true, place(x)), f64::from(x));
+    assert_eq!(number(None, place(x)), f64::from(x));
     for x0 in [-1.0, -1e-45, -0.0, 0.0, 1e-45, f32::MIN_POSITIVE, 1.0, 3e38] {
-        assert!(place(x) <= place(x0) && number(true, place(x0)) == f64::from(x0));
+        assert!(place(x) <= place(x0) && number(None, place(x0)) == f64::from(x0));
         assert_eq!(place(f32::next_up(x0)), place(x0) + 1);
         x = x0;
+    }
+}
+
+/// Regions of a stepped feature hold its multiples and nothing else, whatever cuts them.
+#[test]
+fn multiples_of_a_step_are_counted() {
+    for step in [0.25, 8.0] {
+        let domain = Domain::Stepped { lo: -4.0 * step, hi: 12.0 * step, step };
+        let features = vec![Feature { name: "t".into(), domain }];
+        let schema = Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full };
+        let whole = Region::whole(&schema).unwrap();
+        assert_eq!((whole.step(0), whole.range(0)), (Some(step.into()), Some((-4.0 * f64::from(step), 12.0 * f64::from(step)))));
+        for at in [-5.0, -4.0, -0.3, 0.0, 0.5, 1.0, 11.9, 12.0, 13.0].map(|steps: f32| steps * step) {
+            let [below, above] = whole.split(0, &Cut::At(at)).unwrap();
+            let rule = RuleText { name: "r".into(), text: format!("t >= ({at}) => y >= 0") };
+            // None where the domain decides.
+            let condition = compile(&[rule], &schema).unwrap().conditions().pop();
+            let mut cut = whole.clone();
+            condition.iter().for_each(|atom| cut.cut(atom));
+            for x in (-48..=128).map(|eighths| eighths as f32 / 8.0 * step) {
+                let inside = (x / step).fract() == 0.0 && (-4.0..=12.0).contains(&(x / step));
+                assert_eq!(whole.contains(&[x]), inside, "{x}");
+                assert_eq!((below.contains(&[x]), above.contains(&[x])), (inside && x <= at, inside && x > at), "{x} {at}");
+                let met = condition.as_ref().is_none_or(|atom| {
+                    let v = atom.linear.at(&|_| Rational::try_from(x).unwrap());
+                    if atom.strict { v > Rational::ZERO } else { v >= Rational::ZERO }
+                });
+                assert_eq!(cut.contains(&[x]), inside && met, "{x} {at}");
+            }
+        }
     }
 }

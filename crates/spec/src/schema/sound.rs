@@ -30,6 +30,12 @@ pub enum SchemaError {
         "the range of feature {0:?} must be finite, at most ±2^24 for whole numbers, and its first number not above its last"
     )]
     Range(String),
+    /// A step that is no power of two, or a range that does not end at multiples of it.
+    #[error(
+        "the step of feature {0:?} must be a power of two from 2^-20 to 2^20 other than 1 (which is kind \"integer\"), and its range end \
+         at multiples of it, at most 2^24 steps from 0"
+    )]
+    Step(String),
     /// A category that can't have a value.
     #[error("the category {0:?} has no levels")]
     NoLevels(String),
@@ -72,6 +78,12 @@ impl Schema {
             let sound = match domain {
                 Domain::Real { lo, hi } => lo.is_finite() && hi.is_finite() && lo <= hi,
                 Domain::Integer { lo, hi } => -LARGEST_INTEGER <= *lo && lo <= hi && *hi <= LARGEST_INTEGER,
+                Domain::Stepped { lo, hi, .. } => {
+                    if !domain.is_stepped() {
+                        return Err(SchemaError::Step(name.clone()));
+                    }
+                    lo <= hi
+                }
                 Domain::Category { levels } if levels.is_empty() => return Err(SchemaError::NoLevels(name.clone())),
                 Domain::Category { levels } => once("level", levels.iter().map(String::as_str)).map(|()| true)?,
             };
@@ -97,6 +109,16 @@ impl Schema {
         }
         // A rule that says `x` must not mean an input here and an output there.
         once("the column", self.features.iter().map(|f| f.name.as_str()).chain(self.task.target_columns()))
+    }
+}
+
+impl Domain {
+    /// Whether a stepped domain has a step that is allowed, with all that is in its range on it and exact in float32.
+    pub fn is_stepped(&self) -> bool {
+        let Some((k, (lo, hi))) = self.grid().zip(self.range()) else { return false };
+        // Every float32 number and every power is a float64, and so is their product.
+        let multiple = |v: f32| self.on_grid(v.into()) && f64::from(v).abs() <= 2f64.powi(24 - k);
+        matches!(self, Domain::Stepped { .. }) && k != 0 && (-20..=20).contains(&k) && multiple(lo) && multiple(hi)
     }
 }
 
@@ -131,7 +153,22 @@ mod tests {
         for good in [UNIT, r#"{"kind":"real","lo":-3.4e38,"hi":3.4e38}"#, r#"{"kind":"integer","lo":-16777216,"hi":16777216}"#] {
             assert!(read(good, TARGET).is_ok(), "{good}");
         }
+        for good in ["0,\"hi\":0,\"step\":0.5", "-1,\"hi\":24,\"step\":0.25", "-16,\"hi\":16,\"step\":9.5367431640625e-07"] {
+            assert!(read(&format!("{{\"kind\":\"stepped\",\"lo\":{good}}}"), TARGET).is_ok(), "{good}");
+        }
         for bad in [
+            r#"{"kind":"stepped","lo":0,"hi":1}"#,
+            r#"{"kind":"stepped","lo":0,"hi":1,"step":0.01}"#,
+            r#"{"kind":"stepped","lo":0,"hi":1,"step":1}"#,
+            r#"{"kind":"stepped","lo":0,"hi":0,"step":0}"#,
+            r#"{"kind":"stepped","lo":0,"hi":1,"step":-0.5}"#,
+            r#"{"kind":"stepped","lo":0,"hi":0,"step":2097152}"#,
+            r#"{"kind":"stepped","lo":0,"hi":0,"step":1e-7}"#,
+            r#"{"kind":"stepped","lo":0,"hi":0,"step":1e-45}"#,
+            r#"{"kind":"stepped","lo":0,"hi":0.75,"step":0.5}"#,
+            r#"{"kind":"stepped","lo":0.25,"hi":1,"step":0.5}"#,
+            r#"{"kind":"stepped","lo":1,"hi":0,"step":0.5}"#,
+            r#"{"kind":"stepped","lo":0,"hi":4194305,"step":0.25}"#,
             r#"{"kind":"real","lo":0,"hi":1e39}"#,
             r#"{"kind":"real","lo":-1e39,"hi":0}"#,
             r#"{"kind":"real","lo":0,"hi":1e999}"#,

@@ -2,13 +2,13 @@
 //!
 //! `y = b + B u`, the features scaled to u in [-1, 1]. An atom `a.y + c.u + d >= 0` holds for every input that meets the conditions
 //! `g_p(u) >= 0` iff, for some multipliers `m_p >= 0`, `a.b + d - sum m_p g_p(0) - sum_f |a.B_f + c_f - sum m_p g_pf| >= 0`: linear in
-//! (b, B, m) with an unknown for each absolute value. An output on a grid reads whole columns only, and its weights and its bias, in steps
-//! of the grid, are whole numbers: unknowns that are branched on.
+//! (b, B, m) with an unknown for each absolute value. An output on a grid reads columns on grids only, and its weights and its bias, in steps
+//! that lead from grid to grid, are whole numbers: unknowns that are branched on.
 
 use deepsade_check::step::{Number, Outputs, Over};
 use deepsade_solve::simplex::Simplex;
 use deepsade_solve::whole::solve_whole;
-use deepsade_spec::{Atom, Domain, Rational, Schema};
+use deepsade_spec::{Atom, ColumnKind, Rational, Schema};
 
 use super::usual::Usual;
 
@@ -77,6 +77,18 @@ struct Row {
 }
 
 impl Query<'_> {
+    /// What a bias, or the weight of a column, must be a multiple of for an output of multiples of 2^-k; `None` for a column that may be
+    /// any number.
+    fn step(&self, k: i32, column: Option<usize>) -> Option<f64> {
+        let Some(column) = column else { return Some(2f64.powi(-k)) };
+        let column = &self.schema.columns()[column];
+        let grid = match column.kind {
+            ColumnKind::Number => self.schema.features[column.feature].domain.grid()?,
+            ColumnKind::Level(_) => 0,
+        };
+        Some(2f64.powi(grid.max(0) - k))
+    }
+
     /// The best map.
     pub fn solve(&self) -> Option<Found> {
         let Self { schema, usual, .. } = self;
@@ -210,12 +222,10 @@ impl Layout {
     /// Adds what is whole: `steps * step` is the bias, or the weight, in the units of the rules.
     fn grids(&self, query: &Query, ranges: &[(f64, f64)], program: &mut Simplex) -> (Vec<Gridded>, Vec<usize>) {
         let (mut grids, mut next) = (Vec::new(), self.inside + 1);
-        let columns = query.schema.columns();
-        let real = |x: usize| matches!(query.schema.features[columns[x].feature].domain, Domain::Real { .. });
         for (o, k) in query.grids.iter().enumerate().filter_map(|(o, grid)| grid.map(|k| (o, k))) {
-            let (step, scale, at) = (2f64.powi(-k), query.usual.scale[o], query.usual.at[o]);
+            let (scale, at) = (query.usual.scale[o], query.usual.at[o]);
             let mut equal = |steps: f64, mut form: Vec<(usize, f64)>, constant: f64, column: Option<usize>, next: &mut usize| {
-                form.push((*next, -step));
+                form.push((*next, -query.step(k, column).unwrap_or(1.0)));
                 program.set_bounds(*next, -steps, steps);
                 program.add_row(&form, constant);
                 program.add_row(&form.iter().map(|(v, c)| (*v, -c)).collect::<Vec<_>>(), -constant);
@@ -224,10 +234,10 @@ impl Layout {
             };
             let mut bias = vec![(o, scale)];
             let slopes = if self.slopes > 0 { &self.columns[..] } else { &[] };
-            for (k, x) in slopes.iter().enumerate() {
-                let (at, (mid, radius)) = (self.slope(o, k), ranges[*x]);
+            for (j, x) in slopes.iter().enumerate() {
+                let (at, (mid, radius)) = (self.slope(o, j), ranges[*x]);
                 let by = scale / radius;
-                let steps = if real(*x) { 0.0 } else { (LARGEST * by / step).ceil() };
+                let steps = query.step(k, Some(*x)).map_or(0.0, |step| (LARGEST * by / step).ceil());
                 equal(steps, vec![(at, by), (at + 1, -by)], 0.0, Some(*x), &mut next);
                 bias.extend([(at, -by * mid), (at + 1, by * mid)]);
             }
@@ -243,11 +253,11 @@ impl Layout {
         let mut map = Affine { weights: Vec::new(), bias: vec![0.0; self.outputs] };
         for o in 0..self.outputs {
             if let Some(k) = query.grids[o] {
-                let steps = |v: usize| (program.value(v).round() * 2f64.powi(-k)) as f32;
                 for (_, column, v) in grids.iter().filter(|(output, ..)| *output == o) {
+                    let v = (program.value(*v).round() * query.step(k, *column).unwrap_or_default()) as f32;
                     match column {
-                        None => map.bias[o] = steps(*v) + 0.0,
-                        Some(x) if steps(*v) != 0.0 => map.weights.push((o, *x, steps(*v))),
+                        None => map.bias[o] = v + 0.0,
+                        Some(x) if v != 0.0 => map.weights.push((o, *x, v)),
                         Some(_) => {}
                     }
                 }

@@ -1,6 +1,7 @@
 //! Atoms with equalities among them enter; leave the same atoms without: an output for each equality is computed from the others.
 //!
-//! The others are on their grids, so that what is computed from them and whole features is exact.
+//! The others are on their grids, so that what is computed from them and from features that are whole, or multiples of a step, is
+//! exact.
 
 use std::collections::BTreeMap;
 

@@ -53,7 +53,7 @@ fn sample(rng: &mut ChaCha8Rng, region: &Region, schema: &Schema) -> Vec<f32> {
         if let Some((lo, hi)) = region.range(f) {
             let at = [0.0, 1.0, rng.random::<f64>()][rng.random_range(0..3)];
             let v = (lo + at * (hi - lo)) as f32;
-            if region.whole_numbers(f) { v.round() } else { v.clamp(lo as f32, hi as f32) }
+            if region.step(f).is_some() { v.round() } else { v.clamp(lo as f32, hi as f32) }
         } else {
             let allowed = region.levels(f).expect("numbers and categories are all there is");
             let of: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();

@@ -55,16 +55,21 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
         let x = first(f);
         let range =
             |lo: Rational, hi: Rational| format!("(assert (>= X_{x} {}))\n(assert (<= X_{x} {}))\n", term(&lo), term(&hi));
+        let steps = |lo: i32, hi: i32, step: Rational, what: &str| {
+            let at = |v: i32| Rational::from(v) * &step;
+            let values = (lo..=hi).take(MOST_VALUES as usize).map(|v| format!("(= X_{x} {})", term(&at(v))));
+            let said = if hi - lo < MOST_VALUES {
+                disjunction(&values.collect::<Vec<_>>())
+            } else {
+                format!("; X_{x} is a {what}, which is not said here: sat may be about other inputs\n")
+            };
+            range(at(lo), at(hi)) + &said
+        };
         match &feature.domain {
             Domain::Real { lo, hi } => out += &range(exact(*lo), exact(*hi)),
-            Domain::Integer { lo, hi } => {
-                out += &range(Rational::from(*lo), Rational::from(*hi));
-                if hi - lo < MOST_VALUES {
-                    let values = (*lo..=*hi).map(|v| format!("(= X_{x} {})", term(&Rational::from(v))));
-                    out += &disjunction(&values.collect::<Vec<_>>());
-                } else {
-                    out += &format!("; X_{x} is a whole number, which is not said here: sat may be about other inputs\n");
-                }
+            Domain::Integer { lo, hi } => out += &steps(*lo, *hi, Rational::ONE, "whole number"),
+            Domain::Stepped { lo, hi, step } => {
+                out += &steps((lo / step) as i32, (hi / step) as i32, exact(*step), &format!("multiple of {step}"));
             }
             Domain::Category { levels } => {
                 let width = levels.len() - dropped;

@@ -81,9 +81,8 @@ impl Instance {
         let value = |axis: usize, k: usize| {
             let [lo, hi] = area[axis];
             let v = lo + (hi - lo) * k as f64 / (points.max(2) - 1) as f64;
-            let whole =
-                matches!(spec.schema.features[spec.schema.columns()[self.columns[axis]].feature].domain, Domain::Integer { .. });
-            (if whole { v.round() } else { v }) as f32
+            let grid = spec.schema.features[spec.schema.columns()[self.columns[axis]].feature].domain.grid();
+            grid.map_or(v, |k| (v * 2f64.powi(k)).round() * 2f64.powi(-k)) as f32
         };
         let mut x = Matrix { rows: points * points, cols: self.row.len(), data: self.row.repeat(points * points) };
         for k in 0..points * points {
@@ -111,6 +110,7 @@ fn columns(spec: &NormalSpec) -> Vec<usize> {
     let wide = |domain: &Domain| match domain {
         Domain::Real { lo, hi } => lo < hi,
         Domain::Integer { lo, hi } => hi - lo > 1,
+        Domain::Stepped { lo, hi, step } => hi - lo > *step,
         Domain::Category { .. } => false,
     };
     let columns = spec.schema.columns();

@@ -106,19 +106,33 @@ pub(super) struct Ground<'a> {
     over: Over,
     /// How far each output may be moved when it is put on its grid.
     pub(super) rounding: Vec<f64>,
-    /// The largest size of each column, and whether it is always whole.
-    columns: Vec<(f64, bool)>,
+    columns: Vec<Known>,
+}
+
+/// What is known of a column of the input.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Known {
+    /// Its largest size.
+    pub(super) size: f64,
+    /// The k for which it is always a multiple of 2^-k, 0 if it is whole; `None` if it may be any number.
+    pub(super) grid: Option<i32>,
+}
+
+impl Known {
+    /// What so many of it is always a multiple of; `None` if it may be any number.
+    pub(super) fn step(&self, times: f64) -> Option<f64> {
+        self.grid.map(|k| times * f64::from(-k).exp2())
+    }
 }
 
 impl<'a> Ground<'a> {
     pub(super) fn new(spec: &'a NormalSpec, ranges: &'a [Number]) -> Self {
         let over = Over::new(&spec.schema, Some(&Outputs::Numbers(ranges.to_vec())));
-        let column = |f: usize| match spec.schema.features[f].domain {
-            Domain::Real { lo, hi } => (f64::from(lo.abs().max(hi.abs())), false),
-            Domain::Integer { lo, hi } => (f64::from(lo.unsigned_abs().max(hi.unsigned_abs())), true),
-            Domain::Category { .. } => (1.0, true),
+        let column = |domain: &Domain| match domain.range() {
+            Some((lo, hi)) => Known { size: lo.abs().max(hi.abs()).into(), grid: domain.grid() },
+            None => Known { size: 1.0, grid: Some(0) },
         };
-        let columns = spec.schema.columns().iter().map(|c| column(c.feature)).collect();
+        let columns = spec.schema.columns().iter().map(|c| column(&spec.schema.features[c.feature].domain)).collect();
         let give = vec![1.0; ranges.len()];
         let mut ground = Self { spec, ranges, cut: ranges, give, over, rounding: Vec::new(), columns };
         ground.rounding = (0..ranges.len()).map(|j| ground.unit(j)).collect();
@@ -170,8 +184,8 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// The largest size of each column, and whether it is always whole.
-    pub(super) fn columns(&self) -> &[(f64, bool)] {
+    /// What is known of each column.
+    pub(super) fn columns(&self) -> &[Known] {
         &self.columns
     }
 
@@ -248,10 +262,10 @@ impl<'a> Ground<'a> {
     }
 
     fn size(&self, bound: &Bound) -> f64 {
-        bound.x.iter().zip(&self.columns).map(|(c, (size, _))| c.abs() * size).sum::<f64>() + bound.constant.abs()
+        bound.x.iter().zip(&self.columns).map(|(c, known)| c.abs() * known.size).sum::<f64>() + bound.constant.abs()
     }
 
-    /// Whether a bound is computed without any rounding: a column itself, or a small sum of whole columns.
+    /// Whether a bound is computed without any rounding: a column itself, or a small sum of columns on a grid.
     fn exact(&self, bound: &Bound) -> bool {
         let mut used = bound.x.iter().zip(&self.columns).filter(|(c, _)| **c != 0.0);
         if bound.constant == 0.0 && used.clone().count() == 1 && used.clone().all(|(c, _)| c.abs() == 1.0) {
@@ -259,7 +273,7 @@ impl<'a> Ground<'a> {
         }
         // Multiples of 2^-8 below 2^16.
         let whole = |v: f64| (v * 256.0).fract() == 0.0;
-        whole(bound.constant) && used.all(|(c, (_, known))| *known && whole(*c)) && self.size(bound) <= 65536.0
+        whole(bound.constant) && used.all(|(c, known)| known.step(*c).is_some_and(whole)) && self.size(bound) <= 65536.0
     }
 }
 

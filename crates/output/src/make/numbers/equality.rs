@@ -6,7 +6,7 @@ use deepsade_spec::{Atom, Formula, Rational, Var};
 
 use super::super::{MakeError, NotEqual};
 use super::alternative::Guarded;
-use super::direction::{Bound, Direction, Ground};
+use super::direction::{Bound, Direction, Ground, Known};
 use crate::nearest::Face;
 
 /// `sum of a_j y_j = x . columns + constant`, the `a_j` whole numbers without a common factor, unless a condition holds.
@@ -51,7 +51,13 @@ impl Equality {
 
     /// Whether both of its sides are whole numbers, whatever the input; its constant may be another.
     pub(super) fn is_whole(&self, ground: &Ground) -> bool {
-        self.members().all(|j| ground.is_whole(j)) && !self.is_real(ground) && self.x.iter().all(|v| v.fract() == 0.0)
+        self.members().all(|j| ground.is_whole(j)) && self.on_grid(1.0, ground)
+    }
+
+    /// Whether what it takes of the input is a multiple of `unit`, whatever the input.
+    fn on_grid(&self, unit: f64, ground: &Ground) -> bool {
+        let fits = |(c, known): (&f64, &Known)| *c == 0.0 || known.step(*c).is_some_and(|step| (step / unit).fract() == 0.0);
+        self.x.iter().zip(ground.columns()).all(fits)
     }
 
     /// The least that its sum of whole numbers must come to, besides the input's share, where an atom demands this face: inside by
@@ -103,13 +109,18 @@ impl Equality {
     /// The largest size of the sum of all its terms' sizes.
     pub(super) fn size(&self, ground: &Ground) -> f64 {
         let outputs = self.a.iter().zip(ground.ranges).map(|(a, n)| a.abs() * f64::from(n.lo.abs().max(n.hi.abs())));
-        let inputs = self.x.iter().zip(ground.columns()).map(|(c, (size, _))| c.abs() * size);
+        let inputs = self.x.iter().zip(ground.columns()).map(|(c, known)| c.abs() * known.size);
         outputs.chain(inputs).sum::<f64>() + self.constant.abs()
     }
 
     /// Whether a feature in it may be any number.
     pub(super) fn is_real(&self, ground: &Ground) -> bool {
-        self.x.iter().zip(ground.columns()).any(|(c, (_, whole))| *c != 0.0 && !whole)
+        self.x.iter().zip(ground.columns()).any(|(c, known)| *c != 0.0 && known.grid.is_none())
+    }
+
+    /// The k of the finest grid that a feature in it is on; `None` if it has none.
+    pub(super) fn of_features(&self, ground: &Ground) -> Option<i32> {
+        self.x.iter().zip(ground.columns()).filter(|(c, _)| **c != 0.0).filter_map(|(_, known)| known.grid).max()
     }
 
     /// The k of the finest grid that its outputs are on, if it can be met there whatever the inputs.
@@ -120,8 +131,7 @@ impl Equality {
         };
         let finest = grids.into_iter().max().unwrap_or(0);
         let unit = f64::from(-finest).exp2();
-        let on_grid = |v: f64| (v / unit).fract() == 0.0;
-        if self.is_real(ground) || !self.x.iter().chain([&self.constant]).all(|v| on_grid(*v)) {
+        if !self.on_grid(unit, ground) || (self.constant / unit).fract() != 0.0 {
             return no(NotEqual::OffGrid);
         }
         if self.size(ground) > unit * f64::from(1 << 24) {

@@ -74,14 +74,16 @@ fn finest(equality: &Equality, ground: &Ground) -> Result<i32, MakeError> {
     if equality.is_real(ground) {
         return Err(MakeError::RealEquality { rule: rule(), tolerance: tolerance(equality, ground)? });
     }
-    let whole = equality.x.iter().any(|v| *v != 0.0);
     // The tail makes all factors whole before it adds up; a factor of 2 the bit that is left over bears.
     let whole_by = |t: &f64| equality.x.iter().chain([&equality.constant]).all(|v| (v * t).fract() == 0.0);
     let times = (0..=20).map(|t| f64::from(t).exp2()).find(whole_by).unwrap_or(1.0).max(2.0) / 2.0;
     let size = (times * equality.size(ground)).max(f64::MIN_POSITIVE);
     let k = (BITS - size.log2().ceil() as i32).min(FINEST);
-    // Whole numbers are on no coarser grid than their own.
-    if whole && k < 0 { Err(MakeError::Equality { rule: rule(), why: NotEqual::TooLarge }) } else { Ok(k) }
+    // What equals whole numbers, or multiples of a step, is on no coarser grid than theirs; the tail knows of none above 1.
+    match equality.of_features(ground) {
+        Some(own) if k < own.max(0) => Err(MakeError::Equality { rule: rule(), why: NotEqual::TooLarge }),
+        _ => Ok(k),
+    }
 }
 
 /// The smallest difference that can be promised, as a decimal of one digit: twice what each side has to stay away.

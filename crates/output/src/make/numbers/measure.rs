@@ -158,6 +158,7 @@ fn input(ground: &Ground, rng: &mut ChaCha8Rng) -> Vec<f32> {
     let column = |c: &deepsade_spec::Column| match (&schema.features[c.feature].domain, c.kind) {
         (_, ColumnKind::Level(l)) => f32::from(u8::from(levels[c.feature] == l)),
         (Domain::Integer { lo, hi }, _) => rng.random_range(*lo..=*hi) as f32,
+        (Domain::Stepped { lo, hi, step }, _) => rng.random_range((lo / step) as i32..=(hi / step) as i32) as f32 * step,
         (domain, _) => {
             let (lo, hi) = domain.range().unwrap_or_default();
             (lo + rng.random::<f32>() * (hi - lo)).clamp(lo, hi)

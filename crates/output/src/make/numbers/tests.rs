@@ -32,6 +32,10 @@ fn whole(name: &str, lo: i32, hi: i32) -> Feature {
     Feature { name: name.into(), domain: Domain::Integer { lo, hi } }
 }
 
+fn stepped(name: &str, lo: f32, hi: f32, step: f32) -> Feature {
+    Feature { name: name.into(), domain: Domain::Stepped { lo, hi, step } }
+}
+
 fn category(name: &str, levels: &[&str]) -> Feature {
     Feature { name: name.into(), domain: Domain::Category { levels: levels.iter().map(|l| (*l).into()).collect() } }
 }
@@ -105,6 +109,9 @@ fn inputs(spec: &NormalSpec, rows: usize, borders: &[f32], rng: &mut ChaCha8Rng)
                     data.push(v.clamp(*lo, *hi));
                 }
                 Domain::Integer { lo, hi } => data.push(rng.random_range(*lo..=*hi) as f32),
+                Domain::Stepped { lo, hi, step } => {
+                    data.push(rng.random_range((lo / step) as i32..=(hi / step) as i32) as f32 * step);
+                }
                 Domain::Category { levels } => {
                     let level = rng.random_range(0..levels.len());
                     data.extend((1..levels.len()).map(|l| f32::from(u8::from(l == level))));

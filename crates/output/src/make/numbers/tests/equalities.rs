@@ -69,6 +69,38 @@ fn hours_of_a_day() {
     }
 }
 
+/// Multiples of a step: the grid is as fine as that, or there is none.
+#[test]
+fn sums_that_equal_a_stepped_feature() {
+    let with = |step: f32, hi: f32, rules: &[&str]| {
+        let features = vec![stepped("t", 0.0, hi, step), whole("n", 0, 100), category("c", &["p", "q"])];
+        spec(features, &["u", "v", "w"], rules)
+    };
+    let exact = Asked { refused: 0.0, wild: 0.001, ratio: 1.0001 };
+    let rules = ["u + v == t", "u >= 0", "v >= 0"];
+    for (step, hi, rules, grid) in [
+        (0.25, 1000.0, &rules[..], 9),
+        (2f32.powi(-9), 4.0, &rules, 9),
+        (1024.0, 4096.0, &rules, 9),
+        (0.25, 1000.0, &["u + v + w == t + n", "u >= 0", "v >= 0", "w >= 0"], 9),
+        (0.25, 1000.0, &["c == 'q' => u + v == 0.5 * t + 0.25", "u >= 0", "v >= 0"], 8),
+    ] {
+        let spec = with(step, hi, rules);
+        let ranges = on_grids(&spec, &wide(3, -2048.0, 4096.0));
+        assert_eq!(ranges[0].grid, Some(grid), "{step} {rules:?}");
+        Trial { spec: &spec, ranges: &ranges, anchor: None, usual: (-600.0, 900.0), borders: &[] }.passes(&exact);
+    }
+    // Sums of these sizes have a coarser grid than the step.
+    let too_fine = grids(&with(2f32.powi(-10), 4.0, &rules), &wide(3, -2048.0, 4096.0));
+    assert!(matches!(too_fine, Err(MakeError::Equality { why: NotEqual::TooLarge, .. })), "{too_fine:?}");
+    let off = grids(&with(2f32.powi(-9), 4.0, &["u + v == t / 4"]), &wide(3, -2048.0, 4096.0));
+    assert!(matches!(off, Err(MakeError::Equality { .. })), "{off:?}");
+    let too_large = grids(&with(1024.0, 1024e6, &rules), &wide(3, -2048.0, 4096.0));
+    assert!(matches!(too_large, Err(MakeError::Equality { why: NotEqual::TooLarge, .. })), "{too_large:?}");
+    // The feature itself needs no grid.
+    assert_eq!(grids(&with(0.25, 8.0, &["u == t"]), &wide(3, -2048.0, 4096.0)), Ok(vec![None; 3]));
+}
+
 /// Outputs on a grid without any equality.
 #[test]
 fn whole_outputs() {
@@ -93,6 +125,7 @@ fn a_real_feature_gets_a_tolerance_that_can_be_kept() {
     let ranges = wide(2, -200.0, 200.0);
     let Err(MakeError::RealEquality { rule, tolerance }) = grids(&with("u + v == r"), &ranges) else { panic!("no tolerance") };
     assert_eq!(rule, "rule 0");
+    assert!(MakeError::RealEquality { rule, tolerance }.to_string().contains("step = 0.25"));
     // A few roundings of numbers up to 500.
     assert!((1e-4..3e-3).contains(&tolerance), "{tolerance}");
     let trial = |tolerance: f64| {
