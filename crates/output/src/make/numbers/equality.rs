@@ -113,6 +113,12 @@ impl Equality {
         outputs.chain(inputs).sum::<f64>() + self.constant.abs()
     }
 
+    /// What the tail multiplies it by before it adds up, so that all factors are whole.
+    pub(super) fn times(&self) -> f64 {
+        let whole_by = |t: &f64| self.x.iter().chain([&self.constant]).all(|v| (v * t).fract() == 0.0);
+        (0..=20).map(|t| f64::from(t).exp2()).find(whole_by).unwrap_or(1.0)
+    }
+
     /// Whether a feature in it may be any number.
     pub(super) fn is_real(&self, ground: &Ground) -> bool {
         self.x.iter().zip(ground.columns()).any(|(c, known)| *c != 0.0 && known.grid.is_none())
@@ -134,7 +140,7 @@ impl Equality {
         if !self.on_grid(unit, ground) || (self.constant / unit).fract() != 0.0 {
             return no(NotEqual::OffGrid);
         }
-        if self.size(ground) > unit * f64::from(1 << 24) {
+        if self.times() * self.size(ground) > unit * f64::from(1 << 24) {
             return no(NotEqual::TooLarge);
         }
         if !self.members().any(|j| self.dependent(j, finest, ground)) {

@@ -74,9 +74,8 @@ fn finest(equality: &Equality, ground: &Ground) -> Result<i32, MakeError> {
     if equality.is_real(ground) {
         return Err(MakeError::RealEquality { rule: rule(), tolerance: tolerance(equality, ground)? });
     }
-    // The tail makes all factors whole before it adds up; a factor of 2 the bit that is left over bears.
-    let whole_by = |t: &f64| equality.x.iter().chain([&equality.constant]).all(|v| (v * t).fract() == 0.0);
-    let times = (0..=20).map(|t| f64::from(t).exp2()).find(whole_by).unwrap_or(1.0).max(2.0) / 2.0;
+    // A factor of 2 the bit that is left over bears.
+    let times = equality.times().max(2.0) / 2.0;
     let size = (times * equality.size(ground)).max(f64::MIN_POSITIVE);
     let k = (BITS - size.log2().ceil() as i32).min(FINEST);
     // What equals whole numbers, or multiples of a step, is on no coarser grid than theirs; the tail knows of none above 1.

@@ -101,6 +101,16 @@ fn sums_that_equal_a_stepped_feature() {
     assert_eq!(grids(&with(0.25, 8.0, &["u == t"]), &wide(3, -2048.0, 4096.0)), Ok(vec![None; 3]));
 }
 
+/// A factor of 1/2 takes the bit that is left over, so that outputs have to stay within their ranges: sums just below a power of two.
+#[test]
+fn halves_of_a_feature_leave_no_bit_to_spare() {
+    let spec = four(&["u + v == n / 2", "u >= 0", "v >= 0"]);
+    let ranges = on_grids(&spec, &wide(4, -400.0, 700.0));
+    assert_eq!(ranges[0].grid, Some(23 - 11));
+    let trial = Trial { spec: &spec, ranges: &ranges, anchor: None, usual: (-200.0, 400.0), borders: &[] };
+    trial.passes(&Asked { refused: 0.0, wild: 0.001, ratio: 1.0001 });
+}
+
 /// Outputs on a grid without any equality.
 #[test]
 fn whole_outputs() {
