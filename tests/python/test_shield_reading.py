@@ -186,3 +186,31 @@ def test_a_file_that_is_not_there_is_told_with_the_reason(command, tmp_path):
     (tmp_path / "rules.toml").write_text(NUMBERS)
     done = program.run(*command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2 and "No such file or directory" in done.stderr, done.stderr
+
+
+def test_without_data_lawful_outputs_are_not_cut(tmp_path):
+    product = helper.make_node("MatMul", ["x", "W"], ["u"])
+    saved(tmp_path / "m.onnx", [product], [("u", FLOAT, [None, 1])], [("W", np.array([[1e5], [0]], np.float32))])
+    told = shield(tmp_path, HEAD + 'kind = "regression"\ntargets = ["u"]\n[[rule]]\nname = "r"\ntext = "u >= 0"\n')
+    assert told.returncode == 0 and "what is beyond is cut: u -" in told.stderr, told.stderr
+    x, y = runs(tmp_path)
+    assert (y[:, 0] == x[:, 0] * np.float32(1e5)).all()
+
+
+def test_a_step_that_only_falls_back_is_told(tmp_path):
+    product = helper.make_node("MatMul", ["x", "W"], ["u"])
+    saved(tmp_path / "m.onnx", [product], [("u", FLOAT, [None, 1])], [("W", np.array([[1], [0]], np.float32))])
+    rule = HEAD + 'kind = "regression"\ntargets = ["u"]\n[[rule]]\nname = "r"\ntext = "abs(u - a - b) <= {}"\n'
+    assert "drawn at random" in shield(tmp_path, rule.format(0.000005)).stderr
+    assert "drawn at random" not in shield(tmp_path, rule.format(0.5)).stderr
+
+
+def test_probabilities_are_those_among_the_allowed_classes(tmp_path):
+    nodes = [helper.make_node("MatMul", ["x", "W"], ["logits"]), helper.make_node("Softmax", ["logits"], ["p"], axis=1)]
+    saved(tmp_path / "m.onnx", nodes, [("p", FLOAT, [None, 3])], [("W", 0.3 * WEIGHTS)])
+    assert shield(tmp_path, classes("A", "B", "C")).returncode == 0
+    x = np.random.default_rng(1).uniform(0, 10, (50, 2)).astype(np.float32)
+    x[:25, 0] = 9.5
+    session = onnxruntime.InferenceSession(tmp_path / "out" / "model.onnx", providers=["CPUExecutionProvider"])
+    (y,) = session.run(["y"], {"x": x})
+    assert np.allclose(y.sum(axis=1), 1, atol=1e-5) and (y[:25, 0] == 0).all() and (y[x[:, 0] < 9, 0] > 0).all()

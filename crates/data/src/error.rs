@@ -60,7 +60,7 @@ pub enum DataError {
         file: String,
     },
     /// What `--data` names is not there, or is a file where a folder is meant.
-    #[error("--data {}: there is no such folder; name the one that holds the data file (check, verify, adversity and repair also take the file)", path.display())]
+    #[error("--data {}: there is no such folder or file; name the folder that holds the data file, or the file itself", path.display())]
     NoFolder {
         /// What was given.
         path: PathBuf,

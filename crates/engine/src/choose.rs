@@ -145,7 +145,7 @@ pub fn choose(
     }
     let Some(mut fitted) = best else { return Err(FitError::no_way(failed)) };
     let cost = cost(fit.spec, &free, &fitted, rows, split, tried)?;
-    fitted.warnings.extend(falls_back(cost.fallbacks));
+    fitted.warnings.extend(falls_back(cost.fallbacks, "the test rows"));
     fitted.warnings.extend(dear(fit, &free, &fitted, rows, split, &cost)?);
     Ok(Chosen { fitted, cost: Some(cost) })
 }

@@ -26,6 +26,7 @@ use crate::explain::conflict_in_words;
 use crate::problem::{Problem, ProblemError};
 use crate::proof::{self, prove_step};
 use crate::recheck;
+use crate::useless::{Warning, falls_back};
 pub use classes::Numbered;
 pub use reading::Reading;
 
@@ -128,6 +129,10 @@ pub struct Shielded {
     pub output: String,
     /// How the model's numbers for classes are read, where it has only these.
     pub numbered: Option<Numbered>,
+    /// What becomes of candidates.
+    pub outputs: Outputs,
+    /// That the fallback answers often, whatever the model gives.
+    pub warning: Option<Warning>,
 }
 
 /// Puts an output step behind a model, for the rules of a problem. Rows, if there are any, say where outputs usually are.
@@ -170,7 +175,9 @@ pub fn shield(
     let rules = problem.stated(&spec.schema);
     // Read again: what counts is what the files say.
     let verdict = recheck::held(&bytes, &Problem::parse(&rules, Path::new("rules.toml"))?, &certificate)?;
-    Ok(Shielded { bytes, certificate, rules, verdict, made: plan.how, output: output.name, numbered })
+    let warning = plan.fallbacks.and_then(|share| falls_back(share, "inputs and outputs drawn at random"));
+    let outputs = plan.outputs().clone();
+    Ok(Shielded { bytes, certificate, rules, verdict, made: plan.how, output: output.name, numbered, outputs, warning })
 }
 
 /// The file with the step behind `scores`, which `piece` makes.

@@ -53,11 +53,14 @@ pub enum Warning {
     },
     /// The output step hardly ever gives what the network means.
     #[error(
-        "the fallback of the output step answers {share:.1} % of the test rows, whatever the network says of them: rules that leave hardly          any room, or that float32 can't tell from their border, do that; widen them, or make ranges and numbers smaller"
+        "the fallback of the output step answers {share:.1} % of {rows}, whatever the model says of them: rules that leave hardly any \
+         room, or that float32 can't tell from their border, do that; widen them, or make ranges and numbers smaller"
     )]
     FallsBack {
         /// In percent.
         share: f64,
+        /// Of these.
+        rows: &'static str,
     },
     /// The guarantee costs much.
     #[error("{0}")]
@@ -156,9 +159,9 @@ pub struct Scored<'a> {
     pub breaking: &'a [bool],
 }
 
-/// What there is to say where a fallback answers this share of the rows.
-pub fn falls_back(share: f64) -> Option<Warning> {
-    (share >= OFTEN).then_some(Warning::FallsBack { share: 100.0 * share })
+/// What there is to say where a fallback answers this share of some rows.
+pub fn falls_back(share: f64, rows: &'static str) -> Option<Warning> {
+    (share >= OFTEN).then_some(Warning::FallsBack { share: 100.0 * share, rows })
 }
 
 /// What there is to say about a model that was trained on `train`.
@@ -268,8 +271,8 @@ mod tests {
 
     #[test]
     fn a_fallback_that_is_the_rule_is_told() {
-        assert_eq!(falls_back(0.02), None);
-        let told = falls_back(1.0).map(|warning| warning.to_string()).unwrap_or_default();
+        assert_eq!(falls_back(0.02, "the test rows"), None);
+        let told = falls_back(1.0, "the test rows").map(|warning| warning.to_string()).unwrap_or_default();
         assert!(told.contains("answers 100.0 % of the test rows"), "{told}");
     }
 

@@ -6,10 +6,13 @@ pub mod classes;
 mod draft;
 pub mod labels;
 pub mod numbers;
+mod tried;
 
 use deepsade_check::step::Outputs;
 use deepsade_net::Piece;
 use thiserror::Error;
+
+pub use self::tried::falls_back;
 
 /// How all names of what makes candidates begin.
 pub const PREFIX: &str = "deepsade.make.";

@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 use deepsade_check::Verdict;
+use deepsade_check::step::Outputs;
 use deepsade_engine::artifact::{read_at_most, write_whole};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::shield::{Reading, Shielded, shield};
@@ -33,9 +34,6 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
         }
         None => problem.load(&mut |p| bar.update(p))?,
     };
-    if loaded.is_none() && !args.quiet {
-        eprintln!("note: there are no data, so the size of the outputs is guessed from the rules; --data says it");
-    }
     if args.threshold.is_none() && matches!(spec.schema.task, Task::Multilabel { .. }) && !args.quiet {
         eprintln!("note: a label is read as present where the model's number is above 0; for probabilities say --threshold 0.5");
     }
@@ -44,6 +42,17 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
         .while_doing(|| format!("can't shield {}", args.model.display()))?;
     if let Some(numbered) = &shielded.numbered {
         eprintln!("note: {numbered}");
+    }
+    if let (None, Outputs::Numbers(numbers), false) = (&loaded, &shielded.outputs, args.quiet) {
+        let ranges =
+            spec.schema.task.target_columns().into_iter().zip(numbers).map(|(name, n)| format!("{name} {} to {}", n.lo, n.hi));
+        let ranges = ranges.collect::<Vec<_>>().join(", ");
+        eprintln!(
+            "note: there are no data, so the size of the outputs is guessed; what is beyond is cut: {ranges}; --data says it"
+        );
+    }
+    if let Some(warning) = &shielded.warning {
+        eprintln!("warning: {warning}");
     }
     let _hold = writable(&args.out, &args.model)?;
     let Shielded { bytes, certificate, rules, verdict, .. } = &shielded;
@@ -54,6 +63,7 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
         let mut said = as_json(verdict);
         said["made"] = json!(shielded.made);
         said["output"] = json!(shielded.output);
+        said["warnings"] = json!(shielded.warning.iter().map(ToString::to_string).collect::<Vec<_>>());
         said["model"] = json!(args.out.join("model.onnx"));
         emit(&(serde_json::to_string_pretty(&said)? + "\n"))?;
     } else {

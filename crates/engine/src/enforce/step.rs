@@ -52,6 +52,8 @@ pub struct Plan {
     pub how: String,
     /// Whether they are the best there are.
     pub best: bool,
+    /// The share of random inputs and outputs for which the fallback answers, where it was tried: behind a model that can't be run here.
+    pub fallbacks: Option<f64>,
     made: Made,
     step: OutputStep,
 }
@@ -67,10 +69,10 @@ impl Plan {
         Self::found(spec, inputs, scores, true, usual)
     }
 
-    fn found(spec: &NormalSpec, inputs: &Inputs, scores: &str, probabilities: bool, usual: &Usual) -> Result<Self, StepError> {
+    fn found(spec: &NormalSpec, inputs: &Inputs, scores: &str, any: bool, usual: &Usual) -> Result<Self, StepError> {
         let mut before = Piece::default();
         let x = inputs.columns(&spec.schema, make::PREFIX, &mut before);
-        let source = Source { scores, x: &x, probabilities };
+        let source = Source { scores, x: &x, probabilities: any };
         // Scores of classes are of one kind: they count alike.
         let regression = matches!(spec.schema.task, Task::Regression { .. });
         let spread = if regression { usual.spread.clone() } else { vec![1.0; spec.schema.task.outputs()] };
@@ -91,10 +93,11 @@ impl Plan {
             };
             made = make::numbers::make(spec, &source, &alike(numbers), &spread, anchor.as_ref())?;
         }
+        let step = OutputStep { candidate: CANDIDATE.into(), outputs: made.outputs.clone(), fallback };
+        let fallbacks = if any { make::falls_back(spec, &made, &step, &source, usual.ends()) } else { None };
         before.append(std::mem::take(&mut made.piece));
         made.piece = before;
-        let step = OutputStep { candidate: CANDIDATE.into(), outputs: made.outputs.clone(), fallback };
-        Ok(Self { how: made.how.clone(), best: made.best, made, step })
+        Ok(Self { how: made.how.clone(), best: made.best, fallbacks, made, step })
     }
 
     /// The step.

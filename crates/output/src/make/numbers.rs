@@ -25,6 +25,8 @@ mod solve;
 mod tangent;
 mod writer;
 
+pub(super) use self::measure::input;
+
 #[cfg(test)]
 mod tests;
 

@@ -3,7 +3,7 @@
 use deepsade_check::step::Number;
 use deepsade_net::Matrix;
 use deepsade_spec::normalize::var_range;
-use deepsade_spec::{NormalSpec, Rational, Var};
+use deepsade_spec::{Atom, NormalSpec, Rational, Var};
 
 /// Where outputs usually are.
 #[derive(Debug, Clone)]
@@ -53,24 +53,43 @@ impl Usual {
         let mentioned = |j: usize| spec.rules.iter().any(|rule| rule.claim.variables().contains(&Var::Output(j)));
         // A whole number that no rule bounds may be large.
         spec.schema.task.whole_outputs().into_iter().filter(|j| !mentioned(*j)).for_each(|j| size[j] = LARGE);
-        for rule in &spec.rules {
+        // Twice: what is compared with another output is as large as that.
+        for rule in spec.rules.iter().chain(&spec.rules) {
             rule.claim.atoms(&mut |atom| {
                 let float = |v: &Rational| v.to_f64().value().abs();
-                let reach = |var: &Var| {
-                    let (lo, hi) = var_range(*var, &spec.schema);
-                    float(&lo).max(float(&hi))
-                };
-                let inputs = atom.linear.terms.iter().filter(|(var, _)| !var.is_output());
-                let offset = float(&atom.linear.constant) + inputs.map(|(var, c)| float(c) * reach(var)).sum::<f64>();
-                for (var, c) in &atom.linear.terms {
-                    if let Var::Output(j) = var {
-                        size[*j] = size[*j].max(2.0 * offset / float(c)).min(1e9);
+                let reach = |var: &Var, size: &[f64]| match var {
+                    Var::Output(j) => size[*j],
+                    var => {
+                        let (lo, hi) = var_range(*var, &spec.schema);
+                        float(&lo).max(float(&hi))
                     }
+                };
+                for (var, c) in &atom.linear.terms {
+                    let Var::Output(j) = var else { continue };
+                    let inputs = atom.linear.terms.iter().filter(|(v, _)| !v.is_output());
+                    let others = atom.linear.terms.iter().filter(|(v, _)| v.is_output() && *v != var);
+                    let offset =
+                        2.0 * (float(&atom.linear.constant) + inputs.map(|(var, c)| float(c) * reach(var, &size)).sum::<f64>());
+                    let beside = others.map(|(var, c)| float(c) * reach(var, &size)).fold(0.0, f64::max);
+                    size[*j] = size[*j].max(offset.max(beside) / float(c)).min(1e9);
                 }
             });
         }
-        let ends = size.iter().map(|s| (-s, *s)).collect();
+        // They may be larger: what is compared with constants alone costs nothing however wide it is, other sums a little.
+        let alone = |j: usize| {
+            let mut alone = true;
+            let own = |atom: &Atom| atom.linear.terms.len() > 1 && atom.linear.terms.contains_key(&Var::Output(j));
+            spec.rules.iter().for_each(|rule| rule.claim.atoms(&mut |atom| alone &= !own(atom)));
+            alone
+        };
+        let reach = |(j, s): (usize, &f64)| if alone(j) { s.max(LARGE) } else { 10.0 * s };
+        let ends = size.iter().enumerate().map(reach).map(|s| (-s, s)).collect();
         Self { at: vec![0.0; outputs], scale: size, spread: vec![1.0; outputs], ends }
+    }
+
+    /// Smallest and largest number of each output.
+    pub fn ends(&self) -> &[(f64, f64)] {
+        &self.ends
     }
 
     /// Ranges for candidates: what was seen, with room around it.

@@ -149,6 +149,7 @@ impl Nodes {
         let op = node.op_type.as_str();
         match (op, is_standard(&node.domain)) {
             ("TreeEnsembleRegressor" | "TreeEnsemble", false) => usize::try_from(int("n_targets").unwrap_or(1)).ok(),
+            ("ArrayFeatureExtractor", false) => stored(1).map(|s| s.dims.iter().product()),
             ("LinearRegressor", false) => usize::try_from(int("targets").unwrap_or(1)).ok(),
             _ if PASSING.contains(&op) => of(0),
             (_, true) if EACH.contains(&op) => {

@@ -3,7 +3,7 @@
 use deepsade_check::step::{Case, Inputs, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::{Matrix, Piece, Port};
 use deepsade_solve::active_set::{HalfSpace, nearest};
-use deepsade_spec::{ColumnKind, Domain, Formula};
+use deepsade_spec::{ColumnKind, Domain, Formula, Schema};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -61,7 +61,7 @@ impl Rows {
         let (mut p, mut x) = (Matrix::zeros(0, outputs), Matrix::zeros(0, columns));
         for scale in SCALES {
             for _ in 0..ROWS {
-                let row = input(ground, rng);
+                let row = input(&ground.spec.schema, rng);
                 for j in 0..outputs {
                     let n = &ground.cut[j];
                     let middle = anchor.map_or(f32::midpoint(n.lo, n.hi), |a| a.at(j, &row));
@@ -145,8 +145,7 @@ fn holds(condition: &Formula, x: &[f32], judge: &Judge) -> bool {
 }
 
 /// An input of the domain.
-fn input(ground: &Ground, rng: &mut ChaCha8Rng) -> Vec<f32> {
-    let schema = &ground.spec.schema;
+pub(in super::super) fn input(schema: &Schema, rng: &mut ChaCha8Rng) -> Vec<f32> {
     let levels: Vec<usize> = schema
         .features
         .iter()

@@ -1,0 +1,37 @@
+//! What makes candidates and a step enter; leaves the share of random candidates for which the fallback answers.
+
+use deepsade_check::step::{Inputs, OutputStep, Tail, output_names};
+use deepsade_net::{Matrix, Port};
+use deepsade_spec::NormalSpec;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::numbers::input;
+use super::{Made, Source};
+use crate::graph::{Graph, Value};
+
+/// Rows to try.
+const ROWS: usize = 400;
+
+/// The share of inputs of the domain for which the fallback answers, where a model gives numbers between some ends; `None` if the step
+/// can't be run here.
+pub fn falls_back(spec: &NormalSpec, made: &Made, step: &OutputStep, source: &Source, ends: &[(f64, f64)]) -> Option<f64> {
+    let rng = &mut ChaCha8Rng::seed_from_u64(0);
+    let columns = spec.schema.columns().len();
+    let (mut scores, mut x) = (Matrix::zeros(ROWS, ends.len()), Matrix::zeros(ROWS, columns));
+    for r in 0..ROWS {
+        x.row_mut(r).copy_from_slice(&input(&spec.schema, rng));
+        let between = |(lo, hi): &(f64, f64)| (lo + rng.random::<f64>() * (hi - lo)) as f32;
+        let drawn: Vec<f32> = ends.iter().map(between).collect();
+        scores.row_mut(r).copy_from_slice(&drawn);
+    }
+    let [y, inside, ok] = output_names(|name| name == source.x || name == source.scores);
+    let inputs = Inputs::Rows(Port::rows(source.x, "float", Some(columns)));
+    let tail = Tail::new(spec, step, &inputs, [y, inside, ok.clone()]).ok()?;
+    let mut piece = made.piece.clone();
+    piece.append(tail.piece);
+    let graph = Graph::new(&piece, &[source.scores, source.x]).ok()?;
+    let mut found = graph.run(vec![scores.into(), x.into()], &[&ok]).ok()?;
+    let Some(Value::Bool(taken)) = found.pop() else { return None };
+    Some(taken.data.iter().filter(|taken| !**taken).count() as f64 / ROWS as f64)
+}
