@@ -97,11 +97,13 @@ def shield(model, rules, *, data=None, target=None, domain=None, features=None, 
     if table is not None:
         task.add(table, own, {*told.get("whole", ()), *(name for name, table in stated.items() if table.get("kind") == "integer")})
     asked = path if path is not None else _question(rules, task, stated, table)
-    native = _core.shield(found.onnx, asked, table, output, None if threshold is None else number("threshold", threshold))
+    probabilities = found.probabilities if probabilities is None else bool(probabilities)
+    native = _core.shield(found.onnx, asked, table, output, None if threshold is None else number("threshold", threshold), probabilities)
     if native.numbered and found.classes is None:
         warnings.warn(native.numbered, UserWarning, stacklevel=2)
-    return Shielded(native, task.classes_for(json.loads(native.schema)["task"]), task.flat, threshold,
-                    found.probabilities if probabilities is None else bool(probabilities))
+    if native.warning:
+        warnings.warn(native.warning, UserWarning, stacklevel=2)
+    return Shielded(native, task.classes_for(json.loads(native.schema)["task"]), task.flat, threshold, probabilities)
 
 
 def _rule_file(rules, **described):

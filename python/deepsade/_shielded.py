@@ -78,7 +78,7 @@ class Shielded:
     def predict_proba(self, X):
         """For each row the probability of each class among those that the rules allow there.
 
-        Logits: their softmax. Probabilities p: the softmax of log p, so p divided by what is allowed of it; a p of 0 counts as 1e-37.
+        Logits: their softmax. Probabilities p: p divided by what is allowed of it; an allowed p of 0 counts as 1e-30.
         A row of which the step had to fall back has its class for certain. Of labels: the probability of each label among the sets
         that obey, of independent labels with the model's probabilities.
         """
@@ -87,7 +87,8 @@ class Shielded:
             return self._of_labels(X, scores)
         if not hasattr(self, "classes_"):
             raise AttributeError(f"a {self._task} has no probabilities of classes")
-        allowed = y > _FORBIDDEN
+        # Of probabilities those among the allowed classes are given, and 0 for others.
+        allowed = y > (0 if self._probabilities and self._threshold is None else _FORBIDDEN)
         z = self._logarithms(y.astype(np.float64), allowed)
         z[~allowed] = -np.inf
         chosen = np.zeros_like(z)

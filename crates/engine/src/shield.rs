@@ -169,7 +169,8 @@ pub fn shield(
     if carried.opset < NEEDED {
         return Err(ShieldError::Old { found: carried.opset });
     }
-    let plan = Plan::behind_any(spec, &inputs, &scores, &usual)?;
+    let probabilities = reading.probabilities.map_or_else(|| carried.may_be_probabilities(&output.name), Ok)?;
+    let plan = Plan::behind_any(spec, &inputs, &scores, probabilities, &usual)?;
     let bytes = behind(&carried, spec, &inputs, &plan, &scores, piece)?;
     let certificate = proof::certificate(&prove_step(spec, &bytes, plan.step().clone())).to_json();
     let rules = problem.stated(&spec.schema);

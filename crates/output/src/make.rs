@@ -117,8 +117,8 @@ pub enum MakeError {
     },
     /// Too many alternatives.
     #[error(
-        "the rules leave more than {most} alternatives for the outputs of one input; state them with fewer `or`s, or use \
-         enforce = \"weights\""
+        "the rules leave more than {most} alternatives for the outputs of one input; state them with fewer `or`s, or train \
+         with enforce = \"weights\""
     )]
     TooManyPieces {
         /// What a graph may try one after the other.
@@ -169,7 +169,10 @@ impl MakeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum NotEqual {
     /// No output can be computed from the others.
-    #[error("each output has a factor beside 1 and -1 in it, so none is on the grid whatever the others are")]
+    #[error(
+        "made whole (0.19 is 19 hundredths) each output in it has a factor beside 1 and -1, so none is on the grid whatever the others \
+         are; use halves, quarters, ..., or state it with a tolerance, such as `abs(left - right) <= 0.01`"
+    )]
     Factors,
     /// Its constant or a feature's share is not on the grid.
     #[error("a constant in it, or what it takes of a feature, is no multiple of the outputs' grid; use halves, quarters, ...")]

@@ -32,12 +32,14 @@ pub struct Shielded {
     output: String,
     /// How the model's numbers for classes are read, in words, where it has only these.
     numbered: Option<String>,
+    /// That the fallback answers often.
+    warning: Option<String>,
 }
 
 /// Puts an output step behind a model. The table, if there is one, holds its rows and targets, and is used up: they say what `rules`
 /// leave open of the domain, and where outputs usually are.
 #[pyfunction]
-#[pyo3(signature = (onnx, rules, table=None, output=None, threshold=None))]
+#[pyo3(signature = (onnx, rules, table=None, output=None, threshold=None, probabilities=false))]
 pub fn shield(
     py: Python<'_>,
     onnx: &[u8],
@@ -45,6 +47,7 @@ pub fn shield(
     table: Option<PyRefMut<'_, Table>>,
     output: Option<String>,
     threshold: Option<f32>,
+    probabilities: bool,
 ) -> PyResult<Shielded> {
     let table = table.map(|mut t| std::mem::take(&mut t.inner));
     let (shielded, schema) = enter(py, |_| {
@@ -68,7 +71,13 @@ pub fn shield(
             }
             None => problem.load(&mut |_| {})?,
         };
-        let shielded = engine::shield(onnx, &problem, &spec, loaded.as_ref(), &Reading { output, threshold })?;
+        let shielded = engine::shield(
+            onnx,
+            &problem,
+            &spec,
+            loaded.as_ref(),
+            &Reading { output, threshold, probabilities: Some(probabilities) },
+        )?;
         Ok((shielded, spec.schema.to_json()))
     })?;
     Ok(Shielded {
@@ -81,5 +90,6 @@ pub fn shield(
         rules: shielded.rules,
         schema,
         numbered: shielded.numbered.map(|n| n.to_string()),
+        warning: shielded.warning.map(|w| w.to_string()),
     })
 }

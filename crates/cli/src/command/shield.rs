@@ -37,7 +37,7 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     if args.threshold.is_none() && matches!(spec.schema.task, Task::Multilabel { .. }) && !args.quiet {
         eprintln!("note: a label is read as present where the model's number is above 0; for probabilities say --threshold 0.5");
     }
-    let reading = Reading { output: args.output.clone(), threshold: args.threshold };
+    let reading = Reading { output: args.output.clone(), threshold: args.threshold, probabilities: None };
     let shielded = shield(&bytes, &problem, &spec, loaded.as_ref(), &reading)
         .while_doing(|| format!("can't shield {}", args.model.display()))?;
     if let Some(numbered) = &shielded.numbered {

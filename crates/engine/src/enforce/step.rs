@@ -61,18 +61,24 @@ pub struct Plan {
 impl Plan {
     /// Finds all that does not depend on the network's weights; `usual` says where outputs usually are.
     pub fn new(spec: &NormalSpec, inputs: &Inputs, scores: &str, usual: &Usual) -> Result<Self, StepError> {
-        Self::found(spec, inputs, scores, false, usual)
+        Self::found(spec, inputs, scores, None, usual)
     }
 
-    /// The same behind a model of any tool, whose scores of classes may be probabilities.
-    pub fn behind_any(spec: &NormalSpec, inputs: &Inputs, scores: &str, usual: &Usual) -> Result<Self, StepError> {
-        Self::found(spec, inputs, scores, true, usual)
+    /// The same behind a model of any tool, whose scores of classes may be probabilities: what can't be run here is tried with random ones.
+    pub fn behind_any(
+        spec: &NormalSpec,
+        inputs: &Inputs,
+        scores: &str,
+        probabilities: bool,
+        usual: &Usual,
+    ) -> Result<Self, StepError> {
+        Self::found(spec, inputs, scores, Some(probabilities), usual)
     }
 
-    fn found(spec: &NormalSpec, inputs: &Inputs, scores: &str, any: bool, usual: &Usual) -> Result<Self, StepError> {
+    fn found(spec: &NormalSpec, inputs: &Inputs, scores: &str, any: Option<bool>, usual: &Usual) -> Result<Self, StepError> {
         let mut before = Piece::default();
         let x = inputs.columns(&spec.schema, make::PREFIX, &mut before);
-        let source = Source { scores, x: &x, probabilities: any };
+        let source = Source { scores, x: &x, probabilities: any == Some(true) };
         // Scores of classes are of one kind: they count alike.
         let regression = matches!(spec.schema.task, Task::Regression { .. });
         let spread = if regression { usual.spread.clone() } else { vec![1.0; spec.schema.task.outputs()] };
@@ -94,7 +100,7 @@ impl Plan {
             made = make::numbers::make(spec, &source, &alike(numbers), &spread, anchor.as_ref())?;
         }
         let step = OutputStep { candidate: CANDIDATE.into(), outputs: made.outputs.clone(), fallback };
-        let fallbacks = if any { make::falls_back(spec, &made, &step, &source, usual.ends()) } else { None };
+        let fallbacks = any.and_then(|_| make::falls_back(spec, &made, &step, &source, usual.ends()));
         before.append(std::mem::take(&mut made.piece));
         made.piece = before;
         Ok(Self { how: made.how.clone(), best: made.best, fallbacks, made, step })
@@ -135,14 +141,16 @@ pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Mo
     Ok((model, proof))
 }
 
-/// How candidates would be made, in words, or why they can't be.
-pub fn in_words(spec: &NormalSpec) -> String {
+/// How candidates would be made, in words.
+pub fn made(spec: &NormalSpec) -> Result<String, StepError> {
     let inputs = Inputs::Rows(Port::rows("x", "float", Some(spec.schema.columns().len())));
-    match Plan::new(spec, &inputs, TRUNK_OUTPUT, &Usual::unknown(spec)) {
-        Ok(plan) if plan.best => plan.how,
-        Ok(plan) => format!("{}, which may not be the best that obeys", plan.how),
-        Err(why) => format!("which is not possible: {why}"),
-    }
+    let plan = Plan::new(spec, &inputs, TRUNK_OUTPUT, &Usual::unknown(spec))?;
+    Ok(if plan.best { plan.how } else { format!("{}, which may not be the best that obeys", plan.how) })
+}
+
+/// The same, or why they can't be.
+pub fn in_words(spec: &NormalSpec) -> String {
+    made(spec).unwrap_or_else(|why| format!("which is not possible: {why}"))
 }
 
 /// Ranges for candidates, on grids where equalities ask for them.

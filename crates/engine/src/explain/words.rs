@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
 use crate::enforce::{Decision, EnforcedBy, decide, step};
 use crate::fit;
-use crate::train::{NetworkSettings, TrainSettings};
+use crate::train::{Enforce, NetworkSettings, TrainSettings, UpdateName};
 
 /// What `explain` says; the JSON fields are a contract.
 #[derive(Debug, Serialize)]
@@ -89,9 +89,13 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     let conflicts = smallest_conflict(spec);
     let Audit { components, constant_only, words } = audit(spec);
     let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };
-    let enforce = enforce(spec, settings);
+    let mut enforce = enforce(spec, settings);
     let by_weights = conflict.is_none() && enforce.means == Some("weights");
     let weights = by_weights.then(|| through_weights(spec, network, settings.how()).err().map(|e| e.to_string())).flatten();
+    let chosen = settings.enforce == Enforce::Auto && settings.update != UpdateName::Paper;
+    if by_weights && chosen {
+        enforce.choose(spec, weights.is_none());
+    }
     let after = |rows: &fit::Rows| rows.breaking.iter().filter(|b| **b).count();
     Explanation {
         task: spec.schema.task.kind(),
@@ -121,6 +125,26 @@ fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
             EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table, made }
         }
         Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, made: None },
+    }
+}
+
+impl EnforceExplanation {
+    /// Where `train` chooses between weights and output step: what it can choose from.
+    fn choose(&mut self, spec: &NormalSpec, weights: bool) {
+        match (weights, step::made(spec)) {
+            (true, Ok(made)) => {
+                self.why = format!("{}; the output step would be {made}", self.why);
+            }
+            (true, Err(why)) => self.why = format!("no output step keeps the rules: {why}"),
+            (false, Ok(made)) => {
+                (self.means, self.made) = (Some("decode"), Some(made));
+                self.why = "no weights of a last layer keep the rules".into();
+            }
+            (false, Err(why)) => {
+                self.means = None;
+                self.why = format!("neither weights nor an output step keep the rules: {why}");
+            }
+        }
     }
 }
 

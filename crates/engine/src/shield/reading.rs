@@ -17,6 +17,8 @@ pub struct Reading {
     /// From where on a label is present or, for two classes and one column, the second class is meant: 0 for logits, 1/2 for
     /// probabilities.
     pub threshold: Option<f32>,
+    /// Whether scores of classes are probabilities; `None`: what the file lets one think.
+    pub probabilities: Option<bool>,
 }
 
 const WHOLE: [&str; 2] = ["int64", "int32"];

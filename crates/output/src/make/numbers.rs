@@ -34,11 +34,11 @@ use deepsade_check::step::{Number, Outputs};
 use deepsade_net::Piece;
 use deepsade_spec::{Formula, NormalSpec};
 
-use self::alternative::alternatives;
 use self::anchor::constant;
 use self::choose::{Way, choose};
 use self::direction::Ground;
 pub use self::grid::grids;
+use self::grid::keepable;
 use self::measure::{Quality, Rows};
 use self::writer::{Row, Writer};
 use super::{Made, MakeError, NotEqual, Source};
@@ -101,7 +101,7 @@ fn within(
 ) -> Result<Made, MakeError> {
     let mut ground = Ground::new(spec, ranges).with_spread(spread);
     ground.cut = cut;
-    let found = alternatives(spec, ranges)?;
+    let found = keepable(spec, ranges)?;
     found.iter().for_each(|way| ground.spread(&equality::apart(&way.faces, &ground).1));
     let ready = |close: bool| found.iter().map(|way| Way::new(way, &ground, close)).collect::<Result<Vec<_>, _>>();
     let mut ways = ready(true)?;

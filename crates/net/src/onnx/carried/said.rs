@@ -67,6 +67,15 @@ impl Carried<'_> {
         Ok(None)
     }
 
+    /// Whether a tensor may hold probabilities of classes: it becomes a map of these, is called so, or is made as such.
+    pub fn may_be_probabilities(&self, name: &str) -> Result<bool, ImportError> {
+        let nodes = self.nodes()?;
+        let mapped = nodes.all.iter().any(|n| is(n, "ZipMap") && reads(n, name));
+        let maker = nodes.all.iter().find(|n| n.output.iter().any(|o| o == name));
+        let made = maker.is_some_and(|n| ["Softmax", "Sigmoid", "Normalizer"].contains(&n.op_type.as_str()));
+        Ok(mapped || made || name.to_lowercase().contains("prob"))
+    }
+
     /// What a tensor was before it was regrouped into other rows, if it was: converters of several targets do that.
     pub fn before_reshape(&self, name: &str) -> Result<Option<String>, ImportError> {
         let nodes = self.nodes()?;

@@ -5,7 +5,7 @@ use deepsade_check::step::{Number, Outputs, Over, room};
 use deepsade_spec::NormalSpec;
 
 use super::super::{MakeError, NotEqual};
-use super::alternative::alternatives;
+use super::alternative::{Alternative, alternatives};
 use super::direction::Ground;
 use super::equality::{Equality, apart, single};
 
@@ -26,11 +26,8 @@ pub fn grids(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Option<i32>>, M
     let free: Vec<Number> = ranges.iter().map(|n| Number { grid: None, ..*n }).collect();
     let ground = Ground::new(spec, &free);
     let mut equalities: Vec<Equality> = Vec::new();
-    for way in alternatives(spec, &free)? {
-        let alone = single(&way.faces, &ground).into_iter();
-        let (_, several) = apart(&way.faces, &ground);
-        let needed = alone.filter(|e| !is_exact(e, spec, &free)).chain(several);
-        equalities.extend(needed.filter(|e| !equalities.contains(e)).collect::<Vec<_>>());
+    for way in keepable(spec, &free)? {
+        equalities.extend(needed(&way, &ground).into_iter().filter(|e| !equalities.contains(e)).collect::<Vec<_>>());
     }
     let mut grids = vec![None; outputs];
     for equality in &equalities {
@@ -61,6 +58,22 @@ pub fn grids(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Option<i32>>, M
         equality.grid(&Ground::new(spec, &ranges))?;
     }
     Ok(grids)
+}
+
+/// The alternatives; without those whose equalities can't be met, if others are left.
+pub(super) fn keepable(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Alternative>, MakeError> {
+    let free: Vec<Number> = ranges.iter().map(|n| Number { grid: None, ..*n }).collect();
+    let ground = Ground::new(spec, &free);
+    let all = alternatives(spec, ranges)?;
+    let met = |way: &&Alternative| needed(way, &ground).iter().all(|e| finest(e, &ground).is_ok());
+    let kept: Vec<Alternative> = all.iter().filter(met).cloned().collect();
+    Ok(if kept.is_empty() { all } else { kept })
+}
+
+/// The equalities of an alternative that need a grid.
+fn needed(way: &Alternative, ground: &Ground) -> Vec<Equality> {
+    let alone = single(&way.faces, ground).into_iter().filter(|e| !is_exact(e, ground.spec, ground.ranges));
+    alone.chain(apart(&way.faces, ground).1).collect()
 }
 
 /// Whether the tail sees it hold for every float32 value: an output that equals a feature.
