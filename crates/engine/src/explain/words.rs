@@ -93,8 +93,8 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     let by_weights = conflict.is_none() && enforce.means == Some("weights");
     let weights = by_weights.then(|| through_weights(spec, network, settings.how()).err().map(|e| e.to_string())).flatten();
     let chosen = settings.enforce == Enforce::Auto && settings.update != UpdateName::Paper;
-    if by_weights && chosen {
-        enforce.choose(spec, weights.is_none());
+    if weights.is_some() && chosen && size(spec) <= MOST_ATOMS {
+        enforce.step_alone(spec);
     }
     let after = |rows: &fit::Rows| rows.breaking.iter().filter(|b| **b).count();
     Explanation {
@@ -128,19 +128,24 @@ fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
     }
 }
 
+/// Rules with more atoms are not tried behind a network just to be explained.
+const MOST_ATOMS: usize = 1000;
+
+fn size(spec: &NormalSpec) -> usize {
+    let mut atoms = 0;
+    spec.rules.iter().for_each(|rule| rule.claim.atoms(&mut |_| atoms += 1));
+    atoms
+}
+
 impl EnforceExplanation {
-    /// Where `train` chooses between weights and output step: what it can choose from.
-    fn choose(&mut self, spec: &NormalSpec, weights: bool) {
-        match (weights, step::made(spec)) {
-            (true, Ok(made)) => {
-                self.why = format!("{}; the output step would be {made}", self.why);
-            }
-            (true, Err(why)) => self.why = format!("no output step keeps the rules: {why}"),
-            (false, Ok(made)) => {
+    /// Where no weights keep the rules: whether the output step does.
+    fn step_alone(&mut self, spec: &NormalSpec) {
+        match step::made(spec) {
+            Ok(made) => {
                 (self.means, self.made) = (Some("decode"), Some(made));
                 self.why = "no weights of a last layer keep the rules".into();
             }
-            (false, Err(why)) => {
+            Err(why) => {
                 self.means = None;
                 self.why = format!("neither weights nor an output step keep the rules: {why}");
             }
