@@ -129,7 +129,7 @@ fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
 }
 
 /// Rules with more atoms are not tried behind a network just to be explained.
-const MOST_ATOMS: usize = 1000;
+const MOST_ATOMS: usize = 64;
 
 fn size(spec: &NormalSpec) -> usize {
     let mut atoms = 0;
