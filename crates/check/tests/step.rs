@@ -227,6 +227,44 @@ fn inputs_outside_the_domain_are_told() {
     }
 }
 
+/// The same for more columns than are compared one by one.
+#[test]
+fn inputs_outside_a_wide_domain_are_told() {
+    let rng = &mut Rng(17);
+    let feature = |k: usize| {
+        let domain = match k % 3 {
+            0 => Domain::Real { lo: -1.0, hi: 2.0 },
+            1 => Domain::Integer { lo: -3, hi: 9 },
+            _ => Domain::Stepped { lo: -1.0, hi: 4.0, step: 0.25 },
+        };
+        Feature { name: format!("x{k}"), domain }
+    };
+    let schema =
+        Schema { features: (0..72).map(feature).collect(), task: Task::regression(vec!["a".into()]), one_hot: OneHot::Full };
+    let spec = compile(&[rule("x3 + x4 >= 1 => a <= 5")], &schema).expect("it compiles");
+    let step = step(Outputs::Numbers(vec![Number { lo: -1.0, hi: 9.0, grid: None }]));
+    let tail = Tail::new(&spec, &step, &rows_of(&schema), output_names(|_| false)).expect("it can be written");
+    let inside = |columns: &[f32], rng: &mut Rng| {
+        let given = [("in", Tensor::rows(columns.len(), columns.to_vec())), ("c", Tensor::rows(1, vec![0.0]))];
+        Tails { rng, flush: false }.run(&tail.piece, &given)["in_domain"].data[0] > 0.5
+    };
+    for _ in 0..200 {
+        let good: Vec<f32> = (0..72)
+            .map(|k| match k % 3 {
+                0 => (rng.unit() * 3.0 - 1.0) as f32,
+                1 => rng.below(13) as f32 - 3.0,
+                _ => rng.below(21) as f32 * 0.25 - 1.0,
+            })
+            .collect();
+        assert!(inside(&good, rng));
+        let mut bad = good.clone();
+        let k = rng.below(72);
+        let beside = [2f32.next_up(), 0.1, 0.3][k % 3];
+        bad[k] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, 9.25, beside][rng.below(6)];
+        assert!(!inside(&bad, rng), "{k} {}", bad[k]);
+    }
+}
+
 fn dense(w: &[f32], b: &[f32]) -> Node {
     let (rows, cols) = (b.len(), w.len() / b.len());
     Node { op: Op::Dense { w: Matrix { rows, cols, data: w.to_vec() }, b: b.to_vec() }, from: vec![0] }
@@ -468,6 +506,25 @@ fn whole_numbers_are_accepted_from_a_grid_of_whole_numbers() {
     bare.step.fallback[0].trees.clear();
     let bytes = of_visitors(&bare).expect("it can be written");
     assert!(accepted(&bare.verdict(&bytes)), "{:?}", rejection(&bare.verdict(&bytes)));
+}
+
+/// An output that no rule reads is a finite number, too.
+#[test]
+fn an_output_that_no_rule_reads_may_not_overflow() {
+    let home = |weight: f32| {
+        let mut home = visitors();
+        home.rules.pop();
+        home.spec = compile(&home.rules, &home.spec.schema).expect("it compiles");
+        let case = &mut home.step.fallback[0];
+        case.weights[2].2 = weight;
+        case.trees.pop();
+        home
+    };
+    let fine = home(1e35);
+    let verdict = fine.verdict(&of_visitors(&fine).expect("it can be written"));
+    assert!(accepted(&verdict), "{:?}", rejection(&verdict));
+    let far = home(1e37);
+    far.refused(&of_visitors(&far).expect("it can be written"), "range");
 }
 
 fn guests(step: &mut OutputStep) -> &mut Number {

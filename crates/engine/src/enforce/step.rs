@@ -75,10 +75,11 @@ impl Plan {
         Self::found(spec, inputs, scores, Some(probabilities), usual)
     }
 
-    fn found(spec: &NormalSpec, inputs: &Inputs, scores: &str, any: Option<bool>, usual: &Usual) -> Result<Self, StepError> {
+    /// `foreign` says of a model that can't be run here whether its scores may be probabilities.
+    fn found(spec: &NormalSpec, inputs: &Inputs, scores: &str, foreign: Option<bool>, usual: &Usual) -> Result<Self, StepError> {
         let mut before = Piece::default();
         let x = inputs.columns(&spec.schema, make::PREFIX, &mut before);
-        let source = Source { scores, x: &x, probabilities: any == Some(true) };
+        let source = Source { scores, x: &x, probabilities: foreign == Some(true) };
         // Scores of classes are of one kind: they count alike.
         let regression = matches!(spec.schema.task, Task::Regression { .. });
         let spread = if regression { usual.spread.clone() } else { vec![1.0; spec.schema.task.outputs()] };
@@ -100,7 +101,7 @@ impl Plan {
             made = make::numbers::make(spec, &source, &alike(numbers), &spread, anchor.as_ref())?;
         }
         let step = OutputStep { candidate: CANDIDATE.into(), outputs: made.outputs.clone(), fallback };
-        let fallbacks = any.and_then(|_| make::falls_back(spec, &made, &step, &source, usual.ends()));
+        let fallbacks = foreign.and_then(|_| make::fallback_share(spec, &made, &step, &source, usual.ends()));
         before.append(std::mem::take(&mut made.piece));
         made.piece = before;
         Ok(Self { how: made.how.clone(), best: made.best, fallbacks, made, step })

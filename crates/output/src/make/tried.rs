@@ -15,7 +15,7 @@ const ROWS: usize = 400;
 
 /// The share of inputs of the domain for which the fallback answers, where a model gives numbers between some ends; `None` if the step
 /// can't be run here.
-pub fn falls_back(spec: &NormalSpec, made: &Made, step: &OutputStep, source: &Source, ends: &[(f64, f64)]) -> Option<f64> {
+pub fn fallback_share(spec: &NormalSpec, made: &Made, step: &OutputStep, source: &Source, ends: &[(f64, f64)]) -> Option<f64> {
     let rng = &mut ChaCha8Rng::seed_from_u64(0);
     let columns = spec.schema.columns().len();
     let (mut scores, mut x) = (Matrix::zeros(ROWS, ends.len()), Matrix::zeros(ROWS, columns));

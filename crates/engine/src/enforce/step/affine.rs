@@ -10,7 +10,9 @@ use deepsade_solve::simplex::Simplex;
 use deepsade_solve::whole::solve_whole;
 use deepsade_spec::{Atom, ColumnKind, Rational, Schema};
 
+use super::MOST_STEPS;
 use super::usual::Usual;
+use crate::train::column_ranges;
 
 /// The distance from every border that is aimed at, in units of the outputs.
 pub const AIM: f64 = 0.25;
@@ -27,8 +29,6 @@ const FLAT: f64 = 0.01;
 const LARGEST: f64 = 1e3;
 /// What a program in floats leaves of 0, in units of the outputs.
 const NOISE: f64 = 1e-9;
-/// Steps of a grid that a bias may have.
-const MOST_STEPS: f64 = (1 << 24) as f64;
 const PIVOTS: usize = 20_000;
 const MOST_PARTS: usize = 300;
 const MOST_UNKNOWNS: usize = 800;
@@ -95,7 +95,7 @@ impl Query<'_> {
         let outputs = usual.at.len();
         let wide = Outputs::Numbers(vec![Number { lo: -1.0, hi: 1.0, grid: None }; outputs]);
         let over = Over::new(schema, Some(&wide));
-        let ranges = column_ranges(schema);
+        let ranges = halves(schema);
         let row = |atom: &Atom| {
             let (mut form, mut constant) = (Vec::new(), atom.linear.constant.clone());
             atom.linear.terms.iter().for_each(|(var, c)| over.add(*var, c, &mut form, &mut constant));
@@ -288,10 +288,9 @@ fn short(v: f64, by: f64) -> f32 {
 }
 
 /// Middle and half the width of each column's range.
-fn column_ranges(schema: &Schema) -> Vec<(f64, f64)> {
-    let range = |f: usize| schema.features[f].domain.range().unwrap_or((0.0, 1.0));
+fn halves(schema: &Schema) -> Vec<(f64, f64)> {
     let half = |(lo, hi): (f32, f32)| (f64::midpoint(lo.into(), hi.into()), (f64::from(hi) - f64::from(lo)) / 2.0);
-    schema.columns().iter().map(|column| half(range(column.feature))).collect()
+    column_ranges(schema).into_iter().map(half).collect()
 }
 
 fn float(v: &Rational) -> f64 {

@@ -1,7 +1,7 @@
 //! Rules enter; outputs leave that obey them for every input, in a few cases, with the trees that prove it: what the output step gives
 //! where its candidate does not pass.
 //!
-//! A condition that is not known to hold or to fail counts as against us: what obeys the rules then obeys them in either reading. Where
+//! A condition that is not known to hold or to fail counts as against us: what obeys the rules then obeys them in either answer. Where
 //! nothing does, cases are told apart by one condition more: where it is computed to hold, where it is computed to fail, and where
 //! float32 cannot tell.
 
@@ -46,14 +46,14 @@ struct Finder<'a> {
 
 /// How a condition is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum Answer {
     Holds,
     Fails,
     /// Near its border, where float32 may compute neither.
     Unclear,
 }
 
-type Path = Vec<(usize, Reading)>;
+type Path = Vec<(usize, Answer)>;
 
 impl Finder<'_> {
     /// The cases of the inputs that meet some conditions; the last of them answers wherever those before it do not.
@@ -67,27 +67,27 @@ impl Finder<'_> {
             Err(failure) => failure,
         };
         let Some(condition) = self.next(path) else { return Err(self.why(path, failure)) };
-        let read = |reading: Reading, path: &mut Path| {
-            path.push((condition, reading));
+        let read = |answer: Answer, path: &mut Path| {
+            path.push((condition, answer));
             let found = self.cases(path);
             path.pop();
             found
         };
-        let mut children = vec![read(Reading::Holds, path)?, read(Reading::Fails, path)?];
+        let mut children = vec![read(Answer::Holds, path)?, read(Answer::Fails, path)?];
         let [holds, fails] = self.unclear(condition);
         if (holds > Rational::ZERO || fails > Rational::ZERO) && !self.reaches(path, condition, &mut children) {
-            children.push(read(Reading::Unclear, path)?);
+            children.push(read(Answer::Unclear, path)?);
         }
         let mut cases: Vec<Case> = children.into_iter().flatten().collect();
         if let Some(last) = cases.last_mut() {
             last.when = when(path);
         }
-        if cases.len() <= MOST_CASES { Ok(cases) } else { Err(NoFallback::TooMany { place: self.place(path) }) }
+        if cases.len() <= MOST_CASES { Ok(cases) } else { Err(NoFallback::TooMany { place: self.place(path), most: MOST_CASES }) }
     }
 
     /// Whether one of two sides of a condition has a map that obeys where float32 cannot tell, too; it becomes the last of them then.
     fn reaches(&self, path: &mut Path, condition: usize, sides: &mut [Vec<Case>]) -> bool {
-        path.push((condition, Reading::Unclear));
+        path.push((condition, Answer::Unclear));
         let given = self.given(path);
         path.pop();
         let reaches = |side: &[Case]| match side {
@@ -106,13 +106,13 @@ impl Finder<'_> {
     /// The condition to tell cases apart by: one that helps at once, if there is any.
     fn next(&self, path: &mut Path) -> Option<usize> {
         let open: Vec<usize> = (0..self.conditions.len()).filter(|c| path.iter().all(|(k, _)| k != c)).collect();
-        let mut helps = |condition: usize, reading| {
-            path.push((condition, reading));
+        let mut helps = |condition: usize, answer| {
+            path.push((condition, answer));
             let helps = !self.maps(path, &self.given(path)).is_empty();
             path.pop();
             helps
         };
-        let found = open.iter().copied().find(|c| helps(*c, Reading::Holds) || helps(*c, Reading::Fails));
+        let found = open.iter().copied().find(|c| helps(*c, Answer::Holds) || helps(*c, Answer::Fails));
         found.or(open.first().copied()).filter(|_| path.len() < MOST_CONDITIONS)
     }
 
@@ -130,11 +130,11 @@ impl Finder<'_> {
     /// What is known of the input on a path.
     fn given(&self, path: &Path) -> Vec<Atom> {
         let mut given = Vec::new();
-        for (condition, reading) in path {
-            match reading {
-                Reading::Holds => given.push(self.atom(*condition, true)),
-                Reading::Fails => given.push(self.atom(*condition, false)),
-                Reading::Unclear => {
+        for (condition, answer) in path {
+            match answer {
+                Answer::Holds => given.push(self.atom(*condition, true)),
+                Answer::Fails => given.push(self.atom(*condition, false)),
+                Answer::Unclear => {
                     for (by, holds) in self.unclear(*condition).into_iter().zip([true, false]) {
                         let mut linear = self.atom(*condition, holds).linear.scaled(&-Rational::ONE);
                         linear.add_scaled(&Rational::ONE, &Linear::constant(by));
@@ -198,9 +198,9 @@ impl Finder<'_> {
         let columns = self.spec.schema.columns().len();
         let mut all = Vec::new();
         for (k, case) in step.fallback.iter().enumerate() {
-            let not_proved =
-                |rule: String| NoFallback::NotProved { rule, place: self.place_of(&case.when), why: Unproved::Unknown };
-            let claims = step.claims(k, self.spec).map_err(not_proved)?;
+            let place = || self.place_of(&case.when);
+            let not_proved = |rule: String| NoFallback::NotProved { rule, place: place(), why: Unproved::Unknown };
+            let claims = step.claims(k, self.spec).map_err(|why| NoFallback::Float32 { place: place(), why })?;
             let arithmetic = |rule: usize| case.arithmetic(&self.spec.rules[rule].claim, self.spec);
             let found = trees(&claims, &case.network(columns), arithmetic);
             all.push(found.map_err(|(rule, _)| not_proved(self.spec.rules[rule].name.clone()))?);
@@ -213,8 +213,8 @@ impl Finder<'_> {
 
 /// What of a path is asked of an input.
 fn when(path: &Path) -> Vec<(usize, bool)> {
-    let asked = path.iter().filter(|(_, reading)| *reading != Reading::Unclear);
-    asked.map(|(c, reading)| (*c, *reading == Reading::Holds)).collect()
+    let asked = path.iter().filter(|(_, answer)| *answer != Answer::Unclear);
+    asked.map(|(c, answer)| (*c, *answer == Answer::Holds)).collect()
 }
 
 fn all(atoms: &[Atom]) -> Formula {

@@ -15,6 +15,9 @@ pub(super) const MOST: usize = 32;
 /// Alternatives that are looked at before those without any outputs are left out.
 const MOST_SEEN: usize = 4096;
 
+/// Faces that these may have together.
+const MOST_FACES: usize = 1 << 16;
+
 /// Faces that obey all rules together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Alternative {
@@ -115,10 +118,11 @@ fn ways(formula: &Formula) -> Result<Vec<Alternative>, MakeError> {
             all
         }
         Formula::Threshold(_) => {
-            let mut all = Vec::new();
+            let (mut all, mut faces) = (Vec::new(), 0);
             let ended = cells(formula, &mut |atoms| {
+                faces += atoms.len();
                 all.push(Alternative::of(atoms));
-                if all.len() > MOST_SEEN { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if all.len() > MOST_SEEN || faces > MOST_FACES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             few(if ended.is_break() { usize::MAX } else { all.len() })?;
             all

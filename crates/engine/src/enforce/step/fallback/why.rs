@@ -6,7 +6,7 @@ use deepsade_solve::eliminate::Point;
 use deepsade_spec::{Atom, Domain, Formula, NormalRule, Rational, Var, print};
 use thiserror::Error;
 
-use super::{Finder, Path, Reading, all, when};
+use super::{Answer, Finder, Path, all, when};
 use crate::conflict::{Conflict, Conflicts, smallest_conflict};
 use crate::enforce::step::affine::Affine;
 use crate::verify::words::input_as_json;
@@ -47,10 +47,22 @@ pub enum NoFallback {
         why: Unproved,
     },
     /// Too many cases.
-    #[error("a fallback needs more than 32 cases {place}: state the rules with fewer conditions")]
+    #[error("a fallback needs more than {most} cases {place}: state the rules with fewer conditions")]
     TooMany {
         /// Where, in words.
         place: String,
+        /// What there may be.
+        most: usize,
+    },
+    /// The checker can't say what is known in a case.
+    #[error(
+        "a condition of the fallback can't be computed in float32 {place}: {why}; use smaller numbers in it, or a smaller domain"
+    )]
+    Float32 {
+        /// Where, in words.
+        place: String,
+        /// What it says.
+        why: String,
     },
 }
 
@@ -59,7 +71,7 @@ pub enum NoFallback {
 #[error(
     "{place}near the border float32 cannot tell `{holds}` from `{fails}` ({cause}): outputs there must obey both readings, and none obey \
      {rules} in both. Give a rule room, so that both leave some output at the border (a condition such as `>= 0.001` in place of `> 0`, or \
-     a tolerance), or state {names} as kind = \"integer\" if only whole numbers occur"
+     a tolerance){otherwise}"
 )]
 pub struct Border {
     /// Where else, in words.
@@ -72,8 +84,8 @@ pub struct Border {
     cause: &'static str,
     /// The rules, in words.
     rules: String,
-    /// The real features of the condition.
-    names: String,
+    /// What else helps.
+    otherwise: String,
 }
 
 /// What a proof fails for.
@@ -86,7 +98,10 @@ pub enum Unproved {
     )]
     Rounding,
     /// An input breaks it.
-    #[error("it breaks it for the input {0}; the rules may leave no room there")]
+    #[error(
+        "the best map that was found breaks it for the input {0}. Where rules leave no room for some input (bounds that touch) there may be \
+         none: give them room there, or take that input out of the range"
+    )]
     Broken(String),
     /// Neither was shown.
     #[error("neither a proof nor an input that breaks it was found; fewer conditions, or rules with more room, make it easier")]
@@ -110,7 +125,7 @@ impl Finder<'_> {
         }
         if let Conflicts::Found(Conflict { rules, witness }) = smallest_conflict(&asked) {
             let rules = self.named(&rules);
-            return match path.iter().rev().find(|(_, reading)| *reading == Reading::Unclear) {
+            return match path.iter().rev().find(|(_, answer)| *answer == Answer::Unclear) {
                 Some((condition, _)) => self.cannot_tell(*condition, path, rules),
                 None => NoFallback::NoOutputs { rules, input: self.input(&witness) },
             };
@@ -134,11 +149,22 @@ impl Finder<'_> {
         let real =
             |var: &&Var| matches!(var, Var::Feature(f) if matches!(self.spec.schema.features[*f].domain, Domain::Real { .. }));
         let names: Vec<String> = terms.keys().filter(real).map(|var| print::variable(*var, &self.spec.schema)).collect();
-        let cause = if terms.len() > 1 { "the sum is rounded" } else { "a runtime may take tiny numbers for 0" };
+        // Of one number, or of two numbers' sum or difference, the sign is exact.
+        let sizes: Vec<Rational> = terms.values().map(|c| if *c < Rational::ZERO { -c } else { c.clone() }).collect();
+        let exact = match &sizes[..] {
+            [_] => true,
+            [a, b] => a == b && self.conditions[condition].linear.constant.is_zero(),
+            _ => false,
+        };
+        let cause = if exact { "a runtime may take tiny numbers for 0" } else { "the sum is rounded" };
         let known = when(path);
         let place = if known.is_empty() { String::new() } else { format!("{}: ", self.place_of(&known)) };
-        let names = names.join(" and ");
-        NoFallback::Unclear(Box::new(Border { place, holds, fails, cause, rules, names }))
+        let mut otherwise = String::new();
+        if !names.is_empty() {
+            let away = if exact { ", or a range that stays away from 0" } else { "" };
+            otherwise = format!(", or state {} as kind = \"integer\" if only whole numbers occur{away}", names.join(" and "));
+        }
+        NoFallback::Unclear(Box::new(Border { place, holds, fails, cause, rules, otherwise }))
     }
 
     fn shown(&self, condition: usize, holds: bool) -> String {
@@ -147,7 +173,7 @@ impl Finder<'_> {
 
     pub(super) fn place(&self, path: &Path) -> String {
         let mut place = self.place_of(&when(path));
-        for (condition, _) in path.iter().filter(|(_, reading)| *reading == Reading::Unclear) {
+        for (condition, _) in path.iter().filter(|(_, answer)| *answer == Answer::Unclear) {
             place += &format!(", at the border of {}", self.shown(*condition, true));
         }
         place
