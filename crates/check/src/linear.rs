@@ -119,12 +119,13 @@ impl Machine<'_> {
             // With r at one end the product is linear: a (r u + e), and the form's own terms in r are taken at the same end.
             Op::Gate if gate.is_some_and(|g| g.value == k) => {
                 let Some(g) = gate else { return };
+                // First, for u may be the input itself: its terms are of u, which does not go to an end with r.
+                let own = std::mem::take(&mut form.coefficients[0][g.column]);
+                form.constant.add_product(&own, &g.at);
                 for (i, a) in used() {
                     form.constant.add_product(&a.abs(), &self.gate_error(g, &known.values[from][i]));
                 }
                 form.add(from, width, used().map(|(i, a)| (i, a * &g.at)));
-                let own = std::mem::take(&mut form.coefficients[0][g.column]);
-                form.constant.add_product(&own, &g.at);
             }
             Op::Act(_) | Op::Gate | Op::Choose(_) => used().for_each(|(i, a)| form.constant += &known.values[k][i].most(a)),
         }

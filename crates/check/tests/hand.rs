@@ -185,6 +185,29 @@ fn a_gate_is_checked_at_its_ends() {
     assert!(!accepted(&judge(&net, &over(real(0.0, 1000.0)), "a <= 0.61 * r", Float32, one(Relational))));
 }
 
+/// r times the input itself, r included: between the ends of r its square is smaller than at either.
+#[test]
+fn a_gate_may_read_the_input_itself() {
+    let nodes = vec![Node { op: Op::Select(vec![1]), from: vec![0] }, Node { op: Op::Gate, from: vec![0, 1] }];
+    let net = Network { inputs: 2, nodes };
+    for domain in [real(-2.0, 2.0), Domain::Integer { lo: -2, hi: 2 }] {
+        let schema = schema(&[("x", domain.clone()), ("r", domain)], &["a", "b"]);
+        for bounds in [Interval, Relational] {
+            for (text, holds) in [("b >= 3", false), ("b >= 0.5", false), ("b >= -4.1", true), ("b <= 4.1", true), ("b <= 3.9", false)] {
+                assert_eq!(accepted(&judge(&net, &schema, text, Float32, one(bounds))), holds, "{text}");
+                assert_eq!(accepted(&judge(&net, &schema, text, Real, one(bounds))), holds, "{text}");
+            }
+            // Beside a term in r of the rule's own, which does go to the end.
+            assert!(accepted(&judge(&net, &schema, "a <= 2.1 * r + 9", Float32, one(bounds))));
+            assert!(!accepted(&judge(&net, &schema, "b >= 4 * r - 4.5", Float32, one(bounds))));
+        }
+    }
+    // The square of a number that is never negative.
+    let positive = schema(&[("x", real(0.0, 1.0)), ("r", real(1.0, 2.0))], &["a", "b"]);
+    assert!(accepted(&judge(&net, &positive, "b >= 0.9", Float32, one(Interval))));
+    assert!(!accepted(&judge(&net, &positive, "b >= 1.5", Float32, one(Interval))));
+}
+
 #[test]
 fn what_may_overflow_is_rejected() {
     let net = Network { inputs: 2, nodes: vec![dense(1, 2, vec![1e30, -1e30], vec![0.0], 0)] };

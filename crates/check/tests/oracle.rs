@@ -32,6 +32,11 @@ fn network(inputs: usize, rng: &mut Rng) -> Network {
         let list = |rng: &mut Rng| (0..inputs).map(|_| rng.weight()).collect::<Vec<_>>();
         nodes.push(Node { op: Op::Affine { scale: list(rng), shift: list(rng) }, from: vec![0] });
     }
+    if nodes.is_empty() && rng.below(4) == 0 {
+        // The input itself times a number of it.
+        nodes.push(Node { op: Op::Select(vec![[0, inputs - 1][rng.below(2)]]), from: vec![0] });
+        nodes.push(Node { op: Op::Gate, from: vec![0, 1] });
+    }
     let f = [Activation::Relu, Activation::Relu, Activation::Relu, Activation::Sigmoid, Activation::Tanh][rng.below(5)];
     let layer = |width: &mut usize, out: usize, nodes: &mut Vec<Node>, rng: &mut Rng| {
         let w = (0..out * *width).map(|_| rng.weight()).collect();

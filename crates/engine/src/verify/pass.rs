@@ -189,11 +189,12 @@ impl Pass {
             Step::Gate(from, _) if gate.is_some() && plan.gate.is_some_and(|g| g.0 == k + 1) => {
                 let (r, column) = (gate.unwrap_or(0.0), plan.gate.map_or(0, |g| g.1));
                 let range = (boxes.lo[0][column], boxes.hi[0][column]);
+                // First, for what is multiplied may be the input itself.
+                self.constant += std::mem::take(&mut self.a[0][column]) * r;
                 for (i, a) in a.iter().enumerate() {
                     self.constant += a.abs() * plan.gate_error(r, range, boxes.size(*from, i));
                     self.a[*from][i] += a * r;
                 }
-                self.constant += std::mem::take(&mut self.a[0][column]) * r;
             }
             Step::Act(..) | Step::Gate(..) => {
                 let lines = &mut self.lines[k];
