@@ -19,6 +19,8 @@ pub struct Certificate {
     pub arithmetic: Arithmetic,
     /// One proof a rule, in the order of the rules.
     pub rules: Vec<RuleProof>,
+    /// One proof a rule between two inputs, in their order.
+    pub pairs: Vec<PairProof>,
     /// The output step in which the file ends, if that keeps the rules.
     pub step: Option<OutputStep>,
 }
@@ -39,6 +41,34 @@ pub struct RuleProof {
     pub name: String,
     /// How the domain is taken apart.
     pub tree: Tree,
+}
+
+/// The proof of one rule between two inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairProof {
+    /// The rule's name.
+    pub name: String,
+    /// Why it holds.
+    pub argument: PairArgument,
+}
+
+/// Why a rule between two inputs holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PairArgument {
+    /// The signs of all weights on the way: exactly, as computed.
+    Signs,
+    /// Bounds of the slopes on the leaves of a tree, which have no cells.
+    Slopes(Tree),
+}
+
+impl PairArgument {
+    /// The word in certificates and reports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Signs => SIGNS,
+            Self::Slopes(_) => "slopes",
+        }
+    }
 }
 
 /// Regions that cover the domain: both sides of every split are proved.
@@ -108,6 +138,7 @@ pub const MAX_DEPTH: usize = 200;
 
 const FORMAT: &str = "deepsade-certificate";
 const DECODE: &str = "decode, outside the domain too where the rule mentions no feature";
+const SIGNS: &str = "signs";
 const STEP: &str = "output step";
 const VERSION: &str = "1";
 
@@ -139,14 +170,15 @@ impl Certificate {
     /// let tree = Tree::Leaf { bounds: Bounds::Interval, cells: vec![vec![1, 0], vec![2, 3]], lines: vec![] };
     /// let rules = vec![RuleProof { name: "budget".into(), tree }];
     /// let hash = "0".repeat(64);
-    /// let certificate = Certificate { model_sha256: hash.clone(), rules_sha256: hash, arithmetic: Arithmetic::Float32, rules, step: None };
+    /// let certificate = Certificate { model_sha256: hash.clone(), rules_sha256: hash, arithmetic: Arithmetic::Float32, rules, pairs: vec![], step: None };
     /// assert_eq!(Certificate::from_json(&certificate.to_json()), Ok(certificate));
     /// ```
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let (mut value, mut step) = (json::parse(text)?, None);
+        let (mut value, mut step, mut pairs) = (json::parse(text)?, None, None);
         if let Value::Object(fields) = &mut value {
-            // Only where the file ends in an output step.
-            step = fields.iter().position(|(key, _)| key == "step").map(|k| fields.remove(k).1);
+            let mut take = |name: &str| fields.iter().position(|(key, _)| key == name).map(|k| fields.remove(k).1);
+            // Only where the file ends in an output step, and where there are rules between two inputs.
+            (step, pairs) = (take("step"), take("pairs"));
         }
         let keys = ["format", "version", "model_sha256", "rules_sha256", "arithmetic", "rules"];
         let [format, version, model, rules_hash, arithmetic, rules] = fields(value, keys, "the certificate")?;
@@ -164,13 +196,21 @@ impl Certificate {
         let rules = array(rules, "rules")?.into_iter().map(rule).collect::<Result<_, _>>()?;
         let (model_sha256, rules_sha256) = (string(model, "model_sha256")?, string(rules_hash, "rules_sha256")?);
         let step = step.map(step::read).transpose()?;
-        Ok(Self { model_sha256, rules_sha256, arithmetic, rules, step })
+        let pairs = pairs.map_or(Ok(Vec::new()), |list| array(list, "pairs"))?;
+        let pairs = pairs.into_iter().map(pair).collect::<Result<_, _>>()?;
+        Ok(Self { model_sha256, rules_sha256, arithmetic, rules, pairs, step })
     }
 }
 
 fn rule(value: Value) -> Result<RuleProof, String> {
     let [name, proof] = fields(value, ["name", "tree"], "a rule")?;
     Ok(RuleProof { name: string(name, "name")?, tree: tree(proof, 0)? })
+}
+
+fn pair(value: Value) -> Result<PairProof, String> {
+    let [name, proof] = fields(value, ["name", "proof"], "a rule between two inputs")?;
+    let argument = if proof == Value::Text(SIGNS.into()) { PairArgument::Signs } else { PairArgument::Slopes(tree(proof, 0)?) };
+    Ok(PairProof { name: string(name, "name")?, argument })
 }
 
 fn tree(mut value: Value, depth: usize) -> Result<Tree, String> {

@@ -16,6 +16,7 @@ use crate::dyadic::Dyadic;
 use crate::layout::Layout;
 use crate::linear::{Form, GateEnd};
 use crate::machine::{Known, Machine, Sign};
+use crate::pair::{PairChecker, ProvedPair};
 use crate::rejected::{Rejected, Step, Why};
 use crate::sha256::sha256_hex;
 use crate::step::{Inputs, PREFIX, Tail, domain_flag, found_names};
@@ -44,6 +45,8 @@ pub struct Proved {
     pub arithmetic: Arithmetic,
     /// The rules, in order.
     pub rules: Vec<ProvedRule>,
+    /// The rules between two inputs, in order.
+    pub pairs: Vec<ProvedPair>,
     /// What keeps the rules.
     pub kept_by: Keeper,
     /// The rules in normal form, with the schema from the model's file.
@@ -159,7 +162,27 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool
         checker.rule(k, &rule.name, &rule.claim.negated(), &proof.tree, &domain, &mut done)?;
         rules.push(done);
     }
-    Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, kept_by, spec })
+    let pairs = two_inputs(checker.machine, &spec, &domain, &certificate, stop)?;
+    Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by, spec })
+}
+
+/// Judges the proofs of all rules between two inputs.
+fn two_inputs(
+    machine: Machine,
+    spec: &NormalSpec,
+    domain: &Region,
+    certificate: &Certificate,
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<ProvedPair>, Rejected> {
+    if spec.pairs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut checker = PairChecker::new(machine, spec, domain, stop).map_err(at("range"))?;
+    let judged = spec.pairs.iter().zip(&certificate.pairs).enumerate().map(|(k, (rule, proof))| {
+        let at = || Step::Pair { rule: k, name: rule.name.clone() };
+        checker.rule(rule, &proof.argument).map_err(|why| Rejected { at: at(), why })
+    });
+    judged.collect()
 }
 
 fn at<E: ToString>(part: &'static str) -> impl Fn(E) -> Rejected {
@@ -199,6 +222,10 @@ fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Cer
     for (rule, proof) in spec.rules.iter().zip(&certificate.rules) {
         same("rules", &proof.name, &rule.name)?;
     }
+    same("pairs", &certificate.pairs.len().to_string(), &spec.pairs.len().to_string())?;
+    for (rule, proof) in spec.pairs.iter().zip(&certificate.pairs) {
+        same("pairs", &proof.name, &rule.name)?;
+    }
     Ok(Claimed { spec, domain, layout, rules_sha256 })
 }
 
@@ -215,6 +242,9 @@ fn by_step(
     let Claimed { spec, domain, layout, rules_sha256 } = claimed(&file.metadata, claim, certificate)?;
     if certificate.arithmetic != Arithmetic::Float32 || certificate.rules.iter().any(|r| r.tree != Tree::Step) {
         return Err(at("step")("behind an output step every rule is proved by it, in float32"));
+    }
+    if let Some(rule) = spec.pairs.first() {
+        return Err(at("step")(format!("an output step does not keep rules between two inputs, such as {:?}", rule.name)));
     }
     if step.fallback.iter().any(|case| case.trees.len() != spec.rules.len()) {
         return Err(at("step")("a case of the fallback has not one tree a rule"));
@@ -252,7 +282,8 @@ fn by_step(
             checker.rule(r, &rule.name, &negation, tree, &domain, &mut rules[r])?;
         }
     }
-    Ok(Proved { model_sha256, rules_sha256, arithmetic: Arithmetic::Float32, rules, kept_by: Keeper::Step, spec })
+    let (arithmetic, pairs) = (Arithmetic::Float32, Vec::new());
+    Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by: Keeper::Step, spec })
 }
 
 fn same(part: &'static str, stated: &str, found: &str) -> Result<(), Rejected> {

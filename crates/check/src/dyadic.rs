@@ -206,6 +206,10 @@ impl Interval {
         a * if a.is_negative() { &self.lo } else { &self.hi }
     }
 
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self { lo: &self.lo + &other.lo, hi: &self.hi + &other.hi }
+    }
+
     pub(crate) fn widened(&self, by: &Dyadic) -> Self {
         Self { lo: &self.lo - by, hi: &self.hi + by }
     }

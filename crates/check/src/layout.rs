@@ -1,6 +1,6 @@
 //! Where a schema's features stand among the network's columns, and what a region says about the columns.
 
-use deepsade_spec::{ColumnKind, OneHot, Region, Schema, Var};
+use deepsade_spec::{ColumnKind, OneHot, Region, Schema, Trend, Var};
 
 use crate::dyadic::{Dyadic, Interval};
 
@@ -43,6 +43,17 @@ impl Layout {
             }
         }
     }
+
+    /// How the columns move as a feature does: a number is its own column, and of a category's nothing is known.
+    pub(crate) fn trends(&self, feature: usize) -> Vec<Trend> {
+        let trend = |&(f, kind): &(usize, ColumnKind)| match kind {
+            _ if f != feature => Trend::Constant,
+            ColumnKind::Number => Trend::Up,
+            ColumnKind::Level(_) => Trend::Unknown,
+        };
+        self.columns.iter().map(trend).collect()
+    }
+
     /// The interval of every column of the input; the region is not empty.
     pub(crate) fn intervals(&self, region: &Region) -> Vec<Interval> {
         let column = |&(f, kind): &(usize, ColumnKind)| {

@@ -12,12 +12,16 @@ mod dyadic;
 mod layout;
 mod linear;
 mod machine;
+mod pair;
 mod rejected;
 mod sha256;
+mod slope;
 pub mod step;
+mod trend;
 
-pub use certificate::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, Tree};
+pub use certificate::{Arithmetic, Bounds, Certificate, Lines, PairArgument, PairProof, RuleProof, SLOPES, Tree};
 pub use check::{Accepted, Keeper, Proved, ProvedRule, Verdict, check, check_until};
+pub use pair::ProvedPair;
 pub use rejected::{Rejected, Step, Why};
 pub use sha256::sha256_hex;
 

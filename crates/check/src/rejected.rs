@@ -2,6 +2,8 @@
 
 mod words;
 
+use deepsade_spec::Trend;
+
 /// A certificate that proves nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rejected {
@@ -16,6 +18,13 @@ pub struct Rejected {
 pub enum Step {
     /// In a part of the input, before any proof.
     Input(&'static str),
+    /// In the proof of a rule between two inputs.
+    Pair {
+        /// Its index among these.
+        rule: usize,
+        /// Its name.
+        name: String,
+    },
     /// In the proof of a rule.
     Rule {
         /// Its index.
@@ -34,6 +43,23 @@ pub enum Step {
 pub enum Why {
     /// The weighted sum of a cell's atoms can reach so much.
     NotRefuted(f64),
+    /// An output does not move with a feature as the rule needs.
+    Trend {
+        /// The feature.
+        feature: String,
+        /// The output.
+        output: String,
+        /// What it must do as the feature rises.
+        asked: Trend,
+        /// What is known of it.
+        found: Trend,
+        /// Where that begins: units from the output back.
+        at: String,
+    },
+    /// Slopes and rounding allow such a change.
+    Changes(f64),
+    /// A slope may be as far below 0.
+    Falls(f64),
     /// It was asked to stop.
     Stopped,
     /// Something is not as it must be.

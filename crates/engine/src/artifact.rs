@@ -124,11 +124,9 @@ pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError
 
 /// What a file says of itself: schema, rules, and the program that wrote it.
 pub fn metadata(spec: &NormalSpec) -> BTreeMap<String, String> {
-    let rules: Vec<_> = spec
-        .rules
-        .iter()
-        .map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) })
-        .collect();
+    let one = spec.rules.iter().map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) });
+    let two = spec.pairs.iter().map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::pair_rule(r, &spec.schema) });
+    let rules: Vec<_> = one.chain(two).collect();
     BTreeMap::from([
         (SCHEMA_KEY.into(), spec.schema.to_json()),
         (RULES_KEY.into(), serde_json::to_string(&rules).expect("plain data becomes JSON")),

@@ -69,7 +69,7 @@ pub fn candidates(spec: &NormalSpec, settings: &TrainSettings) -> Result<Vec<Dec
     let mut all = Vec::new();
     match (&first.means, settings.enforce) {
         (EnforcedBy::Nowhere, _) | (EnforcedBy::Weights, Enforce::Weights) => return Ok(vec![first]),
-        (EnforcedBy::Weights, _) if settings.update == UpdateName::Paper => return Ok(vec![first]),
+        (EnforcedBy::Weights, _) if settings.update == UpdateName::Paper || !spec.pairs.is_empty() => return Ok(vec![first]),
         (EnforcedBy::Weights, _) => {
             all.push(Decision { means: EnforcedBy::Weights, why: why("") });
             all.extend(through(spec, settings).ok().map(|means| Decision { means, why: why("") }));
@@ -97,9 +97,12 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
     let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
     let whole = !spec.schema.task.whole_outputs().is_empty();
     match settings.enforce {
-        _ if spec.rules.is_empty() && !whole => say(EnforcedBy::Nowhere, "there are no rules"),
+        _ if spec.is_empty() && !whole => say(EnforcedBy::Nowhere, "there are no rules"),
         Enforce::None => say(EnforcedBy::Nowhere, "the settings say so"),
         Enforce::Weights => say(EnforcedBy::Weights, "the settings say so"),
+        _ if !spec.pairs.is_empty() => {
+            say(EnforcedBy::Weights, "rules between two inputs are kept by the signs of the weights, which an output step would not leave alone")
+        }
         Enforce::Decode => match through(spec, settings) {
             Ok(means) => say(means, "the settings say so"),
             Err(impossible @ DecodeError::Impossible { .. }) => Err(impossible),

@@ -17,11 +17,12 @@ use thiserror::Error;
 use crate::artifact;
 use crate::enforce::penalty::{Penalty, PenaltyError};
 use crate::enforce::step::{self, StepError, Usual};
-use crate::enforce::weights::{CertifyError, certify, flagged};
+use crate::enforce::weights::{Asked, CertifyError, certify, flagged};
 use crate::enforce::{self, Decision, EnforcedBy};
 use crate::guard::{Guard, GuardError};
 use crate::objective::{Loss, OutputStep, StepData};
 use crate::proof::Proof;
+use crate::signs::{Signs, beside_gate};
 use crate::train::{
     self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
     column_ranges,
@@ -325,10 +326,13 @@ impl Fit<'_> {
         let left_out = if matches!(means, EnforcedBy::Decode(_)) { split.train.len() - train_rows.x.rows } else { 0 };
         let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
         let gate = self.gate(self.shape.unwrap_or(means), &train_rows)?.filter(|_| trunk.is_none());
+        // What a gate multiplies may have rules of its own to keep.
+        let behind = gate.and_then(|g| beside_gate(self.spec, schema.columns()[g.column].feature));
+        let rules = rules.map(|spec| behind.as_ref().unwrap_or(spec));
         let given = self.from.cloned().or(trunk);
         let start = if given.is_some() { Start::Warm } else { Start::Fresh };
         let mut run = Run {
-            network: given.unwrap_or_else(|| self.initial_network(gate)),
+            network: given.unwrap_or_else(|| self.first_network(gate, rules, &train_rows)),
             start,
             loss: loss(&schema.task),
             train: &train_rows,
@@ -353,7 +357,7 @@ impl Fit<'_> {
         }
         let network = train::fold_gate(trained.network.clone());
         let started = Instant::now();
-        let (model, proof) = self.attach(&network, &trained, gate, &train_rows)?;
+        let (model, proof) = self.attach(&network, &trained, gate, rules, &train_rows)?;
         let certify_seconds = started.elapsed().as_secs_f64();
         let predicted = |indices: &[usize]| rows.predicted(self.spec, &model, indices);
         let (train, validation, test) = (predicted(&split.train)?, predicted(&split.validation)?, predicted(&split.test)?);
@@ -406,10 +410,12 @@ impl Fit<'_> {
         network: &Network,
         trained: &Trained,
         gate: Option<Gate>,
+        rules: Option<&NormalSpec>,
         rows: &Dataset,
     ) -> Result<(Model, Option<Proof>), FitError> {
         if let Some((guard, units, _)) = &trained.guard {
-            let (mut model, mut proof) = certify(self.spec, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
+            let asked = Asked { spec: self.spec, guarded: rules.unwrap_or(self.spec) };
+            let (mut model, mut proof) = certify(asked, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
             if self.network.domain_flag {
                 proof = flagged(self.spec, &mut model, &proof)?;
             }
@@ -449,6 +455,15 @@ impl Fit<'_> {
         Ok(network)
     }
 
+    /// Random weights, with the signs that rules between two inputs ask for.
+    fn first_network(self, gate: Option<Gate>, rules: Option<&NormalSpec>, rows: &Dataset) -> Network {
+        let mut network = self.initial_network(gate);
+        if let Some(signs) = rules.and_then(|rules| Signs::new(rules, &network)) {
+            signs.start(&mut network, &rows.x);
+        }
+        network
+    }
+
     fn initial_network(self, gate: Option<Gate>) -> Network {
         let schema = &self.spec.schema;
         // A gate's own feature stays out of what it multiplies, or the product would be quadratic in it.
@@ -479,7 +494,9 @@ impl Fit<'_> {
                 let works = |g: &Gate| match means {
                     EnforcedBy::Weights => {
                         let units = Units::raw(schema.task.outputs());
-                        Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
+                        let guarded = beside_gate(self.spec, schema.columns()[g.column].feature);
+                        let network = self.initial_network(Some(*g));
+                        guarded.is_some_and(|spec| Guard::new(&spec, &network, &units, self.settings.how()).is_ok())
                     }
                     EnforcedBy::Nearest | EnforcedBy::Behind if matches!(schema.task, Task::Regression { .. }) => {
                         Allowed::new(self.spec).scales_with(schema.columns()[g.column].feature)

@@ -23,6 +23,7 @@ use projection::{Cut as LayerCut, Feasible, Projection};
 use thiserror::Error;
 
 use crate::bounds::{Bounds, Relation};
+use crate::signs::Signs;
 use crate::units::Units;
 use crate::whole::whole;
 
@@ -39,6 +40,8 @@ const PATIENCE: u32 = 32;
 /// with an excess within this share of the smallest: the layer will have moved before they matter.
 const ROUGHLY: f64 = 0.02;
 
+/// Times that cells and signs take turns.
+const TURNS: usize = 12;
 /// In place of a cell's index.
 const NO_CELL: usize = usize::MAX;
 /// Binary digits of a multiplier in a certificate.
@@ -147,6 +150,8 @@ pub struct Guard {
     relation: Relation,
     outputs: usize,
     inputs: usize,
+    /// The signs of the last layer's weights that rules between two inputs ask for.
+    signs: Option<Signs>,
     /// Whether multipliers are kept as long as they allow a last layer.
     settled: bool,
 }
@@ -260,7 +265,42 @@ impl Guard {
     ///
     /// For the multipliers at hand that is a quadratic program. Where it is too large, or its multipliers allow no last layer, cells
     /// are emptied one by one with new multipliers; and if that does not end, the layer is pulled back towards the safe one.
+    ///
+    /// Where weights have signs, that set and theirs take turns: both are convex, and the safe layer is in both.
     pub fn solve(&mut self, parameters: &mut [f32]) -> Solved {
+        if self.signs.is_none() {
+            return self.solve_cells(parameters);
+        }
+        let mut solved = Solved::default();
+        for _ in 0..TURNS {
+            self.hold_signs(parameters);
+            let Solved { moves, pulled_back } = self.solve_cells(parameters);
+            solved.moves += moves;
+            solved.pulled_back |= pulled_back;
+            if self.signs_hold(parameters) {
+                return solved;
+            }
+        }
+        self.hold_signs(parameters);
+        if !self.holds(parameters) {
+            self.pull_back(parameters);
+            solved.pulled_back = true;
+        }
+        solved
+    }
+
+    /// Brings weights of the wrong sign to 0.
+    fn hold_signs(&self, parameters: &mut [f32]) {
+        let start = parameters.len() - (self.inputs + 1) * self.outputs;
+        self.signs.iter().for_each(|signs| signs.hold(0, &mut parameters[start..]));
+    }
+
+    fn signs_hold(&self, parameters: &[f32]) -> bool {
+        let start = parameters.len() - (self.inputs + 1) * self.outputs;
+        self.signs.as_ref().is_none_or(|signs| signs.hold_for(&parameters[start..]))
+    }
+
+    fn solve_cells(&mut self, parameters: &mut [f32]) -> Solved {
         match self.kind {
             BoundsKind::Interval => self.bounds.update(parameters),
             BoundsKind::Relational => self.bounds.update_tied(parameters, &mut self.relation),

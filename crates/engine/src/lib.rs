@@ -24,6 +24,7 @@ pub mod proof;
 pub mod recheck;
 pub mod repair;
 pub mod shield;
+pub mod signs;
 pub mod smtlib_export;
 pub mod subject;
 pub mod summary;

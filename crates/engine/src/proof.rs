@@ -3,9 +3,11 @@
 //! Whatever says "proved" holds a [`Certified`], and only the checker's word makes one.
 
 use deepsade_check::step::OutputStep;
-use deepsade_check::{Accepted, Arithmetic, Certificate, Rejected, RuleProof, Tree, Verdict, check_until, sha256_hex};
+use deepsade_check::{
+    Accepted, Arithmetic, Bounds, Certificate, PairArgument, PairProof, Rejected, RuleProof, Tree, Verdict, check_until, sha256_hex,
+};
 use deepsade_spec::canonical::canonical;
-use deepsade_spec::{Claim, NormalSpec};
+use deepsade_spec::{Claim, Moves, NormalSpec, PairRule};
 use thiserror::Error;
 
 /// A model's file and a certificate that the checker accepted for it.
@@ -53,12 +55,21 @@ pub fn certificate(proof: &Proof) -> &Certificate {
 
 /// Writes the certificate of a model in float32, and asks the checker.
 pub fn prove(spec: &NormalSpec, model: &[u8], trees: impl IntoIterator<Item = Tree>) -> Proof {
-    prove_until(spec, model, Arithmetic::Float32, trees, &|| false)
+    prove_until(spec, model, Arithmetic::Float32, trees, arguments(spec), &|| false)
+}
+
+/// Why rules between two inputs hold for a network that was made so: by the signs of its weights, or by its slopes on the whole domain.
+fn arguments(spec: &NormalSpec) -> Vec<PairArgument> {
+    let by_slopes = |rule: &PairRule| rule.parts.iter().any(|part| matches!(part.moves, Moves::By(_)));
+    let whole = || Tree::Leaf { bounds: Bounds::Interval, cells: Vec::new(), lines: Vec::new() };
+    let argument = |rule: &PairRule| if by_slopes(rule) { PairArgument::Slopes(whole()) } else { PairArgument::Signs };
+    spec.pairs.iter().map(argument).collect()
 }
 
 /// Writes the certificate of a file that ends in an output step, and asks the checker.
 pub fn prove_step(spec: &NormalSpec, model: &[u8], step: OutputStep) -> Proof {
-    judged(spec, model, Arithmetic::Float32, spec.rules.iter().map(|_| Tree::Step), Some(step), &|| false)
+    let trees = spec.rules.iter().map(|_| Tree::Step);
+    judged(spec, model, Arithmetic::Float32, trees, arguments(spec), Some(step), &|| false)
 }
 
 /// The same in the arithmetic that is asked for; `stop` is asked now and then.
@@ -67,9 +78,10 @@ pub fn prove_until(
     model: &[u8],
     arithmetic: Arithmetic,
     trees: impl IntoIterator<Item = Tree>,
+    pairs: impl IntoIterator<Item = PairArgument>,
     stop: &dyn Fn() -> bool,
 ) -> Proof {
-    judged(spec, model, arithmetic, trees, None, stop)
+    judged(spec, model, arithmetic, trees, pairs, None, stop)
 }
 
 fn judged(
@@ -77,6 +89,7 @@ fn judged(
     model: &[u8],
     arithmetic: Arithmetic,
     trees: impl IntoIterator<Item = Tree>,
+    pairs: impl IntoIterator<Item = PairArgument>,
     step: Option<OutputStep>,
     stop: &dyn Fn() -> bool,
 ) -> Proof {
@@ -85,6 +98,7 @@ fn judged(
         rules_sha256: sha256_hex(canonical(spec).as_bytes()),
         arithmetic,
         rules: spec.rules.iter().zip(trees).map(|(r, tree)| RuleProof { name: r.name.clone(), tree }).collect(),
+        pairs: spec.pairs.iter().zip(pairs).map(|(r, argument)| PairProof { name: r.name.clone(), argument }).collect(),
         step,
     };
     match check_until(model, &Claim::from(spec), &certificate.to_json(), stop) {

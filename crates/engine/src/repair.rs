@@ -84,6 +84,12 @@ pub enum RepairError {
     /// Its last layer is of another kind.
     #[error("the network does not end in a dense layer (nor in one times a feature): there is no last layer to solve for")]
     NoLastLayer,
+    /// What no last layer mends.
+    #[error(
+        "rule '{0}' compares two inputs, and a new last layer does not make hidden units rise or fall together: `deepsade train` trains a \
+         network that keeps it"
+    )]
+    TwoInputs(String),
     /// It can't be taken apart.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -200,6 +206,9 @@ fn weighed(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Repaired, RepairError> {
     fits(spec, network)?;
+    if let Some(rule) = spec.pairs.first() {
+        return Err(RepairError::TwoInputs(rule.name.clone()));
+    }
     Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
     if matches!(network.nodes.last().map(|n| &n.op), Some(Op::Choose(_))) {
         return Err(VerifyError::Choice.into());
@@ -365,7 +374,7 @@ fn attempt(
         let metric = if features_only { Metric::straight(z, inputs, &straight) } else { Metric::new(z, inputs, &straight) };
         guard.begin_epoch(Some(metric));
     };
-    let (model, proof) = ladder(spec, stepper, &guard.safe(), margins(guard), &mut weigh)?;
+    let (model, proof) = ladder(spec.into(), stepper, &guard.safe(), margins(guard), &mut weigh)?;
     let certified = proof.map_err(|refused| RepairError::Rejected(refused.to_string()))?;
     let change = change(network, &model.network, &rows.x);
     let network = model.network;

@@ -85,6 +85,12 @@ pub enum ShieldError {
     /// Nothing is asked.
     #[error("there is no rule: there is nothing to keep")]
     NoRule,
+    /// What an output step does not keep.
+    #[error(
+        "rule '{0}' compares two inputs, and an output step, which looks at one, does not keep it: `deepsade train` keeps such rules in \
+         the weights, and `deepsade verify` looks whether a network does"
+    )]
+    TwoInputs(String),
     /// Nothing could obey.
     #[error("the rules contradict each other: {0}")]
     Contradictory(String),
@@ -143,8 +149,11 @@ pub fn shield(
     loaded: Option<&Loaded>,
     reading: &Reading,
 ) -> Result<Shielded, ShieldError> {
-    if spec.rules.is_empty() && spec.schema.task.whole_outputs().is_empty() {
+    if spec.is_empty() && spec.schema.task.whole_outputs().is_empty() {
         return Err(ShieldError::NoRule);
+    }
+    if let Some(rule) = spec.pairs.first() {
+        return Err(ShieldError::TwoInputs(rule.name.clone()));
     }
     if let Some(words) = conflict_in_words(spec) {
         return Err(ShieldError::Contradictory(words));

@@ -118,7 +118,7 @@ pub fn together(model: Model, problem: Problem, files: &SubjectFiles) -> Result<
     } else {
         problem.load(&mut |_| {})?
     };
-    if spec.rules.is_empty() {
+    if spec.is_empty() {
         return Err(SubjectError::NoRule { rules: files.rules.into() });
     }
     fits(&spec, &model.network).map_err(|source| SubjectError::Fit {

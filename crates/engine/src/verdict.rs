@@ -1,7 +1,7 @@
 //! The checker's verdict enters; what it says leaves, in words and as JSON.
 
-use deepsade_check::{Accepted, Arithmetic, Keeper, ProvedRule, Rejected, Step, Verdict, Why};
-use deepsade_spec::{NormalRule, NormalSpec, Schema, Task, print, shown};
+use deepsade_check::{Accepted, Arithmetic, Keeper, ProvedPair, ProvedRule, Rejected, Step, Verdict, Why};
+use deepsade_spec::{NormalRule, NormalSpec, PairRule, Schema, Task, print, shown};
 use serde_json::{Value, json};
 
 use crate::vacuous::vacuous;
@@ -35,7 +35,7 @@ pub fn rules_hold(n: usize) -> String {
 pub fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Accepted(a) => {
-            let (hold, model) = (rules_hold(a.rules.len()), &a.model_sha256[..12]);
+            let (hold, model) = (rules_hold(a.rules.len() + a.pairs.len()), &a.model_sha256[..12]);
             let choice = "and rules that mention no feature for every other input, too";
             match a.kept_by {
                 Keeper::Weights => format!(
@@ -90,7 +90,7 @@ pub fn as_json(verdict: &Verdict) -> Value {
                 out["cells"] = json!(r.cells);
                 out["margin"] = json!(r.margin);
                 out
-            }).collect::<Vec<_>>(),
+            }).chain(a.pairs.iter().zip(&a.spec.pairs).map(|(r, rule)| pair_as_json(r, rule, &a.spec.schema))).collect::<Vec<_>>(),
         }),
         Verdict::Rejected(Rejected { at, why }) => {
             json!({"verdict": "rejected", "step": at.to_string(), "reason": why.to_string()})
@@ -105,6 +105,26 @@ pub fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
     })
 }
 
+/// A rule between two inputs that was proved.
+pub fn pair_as_json(done: &ProvedPair, rule: &PairRule, schema: &Schema) -> Value {
+    json!({
+        "name": rule.name, "text": rule.text, "normal": print::pair_rule(rule, schema), "vacuous": false,
+        "proved_by": done.by, "regions": done.regions, "tolerance": done.tolerance,
+    })
+}
+
+/// How a rule between two inputs was proved, for people.
+pub fn pair_effort(done: &ProvedPair) -> String {
+    match done.by {
+        "slopes" if done.tolerance > 0.0 => format!(
+            "by bounds of the slopes on {} regions, for exact numbers; in float32 up to {:e}, which rounding may cost",
+            done.regions, done.tolerance
+        ),
+        "slopes" => format!("by bounds of the slopes on {} regions, rounding included", done.regions),
+        _ => "by the signs of the weights, exactly, where both inputs are computed in the same order".into(),
+    }
+}
+
 /// What exactly holds, for people: the task, the domain, and each rule as it was understood.
 pub fn claim_in_words(a: &Accepted) -> String {
     let spec = &a.spec.shown();
@@ -114,6 +134,9 @@ pub fn claim_in_words(a: &Accepted) -> String {
         if let Some(why) = vacuous(&rule.claim, &spec.schema) {
             out += &format!("  {why}\n");
         }
+    }
+    for (done, rule) in a.pairs.iter().zip(&spec.pairs) {
+        out += &format!("rule '{}': {}\n  {}\n", rule.name, print::pair_rule(rule, &spec.schema), pair_effort(done));
     }
     out
 }

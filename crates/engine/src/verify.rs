@@ -397,7 +397,7 @@ pub fn verify(
     for attempt in 0.. {
         let trees = states.iter().map(branch::State::tree);
         let now = Instant::now();
-        let proof = prove_until(spec, &bytes, settings.arithmetic, trees, &|| stop().is_some());
+        let proof = prove_until(spec, &bytes, settings.arithmetic, trees, Vec::new(), &|| stop().is_some());
         work.check_seconds += now.elapsed().as_secs_f64();
         let Rejected { at, why } = match proof {
             Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), work)),
@@ -414,6 +414,7 @@ pub fn verify(
                 return Ok((Outcome::Unknown { rule: 0, why: Undecided::Overflow(why.to_string()) }, work));
             }
             (Step::Input(_), _) => return Ok((rejected(0), work)),
+            (Step::Pair { rule, .. }, _) => return Ok((rejected(spec.rules.len() + rule), work)),
         };
         let again = attempt < REOPENED && stop().is_none();
         if !again || !(states[rule].doubt() || states[rule].reopen(&whole, path)) {
@@ -502,7 +503,7 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
     }
     let model = artifact::model(spec, network.clone())?;
     let model = model.to_bytes().map_err(ArtifactError::from)?;
-    Ok(Some(match prove_until(spec, &model, arithmetic, std::iter::repeat(Tree::Decode), &|| false) {
+    Ok(Some(match prove_until(spec, &model, arithmetic, std::iter::repeat(Tree::Decode), Vec::new(), &|| false) {
         Ok(certified) => Outcome::Proved(Box::new(certified)),
         Err(refused) => {
             let Rejected { at, why } = refused.rejected;

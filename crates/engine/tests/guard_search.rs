@@ -47,7 +47,7 @@ fn kept(spec: &NormalSpec) {
     let network = plain_network(spec, &shape, 1);
     let units = Units::raw(spec.schema.task.outputs());
     let guard = Guard::new(spec, &network, &units, HOW).unwrap_or_else(|e| panic!("{told:?}: {e}"));
-    let (model, proof) = certify(spec, &network, &guard, &units, 1.0).unwrap();
+    let (model, proof) = certify(spec.into(), &network, &guard, &units, 1.0).unwrap();
     let proof = proof.unwrap_or_else(|refused| panic!("{told:?}: {refused}"));
     let bytes = model.to_bytes().unwrap();
     assert!(matches!(check(&bytes, &Claim::from(spec), &proof.certificate().to_json()), Verdict::Accepted(_)));

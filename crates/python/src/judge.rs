@@ -40,7 +40,7 @@ pub fn check(py: Python<'_>, onnx: &[u8], rules: Rules, certificate: &str, real:
             // The checker reads the graph: a shielded one may be made of anything.
             Rules::Own => {
                 let spec = artifact::carried_spec(onnx, Path::new(NAME))?;
-                if spec.rules.is_empty() {
+                if spec.is_empty() {
                     return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
                 }
                 deepsade_check::check(onnx, &Claim::from(&spec), certificate)

@@ -137,7 +137,7 @@ impl Model {
     /// The rules, as a JSON list of name and text.
     #[getter]
     fn rules(&self) -> String {
-        let rules: Vec<_> = self.output.spec().rules.iter().map(|r| json!({"name": r.name, "text": r.text})).collect();
+        let rules: Vec<_> = self.output.spec().texts().map(|(name, text)| json!({"name": name, "text": text})).collect();
         serde_json::Value::Array(rules).to_string()
     }
 

@@ -55,7 +55,7 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject,
         Rules::Own => {
             let (model, schema) = described(model, path)?;
             let spec = model_rules(path, &model, &schema)?;
-            if spec.rules.is_empty() {
+            if spec.is_empty() {
                 return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
             }
             let rules = own(&spec)?.stated(&schema);
@@ -72,7 +72,7 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject,
 
 /// The rules of a spec as a problem.
 fn own(spec: &NormalSpec) -> Result<Problem, Failure> {
-    let rules: Vec<_> = spec.rules.iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
+    let rules: Vec<_> = spec.texts().map(|(name, text)| serde_json::json!({"name": name, "text": text})).collect();
     let json = serde_json::json!({"task": {"kind": spec.schema.task.kind()}, "rule": rules});
     Ok(Problem::in_memory(&json.to_string())?.0)
 }

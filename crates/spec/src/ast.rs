@@ -33,7 +33,11 @@ pub enum ExprKind {
         args: Vec<Expr>,
         /// `for i in 0..4`
         generators: Vec<Generator>,
+        /// `by = 0.1`
+        by: Option<Box<By>>,
     },
+    /// `{income, age}`, as an argument
+    Set(Vec<Expr>),
     /// `-a`
     Negate(Box<Expr>),
     /// `not a`
@@ -70,6 +74,15 @@ pub struct Generator {
     pub low: Expr,
     /// One past the last value.
     pub high: Expr,
+}
+
+/// `by = 0.1`, `by = 10%`
+#[derive(Debug, Clone, PartialEq)]
+pub struct By {
+    /// How far.
+    pub distance: Expr,
+    /// Whether in per cent of a feature's range.
+    pub percent: bool,
 }
 
 /// Binary operators other than comparisons, `and` and `or`.

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use crate::Rational;
 use crate::formula::Formula;
 use crate::linear::Var;
 use crate::normalize::NormalSpec;
+use crate::pair::{Kept, Moves, Pair};
 
 /// Schema and rules, one to one: names as JSON strings, coefficients as exact fractions, variables by index.
 pub fn canonical(spec: &NormalSpec) -> String {
@@ -15,7 +17,51 @@ pub fn canonical(spec: &NormalSpec) -> String {
         formula(&rule.claim, &mut out);
         out.push('\n');
     }
+    for rule in &spec.pairs {
+        let name = serde_json::to_string(&rule.name).expect("a string becomes JSON");
+        let _ = write!(out, "two inputs {name}");
+        rule.parts.iter().for_each(|part| pair(part, &mut out));
+        out.push('\n');
+    }
     out
+}
+
+/// Its condition, the features and how they move, what is kept.
+fn pair(pair: &Pair, out: &mut String) {
+    out.push_str(" (if ");
+    formula(&pair.condition, out);
+    out.push_str(match pair.moves {
+        Moves::Up => " up",
+        Moves::Any => " any",
+        Moves::By(_) => " by",
+    });
+    for (k, f) in pair.features.iter().enumerate() {
+        let _ = write!(out, " x{f}");
+        if let Moves::By(by) = &pair.moves {
+            let _ = write!(out, "~{}", by[k]);
+        }
+    }
+    match &pair.kept {
+        Kept::Number { linear, by, strict } => {
+            let _ = write!(out, " falls{} {by}", if *strict { " below" } else { "" });
+            for (var, c) in &linear.terms {
+                term(*var, c, out);
+            }
+        }
+        Kept::Condition(condition) => {
+            out.push_str(" stays ");
+            formula(condition, out);
+        }
+    }
+    out.push(')');
+}
+
+fn term(var: Var, c: &Rational, out: &mut String) {
+    let _ = match var {
+        Var::Output(j) => write!(out, " {c}*y{j}"),
+        Var::Feature(k) => write!(out, " {c}*x{k}"),
+        Var::Level(k, l) => write!(out, " {c}*x{k}={l}"),
+    };
 }
 
 /// A formula, likewise.
@@ -32,11 +78,7 @@ fn formula(f: &Formula, out: &mut String) {
         Formula::Atom(atom) => {
             let _ = write!(out, "({} {}", if atom.strict { ">" } else { ">=" }, atom.linear.constant);
             for (var, c) in &atom.linear.terms {
-                let _ = match var {
-                    Var::Output(j) => write!(out, " {c}*y{j}"),
-                    Var::Feature(k) => write!(out, " {c}*x{k}"),
-                    Var::Level(k, l) => write!(out, " {c}*x{k}={l}"),
-                };
+                term(*var, c, out);
             }
             out.push(')');
         }

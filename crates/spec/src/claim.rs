@@ -150,8 +150,8 @@ fn any_numbers(task: &Task) -> Task {
 
 impl From<&NormalSpec> for Claim {
     fn from(spec: &NormalSpec) -> Self {
-        let text = |r: &crate::NormalRule| RuleText { name: r.name.clone(), text: r.text.clone() };
-        Self { schema: spec.schema.clone(), rules: spec.rules.iter().map(text).collect() }
+        let text = |(name, text): (&str, &str)| RuleText { name: name.into(), text: text.into() };
+        Self { schema: spec.schema.clone(), rules: spec.texts().map(text).collect() }
     }
 }
 

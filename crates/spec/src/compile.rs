@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use crate::elaborate::elaborate;
+use crate::elaborate::{Claimed, elaborate};
 use crate::error::{Fault, RuleError};
 use crate::normalize::{NormalSpec, normalize};
 use crate::parse::parse;
 use crate::schema::Schema;
-use crate::typed::{TypedRule, TypedSpec};
+use crate::typed::{TypedPairRule, TypedRule, TypedSpec};
 
 /// One `[[rule]]` of a rule file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -38,17 +38,17 @@ pub fn carried(text: &str, schema: &Schema) -> Result<NormalSpec, String> {
 
 /// Types every rule against the schema.
 pub fn check_types(rules: &[RuleText], schema: &Schema) -> Result<TypedSpec, Vec<RuleError>> {
-    let mut typed = Vec::new();
+    let mut typed = TypedSpec { schema: schema.clone(), rules: Vec::new(), pairs: Vec::new() };
     let mut errors = Vec::new();
     for rule in rules {
+        let (name, text) = (rule.name.clone(), rule.text.clone());
         match parse(&rule.text).and_then(|expr| elaborate(&expr, schema)) {
-            Ok((claim, reads_scores)) => {
-                typed.push(TypedRule { name: rule.name.clone(), text: rule.text.clone(), claim, reads_scores });
-            }
+            Ok((Claimed::One(claim), reads_scores)) => typed.rules.push(TypedRule { name, text, claim, reads_scores }),
+            Ok((Claimed::Two(parts), reads_scores)) => typed.pairs.push(TypedPairRule { name, text, parts, reads_scores }),
             Err(fault) => errors.push(error(rule, fault)),
         }
     }
-    if errors.is_empty() { Ok(TypedSpec { schema: schema.clone(), rules: typed }) } else { Err(errors) }
+    if errors.is_empty() { Ok(typed) } else { Err(errors) }
 }
 
 /// All the way from rule texts to the normal form.
@@ -68,9 +68,10 @@ pub fn check_types(rules: &[RuleText], schema: &Schema) -> Result<TypedSpec, Vec
 /// ```
 pub fn compile(rules: &[RuleText], schema: &Schema) -> Result<NormalSpec, Vec<RuleError>> {
     let typed = check_types(rules, schema)?;
-    normalize(&typed).map_err(|(k, kind)| {
+    normalize(&typed).map_err(|(name, kind)| {
         let hint = "min, max, abs, if and counts multiply when added together; compare them one by one".to_string();
-        vec![error(&rules[k], (kind, 0..rules[k].text.len(), Some(hint)))]
+        let of = |rule: &RuleText| error(rule, (kind.clone(), 0..rule.text.len(), Some(hint.clone())));
+        rules.iter().filter(|rule| rule.name == name).map(of).collect()
     })
 }
 

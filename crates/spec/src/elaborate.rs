@@ -3,12 +3,13 @@
 mod call;
 mod compare;
 mod names;
+mod pair;
 
 use crate::Rational;
 use crate::ast::{Expr, ExprKind, Generator, Operator, Quantifier};
 use crate::error::{Fault, RuleErrorKind, Span};
 use crate::schema::Schema;
-use crate::typed::{Bool, Num, Piece};
+use crate::typed::{Bool, Num, Piece, TypedPair};
 
 /// Expanded parts a single rule may have: far above any rule a person means, far below what fills the memory.
 const MAX_PARTS: usize = 500_000;
@@ -35,15 +36,31 @@ pub(crate) struct Elaborator<'a> {
     reads_scores: bool,
 }
 
+/// What a rule claims.
+pub(crate) enum Claimed {
+    /// Of every input.
+    One(Bool),
+    /// Of every two inputs.
+    Two(Vec<TypedPair>),
+}
+
 /// Types one rule; the flag says whether it reads raw scores of a classifier.
-pub(crate) fn elaborate(expr: &Expr, schema: &Schema) -> Result<(Bool, bool), Fault> {
+pub(crate) fn elaborate(expr: &Expr, schema: &Schema) -> Result<(Claimed, bool), Fault> {
     let mut elaborator = Elaborator { schema, indices: Vec::new(), parts: 0, reads_scores: false };
+    if pair::compares_inputs(expr) {
+        let mut pairs = Vec::new();
+        elaborator.pairs(expr, &Bool::Const(true), &mut pairs)?;
+        if pairs.is_empty() {
+            return Err((RuleErrorKind::NoOutput, expr.span.clone(), None));
+        }
+        return Ok((Claimed::Two(pairs), elaborator.reads_scores));
+    }
     let claim = elaborator.condition(expr)?;
     if !claim.mentions_output() {
         let hint = format!("mention what is predicted: {}", schema.task.target_columns().join(", "));
         return Err((RuleErrorKind::NoOutput, expr.span.clone(), Some(hint)));
     }
-    Ok((claim, elaborator.reads_scores))
+    Ok((Claimed::One(claim), elaborator.reads_scores))
 }
 
 impl Elaborator<'_> {
@@ -72,7 +89,15 @@ impl Elaborator<'_> {
             ExprKind::Truth(truth) => Ok(Value::Bool(Bool::Const(*truth))),
             ExprKind::Name(name) => self.name(name, &expr.span),
             ExprKind::Index(name, indices) => self.index(name, indices, &expr.span),
-            ExprKind::Call { function, args, generators } => self.call(function, args, generators, &expr.span),
+            ExprKind::Call { function, args, generators, by: None } => self.call(function, args, generators, &expr.span),
+            ExprKind::Call { function: (name, _), .. } => {
+                let hint = format!("`by = ...` belongs to change(...), not to {name}(...)");
+                Err((RuleErrorKind::WrongArguments { function: "a function", takes: "no `by`" }, expr.span.clone(), Some(hint)))
+            }
+            ExprKind::Set(_) => {
+                let kind = RuleErrorKind::Type { expected: "a number or a condition", found: "a set".into() };
+                Err((kind, expr.span.clone(), Some("a set stands after `in`, or lists features: increasing(y, {a, b})".into())))
+            }
             ExprKind::Negate(a) => Ok(Value::Num(self.number(a)?.scaled(&-Rational::ONE))),
             ExprKind::Not(a) => Ok(Value::Bool(not(self.condition(a)?))),
             ExprKind::All(parts) => Ok(Value::Bool(and(self.conditions(parts)?))),

@@ -128,6 +128,27 @@ pub enum RuleErrorKind {
         "the rule says nothing about an output (none is mentioned, or they cancel out), so no network can make it true or false"
     )]
     NoOutput,
+    /// A function of two inputs inside something else.
+    #[error("{0}(...) compares two inputs, so it stands alone: after a condition and `=>`, beside others with `and`, or in a `forall`")]
+    TwoInputs(String),
+    /// What is compared between two inputs is not made of outputs alone.
+    #[error("what {function}(...) compares is made of outputs alone: {found}")]
+    NotOutputs {
+        /// The function.
+        function: String,
+        /// What is in the way.
+        found: String,
+    },
+    /// A feature that can't be moved as the rule says.
+    #[error("{function}(...) can't move '{name}': {why}")]
+    NotMoved {
+        /// The function.
+        function: String,
+        /// The feature.
+        name: String,
+        /// Why.
+        why: &'static str,
+    },
     /// A rule whose expansion is too large.
     #[error("the rule expands to more than {0} parts")]
     TooLarge(usize),

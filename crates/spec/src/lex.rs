@@ -94,6 +94,8 @@ pub fn lex(text: &str) -> Result<Vec<Token>, Fault> {
             (kind, len)
         } else if let Some(symbol) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
             (TokenKind::Symbol(symbol), symbol.len())
+        } else if let Some(symbol) = special(c, tokens.last()) {
+            (TokenKind::Symbol(symbol), symbol.len())
         } else {
             let foreign = FOREIGN.iter().find(|(theirs, _)| rest.starts_with(theirs));
             let len = foreign.map_or(c.len_utf8(), |(theirs, _)| theirs.len());
@@ -108,6 +110,15 @@ pub fn lex(text: &str) -> Result<Vec<Token>, Fault> {
     let start = text[..end].char_indices().next_back().map_or(0, |(i, _)| i);
     tokens.push(Token { kind: TokenKind::End, span: start..end });
     Ok(tokens)
+}
+
+/// Signs that stand in one place only: `by = 10%`.
+fn special(c: char, before: Option<&Token>) -> Option<&'static str> {
+    match (c, &before?.kind) {
+        ('=', TokenKind::Name(name)) if name == "by" => Some("="),
+        ('%', TokenKind::Number(_)) => Some("%"),
+        _ => None,
+    }
 }
 
 fn quoted(rest: &str, quote: char, at: usize, what: &'static str) -> Result<(String, usize), Fault> {

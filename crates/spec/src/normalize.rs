@@ -7,8 +7,9 @@ use crate::ast::Relation;
 use crate::error::RuleErrorKind;
 use crate::formula::{Atom, Formula};
 use crate::linear::{Linear, Var};
+use crate::pair::{Kept, Moves, Pair, PairRule};
 use crate::schema::{Domain, Schema};
-use crate::typed::{Bool, Num, Piece, TypedRule, TypedSpec};
+use crate::typed::{Bool, Compared, Num, Piece, TypedPair, TypedPairRule, TypedRule, TypedSpec};
 
 /// The rules of a problem in normal form.
 ///
@@ -33,6 +34,8 @@ pub struct NormalSpec {
     pub schema: Schema,
     /// The rules, in the order of the file.
     pub rules: Vec<NormalRule>,
+    /// The rules between two inputs, in the order of the file.
+    pub pairs: Vec<PairRule>,
     /// Features that some rule mentions, in order: they reach the last layer by skip connections.
     pub skip: Vec<usize>,
     /// Non-negative features with which some rule scales, such as income in `sum(y) <= income`: candidates for the gate.
@@ -61,6 +64,30 @@ impl NormalSpec {
         }
     }
 
+    /// Whether nothing is claimed.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.pairs.is_empty()
+    }
+
+    /// How many rules there are of either kind.
+    pub fn count(&self) -> usize {
+        self.rules.len() + self.pairs.len()
+    }
+
+    /// The name of a rule: of one input, then of two.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn name(&self, rule: usize) -> &str {
+        self.texts().nth(rule).map(|(name, _)| name).expect("a rule's index")
+    }
+
+    /// Names and texts of all rules: of one input, then of two.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let one = self.rules.iter().map(|r| (r.name.as_str(), r.text.as_str()));
+        one.chain(self.pairs.iter().map(|r| (r.name.as_str(), r.text.as_str())))
+    }
+
     /// The different conditions on the input that occur in the rules, in order of appearance; one and its opposite are the same.
     pub fn conditions(&self) -> Vec<Atom> {
         let mut conditions: Vec<Atom> = Vec::new();
@@ -78,17 +105,26 @@ impl NormalSpec {
 /// Parts a normal form may have; piecewise terms on both sides multiply.
 const MAX_PARTS: usize = 500_000;
 
-/// Brings every rule to normal form; a rule that grows too large is named by its index.
-pub fn normalize(typed: &TypedSpec) -> Result<NormalSpec, (usize, RuleErrorKind)> {
+/// Brings every rule to normal form, or names one that grows too large.
+pub fn normalize(typed: &TypedSpec) -> Result<NormalSpec, (String, RuleErrorKind)> {
+    let schema = &typed.schema;
+    let too_large = |name: &String| (name.clone(), RuleErrorKind::TooLarge(MAX_PARTS));
     let mut rules = Vec::new();
-    for (k, TypedRule { name, text, claim, reads_scores }) in typed.rules.iter().enumerate() {
-        let mut normalizer = Normalizer { schema: &typed.schema, parts: 0 };
-        let claim = normalizer.condition(claim, true).map_err(|TooLarge| (k, RuleErrorKind::TooLarge(MAX_PARTS)))?;
+    for TypedRule { name, text, claim, reads_scores } in &typed.rules {
+        let claim = Normalizer { schema, parts: 0 }.condition(claim, true).map_err(|TooLarge| too_large(name))?;
         rules.push(NormalRule { name: name.clone(), text: text.clone(), claim, reads_scores: *reads_scores });
     }
+    let mut pairs = Vec::new();
+    for TypedPairRule { name, text, parts, reads_scores } in &typed.pairs {
+        let mut normalizer = Normalizer { schema, parts: 0 };
+        let parts = parts.iter().map(|part| normalizer.pair(part)).collect::<Result<_, _>>().map_err(|TooLarge| too_large(name))?;
+        pairs.push(PairRule { name: name.clone(), text: text.clone(), parts, reads_scores: *reads_scores });
+    }
     let mentioned: BTreeSet<usize> = rules.iter().flat_map(|r| r.claim.variables()).filter_map(Var::feature).collect();
-    let gate = mentioned.iter().copied().filter(|f| is_gate(*f, &typed.schema, &rules)).collect();
-    Ok(NormalSpec { schema: typed.schema.clone(), rules, skip: mentioned.into_iter().collect(), gate })
+    let gate = mentioned.iter().copied().filter(|f| is_gate(*f, schema, &rules)).collect();
+    let rising = pairs.iter().flat_map(|r| &r.parts).filter(|p| p.moves == Moves::Up).flat_map(|p| p.features.iter().copied());
+    let skip = mentioned.iter().copied().chain(rising).collect::<BTreeSet<usize>>().into_iter().collect();
+    Ok(NormalSpec { schema: schema.clone(), rules, pairs, skip, gate })
 }
 
 /// A feature r >= 0 can gate if some atom is `a.y + c r >= 0`: with y = r u it becomes r (a.u + c) >= 0.
@@ -114,6 +150,17 @@ impl Normalizer<'_> {
     fn count(&mut self, parts: usize) -> Result<(), TooLarge> {
         self.parts += parts;
         if self.parts > MAX_PARTS { Err(TooLarge) } else { Ok(()) }
+    }
+
+    fn pair(&mut self, pair: &TypedPair) -> Result<Pair, TooLarge> {
+        let kept = match &pair.compared {
+            Compared::Number { linear, by, strict } => {
+                Kept::Number { linear: linear.clone(), by: by.clone(), strict: *strict }
+            }
+            Compared::Condition(condition) => Kept::Condition(self.condition(condition, true)?),
+        };
+        let condition = self.condition(&pair.condition, true)?;
+        Ok(Pair { condition, features: pair.features.clone(), moves: pair.moves.clone(), kept })
     }
 
     /// The condition if `truth`, else its opposite.

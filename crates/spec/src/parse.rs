@@ -1,7 +1,7 @@
 //! Tokens enter, the syntax tree leaves. Binding strength, loosest first:
 //! `<=>`, `=>` (to the right), `or`, `and`, `not`, comparisons, `+ -`, `* /`, unary `-`, indexing.
 
-use crate::ast::{Expr, ExprKind, Generator, Operator, Quantifier, Relation};
+use crate::ast::{By, Expr, ExprKind, Generator, Operator, Quantifier, Relation};
 use crate::error::{Fault, RuleErrorKind, Span};
 use crate::lex::{Token, TokenKind, lex};
 
@@ -169,13 +169,8 @@ impl Parser {
 
     fn membership(&mut self, item: Expr, negated: bool) -> Parsed {
         self.expect("{", "'{' and the members, such as {'rock', 'pop'}")?;
-        let mut set = vec![self.apart(Self::sum)?];
-        while self.take(",") {
-            set.push(self.apart(Self::sum)?);
-        }
-        let end = self.span().end;
-        self.expect("}", "',' or '}'")?;
-        let span = item.span.start..end;
+        let set = self.members()?;
+        let span = item.span.start..self.tokens[self.at - 1].span.end;
         Ok(Expr { kind: ExprKind::In { item: Box::new(item), set, negated }, span })
     }
 
@@ -290,12 +285,20 @@ impl Parser {
     }
 
     fn call(&mut self, name: String, name_span: Span) -> Parsed {
-        let mut args = Vec::new();
-        let mut generators = Vec::new();
+        let (mut args, mut generators, mut by) = (Vec::new(), Vec::new(), None);
         if !self.is(")") {
-            args.push(self.apart(Self::iff)?);
-            while self.take(",") {
-                args.push(self.apart(Self::iff)?);
+            loop {
+                let named = matches!(&self.tokens[self.at + 1..], [Token { kind: TokenKind::Symbol("="), .. }, ..]);
+                if named && by.is_none() {
+                    self.at += 2;
+                    let distance = self.apart(Self::sum)?;
+                    by = Some(Box::new(By { distance, percent: self.take("%") }));
+                } else {
+                    args.push(self.argument()?);
+                }
+                if !self.take(",") {
+                    break;
+                }
             }
             while self.take("for") {
                 generators.push(self.generator()?);
@@ -304,7 +307,27 @@ impl Parser {
         let end = self.span().end;
         self.expect(")", "',', 'for' or ')'")?;
         let span = name_span.start..end;
-        Ok(Expr { kind: ExprKind::Call { function: (name, name_span), args, generators }, span })
+        Ok(Expr { kind: ExprKind::Call { function: (name, name_span), args, generators, by }, span })
+    }
+
+    /// An argument: an expression, or a set of features.
+    fn argument(&mut self) -> Parsed {
+        let start = self.span().start;
+        if !self.take("{") {
+            return self.apart(Self::iff);
+        }
+        let set = self.members()?;
+        Ok(Expr { kind: ExprKind::Set(set), span: start..self.tokens[self.at - 1].span.end })
+    }
+
+    /// The members of a set whose bracket is open.
+    fn members(&mut self) -> Result<Vec<Expr>, Fault> {
+        let mut set = vec![self.apart(Self::sum)?];
+        while self.take(",") {
+            set.push(self.apart(Self::sum)?);
+        }
+        self.expect("}", "',' or '}'")?;
+        Ok(set)
     }
 
     fn indices(&mut self) -> Result<Vec<Expr>, Fault> {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::Rational;
 use crate::formula::{Atom, Formula, Threshold};
 use crate::linear::{Linear, Var};
+use crate::pair::{Kept, Moves, Pair, PairRule};
 use crate::schema::{Domain, Schema, Task};
 use dashu::integer::{IBig, UBig};
 
@@ -18,6 +19,73 @@ pub fn formula(f: &Formula, schema: &Schema) -> String {
         Formula::Or(parts) => join(parts, " or ", schema),
         Formula::Threshold(t) => threshold(t, schema),
     }
+}
+
+/// A rule between two inputs in words.
+pub fn pair(pair: &Pair, schema: &Schema) -> String {
+    let names: Vec<String> = pair.features.iter().map(|f| quote(&schema.features[*f].name)).collect();
+    let names = |word: &str| names.join(word);
+    let kept = match (&pair.kept, &pair.moves) {
+        (Kept::Number { linear: form, .. }, Moves::Up) => {
+            let falls = form.terms.values().all(|c| *c < Rational::ZERO);
+            let (form, verb) = if falls { (form.scaled(&-Rational::ONE), "rises") } else { (form.clone(), "falls") };
+            format!("{} never {verb} when {} rises", linear(&form, schema), names(" or "))
+        }
+        (Kept::Condition(condition), Moves::Up) => {
+            format!("({}) stays so when {} rises", formula(condition, schema), names(" or "))
+        }
+        (Kept::Number { linear: form, .. }, Moves::Any) => {
+            format!("{} is the same whatever {} is", linear(form, schema), names(" and "))
+        }
+        (Kept::Condition(condition), Moves::Any) => {
+            format!("whether {} is the same whatever {} is", formula(condition, schema), names(" and "))
+        }
+        (Kept::Number { linear: form, by, strict }, Moves::By(distances)) => {
+            let each = pair.features.iter().zip(distances);
+            let each: Vec<String> = each.map(|(f, d)| format!("{} moves by at most {}", quote(&schema.features[*f].name), short(d))).collect();
+            let most = if *strict { "less than" } else { "at most" };
+            format!("{} changes by {most} {} when {}", linear(form, schema), number(by), each.join(" and "))
+        }
+        (Kept::Condition(condition), Moves::By(_)) => format!("({}) stays so", formula(condition, schema)),
+    };
+    match &pair.condition {
+        Formula::True => kept,
+        condition => format!("where {}: {kept}", formula(condition, schema)),
+    }
+}
+
+/// All of a rule between two inputs in words.
+pub fn pair_rule(rule: &PairRule, schema: &Schema) -> String {
+    let classes = schema.task.classes().map_or(0, <[String]>::len);
+    let mut said: Vec<String> = Vec::new();
+    let mut rest = &rule.parts[..];
+    while let Some(part) = rest.first() {
+        let alike = |p: &Pair| {
+            p.moves == Moves::Any
+                && matches!(p.kept, Kept::Condition(_))
+                && (&p.features, &p.condition) == (&part.features, &part.condition)
+        };
+        // A class that stays is one condition a class.
+        let whole = classes > 0 && rest.len() >= classes && rest[..classes].iter().all(alike);
+        let words = if whole {
+            let names: Vec<String> = part.features.iter().map(|f| quote(&schema.features[*f].name)).collect();
+            let same = format!("the predicted class is the same whatever {} is", names.join(" and "));
+            if part.condition == Formula::True { same } else { format!("where {}: {same}", formula(&part.condition, schema)) }
+        } else {
+            pair(part, schema)
+        };
+        if !said.contains(&words) {
+            said.push(words);
+        }
+        rest = &rest[if whole { classes } else { 1 }..];
+    }
+    said.join("; ")
+}
+
+/// A distance for people: a share of a range may have many digits.
+fn short(value: &Rational) -> String {
+    let exact = number(value);
+    if exact.len() <= 12 { exact } else { format!("{:.6}", value.to_f64().value()) }
 }
 
 fn join(parts: &[Formula], word: &str, schema: &Schema) -> String {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Atom, Domain, Feature, Rational, Schema, Var};
+use crate::normalize::var_range;
+use crate::{Atom, Domain, Feature, Linear, Rational, Schema, Var};
 
 /// A product of one set a feature. Empty as soon as one of them is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +76,39 @@ impl Region {
             })
         };
         schema.features.iter().map(set).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The same with each number up to the next one of the whole: what is cut apart then meets again, with nothing in between.
+    #[must_use]
+    pub fn touching(&self, whole: &Self) -> Self {
+        let meet = |(set, all): (&Set, &Set)| match (set, all) {
+            (Set::Number { grid, lo, hi }, Set::Number { hi: last, .. }) if lo <= hi => {
+                Set::Number { grid: *grid, lo: *lo, hi: (*hi + 1).min(*last) }
+            }
+            (set, _) => set.clone(),
+        };
+        Self(self.0.iter().zip(&whole.0).map(meet).collect())
+    }
+
+    /// The largest value of a linear form of features on a region that is not empty, each variable on its own.
+    pub fn most(&self, linear: &Linear, schema: &Schema) -> Rational {
+        let mut sum = linear.constant.clone();
+        for (var, c) in &linear.terms {
+            let (lo, hi) = match (*var, var.feature().and_then(|f| self.0.get(f))) {
+                (Var::Level(_, l), Some(Set::Levels(allowed))) => {
+                    let others = allowed.iter().enumerate().any(|(k, a)| *a && k != l);
+                    let has = allowed.get(l) == Some(&true);
+                    (Rational::from(u8::from(!others)), Rational::from(u8::from(has)))
+                }
+                (_, Some(Set::Number { grid, lo, hi })) => {
+                    let exact = |k: i64| Rational::try_from(number(*grid, k)).unwrap_or_default();
+                    (exact(*lo), exact(*hi))
+                }
+                _ => var_range(*var, schema),
+            };
+            sum += if *c > Rational::ZERO { c * hi } else { c * lo };
+        }
+        sum
     }
 
     /// Whether no input is left.

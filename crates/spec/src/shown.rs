@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::schema::{Domain, Schema, Task};
-use crate::{NormalRule, NormalSpec};
+use crate::{NormalRule, NormalSpec, PairRule};
 
 /// Characters that one line of a message may have; the middle of longer ones is left out.
 const LONGEST_LINE: usize = 600;
@@ -112,12 +112,22 @@ impl NormalSpec {
         let rule = |r: &NormalRule| {
             let mut copy = r.clone();
             show(&mut copy.name);
-            copy.text = name(&r.text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned();
+            copy.text = one_line(&r.text);
             copy
         };
-        let rules = self.rules.iter().map(rule).collect();
-        Self { schema: self.schema.shown(), rules, skip: self.skip.clone(), gate: self.gate.clone() }
+        let pair = |r: &PairRule| {
+            let mut copy = r.clone();
+            show(&mut copy.name);
+            copy.text = one_line(&r.text);
+            copy
+        };
+        let (rules, pairs) = (self.rules.iter().map(rule).collect(), self.pairs.iter().map(pair).collect());
+        Self { schema: self.schema.shown(), rules, pairs, skip: self.skip.clone(), gate: self.gate.clone() }
     }
+}
+
+fn one_line(text: &str) -> String {
+    name(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 fn show(text: &mut String) {

@@ -3,6 +3,7 @@
 use crate::Rational;
 use crate::ast::Relation;
 use crate::linear::{Linear, Var};
+use crate::pair::Moves;
 use crate::schema::Schema;
 
 /// The rules of a problem, typed against its schema.
@@ -12,6 +13,8 @@ pub struct TypedSpec {
     pub schema: Schema,
     /// The rules, in the order of the file.
     pub rules: Vec<TypedRule>,
+    /// The rules between two inputs, likewise.
+    pub pairs: Vec<TypedPairRule>,
 }
 
 /// One typed rule.
@@ -25,6 +28,40 @@ pub struct TypedRule {
     pub claim: Bool,
     /// True if the rule reads raw scores of a classifier, which labelled data does not have.
     pub reads_scores: bool,
+}
+
+/// One typed rule between two inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TypedPairRule {
+    /// Its name.
+    pub name: String,
+    /// Its text as written.
+    pub text: String,
+    /// What must hold for every two inputs, all of it.
+    pub parts: Vec<TypedPair>,
+    /// As of [`TypedRule`].
+    pub reads_scores: bool,
+}
+
+/// See [`crate::pair::Pair`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct TypedPair {
+    /// On both inputs.
+    pub condition: Bool,
+    /// What may differ between them, in ascending order.
+    pub features: Vec<usize>,
+    /// How.
+    pub moves: Moves,
+    /// What is compared.
+    pub compared: Compared,
+}
+
+/// See [`crate::pair::Kept`].
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "those of `Kept`")]
+pub enum Compared {
+    Number { linear: Linear, by: Rational, strict: bool },
+    Condition(Bool),
 }
 
 /// `linear + sum of factor * piece`.
@@ -199,6 +236,32 @@ impl Bool {
             Bool::Not(a) => a.mentions_output(),
             Bool::And(list) | Bool::Or(list) => list.iter().any(Bool::mentions_output),
             Bool::Iff(a, b) => a.mentions_output() || b.mentions_output(),
+        }
+    }
+}
+
+impl Num {
+    /// A feature of the input that it depends on.
+    fn a_feature(&self) -> Option<usize> {
+        let piece = |(_, piece): &(Rational, Piece)| match piece {
+            Piece::Min(args) | Piece::Max(args) => args.iter().find_map(Num::a_feature),
+            Piece::If(c, a, b) => c.a_feature().or_else(|| a.a_feature()).or_else(|| b.a_feature()),
+            Piece::Indicator(b) => b.a_feature(),
+        };
+        self.linear.terms.keys().find_map(|v| v.feature()).or_else(|| self.pieces.iter().find_map(piece))
+    }
+}
+
+impl Bool {
+    /// A feature of the input that it depends on.
+    pub(crate) fn a_feature(&self) -> Option<usize> {
+        match self {
+            Bool::Const(_) | Bool::ClassIn(..) | Bool::Label(_) => None,
+            Bool::Compare(num, _) => num.a_feature(),
+            Bool::LevelIn(f, _) => Some(*f),
+            Bool::Not(a) => a.a_feature(),
+            Bool::And(list) | Bool::Or(list) => list.iter().find_map(Bool::a_feature),
+            Bool::Iff(a, b) => a.a_feature().or_else(|| b.a_feature()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use deepsade_spec::{Cut, json};
 
-use super::{Certificate, DECODE, FORMAT, Lines, STEP, Tree, VERSION};
+use super::{Certificate, DECODE, FORMAT, Lines, PairArgument, PairProof, SIGNS, STEP, Tree, VERSION};
 
 impl Certificate {
     /// The certificate's text; equal certificates give equal texts.
@@ -22,6 +22,15 @@ impl Certificate {
             out.push('}');
         }
         out.push(']');
+        for (k, PairProof { name, argument }) in self.pairs.iter().enumerate() {
+            let _ = write!(out, "{}\n{{\"name\":{},\"proof\":", if k > 0 { "," } else { ",\n\"pairs\":[" }, json::quoted(name));
+            match argument {
+                PairArgument::Signs => out.push_str(&format!("\"{SIGNS}\"")),
+                PairArgument::Slopes(tree) => tree.write(&mut out),
+            }
+            out.push('}');
+        }
+        out.push_str(if self.pairs.is_empty() { "" } else { "]" });
         if let Some(step) = &self.step {
             out.push_str(",\n\"step\":");
             super::step::write(step, &mut out);

@@ -3,11 +3,13 @@
 use std::fmt::{Display, Formatter, Result};
 
 use super::{Step, Why};
+use crate::pair;
 
 impl Display for Step {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Input(part) => f.write_str(part),
+            Self::Pair { name, .. } => write!(f, "rule {name:?}"),
             Self::Rule { name, path, cell, .. } => {
                 write!(f, "rule {name:?}, region root")?;
                 path.iter().try_for_each(|above| f.write_str(if *above { "/above" } else { "/below" }))?;
@@ -21,6 +23,12 @@ impl Display for Why {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::NotRefuted(most) => write!(f, "the weighted sum of the atoms can reach {most:.9e}: not refuted"),
+            Self::Trend { feature, output, asked, found, at } => {
+                let (asked, found) = (pair::in_words(*asked), pair::in_words(*found));
+                write!(f, "as {feature:?} rises, {output} {found}, and it must be shown that it {asked}: {at}")
+            }
+            Self::Changes(change) => write!(f, "slopes and rounding allow a change of {change:.9e}"),
+            Self::Falls(slope) => write!(f, "a slope may be as low as -{slope:.9e}"),
             Self::Stopped => f.write_str("it was stopped"),
             Self::Words(words) => f.write_str(words),
         }

@@ -176,7 +176,7 @@ pub fn certificate(bytes: &[u8], rules: &[RuleText], schema: &Schema, arithmetic
         rules_sha256: sha256_hex(canonical(&spec).as_bytes()),
         arithmetic,
         rules,
-        step: None,
+        pairs: vec![], step: None,
     }
 }
 

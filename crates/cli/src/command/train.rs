@@ -293,7 +293,7 @@ impl Done {
                 out.extend(self.finished.cost.as_ref().map(|cost| cost_in_words(cost, fitted)));
                 out.push(verdict::in_words(verdict));
             }
-            None if !self.spec.rules.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
+            None if !self.spec.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
             None => {}
         }
         out.extend(fitted.warnings.iter().map(|warning| format!("WARNING: {}.", shown::name(&warning.to_string()))));

@@ -31,9 +31,24 @@ pub enum CertifyError {
     Artifact(#[from] ArtifactError),
 }
 
+/// What a model must keep, and what its last layer is made to keep so that it does.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The rules.
+    pub spec: &'a NormalSpec,
+    /// Those of the last layer: these first, and perhaps more.
+    pub guarded: &'a NormalSpec,
+}
+
+impl<'a> From<&'a NormalSpec> for Asked<'a> {
+    fn from(spec: &'a NormalSpec) -> Self {
+        Self { spec, guarded: spec }
+    }
+}
+
 /// Makes the model, in raw units, and its proof; `gate` is the factor that was folded into the last layer.
 pub fn certify(
-    spec: &NormalSpec,
+    asked: Asked,
     network: &Network,
     guard: &Guard,
     units: &Units,
@@ -43,7 +58,7 @@ pub fn certify(
     // Linear bounds of the checker may be looser than ours; what they leave open, boxes may prove.
     let boxes = guard.with_intervals();
     let attempts = margins(guard).chain([(boxes.clone(), 1.0), (boxes, 16.0)]);
-    ladder(spec, Stepper::new(network, 1)?, &safe, attempts, &mut |_, _| {})
+    ladder(asked, Stepper::new(network, 1)?, &safe, attempts, &mut |_, _| {})
 }
 
 /// Puts behind a model what says of each row whether it is in the domain; the same trees prove that.
@@ -61,7 +76,7 @@ pub(crate) fn margins(guard: &Guard) -> impl Iterator<Item = (Guard, f64)> {
 /// Takes each guard over to the network, solves for the last layer and asks the checker, until it accepts: the last model that was
 /// made. `prepare` has its say before a guard solves; `safe` is the safe last layer in raw units.
 pub(crate) fn ladder(
-    spec: &NormalSpec,
+    Asked { spec, guarded }: Asked,
     mut stepper: Stepper,
     safe: &[f32],
     attempts: impl Iterator<Item = (Guard, f64)>,
@@ -72,7 +87,7 @@ pub(crate) fn ladder(
     let units = Units::raw(spec.schema.task.outputs());
     let mut last = None;
     for (guard, strictness) in attempts {
-        let mut guard = guard.transfer(spec, &network, &units, safe, strictness)?;
+        let mut guard = guard.transfer(guarded, &network, &units, safe, strictness)?;
         stepper.parameters_mut().copy_from_slice(&first);
         prepare(&mut guard, &mut stepper);
         guard.solve(stepper.parameters_mut());

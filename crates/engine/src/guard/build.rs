@@ -14,6 +14,7 @@ use super::metric::Metric;
 use super::projection::Projection;
 use super::{Guard, GuardError, How, Obstacle, Regions, start};
 use crate::bounds::{Bounds, Origin, Relation};
+use crate::signs::Signs;
 use crate::units::Units;
 
 /// Cells a rule may fall into on all its regions.
@@ -141,6 +142,10 @@ impl Frame<'_> {
             relation: Relation::default(),
             outputs,
             inputs: self.origins.len(),
+            signs: Signs::new(self.spec, self.network).map(|signs| {
+                let last = (self.origins.len() + 1) * outputs;
+                signs.of(signs.len() - last..signs.len())
+            }),
             settled: self.usual.is_some(),
         })
     }

@@ -175,7 +175,7 @@ fn program(guard: &Guard, mixtures: &[Vec<f64>], dead: &[Option<Vec<f64>>], work
     let lacking = unknowns.count - 1;
     let mut cost = vec![LIGHT; unknowns.count];
     cost[lacking] = 1.0;
-    let mut simplex = Simplex::new(cost, vec![0.0; unknowns.count], vec![LARGEST; unknowns.count]);
+    let mut simplex = Simplex::new(cost, vec![0.0; unknowns.count], unknowns.largest(guard));
     let (mut cuts, mut x) = (0, vec![0.0; unknowns.count]);
     for _ in 0..ROUNDS {
         let mut broken = 0;
@@ -219,6 +219,21 @@ impl Unknowns {
     /// The positive part of output j's weight of the c-th column in use, or of its bias; the negative part is the next one.
     fn weight(&self, j: usize, c: usize) -> usize {
         2 * (j * (self.columns.len() + 1) + c)
+    }
+
+    /// The upper ends: a weight that must not be positive has no positive part, and so on.
+    fn largest(&self, guard: &Guard) -> Vec<f64> {
+        let mut largest = vec![LARGEST; self.count];
+        let Some(signs) = &guard.signs else { return largest };
+        for j in 0..self.outputs {
+            for (c, column) in self.columns.iter().enumerate() {
+                let (lo, hi) = signs.ends(j * guard.inputs + column);
+                let parts = &mut largest[self.weight(j, c)..];
+                parts[0] = if hi == 0.0 { 0.0 } else { parts[0] };
+                parts[1] = if lo == 0.0 { 0.0 } else { parts[1] };
+            }
+        }
+        largest
     }
 
     fn weight_at(&self, x: &[f64], j: usize, c: usize) -> f64 {

@@ -16,6 +16,8 @@ use super::{Guard, Safe, Try, empty_cell, joint};
 /// Distances from the border, in units of the outputs, to try for.
 const SLACKS: [f64; 9] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0];
 const SWEEPS: usize = 3_000;
+/// Times that cells and signs take turns.
+const SIGN_TURNS: usize = 100;
 /// Times that cuts are added for one try.
 const CUTS: usize = 200;
 
@@ -49,7 +51,7 @@ fn together(guard: &mut Guard, frame: &Frame) -> Option<()> {
         guard.cells.iter_mut().zip(&found.lambda).for_each(|(cell, lambda)| cell.weigh(lambda));
         guard.nearest.clear();
         let how = Try { margin: Margin { absolute: slack, ..guard.margin }, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 };
-        if guard.nearest(&mut layer, how).0 == Feasible::Yes {
+        if guard.nearest(&mut layer, how).0 == Feasible::Yes && guard.signs_hold(&layer) {
             let b = layer.split_off(guard.inputs * guard.outputs);
             guard.safe = Safe { w: layer, b, lambda: guard.cells.iter().map(|c| c.lambda().to_vec()).collect() };
             return Some(());
@@ -79,7 +81,7 @@ fn first_layer(guard: &mut Guard, frame: &Frame, margin: Margin) -> Result<Vec<f
         choose_atoms(guard, &layer[size..]);
         let given = layer.clone();
         guard.nearest.clear();
-        match guard.nearest(&mut layer, Try { margin, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 }).0 {
+        match nearest_with_signs(guard, &mut layer, margin) {
             Feasible::Yes => return Ok(layer),
             Feasible::Never(cuts) => {
                 stuck = guard.nearest.cells(&cuts).last().copied().unwrap_or(0);
@@ -91,11 +93,25 @@ fn first_layer(guard: &mut Guard, frame: &Frame, margin: Margin) -> Result<Vec<f
         }
         layer.copy_from_slice(&given);
         match settle(guard, &mut layer, margin) {
-            Ok(()) => return Ok(layer),
+            Ok(()) if guard.signs_hold(&layer) => return Ok(layer),
+            Ok(()) => {}
             Err(cell) => stuck = cell,
         }
     }
     Err(stuck)
+}
+
+/// The nearest last layer for the multipliers at hand, in turns with the one whose weights have their signs.
+fn nearest_with_signs(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Feasible {
+    for _ in 0..SIGN_TURNS {
+        let found = guard.nearest(layer, Try { margin, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 }).0;
+        if found != Feasible::Yes || guard.signs_hold(layer) {
+            return found;
+        }
+        guard.hold_signs(layer);
+        guard.nearest.clear();
+    }
+    Feasible::Unknown
 }
 
 /// Empties all cells, the hidden units at zero: the boxes have not been updated yet, so they are.

@@ -19,6 +19,7 @@ use super::update::{self, Batch, Enforced, Update};
 use super::{CheckpointSettings, EpochRecord, Observer, Optimiser, Stepper, StopReason, TrainSettings};
 use crate::guard::Guard;
 use crate::objective::{Loss, StepData, Sum};
+use crate::signs::Signs;
 use crate::units::Units;
 
 /// Rows evaluated at a time, at least.
@@ -143,6 +144,9 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     // f_W: the model as initialised (line 1), for standardised targets.
     let mut stepper = Stepper::new(&run.network, batch.max(EVALUATION_ROWS))?;
     check_data(run, &stepper)?;
+    if let Some(signs) = run.rules.and_then(|rules| Signs::new(rules, &run.network)) {
+        stepper.keep_signs(signs);
+    }
     let standard = Standard::new(run.train, run.loss, &stepper);
     if run.start == Start::Warm {
         standard.to_standard(&mut stepper);

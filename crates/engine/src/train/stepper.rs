@@ -9,6 +9,7 @@ use super::plan::{LayerPlan, Units, Work};
 use super::{Optimiser, PlanError};
 use crate::objective::Sum;
 use crate::objective::{Loss, Objective};
+use crate::signs::Signs;
 
 /// A network laid out for training: all parameters in one buffer, one buffer a value for batches up to a fixed size.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub struct Stepper {
     side: Vec<f32>,
     weight: Vec<f32>,
     capacity: usize,
+    /// The signs that parameters must have.
+    signs: Option<Signs>,
     /// Rows of the batch that is loaded.
     rows: usize,
 }
@@ -113,6 +116,7 @@ impl Stepper {
             side: Vec::new(),
             weight: vec![0.0; capacity],
             capacity,
+            signs: None,
             rows: 0,
             plan,
         })
@@ -215,9 +219,18 @@ impl Stepper {
         sum
     }
 
-    /// Moves the parameters of `range` against their gradient.
+    /// Moves the parameters of `range` against their gradient, as far as their signs allow.
     pub fn apply(&mut self, optimiser: &mut Optimiser, range: Range<usize>) {
-        optimiser.apply(range, &mut self.parameters, &self.gradient);
+        optimiser.apply(range.clone(), &mut self.parameters, &self.gradient);
+        if let Some(signs) = &self.signs {
+            signs.hold(range.start, &mut self.parameters[range]);
+        }
+    }
+
+    /// From now on parameters have these signs.
+    pub fn keep_signs(&mut self, signs: Signs) {
+        signs.hold(0, &mut self.parameters);
+        self.signs = Some(signs);
     }
 
     /// All parameters: layer by layer, weights row by row, then the bias.

@@ -1,13 +1,27 @@
 //! The functions of the rule language.
 
 use super::compare::compare_with_zero;
-use super::{Elaborator, Value};
+use super::{Elaborator, Value, pair};
 use crate::Rational;
 use crate::ast::{Expr, Generator, Relation};
 use crate::error::{Fault, RuleErrorKind, Span, nearest};
 use crate::typed::{Num, Piece};
 
-const FUNCTIONS: &[&str] = &["sum", "min", "max", "abs", "count", "exactly", "at_least", "at_most", "score"];
+const FUNCTIONS: &[&str] = &[
+    "sum",
+    "min",
+    "max",
+    "abs",
+    "count",
+    "exactly",
+    "at_least",
+    "at_most",
+    "score",
+    "increasing",
+    "decreasing",
+    "unaffected",
+    "change",
+];
 
 impl Elaborator<'_> {
     pub(super) fn call(
@@ -47,6 +61,10 @@ impl Elaborator<'_> {
             "at_least" => self.compare_count(args, generators, Relation::GreaterEqual, wrong("at_least", TAKES_COUNT)),
             "at_most" => self.compare_count(args, generators, Relation::LessEqual, wrong("at_most", TAKES_COUNT)),
             "score" => self.score(args, span),
+            function if pair::FUNCTIONS.contains(&function) => {
+                let hint = "other rules stand on their own: one [[rule]] each";
+                Err((RuleErrorKind::TwoInputs(name.clone()), name_span.clone(), Some(hint.into())))
+            }
             _ => {
                 let hint = nearest(name, FUNCTIONS.iter().copied()).map_or_else(
                     || format!("the functions are {}", FUNCTIONS.join(", ")),

@@ -1,0 +1,177 @@
+//! A network and the proof of a rule between two inputs enter; how exactly it holds leaves, or why it was not shown.
+
+use deepsade_spec::{Formula, Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, Region, Schema, Trend};
+
+use crate::certificate::{Arithmetic, Bounds, PairArgument, Tree};
+use crate::dyadic::Dyadic;
+use crate::machine::{Known, Machine};
+use crate::rejected::Why;
+use crate::slope::Whole;
+use crate::trend::Trends;
+
+/// One rule between two inputs that was proved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProvedPair {
+    /// Its name.
+    pub name: String,
+    /// How: `signs` or `slopes`.
+    pub by: &'static str,
+    /// Leaves of its tree.
+    pub regions: usize,
+    /// What rounding may cost: by so much the compared numbers may still fall. 0 where the rule holds exactly.
+    pub tolerance: f64,
+}
+
+/// What pairs are judged with.
+pub(crate) struct PairChecker<'n> {
+    machine: Machine<'n>,
+    spec: &'n NormalSpec,
+    domain: &'n Region,
+    /// On the whole domain, as computed.
+    known: Known,
+    /// By feature.
+    trends: Vec<Option<Trends>>,
+    stop: &'n dyn Fn() -> bool,
+}
+
+impl<'n> PairChecker<'n> {
+    pub(crate) fn new(
+        machine: Machine<'n>,
+        spec: &'n NormalSpec,
+        domain: &'n Region,
+        stop: &'n dyn Fn() -> bool,
+    ) -> Result<Self, String> {
+        let known = machine.known(domain, Bounds::Interval)?;
+        let trends = spec.schema.features.iter().map(|_| None).collect();
+        Ok(Self { machine, spec, domain, known, trends, stop })
+    }
+
+    /// Judges the argument for a rule.
+    pub(crate) fn rule(&mut self, rule: &PairRule, argument: &PairArgument) -> Result<ProvedPair, Why> {
+        let mut done = ProvedPair { name: rule.name.clone(), by: argument.name(), regions: 0, tolerance: 0.0 };
+        for part in &rule.parts {
+            if (self.stop)() {
+                return Err(Why::Stopped);
+            }
+            match argument {
+                PairArgument::Signs => self.signs(part)?,
+                // A rule may have parts of either kind.
+                PairArgument::Slopes(_) if !matches!(part.moves, Moves::By(_)) && self.signs(part).is_ok() => {}
+                PairArgument::Slopes(tree) => self.slopes(part, tree, &mut done)?,
+            }
+        }
+        Ok(done)
+    }
+
+    /// Every output goes the way that is enough for the rule, in every feature that moves: on the whole domain, so under any condition.
+    fn signs(&mut self, part: &Pair) -> Result<(), Why> {
+        for (output, asked) in part.demands() {
+            for &feature in &part.features {
+                let (machine, known) = (&self.machine, &self.known);
+                let trends = self.trends[feature].get_or_insert_with(|| machine.trends(feature, known));
+                let found = trends.output(output).ok_or_else(|| format!("there is no output {output}"))?;
+                if !found.implies(asked) {
+                    return Err(Why::Trend {
+                        feature: self.spec.schema.features[feature].name.clone(),
+                        output: self.spec.schema.task.output_name(output),
+                        asked,
+                        found,
+                        at: trends.lost(machine, output, asked),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The slopes on every leaf. The leaves' closures cover the segment between two inputs, which for a conjunction of conditions lies
+    /// where it holds if both ends do: a leaf where it does not is left out.
+    fn slopes(&self, part: &Pair, tree: &Tree, done: &mut ProvedPair) -> Result<(), Why> {
+        let numbers = |f: &usize| self.spec.schema.features[*f].domain.range().is_some();
+        if part.moves == Moves::Any || !part.features.iter().all(numbers) {
+            return Err("slopes say nothing of a feature that may take any value".into());
+        }
+        let mut forms: Vec<Linear> = Vec::new();
+        match &part.kept {
+            Kept::Number { linear, .. } => forms.push(linear.clone()),
+            Kept::Condition(formula) => formula.atoms(&mut |atom| forms.push(atom.linear.clone())),
+        }
+        let forms: Vec<Whole> = forms.iter().map(Whole::new).collect();
+        let errors = match self.machine.arithmetic {
+            Arithmetic::Real => vec![Dyadic::default(); self.machine.network.outputs()],
+            Arithmetic::Float32 => self.machine.errors(&self.known)?,
+        };
+        let twice = Rational::from(2);
+        for form in &forms {
+            let rounding = &twice * form.error(&errors);
+            self.leaf(part, form, &rounding, tree, self.domain, done)?;
+            if part.moves == Moves::Up {
+                let cost = (&rounding / &form.denominator).to_f64().value();
+                done.tolerance = done.tolerance.max(if cost > 0.0 { cost.next_up() } else { 0.0 });
+            }
+        }
+        Ok(())
+    }
+
+    fn leaf(&self, part: &Pair, form: &Whole, rounding: &Rational, tree: &Tree, region: &Region, done: &mut ProvedPair) -> Result<(), Why> {
+        let bounds = match tree {
+            Tree::Split { feature, cut, below, above } => {
+                let [low, high] = region.split(*feature, cut)?;
+                self.leaf(part, form, rounding, below, &low, done)?;
+                return self.leaf(part, form, rounding, above, &high, done);
+            }
+            Tree::Leaf { bounds, cells, lines } if cells.is_empty() && lines.is_empty() => *bounds,
+            _ => return Err("a tree of slopes has splits by features and bare leaves only".into()),
+        };
+        if (self.stop)() {
+            return Err(Why::Stopped);
+        }
+        done.regions += 1;
+        let region = region.touching(self.domain);
+        if region.is_empty() || excluded(&part.condition, &region, &self.spec.schema) {
+            return Ok(());
+        }
+        let machine = Machine { arithmetic: Arithmetic::Real, ..self.machine };
+        let known = machine.known(&region, bounds)?;
+        let (mut change, mut least) = (rounding.clone(), Rational::ZERO);
+        for (k, &feature) in part.features.iter().enumerate() {
+            let slope = machine.slopes(feature, &known)?.of(&machine, form);
+            match &part.moves {
+                Moves::By(by) => change += &by[k] * slope.size().rational(),
+                _ => least = least.min(slope.lo.rational()),
+            }
+        }
+        match (&part.moves, &part.kept) {
+            (Moves::By(_), Kept::Number { by, strict, .. }) => {
+                let most = by * &form.denominator;
+                if change < most || !strict && change == most {
+                    return Ok(());
+                }
+                Err(Why::Changes((&change / &form.denominator).to_f64().value()))
+            }
+            _ if least == Rational::ZERO => Ok(()),
+            _ => Err(Why::Falls((-least / &form.denominator).to_f64().value())),
+        }
+    }
+}
+
+/// Whether no input of a region meets a condition, looked at one atom at a time, and only of a conjunction: a set without gaps.
+fn excluded(condition: &Formula, region: &Region, schema: &Schema) -> bool {
+    let atoms = condition.conjuncts();
+    atoms.iter().all(|part| matches!(part, Formula::Atom(_)))
+        && atoms.iter().any(|part| {
+            let Formula::Atom(atom) = part else { return false };
+            let most = region.most(&atom.linear, schema);
+            most < Rational::ZERO || atom.strict && most == Rational::ZERO
+        })
+}
+
+/// For people: what a trend means.
+pub(crate) fn in_words(trend: Trend) -> &'static str {
+    match trend {
+        Trend::Constant => "stays the same",
+        Trend::Up => "never falls",
+        Trend::Down => "never rises",
+        Trend::Unknown => "may rise and fall",
+    }
+}
