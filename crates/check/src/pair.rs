@@ -48,7 +48,7 @@ impl<'n> PairChecker<'n> {
 
     /// Judges the argument for a rule.
     pub(crate) fn rule(&mut self, rule: &PairRule, argument: &PairArgument) -> Result<ProvedPair, Why> {
-        let mut done = ProvedPair { name: rule.name.clone(), by: argument.name(), regions: 0, tolerance: 0.0 };
+        let mut done = ProvedPair { name: rule.name.clone(), by: PairArgument::Signs.name(), regions: 0, tolerance: 0.0 };
         for part in &rule.parts {
             if (self.stop)() {
                 return Err(Why::Stopped);
@@ -57,7 +57,10 @@ impl<'n> PairChecker<'n> {
                 PairArgument::Signs => self.signs(part)?,
                 // A rule may have parts of either kind.
                 PairArgument::Slopes(_) if !matches!(part.moves, Moves::By(_)) && self.signs(part).is_ok() => {}
-                PairArgument::Slopes(tree) => self.slopes(part, tree, &mut done)?,
+                PairArgument::Slopes(tree) => {
+                    done.by = argument.name();
+                    self.slopes(part, tree, &mut done)?;
+                }
             }
         }
         Ok(done)
@@ -113,7 +116,15 @@ impl<'n> PairChecker<'n> {
         Ok(())
     }
 
-    fn leaf(&self, part: &Pair, form: &Whole, rounding: &Rational, tree: &Tree, region: &Region, done: &mut ProvedPair) -> Result<(), Why> {
+    fn leaf(
+        &self,
+        part: &Pair,
+        form: &Whole,
+        rounding: &Rational,
+        tree: &Tree,
+        region: &Region,
+        done: &mut ProvedPair,
+    ) -> Result<(), Why> {
         let bounds = match tree {
             Tree::Split { feature, cut, below, above } => {
                 let [low, high] = region.split(*feature, cut)?;

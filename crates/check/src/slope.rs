@@ -64,7 +64,10 @@ impl Machine<'_> {
                     let slope = |(x, v): (&Interval, &Interval)| match f {
                         Activation::Relu if !v.lo.is_negative() => x.clone(),
                         Activation::Relu if !v.hi.is_positive() => zero(),
-                        _ => Interval { lo: (&x.lo * &at_most).min(Dyadic::default()), hi: (&x.hi * &at_most).max(Dyadic::default()) },
+                        _ => Interval {
+                            lo: (&x.lo * &at_most).min(Dyadic::default()),
+                            hi: (&x.hi * &at_most).max(Dyadic::default()),
+                        },
                     };
                     x.iter().zip(read).map(slope).collect()
                 }

@@ -17,9 +17,9 @@ fn it_depends_on_spec_net_and_integers_alone() {
 }
 
 #[test]
-fn it_has_fewer_than_3000_lines() {
+fn it_has_fewer_than_3800_lines() {
     let lines = lines(&home().join("src"));
-    assert!(lines < 3000, "{lines} lines");
+    assert!(lines < 3800, "{lines} lines");
 }
 
 /// Lines of a folder, without tests, the writer of certificates and the words of rejections: no check calls them.

@@ -320,7 +320,14 @@ impl Household {
     fn certificate(&self, bytes: &[u8]) -> Certificate {
         let rules = self.rules.iter().map(|r| RuleProof { name: r.name.clone(), tree: Tree::Step }).collect();
         let (model_sha256, rules_sha256) = (sha256_hex(bytes), sha256_hex(canonical(&self.spec).as_bytes()));
-        Certificate { model_sha256, rules_sha256, arithmetic: Arithmetic::Float32, rules, pairs: vec![], step: Some(self.step.clone()) }
+        Certificate {
+            model_sha256,
+            rules_sha256,
+            arithmetic: Arithmetic::Float32,
+            rules,
+            pairs: vec![],
+            step: Some(self.step.clone()),
+        }
     }
 
     fn verdict(&self, bytes: &[u8]) -> Verdict {

@@ -124,7 +124,8 @@ pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError
 
 /// What a file says of itself: schema, rules, and the program that wrote it.
 pub fn metadata(spec: &NormalSpec) -> BTreeMap<String, String> {
-    let one = spec.rules.iter().map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) });
+    let one =
+        spec.rules.iter().map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) });
     let two = spec.pairs.iter().map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::pair_rule(r, &spec.schema) });
     let rules: Vec<_> = one.chain(two).collect();
     BTreeMap::from([

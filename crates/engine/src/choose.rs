@@ -160,7 +160,7 @@ fn dear(fit: Fit, free: &Fitted, fitted: &Fitted, rows: &Rows, split: &Split, co
     let outputs = |model| Ok::<_, FitError>(Output::of(model, fit.spec)?.outputs(&test.x));
     let (without, with) = (outputs(&free.model)?, outputs(&fitted.model)?);
     let of = |outputs| Scored { rows: &test, outputs, breaking: &breaking };
-    let free_to_choose = fit.settings.update != UpdateName::Paper;
+    let free_to_choose = fit.settings.update != UpdateName::Paper && fit.spec.pairs.is_empty();
     let ways = Ways { taken: fitted.means.name(), tried: &cost.tried, free_to_choose };
     Ok(costly(fit.spec, &of(&without), &of(&with), &ways))
 }

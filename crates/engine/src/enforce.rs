@@ -100,9 +100,10 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
         _ if spec.is_empty() && !whole => say(EnforcedBy::Nowhere, "there are no rules"),
         Enforce::None => say(EnforcedBy::Nowhere, "the settings say so"),
         Enforce::Weights => say(EnforcedBy::Weights, "the settings say so"),
-        _ if !spec.pairs.is_empty() => {
-            say(EnforcedBy::Weights, "rules between two inputs are kept by the signs of the weights, which an output step would not leave alone")
-        }
+        _ if !spec.pairs.is_empty() => say(
+            EnforcedBy::Weights,
+            "rules between two inputs are kept by the signs of the weights, which an output step would not leave alone",
+        ),
         Enforce::Decode => match through(spec, settings) {
             Ok(means) => say(means, "the settings say so"),
             Err(impossible @ DecodeError::Impossible { .. }) => Err(impossible),

@@ -1,10 +1,12 @@
 //! What the rules mean before anything is trained: can they be obeyed, do they contradict each other, do they confine.
 
+mod pairs;
 pub mod weights;
 pub mod words;
 
 pub use crate::audit::{Audit, audit};
 pub use crate::conflict::{Conflict, Conflicts, Possible, possible, smallest_conflict};
 pub use crate::vacuous::{Vacuous, vacuous, vacuous_notes};
+pub use pairs::PairCount;
 pub use weights::through_weights;
 pub use words::{Explanation, conflict_in_words, explain};

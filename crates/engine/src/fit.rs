@@ -75,6 +75,14 @@ pub enum FitError {
         /// The targets.
         targets: String,
     },
+    /// The settings leave no way to keep a rule between two inputs.
+    #[error("rule '{rule}' compares two inputs, and {why}")]
+    TwoInputs {
+        /// The rule.
+        rule: String,
+        /// What stands in the way.
+        why: &'static str,
+    },
     /// The rules can't be made a penalty.
     #[error(transparent)]
     Penalty(#[from] PenaltyError),

@@ -6,6 +6,7 @@
 
 mod build;
 pub mod cell;
+mod change;
 mod joint;
 mod metric;
 mod multiplier;
@@ -15,6 +16,7 @@ mod tighten;
 mod translate;
 
 use cell::{Cell, Layer, Margin, Scratch, Slack};
+use change::Changes;
 use deepsade_check::{Bounds as BoundsKind, Tree};
 use deepsade_net::Network;
 use deepsade_spec::Cut;
@@ -152,6 +154,8 @@ pub struct Guard {
     inputs: usize,
     /// The signs of the last layer's weights that rules between two inputs ask for.
     signs: Option<Signs>,
+    /// How much outputs may change between two inputs.
+    changes: Option<Changes>,
     /// Whether multipliers are kept as long as they allow a last layer.
     settled: bool,
 }
@@ -268,20 +272,20 @@ impl Guard {
     ///
     /// Where weights have signs, that set and theirs take turns: both are convex, and the safe layer is in both.
     pub fn solve(&mut self, parameters: &mut [f32]) -> Solved {
-        if self.signs.is_none() {
+        if self.signs.is_none() && self.changes.is_none() {
             return self.solve_cells(parameters);
         }
         let mut solved = Solved::default();
         for _ in 0..TURNS {
-            self.hold_signs(parameters);
+            let shrunk = self.between_inputs(parameters);
             let Solved { moves, pulled_back } = self.solve_cells(parameters);
-            solved.moves += moves;
+            solved.moves += moves + usize::from(shrunk);
             solved.pulled_back |= pulled_back;
-            if self.signs_hold(parameters) {
+            if self.pairs_hold(parameters) {
                 return solved;
             }
         }
-        self.hold_signs(parameters);
+        self.between_inputs(parameters);
         if !self.holds(parameters) {
             self.pull_back(parameters);
             solved.pulled_back = true;
@@ -289,15 +293,18 @@ impl Guard {
         solved
     }
 
-    /// Brings weights of the wrong sign to 0.
-    fn hold_signs(&self, parameters: &mut [f32]) {
+    /// Brings weights of the wrong sign to 0, and scales those down that let outputs change too much; whether any of these did.
+    fn between_inputs(&mut self, parameters: &mut [f32]) -> bool {
         let start = parameters.len() - (self.inputs + 1) * self.outputs;
         self.signs.iter().for_each(|signs| signs.hold(0, &mut parameters[start..]));
+        self.changes.as_mut().is_some_and(|changes| changes.shrink(parameters, self.inputs, self.outputs))
     }
 
-    fn signs_hold(&self, parameters: &[f32]) -> bool {
+    /// Whether a last layer does what rules between two inputs ask of it.
+    fn pairs_hold(&mut self, parameters: &[f32]) -> bool {
         let start = parameters.len() - (self.inputs + 1) * self.outputs;
         self.signs.as_ref().is_none_or(|signs| signs.hold_for(&parameters[start..]))
+            && self.changes.as_mut().is_none_or(|changes| changes.hold(parameters))
     }
 
     fn solve_cells(&mut self, parameters: &mut [f32]) -> Solved {
@@ -451,6 +458,7 @@ impl Guard {
     /// Whether every cell is empty with the multipliers at hand.
     fn holds(&mut self, parameters: &mut [f32]) -> bool {
         (0..self.cells.len()).all(|k| self.slack(k, parameters, self.margin, self.kind).excess <= 0.0)
+            && self.pairs_hold(parameters)
     }
 
     /// The smallest distance to a violation: by how much the weighted mean of a cell's atoms stays below zero, in training units;

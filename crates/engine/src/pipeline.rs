@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use deepsade_data::{self as data, DataSettings, Loaded, Progress, Table, VALIDATION};
 use deepsade_output::decode::DecodeError;
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_spec::{Moves, NormalSpec, Task};
 use thiserror::Error;
 
 pub use self::finished::{Finished, Times};
@@ -21,7 +21,7 @@ use crate::enforce::{Decision, EnforcedBy, candidates};
 use crate::explain::{audit, conflict_in_words, vacuous_notes};
 use crate::fit::{self, Fit, FitError, Rows};
 use crate::problem::{Problem, ProblemError};
-use crate::train::{Enforce, EpochRecord, Observer, StopReason};
+use crate::train::{ActivationName, Enforce, EpochRecord, Observer, StopReason, UpdateName};
 
 /// Why there is no model.
 #[derive(Debug, Error)]
@@ -153,10 +153,29 @@ impl Checked {
         {
             return Err(FitError::WeightsNotWhole { targets: whole.join(", ") }.into());
         }
+        two_inputs(&spec, &problem)?;
         let notes = notes(&spec, &problem, &candidates[0]);
         let read_seconds = begun.elapsed().as_secs_f64();
         Ok(Prepared::Ready(Box::new(Ready { problem, data, spec, rows, candidates, notes, read_seconds })))
     }
+}
+
+/// Whether the settings leave a way to keep rules between two inputs: by the weights of a network of relus that we update.
+fn two_inputs(spec: &NormalSpec, problem: &Problem) -> Result<(), FitError> {
+    let Some(rule) = spec.pairs.first().filter(|_| problem.train.enforce != Enforce::None) else { return Ok(()) };
+    let trends = spec.pairs.iter().flat_map(|r| &r.parts).any(|part| part.moves == Moves::Up);
+    let why = if problem.train.enforce == Enforce::Decode || !spec.schema.task.whole_outputs().is_empty() {
+        "an output step, which looks at one input, does not keep it: use enforce = \"weights\" or \"auto\", and no whole-number targets"
+    } else if problem.train.update == UpdateName::Paper {
+        "update = \"paper\" knows nothing of signs: use update = \"project\""
+    } else if problem.network.trunk.is_some() {
+        "the weights of a given network have other signs: train one without `trunk`"
+    } else if trends && !problem.network.hidden.is_empty() && problem.network.activation != ActivationName::Relu {
+        "a runtime's sigmoid or tanh need not be monotone: use activation = \"relu\""
+    } else {
+        return Ok(());
+    };
+    Err(FitError::TwoInputs { rule: rule.name.clone(), why })
 }
 
 /// What to know before training.

@@ -4,7 +4,8 @@
 
 use deepsade_check::step::OutputStep;
 use deepsade_check::{
-    Accepted, Arithmetic, Bounds, Certificate, PairArgument, PairProof, Rejected, RuleProof, Tree, Verdict, check_until, sha256_hex,
+    Accepted, Arithmetic, Bounds, Certificate, PairArgument, PairProof, Rejected, RuleProof, Tree, Verdict, check_until,
+    sha256_hex,
 };
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::{Claim, Moves, NormalSpec, PairRule};

@@ -103,7 +103,12 @@ impl Asked {
 
 /// The rules that a last layer keeps whose outputs a feature multiplies: what rises with that feature is never negative, or the product of
 /// two numbers that rise may fall. `None` if an output must fall or stay as the feature rises, which no such product does.
+///
+/// Nor may anything be said of how much outputs change: a product does that with either factor.
 pub fn beside_gate(spec: &NormalSpec, feature: usize) -> Option<NormalSpec> {
+    if spec.pairs.iter().flat_map(|rule| &rule.parts).any(|part| matches!(part.moves, Moves::By(_))) {
+        return None;
+    }
     let mut guarded = spec.clone();
     let Some(asked) = Asked::new(spec) else { return Some(guarded) };
     let Some(k) = asked.features.iter().position(|f| *f == feature) else { return Some(guarded) };
@@ -174,9 +179,7 @@ impl Signs {
                     b.iter().for_each(|_| signs.push(Weight::Any));
                     units
                 }
-                Op::Affine { scale, .. } => {
-                    x.iter().zip(scale).map(|(t, s)| t.iter().map(|t| t.times(*s)).collect()).collect()
-                }
+                Op::Affine { scale, .. } => x.iter().zip(scale).map(|(t, s)| t.iter().map(|t| t.times(*s)).collect()).collect(),
                 Op::Act(Activation::Relu) | Op::Gate | Op::Choose(_) => x.clone(),
                 Op::Act(_) => {
                     let behind = |t: &Trend| if *t == Trend::Constant { *t } else { Trend::Unknown };
@@ -249,7 +252,13 @@ impl Signs {
             let Op::Dense { w, b } = &mut network.nodes[k].op else { continue };
             for (i, weight) in w.data.iter_mut().enumerate() {
                 let (lo, hi) = self.ends(at + i);
-                *weight = if lo == 0.0 { weight.abs().min(hi) } else if hi == 0.0 { -weight.abs() } else { *weight };
+                *weight = if lo == 0.0 {
+                    weight.abs().min(hi)
+                } else if hi == 0.0 {
+                    -weight.abs()
+                } else {
+                    *weight
+                };
             }
             at += w.data.len() + b.len();
             if Some(k) == last || rows == 0 {

@@ -10,6 +10,7 @@ mod branch;
 mod choice;
 mod exact;
 mod many_cells;
+mod pair;
 mod pass;
 mod plan;
 mod rows;
@@ -21,7 +22,7 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use deepsade_check::{Arithmetic, Rejected, Step, Tree};
+use deepsade_check::{Arithmetic, PairArgument, Rejected, Step, Tree};
 use deepsade_net::{Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Region, Task};
@@ -34,6 +35,7 @@ use attack::{Effort, Target};
 pub use branch::Halt;
 use branch::{RegionSearch, SearchEnd};
 pub(crate) use choice::Choice;
+use pair::PairQuestion;
 use plan::BoundPlan;
 pub use stepped::verify_model;
 pub(crate) use stepped::{broken, passes_on, proved};
@@ -178,6 +180,12 @@ pub enum Undecided {
          it that does"
     )]
     NotWhole(String),
+    /// Neither signs nor slopes show it.
+    #[error(
+        "no pair of inputs that was tried breaks it, but neither the signs of the weights nor bounds of the slopes show that none does \
+         ({0}); `deepsade train` trains a network whose signs do"
+    )]
+    TwoInputs(String),
     /// The checker does not accept what the search found.
     #[error("the search is convinced that it holds, but the checker is not, at {at}: {why}")]
     Rejected {
@@ -392,12 +400,18 @@ pub fn verify(
     {
         return Ok((Outcome::Unknown { rule: 0, why: Undecided::NotWhole(whole.join(", ")) }, work));
     }
+    let between = PairQuestion { spec, network, plan: &question.plan, whole: &whole, seed: settings.seed, stop: &stop };
+    if let Some(example) = between.attack() {
+        return Ok((Outcome::Refuted(example), work));
+    }
+    // The signs of the weights first; where they say nothing, the slopes.
+    let mut arguments = vec![PairArgument::Signs; spec.pairs.len()];
     let model = artifact::model(spec, network.clone())?;
     let bytes = model.to_bytes().map_err(ArtifactError::from)?;
     for attempt in 0.. {
         let trees = states.iter().map(branch::State::tree);
         let now = Instant::now();
-        let proof = prove_until(spec, &bytes, settings.arithmetic, trees, Vec::new(), &|| stop().is_some());
+        let proof = prove_until(spec, &bytes, settings.arithmetic, trees, arguments.clone(), &|| stop().is_some());
         work.check_seconds += now.elapsed().as_secs_f64();
         let Rejected { at, why } = match proof {
             Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), work)),
@@ -414,7 +428,21 @@ pub fn verify(
                 return Ok((Outcome::Unknown { rule: 0, why: Undecided::Overflow(why.to_string()) }, work));
             }
             (Step::Input(_), _) => return Ok((rejected(0), work)),
-            (Step::Pair { rule, .. }, _) => return Ok((rejected(spec.rules.len() + rule), work)),
+            (Step::Pair { rule, .. }, _) => {
+                let index = spec.rules.len() + rule;
+                if arguments[*rule] != PairArgument::Signs {
+                    return Ok((rejected(index), work));
+                }
+                match between.slopes(*rule, &mut work.regions) {
+                    Ok(argument) => arguments[*rule] = argument,
+                    Err(Some(halt)) => return Ok((Outcome::Unknown { rule: index, why: Undecided::from(halt) }, work)),
+                    Err(None) => {
+                        let why = Undecided::TwoInputs(why.to_string());
+                        return Ok((Outcome::Unknown { rule: index, why }, work));
+                    }
+                }
+                continue;
+            }
         };
         let again = attempt < REOPENED && stop().is_none();
         if !again || !(states[rule].doubt() || states[rule].reopen(&whole, path)) {

@@ -129,7 +129,9 @@ pub enum RuleErrorKind {
     )]
     NoOutput,
     /// A function of two inputs inside something else.
-    #[error("{0}(...) compares two inputs, so it stands alone: after a condition and `=>`, beside others with `and`, or in a `forall`")]
+    #[error(
+        "{0}(...) compares two inputs, so it stands alone: after a condition and `=>`, beside others with `and`, or in a `forall`"
+    )]
     TwoInputs(String),
     /// What is compared between two inputs is not made of outputs alone.
     #[error("what {function}(...) compares is made of outputs alone: {found}")]

@@ -117,7 +117,8 @@ pub fn normalize(typed: &TypedSpec) -> Result<NormalSpec, (String, RuleErrorKind
     let mut pairs = Vec::new();
     for TypedPairRule { name, text, parts, reads_scores } in &typed.pairs {
         let mut normalizer = Normalizer { schema, parts: 0 };
-        let parts = parts.iter().map(|part| normalizer.pair(part)).collect::<Result<_, _>>().map_err(|TooLarge| too_large(name))?;
+        let parts =
+            parts.iter().map(|part| normalizer.pair(part)).collect::<Result<_, _>>().map_err(|TooLarge| too_large(name))?;
         pairs.push(PairRule { name: name.clone(), text: text.clone(), parts, reads_scores: *reads_scores });
     }
     let mentioned: BTreeSet<usize> = rules.iter().flat_map(|r| r.claim.variables()).filter_map(Var::feature).collect();
@@ -154,9 +155,7 @@ impl Normalizer<'_> {
 
     fn pair(&mut self, pair: &TypedPair) -> Result<Pair, TooLarge> {
         let kept = match &pair.compared {
-            Compared::Number { linear, by, strict } => {
-                Kept::Number { linear: linear.clone(), by: by.clone(), strict: *strict }
-            }
+            Compared::Number { linear, by, strict } => Kept::Number { linear: linear.clone(), by: by.clone(), strict: *strict },
             Compared::Condition(condition) => Kept::Condition(self.condition(condition, true)?),
         };
         let condition = self.condition(&pair.condition, true)?;

@@ -42,7 +42,8 @@ pub fn pair(pair: &Pair, schema: &Schema) -> String {
         }
         (Kept::Number { linear: form, by, strict }, Moves::By(distances)) => {
             let each = pair.features.iter().zip(distances);
-            let each: Vec<String> = each.map(|(f, d)| format!("{} moves by at most {}", quote(&schema.features[*f].name), short(d))).collect();
+            let each: Vec<String> =
+                each.map(|(f, d)| format!("{} moves by at most {}", quote(&schema.features[*f].name), short(d))).collect();
             let most = if *strict { "less than" } else { "at most" };
             format!("{} changes by {most} {} when {}", linear(form, schema), number(by), each.join(" and "))
         }

@@ -176,7 +176,8 @@ pub fn certificate(bytes: &[u8], rules: &[RuleText], schema: &Schema, arithmetic
         rules_sha256: sha256_hex(canonical(&spec).as_bytes()),
         arithmetic,
         rules,
-        pairs: vec![], step: None,
+        pairs: vec![],
+        step: None,
     }
 }
 

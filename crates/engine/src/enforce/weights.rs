@@ -47,13 +47,7 @@ impl<'a> From<&'a NormalSpec> for Asked<'a> {
 }
 
 /// Makes the model, in raw units, and its proof; `gate` is the factor that was folded into the last layer.
-pub fn certify(
-    asked: Asked,
-    network: &Network,
-    guard: &Guard,
-    units: &Units,
-    gate: f64,
-) -> Result<(Model, Proof), CertifyError> {
+pub fn certify(asked: Asked, network: &Network, guard: &Guard, units: &Units, gate: f64) -> Result<(Model, Proof), CertifyError> {
     let safe = raw_layer(&guard.safe(), units, gate);
     // Linear bounds of the checker may be looser than ours; what they leave open, boxes may prove.
     let boxes = guard.with_intervals();

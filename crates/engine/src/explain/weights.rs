@@ -4,6 +4,7 @@ use deepsade_spec::{ColumnKind, NormalSpec};
 
 use crate::fit::skip_columns;
 use crate::guard::{Guard, GuardError, How};
+use crate::signs::beside_gate;
 use crate::train::column_ranges;
 use crate::train::{Gate, NetworkSettings, initial_network};
 use crate::units::Units;
@@ -15,7 +16,8 @@ pub fn through_weights(spec: &NormalSpec, network: &NetworkSettings, how: How) -
     let with = |gate: Option<Gate>| {
         let skip: Vec<usize> = skip_columns(spec).into_iter().filter(|c| gate.is_none_or(|g| g.column != *c)).collect();
         let network = initial_network(&column_ranges(&spec.schema), &skip, gate, outputs, network, 0);
-        Guard::new(spec, &network, &Units::raw(outputs), how).map(|_| ())
+        let guarded = gate.and_then(|g| beside_gate(spec, columns[g.column].feature));
+        Guard::new(guarded.as_ref().unwrap_or(spec), &network, &Units::raw(outputs), how).map(|_| ())
     };
     let gates = spec.gate.iter().filter_map(|f| columns.iter().position(|c| c.feature == *f && c.kind == ColumnKind::Number));
     let gated = |column: usize| with(Some(Gate { column, scale: 1.0 })).is_ok();

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_spec::{Domain, NormalSpec, Rational, Var, print};
+use deepsade_spec::{Domain, Formula, Moves, NormalSpec, PairRule, Rational, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::pairs::{self, PairCount};
 use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
 use crate::enforce::{Decision, EnforcedBy, decide, step};
 use crate::fit;
@@ -43,6 +44,12 @@ struct RuleExplanation {
     /// True if the domain alone makes it true, whatever is predicted.
     vacuous: bool,
     rows_breaking: Option<usize>,
+    /// For a rule between two inputs: what pairs of rows say of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pairs: Option<PairCount>,
+    /// For such a rule: how it will be enforced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_by: Option<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,6 +92,20 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         },
         vacuous: vacuous(&r.claim, &spec.schema).is_some(),
         rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
+        pairs: None,
+        kept_by: None,
+    };
+    let counts = rows.map_or_else(|| vec![None; spec.pairs.len()], |rows| pairs::count(spec, &rows.all));
+    let pair = |(r, pairs): (&PairRule, Option<PairCount>)| RuleExplanation {
+        name: r.name.clone(),
+        text: r.text.clone(),
+        normal: print::pair_rule(r, &spec.schema),
+        // A constant prediction obeys it.
+        satisfiable: Some(true),
+        vacuous: false,
+        rows_breaking: None,
+        pairs,
+        kept_by: Some(kept_by(r)),
     };
     let conflicts = smallest_conflict(spec);
     let Audit { components, constant_only, words } = audit(spec);
@@ -103,7 +124,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         rows_breaking: rows.map(|r| r.any_breaking_shipped),
         rows_breaking_injected: rows.filter(|r| after(r) != r.any_breaking_shipped).map(after),
         features: spec.schema.features.iter().map(feature).collect(),
-        rules: spec.rules.iter().enumerate().map(rule).collect(),
+        rules: spec.rules.iter().enumerate().map(rule).chain(spec.pairs.iter().zip(counts).map(pair)).collect(),
         conflict,
         undecided: conflicts == Conflicts::Unknown,
         weights,
@@ -249,6 +270,10 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
     for r in &e.rules {
         out.push(format!("  {}: {}", r.name, r.text));
         out.push(format!("    normal form: {}", shortened(&r.normal)));
+        if let Some(how) = r.kept_by {
+            out.push(format!("    {how}{}", r.pairs.as_ref().map(counted).unwrap_or_default()));
+            continue;
+        }
         let can = match r.satisfiable {
             Some(true) if r.vacuous => "it holds on this domain whatever is predicted: are its numbers in the units of the data?",
             Some(true) => "for every input of the domain some output obeys it",
@@ -283,6 +308,29 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
     let how = e.enforce.made.as_ref().map(|made| format!(" ({made}, in the ONNX graph)")).unwrap_or_default();
     out.push(format!("Enforced by: {}{how}, because {}.", e.enforce.means.unwrap_or("nothing"), e.enforce.why));
     out.join("\n") + "\n"
+}
+
+/// How a rule between two inputs is enforced.
+fn kept_by(rule: &PairRule) -> &'static str {
+    let bounded = rule.parts.iter().any(|part| matches!(part.moves, Moves::By(_)));
+    let conditional = rule.parts.iter().any(|part| part.condition != Formula::True);
+    match (bounded, conditional) {
+        (true, _) => "kept by the size of the weights, on the whole domain",
+        (_, false) => "kept by the signs of the weights, exactly",
+        (_, true) => "kept by the signs of the weights, exactly, and on the whole domain: also where its condition does not hold",
+    }
+}
+
+/// What pairs of rows say of a rule.
+fn counted(count: &PairCount) -> String {
+    let mut out = match count.neighbours {
+        0 => "; no two data rows are equal but for its features".into(),
+        n => format!("; of {n} pairs of data rows that are equal but for its features {} contradict it", count.contradicting),
+    };
+    if let Some(share) = count.discordant {
+        out += &format!("; of pairs of any rows {:.1} % do", 100.0 * share);
+    }
+    out
 }
 
 /// Neighbouring features with the same domain share a line once there are many.

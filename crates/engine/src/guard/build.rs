@@ -10,6 +10,7 @@ use deepsade_spec::{Atom, ColumnKind, Formula, NormalSpec, Rational, Schema, Var
 use deepsade_spec::{Cut, Region};
 
 use super::cell::{Cell, Margin, Scratch, Term};
+use super::change::Changes;
 use super::metric::Metric;
 use super::projection::Projection;
 use super::{Guard, GuardError, How, Obstacle, Regions, start};
@@ -146,6 +147,7 @@ impl Frame<'_> {
                 let last = (self.origins.len() + 1) * outputs;
                 signs.of(signs.len() - last..signs.len())
             }),
+            changes: Changes::new(self.spec, self.network, self.units),
             settled: self.usual.is_some(),
         })
     }

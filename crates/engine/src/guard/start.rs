@@ -51,7 +51,7 @@ fn together(guard: &mut Guard, frame: &Frame) -> Option<()> {
         guard.cells.iter_mut().zip(&found.lambda).for_each(|(cell, lambda)| cell.weigh(lambda));
         guard.nearest.clear();
         let how = Try { margin: Margin { absolute: slack, ..guard.margin }, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 };
-        if guard.nearest(&mut layer, how).0 == Feasible::Yes && guard.signs_hold(&layer) {
+        if guard.nearest(&mut layer, how).0 == Feasible::Yes && guard.pairs_hold(&layer) {
             let b = layer.split_off(guard.inputs * guard.outputs);
             guard.safe = Safe { w: layer, b, lambda: guard.cells.iter().map(|c| c.lambda().to_vec()).collect() };
             return Some(());
@@ -93,7 +93,7 @@ fn first_layer(guard: &mut Guard, frame: &Frame, margin: Margin) -> Result<Vec<f
         }
         layer.copy_from_slice(&given);
         match settle(guard, &mut layer, margin) {
-            Ok(()) if guard.signs_hold(&layer) => return Ok(layer),
+            Ok(()) if guard.pairs_hold(&layer) => return Ok(layer),
             Ok(()) => {}
             Err(cell) => stuck = cell,
         }
@@ -105,10 +105,10 @@ fn first_layer(guard: &mut Guard, frame: &Frame, margin: Margin) -> Result<Vec<f
 fn nearest_with_signs(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Feasible {
     for _ in 0..SIGN_TURNS {
         let found = guard.nearest(layer, Try { margin, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 }).0;
-        if found != Feasible::Yes || guard.signs_hold(layer) {
+        if found != Feasible::Yes || guard.pairs_hold(layer) {
             return found;
         }
-        guard.hold_signs(layer);
+        guard.between_inputs(layer);
         guard.nearest.clear();
     }
     Feasible::Unknown

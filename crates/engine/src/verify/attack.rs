@@ -29,6 +29,8 @@ pub struct CounterExample {
     /// Whether every float32 runtime gives outputs that break the rule, in whatever order it adds: the rounding error bound leaves
     /// room.
     pub in_every_runtime: bool,
+    /// The second input and its outputs, if the rule compares two.
+    pub other: Option<(Vec<f32>, Vec<f32>)>,
 }
 
 /// What an attack works on.
@@ -191,7 +193,7 @@ impl Target<'_> {
         if !self.judge.breaks(self.rule, &x, &y) {
             return None;
         }
-        Some(CounterExample { rule: self.rule, in_every_runtime: self.certainly_broken(&x), exact: false, x, y })
+        Some(CounterExample { rule: self.rule, in_every_runtime: self.certainly_broken(&x), exact: false, x, y, other: None })
     }
 
     /// The same in exact arithmetic. With sigmoid or tanh, which have no exact value, the violation must be beyond rounding.
@@ -199,7 +201,7 @@ impl Target<'_> {
         let Some(outputs) = exact::outputs(self.network, &x) else {
             let y = self.network.enclose(&x).iter().map(|b| b.centre as f32).collect();
             let broken = self.certainly_broken(&x);
-            return broken.then_some(CounterExample { rule: self.rule, in_every_runtime: true, exact: true, x, y });
+            return broken.then_some(CounterExample { rule: self.rule, in_every_runtime: true, exact: true, x, y, other: None });
         };
         let value = |var: Var| match var {
             Var::Output(j) => outputs[j].clone(),
@@ -209,7 +211,7 @@ impl Target<'_> {
             return None;
         }
         let y = outputs.iter().map(|v| v.to_f64().value() as f32).collect();
-        Some(CounterExample { rule: self.rule, in_every_runtime: self.certainly_broken(&x), exact: true, x, y })
+        Some(CounterExample { rule: self.rule, in_every_runtime: self.certainly_broken(&x), exact: true, x, y, other: None })
     }
 
     /// Whether the rule is false for all outputs that a float32 runtime may give: no atom of it that could hold makes it true.

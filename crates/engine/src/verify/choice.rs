@@ -114,7 +114,7 @@ impl<'a> Choice<'a> {
         let mut found = (0..x.rows).flat_map(|r| rules.clone().map(move |rule| (r, rule)));
         let (r, rule) = found.find(|(r, rule)| self.judge.breaks(*rule, x.row(*r), y.row(*r)))?;
         let (x, y) = (x.row(r).to_vec(), y.row(r).to_vec());
-        Some(CounterExample { rule, in_every_runtime: self.is_clear(&x), exact: false, x, y })
+        Some(CounterExample { rule, in_every_runtime: self.is_clear(&x), exact: false, x, y, other: None })
     }
 
     /// Whether every float32 runtime takes the same row.

@@ -93,7 +93,14 @@ pub(crate) fn broken(
         let rules = 0..spec.rules.len();
         let mut found = (0..x.rows).flat_map(|r| rules.clone().map(move |rule| (r, rule)));
         let (r, rule) = found.find(|(r, rule)| judge.breaks(*rule, x.row(*r), y.row(*r)))?;
-        Some(CounterExample { rule, in_every_runtime: false, exact: false, x: x.row(r).to_vec(), y: y.row(r).to_vec() })
+        Some(CounterExample {
+            rule,
+            in_every_runtime: false,
+            exact: false,
+            x: x.row(r).to_vec(),
+            y: y.row(r).to_vec(),
+            other: None,
+        })
     };
     let network = &model.network;
     if let Some(found) = breaks(&Matrix { rows: from.len(), cols: network.inputs, data: from.concat() }) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CounterExample, Outcome, Work};
 use crate::vacuous::vacuous;
-use crate::verdict::{rule_as_json, rules_hold};
+use crate::verdict::{pair_as_json, pair_effort, rule_as_json, rules_hold};
 
 /// Features by name, levels in words.
 pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
@@ -54,11 +54,17 @@ pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, i
                     out["margin"] = json!(r.margin);
                     out
                 })
+                .chain(proof.accepted().pairs.iter().zip(&spec.pairs).map(|(r, rule)| pair_as_json(r, rule, &spec.schema)))
                 .collect();
         }
         Outcome::Refuted(example) => {
             out["verdict"] = json!("refuted");
-            out["rule"] = json!(spec.rules[example.rule].name);
+            out["rule"] = json!(spec.name(example.rule));
+            if let Some((x, y)) = &example.other {
+                out["other_input"] = input_as_json(&spec.schema, x);
+                out["other_row"] = json!(x);
+                out["other_output"] = output_as_json(&spec.schema.task, y);
+            }
             out["input"] = input_as_json(&spec.schema, &example.x);
             out["row"] = json!(example.x);
             out["output"] = output_as_json(&spec.schema.task, &example.y);
@@ -67,7 +73,7 @@ pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, i
         }
         Outcome::Unknown { rule, why } => {
             out["verdict"] = json!("unknown");
-            out["rule"] = json!(spec.rules[*rule].name);
+            out["rule"] = json!(spec.name(*rule));
             out["why"] = json!(why.to_string());
         }
     }
@@ -80,7 +86,7 @@ pub fn example_in_words(spec: &NormalSpec, example: &CounterExample) -> String {
         Value::Object(fields) => fields.iter().map(|(k, v)| format!("{k} = {v}")).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
     };
-    let rule = &spec.rules[example.rule];
+    let (name, text) = spec.texts().nth(example.rule).unwrap_or_default();
     let everywhere = if example.exact && !example.in_every_runtime {
         "in exact numbers; float32 may round to the other side"
     } else if example.in_every_runtime {
@@ -88,12 +94,16 @@ pub fn example_in_words(spec: &NormalSpec, example: &CounterExample) -> String {
     } else {
         "as this program adds; another order may round to the other side"
     };
+    let (input, output) =
+        (|x: &[f32]| list(input_as_json(&spec.schema, x)), |y: &[f32]| list(output_as_json(&spec.schema.task, y)));
+    let other = example
+        .other
+        .as_ref()
+        .map_or_else(String::new, |(x, y)| format!("  and the input: {}\n  whose output is: {}\n", input(x), output(y)));
     format!(
-        "  rule '{}': {}\n  input: {}\n  output: {}\n  ({everywhere})\n",
-        rule.name,
-        rule.text,
-        list(input_as_json(&spec.schema, &example.x)),
-        list(output_as_json(&spec.schema.task, &example.y)),
+        "  rule '{name}': {text}\n  input: {}\n  output: {}\n{other}  ({everywhere})\n",
+        input(&example.x),
+        output(&example.y),
     )
 }
 
@@ -104,13 +114,16 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
             let arithmetic = proof.accepted().arithmetic.name();
             let mut out = format!(
                 "proved: {} for every input of the domain in {arithmetic} ({seconds:.2} s, {regions} regions); the checker accepts it\n",
-                rules_hold(spec.rules.len())
+                rules_hold(spec.count())
             );
             for (done, rule) in proof.accepted().rules.iter().zip(&spec.rules) {
                 out += &format!("  {}: {} regions, margin {:e}\n", done.name, done.regions, done.margin);
                 if let Some(why) = vacuous(&rule.claim, &spec.schema) {
                     out += &format!("  {why}\n");
                 }
+            }
+            for done in &proof.accepted().pairs {
+                out += &format!("  {}: {}\n", done.name, pair_effort(done));
             }
             if let Some(folder) = folder {
                 out +=
@@ -120,13 +133,14 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
         }
         Outcome::Refuted(example) => {
             format!(
-                "refuted ({seconds:.2} s, {regions} regions): this input, run {}, breaks a rule\n{}",
+                "refuted ({seconds:.2} s, {regions} regions): {}, run {}, breaks a rule\n{}",
+                if example.other.is_some() { "this pair of inputs" } else { "this input" },
                 if example.exact { "in exact arithmetic" } else { "in float32" },
                 example_in_words(spec, example)
             )
         }
         Outcome::Unknown { rule, why } => {
-            format!("unknown ({seconds:.2} s, {regions} regions): rule '{}': {why}\n", spec.rules[*rule].name)
+            format!("unknown ({seconds:.2} s, {regions} regions): rule '{}': {why}\n", spec.name(*rule))
         }
     }
 }

@@ -54,12 +54,18 @@ impl Elaborator<'_> {
                 if condition_value.mentions_output() {
                     let found = "a condition on the prediction".into();
                     let kind = RuleErrorKind::Type { expected: "a condition on the input", found };
-                    return Err((kind, condition.span.clone(), Some("both inputs satisfy the condition, whatever is predicted".into())));
+                    return Err((
+                        kind,
+                        condition.span.clone(),
+                        Some("both inputs satisfy the condition, whatever is predicted".into()),
+                    ));
                 }
                 let under = and(vec![under.clone(), condition_value]);
                 self.pairs(body, &under, out)
             }
-            ExprKind::Call { function: (name, _), args, generators, by } if name != "change" && FUNCTIONS.contains(&name.as_str()) => {
+            ExprKind::Call { function: (name, _), args, generators, by }
+                if name != "change" && FUNCTIONS.contains(&name.as_str()) =>
+            {
                 if !generators.is_empty() || by.is_some() {
                     return Err(wrong(name, &expr.span));
                 }
@@ -67,10 +73,10 @@ impl Elaborator<'_> {
             }
             ExprKind::Call { function: (name, _), .. } if name == "change" => Err(wrong(name, &expr.span)),
             ExprKind::Chain(operands, relations) => match (&operands[..], &relations[..]) {
-                ([change, bound], [Relation::LessEqual | Relation::Less]) => {
+                ([change, bound], [Relation::LessEqual | Relation::Less]) if is_change(change) => {
                     self.change(change, bound, relations[0] == Relation::Less, under, out)
                 }
-                ([bound, change], [Relation::GreaterEqual | Relation::Greater]) => {
+                ([bound, change], [Relation::GreaterEqual | Relation::Greater]) if is_change(change) => {
                     self.change(change, bound, relations[0] == Relation::Greater, under, out)
                 }
                 _ => Err(alone(expr)),
@@ -105,7 +111,8 @@ impl Elaborator<'_> {
             }
             other => {
                 let hint = matches!(other, Value::Class).then(|| {
-                    let (target, classes) = (self.schema.task.target_columns()[0], self.schema.task.classes().unwrap_or_default());
+                    let (target, classes) =
+                        (self.schema.task.target_columns()[0], self.schema.task.classes().unwrap_or_default());
                     let class = classes.last().map_or("...", String::as_str);
                     format!("say which class: {name}({target} == '{class}', ...)")
                 });
@@ -119,10 +126,12 @@ impl Elaborator<'_> {
     /// `change(y, {x1, x2}, by = 0.1) <= 5`.
     fn change(&mut self, call: &Expr, bound: &Expr, strict: bool, under: &Bool, out: &mut Vec<TypedPair>) -> Result<(), Fault> {
         let ExprKind::Call { function: (name, _), args, generators, by } = &call.kind else { return Err(alone(call)) };
-        if name != "change" || compares_inputs(bound) {
-            return Err(alone(call));
+        if compares_inputs(bound) {
+            return Err(alone(bound));
         }
-        let (Some(by), true, [of, rest @ ..]) = (by, generators.is_empty(), &args[..]) else { return Err(wrong(name, &call.span)) };
+        let (Some(by), true, [of, rest @ ..]) = (by, generators.is_empty(), &args[..]) else {
+            return Err(wrong(name, &call.span));
+        };
         let features = match rest {
             [] => {
                 let number = |f: &usize| self.schema.features[*f].domain.range().is_some();
@@ -133,15 +142,19 @@ impl Elaborator<'_> {
         };
         let by = self.distances(by, &features)?;
         let most = self.number(bound)?;
-        let Some(most) = most.as_constant().filter(|m| if strict { **m > Rational::ZERO } else { **m >= Rational::ZERO }).cloned() else {
-            let found = if most.as_constant().is_some() { "too small: two equal inputs change nothing" } else { "a value that varies" };
+        let Some(most) =
+            most.as_constant().filter(|m| if strict { **m > Rational::ZERO } else { **m >= Rational::ZERO }).cloned()
+        else {
+            let found =
+                if most.as_constant().is_some() { "too small: two equal inputs change nothing" } else { "a value that varies" };
             let kind = RuleErrorKind::Type { expected: "a constant of at least 0", found: found.into() };
             return Err((kind, bound.span.clone(), None));
         };
         let num = match self.value(of)? {
             Value::Num(num) => num,
             other => {
-                let hint = "`change` is about numbers; for classes and labels say `unaffected`, or compare their scores".to_string();
+                let hint =
+                    "`change` is about numbers; for classes and labels say `unaffected`, or compare their scores".to_string();
                 let kind = RuleErrorKind::Type { expected: "a number", found: self.describe(&other) };
                 return Err((kind, of.span.clone(), Some(hint)));
             }
@@ -180,11 +193,16 @@ impl Elaborator<'_> {
                 // A name that nothing has is told as everywhere else; an output is no feature.
                 let found = self.describe(&self.name(name, &item.span)?);
                 let kind = RuleErrorKind::Type { expected: "a feature of the input", found };
-                return Err((kind, item.span.clone(), Some(format!("what is predicted comes first: {function}(prediction, feature)"))));
+                return Err((
+                    kind,
+                    item.span.clone(),
+                    Some(format!("what is predicted comes first: {function}(prediction, feature)")),
+                ));
             };
             if !any && matches!(self.schema.features[f].domain, Domain::Category { .. }) {
                 let why = "its levels have no order";
-                let hint = format!("state the order of its levels in the rule file, [features.{name}] order = [\"low\", ..., \"high\"]");
+                let hint =
+                    format!("state the order of its levels in the rule file, [features.{name}] order = [\"low\", ..., \"high\"]");
                 let kind = RuleErrorKind::NotMoved { function: function.into(), name: name.clone(), why };
                 return Err((kind, item.span.clone(), Some(hint)));
             }
@@ -225,6 +243,10 @@ impl Elaborator<'_> {
         let hint = format!("a condition on the input stands before `=>`: condition => {function}(...)");
         (RuleErrorKind::NotOutputs { function: function.into(), found }, span.clone(), Some(hint))
     }
+}
+
+fn is_change(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Call { function: (name, _), .. } if name == "change")
 }
 
 fn wrong(name: &str, span: &Span) -> Fault {
