@@ -128,6 +128,8 @@ enum How {
         lo: f32,
         hi: f32,
     },
+    /// For each level of the table its place in the domain.
+    Places(Vec<Option<usize>>),
     /// For each level of the table its level in the domain, and how many the domain has.
     Levels {
         to_domain: Vec<Option<usize>>,
@@ -145,6 +147,12 @@ enum ValueStatus {
 impl<'a> FeatureEncoder<'a> {
     pub(crate) fn new(name: &str, column: &'a Column, domain: &'a Domain) -> Result<Self, DataError> {
         let how = match (domain, column, domain.range()) {
+            (Domain::Ordered { levels }, Column::Text { levels: of_table, .. }, _) => {
+                How::Places(of_table.iter().map(|level| levels.iter().position(|l| l == level)).collect())
+            }
+            (Domain::Ordered { .. }, ..) => {
+                return Err(DataError::WrongKind { column: name.to_owned(), found: column.kind(), expected: Kind::Text });
+            }
             (_, Column::Number(_) | Column::Bytes { .. }, Some((lo, hi))) => How::Number { lo, hi },
             (Domain::Category { levels }, Column::Text { levels: of_table, .. }, _) => {
                 let to_domain = of_table.iter().map(|level| levels.iter().position(|l| l == level)).collect();
@@ -165,7 +173,7 @@ impl<'a> FeatureEncoder<'a> {
 
     fn width(&self, skip: usize) -> usize {
         match &self.how {
-            How::Number { .. } => 1,
+            How::Number { .. } | How::Places(_) => 1,
             How::Levels { count, .. } => count.saturating_sub(skip),
         }
     }
@@ -182,6 +190,15 @@ impl<'a> FeatureEncoder<'a> {
                 *cell = 1.0;
             }
             return if level.is_some() { ValueStatus::Inside } else { ValueStatus::Outside };
+        }
+        if let (How::Places(places), Column::Text { codes, .. }) = (&self.how, self.column) {
+            let place = places.get(codes[row] as usize);
+            out.fill(place.copied().flatten().map_or(f32::NAN, |k| k as f32));
+            return match place {
+                None => ValueStatus::Missing,
+                Some(None) => ValueStatus::Outside,
+                Some(Some(_)) => ValueStatus::Inside,
+            };
         }
         let (How::Number { lo, hi }, Value::Number(v)) = (&self.how, self.column.value(row)) else {
             out.fill(f32::NAN);

@@ -1,7 +1,7 @@
 //! A table and its encoding enter; which rules a row's label breaks leaves.
 
 use deepsade_output::Judge;
-use deepsade_spec::{NormalSpec, Task, Var};
+use deepsade_spec::{Domain, NormalSpec, Task, Var};
 
 use crate::dataset::Dataset;
 use crate::table::{Column, Table, Value};
@@ -33,7 +33,13 @@ impl<'a> Labelled<'a> {
     /// Whether the label of a row breaks a rule; `None` if the rule reads scores, which labels do not have.
     pub fn breaks(&self, judge: &Judge, rule: usize, row: usize) -> Option<bool> {
         let written = |var: Var| match (var, &self.spec.schema.task) {
-            (Var::Feature(f), _) => number(self.features[f], row),
+            (Var::Feature(f), _) => match &self.spec.schema.features[f].domain {
+                Domain::Ordered { levels } => match self.features[f].value(row) {
+                    Value::Text(text) => levels.iter().position(|l| l == text).map_or(f64::NAN, |k| k as f64),
+                    _ => f64::NAN,
+                },
+                _ => number(self.features[f], row),
+            },
             (Var::Output(j), Task::Regression { .. }) => number(self.targets[j], row),
             (Var::Output(j), _) => f64::from(self.rows.y.row(row)[j]) * 2.0 - 1.0,
             (Var::Level(..), _) => f64::NAN,

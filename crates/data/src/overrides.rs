@@ -30,6 +30,10 @@ pub struct FeatureOverride {
     /// The levels of a category, in the order of their columns, at least one. Default: those of the data, sorted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<String>>,
+    /// The levels of a category that have an order, from the lowest to the highest: the network reads the place of a level as a whole
+    /// number. Default: levels have no order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<Vec<String>>,
 }
 
 /// The kind of a feature's domain.
@@ -58,6 +62,9 @@ impl FeatureOverride {
                 Self { kind: Some(FeatureKind::Integer), range: Some([f64::from(*lo), f64::from(*hi)]), ..Self::default() }
             }
             Domain::Stepped { lo, hi, step } => Self { step: Some((*step).into()), ..Self::real((*lo).into(), (*hi).into()) },
+            Domain::Ordered { levels } => {
+                Self { kind: Some(FeatureKind::Category), order: Some(levels.clone()), ..Self::default() }
+            }
             Domain::Category { levels } => {
                 Self { kind: Some(FeatureKind::Category), levels: Some(levels.clone()), ..Self::default() }
             }
@@ -77,14 +84,17 @@ impl FeatureOverride {
         if self.range.is_some() && self.kind == Some(FeatureKind::Category) {
             return Some(OverrideProblem::RangeOfCategory);
         }
-        if self.levels.is_some() && is_number {
+        if (self.levels.is_some() || self.order.is_some()) && is_number {
             return Some(OverrideProblem::LevelsOfNumber);
+        }
+        if self.levels.is_some() && self.order.is_some() {
+            return Some(OverrideProblem::LevelsAndOrder);
         }
         if let Some(step) = self.step {
             let problem = match self.kind {
                 Some(FeatureKind::Integer) => Some(OverrideProblem::StepOf("a whole one")),
                 Some(FeatureKind::Category) => Some(OverrideProblem::StepOf("a category")),
-                _ if self.levels.is_some() => Some(OverrideProblem::StepOf("a category")),
+                _ if self.levels.is_some() || self.order.is_some() => Some(OverrideProblem::StepOf("a category")),
                 _ if step == 1.0 => Some(OverrideProblem::StepOfOne),
                 // Whatever the range.
                 _ => (!(is_f32(step) && stepped(0.0, 0.0, step).is_stepped())).then_some(OverrideProblem::Step(step)),
@@ -108,7 +118,7 @@ impl FeatureOverride {
                 return Some(OverrideProblem::SteppedRange(lo, hi, step));
             }
         }
-        let levels = self.levels.as_deref()?;
+        let levels = self.levels.as_deref().or(self.order.as_deref())?;
         if levels.is_empty() {
             return Some(OverrideProblem::NoLevels);
         }
@@ -121,7 +131,7 @@ impl FeatureOverride {
         match self.kind {
             Some(FeatureKind::Category) => Some(Kind::Text),
             Some(FeatureKind::Real | FeatureKind::Integer) => Some(Kind::Number),
-            None if self.levels.is_some() => Some(Kind::Text),
+            None if self.levels.is_some() || self.order.is_some() => Some(Kind::Text),
             None if self.step.is_some() => Some(Kind::Number),
             None => self.range.map(|_| Kind::Number),
         }
@@ -131,6 +141,9 @@ impl FeatureOverride {
     pub fn stated_domain(&self) -> Option<Domain> {
         if let Some(levels) = &self.levels {
             return Some(Domain::Category { levels: levels.clone() });
+        }
+        if let Some(levels) = &self.order {
+            return Some(Domain::Ordered { levels: levels.clone() });
         }
         let [lo, hi] = self.range?;
         Some(match (self.kind, self.step) {

@@ -82,7 +82,7 @@ pub fn widen(schema: &mut Schema, overrides: &Overrides, margin: f64) {
                 *lo = (((f64::from(*lo) - by) / step).floor() * step).max(-most) as f32;
                 *hi = (((f64::from(*hi) + by) / step).ceil() * step).min(most) as f32;
             }
-            Domain::Category { .. } => {}
+            Domain::Category { .. } | Domain::Ordered { .. } => {}
         }
     }
 }

@@ -121,7 +121,7 @@ impl TaskSettings {
     fn target_kind(&self, stated: &FeatureOverride) -> Result<Option<FeatureKind>, TargetProblem> {
         match stated {
             _ if self.kind != TaskKind::Regression => Err(TargetProblem::OnlyRegression),
-            FeatureOverride { range: None, step: None, levels: None, kind } => match kind {
+            FeatureOverride { range: None, step: None, levels: None, order: None, kind } => match kind {
                 Some(FeatureKind::Category) => Err(TargetProblem::Category),
                 kind => Ok(*kind),
             },

@@ -110,7 +110,7 @@ pub fn ball(schema: &Schema, whole: &Region, row: &[f32], radius: f64) -> Region
     for (f, feature) in schema.features.iter().enumerate() {
         let first = columns.partition_point(|c| c.feature < f);
         match &feature.domain {
-            Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => {
+            Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } | Domain::Ordered { .. } => {
                 let (lo, hi) = feature.domain.range().unwrap_or_default();
                 let (x, r) = (f64::from(row[first]), radius * (f64::from(hi) - f64::from(lo)));
                 let exact = |v: f64| Rational::try_from(v).unwrap_or_default();

@@ -492,7 +492,7 @@ impl Fit<'_> {
         let clear = |f: &usize| match schema.features[*f].domain {
             Domain::Real { lo, .. } => lo > 1e-20,
             Domain::Stepped { lo, step, .. } => lo > 0.0 || step > 1.0,
-            Domain::Integer { .. } => true,
+            Domain::Integer { .. } | Domain::Ordered { .. } => true,
             Domain::Category { .. } => false,
         };
         let refuse = |why| Err(FitError::Gate { name: self.network.gate.clone(), why });

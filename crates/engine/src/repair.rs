@@ -339,6 +339,9 @@ fn sample(spec: &NormalSpec) -> Dataset {
                     let v = (f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u) / f64::from(*step);
                     x.row_mut(r)[first] = v.round() as f32 * step;
                 }
+                Domain::Ordered { levels } => {
+                    x.row_mut(r)[first] = ((levels.len() as f64 * u) as usize).min(levels.len() - 1) as f32;
+                }
                 Domain::Category { levels } => {
                     let level = ((levels.len() as f64 * u) as usize).min(levels.len() - 1);
                     let column = columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(level));

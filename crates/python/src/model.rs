@@ -39,7 +39,7 @@ impl Model {
         let path = Path::new(NAME);
         let (model, schema) = described(parse_any(&bytes, path, None)?, path)?;
         let spec = model_rules(path, &model, &schema)?;
-        let numbers = schema.features.iter().all(|f| !matches!(f.domain, Domain::Category { .. }));
+        let numbers = schema.features.iter().all(|f| f.domain.levels().is_none());
         Ok(Self { output: Output::owned(model, spec)?, bytes, numbers })
     }
 

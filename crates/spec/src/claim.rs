@@ -92,8 +92,11 @@ impl Claim {
                 return Err(Mismatch::Order { place, stated: s.name.clone(), model: m.name.clone() });
             }
             let same = match (&s.domain, &m.domain) {
-                (Domain::Category { levels }, Domain::Category { levels: others }) => levels == others,
-                (Domain::Category { .. }, _) | (_, Domain::Category { .. }) => false,
+                (Domain::Category { levels }, Domain::Category { levels: others })
+                | (Domain::Ordered { levels }, Domain::Ordered { levels: others }) => levels == others,
+                (Domain::Category { .. } | Domain::Ordered { .. }, _) | (_, Domain::Category { .. } | Domain::Ordered { .. }) => {
+                    false
+                }
                 _ => true,
             };
             if !same {
@@ -123,7 +126,8 @@ impl Claim {
         }
         for (s, m) in self.schema.features.iter().zip(&model.features) {
             let covered = match (&s.domain, &m.domain) {
-                (Domain::Category { .. }, Domain::Category { .. }) => true,
+                // Their levels are the same, by the above.
+                (Domain::Category { .. }, Domain::Category { .. }) | (Domain::Ordered { .. }, Domain::Ordered { .. }) => true,
                 (Domain::Real { lo, hi }, Domain::Real { lo: a, hi: b }) => a <= lo && hi <= b,
                 (Domain::Integer { lo, hi }, Domain::Integer { lo: a, hi: b }) => a <= lo && hi <= b,
                 (Domain::Stepped { lo, hi, step }, Domain::Stepped { lo: a, hi: b, step: other }) => {
@@ -169,7 +173,8 @@ impl fmt::Display for Mismatch {
             Self::Order { place, stated, model } => {
                 write!(f, "column {place} holds the feature {stated:?} in the rule file, {model:?} in the model")
             }
-            Self::Domain { name, stated: Domain::Category { levels }, model: Domain::Category { levels: others } } => {
+            Self::Domain { name, stated: Domain::Category { levels }, model: Domain::Category { levels: others } }
+            | Self::Domain { name, stated: Domain::Ordered { levels }, model: Domain::Ordered { levels: others } } => {
                 let k = levels.iter().zip(others).position(|(a, b)| a != b).unwrap_or(levels.len().min(others.len()));
                 let shown = |l: Option<&String>| l.map_or("no level".into(), |l| format!("{l:?}"));
                 let (stated, model) = (shown(levels.get(k)), shown(others.get(k)));

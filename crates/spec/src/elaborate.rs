@@ -21,6 +21,8 @@ pub(crate) enum Value {
     Bool(Bool),
     /// A categorical feature.
     Category(usize),
+    /// A category whose levels have an order.
+    Ordered(usize),
     /// The target of a classification.
     Class,
     /// A level in quotes.
@@ -75,7 +77,7 @@ impl Elaborator<'_> {
         let parts = match value {
             Value::Num(num) => num.parts(),
             Value::Bool(condition) => condition.parts(),
-            Value::Category(_) | Value::Class | Value::Text(_) => 1,
+            Value::Category(_) | Value::Ordered(_) | Value::Class | Value::Text(_) => 1,
         };
         self.grow(parts, span)?;
         Ok(value.clone())
@@ -130,7 +132,7 @@ impl Elaborator<'_> {
             other => {
                 let hint = match (&expr.kind, &other) {
                     (ExprKind::Name(name), Value::Num(_)) => Some(format!("compare it, as in `{name} > 0`")),
-                    (ExprKind::Name(name), Value::Category(_) | Value::Class) => {
+                    (ExprKind::Name(name), Value::Category(_) | Value::Ordered(_) | Value::Class) => {
                         Some(format!("compare it, as in `{name} == '...'`"))
                     }
                     _ => None,
@@ -164,7 +166,7 @@ impl Elaborator<'_> {
         match value {
             Value::Num(_) => "a number".into(),
             Value::Bool(_) => "a condition".into(),
-            Value::Category(f) => format!("the category '{}'", self.schema.features[*f].name),
+            Value::Category(f) | Value::Ordered(f) => format!("the category '{}'", self.schema.features[*f].name),
             Value::Class => format!("the class '{}'", self.schema.task.target_columns()[0]),
             Value::Text(text) => format!("the text '{text}'"),
         }

@@ -348,9 +348,10 @@ pub fn var_range(var: Var, schema: &Schema) -> (Rational, Rational) {
     match var {
         Var::Output(_) => unreachable!("outputs have no range"),
         Var::Level(..) => (Rational::ZERO, Rational::ONE),
-        Var::Feature(f) => match schema.features[f].domain {
-            Domain::Real { lo, hi } | Domain::Stepped { lo, hi, .. } => (exact(lo), exact(hi)),
-            Domain::Integer { lo, hi } => (Rational::from(lo), Rational::from(hi)),
+        Var::Feature(f) => match &schema.features[f].domain {
+            Domain::Real { lo, hi } | Domain::Stepped { lo, hi, .. } => (exact(*lo), exact(*hi)),
+            Domain::Integer { lo, hi } => (Rational::from(*lo), Rational::from(*hi)),
+            Domain::Ordered { levels } => (Rational::ZERO, Rational::from(levels.len().saturating_sub(1))),
             Domain::Category { .. } => unreachable!("a category has levels, not a value"),
         },
     }

@@ -164,7 +164,13 @@ fn simple(a: &Atom, schema: &Schema) -> Option<String> {
                 (false, false) => "<=",
                 (false, true) => "<",
             };
-            Some(format!("{} {relation} {}", quote(&schema.features[f].name), read_as(&(-c * one))?))
+            let bound = -c * one;
+            // Of an ordered category the bound is the place of a level.
+            let place = schema.features[f].domain.levels().and_then(|levels| {
+                let k = (0..levels.len()).find(|k| Rational::from(*k) == bound)?;
+                Some(format!("'{}'", levels[k]))
+            });
+            Some(format!("{} {relation} {}", quote(&schema.features[f].name), place.or_else(|| read_as(&bound))?))
         }
         _ => None,
     }

@@ -66,6 +66,9 @@ impl Region {
                     let grid = f.domain.grid().unwrap_or_default();
                     Set::Number { grid: Some(grid), lo: steps(grid, *lo), hi: steps(grid, *hi) }
                 }
+                Domain::Ordered { levels } if !levels.is_empty() && levels.len() <= 1 << 24 && distinct(levels) => {
+                    Set::Number { grid: Some(0), lo: 0, hi: levels.len() as i64 - 1 }
+                }
                 Domain::Category { levels } if !levels.is_empty() && distinct(levels) => Set::Levels(vec![true; levels.len()]),
                 _ => {
                     return Err(format!(

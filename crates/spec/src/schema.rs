@@ -74,6 +74,11 @@ pub enum Domain {
         /// What every value is a multiple of.
         step: f32,
     },
+    /// One of the named levels, which have an order: the place of a level, from 0 on, is a whole number.
+    Ordered {
+        /// The levels, from the lowest to the highest.
+        levels: Vec<String>,
+    },
     /// One of the named levels.
     Category {
         /// The levels, in the order of their one-hot columns.
@@ -156,7 +161,7 @@ impl Schema {
         let mut columns = Vec::new();
         for (feature, f) in self.features.iter().enumerate() {
             match &f.domain {
-                Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => {
+                Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } | Domain::Ordered { .. } => {
                     columns.push(Column { name: f.name.clone(), feature, kind: ColumnKind::Number });
                 }
                 Domain::Category { levels } => {
@@ -194,6 +199,7 @@ impl Domain {
         match self {
             Domain::Real { lo, hi } | Domain::Stepped { lo, hi, .. } => Some((*lo, *hi)),
             Domain::Integer { lo, hi } => Some((*lo as f32, *hi as f32)),
+            Domain::Ordered { levels } => Some((0.0, levels.len().saturating_sub(1) as f32)),
             Domain::Category { .. } => None,
         }
     }
@@ -201,7 +207,7 @@ impl Domain {
     /// The k for which all of its numbers are multiples of 2^-k: 0 for whole ones; `None` if they may be any, or it is a category.
     pub fn grid(&self) -> Option<i32> {
         match self {
-            Domain::Integer { .. } => Some(0),
+            Domain::Integer { .. } | Domain::Ordered { .. } => Some(0),
             Domain::Stepped { step, .. } => power_of_two(*step).map(|k| -k),
             Domain::Real { .. } | Domain::Category { .. } => None,
         }
@@ -218,7 +224,16 @@ impl Domain {
             Domain::Real { lo, hi } => format!("numbers from {lo} to {hi}"),
             Domain::Integer { lo, hi } => format!("whole numbers from {lo} to {hi}"),
             Domain::Stepped { lo, hi, step } => format!("multiples of {step} from {lo} to {hi}"),
+            Domain::Ordered { levels } => format!("one of {}, in this order", first_quoted(levels)),
             Domain::Category { levels } => format!("one of {}", first_quoted(levels)),
+        }
+    }
+
+    /// The names of its values, if it has some: levels, ordered or not.
+    pub fn levels(&self) -> Option<&[String]> {
+        match self {
+            Domain::Ordered { levels } | Domain::Category { levels } => Some(levels),
+            Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => None,
         }
     }
 }

@@ -86,7 +86,7 @@ impl Schema {
         let show = |names: &mut Vec<String>| names.iter_mut().for_each(show);
         for feature in &mut copy.features {
             self::show(&mut feature.name);
-            if let Domain::Category { levels } = &mut feature.domain {
+            if let Domain::Category { levels } | Domain::Ordered { levels } = &mut feature.domain {
                 show(levels);
             }
         }

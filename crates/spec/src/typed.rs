@@ -279,6 +279,18 @@ impl Relation {
         }
     }
 
+    /// The relation with its sides exchanged.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        match self {
+            Relation::Less => Relation::Greater,
+            Relation::LessEqual => Relation::GreaterEqual,
+            Relation::GreaterEqual => Relation::LessEqual,
+            Relation::Greater => Relation::Less,
+            same => same,
+        }
+    }
+
     /// The relation that holds exactly where this one does not.
     #[must_use]
     pub fn negated(self) -> Self {

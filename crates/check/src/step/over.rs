@@ -132,6 +132,9 @@ impl Over {
                     Column { lo: exact(*lo), hi: exact(*hi), step: None, calm }
                 }
                 (Domain::Integer { lo, hi }, ColumnKind::Number) => whole(Rational::from(*lo), Rational::from(*hi)),
+                (Domain::Ordered { levels }, ColumnKind::Number) => {
+                    whole(Rational::ZERO, Rational::from(levels.len().saturating_sub(1)))
+                }
                 (domain @ Domain::Stepped { lo, hi, .. }, _) => {
                     Column { lo: exact(*lo), hi: exact(*hi), step: domain.grid(), calm: true }
                 }

@@ -62,7 +62,7 @@ impl Inputs {
                 (Domain::Category { .. }, element) => element == "string",
                 (Domain::Real { .. } | Domain::Stepped { .. }, element) => element == "float",
                 // Whole numbers of a domain are exact in float32.
-                (Domain::Integer { .. }, element) => ["float", "int64", "int32"].contains(&element),
+                (Domain::Integer { .. } | Domain::Ordered { .. }, element) => ["float", "int64", "int32"].contains(&element),
             };
             if !fits || port.dims.len() != 2 || port.dims[1] != Some(1) {
                 return Err(format!("the input '{}' is no column of {}", port.name, feature.domain.in_words()));

@@ -36,8 +36,11 @@ pub enum OverrideProblem {
     /// A range for a category.
     #[error("a category has `levels`, not a `range`")]
     RangeOfCategory,
+    /// Levels with an order and without.
+    #[error("`order` lists the levels already, from the lowest to the highest: leave `levels` out")]
+    LevelsAndOrder,
     /// Levels for a number.
-    #[error("a number has a `range`, not `levels`")]
+    #[error("a number has a `range`, not `levels` or an `order` of them")]
     LevelsOfNumber,
     /// No data to take the domain from.
     #[error("without [data] the domain must be stated: `range = [lo, hi]` for a number, `levels = [...]` for a category")]

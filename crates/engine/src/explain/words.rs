@@ -179,6 +179,7 @@ fn feature(f: &deepsade_spec::Feature) -> Value {
         Domain::Real { lo, hi } => json!({"name": f.name, "kind": "real", "lo": lo, "hi": hi}),
         Domain::Integer { lo, hi } => json!({"name": f.name, "kind": "integer", "lo": lo, "hi": hi}),
         Domain::Stepped { lo, hi, step } => json!({"name": f.name, "kind": "stepped", "lo": lo, "hi": hi, "step": step}),
+        Domain::Ordered { levels } => json!({"name": f.name, "kind": "ordered", "levels": levels}),
         Domain::Category { levels } => json!({"name": f.name, "kind": "category", "levels": levels}),
     }
 }
@@ -339,7 +340,7 @@ fn domain_lines(spec: &NormalSpec) -> Vec<String> {
     let domain = |d: &Domain| match d {
         Domain::Real { lo, hi } => format!("real from {lo} to {hi}"),
         Domain::Integer { lo, hi } => format!("whole from {lo} to {hi}"),
-        Domain::Stepped { .. } => d.in_words(),
+        Domain::Stepped { .. } | Domain::Ordered { .. } => d.in_words(),
         Domain::Category { levels } if levels.len() > 12 => format!("{} levels: {}, ...", levels.len(), levels[..12].join(", ")),
         Domain::Category { levels } => format!("one of {}", levels.join(", ")),
     };

@@ -196,7 +196,7 @@ fn guess(guard: &Guard, frame: &Frame, slack: f64) -> Option<Vec<f64>> {
                     middle.insert(Var::Level(f, l), Rational::from(u8::from(l == 0)));
                 }
             }
-            Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => {
+            Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } | Domain::Ordered { .. } => {
                 let (lo, hi) = var_range(Var::Feature(f), schema);
                 let mid = (lo + hi) / Rational::from(2);
                 let unit = feature.domain.grid().map(|k| Rational::from(2).pow(-k as isize));

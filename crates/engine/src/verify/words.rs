@@ -22,6 +22,7 @@ pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
                 let level = taken.map_or(0, |(_, c)| if let ColumnKind::Level(l) = c.kind { l } else { 0 });
                 json!(levels[level])
             }
+            Domain::Ordered { levels } => json!(levels.get(x[first] as usize)),
             Domain::Integer { .. } => json!(x[first] as i64),
             Domain::Real { .. } | Domain::Stepped { .. } => json!(x[first]),
         };

@@ -61,6 +61,10 @@ fn feature(schema: &Schema, f: usize, ruled: bool) -> Value {
             let middle = i32::midpoint(*lo, *hi);
             json!({"name": feature.name, "kind": "integer", "lo": lo, "hi": hi, "ruled": ruled, "start": middle})
         }
+        Domain::Ordered { levels } => {
+            let last = levels.len().saturating_sub(1);
+            json!({"name": feature.name, "kind": "integer", "lo": 0, "hi": last, "ruled": ruled, "start": last / 2})
+        }
         Domain::Stepped { lo, hi, step } => {
             let middle = f32::midpoint(lo / step, hi / step).floor() * step;
             json!({"name": feature.name, "kind": "stepped", "lo": lo, "hi": hi, "step": step, "ruled": ruled, "start": middle})
@@ -140,7 +144,9 @@ pub(crate) fn examples(table: &Table, schema: &Schema, most: usize) -> Vec<Vec<V
     let columns: Vec<Option<&Column>> = schema.features.iter().map(|f| table.column(&f.name)).collect();
     let row = |r: usize| -> Option<Vec<Value>> {
         let value = |(f, column): (usize, Option<&Column>)| match (&schema.features[f].domain, column?.value(r)) {
-            (Domain::Category { levels }, Cell::Text(text)) => levels.iter().position(|l| l == text).map(|l| json!(l)),
+            (Domain::Category { levels } | Domain::Ordered { levels }, Cell::Text(text)) => {
+                levels.iter().position(|l| l == text).map(|l| json!(l))
+            }
             (Domain::Category { levels }, Cell::Number(v)) => {
                 levels.iter().position(|l| l.parse::<f64>().is_ok_and(|l| l == v)).map(|l| json!(l))
             }

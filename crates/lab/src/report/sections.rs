@@ -156,6 +156,7 @@ pub(crate) fn domain(html: &mut Html, schema: &Schema) {
             Domain::Real { lo, hi } => ("real", format!("{lo} to {hi}")),
             Domain::Integer { lo, hi } => ("whole", format!("{lo} to {hi}")),
             Domain::Stepped { lo, hi, step } => ("stepped", format!("{lo} to {hi}, multiples of {step}")),
+            Domain::Ordered { levels } => ("ordered", levels.join(" < ")),
             Domain::Category { levels } => ("category", levels.join(", ")),
         };
         vec![f.name.clone(), kind.into(), values]

@@ -5,7 +5,7 @@ use super::{Elaborator, Value, and, iff, not, or};
 use crate::Rational;
 use crate::ast::{Expr, Relation};
 use crate::error::{Fault, RuleErrorKind, Span};
-use crate::schema::Domain;
+use crate::linear::Var;
 use crate::typed::{Bool, Num};
 
 impl Elaborator<'_> {
@@ -31,6 +31,8 @@ impl Elaborator<'_> {
             (Value::Text(text), owner @ (Value::Category(_) | Value::Class)) if equality => {
                 Ok(signed(self.one_of(&owner, &[(text, spans.0.clone())])?))
             }
+            (Value::Ordered(f), Value::Text(text)) => self.compare_place(f, &text, relation, spans.1),
+            (Value::Text(text), Value::Ordered(f)) => self.compare_place(f, &text, relation.turned(), spans.0),
             (Value::Bool(a), Value::Bool(b)) if equality => Ok(signed(iff(a, b))),
             (a @ (Value::Num(_) | Value::Bool(_)), b @ (Value::Num(_) | Value::Bool(_))) => {
                 let mut difference = self.to_number(a, spans.0)?;
@@ -44,6 +46,15 @@ impl Elaborator<'_> {
         }
     }
 
+    /// An ordered category beside one of its levels: their places are compared.
+    fn compare_place(&self, f: usize, text: &str, relation: Relation, span: &Span) -> Result<Bool, Fault> {
+        let feature = &self.schema.features[f];
+        let place = Self::level(text, &feature.name, feature.domain.levels().unwrap_or_default(), span)?;
+        let mut difference = Num::var(Var::Feature(f));
+        difference.add_scaled(&-Rational::ONE, Num::constant(Rational::from(place)));
+        Ok(compare_with_zero(difference, relation))
+    }
+
     fn hint_for_incomparable(&self, a: &Value, b: &Value, equality: bool) -> Option<String> {
         let levels = |value: &Value| self.levels(value).map(|(_, levels)| levels);
         match (a, b) {
@@ -53,7 +64,9 @@ impl Elaborator<'_> {
             (owner, Value::Num(_)) | (Value::Num(_), owner) if levels(owner).is_some() => {
                 Some(format!("a level goes in quotes: {}", list(levels(owner).unwrap_or_default())))
             }
-            _ if !equality => Some("levels have no order: use ==, != or in {...}".into()),
+            _ if !equality => {
+                Some("levels have no order unless one is stated ([features.NAME] order = [...]): use ==, != or in {...}".into())
+            }
             _ => None,
         }
     }
@@ -86,10 +99,9 @@ impl Elaborator<'_> {
     /// The name and the levels of a category or of the class.
     fn levels(&self, owner: &Value) -> Option<(&str, &[String])> {
         match owner {
-            Value::Category(f) => match &self.schema.features[*f].domain {
-                Domain::Category { levels } => Some((&self.schema.features[*f].name, levels)),
-                _ => None,
-            },
+            Value::Category(f) | Value::Ordered(f) => {
+                Some((&self.schema.features[*f].name, self.schema.features[*f].domain.levels()?))
+            }
             Value::Class => Some((self.schema.task.target_columns()[0], self.schema.task.classes()?)),
             _ => None,
         }

@@ -15,6 +15,7 @@ impl Elaborator<'_> {
         if let Some(f) = self.schema.feature(name) {
             return Ok(match self.schema.features[f].domain {
                 Domain::Category { .. } => Value::Category(f),
+                Domain::Ordered { .. } => Value::Ordered(f),
                 Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => Value::Num(Num::var(Var::Feature(f))),
             });
         }
@@ -33,10 +34,7 @@ impl Elaborator<'_> {
     }
 
     fn hint_for_unknown(&self, name: &str) -> Option<String> {
-        let levels = self.schema.features.iter().filter_map(|f| match &f.domain {
-            Domain::Category { levels } => Some((&f.name, levels.as_slice())),
-            _ => None,
-        });
+        let levels = self.schema.features.iter().filter_map(|f| Some((&f.name, f.domain.levels()?)));
         let target = self.schema.task.target_columns()[0].to_string();
         let classes = self.schema.task.classes().map(|classes| (&target, classes));
         for (owner, levels) in levels.chain(classes) {

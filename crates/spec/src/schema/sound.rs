@@ -84,8 +84,13 @@ impl Schema {
                     }
                     lo <= hi
                 }
-                Domain::Category { levels } if levels.is_empty() => return Err(SchemaError::NoLevels(name.clone())),
-                Domain::Category { levels } => once("level", levels.iter().map(String::as_str)).map(|()| true)?,
+                Domain::Category { levels } | Domain::Ordered { levels } if levels.is_empty() => {
+                    return Err(SchemaError::NoLevels(name.clone()));
+                }
+                Domain::Ordered { levels } if levels.len() > LARGEST_INTEGER as usize => false,
+                Domain::Category { levels } | Domain::Ordered { levels } => {
+                    once("level", levels.iter().map(String::as_str)).map(|()| true)?
+                }
             };
             if !sound {
                 return Err(SchemaError::Range(name.clone()));

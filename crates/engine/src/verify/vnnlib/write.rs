@@ -71,6 +71,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
             Domain::Stepped { lo, hi, step } => {
                 out += &steps((lo / step) as i32, (hi / step) as i32, exact(*step), &format!("multiple of {step}"));
             }
+            Domain::Ordered { levels } => out += &steps(0, levels.len() as i32 - 1, Rational::ONE, "whole number"),
             Domain::Category { levels } => {
                 let width = levels.len() - dropped;
                 (0..width).for_each(|i| out += &format!("(assert (>= X_{0} 0))\n(assert (<= X_{0} 1))\n", x + i));

@@ -111,6 +111,7 @@ fn columns(spec: &NormalSpec) -> Vec<usize> {
         Domain::Real { lo, hi } => lo < hi,
         Domain::Integer { lo, hi } => hi - lo > 1,
         Domain::Stepped { lo, hi, step } => hi - lo > *step,
+        Domain::Ordered { levels } => levels.len() > 2,
         Domain::Category { .. } => false,
     };
     let columns = spec.schema.columns();
