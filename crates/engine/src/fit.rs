@@ -300,12 +300,7 @@ pub struct Fit<'a> {
 }
 
 impl Fit<'_> {
-    /// Trains on the rows; `checkpoint` is a file and whether to go on from it.
-    pub fn run(self, rows: &Rows, checkpoint: Option<(&Path, bool)>, observer: &mut dyn Observer) -> Result<Fitted, FitError> {
-        self.run_on(rows, &rows.split, checkpoint, observer)
-    }
-
-    /// The same with the rows dealt out otherwise.
+    /// Trains on the rows as they are dealt out; `checkpoint` is a file and whether to go on from it.
     pub fn run_on(
         self,
         rows: &Rows,

@@ -100,7 +100,8 @@ pub fn fit(
             Ended::Diverged(stop) => return Err(Failure::new(Class::Diverged, format!("{stop}; there is no model"))),
         };
         // What "auto" chooses is no warning; the summary says it.
-        let notes = ready.notes.iter().filter(|note| matches!(note, Note::Rules(_))).map(|note| note.words().to_owned());
+        let notes = ready.notes();
+        let notes = notes.iter().filter(|note| matches!(note, Note::Rules(_))).map(|note| note.words().to_owned());
         let notes: Vec<String> = notes.chain(finished.fitted.warnings.iter().map(ToString::to_string)).collect();
         Ok((Model::of(finished.bytes.clone())?, finished, notes))
     })?;

@@ -1,6 +1,7 @@
 //! `deepsade train`: a rule file enters, model.onnx, its certificate, run.jsonl and summary.json leave.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::bail;
 use deepsade_check::Verdict;
@@ -63,7 +64,7 @@ fn unmet(verdict: &str, words: &str, json: bool) -> anyhow::Result<Exit> {
 
 /// A finished training.
 pub struct Done {
-    pub spec: NormalSpec,
+    pub spec: Arc<NormalSpec>,
     pub finished: Finished,
     pub model: PathBuf,
 }
@@ -96,7 +97,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
         Prepared::Ready(ready) => *ready,
         Prepared::Contradictory(words) => return Ok(Ended::Contradictory(words)),
     };
-    for note in ready.notes.iter().filter(|_| !args.quiet) {
+    for note in ready.notes().iter().filter(|_| !args.quiet) {
         eprintln!("note: {}", note.words());
     }
     let interrupt = Interrupt::listen();

@@ -6,11 +6,9 @@ use std::time::Instant;
 
 use deepsade_data::{self as data, Split, VALIDATION};
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::choose::{Chosen, choose};
-use deepsade_engine::enforce::candidates;
-use deepsade_engine::fit::{self, Fit, FitError, Fitted};
+use deepsade_engine::fit::{self, FitError, Fitted};
 use deepsade_engine::objective::Loss;
-use deepsade_engine::pipeline::{Finished, Times};
+use deepsade_engine::pipeline::{Checked, Ready};
 use deepsade_engine::train::{Observer, StopReason};
 use deepsade_engine::verify;
 use deepsade_net::Matrix;
@@ -53,9 +51,9 @@ pub fn measure(
     let case = &plan.cases[run.case];
     let begun = Instant::now();
     let dealt = stock.rows(case, run.split_seed)?;
-    let Dealt { prepared, rows } = &*dealt;
+    let prepared = &dealt.prepared;
     let spec = &prepared.spec;
-    let split = data::folds(rows.all.rows(), plan.folds, run.fold, VALIDATION, run.split_seed)?;
+    let split = data::folds(dealt.rows.all.rows(), plan.folds, run.fold, VALIDATION, run.split_seed)?;
     let read = begun.elapsed().as_secs_f64();
     let mut watch = Watch(interrupted);
     let mut problem = prepared.problem.clone();
@@ -67,7 +65,7 @@ pub fn measure(
         (Some(weight), _) => vec![weight],
         (None, None) => vec![],
         (None, Some(_)) => {
-            let tuning = Tuning { case, spec, problem: &problem, rows, split: &split, method: run.method, seed: run.seed };
+            let tuning = Tuning { case, problem: &problem, dealt: &dealt, split: &split, method: run.method, seed: run.seed };
             match tuning.choose(&mut watch)? {
                 Some(weights) => weights,
                 None => return Ok(None),
@@ -76,26 +74,21 @@ pub fn measure(
     };
     let tuning_seconds = run.method.penalty().filter(|_| run.weight.is_none()).map(|_| begun.elapsed().as_secs_f64());
     run.method.apply(&mut problem, &weights);
-    let breaking_rows = problem.data.as_ref().map(|d| d.breaking_rows).unwrap_or_default();
-    let (network, settings) = (&problem.network, &problem.train);
+    let settings = Checked::new(problem)?;
     let (begun, at_work) = (Instant::now(), at_work());
-    let ways = candidates(spec, settings).map_err(FitError::from)?;
-    let fit = Fit { spec, decision: &ways[0], breaking_rows, network, settings, seed: run.seed, from: None, shape: None };
-    let Chosen { fitted, cost } = if run.method.chooses() {
-        choose(fit, &ways, rows, &split, &|_| None, &mut watch)?
-    } else {
-        Chosen { fitted: fit.run_on(rows, &split, None, &mut watch)?, cost: None }
-    };
+    let ready = dealt.ready(settings, split, run.seed)?;
+    let chosen = if run.method.chooses() { ready.choose(None, &mut watch)? } else { ready.train_only(&mut watch)? };
     let seconds = begun.elapsed().as_secs_f64();
     let cpu_seconds = at_work.zip(self::at_work()).map(|(before, after)| after - before);
+    let fitted = &chosen.fitted;
     if fitted.trained.stop == StopReason::Interrupted {
         return Ok(None);
     }
     let certified = matches!(fitted.proof, Some(Ok(_)));
-    let mut metrics = scores(spec, case, &fitted, &dealt, &split)?;
+    let mut metrics = scores(spec, case, fitted, &dealt, &ready.split)?;
     // Runs for a figure are about the loss alone.
     if run.weight.is_none() {
-        let Some(index) = adversity_index(spec, case, &fitted, &dealt, certified, interrupted)? else { return Ok(None) };
+        let Some(index) = adversity_index(spec, case, fitted, &dealt, certified, interrupted)? else { return Ok(None) };
         metrics.extend(index);
     }
     let (use_case, method) = plan.names(run);
@@ -103,7 +96,7 @@ pub fn measure(
     if let Some(folder) = models {
         std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
         // As `deepsade train` does, for `check`, `predict`, `report` and the figures.
-        Finished::new(fitted, cost, &problem, spec, Times { read, fit: seconds }, run.seed)?.write(folder)?;
+        Ready { read_seconds: read, ..ready }.finish(chosen, seconds)?.write(folder)?;
     }
     Ok(Some(RunResult {
         use_case,
