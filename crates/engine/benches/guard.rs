@@ -78,12 +78,14 @@ fn case(name: &str, file: &str, epochs: Option<usize>) -> Option<Case> {
     let (spec, loaded) = problem.load(&mut |_| {}).expect("the data can be read");
     let settings = problem.data.as_ref().expect("the example names its data");
     let rows = fit::rows(&spec, &loaded.expect("there are data"), settings, 0).expect("the rows fit");
-    let mut problem = problem.clone();
-    problem.train.enforce = Enforce::Weights;
-    problem.train.epochs = epochs.unwrap_or(problem.train.epochs);
-    let (spec, split, batch) = (Arc::new(spec), rows.split.clone(), problem.train.batch);
+    let problem = problem.clone().with_settings(|_, train| {
+        train.enforce = Enforce::Weights;
+        train.epochs = epochs.unwrap_or(train.epochs);
+    });
+    let problem = problem.expect("the example's settings are in range");
+    let (spec, split, batch) = (Arc::new(spec), rows.split.clone(), problem.train().batch);
     let train = rows.all.select(&split.train);
-    let checked = Checked::new(problem).expect("the example's settings are in range");
+    let checked = Checked::new(problem).expect("the example names its data");
     let ready = checked.with(spec.clone(), Arc::new(rows), split, 0).expect("the rules can be enforced");
     let trained = ready.train_only(&mut Silent).expect("the use case can be trained").fitted.trained;
     Some(Case { spec, train, batch, trained })

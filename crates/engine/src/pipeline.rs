@@ -44,7 +44,7 @@ pub enum PipelineError {
     Artifact(#[from] ArtifactError),
 }
 
-/// A problem that has passed the gate: it has data, and every setting is in its range.
+/// A problem that can be trained: it has data; that every setting is in its range, [`Problem`] makes sure of.
 ///
 /// From a rule file and its data to a model with a proof:
 ///
@@ -103,10 +103,9 @@ pub enum Prepared {
 }
 
 impl Checked {
-    /// Lets the settings of a rule file through, with what a caller put in place of them.
+    /// Lets a rule file through that names data, with what a caller put in place of its settings.
     pub fn new(problem: Problem) -> Result<Self, PipelineError> {
         let Some(data) = problem.data.clone() else { return Err(PipelineError::NoData { path: problem.path }) };
-        problem.train.check().map_err(ProblemError::from)?;
         Ok(Self { problem, data })
     }
 
@@ -159,7 +158,7 @@ impl Checked {
     pub fn with(self, spec: Arc<NormalSpec>, rows: Arc<Rows>, split: Split, seed: u64) -> Result<Ready, PipelineError> {
         let begun = Instant::now();
         let Self { problem, data } = self;
-        let candidates = candidates(&spec, &problem.train).map_err(FitError::from)?;
+        let candidates = candidates(&spec, problem.train()).map_err(FitError::from)?;
         if let Task::Regression { whole, .. } = &spec.schema.task
             && !whole.is_empty()
             && candidates.iter().any(|way| matches!(way.means, EnforcedBy::Weights))
@@ -231,7 +230,7 @@ impl Ready {
             notes.extend(found.constant_only.then_some(Note::Rules(found.words)));
         }
         let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
-        if problem.train.enforce == Enforce::Auto && labels && !spec.rules.is_empty() {
+        if problem.train().enforce == Enforce::Auto && labels && !spec.rules.is_empty() {
             notes.push(Note::Choice(format!("enforce = \"auto\" chooses {}: {why}", means.name())));
         }
         notes
@@ -257,7 +256,7 @@ impl Ready {
 
     /// Trains the free network and every way to keep the rules, and takes the best on validation of what is proved.
     pub fn choose(&self, folder: Option<&mut Folder>, observer: &mut dyn Observer) -> Result<Chosen, PipelineError> {
-        let mut settings = self.problem.train.clone();
+        let mut settings = self.problem.train().clone();
         if let Some(folder) = &folder {
             settings.paper.replay = settings.paper.replay.map(|name| folder.path().join(name));
         }
@@ -275,7 +274,7 @@ impl Ready {
 
     /// Trains the first way alone, with nothing to compare it with.
     pub fn train_only(&self, observer: &mut dyn Observer) -> Result<Chosen, PipelineError> {
-        let fitted = self.fit(&self.problem.train).run_on(&self.rows, &self.split, None, observer)?;
+        let fitted = self.fit(self.problem.train()).run_on(&self.rows, &self.split, None, observer)?;
         Ok(Chosen { fitted, cost: None })
     }
 
@@ -290,7 +289,7 @@ impl Ready {
             spec: &self.spec,
             decision: &self.candidates[0],
             breaking_rows: self.data.breaking_rows,
-            network: &self.problem.network,
+            network: self.problem.network(),
             settings,
             seed: self.data.seed,
             from: None,

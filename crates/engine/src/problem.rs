@@ -26,12 +26,10 @@ pub struct Problem {
     pub features: Overrides,
     /// `[task]`.
     pub task: TaskSettings,
-    /// `[network]`.
-    pub network: NetworkSettings,
-    /// `[train]`.
-    pub train: TrainSettings,
     /// `[[rule]]`.
     pub rules: Vec<RuleText>,
+    network: NetworkSettings,
+    train: TrainSettings,
     one_hot: OneHot,
     /// A further folder to look for data in.
     folder: Option<PathBuf>,
@@ -170,10 +168,8 @@ impl Problem {
     fn checked(file: File, path: &Path) -> Result<Self, ProblemError> {
         let File { data, features, targets, mut task, mut network, train, rule } = file;
         task.stated = targets;
-        network.check()?;
         let folder = path.parent().unwrap_or(Path::new(""));
         network.trunk = network.trunk.map(|trunk| folder.join(trunk));
-        train.check()?;
         if let Some(rule) = rule.iter().find(|r| r.name.trim().is_empty() || shown::name(&r.name) != r.name) {
             return Err(ProblemError::RuleName(rule.name.clone()));
         }
@@ -182,7 +178,26 @@ impl Problem {
         }
         let one_hot = data.as_ref().map(|d| d.one_hot).unwrap_or_default();
         let data = data.filter(|d| d.file.is_some() || d.recipe.is_some());
-        Ok(Self { path: path.into(), data, features, task, network, train, rules: rule, one_hot, folder: None })
+        Self { path: path.into(), data, features, task, network, train, rules: rule, one_hot, folder: None }
+            .with_settings(|_, _| {})
+    }
+
+    /// The same with settings changed. The one gate: no `[network]` or `[train]` is in a problem that is not in its range.
+    pub fn with_settings(mut self, change: impl FnOnce(&mut NetworkSettings, &mut TrainSettings)) -> Result<Self, ProblemError> {
+        change(&mut self.network, &mut self.train);
+        self.network.check()?;
+        self.train.check()?;
+        Ok(self)
+    }
+
+    /// `[network]`.
+    pub fn network(&self) -> &NetworkSettings {
+        &self.network
+    }
+
+    /// `[train]`.
+    pub fn train(&self) -> &TrainSettings {
+        &self.train
     }
 
     /// Reads the data, if there are any, and compiles the rules.

@@ -84,9 +84,9 @@ pub fn settings(py: Python<'_>, rules: &str) -> PyResult<String> {
     enter(py, |_| {
         let problem = Problem::parse(rules, Path::new("rules.toml"))?;
         let mut task = problem.task.clone();
-        task.targets = task.targets.or_else(|| problem.data.map(|d| d.targets)).filter(|t| !t.is_empty());
+        task.targets = task.targets.or_else(|| problem.data.as_ref().map(|d| d.targets.clone())).filter(|t| !t.is_empty());
         let rules: Vec<_> = problem.rules.iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
-        let (network, train) = (problem.network, problem.train);
+        let (network, train) = (problem.network(), problem.train());
         let whole = task.whole(task.targets.as_deref().unwrap_or_default(), &problem.features).unwrap_or_default();
         Ok(serde_json::json!({"network": network, "train": train, "task": task, "whole": whole, "rule": rules}).to_string())
     })

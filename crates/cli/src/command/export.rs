@@ -39,7 +39,7 @@ fn smtlib(args: &ExportArgs) -> anyhow::Result<String> {
             let model = Model::from_bytes(&bytes).while_doing(|| format!("{} is no model", path.display()))?;
             (model.network, true)
         }
-        None => (fit::plain_network(&spec, &problem.network, seed), false),
+        None => (fit::plain_network(&spec, problem.network(), seed), false),
     };
-    Ok(smtlib_export::smtlib(&spec, &network, fixed, problem.train.how(), args.quantifiers.into())?)
+    Ok(smtlib_export::smtlib(&spec, &network, fixed, problem.train().how(), args.quantifiers.into())?)
 }

@@ -85,9 +85,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     if let (Some(data), Some(seed)) = (&mut problem.data, args.seed) {
         data.seed = seed;
     }
-    overrule(&mut problem.train, args);
+    let problem = problem.with_settings(|_, settings| overrule(settings, args))?;
     let checked = Checked::new(problem).map_err(plain)?;
-    without_effect(&checked.problem().train, args)?;
+    without_effect(checked.problem().train(), args)?;
     std::fs::create_dir_all(out).while_doing(|| format!("can't make the folder {}", out.display()))?;
     // Two runs into one folder would leave files that don't belong together.
     let _hold = Hold::of(out).while_doing(|| format!("can't train into {}", out.display()))?;
@@ -105,7 +105,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     if args.resume && !folder.resumes() && !args.quiet {
         eprintln!("no unfinished run in {}: starting from the beginning", out.display());
     }
-    let mut watch = Watch { bar: EpochBar::new(args.quiet, ready.problem.train.epochs), interrupt };
+    let mut watch = Watch { bar: EpochBar::new(args.quiet, ready.problem.train().epochs), interrupt };
     let ended = ready.train(Some(&mut folder), &mut watch).map_err(plain)?;
     watch.bar.finish();
     match ended {

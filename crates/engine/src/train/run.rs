@@ -137,7 +137,6 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 /// ```
 pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainError> {
     let Run { settings, .. } = run;
-    settings.check()?;
     let rows = run.train.weight.len();
     let batch = settings.batch.min(rows).max(1);
     // f_W: the model as initialised (line 1), for standardised targets.

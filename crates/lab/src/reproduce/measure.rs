@@ -56,16 +56,13 @@ pub fn measure(
     let split = data::folds(dealt.rows.all.rows(), plan.folds, run.fold, VALIDATION, run.split_seed)?;
     let read = begun.elapsed().as_secs_f64();
     let mut watch = Watch(interrupted);
-    let mut problem = prepared.problem.clone();
-    if let Some(epochs) = case.epochs.get(&run.method) {
-        problem.train.epochs = *epochs;
-    }
+    let epochs = case.epochs.get(&run.method).copied();
     let begun = Instant::now();
     let weights = match (run.weight, run.method.penalty()) {
         (Some(weight), _) => vec![weight],
         (None, None) => vec![],
         (None, Some(_)) => {
-            let tuning = Tuning { case, problem: &problem, dealt: &dealt, split: &split, method: run.method, seed: run.seed };
+            let tuning = Tuning { case, epochs, dealt: &dealt, split: &split, method: run.method, seed: run.seed };
             match tuning.choose(&mut watch)? {
                 Some(weights) => weights,
                 None => return Ok(None),
@@ -73,8 +70,7 @@ pub fn measure(
         }
     };
     let tuning_seconds = run.method.penalty().filter(|_| run.weight.is_none()).map(|_| begun.elapsed().as_secs_f64());
-    run.method.apply(&mut problem, &weights);
-    let settings = Checked::new(problem)?;
+    let settings = Checked::new(run.method.apply(prepared.problem.clone(), epochs, &weights)?)?;
     let (begun, at_work) = (Instant::now(), at_work());
     let ready = dealt.ready(settings, split, run.seed)?;
     let chosen = if run.method.chooses() { ready.choose(None, &mut watch)? } else { ready.train_only(&mut watch)? };

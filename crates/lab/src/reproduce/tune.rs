@@ -2,7 +2,6 @@
 
 use deepsade_data::{self as data, Split, VALIDATION};
 use deepsade_engine::pipeline::Checked;
-use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{Observer, StopReason};
 
 use super::ReproduceError;
@@ -60,8 +59,8 @@ pub fn inner_splits(outer: &Split, folds: usize, seed: u64) -> Result<Vec<Split>
 pub struct Tuning<'a> {
     /// The use case.
     pub case: &'a Case,
-    /// Its settings.
-    pub problem: &'a Problem,
+    /// Epochs, if not those of its rule file.
+    pub epochs: Option<usize>,
     /// Its rules and rows.
     pub dealt: &'a Dealt,
     /// How they are dealt out for the run.
@@ -89,9 +88,8 @@ impl Tuning<'_> {
     }
 
     fn violations(&self, weights: &[f64], split: &Split, observer: &mut dyn Observer) -> Result<Option<usize>, ReproduceError> {
-        let mut problem = self.problem.clone();
-        self.method.apply(&mut problem, weights);
-        problem.train.epochs = self.case.tune.epochs.unwrap_or(problem.train.epochs);
+        let epochs = self.case.tune.epochs.or(self.epochs);
+        let problem = self.method.apply(self.dealt.prepared.problem.clone(), epochs, weights)?;
         let ready = self.dealt.ready(Checked::new(problem)?, split.clone(), self.seed)?;
         let fitted = ready.train_only(observer)?.fitted;
         Ok(match fitted.trained.stop {
