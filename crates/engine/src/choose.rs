@@ -8,15 +8,14 @@ mod costly;
 use std::path::{Path, PathBuf};
 
 use deepsade_data::{Metrics, Split};
-use deepsade_output::Output;
 use deepsade_output::predict::{distinct, in_words};
 use deepsade_spec::{NormalSpec, Task};
 use serde::Serialize;
 
 use crate::enforce::{Decision, EnforcedBy};
-use crate::fit::{Fit, FitError, Fitted, Rows};
+use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
 use crate::train::{Observer, StopReason, TrainError, Trained, UpdateName};
-use crate::useless::{Scored, Warning, falls_back};
+use crate::useless::{Warning, falls_back};
 use costly::{Ways, costly};
 
 /// The model that was chosen.
@@ -134,7 +133,7 @@ pub fn choose(
                         (records.clone(), *best_epoch, *stop);
                 }
                 entry.score = score(fit.spec, &fitted);
-                entry.test = fitted.test.get(metric(&fit.spec.schema.task).0).copied().filter(|v| v.is_finite());
+                entry.test = fitted.test.metrics.get(metric(&fit.spec.schema.task).0).copied().filter(|v| v.is_finite());
                 entry.certified = matches!(fitted.proof, Some(Ok(_)));
                 if best.as_ref().is_none_or(|best| better(fit.spec, &fitted, best)) {
                     best = Some(fitted);
@@ -144,25 +143,22 @@ pub fn choose(
         tried.push(entry);
     }
     let Some(mut fitted) = best else { return Err(FitError::no_way(failed)) };
-    let cost = cost(fit.spec, &free, &fitted, rows, split, tried)?;
+    let cost = cost(fit.spec, &free, &fitted, tried);
     fitted.warnings.extend(falls_back(cost.fallbacks, "the test rows"));
-    fitted.warnings.extend(dear(fit, &free, &fitted, rows, split, &cost)?);
+    let warning = worth_saying(fit, &free, &fitted, &cost.tried);
+    fitted.warnings.extend(warning);
     Ok(Chosen { fitted, cost: Some(cost) })
 }
 
 /// What there is to say of the cost.
-fn dear(fit: Fit, free: &Fitted, fitted: &Fitted, rows: &Rows, split: &Split, cost: &Cost) -> Result<Option<Warning>, FitError> {
-    let test = rows.all.select(&split.test);
-    let breaking: Vec<bool> = split.test.iter().map(|r| rows.breaking[*r]).collect();
+fn worth_saying(fit: Fit, free: &Fitted, fitted: &Fitted, tried: &[Tried]) -> Option<Warning> {
+    let breaking = &fitted.test.breaking;
     if !breaking.is_empty() && breaking.iter().all(|b| *b) {
-        return Ok(Some(Warning::NoneObeys { rows: breaking.len() }));
+        return Some(Warning::NoneObeys { rows: breaking.len() });
     }
-    let outputs = |model| Ok::<_, FitError>(Output::of(model, fit.spec)?.outputs(&test.x));
-    let (without, with) = (outputs(&free.model)?, outputs(&fitted.model)?);
-    let of = |outputs| Scored { rows: &test, outputs, breaking: &breaking };
     let free_to_choose = fit.settings.update != UpdateName::Paper;
-    let ways = Ways { taken: fitted.means.name(), tried: &cost.tried, free_to_choose };
-    Ok(costly(fit.spec, &of(&without), &of(&with), &ways))
+    let ways = Ways { taken: fitted.means.name(), tried, free_to_choose };
+    costly(fit.spec, &free.test.scored(), &fitted.test.scored(), &ways)
 }
 
 /// Proved before not proved; then by the score on validation; of equals the one before.
@@ -195,37 +191,28 @@ fn words(means: &EnforcedBy) -> &'static str {
     }
 }
 
-fn cost(
-    spec: &NormalSpec,
-    free: &Fitted,
-    fitted: &Fitted,
-    rows: &Rows,
-    split: &Split,
-    tried: Vec<Tried>,
-) -> Result<Cost, FitError> {
+fn cost(spec: &NormalSpec, free: &Fitted, fitted: &Fitted, tried: Vec<Tried>) -> Cost {
     let (name, _) = metric(&spec.schema.task);
     let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
-    let test = rows.all.select(&split.test);
-    let output = Output::of(&fitted.model, spec)?;
-    let (y, flags) = output.outputs_and_flags(&test.x);
+    let Predicted { rows, outputs: y, flags, .. } = &fitted.test;
     let task = &spec.schema.task;
-    let moved = output.has_step().then(|| {
-        let own = output.scores(&test.x);
+    let moved = fitted.model.has_step().then(|| {
+        let own = fitted.model.network.forward(&rows.x);
         let same = |r: &usize| in_words(task, own.row(*r)) == in_words(task, y.row(*r));
         (0..y.rows).filter(|r| !same(r)).count()
     });
-    let fallbacks = flags.map_or(0, |flags| flags.iter().filter(|f| !f.ok).count());
-    Ok(Cost {
+    let fallbacks = flags.as_ref().map_or(0, |flags| flags.iter().filter(|f| !f.ok).count());
+    Cost {
         metric: name,
-        free: of(&free.test),
-        enforced: of(&fitted.test),
+        free: of(&free.test.metrics),
+        enforced: of(&fitted.test.metrics),
         free_validation: of(&free.validation),
         enforced_validation: of(&fitted.validation),
-        free_breaking: free.test["rows_breaking_all"] as usize,
+        free_breaking: free.test.metrics["rows_breaking_all"] as usize,
         moved,
         rows: y.rows,
-        distinct: distinct(task, &y),
+        distinct: distinct(task, y),
         fallbacks: fallbacks as f64 / y.rows.max(1) as f64,
         tried,
-    })
+    }
 }

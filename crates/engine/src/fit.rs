@@ -10,6 +10,7 @@ use deepsade_data::{
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_output::nearest::{Allowed, AllowedError};
+use deepsade_output::reader::Flags;
 use deepsade_output::{Judge, Output};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Task};
 use thiserror::Error;
@@ -198,21 +199,29 @@ impl Rows {
     fn predicted(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Predicted, DecodeError> {
         let rows = self.all.select(indices);
         let breaking: Vec<bool> = indices.iter().map(|r| self.breaking[*r]).collect();
-        let outputs = Output::of(model, spec)?.outputs(&rows.x);
-        Ok(Predicted { metrics: metrics(spec, &rows, &outputs, &breaking), rows, outputs, breaking })
+        let (outputs, flags) = Output::of(model, spec)?.outputs_and_flags(&rows.x);
+        Ok(Predicted { metrics: metrics(spec, &rows, &outputs, &breaking), rows, outputs, flags, breaking })
     }
 }
 
 /// Some rows with a model's outputs and their scores.
-struct Predicted {
-    rows: Dataset,
-    outputs: Matrix,
-    breaking: Vec<bool>,
-    metrics: Metrics,
+#[derive(Debug, Clone)]
+pub struct Predicted {
+    /// The rows.
+    pub rows: Dataset,
+    /// What the model gives for them.
+    pub outputs: Matrix,
+    /// What its output step says of each, if it has one.
+    pub flags: Option<Vec<Flags>>,
+    /// Which labels break a rule.
+    pub breaking: Vec<bool>,
+    /// Scores.
+    pub metrics: Metrics,
 }
 
 impl Predicted {
-    fn scored(&self) -> Scored<'_> {
+    /// The rows to be judged by.
+    pub(crate) fn scored(&self) -> Scored<'_> {
         Scored { rows: &self.rows, outputs: &self.outputs, breaking: &self.breaking }
     }
 }
@@ -272,8 +281,8 @@ pub struct Fitted {
     pub train: Metrics,
     /// Scores on the validation rows.
     pub validation: Metrics,
-    /// Scores on the test rows.
-    pub test: Metrics,
+    /// The test rows, with what the model gives for them.
+    pub test: Predicted,
     /// What to look at before the model is used.
     pub warnings: Vec<Warning>,
 }
@@ -367,7 +376,7 @@ impl Fit<'_> {
             certify_seconds,
             train: train.metrics,
             validation: validation.metrics,
-            test: test.metrics,
+            test,
         })
     }
 

@@ -49,7 +49,7 @@ pub fn summary(
         "seed": seed,
         "train": numbers(train),
         "validation": numbers(validation),
-        "test": numbers(test),
+        "test": numbers(&test.metrics),
         "certified": accepted.is_some(),
         "arithmetic": accepted.map(|a| a.arithmetic.name()),
         "margins": margins,

@@ -11,7 +11,7 @@ use deepsade_engine::proof::Certified;
 use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, mend_inputs};
 use deepsade_engine::subject::{self, Subject, SubjectFiles};
 use deepsade_engine::summary::{self, numbers};
-use deepsade_net::{Behind, Matrix, Network};
+use deepsade_net::{Matrix, Network};
 use deepsade_spec::{NormalSpec, shown};
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let output = args.output.as_deref();
     let files = SubjectFiles { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
-    if subject.model.behind.as_ref().is_some_and(Behind::is_step) {
+    if subject.model.has_step() {
         bail!(
             "{} ends in an output step, which keeps the rules whatever the network before it gives: there is nothing to repair \
              (`deepsade verify` says whether it keeps these)",

@@ -221,7 +221,7 @@ impl Done {
         let diverged = matches!(fitted.trained.stop, StopReason::Diverged { .. });
         // Nothing that was enforced may be broken, whoever enforces it.
         let enforced = !matches!(fitted.means, EnforcedBy::Nowhere);
-        let broken = enforced && fitted.test["rows_breaking_all"] > 0.0;
+        let broken = enforced && fitted.test.metrics["rows_breaking_all"] > 0.0;
         if rejected || diverged || broken { Exit::Finding } else { Exit::Success }
     }
 
@@ -232,7 +232,8 @@ impl Done {
     /// A few lines for people.
     pub fn in_words(&self) -> String {
         let Finished { fitted, timings, .. } = &self.finished;
-        let Fitted { trained, test, train, validation, .. } = fitted;
+        let Fitted { trained, train, validation, .. } = fitted;
+        let test = &fitted.test.metrics;
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
         let mut out = vec![if trained.records.is_empty() {
             "Nothing was trained: the given network is taken as it is.".into()

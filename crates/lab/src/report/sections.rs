@@ -3,7 +3,7 @@
 use deepsade_check::Keeper;
 use deepsade_engine::enforce::step::MADE_KEY;
 use deepsade_engine::explain::{Possible, audit, possible, vacuous};
-use deepsade_net::{Behind, Model};
+use deepsade_net::Model;
 use deepsade_spec::{Domain, NormalSpec, Schema, print};
 use serde_json::Value;
 
@@ -179,7 +179,7 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
             if shape.gated { "; a feature multiplies the outputs" } else { "" }
         ),
     );
-    let has_step = model.behind.as_ref().is_some_and(Behind::is_step);
+    let has_step = model.has_step();
     if has_step {
         let made = model.metadata.get(MADE_KEY).map(|how| format!(" ({how})")).unwrap_or_default();
         html.paragraph(&format!(

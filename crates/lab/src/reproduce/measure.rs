@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use deepsade_data::{self as data, Split, VALIDATION};
+use deepsade_data::{self as data, VALIDATION};
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::fit::{self, FitError, Fitted};
+use deepsade_engine::fit::{self, FitError, Fitted, Predicted};
 use deepsade_engine::objective::Loss;
 use deepsade_engine::pipeline::{Checked, Ready};
 use deepsade_engine::train::{Observer, StopReason};
@@ -81,7 +81,7 @@ pub fn measure(
         return Ok(None);
     }
     let certified = matches!(fitted.proof, Some(Ok(_)));
-    let mut metrics = scores(spec, case, fitted, &dealt, &ready.split)?;
+    let mut metrics = scores(spec, case, fitted);
     // Runs for a figure are about the loss alone.
     if run.weight.is_none() {
         let Some(index) = adversity_index(spec, case, fitted, &dealt, certified, interrupted)? else { return Ok(None) };
@@ -120,26 +120,23 @@ fn at_work() -> Option<f64> {
 type Scores = BTreeMap<String, Value>;
 
 /// Scores on the test rows.
-fn scores(spec: &NormalSpec, case: &Case, fitted: &Fitted, dealt: &Dealt, split: &Split) -> Result<Scores, ReproduceError> {
-    let test = &fitted.test;
+fn scores(spec: &NormalSpec, case: &Case, fitted: &Fitted) -> Scores {
+    let Predicted { rows, outputs: y, breaking, metrics: test, .. } = &fitted.test;
     let mut metrics = Scores::new();
     metrics.insert("constraint_accuracy".into(), json!(100.0 * (1.0 - test["rows_breaking_all"] / test["rows_all"])));
     for name in &case.scores {
         metrics.insert(name.clone(), json!(test.get(name)));
     }
-    let rows = dealt.rows.all.select(&split.test);
-    let output = Output::of(&fitted.model, spec).map_err(FitError::from)?;
-    let y = output.outputs(&rows.x);
-    metrics.insert("distinct".into(), json!(distinct(&spec.schema.task, &y)));
+    metrics.insert("distinct".into(), json!(distinct(&spec.schema.task, y)));
     metrics.insert("test_rows".into(), json!(test["rows_all"]));
     metrics.insert("scored_rows".into(), json!(test["rows"]));
     let loss = fit::loss(&spec.schema.task);
-    if !output.has_step() && loss != Loss::MeanSquares {
-        let weight: Vec<f32> = split.test.iter().map(|r| f32::from(u8::from(!dealt.rows.breaking[*r]))).collect();
+    if !fitted.model.has_step() && loss != Loss::MeanSquares {
+        let weight: Vec<f32> = breaking.iter().map(|b| f32::from(u8::from(!b))).collect();
         let mean = loss.gradient(&y.data, &rows.y.data, &weight, y.cols, &mut vec![0.0; y.data.len()]).mean();
         metrics.insert("cross_entropy".into(), json!(mean));
     }
-    Ok(metrics)
+    metrics
 }
 
 /// The share of rows with an input near them that breaks a rule; 0 by proof where there is one. `None` if it was interrupted.

@@ -96,7 +96,7 @@ impl Tuning<'_> {
             StopReason::Interrupted => None,
             // What diverges breaks everything.
             StopReason::Diverged { .. } => Some(split.test.len()),
-            _ => Some(fitted.test["rows_breaking_all"] as usize),
+            _ => Some(fitted.test.metrics["rows_breaking_all"] as usize),
         })
     }
 }
