@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
-use crate::enforce::{Decision, EnforcedBy, decide, step};
+use crate::enforce::{Decision, EnforcedBy, decide_by, step};
 use crate::fit;
 use crate::train::{Enforce, NetworkSettings, TrainSettings, UpdateName};
 
@@ -87,9 +87,10 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
     };
     let conflicts = smallest_conflict(spec);
-    let Audit { components, constant_only, words } = audit(spec);
+    let found = audit(spec);
     let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };
-    let mut enforce = enforce(spec, settings);
+    let mut enforce = enforce(spec, settings, &found);
+    let Audit { components, constant_only, words } = found;
     let by_weights = conflict.is_none() && enforce.means == Some("weights");
     let weights = by_weights.then(|| through_weights(spec, network, settings.how()).err().map(|e| e.to_string())).flatten();
     let chosen = settings.enforce == Enforce::Auto && settings.update != UpdateName::Paper;
@@ -115,8 +116,8 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     }
 }
 
-fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
-    match decide(spec, settings) {
+fn enforce(spec: &NormalSpec, settings: &TrainSettings, audit: &Audit) -> EnforceExplanation {
+    match decide_by(spec, settings, &|| audit.clone()) {
         Ok(Decision { means, why }) => {
             let decoder = if let EnforcedBy::Decode(decoder) = &means { Some(decoder) } else { None };
             let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
