@@ -14,15 +14,13 @@ use std::time::Instant;
 
 use deepsade_data::Dataset;
 use deepsade_engine::bounds::Bounds;
-use deepsade_engine::fit::{self, skip_columns};
+use deepsade_engine::fit;
+use deepsade_engine::gate::{self, skip_columns};
 use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
 use deepsade_engine::guard::{Guard, How, Metric};
 use deepsade_engine::pipeline::Checked;
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::column_ranges;
-use deepsade_engine::train::{
-    Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained, initial_network,
-};
+use deepsade_engine::train::{Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained};
 use deepsade_engine::units::Units;
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::Region;
@@ -227,7 +225,7 @@ fn scale() {
         let spec = one_linear_rule(outputs);
         for width in WIDTHS {
             let hidden = NetworkSettings { hidden: vec![width], ..NetworkSettings::default() };
-            let network = initial_network(&column_ranges(&spec.schema), &skip_columns(&spec), None, outputs, &hidden, 1);
+            let network = gate::network(&spec, &hidden, None, 1);
             let started = Instant::now();
             let mut guard = Guard::new(&spec, &network, &Units::raw(outputs), HOW).expect("the rule can be met");
             let setup_ms = started.elapsed().as_secs_f64() * 1e3;

@@ -12,7 +12,7 @@ use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_output::nearest::{Allowed, AllowedError};
 use deepsade_output::reader::Flags;
 use deepsade_output::{Judge, Output};
-use deepsade_spec::{ColumnKind, Domain, NormalSpec, Task};
+use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
 
 use crate::artifact;
@@ -20,12 +20,12 @@ use crate::enforce::penalty::{Penalty, PenaltyError};
 use crate::enforce::step::{self, StepError, Usual};
 use crate::enforce::weights::{CertifyError, certify, flagged};
 use crate::enforce::{self, Decision, EnforcedBy};
+use crate::gate;
 use crate::guard::{Guard, GuardError};
 use crate::objective::{Loss, OutputStep, StepData};
 use crate::proof::Proof;
 use crate::train::{
     self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
-    column_ranges,
 };
 use crate::units::Units;
 use crate::useless::{Scored, Warning, warnings};
@@ -332,7 +332,7 @@ impl Fit<'_> {
         let given = self.from.cloned().or(trunk);
         let start = if given.is_some() { Start::Warm } else { Start::Fresh };
         let mut run = Run {
-            network: given.unwrap_or_else(|| self.initial_network(gate)),
+            network: given.unwrap_or_else(|| gate::network(self.spec, self.network, gate, self.seed)),
             start,
             loss: loss(&schema.task),
             train: &train_rows,
@@ -453,28 +453,13 @@ impl Fit<'_> {
         Ok(network)
     }
 
-    fn initial_network(self, gate: Option<Gate>) -> Network {
-        let schema = &self.spec.schema;
-        // A gate's own feature stays out of what it multiplies, or the product would be quadratic in it.
-        let skip: Vec<usize> = skip_columns(self.spec).into_iter().filter(|c| gate.is_none_or(|g| g.column != *c)).collect();
-        train::initial_network(&column_ranges(schema), &skip, gate, schema.task.outputs(), self.network, self.seed)
-    }
-
     /// The gate that the settings ask for; with "auto" the first candidate of the rules for which a last layer exists.
     fn gate(self, means: &EnforcedBy, rows: &Dataset) -> Result<Option<Gate>, FitError> {
         let schema = &self.spec.schema;
-        let column = |f: usize| schema.columns().iter().position(|c| c.feature == f && c.kind == ColumnKind::Number);
-        let gate = |column: usize| {
+        let gated = |column: usize| {
             let n = rows.x.rows.max(1) as f64;
             let mean = (0..rows.x.rows).map(|r| f64::from(rows.x.row(r)[column])).sum::<f64>() / n;
             Gate { column, scale: (-mean.max(1e-6).log2().round()).exp2() as f32 }
-        };
-        // In float32 a product with a denormal gate may round up to the gate itself: a real gate must stay clear of 0.
-        let clear = |f: &usize| match schema.features[*f].domain {
-            Domain::Real { lo, .. } => lo > 1e-20,
-            Domain::Stepped { lo, step, .. } => lo > 0.0 || step > 1.0,
-            Domain::Integer { .. } => true,
-            Domain::Category { .. } => false,
         };
         let refuse = |why| Err(FitError::Gate { name: self.network.gate.clone(), why });
         match self.network.gate.as_str() {
@@ -483,19 +468,22 @@ impl Fit<'_> {
                 let works = |g: &Gate| match means {
                     EnforcedBy::Weights => {
                         let units = Units::raw(schema.task.outputs());
-                        Guard::new(self.spec, &self.initial_network(Some(*g)), &units, self.settings.how()).is_ok()
+                        let network = gate::network(self.spec, self.network, Some(*g), self.seed);
+                        Guard::new(self.spec, &network, &units, self.settings.how()).is_ok()
                     }
                     EnforcedBy::Nearest | EnforcedBy::Behind if matches!(schema.task, Task::Regression { .. }) => {
                         Allowed::new(self.spec).scales_with(schema.columns()[g.column].feature)
                     }
                     EnforcedBy::Nowhere | EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind => false,
                 };
-                Ok(self.spec.gate.iter().filter(|f| clear(f)).filter_map(|f| column(*f)).map(gate).find(works))
+                Ok(gate::candidates(self.spec).map(gated).find(works))
             }
             name => match schema.feature(name) {
                 None => refuse("no feature has this name"),
-                Some(f) => match (schema.features[f].domain.range(), column(f)) {
-                    (Some((lo, _)), Some(column)) if lo >= 0.0 && clear(&f) => Ok(Some(gate(column))),
+                Some(f) => match (schema.features[f].domain.range(), gate::column(schema, f)) {
+                    (Some((lo, _)), Some(column)) if lo >= 0.0 && gate::clear(&schema.features[f].domain) => {
+                        Ok(Some(gated(column)))
+                    }
                     (Some((lo, _)), _) if lo >= 0.0 => {
                         refuse("a real gate must stay above 1e-20 on its domain; state a range for it, or kind = \"integer\"")
                     }
@@ -504,12 +492,6 @@ impl Fit<'_> {
             },
         }
     }
-}
-
-/// The network that training starts from, without a gate.
-pub fn plain_network(spec: &NormalSpec, settings: &NetworkSettings, seed: u64) -> Network {
-    let schema = &spec.schema;
-    train::initial_network(&column_ranges(schema), &skip_columns(spec), None, schema.task.outputs(), settings, seed)
 }
 
 /// A given network as the result of no training at all.
@@ -524,10 +506,4 @@ pub fn loss(task: &Task) -> Loss {
         Task::Binary { .. } | Task::Multiclass { .. } => Loss::SoftmaxCrossEntropy,
         Task::Multilabel { .. } | Task::Ranking { .. } => Loss::SigmoidCrossEntropy,
     }
-}
-
-/// The columns of the features that rules mention.
-pub fn skip_columns(spec: &NormalSpec) -> Vec<usize> {
-    let columns = spec.schema.columns();
-    (0..columns.len()).filter(|k| spec.skip.contains(&columns[*k].feature)).collect()
 }

@@ -14,6 +14,7 @@ mod conflict;
 pub mod enforce;
 pub mod explain;
 pub mod fit;
+pub mod gate;
 pub mod guard;
 pub mod hold;
 

@@ -23,7 +23,8 @@ use thiserror::Error;
 
 use crate::artifact::ArtifactError;
 use crate::enforce::weights::{CertifyError, ladder, margins};
-use crate::fit::{Rows, skip_columns};
+use crate::fit::Rows;
+use crate::gate::skip_columns;
 use crate::guard::{Guard, GuardError, How, Metric};
 use crate::proof::Certified;
 use crate::train::column_ranges;
