@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import time
 import warnings
 
 import numpy as np
@@ -115,19 +116,8 @@ def verify(model, rules=None, *, domain=None, task=None, target_names=None, clas
 class Adversity(dict):
     """The fields of ``deepsade adversity --json``; ``rows`` holds what was found near each row."""
 
-    def __init__(self, rows, outside, radius):
-        count = {near: sum(r["near"] == near for r in rows) for near in ("broken", "safe", "undecided")}
-        share = 100.0 / len(rows)
-        first = next((r for r in rows if r["near"] == "broken"), None)
-        super().__init__(
-            adversity=share * count["broken"],
-            at_most=share * (count["broken"] + count["undecided"]),
-            radius=radius,
-            rows=len(rows),
-            outside_domain=outside,
-            example=None if first is None else {k: first[k] for k in ("rule", "input", "output")},
-            **count,
-        )
+    def __init__(self, rows, outside, radius, seconds):
+        super().__init__(json.loads(_core.adversity_index([json.dumps(row) for row in rows], radius, outside, seconds)))
         self.near = rows
 
 
@@ -142,11 +132,12 @@ def adversity(model, X, rules=None, *, radius=0.1, timeout=10.0, threads=None, v
     onnx = onnx_of(model)
     asked = rules_for(rules, onnx, domain, task, target_names, classes)
     rows = rows_of(X, onnx)
+    begun = time.perf_counter()
     with Progress(verbose, "row") as progress:
         lines, outside = _core.adversity(onnx, asked, rows, radius, timeout, threads_of(threads), progress)
     if not lines:
         raise ValueError(f"no row of X lies in the domain ({outside} lie outside)")
-    return Adversity([json.loads(line) for line in lines], outside, radius)
+    return Adversity([json.loads(line) for line in lines], outside, radius, time.perf_counter() - begun)
 
 
 def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_names=None, classes=None):

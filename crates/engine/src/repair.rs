@@ -9,6 +9,7 @@
 //! of `verify` can prove (`shrink`).
 
 mod shrink;
+pub mod words;
 
 use std::time::{Duration, Instant};
 
@@ -119,6 +120,16 @@ pub enum Mended {
     Already(Box<Certified>),
     /// It was changed.
     Repaired(Box<Repaired>),
+}
+
+impl Mended {
+    /// The ONNX file for which the rules hold, with its certificate.
+    pub fn certified(&self) -> &Certified {
+        match self {
+            Self::Already(found) => found,
+            Self::Repaired(found) => &found.certified,
+        }
+    }
 }
 
 /// Repairs a network unless its rules are found to hold already. Of `rows` those that obey the rules count.

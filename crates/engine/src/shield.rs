@@ -18,6 +18,7 @@ use deepsade_net::onnx::carried::{Carried, raised};
 use deepsade_net::onnx::piece::Piece;
 use deepsade_output::make;
 use deepsade_spec::NormalSpec;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::artifact::{self, STEP_KEY};
@@ -27,6 +28,7 @@ use crate::problem::{Problem, ProblemError};
 use crate::proof::{self, prove_step};
 use crate::recheck;
 use crate::useless::{Warning, falls_back};
+use crate::verdict;
 pub use classes::Numbered;
 pub use reading::Reading;
 
@@ -133,6 +135,17 @@ pub struct Shielded {
     pub outputs: Outputs,
     /// That the fallback answers often, whatever the model gives.
     pub warning: Option<Warning>,
+}
+
+impl Shielded {
+    /// The answer as JSON; the fields are a contract.
+    pub fn as_json(&self) -> Value {
+        let mut said = verdict::as_json(&self.verdict);
+        said["made"] = json!(self.made);
+        said["output"] = json!(self.output);
+        said["warnings"] = json!(self.warning.iter().map(ToString::to_string).collect::<Vec<_>>());
+        said
+    }
 }
 
 /// Puts an output step behind a model, for the rules of a problem. Rows, if there are any, say where outputs usually are.

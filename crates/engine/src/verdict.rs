@@ -84,13 +84,7 @@ pub fn as_json(verdict: &Verdict) -> Value {
             "decode": (a.kept_by != Keeper::Weights).then_some("in-graph"),
             "task": a.spec.schema.task,
             "domain": a.spec.schema.features,
-            "rules": a.rules.iter().zip(&a.spec.rules).map(|(r, rule)| {
-                let mut out = rule_as_json(rule, &a.spec.schema);
-                out["regions"] = json!(r.regions);
-                out["cells"] = json!(r.cells);
-                out["margin"] = json!(r.margin);
-                out
-            }).collect::<Vec<_>>(),
+            "rules": proved_rules_as_json(&a.rules, &a.spec),
         }),
         Verdict::Rejected(Rejected { at, why }) => {
             json!({"verdict": "rejected", "step": at.to_string(), "reason": why.to_string()})
@@ -98,8 +92,20 @@ pub fn as_json(verdict: &Verdict) -> Value {
     }
 }
 
+/// What was proved of each rule.
+pub fn proved_rules_as_json(proved: &[ProvedRule], spec: &NormalSpec) -> Value {
+    let one = |(done, rule): (&ProvedRule, &NormalRule)| {
+        let mut out = rule_as_json(rule, &spec.schema);
+        out["regions"] = json!(done.regions);
+        out["cells"] = json!(done.cells);
+        out["margin"] = json!(done.margin);
+        out
+    };
+    proved.iter().zip(&spec.rules).map(one).collect()
+}
+
 /// What a rule says.
-pub fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
+fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
     json!({
         "name": rule.name, "text": rule.text, "normal": print::formula(&rule.claim, schema), "vacuous": vacuous(&rule.claim, schema).is_some(),
     })

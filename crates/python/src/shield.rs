@@ -26,6 +26,8 @@ pub struct Shielded {
     rules: String,
     /// Features with their domains, and the task, as JSON.
     schema: String,
+    /// The fields of `deepsade shield --json`.
+    answer: String,
     /// How outputs are made to obey, in words.
     made: String,
     /// The tensor that was read.
@@ -81,6 +83,7 @@ pub fn shield(
         Ok((shielded, spec.schema.to_json()))
     })?;
     Ok(Shielded {
+        answer: shielded.as_json().to_string(),
         onnx: PyBytes::new(py, &shielded.bytes).unbind(),
         certified: accepted(&shielded.verdict).is_some(),
         verdict: in_words(&shielded.verdict),

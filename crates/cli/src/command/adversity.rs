@@ -5,11 +5,10 @@ use std::time::Instant;
 
 use anyhow::bail;
 use deepsade_data::{ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
-use deepsade_engine::adversity::{Near, adversity};
+use deepsade_engine::adversity::{Counts, Near, adversity, as_json, near_as_json};
 use deepsade_engine::verify::Settings;
-use deepsade_engine::verify::words::{example_in_words, input_as_json, output_as_json};
+use deepsade_engine::verify::words::example_in_words;
 use deepsade_net::Matrix;
-use serde_json::json;
 
 use deepsade_engine::subject::{self, Subject, SubjectFiles};
 
@@ -48,25 +47,12 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Exit> {
     let found = adversity(spec, &subject.model, &x, args.radius, &settings, &|done| bar.done(done), &|| interrupt.pressed())?;
     bar.finish();
     let seconds = started.elapsed().as_secs_f64();
-    let broken = found.iter().filter(|n| matches!(n, Near::Broken(_))).count();
-    let undecided = found.iter().filter(|n| matches!(n, Near::Undecided(_))).count();
+    let Counts { broken, undecided, .. } = Counts::of(&found);
     let first = found.iter().find_map(|n| if let Near::Broken(example) = n { Some(example) } else { None });
     let share = |n: usize| 100.0 * n as f64 / x.rows as f64;
     if args.json {
-        let listed = |wanted: fn(&Near) -> bool| -> Vec<u64> {
-            numbers.iter().zip(&found).filter(|(_, near)| wanted(near)).map(|(row, _)| *row).collect()
-        };
-        let report = json!({
-            "adversity": share(broken), "at_most": share(broken + undecided), "radius": args.radius,
-            "rows": x.rows, "broken": broken, "safe": x.rows - broken - undecided, "undecided": undecided, "outside_domain": outside,
-            "broken_rows": listed(|n| matches!(n, Near::Broken(_))), "undecided_rows": listed(|n| matches!(n, Near::Undecided(_))),
-            "seconds": seconds,
-            "example": first.map(|e| json!({
-                "rule": spec.rules[e.rule].name, "input": input_as_json(&spec.schema, &e.x),
-                "output": output_as_json(&spec.schema.task, &e.y),
-            })),
-        });
-        emit(&(serde_json::to_string_pretty(&report)? + "\n"))?;
+        let near: Vec<_> = numbers.iter().zip(&found).map(|(row, near)| near_as_json(spec, *row, near)).collect();
+        emit(&(serde_json::to_string_pretty(&as_json(&near, args.radius, outside, seconds))? + "\n"))?;
     } else {
         let mut out = format!(
             "adversity {:.2} %: {broken} of {} rows have a counter-example within {} ({seconds:.1} s)\n",

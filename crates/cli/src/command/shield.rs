@@ -6,7 +6,7 @@ use deepsade_check::step::Outputs;
 use deepsade_engine::artifact::{read_at_most, write_whole};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::shield::{Reading, Shielded, shield};
-use deepsade_engine::verdict::{accepted, as_json, claim_in_words, in_words};
+use deepsade_engine::verdict::{accepted, claim_in_words, in_words};
 use deepsade_spec::Task;
 use serde_json::json;
 
@@ -60,10 +60,7 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     write_whole(&args.out.join("certificate.json"), certificate.as_bytes())?;
     write_whole(&args.out.join("rules.toml"), rules.as_bytes())?;
     if args.json {
-        let mut said = as_json(verdict);
-        said["made"] = json!(shielded.made);
-        said["output"] = json!(shielded.output);
-        said["warnings"] = json!(shielded.warning.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let mut said = shielded.as_json();
         said["model"] = json!(args.out.join("model.onnx"));
         emit(&(serde_json::to_string_pretty(&said)? + "\n"))?;
     } else {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use deepsade_data::{self as data, VALIDATION};
-use deepsade_engine::adversity::{Near, adversity};
+use deepsade_engine::adversity::{Counts, adversity};
 use deepsade_engine::fit::{self, FitError, Fitted, Predicted};
 use deepsade_engine::objective::Loss;
 use deepsade_engine::pipeline::{Checked, Ready};
@@ -173,9 +173,8 @@ fn adversity_index(
     if interrupted() {
         return Ok(None);
     }
-    let found = near.iter().filter(|n| matches!(n, Near::Broken(_))).count();
-    let undecided = near.iter().filter(|n| matches!(n, Near::Undecided(_))).count();
-    Ok(put((broken.len() + found) as f64 / x.rows.max(1) as f64, x.rows, undecided))
+    let found = Counts::of(&near);
+    Ok(put((broken.len() + found.broken) as f64 / x.rows.max(1) as f64, x.rows, found.undecided))
 }
 
 /// The rows to look around, the same for every run of a use case.
