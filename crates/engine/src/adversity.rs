@@ -56,6 +56,11 @@ impl Counts {
     }
 }
 
+/// Whether rows can be looked around so far: a number from 0 on.
+pub fn is_radius(radius: f64) -> bool {
+    radius >= 0.0 && radius.is_finite()
+}
+
 /// Looks around every row of `x`, which must be rows of the domain; `settings.timeout` is for each row. Rows are dealt out to
 /// `settings.threads`; `progress` is told how many are done.
 pub fn adversity(

@@ -165,6 +165,21 @@ impl Problem {
         Ok((Self::checked(file, path)?, data))
     }
 
+    /// The problem of rules over a schema that is known, for its rule file ([`Self::stated`]).
+    pub fn about(schema: &Schema, rules: Vec<RuleText>) -> Result<Self, ProblemError> {
+        let task = TaskSettings { kind: (&schema.task).into(), targets: None, classes: None, stated: Overrides::new() };
+        let file = File {
+            data: None,
+            features: Overrides::new(),
+            targets: Overrides::new(),
+            task,
+            network: NetworkSettings::default(),
+            train: TrainSettings::default(),
+            rule: rules,
+        };
+        Self::checked(file, Path::new("rules"))
+    }
+
     fn checked(file: File, path: &Path) -> Result<Self, ProblemError> {
         let File { data, features, targets, mut task, mut network, train, rule } = file;
         task.stated = targets;
@@ -208,6 +223,19 @@ impl Problem {
             None => self.stated_schema()?,
         };
         Ok((self.compile(&schema)?, loaded))
+    }
+
+    /// The same where a file that states everything may have been moved away from its data: then what it states counts, and a note
+    /// says so.
+    pub fn load_or_stated(
+        &self,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(NormalSpec, Option<Loaded>, Option<String>), ProblemError> {
+        if let (Some(note), Ok(schema)) = (self.absent_data(), self.stated_schema()) {
+            return Ok((self.compile(&schema)?, None, Some(note)));
+        }
+        let (spec, loaded) = self.load(progress)?;
+        Ok((spec, loaded, None))
     }
 
     /// Reads the data, if there are any.

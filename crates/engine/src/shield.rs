@@ -12,7 +12,7 @@ use std::path::Path;
 
 use deepsade_check::Verdict;
 use deepsade_check::step::{Inputs, Outputs};
-use deepsade_data::{DataError, Loaded, encode};
+use deepsade_data::{DataError, DataSettings, Loaded, MissingPolicy, Table, encode};
 use deepsade_net::ImportError;
 use deepsade_net::onnx::carried::{Carried, raised};
 use deepsade_net::onnx::piece::Piece;
@@ -146,6 +146,14 @@ impl Shielded {
         said["warnings"] = json!(self.warning.iter().map(ToString::to_string).collect::<Vec<_>>());
         said
     }
+}
+
+/// The rules of a problem over rows that are in memory, whose columns are all used, and of incomplete rows what there is; `stated` is
+/// what the problem says of its data.
+pub fn over_table(problem: &Problem, stated: DataSettings, table: Table) -> Result<(NormalSpec, Loaded), ProblemError> {
+    let DataSettings { targets, margin, one_hot, .. } = stated;
+    let settings = DataSettings { targets, margin, one_hot, missing: MissingPolicy::Impute, ..DataSettings::default() };
+    problem.load_table(table, &settings)
 }
 
 /// Puts an output step behind a model, for the rules of a problem. Rows, if there are any, say where outputs usually are.

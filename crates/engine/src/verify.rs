@@ -74,6 +74,13 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// For so many seconds, on so many threads or all cores; `None` unless the seconds are a positive number.
+    pub fn new(seconds: f64, threads: Option<usize>) -> Option<Self> {
+        let default = Self::default();
+        let threads = threads.unwrap_or(default.threads).max(1);
+        (seconds > 0.0 && seconds.is_finite()).then(|| Self { timeout: Self::patience(seconds), threads, ..default })
+    }
+
     /// A timeout of so many seconds; `None`, which is no limit, for more than clocks can count.
     pub fn patience(seconds: f64) -> Option<Duration> {
         Duration::try_from_secs_f64(seconds).ok().filter(|d| Instant::now().checked_add(*d).is_some())

@@ -92,12 +92,8 @@ pub fn verify(
 }
 
 fn settings(timeout: f64, threads: Option<usize>) -> PyResult<Settings> {
-    if !(timeout > 0.0 && timeout.is_finite()) {
-        return Err(PyValueError::new_err(format!("timeout = {timeout}: must be a positive number of seconds")));
-    }
-    let mut settings = Settings { timeout: Settings::patience(timeout), ..Settings::default() };
-    settings.threads = threads.unwrap_or(settings.threads).max(1);
-    Ok(settings)
+    let wrong = || PyValueError::new_err(format!("timeout = {timeout}: must be a positive number of seconds"));
+    Settings::new(timeout, threads).ok_or_else(wrong)
 }
 
 /// Rows to look around.
@@ -120,7 +116,7 @@ pub fn adversity(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<String>, usize)> {
-    if !(radius >= 0.0 && radius.is_finite()) {
+    if !engine::is_radius(radius) {
         return Err(PyValueError::new_err(format!("radius = {radius}: must be a number from 0 on")));
     }
     let settings = settings(timeout, threads)?;

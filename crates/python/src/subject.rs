@@ -6,7 +6,7 @@ use deepsade_engine::artifact::{described, model_rules, parse_any};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::subject::{SubjectFiles, together};
 use deepsade_net::Model;
-use deepsade_spec::NormalSpec;
+use deepsade_spec::{NormalSpec, RuleText};
 use pyo3::prelude::*;
 
 use crate::enter::enter;
@@ -58,7 +58,8 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject,
             if spec.rules.is_empty() {
                 return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
             }
-            let rules = own(&spec)?.stated(&schema);
+            let texts = spec.rules.iter().map(|r| RuleText { name: r.name.clone(), text: r.text.clone() }).collect();
+            let rules = Problem::about(&schema, texts)?.stated(&schema);
             return Ok(Subject { model, spec, rules });
         }
         Rules::Json(text) => (Problem::in_memory(text)?.0, PathBuf::from("the rules")),
@@ -68,13 +69,6 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject,
     let subject = together(model, problem, &files)?;
     let rules = subject.problem.stated(&subject.spec.schema);
     Ok(Subject { model: subject.model, spec: subject.spec, rules })
-}
-
-/// The rules of a spec as a problem.
-fn own(spec: &NormalSpec) -> Result<Problem, Failure> {
-    let rules: Vec<_> = spec.rules.iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
-    let json = serde_json::json!({"task": {"kind": spec.schema.task.kind()}, "rule": rules});
-    Ok(Problem::in_memory(&json.to_string())?.0)
 }
 
 /// The tables `[network]`, `[train]`, `[task]` and `[[rule]]` of a rule file's text, as JSON; targets that `[data]` names stand in

@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use anyhow::bail;
 use deepsade_data::{ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
-use deepsade_engine::adversity::{Counts, Near, adversity, as_json, near_as_json};
-use deepsade_engine::verify::Settings;
+use deepsade_engine::adversity::{Counts, Near, adversity, as_json, is_radius, near_as_json};
 use deepsade_engine::verify::words::example_in_words;
 use deepsade_net::Matrix;
 
@@ -19,10 +18,10 @@ use crate::progress::RowBar;
 
 /// Runs the command.
 pub fn run(args: &AdversityArgs) -> anyhow::Result<Exit> {
-    if !(args.radius >= 0.0 && args.radius.is_finite()) {
+    if !is_radius(args.radius) {
         bail!("--radius must be a number from 0 on");
     }
-    let timeout = super::verify::seconds(args.timeout)?;
+    let settings = super::verify::settings(args.timeout, args.threads)?;
     let files = SubjectFiles {
         model: &args.model,
         rules: &args.rules,
@@ -39,8 +38,6 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Exit> {
     if x.rows == 0 {
         bail!("no row of the data lies in the domain ({outside} lie outside)");
     }
-    let mut settings = Settings { timeout, ..Settings::default() };
-    settings.threads = args.threads.unwrap_or(settings.threads).max(1);
     let (interrupt, bar) = (Interrupt::listen(), RowBar::new(args.quiet, x.rows));
     let started = Instant::now();
     let spec = &subject.spec;

@@ -25,15 +25,8 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     let Ok(bytes) = read else { bail!("{}: more than {MOST_BYTES} bytes", args.model.display()) };
     let problem = Problem::read(&args.rules)?.with_data(args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
-    // A rule file that states everything needs no data, and may have been moved away from them.
-    let absent = problem.absent_data().filter(|_| problem.stated_schema().is_ok());
-    let (spec, loaded) = match absent {
-        Some(note) => {
-            eprintln!("note: {note}");
-            (problem.compile(&problem.stated_schema()?)?, None)
-        }
-        None => problem.load(&mut |p| bar.update(p))?,
-    };
+    let (spec, loaded, note) = problem.load_or_stated(&mut |p| bar.update(p))?;
+    note.iter().for_each(|note| eprintln!("note: {note}"));
     if args.threshold.is_none() && matches!(spec.schema.task, Task::Multilabel { .. }) && !args.quiet {
         eprintln!("note: a label is read as present where the model's number is above 0; for probabilities say --threshold 0.5");
     }
