@@ -13,6 +13,7 @@ pub mod choose;
 mod conflict;
 pub mod enforce;
 pub mod explain;
+pub mod files;
 pub mod fit;
 pub mod gate;
 pub mod guard;

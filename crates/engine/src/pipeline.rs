@@ -15,7 +15,7 @@ use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
 
 pub use self::finished::{Finished, Times};
-pub use self::folder::{Folder, MODEL};
+pub use self::folder::Folder;
 use crate::artifact::ArtifactError;
 use crate::choose::{Chosen, choose};
 use crate::enforce::{Decision, EnforcedBy, candidates};

@@ -24,6 +24,7 @@ use thiserror::Error;
 use crate::artifact::{self, STEP_KEY};
 use crate::enforce::step::{MADE_KEY, Plan, StepError, Usual};
 use crate::explain::conflict_in_words;
+use crate::files::RULES;
 use crate::problem::{Problem, ProblemError};
 use crate::proof::{self, prove_step};
 use crate::recheck;
@@ -196,7 +197,7 @@ pub fn shield(
     let certificate = proof::certificate(&prove_step(spec, &bytes, plan.step().clone())).to_json();
     let rules = problem.stated(&spec.schema);
     // Read again: what counts is what the files say.
-    let verdict = recheck::held(&bytes, &Problem::parse(&rules, Path::new("rules.toml"))?, &certificate)?;
+    let verdict = recheck::held(&bytes, &Problem::parse(&rules, Path::new(RULES))?, &certificate)?;
     let warning = plan.fallbacks.and_then(|share| falls_back(share, "inputs and outputs drawn at random"));
     let outputs = plan.outputs().clone();
     Ok(Shielded { bytes, certificate, rules, verdict, made: plan.how, output: output.name, numbered, outputs, warning })

@@ -7,6 +7,7 @@ use deepsade_check::Arithmetic;
 use deepsade_data::{self as data, DataSettings, Loaded, MissingReport, RowStatus};
 use deepsade_engine::adversity::{self as engine, Near};
 use deepsade_engine::artifact;
+use deepsade_engine::files;
 use deepsade_engine::fit::rows;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
@@ -212,6 +213,13 @@ pub fn report(py: Python<'_>, folder: PathBuf, out: PathBuf, name: Option<String
         artifact::write_whole(&out, page.html.as_bytes())?;
         Ok(page.said)
     })
+}
+
+/// Writes what `deepsade check` reads into a folder that is there.
+#[pyfunction]
+#[pyo3(signature = (folder, onnx, rules, certificate=None))]
+pub fn write_proof(py: Python<'_>, folder: PathBuf, onnx: &[u8], rules: &str, certificate: Option<&str>) -> PyResult<()> {
+    enter(py, |_| Ok(files::write_proof(&folder, onnx, rules, certificate).map(drop)?))
 }
 
 /// Writes a file whole or not at all.

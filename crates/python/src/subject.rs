@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use deepsade_engine::artifact::{described, model_rules, parse_any};
+use deepsade_engine::files::RULES;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::subject::{SubjectFiles, together};
 use deepsade_net::Model;
@@ -76,7 +77,7 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject,
 #[pyfunction]
 pub fn settings(py: Python<'_>, rules: &str) -> PyResult<String> {
     enter(py, |_| {
-        let problem = Problem::parse(rules, Path::new("rules.toml"))?;
+        let problem = Problem::parse(rules, Path::new(RULES))?;
         let mut task = problem.task.clone();
         task.targets = task.targets.or_else(|| problem.data.as_ref().map(|d| d.targets.clone())).filter(|t| !t.is_empty());
         let rules: Vec<_> = problem.rules.iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();

@@ -3,7 +3,8 @@
 use anyhow::bail;
 use deepsade_check::Verdict;
 use deepsade_check::step::Outputs;
-use deepsade_engine::artifact::{read_at_most, write_whole};
+use deepsade_engine::artifact::read_at_most;
+use deepsade_engine::files::write_proof;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::shield::{Reading, Shielded, shield};
 use deepsade_engine::verdict::{accepted, claim_in_words, in_words};
@@ -49,12 +50,10 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     }
     let _hold = writable(&args.out, &args.model)?;
     let Shielded { bytes, certificate, rules, verdict, .. } = &shielded;
-    write_whole(&args.out.join("model.onnx"), bytes)?;
-    write_whole(&args.out.join("certificate.json"), certificate.as_bytes())?;
-    write_whole(&args.out.join("rules.toml"), rules.as_bytes())?;
+    let model = write_proof(&args.out, bytes, rules, Some(certificate))?;
     if args.json {
         let mut said = shielded.as_json();
-        said["model"] = json!(args.out.join("model.onnx"));
+        said["model"] = json!(model);
         emit(&(serde_json::to_string_pretty(&said)? + "\n"))?;
     } else {
         let claim = accepted(verdict).map(claim_in_words).unwrap_or_default();
@@ -63,7 +62,7 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
             shielded.output,
             shielded.made,
             in_words(verdict),
-            args.out.join("model.onnx").display()
+            model.display()
         ))?;
     }
     Ok(if matches!(verdict, Verdict::Accepted(_)) { Exit::Success } else { Exit::Finding })

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use deepsade_check::Arithmetic;
 use deepsade_engine::artifact::{read_any, read_at_most, write_whole};
+use deepsade_engine::files;
 use deepsade_engine::hold::Hold;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
@@ -102,7 +103,7 @@ pub fn settings(timeout: f64, threads: Option<usize>) -> anyhow::Result<Settings
 /// Makes a folder for results and sees that files can be written there, by nobody else, and that it is not where the model is.
 pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<Hold> {
     std::fs::create_dir_all(folder).while_doing(|| format!("can't make the folder {}", folder.display()))?;
-    if same_file(&folder.join("model.onnx"), model) {
+    if same_file(&folder.join(files::MODEL), model) {
         bail!("{} holds the model itself, which would be overwritten; name another folder", folder.display());
     }
     tempfile::tempfile_in(folder).while_doing(|| format!("can't write into {}", folder.display()))?;
@@ -111,12 +112,7 @@ pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<Hold> {
 
 /// Takes away the certificate of a run before: what is said now does not go with it.
 pub fn forget(folder: &Path) -> anyhow::Result<()> {
-    match std::fs::remove_file(folder.join("certificate.json")) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(e).while_doing(|| format!("can't remove the old certificate in {}", folder.display()))
-        }
-        _ => Ok(()),
-    }
+    files::forget_proof(folder).while_doing(|| format!("can't remove the old certificate in {}", folder.display()))
 }
 
 /// The network, the rules, the text of their file, and whether the model names its columns.
@@ -146,9 +142,7 @@ pub fn read_property(path: &Path) -> anyhow::Result<Property> {
 
 /// Writes what `deepsade check DIR` reads.
 pub fn write_proof(proof: &Certified, rules: &str, folder: &Path) -> anyhow::Result<()> {
-    write_whole(&folder.join("model.onnx"), proof.model())?;
-    write_whole(&folder.join("rules.toml"), rules.as_bytes())?;
-    write_whole(&folder.join("certificate.json"), proof.certificate().to_json().as_bytes())?;
+    files::write_proof(folder, proof.model(), rules, Some(&proof.certificate().to_json()))?;
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use deepsade_check::sha256_hex;
 use deepsade_data::{ReadOptions, encode_inputs, read_table};
 use deepsade_engine::artifact::{ArtifactError, RULES_KEY, read_model};
+use deepsade_engine::files::{MODEL, SUMMARY, read_log};
 use deepsade_engine::train::EpochRecord;
 use deepsade_net::{Matrix, Model, Op};
 use deepsade_output::{Output, predict};
@@ -17,9 +18,6 @@ use super::{ReportError, explorer, payload, sections};
 use crate::figure::{Epoch, Panel, latent_space, training_curves};
 use crate::tsne::{Settings, tsne};
 
-pub(crate) const MODEL: &str = "model.onnx";
-const LOG: &str = "run.jsonl";
-const SUMMARY: &str = "summary.json";
 /// Rows of the data that the explorer offers.
 const EXAMPLES: usize = 50;
 /// Rows of the data that the picture of the latent space shows.
@@ -60,8 +58,7 @@ impl RunFolder {
         // What was proved is what the page shows; else what the model says it was trained for.
         let spec = proof.accepted().map(|a| a.spec.clone()).or_else(|| carried_rules(&model, &schema));
         // A log or a summary that can't be read is one that is not there: the page says so.
-        let log = std::fs::read_to_string(dir.join(LOG)).unwrap_or_default();
-        let epochs = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let epochs = read_log(dir);
         let summary = std::fs::read_to_string(dir.join(SUMMARY)).ok().and_then(|text| serde_json::from_str(&text).ok());
         let mut folder = Self {
             name: title(dir),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use deepsade_data as data;
 use deepsade_engine::artifact::{read_model, write_whole};
+use deepsade_engine::files::{MODEL, read_log};
 use deepsade_engine::train::EpochRecord;
 use deepsade_net::{Matrix, Model};
 use deepsade_spec::Task;
@@ -193,11 +194,9 @@ fn kept(out: &Path, case: &Case) -> Result<Vec<Kept>, ReproduceError> {
     let mut kept = Vec::new();
     for method in Method::ALL {
         let folder: PathBuf = out.join(MODELS).join(folder_name(&case.name, method));
-        let path = folder.join("model.onnx");
+        let path = folder.join(MODEL);
         if path.exists() {
-            let log = std::fs::read_to_string(folder.join("run.jsonl")).unwrap_or_default();
-            let epochs = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-            kept.push(Kept { method, model: read_model(&path)?.0, epochs });
+            kept.push(Kept { method, model: read_model(&path)?.0, epochs: read_log(&folder) });
         }
     }
     Ok(kept)
