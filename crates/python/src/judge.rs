@@ -144,8 +144,7 @@ pub fn adversity(
             }
         };
         let inside: Vec<usize> = (0..inputs.x.rows).filter(|r| inputs.status[*r] == RowStatus::Inside).collect();
-        let data = inside.iter().flat_map(|r| inputs.x.row(*r).iter().copied()).collect();
-        let x = Matrix { rows: inside.len(), cols: inputs.x.cols, data };
+        let x = inputs.x.select(&inside);
         let told = |done: usize| {
             if let Some(progress) = &progress
                 && let Err(error) = Python::attach(|py| progress.call1(py, (done, x.rows)))

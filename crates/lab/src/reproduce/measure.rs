@@ -11,7 +11,6 @@ use deepsade_engine::objective::Loss;
 use deepsade_engine::pipeline::{Checked, Ready};
 use deepsade_engine::train::{Observer, StopReason};
 use deepsade_engine::verify;
-use deepsade_net::Matrix;
 use deepsade_output::predict::distinct;
 use deepsade_output::{Judge, Output};
 use deepsade_spec::NormalSpec;
@@ -168,8 +167,7 @@ fn adversity_index(
     let (broken, whole): (Vec<usize>, Vec<usize>) = (0..x.rows).partition(|r| breaks(*r));
     let settings =
         verify::Settings { timeout: None, threads: 1, most_regions: case.adversity.regions, ..verify::Settings::default() };
-    let rest = Matrix { rows: whole.len(), cols: x.cols, data: whole.iter().flat_map(|r| x.row(*r).to_vec()).collect() };
-    let near = adversity(spec, &fitted.model, &rest, RADIUS, &settings, &|_| {}, interrupted)?;
+    let near = adversity(spec, &fitted.model, &x.select(&whole), RADIUS, &settings, &|_| {}, interrupted)?;
     if interrupted() {
         return Ok(None);
     }

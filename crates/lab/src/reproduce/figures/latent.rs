@@ -60,8 +60,7 @@ pub(super) fn every_layer(test: &Dataset, models: &[(&str, &Model)]) -> Scene {
 }
 
 fn rows(x: &Matrix) -> Matrix {
-    let chosen = sample(x, MOST_ROWS);
-    Matrix { rows: chosen.len(), cols: x.cols, data: chosen.iter().flat_map(|r| x.row(*r).to_vec()).collect() }
+    x.select(&sample(x, MOST_ROWS))
 }
 
 fn last_hidden(network: &Network, x: &Matrix) -> Matrix {
