@@ -23,6 +23,7 @@ use shrink::Shrink;
 use thiserror::Error;
 
 use crate::artifact::ArtifactError;
+use crate::bounds::origins_of;
 use crate::enforce::weights::{CertifyError, ladder, margins};
 use crate::fit::Rows;
 use crate::gate::skip_columns;
@@ -275,8 +276,7 @@ fn shrunk(
     let at = last_layer(network).ok_or(RepairError::NoLastLayer)?;
     let every = rows.rows.div_ceil(MOST_ROWS).max(1);
     let chosen: Vec<usize> = (0..rows.rows).step_by(every).collect();
-    let data = chosen.iter().flat_map(|r| rows.row(*r).iter().copied()).collect();
-    let few = Matrix { rows: chosen.len(), cols: rows.cols, data };
+    let few = rows.select(&chosen);
     let features: Vec<bool> = straight(network, network.nodes[at].from[0]).iter().map(Option::is_some).collect();
     // Where features alone did best, what changes the hidden weights, too, may be nearer and yet score worse.
     let ways = if found.features_only { vec![vec![true; features.len()], features] } else { vec![vec![true; features.len()]] };
@@ -445,18 +445,5 @@ fn with_skips(spec: &NormalSpec, network: &Network) -> Result<(Network, Vec<Stri
 
 /// For each column of a value the input column that it copies or scales.
 fn straight(network: &Network, value: usize) -> Vec<Option<usize>> {
-    let Some(k) = value.checked_sub(1) else { return (0..network.inputs).map(Some).collect() };
-    let node = &network.nodes[k];
-    match &node.op {
-        // A scale of 0 leaves nothing of the input.
-        Op::Affine { scale, .. } => {
-            straight(network, node.from[0]).into_iter().zip(scale).map(|(c, s)| c.filter(|_| *s != 0.0)).collect()
-        }
-        Op::Select(columns) => {
-            let before = straight(network, node.from[0]);
-            columns.iter().map(|c| before[*c]).collect()
-        }
-        Op::Concat => node.from.iter().flat_map(|v| straight(network, *v)).collect(),
-        Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => vec![None; network.width(value).unwrap_or(0)],
-    }
+    origins_of(network, value).into_iter().map(|origin| origin.map(|o| o.column)).collect()
 }
