@@ -32,7 +32,7 @@ use crate::proof::{Certified, prove_until};
 pub use attack::CounterExample;
 use attack::{Effort, Target};
 pub use branch::Halt;
-use branch::{RegionSearch, SearchEnd};
+use branch::{LeftOpen, RegionSearch, SearchEnd};
 pub(crate) use choice::Choice;
 use plan::BoundPlan;
 pub use stepped::verify_model;
@@ -84,6 +84,15 @@ impl Settings {
     /// A timeout of so many seconds; `None`, which is no limit, for more than clocks can count.
     pub fn patience(seconds: f64) -> Option<Duration> {
         Duration::try_from_secs_f64(seconds).ok().filter(|d| Instant::now().checked_add(*d).is_some())
+    }
+
+    fn undecided(&self, why: &LeftOpen) -> Undecided {
+        match why {
+            LeftOpen::Halted(halt) => Undecided::from(*halt),
+            LeftOpen::Margin => self.margin(),
+            LeftOpen::TooManyOpen => Undecided::TooManyOpen,
+            LeftOpen::TooManyRegions => Undecided::TooManyRegions,
+        }
     }
 
     fn margin(&self) -> Undecided {
@@ -316,13 +325,12 @@ impl<'a> Question<'a> {
                 match ended {
                     SearchEnd::Proved => {}
                     SearchEnd::Refuted(example) => return Err(Outcome::Refuted(example)),
-                    SearchEnd::Halted(Halt::Timeout) if settings.timeout.is_some_and(|t| started.elapsed() < t) => {
+                    SearchEnd::Open(LeftOpen::Halted(Halt::Timeout))
+                        if settings.timeout.is_some_and(|t| started.elapsed() < t) =>
+                    {
                         open.push(rule);
                     }
-                    SearchEnd::Halted(halt) => drop(unknown.insert(rule, Undecided::from(halt))),
-                    SearchEnd::Margin => drop(unknown.insert(rule, settings.margin())),
-                    SearchEnd::TooManyOpen => drop(unknown.insert(rule, Undecided::TooManyOpen)),
-                    SearchEnd::TooManyRegions => drop(unknown.insert(rule, Undecided::TooManyRegions)),
+                    SearchEnd::Open(why) => drop(unknown.insert(rule, settings.undecided(&why))),
                 }
             }
         }
@@ -432,9 +440,8 @@ pub fn verify(
         match ended {
             SearchEnd::Proved => {}
             SearchEnd::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
-            SearchEnd::Margin => return Ok((Outcome::Unknown { rule, why: settings.margin() }, work)),
-            SearchEnd::Halted(halt) => return Ok((Outcome::Unknown { rule, why: Undecided::from(halt) }, work)),
-            SearchEnd::TooManyOpen | SearchEnd::TooManyRegions => return Ok((rejected(rule), work)),
+            SearchEnd::Open(LeftOpen::TooManyOpen | LeftOpen::TooManyRegions) => return Ok((rejected(rule), work)),
+            SearchEnd::Open(why) => return Ok((Outcome::Unknown { rule, why: settings.undecided(&why) }, work)),
         }
     }
     unreachable!("the loop ends with an answer")
@@ -480,11 +487,8 @@ pub(crate) fn broken_within(
         match search.run(&mut state) {
             SearchEnd::Proved => {}
             SearchEnd::Refuted(example) => return Ok(Some(example)),
-            SearchEnd::Halted(Halt::Timeout) => unknown = Some(Undecided::Timeout),
-            SearchEnd::Halted(Halt::Interrupted) => return Err(Undecided::Interrupted),
-            SearchEnd::Margin => unknown = Some(settings.margin()),
-            SearchEnd::TooManyOpen => unknown = Some(Undecided::TooManyOpen),
-            SearchEnd::TooManyRegions => unknown = Some(Undecided::TooManyRegions),
+            SearchEnd::Open(LeftOpen::Halted(Halt::Interrupted)) => return Err(Undecided::Interrupted),
+            SearchEnd::Open(why) => unknown = Some(settings.undecided(&why)),
         }
     }
     let plan = &question.plan;

@@ -67,6 +67,11 @@ pub enum Halt {
 pub(super) enum SearchEnd {
     Proved,
     Refuted(CounterExample),
+    Open(LeftOpen),
+}
+
+/// Why a search ended without an answer.
+pub(super) enum LeftOpen {
     Halted(Halt),
     /// A region that can't be split has neither a proof nor a counter-example: rounding decides there.
     Margin,
@@ -181,10 +186,10 @@ impl RegionSearch<'_> {
         let mut margin = false;
         while !state.open.is_empty() {
             if let Some(halt) = (self.target.stop)() {
-                return SearchEnd::Halted(halt);
+                return SearchEnd::Open(LeftOpen::Halted(halt));
             }
             if state.regions >= self.most_regions {
-                return SearchEnd::TooManyRegions;
+                return SearchEnd::Open(LeftOpen::TooManyRegions);
             }
             let batch = state.open.split_off(state.open.len().saturating_sub(ROUND));
             let results = self.round(&state.cells, &batch, state.lenient);
@@ -219,10 +224,10 @@ impl RegionSearch<'_> {
                 }
             }
             if margin {
-                return SearchEnd::Margin;
+                return SearchEnd::Open(LeftOpen::Margin);
             }
             if state.open.len() > self.most_open {
-                return SearchEnd::TooManyOpen;
+                return SearchEnd::Open(LeftOpen::TooManyOpen);
             }
         }
         SearchEnd::Proved
