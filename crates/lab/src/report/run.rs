@@ -4,12 +4,12 @@ use std::path::Path;
 
 use deepsade_check::sha256_hex;
 use deepsade_data::{ReadOptions, encode_inputs, read_table};
-use deepsade_engine::artifact::{ArtifactError, RULES_KEY, read_model};
+use deepsade_engine::artifact::{ArtifactError, RULES_KEY, model_rules, read_model};
 use deepsade_engine::files::{MODEL, SUMMARY, read_log};
 use deepsade_engine::train::EpochRecord;
 use deepsade_net::{Matrix, Model, Op};
 use deepsade_output::{Output, predict};
-use deepsade_spec::{NormalSpec, RuleText, Schema, compile};
+use deepsade_spec::{NormalSpec, Schema, compile};
 use serde_json::Value;
 
 use super::html::Html;
@@ -53,10 +53,12 @@ impl RunFolder {
     pub fn read(dir: &Path, rows: Option<&Path>) -> Result<Self, ReportError> {
         let path = dir.join(MODEL);
         let (model, schema) = read_model(&path)?;
-        let bytes = std::fs::read(&path).map_err(|source| ArtifactError::Unreadable { path, source })?;
+        let bytes = std::fs::read(&path).map_err(|source| ArtifactError::Unreadable { path: path.clone(), source })?;
         let proof = ProofStatus::of(dir);
         // What was proved is what the page shows; else what the model says it was trained for.
-        let spec = proof.accepted().map(|a| a.spec.clone()).or_else(|| carried_rules(&model, &schema));
+        let spec = proof.accepted().map(|a| a.spec.clone());
+        let carried = || model_rules(&path, &model, &schema).ok().filter(|_| model.metadata.contains_key(RULES_KEY));
+        let spec = spec.or_else(carried);
         // A log or a summary that can't be read is one that is not there: the page says so.
         let epochs = read_log(dir);
         let summary = std::fs::read_to_string(dir.join(SUMMARY)).ok().and_then(|text| serde_json::from_str(&text).ok());
@@ -89,18 +91,12 @@ pub(crate) fn title(dir: &Path) -> String {
     parts[parts.len().saturating_sub(2)..].join("/")
 }
 
-fn carried_rules(model: &Model, schema: &Schema) -> Option<NormalSpec> {
-    let entries: Vec<Value> = serde_json::from_str(model.metadata.get(RULES_KEY)?).ok()?;
-    let text = |v: &Value| Some(RuleText { name: v["name"].as_str()?.into(), text: v["text"].as_str()?.into() });
-    compile(&entries.iter().map(text).collect::<Option<Vec<_>>>()?, schema).ok()
-}
-
 /// Complete rows, evenly spaced.
 fn sample(x: &Matrix, most: usize) -> Matrix {
     let whole: Vec<usize> = (0..x.rows).filter(|r| x.row(*r).iter().all(|v| v.is_finite())).collect();
     let every = whole.len().div_ceil(most).max(1);
     let chosen: Vec<usize> = whole.into_iter().step_by(every).collect();
-    Matrix { rows: chosen.len(), cols: x.cols, data: chosen.iter().flat_map(|r| x.row(*r).iter().copied()).collect() }
+    x.select(&chosen)
 }
 
 /// Makes the page.
