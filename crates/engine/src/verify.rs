@@ -34,6 +34,7 @@ use attack::{Effort, Target};
 pub use branch::Halt;
 use branch::{LeftOpen, RegionSearch, SearchEnd};
 pub(crate) use choice::Choice;
+pub(crate) use many_cells::nearest_cell;
 use plan::BoundPlan;
 pub use stepped::verify_model;
 pub(crate) use stepped::{broken, passes_on, proved};
