@@ -6,7 +6,7 @@ use deepsade_check::sha256_hex;
 use deepsade_data::{ReadOptions, encode_inputs, read_table};
 use deepsade_engine::artifact::{ArtifactError, RULES_KEY, model_rules, read_model};
 use deepsade_engine::files::{MODEL, SUMMARY, read_log};
-use deepsade_engine::train::EpochRecord;
+use deepsade_engine::train::{EpochRecord, best_epoch};
 use deepsade_net::{Matrix, Model, Op};
 use deepsade_output::{Output, predict};
 use deepsade_spec::{NormalSpec, Schema, compile};
@@ -15,13 +15,11 @@ use serde_json::Value;
 use super::html::Html;
 use super::proof::ProofStatus;
 use super::{ReportError, explorer, payload, sections};
-use crate::figure::{Epoch, Panel, latent_space, training_curves};
-use crate::tsne::{Settings, tsne};
+use crate::figure::{Epoch, latent_space, training_curves};
+use crate::latent::{MOST_ROWS, last_hidden, panel, spaced};
 
 /// Rows of the data that the explorer offers.
 const EXAMPLES: usize = 50;
-/// Rows of the data that the picture of the latent space shows.
-const LATENT_ROWS: usize = 400;
 
 /// Everything a run left.
 #[derive(Debug, Clone)]
@@ -78,7 +76,7 @@ impl RunFolder {
             let table = read_table(rows, &ReadOptions::for_schema(&folder.schema), &mut |_| {})?;
             let x = encode_inputs(&table, &folder.schema)?.x;
             folder.examples = payload::examples(&table, &folder.schema, EXAMPLES);
-            folder.rows = Some(sample(&x, LATENT_ROWS));
+            folder.rows = Some(sample(&x, MOST_ROWS));
         }
         Ok(folder)
     }
@@ -94,9 +92,7 @@ pub(crate) fn title(dir: &Path) -> String {
 /// Complete rows, evenly spaced.
 fn sample(x: &Matrix, most: usize) -> Matrix {
     let whole: Vec<usize> = (0..x.rows).filter(|r| x.row(*r).iter().all(|v| v.is_finite())).collect();
-    let every = whole.len().div_ceil(most).max(1);
-    let chosen: Vec<usize> = whole.into_iter().step_by(every).collect();
-    x.select(&chosen)
+    x.select(&spaced(whole.into_iter(), most))
 }
 
 /// Makes the page.
@@ -124,7 +120,7 @@ fn curves(html: &mut Html, run: &RunFolder) {
         return;
     }
     let epochs: Vec<Epoch> = run.epochs.iter().map(Epoch::from).collect();
-    let best = run.epochs.iter().rev().find(|r| r.best).map(|r| r.epoch);
+    let best = best_epoch(&run.epochs);
     let mut caption = "Loss after each epoch".to_string();
     if epochs.iter().any(|e| e.margin.is_some()) {
         caption.push_str(
@@ -138,15 +134,15 @@ fn curves(html: &mut Html, run: &RunFolder) {
 /// The last hidden layer of some rows, laid out in the plane.
 fn latent(html: &mut Html, run: &RunFolder) {
     let Some(x) = run.rows.as_ref().filter(|x| x.rows >= 10) else { return };
-    let Some(last) = run.model.network.nodes.iter().rposition(|n| matches!(n.op, Op::Act(_))) else { return };
-    let values = run.model.network.values(x);
-    let rows: Vec<Vec<f64>> = (0..x.rows).map(|r| values[last + 1].row(r).iter().map(|v| f64::from(*v)).collect()).collect();
+    if !run.model.network.nodes.iter().any(|n| matches!(n.op, Op::Act(_))) {
+        return;
+    }
     let Some(y) = outputs(run, x) else { return };
     let (groups, group): (Vec<String>, Vec<usize>) = match run.schema.task.classes() {
         Some(classes) => (classes.to_vec(), (0..y.rows).map(|r| predict::predicted_class(y.row(r))).collect()),
         None => thirds(&run.schema.task.output_name(0), &(0..y.rows).map(|r| y.row(r)[0]).collect::<Vec<_>>()),
     };
-    let panel = Panel { title: "last hidden layer".into(), points: tsne(&rows, Settings::default()) };
+    let panel = panel("last hidden layer", &last_hidden(&run.model.network, x));
     html.figure(
         &latent_space(&[panel], &groups, &group),
         &format!("{} rows of the data, by what is predicted for them.", y.rows),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use deepsade_data as data;
 use deepsade_engine::artifact::{read_model, write_whole};
 use deepsade_engine::files::{MODEL, read_log};
-use deepsade_engine::train::EpochRecord;
+use deepsade_engine::train::{EpochRecord, best_epoch};
 use deepsade_net::{Matrix, Model};
 use deepsade_spec::Task;
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result
         }
         let kept = kept(out, case)?;
         let Some(deepsade) = kept.iter().find(|k| k.method == Method::Deepsade) else { continue };
-        let best = deepsade.epochs.iter().rev().find(|r| r.best).map(|r| r.epoch);
+        let best = best_epoch(&deepsade.epochs);
         let epochs: Vec<_> = deepsade.epochs.iter().map(Epoch::from).collect();
         save(
             format!("{name}-training"),
@@ -200,11 +200,6 @@ fn kept(out: &Path, case: &Case) -> Result<Vec<Kept>, ReproduceError> {
         }
     }
     Ok(kept)
-}
-
-/// Some of many rows, evenly spaced.
-fn sample(x: &Matrix, most: usize) -> Vec<usize> {
-    (0..x.rows).step_by(x.rows.div_ceil(most).max(1)).collect()
 }
 
 #[cfg(test)]
