@@ -21,8 +21,8 @@ use deepsade_spec::NormalSpec;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::artifact::{self, STEP_KEY};
-use crate::enforce::step::{MADE_KEY, Plan, StepError, Usual};
+use crate::artifact;
+use crate::enforce::step::{Plan, StepError, Usual};
 use crate::explain::conflict_in_words;
 use crate::files::RULES;
 use crate::problem::{Problem, ProblemError};
@@ -224,7 +224,6 @@ fn behind(
     }
     piece.append(behind.piece);
     let mut metadata: BTreeMap<String, String> = artifact::metadata(spec);
-    metadata.insert(MADE_KEY.into(), plan.how.clone());
-    metadata.insert(STEP_KEY.into(), plan.step().to_json());
+    metadata.extend(plan.metadata());
     Ok(carried.with(&piece, &behind.outputs, &metadata))
 }

@@ -112,6 +112,11 @@ impl Plan {
         &self.step
     }
 
+    /// What a file with the step says of it.
+    pub fn metadata(&self) -> [(String, String); 2] {
+        [(MADE_KEY.into(), self.how.clone()), (STEP_KEY.into(), self.step.to_json())]
+    }
+
     /// What becomes of candidates.
     pub fn outputs(&self) -> &Outputs {
         &self.step.outputs
@@ -135,8 +140,7 @@ pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Mo
     let mut model = artifact::model(spec, network.clone())?;
     let inputs = Inputs::Rows(Port::rows("x", "float", Some(network.inputs)));
     let plan = Plan::new(spec, &inputs, TRUNK_OUTPUT, usual)?;
-    model.metadata.insert(MADE_KEY.into(), plan.how.clone());
-    model.metadata.insert(STEP_KEY.into(), plan.step.to_json());
+    model.metadata.extend(plan.metadata());
     model.behind = Some(plan.behind(spec, &inputs, |_| false)?);
     let proof = prove_step(spec, &model.to_bytes().map_err(ArtifactError::from)?, plan.step);
     Ok((model, proof))
