@@ -7,9 +7,9 @@ mod costly;
 
 use std::path::{Path, PathBuf};
 
-use deepsade_data::{Metrics, Split};
+use deepsade_data::{Metrics, Split, deciding_score};
 use deepsade_output::predict::{distinct, in_words};
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_spec::NormalSpec;
 use serde::Serialize;
 
 use crate::enforce::{Decision, EnforcedBy};
@@ -71,15 +71,6 @@ pub struct Tried {
     pub why_not: Option<String>,
 }
 
-/// The score by which models of a task are compared, and whether more is better.
-pub fn metric(task: &Task) -> (&'static str, bool) {
-    match task {
-        Task::Regression { .. } => ("mse", false),
-        Task::Binary { .. } | Task::Multiclass { .. } => ("accuracy", true),
-        Task::Multilabel { .. } | Task::Ranking { .. } => ("coherent", true),
-    }
-}
-
 /// Where a training may be saved, by its name, and whether to go on from there.
 pub type Saved<'a> = &'a dyn Fn(&str) -> Option<(PathBuf, bool)>;
 
@@ -133,7 +124,7 @@ pub fn choose(
                         (records.clone(), *best_epoch, *stop);
                 }
                 entry.score = score(fit.spec, &fitted);
-                entry.test = fitted.test.metrics.get(metric(&fit.spec.schema.task).0).copied().filter(|v| v.is_finite());
+                entry.test = fitted.test.metrics.get(deciding_score(&fit.spec.schema.task).0).copied().filter(|v| v.is_finite());
                 entry.certified = matches!(fitted.proof, Some(Ok(_)));
                 if best.as_ref().is_none_or(|best| better(fit.spec, &fitted, best)) {
                     best = Some(fitted);
@@ -167,7 +158,7 @@ fn better(spec: &NormalSpec, a: &Fitted, b: &Fitted) -> bool {
     if proved(a) != proved(b) {
         return proved(a);
     }
-    let (_, more) = metric(&spec.schema.task);
+    let (_, more) = deciding_score(&spec.schema.task);
     match (score(spec, a), score(spec, b)) {
         (Some(a), Some(b)) if more => a > b,
         (Some(a), Some(b)) => a < b,
@@ -177,7 +168,7 @@ fn better(spec: &NormalSpec, a: &Fitted, b: &Fitted) -> bool {
 
 /// The score on validation, or on the training rows where there are no others.
 fn score(spec: &NormalSpec, fitted: &Fitted) -> Option<f64> {
-    let (name, _) = metric(&spec.schema.task);
+    let (name, _) = deciding_score(&spec.schema.task);
     let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
     of(&fitted.validation).or_else(|| of(&fitted.train))
 }
@@ -192,7 +183,7 @@ fn words(means: &EnforcedBy) -> &'static str {
 }
 
 fn cost(spec: &NormalSpec, free: &Fitted, fitted: &Fitted, tried: Vec<Tried>) -> Cost {
-    let (name, _) = metric(&spec.schema.task);
+    let (name, _) = deciding_score(&spec.schema.task);
     let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
     let Predicted { rows, outputs: y, flags, .. } = &fitted.test;
     let task = &spec.schema.task;

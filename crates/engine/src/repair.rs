@@ -14,7 +14,7 @@ pub mod words;
 use std::time::{Duration, Instant};
 
 use deepsade_check::Bounds as BoundsKind;
-use deepsade_data::{Dataset, metrics};
+use deepsade_data::{Dataset, deciding_score, metrics};
 use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Region};
 use rand::{RngExt, SeedableRng};
@@ -316,10 +316,10 @@ fn change(before: &Network, after: &Network, x: &Matrix) -> f64 {
 fn loss(spec: &NormalSpec, rows: &Dataset, network: &Network) -> f64 {
     let scores = metrics(spec, rows, &network.forward(&rows.x), &vec![false; rows.x.rows]);
     let score = |name: &str| scores.get(name).copied();
-    score("mse")
-        .or(score("accuracy").map(|a| -a))
-        .or(score("coherent").map(|c| -c - score("jaccard").unwrap_or(0.0)))
-        .unwrap_or(0.0)
+    let (name, more) = deciding_score(&spec.schema.task);
+    let own = score(name).map_or(0.0, |v| if more { -v } else { v });
+    // Label sets are seldom right as a whole: what they have in common counts, too.
+    own - score("jaccard").unwrap_or(0.0)
 }
 
 /// Rows of the domain, drawn evenly.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use deepsade_data::{Dataset, metrics};
+use deepsade_data::{Dataset, deciding_score, metrics};
 use deepsade_net::Matrix;
 use deepsade_output::predict::in_words;
 use deepsade_spec::{NormalSpec, Task};
@@ -198,8 +198,10 @@ fn judged(spec: &NormalSpec, train: &Scored, scored: &Scored, on: &'static str) 
     let (model, base) = (of(scored.outputs), of(&repeated));
     let score = |name: &'static str| Some((name, *model.get(name)?, *base.get(name)?));
     let worse = match task {
-        Task::Regression { .. } => score("mse").filter(|(_, model, base)| model.is_nan() || model >= base),
-        Task::Binary { .. } | Task::Multiclass { .. } => score("accuracy").filter(|(_, model, base)| model <= base),
+        Task::Regression { .. } | Task::Binary { .. } | Task::Multiclass { .. } => {
+            let (name, more) = deciding_score(task);
+            score(name).filter(|(_, model, base)| if more { model <= base } else { model.is_nan() || model >= base })
+        }
         // Exact matches are rare: only what is worse by every measure.
         Task::Multilabel { .. } | Task::Ranking { .. } => {
             let all = ["coherent", "flattened", "jaccard"].map(score);

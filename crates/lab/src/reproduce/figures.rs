@@ -10,7 +10,7 @@ use deepsade_data as data;
 use deepsade_engine::artifact::{read_model, write_whole};
 use deepsade_engine::files::{MODEL, read_log};
 use deepsade_engine::train::{EpochRecord, best_epoch};
-use deepsade_net::{Matrix, Model};
+use deepsade_net::Model;
 use deepsade_spec::Task;
 use serde::{Deserialize, Serialize};
 
