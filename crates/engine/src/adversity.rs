@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deepsade_net::{Matrix, Model};
 use deepsade_solve::parallel;
-use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
+use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, Rational, Region, Schema, Var};
 use serde_json::{Value, json};
 
 use crate::verify::words::example_as_json;
@@ -173,8 +173,7 @@ fn near_choice(
 pub fn ball(schema: &Schema, whole: &Region, row: &[f32], radius: f64) -> Region {
     let mut region = whole.clone();
     let columns = schema.columns();
-    for (f, feature) in schema.features.iter().enumerate() {
-        let first = columns.partition_point(|c| c.feature < f);
+    for (f, (feature, first)) in schema.features.iter().zip(schema.first_columns()).enumerate() {
         match &feature.domain {
             Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => {
                 let (lo, hi) = feature.domain.range().unwrap_or_default();
@@ -187,7 +186,7 @@ pub fn ball(schema: &Schema, whole: &Region, row: &[f32], radius: f64) -> Region
                 }
             }
             Domain::Category { levels } => {
-                let dropped = usize::from(schema.one_hot == OneHot::DropFirst);
+                let dropped = schema.one_hot.dropped();
                 let taken = (dropped..levels.len()).find(|l| row[first + l - dropped] > 0.5).unwrap_or(0);
                 debug_assert!(dropped == 1 || columns[first + taken].kind == ColumnKind::Level(taken));
                 let mut linear = Linear::var(Var::Level(f, taken));

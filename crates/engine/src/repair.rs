@@ -325,11 +325,10 @@ fn loss(spec: &NormalSpec, rows: &Dataset, network: &Network) -> f64 {
 /// Rows of the domain, drawn evenly.
 fn sample(spec: &NormalSpec) -> Dataset {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
-    let columns = spec.schema.columns();
+    let (columns, first) = (spec.schema.columns(), spec.schema.first_columns());
     let mut x = Matrix::zeros(SAMPLED, columns.len());
     for r in 0..SAMPLED {
-        for (f, feature) in spec.schema.features.iter().enumerate() {
-            let first = columns.partition_point(|c| c.feature < f);
+        for (f, (feature, &first)) in spec.schema.features.iter().zip(&first).enumerate() {
             let u = rng.random::<f64>();
             match &feature.domain {
                 Domain::Real { lo, hi } => {

@@ -130,6 +130,13 @@ pub enum OneHot {
     DropFirst,
 }
 
+impl OneHot {
+    /// How many levels of a category, from the first on, have no column.
+    pub fn dropped(self) -> usize {
+        usize::from(self == Self::DropFirst)
+    }
+}
+
 /// One column of the network's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
@@ -160,8 +167,7 @@ impl Schema {
                     columns.push(Column { name: f.name.clone(), feature, kind: ColumnKind::Number });
                 }
                 Domain::Category { levels } => {
-                    let first = usize::from(self.one_hot == OneHot::DropFirst);
-                    columns.extend(levels.iter().enumerate().skip(first).map(|(l, level)| Column {
+                    columns.extend(levels.iter().enumerate().skip(self.one_hot.dropped()).map(|(l, level)| Column {
                         name: format!("{}={level}", f.name),
                         feature,
                         kind: ColumnKind::Level(l),
@@ -170,6 +176,16 @@ impl Schema {
             }
         }
         columns
+    }
+
+    /// For each feature the first of its columns.
+    pub fn first_columns(&self) -> Vec<usize> {
+        let width = |f: &Feature| match &f.domain {
+            Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => 1,
+            Domain::Category { levels } => levels.len().saturating_sub(self.one_hot.dropped()),
+        };
+        let after = |at: &mut usize, f: &Feature| Some(std::mem::replace(at, *at + width(f)));
+        self.features.iter().scan(0, after).collect()
     }
 
     /// Reads what [`Schema::to_json`] wrote.

@@ -14,8 +14,7 @@ use crate::verdict::{proved_rules_as_json, rules_hold};
 pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
     let mut out = Map::new();
     let columns = schema.columns();
-    for (f, feature) in schema.features.iter().enumerate() {
-        let first = columns.partition_point(|c| c.feature < f);
+    for (f, (feature, first)) in schema.features.iter().zip(schema.first_columns()).enumerate() {
         let value = match &feature.domain {
             Domain::Category { levels } => {
                 let taken = columns.iter().enumerate().find(|(k, c)| c.feature == f && x[*k] > 0.5);

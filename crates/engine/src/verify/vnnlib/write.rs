@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use dashu::integer::IBig;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Domain, NormalSpec, OneHot, Rational, Var, print, shown};
+use deepsade_spec::{Atom, Domain, NormalSpec, Rational, Var, print, shown};
 use thiserror::Error;
 
 use super::outward::inward;
@@ -49,10 +49,9 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
     for j in 0..spec.schema.task.outputs() {
         out += &format!("(declare-const Y_{j} Real) ; {}\n", shown::name(&spec.schema.task.output_name(j)));
     }
-    let dropped = usize::from(spec.schema.one_hot == OneHot::DropFirst);
-    let first = |f: usize| columns.partition_point(|c| c.feature < f);
+    let (dropped, first) = (spec.schema.one_hot.dropped(), spec.schema.first_columns());
     for (f, feature) in spec.schema.features.iter().enumerate() {
-        let x = first(f);
+        let x = first[f];
         let range =
             |lo: Rational, hi: Rational| format!("(assert (>= X_{x} {}))\n(assert (<= X_{x} {}))\n", term(&lo), term(&hi));
         let steps = |lo: i32, hi: i32, step: Rational, what: &str| {
@@ -86,8 +85,8 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
     }
     let column = |var: Var, c: &Rational, terms: &mut Vec<(String, Rational)>, constant: &mut Rational| match var {
         Var::Output(j) => terms.push((format!("Y_{j}"), c.clone())),
-        Var::Feature(f) => terms.push((format!("X_{}", first(f)), c.clone())),
-        Var::Level(f, l) if l >= dropped => terms.push((format!("X_{}", first(f) + l - dropped), c.clone())),
+        Var::Feature(f) => terms.push((format!("X_{}", first[f]), c.clone())),
+        Var::Level(f, l) if l >= dropped => terms.push((format!("X_{}", first[f] + l - dropped), c.clone())),
         Var::Level(f, _) => {
             *constant += c;
             let others = columns.iter().enumerate().filter(|(_, o)| o.feature == f);
@@ -97,7 +96,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
     let atom = |atom: &Atom| {
         if let Some((f, above, end, strict)) = inward(atom) {
             let relation = [[">=", ">"], ["<=", "<"]][usize::from(above)][usize::from(strict)];
-            return format!("({relation} X_{} {})", first(f), term(&end));
+            return format!("({relation} X_{} {})", first[f], term(&end));
         }
         let mut terms = Vec::new();
         let mut constant = atom.linear.constant.clone();
