@@ -230,7 +230,7 @@ impl BoundPlan {
             }
             Step::Act(f, from) => {
                 let slack = if self.float32 { ACTIVATION_ERROR } else { 0.0 } + 1e-11;
-                let f = |x: f64| if *f == Activation::Tanh { x.tanh() } else { 1.0 / (1.0 + (-x).exp()) };
+                let f = |x: f64| activate(*f, x);
                 unzip((0..self.widths[*from]).map(|i| (f(boxes.lo[*from][i]) - slack, f(boxes.hi[*from][i]) + slack, 0.0)))
             }
             Step::Gate(from, factor) => unzip((0..self.widths[*from]).map(|i| {
