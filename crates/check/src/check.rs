@@ -16,7 +16,7 @@ use crate::dyadic::Dyadic;
 use crate::layout::Layout;
 use crate::linear::{Form, GateEnd};
 use crate::machine::{Known, Machine, Sign};
-use crate::rejected::{Rejected, Step, Why};
+use crate::rejected::{RANGE, Rejected, Step, Why};
 use crate::sha256::sha256_hex;
 use crate::step::{Inputs, PREFIX, Tail, domain_flag, found_names};
 
@@ -149,7 +149,7 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool
     let chosen = table.is_some() && certificate.rules.iter().all(|r| r.tree == Tree::Decode);
     if !chosen {
         // Finite outputs everywhere, also where no rule asks for anything.
-        machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
+        machine.known(&domain, Bounds::Interval).map_err(at(RANGE))?;
     }
     let kept_by = if chosen { Keeper::Choice } else { Keeper::Weights };
     let mut checker = Checker::new(machine, table, stop);
@@ -244,7 +244,7 @@ fn by_step(
         let network = case.network(layout.width());
         // Every output is a finite number, whether a rule reads it or not.
         let rounded = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Float32 };
-        rounded.known(&domain, Bounds::Interval).map_err(at("range"))?;
+        rounded.known(&domain, Bounds::Interval).map_err(at(RANGE))?;
         for (r, (rule, tree)) in spec.rules.iter().zip(&case.trees).enumerate() {
             let machine = Machine { network: &network, layout: &layout, arithmetic: case.arithmetic(&rule.claim, &spec) };
             let mut checker = Checker::new(machine, None, stop);

@@ -18,7 +18,7 @@ pub mod step;
 
 pub use certificate::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, Tree};
 pub use check::{Accepted, Keeper, Proved, ProvedRule, Verdict, check, check_until};
-pub use rejected::{Rejected, Step, Why};
+pub use rejected::{RANGE, Rejected, Step, Why};
 pub use sha256::sha256_hex;
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use deepsade_check::{Arithmetic, Rejected, Step, Tree};
+use deepsade_check::{Arithmetic, RANGE, Rejected, Step, Tree};
 use deepsade_net::{Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Region, Task};
@@ -426,7 +426,7 @@ pub fn verify(
                 return Ok((Outcome::Unknown { rule: 0, why }, work));
             }
             (Step::Rule { rule, path, .. }, _) => (*rule, path),
-            (Step::Input("range"), why) => {
+            (Step::Input(RANGE), why) => {
                 return Ok((Outcome::Unknown { rule: 0, why: Undecided::Overflow(why.to_string()) }, work));
             }
             (Step::Input(_), _) => return Ok((rejected(0), work)),

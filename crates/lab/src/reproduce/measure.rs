@@ -87,7 +87,7 @@ pub fn measure(
         metrics.extend(index);
     }
     let (use_case, method) = plan.names(run);
-    let (epochs, stopped) = (fitted.trained.records.len() as u64, fitted.trained.stop.to_string());
+    let (epochs, stop) = (fitted.trained.records.len() as u64, fitted.trained.stop);
     if let Some(folder) = models {
         std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
         // As `deepsade train` does, for `check`, `predict`, `report` and the figures.
@@ -105,7 +105,8 @@ pub fn measure(
         weights,
         tuning_seconds,
         epochs: Some(epochs),
-        stopped: Some(stopped),
+        stopped: Some(stop.to_string()),
+        stop: Some(stop),
         seed: Some(run.seed),
     }))
 }
