@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
-use crate::train::{Observer, StopReason, TrainError, Trained, UpdateName};
+use crate::train::{Enforce, Observer, StopReason, TrainError, Trained, UpdateName};
 use crate::useless::{Warning, falls_back};
 use costly::{Ways, costly};
 
@@ -58,7 +58,7 @@ pub struct Cost {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tried {
     /// Where the rules are enforced.
-    pub enforced_by: &'static str,
+    pub enforced_by: Enforce,
     /// How, in a few words.
     pub how: &'static str,
     /// The score on validation; `None` if there is no model.
@@ -107,7 +107,7 @@ pub fn choose(
         observer.phase(how);
         let fitted = run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer);
         let mut entry =
-            Tried { enforced_by: decision.means.name(), how, score: None, test: None, certified: false, why_not: None };
+            Tried { enforced_by: decision.means.setting(), how, score: None, test: None, certified: false, why_not: None };
         match fitted {
             // What can't be saved or gone on with is no word on the way.
             Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
@@ -148,7 +148,7 @@ fn worth_saying(fit: Fit, free: &Fitted, fitted: &Fitted, tried: &[Tried]) -> Op
         return Some(Warning::NoneObeys { rows: breaking.len() });
     }
     let free_to_choose = fit.settings.update != UpdateName::Paper;
-    let ways = Ways { taken: fitted.means.name(), tried, free_to_choose };
+    let ways = Ways { taken: fitted.means.setting(), tried, free_to_choose };
     costly(fit.spec, &free.test.scored(), &fitted.test.scored(), &ways)
 }
 

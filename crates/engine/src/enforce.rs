@@ -44,13 +44,18 @@ pub struct Decision {
 }
 
 impl EnforcedBy {
+    /// What settings say that ask for it.
+    pub fn setting(&self) -> Enforce {
+        match self {
+            Self::Nowhere => Enforce::None,
+            Self::Weights => Enforce::Weights,
+            Self::Decode(_) | Self::Nearest | Self::Behind => Enforce::Decode,
+        }
+    }
+
     /// The word of the settings.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Nowhere => "none",
-            Self::Weights => "weights",
-            Self::Decode(_) | Self::Nearest | Self::Behind => "decode",
-        }
+        self.setting().name()
     }
 
     /// A word for each.

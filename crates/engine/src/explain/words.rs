@@ -54,7 +54,7 @@ struct ConflictExplanation {
 #[derive(Debug, Serialize)]
 struct EnforceExplanation {
     /// `"weights"`, `"decode"`, `"none"`; null where the settings ask for what is not possible.
-    means: Option<&'static str>,
+    means: Option<Enforce>,
     why: String,
     /// Nodes of the decision diagram, if rules are decoded by one.
     nodes: Option<usize>,
@@ -91,7 +91,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };
     let mut enforce = enforce(spec, settings, &found);
     let Audit { components, constant_only, words } = found;
-    let by_weights = conflict.is_none() && enforce.means == Some("weights");
+    let by_weights = conflict.is_none() && enforce.means == Some(Enforce::Weights);
     let weights = by_weights.then(|| through_weights(spec, network, settings.how()).err().map(|e| e.to_string())).flatten();
     let chosen = settings.enforce == Enforce::Auto && settings.update != UpdateName::Paper;
     if weights.is_some() && chosen && size(spec) <= MOST_ATOMS {
@@ -123,7 +123,7 @@ fn enforce(spec: &NormalSpec, settings: &TrainSettings, audit: &Audit) -> Enforc
             let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
             let stepped = matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind);
             let made = stepped.then(|| step::in_words(spec));
-            EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table, made }
+            EnforceExplanation { means: Some(means.setting()), why, nodes: decoder.and_then(|d| d.nodes()), table, made }
         }
         Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, made: None },
     }
@@ -143,7 +143,7 @@ impl EnforceExplanation {
     fn step_alone(&mut self, spec: &NormalSpec) {
         match step::made(spec) {
             Ok(made) => {
-                (self.means, self.made) = (Some("decode"), Some(made));
+                (self.means, self.made) = (Some(Enforce::Decode), Some(made));
                 self.why = "no weights of a last layer keep the rules".into();
             }
             Err(why) => {
@@ -282,7 +282,7 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
     ));
     out.push(format!("  {}", e.audit.words));
     let how = e.enforce.made.as_ref().map(|made| format!(" ({made}, in the ONNX graph)")).unwrap_or_default();
-    out.push(format!("Enforced by: {}{how}, because {}.", e.enforce.means.unwrap_or("nothing"), e.enforce.why));
+    out.push(format!("Enforced by: {}{how}, because {}.", e.enforce.means.map_or("nothing", Enforce::name), e.enforce.why));
     out.join("\n") + "\n"
 }
 
