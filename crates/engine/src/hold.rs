@@ -16,7 +16,7 @@ use thiserror::Error;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Hold(Option<File>);
+pub struct Hold(#[expect(dead_code, reason = "the lock is held as long as the file is open")] Option<File>);
 
 /// Another program, or another thread of this one, holds the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -33,10 +33,5 @@ impl Hold {
             Err(TryLockError::WouldBlock) => Err(Busy),
             Err(TryLockError::Error(_)) => Ok(Self(None)),
         }
-    }
-
-    /// Whether the file system has locks.
-    pub fn is_exclusive(&self) -> bool {
-        self.0.is_some()
     }
 }
