@@ -8,7 +8,7 @@ use deepsade_net::onnx::carried::LEARNING_OPSET;
 use deepsade_net::{Carried, Matrix, Model};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Claim, Formula, Linear, NormalSpec, Rational, Region, Schema, Var, compile};
+use deepsade_spec::{Atom, Claim, Formula, Linear, NormalSpec, Rational, Region, SCHEMA_KEY, Schema, Var, compile};
 
 use crate::certificate::{Arithmetic, Bounds, Certificate, Lines, SLOPES, Tree};
 use crate::decode;
@@ -89,8 +89,9 @@ impl ProvedRule {
     }
 }
 
-/// Atoms in one cell, nodes and columns of a network: far above what is used, far below what exhausts a stack or gamma(k).
-const MAX_ATOMS: usize = 1024;
+/// Atoms in one cell: far above what is used, far below what exhausts a stack or gamma(k).
+pub const MAX_ATOMS: usize = 1024;
+/// Nodes and columns of a network: the same.
 const MAX_NODES: usize = 4096;
 const MAX_WIDTH: usize = 1 << 20;
 /// Regions whose bounds are kept for the next cells and rules.
@@ -184,7 +185,7 @@ struct Claimed {
 
 /// The claim, compared with what the model says of itself, and the rules, compared with those of the certificate.
 fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Certificate) -> Result<Claimed, Rejected> {
-    let text = metadata.get("deepsade.schema").ok_or("no `deepsade.schema` in the model").map_err(at("schema"))?;
+    let text = metadata.get(SCHEMA_KEY).ok_or_else(|| format!("no `{SCHEMA_KEY}` in the model")).map_err(at("schema"))?;
     let schema = Schema::from_json(text).map_err(at("schema"))?;
     let domain = Region::whole(&schema).map_err(at("schema"))?;
     let layout = Layout::new(&schema);

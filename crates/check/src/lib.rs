@@ -16,8 +16,8 @@ mod rejected;
 mod sha256;
 pub mod step;
 
-pub use certificate::{Arithmetic, Bounds, Certificate, Lines, RuleProof, SLOPES, Tree};
-pub use check::{Accepted, Keeper, Proved, ProvedRule, Verdict, check, check_until};
+pub use certificate::{Arithmetic, Bounds, Certificate, Lines, MAX_DEPTH, RuleProof, SLOPES, Tree};
+pub use check::{Accepted, Keeper, MAX_ATOMS, Proved, ProvedRule, Verdict, check, check_until};
 pub use rejected::{RANGE, Rejected, Step, Why};
 pub use sha256::sha256_hex;
 

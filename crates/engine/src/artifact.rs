@@ -5,13 +5,11 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use deepsade_net::{Carried, ImportError, Model, Network, NetworkError, Port};
-pub use deepsade_spec::RULES_KEY;
 use deepsade_spec::{NormalSpec, Schema, carried, print};
+pub use deepsade_spec::{RULES_KEY, SCHEMA_KEY};
 use serde::Serialize;
 use thiserror::Error;
 
-/// Metadata key of the schema, as JSON.
-pub const SCHEMA_KEY: &str = "deepsade.schema";
 /// Metadata key of the output step, with the proof of its fallback: such a file carries its own certificate.
 pub const STEP_KEY: &str = "deepsade.step";
 /// Metadata key of the program's version.
@@ -19,7 +17,7 @@ pub const VERSION_KEY: &str = "deepsade.version";
 /// How the name of a file begins that is being written: what is left of it if the program is killed.
 pub const UNFINISHED: &str = ".deepsade-";
 /// A file larger than this is no network of ours.
-const MAX_BYTES: u64 = 2 << 30;
+pub const MAX_BYTES: u64 = 2 << 30;
 
 /// What is wrong with a model file.
 #[derive(Debug, Error)]

@@ -24,7 +24,7 @@ use input::Masked;
 pub use relation::Relation;
 
 /// Half a unit in the last place of float32.
-const UNIT: f32 = 1.0 / 16_777_216.0;
+const UNIT: f32 = deepsade_net::enclose::UNIT as f32;
 
 /// Middle and radius of each column of a value.
 #[derive(Debug, Clone, Default)]

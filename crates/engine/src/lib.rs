@@ -18,6 +18,7 @@ pub mod fit;
 pub mod gate;
 pub mod guard;
 pub mod hold;
+mod limits;
 
 pub mod objective;
 pub mod pipeline;

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use crate::vacuous::vacuous;
 
+/// Where outputs are made to obey, if that is behind the network.
+pub const IN_GRAPH: &str = "in-graph";
+
 /// A proof for exact real arithmetic says nothing about float32: as deployed it is rejected, unless `real` numbers are enough.
 pub fn as_deployed(verdict: Verdict, real: bool) -> Verdict {
     let rejected = |part, why: &str| Verdict::Rejected(Rejected { at: Step::Input(part), why: Why::from(why) });
@@ -81,7 +84,7 @@ pub fn as_json(verdict: &Verdict) -> Value {
             "model_sha256": a.model_sha256,
             "rules_sha256": a.rules_sha256,
             "arithmetic": a.arithmetic.name(),
-            "decode": (a.kept_by != Keeper::Weights).then_some("in-graph"),
+            "decode": (a.kept_by != Keeper::Weights).then_some(IN_GRAPH),
             "task": a.spec.schema.task,
             "domain": a.spec.schema.features,
             "rules": proved_rules_as_json(&a.rules, &a.spec),

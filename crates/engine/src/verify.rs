@@ -21,13 +21,14 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use deepsade_check::{Arithmetic, RANGE, Rejected, Step, Tree};
+use deepsade_check::{Arithmetic, MAX_ATOMS, RANGE, Rejected, Step, Tree};
 use deepsade_net::{Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Region, Task};
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
+use crate::limits;
 use crate::proof::{Certified, prove_until};
 pub use attack::CounterExample;
 use attack::{Effort, Target};
@@ -153,8 +154,10 @@ pub enum Undecided {
     ExactMargin,
     /// Too many ways to break the rule.
     #[error(
-        "it can be broken in more than 20000 ways, or by more than 1024 conditions together (or 400000 in all), too many to look at one by one; an attack \
-         found nothing; split it into simpler rules"
+        "it can be broken in more than {} ways, or by more than {MAX_ATOMS} conditions together (or {} in all), too many to look at one by \
+         one; an attack found nothing; split it into simpler rules",
+        limits::MAX_CELLS,
+        limits::MAX_ATOMS
     )]
     TooManyCells,
     /// The file computes something else in places.

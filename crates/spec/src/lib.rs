@@ -29,7 +29,7 @@ pub use formula::{Atom, Formula, Threshold};
 pub use linear::{Linear, Var};
 pub use normalize::{NormalRule, NormalSpec};
 pub use region::{Cut, Region};
-pub use schema::{Column, ColumnKind, Domain, Feature, OneHot, Schema, SchemaError, Task};
+pub use schema::{Column, ColumnKind, Domain, Feature, LARGEST_INTEGER, OneHot, SCHEMA_KEY, Schema, SchemaError, Task};
 pub use typed::TypedSpec;
 
 /// Exact rational numbers: every coefficient of a rule is one.

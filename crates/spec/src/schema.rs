@@ -3,7 +3,10 @@
 mod sound;
 
 use serde::{Deserialize, Serialize};
-pub use sound::SchemaError;
+pub use sound::{LARGEST_INTEGER, SchemaError};
+
+/// Metadata key under which a model's file carries its schema, as JSON.
+pub const SCHEMA_KEY: &str = "deepsade.schema";
 
 /// Everything a rule may mention, and the set D over which it must hold.
 ///

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use deepsade_check::Verdict;
 use deepsade_check::step::Outputs;
-use deepsade_engine::artifact::read_at_most;
+use deepsade_engine::artifact::{MAX_BYTES, read_at_most};
 use deepsade_engine::files::write_proof;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::shield::{Reading, Shielded, shield};
@@ -17,13 +17,10 @@ use crate::outcome::{Exit, emit};
 use crate::progress::ReadBar;
 use crate::render::While;
 
-/// A model of more bytes is not carried over.
-const MOST_BYTES: u64 = 2 << 30;
-
 /// Runs the command.
 pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
-    let read = read_at_most(&args.model, MOST_BYTES).while_doing(|| format!("can't read {}", args.model.display()))?;
-    let Ok(bytes) = read else { bail!("{}: more than {MOST_BYTES} bytes", args.model.display()) };
+    let read = read_at_most(&args.model, MAX_BYTES).while_doing(|| format!("can't read {}", args.model.display()))?;
+    let Ok(bytes) = read else { bail!("{}: more than {MAX_BYTES} bytes", args.model.display()) };
     let problem = Problem::read(&args.rules)?.with_data(args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
     let (spec, loaded, note) = problem.load_or_stated(&mut |p| bar.update(p))?;

@@ -12,7 +12,7 @@ use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, outp
 use deepsade_net::onnx::TRUNK_OUTPUT;
 use deepsade_net::{Behind, Model, Network, Piece, Port};
 use deepsade_output::make::{self, CANDIDATE, Made, MakeError, Source};
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_spec::{LARGEST_INTEGER, NormalSpec, Task};
 use thiserror::Error;
 
 pub use self::fallback::NoFallback;
@@ -26,7 +26,7 @@ use crate::train::column_ranges;
 pub const MADE_KEY: &str = "deepsade.made";
 
 /// Steps of a grid that a range may reach from 0: all its multiples are float32 numbers.
-const MOST_STEPS: f64 = (1 << 24) as f64;
+const MOST_STEPS: f64 = LARGEST_INTEGER as f64;
 
 /// Why rules can't be put behind a model.
 #[derive(Debug, Error)]

@@ -13,10 +13,9 @@ use deepsade_spec::{Atom, Domain, NormalSpec, Rational, Var, print, shown};
 use thiserror::Error;
 
 use super::outward::inward;
+use crate::limits::MAX_CELLS;
 
-/// Cells that are written down.
-const MOST_CELLS: usize = 20_000;
-/// Their text.
+/// The text of the cells that are written down.
 const MOST_BYTES: usize = 100_000_000;
 /// Values of a whole number that are listed.
 const MOST_VALUES: i32 = 32;
@@ -28,7 +27,7 @@ pub enum WriteError {
     #[error("there is no rule to write")]
     NoRules,
     /// Too long.
-    #[error("the rules can be broken in more than {MOST_CELLS} ways, too many to list; write fewer or simpler rules")]
+    #[error("the rules can be broken in more than {MAX_CELLS} ways, too many to list; write fewer or simpler rules")]
     TooManyCells,
 }
 
@@ -121,7 +120,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
         let all = cells(&rule.claim.negated(), &mut |atoms| {
             sets.push(format!("(and {})", atoms.iter().map(atom).collect::<Vec<_>>().join(" ")));
             bytes += sets.last().map_or(0, String::len);
-            if sets.len() > MOST_CELLS || bytes > MOST_BYTES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if sets.len() > MAX_CELLS || bytes > MOST_BYTES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if all.is_break() {
             return Err(WriteError::TooManyCells);
