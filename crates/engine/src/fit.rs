@@ -22,7 +22,7 @@ use crate::enforce::weights::{CertifyError, certify, flagged};
 use crate::enforce::{self, Decision, EnforcedBy};
 use crate::gate;
 use crate::guard::{Guard, GuardError};
-use crate::objective::{Loss, OutputStep, StepData};
+use crate::objective::{Loss, RuleLoss, StepData};
 use crate::proof::Proof;
 use crate::train::{
     self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
@@ -234,7 +234,7 @@ enum Knowing<'a> {
 }
 
 impl Knowing<'_> {
-    fn step(&self) -> &dyn OutputStep {
+    fn step(&self) -> &dyn RuleLoss {
         match self {
             Self::Decoder(decoder) => *decoder,
             Self::Nearest(allowed) => allowed,

@@ -17,7 +17,7 @@ use semantic::Semantic;
 use thiserror::Error;
 use tree::{Graded, Grades};
 
-use crate::objective::{Loss, Objective, OutputStep, Sum};
+use crate::objective::{Loss, Objective, RuleLoss, Sum};
 use crate::train::{PenaltyName, PenaltySettings};
 use crate::units::Units;
 
@@ -78,7 +78,7 @@ impl Penalty {
         Ok(Self { loss, settings: settings.clone(), how })
     }
 
-    /// What the penalty has to know about the inputs of rows: see [`OutputStep::side`].
+    /// What the penalty has to know about the inputs of rows: see [`RuleLoss::side`].
     #[must_use]
     pub fn side_of(&self, spec: &NormalSpec, x: &Matrix) -> Matrix {
         let (judge, cols) = (Judge::new(spec), self.side());
@@ -93,7 +93,7 @@ impl Penalty {
     }
 }
 
-impl OutputStep for Penalty {
+impl RuleLoss for Penalty {
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_> {
         let weights = &self.settings.weights;
         let part: Box<dyn Part + '_> = match &self.how {

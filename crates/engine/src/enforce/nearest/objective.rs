@@ -5,10 +5,10 @@
 
 use deepsade_output::nearest::Allowed;
 
-use crate::objective::{Loss, Objective, OutputStep, Sum};
+use crate::objective::{Loss, Objective, RuleLoss, Sum};
 use crate::units::Units;
 
-impl OutputStep for Allowed<'_> {
+impl RuleLoss for Allowed<'_> {
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_> {
         Box::new(NearestLoss { allowed: self, units: units.clone(), moved: Vec::new(), active: Vec::new() })
     }
@@ -75,7 +75,7 @@ mod tests {
     use deepsade_output::nearest::Allowed;
 
     use crate::enforce::nearest::tests::spec;
-    use crate::objective::OutputStep;
+    use crate::objective::RuleLoss;
     use crate::units::Units;
 
     /// `dL/ds_i = (L(s + h e_i) - L(s - h e_i)) / 2h + O(h^2)`, away from where another face begins to hold.
