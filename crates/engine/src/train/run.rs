@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::checkpoint::{Keeper, Limits, State};
+use super::checkpoint::{CheckpointFile, Limits, State};
 use super::error::{TrainError, check_data};
 use super::observe::best;
 use super::standard::Standard;
@@ -151,7 +151,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     let mut update = update::update(run, &standard, &mut stepper)?;
     update.begin(&mut stepper, &data);
     let mut optimiser = Optimiser::new(&update.descent(settings), stepper.parameters().len());
-    let mut keeper = Keeper::new(run.checkpoint.as_ref());
+    let mut keeper = CheckpointFile::new(run.checkpoint.as_ref());
     let limits = Limits { epochs: settings.epochs, batches: rows.div_ceil(batch) };
     let mut state = keeper.resume(initial_state(&stepper, &optimiser, &*update), limits)?;
     restore(&state, &mut stepper, &mut optimiser);
