@@ -15,9 +15,9 @@ pub mod enforce;
 pub mod explain;
 pub mod files;
 pub mod fit;
+pub mod folder_lock;
 pub mod gate;
 pub mod guard;
-pub mod hold;
 mod limits;
 
 pub mod objective;

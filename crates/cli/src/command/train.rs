@@ -8,7 +8,7 @@ use deepsade_check::Verdict;
 use deepsade_engine::choose::{Cost, Tried};
 use deepsade_engine::enforce::EnforcedBy;
 use deepsade_engine::fit::{FitError, Fitted};
-use deepsade_engine::hold::Hold;
+use deepsade_engine::folder_lock::Hold;
 use deepsade_engine::pipeline::{self, Checked, Finished, Fold, Folder, PipelineError, Prepared};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::summary::{paper_steps, scores};

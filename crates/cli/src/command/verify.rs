@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use deepsade_check::Arithmetic;
 use deepsade_engine::artifact::{read_any, read_at_most, write_whole};
 use deepsade_engine::files;
-use deepsade_engine::hold::Hold;
+use deepsade_engine::folder_lock::Hold;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::verify::vnnlib::{self, Property};

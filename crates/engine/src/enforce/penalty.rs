@@ -85,7 +85,9 @@ impl Penalty {
         let mut data = Vec::with_capacity(x.rows * cols);
         for r in 0..x.rows {
             match &self.how {
-                PenaltyKind::Semantic(decoder) => data.extend(decoder.met(&judge, x.row(r)).into_iter().map(|m| f32::from(u8::from(m)))),
+                PenaltyKind::Semantic(decoder) => {
+                    data.extend(decoder.met(&judge, x.row(r)).into_iter().map(|m| f32::from(u8::from(m))))
+                }
                 PenaltyKind::Graded(graded) => data.extend(graded.side(&judge, x.row(r))),
             }
         }

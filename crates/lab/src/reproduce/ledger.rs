@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use deepsade_check::sha256_hex;
 use deepsade_engine::artifact::{UNFINISHED, write_whole};
-use deepsade_engine::hold::Hold;
+use deepsade_engine::folder_lock::Hold;
 use serde::{Deserialize, Serialize};
 
 use super::ReproduceError;

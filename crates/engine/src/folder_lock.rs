@@ -9,10 +9,10 @@ use thiserror::Error;
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
-/// let held = deepsade_engine::hold::Hold::of(dir.path())?;
-/// assert!(deepsade_engine::hold::Hold::of(dir.path()).is_err());
+/// let held = deepsade_engine::folder_lock::Hold::of(dir.path())?;
+/// assert!(deepsade_engine::folder_lock::Hold::of(dir.path()).is_err());
 /// drop(held);
-/// assert!(deepsade_engine::hold::Hold::of(dir.path()).is_ok());
+/// assert!(deepsade_engine::folder_lock::Hold::of(dir.path()).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
