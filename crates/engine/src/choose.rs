@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
 use crate::train::{Enforce, Observer, StopReason, TrainError, Trained, UpdateName};
-use crate::useless::{Warning, falls_back};
+use crate::warnings::{Warning, falls_back};
 use costly::{Ways, costly};
 
 /// The model that was chosen.

@@ -28,7 +28,7 @@ use crate::train::{
     self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
 };
 use crate::units::Units;
-use crate::useless::{Scored, Warning, warnings};
+use crate::warnings::{Scored, Warning, warnings};
 
 /// Encoded rows, dealt out, with what their labels say about the rules.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 //!
 //! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`explain`] says what the rules mean, [`enforce`] where
 //! they are enforced, [`train`] and [`fit`] make a network, [`choose`] takes the best that is proved, [`deepsade_output`] chooses or moves its outputs, judges them and puts them
-//! into words, [`useless`] warns of those that have learnt nothing, [`artifact`] writes its files, [`recheck`] asks the checker about
+//! into words, [`warnings`] warns of those that have learnt nothing, [`artifact`] writes its files, [`recheck`] asks the checker about
 //! them. [`pipeline`] walks this way from a problem to the files of a model, for everyone.
 
 pub mod adversity;
@@ -33,7 +33,7 @@ pub mod subject;
 pub mod summary;
 pub mod train;
 pub mod units;
-pub mod useless;
 pub mod vacuous;
 pub mod verdict;
 pub mod verify;
+pub mod warnings;

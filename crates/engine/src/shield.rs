@@ -28,8 +28,8 @@ use crate::files::RULES;
 use crate::problem::{Problem, ProblemError};
 use crate::proof::{self, prove_step};
 use crate::recheck;
-use crate::useless::{Warning, falls_back};
 use crate::verdict;
+use crate::warnings::{Warning, falls_back};
 pub use classes::Numbered;
 pub use reading::Reading;
 

@@ -9,7 +9,7 @@ use deepsade_spec::{NormalSpec, Task};
 
 use super::Tried;
 use crate::train::Enforce;
-use crate::useless::{Costly, Instead, Scored, Warning};
+use crate::warnings::{Costly, Instead, Scored, Warning};
 
 const LARGER: f64 = 1.1;
 const POINTS: f64 = 2.0;
