@@ -49,14 +49,14 @@ const WAYS: [How; 5] = [
 
 /// How long.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct RepairSettings {
     /// Time to see whether there is anything to repair. Default 10 s.
     pub look: Duration,
     /// Time to bring the last layer back towards what it was; none, and the first one that is safe is kept. Default 20 s.
     pub back: Duration,
 }
 
-impl Default for Settings {
+impl Default for RepairSettings {
     fn default() -> Self {
         Self { look: Duration::from_secs(10), back: Duration::from_secs(20) }
     }
@@ -138,7 +138,7 @@ pub fn mend(
     spec: &NormalSpec,
     network: &Network,
     rows: Option<&Rows>,
-    settings: &Settings,
+    settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
     let obeying: Option<Vec<usize>> = rows.map(|r| (0..r.all.rows()).filter(|k| !r.breaking[*k]).collect());
@@ -151,7 +151,7 @@ pub fn mend_inputs(
     spec: &NormalSpec,
     network: &Network,
     x: Matrix,
-    settings: &Settings,
+    settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
     mend_unless_proved(spec, network, Weighing::Inputs(&unlabelled(spec, x)), settings, interrupted)
@@ -161,7 +161,7 @@ fn mend_unless_proved(
     spec: &NormalSpec,
     network: &Network,
     rows: Weighing,
-    settings: &Settings,
+    settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
     let look = verify::Settings { timeout: Some(settings.look), ..verify::Settings::default() };
@@ -202,14 +202,14 @@ enum Weighing<'a> {
 /// # Ok::<(), deepsade_engine::repair::RepairError>(())
 /// ```
 pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> Result<Repaired, RepairError> {
-    weighed(spec, network, rows.map_or(Weighing::Nothing, Weighing::Labelled), &Settings::default(), &|| false)
+    weighed(spec, network, rows.map_or(Weighing::Nothing, Weighing::Labelled), &RepairSettings::default(), &|| false)
 }
 
 fn weighed(
     spec: &NormalSpec,
     network: &Network,
     rows: Weighing,
-    settings: &Settings,
+    settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Repaired, RepairError> {
     fits(spec, network)?;

@@ -13,7 +13,7 @@ use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::recheck;
 use deepsade_engine::repair::words::{as_json as repaired_as_json, scores};
-use deepsade_engine::repair::{Settings as RepairSettings, mend};
+use deepsade_engine::repair::{RepairSettings, mend};
 use deepsade_engine::verdict::{as_deployed, as_json, in_words};
 use deepsade_engine::verify::words;
 use deepsade_engine::verify::{self as search, Outcome, Settings};

@@ -7,7 +7,7 @@ use deepsade_check::Bounds;
 use deepsade_data::{Columns, DataSettings, Metrics, ReadOptions, encode_inputs};
 use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
 use deepsade_engine::fit::{self, Rows};
-use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, mend_inputs, words};
+use deepsade_engine::repair::{Mended, RepairError, RepairSettings, Repaired, mend, mend_inputs, words};
 use deepsade_engine::subject::{self, Subject, SubjectFiles};
 use deepsade_engine::summary;
 use deepsade_net::Matrix;
@@ -31,7 +31,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let Ok(back) = Duration::try_from_secs_f64(args.timeout) else {
         bail!("--timeout {} must be a number of seconds from 0 on", args.timeout);
     };
-    let settings = Settings { back, ..Settings::default() };
+    let settings = RepairSettings { back, ..RepairSettings::default() };
     let output = args.output.as_deref();
     let files = SubjectFiles { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
