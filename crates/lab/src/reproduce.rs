@@ -4,11 +4,11 @@
 //! [`tune`] chooses weights of penalties, [`ledger`] keeps what is finished, [`table`], [`mod@print`] and [`figures`] show it.
 
 pub mod case;
+pub mod experiment;
 pub mod figures;
 pub mod ledger;
 pub mod measure;
 pub mod method;
-pub mod plan;
 pub mod print;
 pub mod runner;
 mod significance;

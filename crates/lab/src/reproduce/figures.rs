@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ReproduceError;
 use super::case::Case;
+use super::experiment::{Experiment, SWEEP};
 use super::measure::folder_name;
 use super::method::Method;
-use super::plan::{Plan, SWEEP};
 use super::runner::MODELS;
 use super::stock::{Dealt, Stock};
 use super::table::in_order;
@@ -53,7 +53,7 @@ struct Kept {
 }
 
 /// Draws everything that runs and models are there for, and returns what was drawn.
-pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result<Vec<Figure>, ReproduceError> {
+pub fn draw(plan: &Experiment, stock: &Stock, out: &Path, results: &Results) -> Result<Vec<Figure>, ReproduceError> {
     let folder = out.join(FIGURES);
     std::fs::create_dir_all(&folder).map_err(|source| ReproduceError::Folder { dir: folder.clone(), source })?;
     let mut drawn = Vec::new();
@@ -205,7 +205,7 @@ fn kept(out: &Path, case: &Case) -> Result<Vec<Kept>, ReproduceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::plan::Options;
+    use crate::reproduce::experiment::Options;
 
     #[test]
     fn figures_of_use_cases_that_are_not_drawn_again_stay_listed() {
@@ -217,7 +217,7 @@ mod tests {
         std::fs::write(folder.join("uc3-accuracy.svg"), "<svg/>").unwrap();
         let options = Options { cases: vec!["uc2".into()], methods: vec![], repeats: 1, folds: 2, quick: true, seed: 0 };
         let results = Results { runs: Vec::new(), cut: false };
-        draw(&Plan::new(&options).unwrap(), &Stock::new(out.path()), out.path(), &results).unwrap();
+        draw(&Experiment::new(&options).unwrap(), &Stock::new(out.path()), out.path(), &results).unwrap();
         // That of use case 1 has no file any more.
         let names: Vec<String> = listed(&folder).into_iter().map(|f| f.name).collect();
         assert_eq!(names, ["uc2-accuracy", "uc3-accuracy"]);

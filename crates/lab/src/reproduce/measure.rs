@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 
 use super::ReproduceError;
 use super::case::Case;
+use super::experiment::{Experiment, Planned, stable};
 use super::method::Method;
-use super::plan::{Plan, Planned, stable};
 use super::stock::{Dealt, Stock};
 use super::tune::Tuning;
 use crate::results::RunResult;
@@ -41,7 +41,7 @@ impl Observer for Watch<'_> {
 
 /// Trains and scores a run; `None` if it was interrupted. The first run of each kind leaves its model in `models`.
 pub fn measure(
-    plan: &Plan,
+    plan: &Experiment,
     run: &Planned,
     stock: &Stock,
     models: Option<&Path>,
@@ -188,7 +188,7 @@ pub(super) fn around(case: &Case, n: usize) -> Vec<usize> {
 }
 
 /// The folder of the model that a run leaves, if it leaves one.
-pub fn model_folder(plan: &Plan, run: &Planned) -> Option<String> {
+pub fn model_folder(plan: &Experiment, run: &Planned) -> Option<String> {
     let first = (run.repeat, run.fold, run.weight) == (0, 0, None);
     first.then(|| folder_name(&plan.cases[run.case].name, run.method))
 }
