@@ -1,6 +1,6 @@
 //! The paper's experiments: a list of use cases and methods enters, results.jsonl, tables and figures leave.
 //!
-//! [`plan`] lists the runs, [`stock`] reads the data, [`runner`] deals the runs out to threads, [`measure`] trains and scores one,
+//! [`experiment`] lists the runs, [`stock`] reads the data, [`runner`] deals the runs out to threads, [`measure`] trains and scores one,
 //! [`tune`] chooses weights of penalties, [`ledger`] keeps what is finished, [`table`], [`mod@print`] and [`figures`] show it.
 
 pub mod case;
