@@ -133,13 +133,6 @@ pub enum OneHot {
     DropFirst,
 }
 
-impl OneHot {
-    /// How many levels of a category, from the first on, have no column.
-    pub fn dropped(self) -> usize {
-        usize::from(self == Self::DropFirst)
-    }
-}
-
 /// One column of the network's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
@@ -250,6 +243,11 @@ fn power_of_two(v: f32) -> Option<i32> {
 }
 
 impl OneHot {
+    /// How many levels of a category, from the first on, have no column.
+    pub fn dropped(self) -> usize {
+        usize::from(self == Self::DropFirst)
+    }
+
     /// The encoding for people.
     pub fn in_words(self) -> &'static str {
         match self {

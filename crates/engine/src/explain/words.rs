@@ -154,13 +154,11 @@ impl EnforceExplanation {
     }
 }
 
+/// Its name beside what its domain is.
 fn feature(f: &deepsade_spec::Feature) -> Value {
-    match &f.domain {
-        Domain::Real { lo, hi } => json!({"name": f.name, "kind": "real", "lo": lo, "hi": hi}),
-        Domain::Integer { lo, hi } => json!({"name": f.name, "kind": "integer", "lo": lo, "hi": hi}),
-        Domain::Stepped { lo, hi, step } => json!({"name": f.name, "kind": "stepped", "lo": lo, "hi": hi, "step": step}),
-        Domain::Category { levels } => json!({"name": f.name, "kind": "category", "levels": levels}),
-    }
+    let mut out = json!(f.domain);
+    out["name"] = json!(f.name);
+    out
 }
 
 /// Thresholds on inputs that float32 does not have: what a person reads there and what the network sees differ.
