@@ -86,7 +86,7 @@ impl Penalty {
         for r in 0..x.rows {
             match &self.how {
                 PenaltyKind::Semantic(decoder) => {
-                    data.extend(decoder.met(&judge, x.row(r)).into_iter().map(|m| f32::from(u8::from(m))))
+                    data.extend(decoder.met(&judge, x.row(r)).into_iter().map(|m| f32::from(u8::from(m))));
                 }
                 PenaltyKind::Graded(graded) => data.extend(graded.side(&judge, x.row(r))),
             }
