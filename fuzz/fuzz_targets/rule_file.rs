@@ -22,7 +22,7 @@ fuzz_target!(|text: &str| {
         Err(error) => return drop(error.to_string()),
     };
     // Files that a text names are somebody's.
-    if problem.data.is_some() || problem.network.trunk.is_some() {
+    if problem.data.is_some() || problem.network().trunk.is_some() {
         return;
     }
     let spec = match problem.load(&mut |_| {}) {
@@ -31,7 +31,7 @@ fuzz_target!(|text: &str| {
     };
     let length: usize = spec.rules.iter().map(|rule| print::formula(&rule.claim, &spec.schema).len()).sum();
     if length <= LONGEST_EXPLAINED {
-        let explained = explain(&spec, None, &problem.network, &problem.train);
+        let explained = explain(&spec, None, problem.network(), problem.train());
         let _ = words::in_words(&explained, &spec);
     }
     let stated = problem.stated(&spec.schema);

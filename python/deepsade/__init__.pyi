@@ -158,6 +158,7 @@ class Shielded:
     certificate_: str
     rule_file_: str
     made_: str
+    answer_: dict[str, Any]
     output_: str
     onnx: bytes
     classes_: NDArray[Any]

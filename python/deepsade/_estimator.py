@@ -397,13 +397,12 @@ class DeepSaDeEstimator(BaseEstimator):
         model = self._model()
         os.makedirs(folder, exist_ok=True)
         told = json.dumps(described(self), indent=2) + "\n"
-        files = {"model.onnx": model.onnx, "rules.toml": self.rule_file_.encode(), NAME: told.encode()}
-        if self.certificate_ is not None:
-            files["certificate.json"] = self.certificate_.encode()
+        _core.write_proof(folder, model.onnx, self.rule_file_, self.certificate_)
+        files = {NAME: told.encode()}
         if hasattr(self, "summary_"):
-            files["summary.json"] = (json.dumps(self.summary_, indent=2) + "\n").encode()
-            files["run.jsonl"] = "".join(json.dumps(r) + "\n" for r in self.history_).encode()
-        for name in ("certificate.json", "summary.json", "run.jsonl"):
+            files[_core.SUMMARY] = (json.dumps(self.summary_, indent=2) + "\n").encode()
+            files[_core.LOG] = "".join(json.dumps(r) + "\n" for r in self.history_).encode()
+        for name in (_core.SUMMARY, _core.LOG):
             stale = os.path.join(folder, name)
             if name not in files and os.path.exists(stale):
                 os.remove(stale)

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import time
 import warnings
 
 import numpy as np
@@ -63,7 +64,7 @@ def check(model, rules=None, certificate=None, *, real=False, allow_library=Fals
         raise TypeError(f"certificate must be its text or its file, not {type(certificate).__name__}")
     if certificate is None:
         if folder is not None:
-            certificate = os.path.join(folder, "certificate.json")
+            certificate = os.path.join(folder, _core.CERTIFICATE)
         else:
             certificate = getattr(model, "certificate_", None)
         if certificate is None:
@@ -72,7 +73,7 @@ def check(model, rules=None, certificate=None, *, real=False, allow_library=Fals
         with open(certificate, encoding="utf-8") as file:
             certificate = file.read()
     if rules is None and folder is not None:
-        rules = pathlib.Path(folder, "rules.toml")
+        rules = pathlib.Path(folder, _core.RULES)
     onnx = onnx_of(model)
     fields, words = _core.check(onnx, rules_for(rules, onnx), certificate, real)
     return Answer(words, json.loads(fields))
@@ -115,19 +116,8 @@ def verify(model, rules=None, *, domain=None, task=None, target_names=None, clas
 class Adversity(dict):
     """The fields of ``deepsade adversity --json``; ``rows`` holds what was found near each row."""
 
-    def __init__(self, rows, outside, radius):
-        count = {near: sum(r["near"] == near for r in rows) for near in ("broken", "safe", "undecided")}
-        share = 100.0 / len(rows)
-        first = next((r for r in rows if r["near"] == "broken"), None)
-        super().__init__(
-            adversity=share * count["broken"],
-            at_most=share * (count["broken"] + count["undecided"]),
-            radius=radius,
-            rows=len(rows),
-            outside_domain=outside,
-            example=None if first is None else {k: first[k] for k in ("rule", "input", "output")},
-            **count,
-        )
+    def __init__(self, rows, outside, radius, seconds):
+        super().__init__(json.loads(_core.adversity_index([json.dumps(row) for row in rows], radius, outside, seconds)))
         self.near = rows
 
 
@@ -142,11 +132,12 @@ def adversity(model, X, rules=None, *, radius=0.1, timeout=10.0, threads=None, v
     onnx = onnx_of(model)
     asked = rules_for(rules, onnx, domain, task, target_names, classes)
     rows = rows_of(X, onnx)
+    begun = time.perf_counter()
     with Progress(verbose, "row") as progress:
         lines, outside = _core.adversity(onnx, asked, rows, radius, timeout, threads_of(threads), progress)
     if not lines:
         raise ValueError(f"no row of X lies in the domain ({outside} lie outside)")
-    return Adversity([json.loads(line) for line in lines], outside, radius)
+    return Adversity([json.loads(line) for line in lines], outside, radius, time.perf_counter() - begun)
 
 
 def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_names=None, classes=None):
@@ -189,7 +180,7 @@ def _told(model):
 
 def _beside(path, name):
     """The file of this name in a model's folder; None if there is none. A network of another name may be of another folder."""
-    folder = path if os.path.isdir(path) else os.path.dirname(path) if os.path.basename(path) == "model.onnx" else None
+    folder = path if os.path.isdir(path) else os.path.dirname(path) if os.path.basename(path) == _core.MODEL else None
     found = None if folder is None else os.path.join(folder, name)
     return found if found is not None and os.path.exists(found) else None
 
@@ -210,7 +201,7 @@ def load(path):
     """
     path = existing(path)
     model = _core.Model(onnx_of(path))
-    rules, certificate, summary, log = (_beside(path, n) for n in ("rules.toml", "certificate.json", "summary.json", "run.jsonl"))
+    rules, certificate, summary, log = (_beside(path, n) for n in (_core.RULES, _core.CERTIFICATE, _core.SUMMARY, _core.LOG))
     rule_file = "" if rules is None else _text(rules)
     told = _told(path)
     if not told and rule_file:
@@ -257,5 +248,4 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
 
 def write_files(folder, model, certificate, rules):
     os.makedirs(folder, exist_ok=True)
-    for name, content in (("model.onnx", model), ("rules.toml", rules.encode()), ("certificate.json", certificate.encode())):
-        _core.write_whole(os.path.join(os.fspath(folder), name), content)
+    _core.write_proof(folder, model, rules, certificate)

@@ -101,6 +101,8 @@ def shield(model, rules, *, data=None, target=None, domain=None, features=None, 
     native = _core.shield(found.onnx, asked, table, output, None if threshold is None else number("threshold", threshold), probabilities)
     if native.numbered and found.classes is None:
         warnings.warn(native.numbered, UserWarning, stacklevel=2)
+    if native.note:
+        warnings.warn(native.note, UserWarning, stacklevel=2)
     if native.warning:
         warnings.warn(native.warning, UserWarning, stacklevel=2)
     return Shielded(native, task.classes_for(json.loads(native.schema)["task"]), task.flat, threshold, probabilities)

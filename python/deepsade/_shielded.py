@@ -26,13 +26,14 @@ class Shielded:
 
     ``onnx`` is its file, ``certified_``, ``verdict_`` and ``certificate_`` say what was proved, ``made_`` how outputs are made to
     obey, ``output_`` which tensor of the model is read; ``classes_``, ``target_names_``, ``feature_names_`` and ``domain_`` what the
-    rules are about.
+    rules are about; ``answer_`` holds the fields of ``deepsade shield --json``.
     """
 
     def __init__(self, native, classes, flat, threshold, probabilities):
         self.onnx, self.certificate_, self.rule_file_ = native.onnx, native.certificate, native.rules
         self.certified_, self.verdict_ = native.certified, native.verdict
         self.made_, self.output_ = native.made, native.output
+        self.answer_ = json.loads(native.answer)
         schema = json.loads(native.schema)
         self._schema, self._task = schema, schema["task"]["kind"]
         self.target_names_ = targets_of(schema["task"])

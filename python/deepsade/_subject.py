@@ -22,7 +22,7 @@ def onnx_of(model):
         return model.onnx
     if isinstance(model, (str, os.PathLike)):
         path = existing(model)
-        with open(os.path.join(path, "model.onnx") if os.path.isdir(path) else path, "rb") as file:
+        with open(os.path.join(path, _core.MODEL) if os.path.isdir(path) else path, "rb") as file:
             return file.read()
     raise TypeError(f"expected a fitted estimator, a path or the bytes of an ONNX file, not {type(model).__name__}")
 

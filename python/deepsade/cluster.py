@@ -6,6 +6,7 @@ machine's. Sweeps and cross-validation need nothing of this: any joblib backend 
 
 import json
 import os
+import time
 
 import numpy as np
 
@@ -43,6 +44,7 @@ def adversity(
         return chunk if is_frame(chunk) else np.ascontiguousarray(chunk, dtype=np.float64)
 
     starts = range(0, count, rows_per_task)
+    begun = time.perf_counter()
     work = ray.remote(num_cpus=num_cpus, max_retries=RETRIES)(_near)
     parts = [work.remote(shared, asked, part(start), radius, timeout, num_cpus) for start in starts]
     near, outside = [], 0
@@ -54,7 +56,7 @@ def adversity(
             near.append(found)
     if not near:
         raise ValueError(f"no row of X lies in the domain ({outside} lie outside)")
-    return Adversity(near, outside, radius)
+    return Adversity(near, outside, radius, time.perf_counter() - begun)
 
 
 def reproduce(

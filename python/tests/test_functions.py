@@ -97,6 +97,21 @@ def test_the_summary_has_the_command_lines_keys(model, free):
     assert model.summary_["model"] is None
 
 
+def test_answers_have_the_command_lines_keys(model, free, expenses):
+    docs = (Path(__file__).parents[2] / "docs" / "verify.md").read_text(encoding="utf-8")
+
+    def listed(answer):
+        return re.findall(r"`(\w+)`", next(line for line in docs.splitlines() if line.startswith(f"| {answer} |")).split(" | ")[-1])
+
+    X, Y = expenses
+    broken = ["food + rent <= 0.2 * x0"]
+    proved = deepsade.verify(model)
+    assert sorted(proved) == listed("`verify`, proved") and sorted(proved["rules"][0]) == listed("`rules`, each")
+    assert sorted(deepsade.verify(free, rules=broken)) == listed("`verify`, refuted")
+    assert sorted(deepsade.adversity(free, X[:20], rules=broken, threads=1)) == listed("`adversity`")
+    assert sorted(deepsade.repair(free, ["food + rent <= x0", "food >= -20"], X, Y).repair_) == listed("`repair`, repaired")
+
+
 def test_save_load_and_the_command_lines_folder(model, expenses, tmp_path):
     X, _ = expenses
     model.save(tmp_path / "run")

@@ -1,9 +1,11 @@
 """Output steps behind models of other libraries: what breaks rules without them obeys with them, and the rest stays as it was."""
 
 import pickle
+import re
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +25,9 @@ def exact(values):
 def proved(shielded, tmp_path):
     """The checker accepts what is in memory, and what is saved."""
     assert shielded.certified_, shielded.verdict_
+    docs = (Path(__file__).parents[2] / "docs" / "verify.md").read_text(encoding="utf-8")
+    listed = next(line for line in docs.splitlines() if line.startswith("| `shield`, accepted |")).split(" | ")[-1]
+    assert sorted(shielded.answer_) == re.findall(r"`(\w+)`", listed)
     assert shielded.check()["verdict"] == "accepted"
     assert deepsade.check(shielded)["verdict"] == "accepted"
     shielded.save(tmp_path / "saved")

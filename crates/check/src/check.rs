@@ -8,7 +8,7 @@ use deepsade_net::onnx::carried::LEARNING_OPSET;
 use deepsade_net::{Carried, Matrix, Model};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Claim, Formula, Linear, NormalSpec, Rational, Region, Schema, Var, compile};
+use deepsade_spec::{Atom, Claim, Formula, Linear, NormalSpec, Rational, Region, SCHEMA_KEY, Schema, Var, compile};
 
 use crate::certificate::{Arithmetic, Bounds, Certificate, Lines, SLOPES, Tree};
 use crate::decode;
@@ -17,7 +17,7 @@ use crate::layout::Layout;
 use crate::linear::{Form, GateEnd};
 use crate::machine::{Known, Machine, Sign};
 use crate::pair::{PairChecker, ProvedPair};
-use crate::rejected::{Rejected, Step, Why};
+use crate::rejected::{RANGE, Rejected, Step, Why};
 use crate::sha256::sha256_hex;
 use crate::step::{Inputs, PREFIX, Tail, domain_flag, found_names};
 
@@ -92,8 +92,9 @@ impl ProvedRule {
     }
 }
 
-/// Atoms in one cell, nodes and columns of a network: far above what is used, far below what exhausts a stack or gamma(k).
-const MAX_ATOMS: usize = 1024;
+/// Atoms in one cell: far above what is used, far below what exhausts a stack or gamma(k).
+pub const MAX_ATOMS: usize = 1024;
+/// Nodes and columns of a network: the same.
 const MAX_NODES: usize = 4096;
 const MAX_WIDTH: usize = 1 << 20;
 /// Regions whose bounds are kept for the next cells and rules.
@@ -152,7 +153,7 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool
     let chosen = table.is_some() && certificate.rules.iter().all(|r| r.tree == Tree::Decode);
     if !chosen {
         // Finite outputs everywhere, also where no rule asks for anything.
-        machine.known(&domain, Bounds::Interval).map_err(at("range"))?;
+        machine.known(&domain, Bounds::Interval).map_err(at(RANGE))?;
     }
     let kept_by = if chosen { Keeper::Choice } else { Keeper::Weights };
     let mut checker = Checker::new(machine, table, stop);
@@ -207,7 +208,7 @@ struct Claimed {
 
 /// The claim, compared with what the model says of itself, and the rules, compared with those of the certificate.
 fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Certificate) -> Result<Claimed, Rejected> {
-    let text = metadata.get("deepsade.schema").ok_or("no `deepsade.schema` in the model").map_err(at("schema"))?;
+    let text = metadata.get(SCHEMA_KEY).ok_or_else(|| format!("no `{SCHEMA_KEY}` in the model")).map_err(at("schema"))?;
     let schema = Schema::from_json(text).map_err(at("schema"))?;
     let domain = Region::whole(&schema).map_err(at("schema"))?;
     let layout = Layout::new(&schema);
@@ -274,7 +275,7 @@ fn by_step(
         let network = case.network(layout.width());
         // Every output is a finite number, whether a rule reads it or not.
         let rounded = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Float32 };
-        rounded.known(&domain, Bounds::Interval).map_err(at("range"))?;
+        rounded.known(&domain, Bounds::Interval).map_err(at(RANGE))?;
         for (r, (rule, tree)) in spec.rules.iter().zip(&case.trees).enumerate() {
             let machine = Machine { network: &network, layout: &layout, arithmetic: case.arithmetic(&rule.claim, &spec) };
             let mut checker = Checker::new(machine, None, stop);

@@ -1,6 +1,6 @@
 //! Where a schema's features stand among the network's columns, and what a region says about the columns.
 
-use deepsade_spec::{ColumnKind, OneHot, Region, Schema, Trend, Var};
+use deepsade_spec::{ColumnKind, Region, Schema, Trend, Var};
 
 use crate::dyadic::{Dyadic, Interval};
 
@@ -17,8 +17,7 @@ pub(crate) struct Layout {
 impl Layout {
     pub(crate) fn new(schema: &Schema) -> Self {
         let columns: Vec<_> = schema.columns().iter().map(|c| (c.feature, c.kind)).collect();
-        let first = (0..schema.features.len()).map(|f| columns.partition_point(|(feature, _)| *feature < f)).collect();
-        Self { first, columns, dropped: usize::from(schema.one_hot == OneHot::DropFirst) }
+        Self { first: schema.first_columns(), columns, dropped: schema.one_hot.dropped() }
     }
 
     pub(crate) fn width(&self) -> usize {

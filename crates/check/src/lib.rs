@@ -19,10 +19,10 @@ mod slope;
 pub mod step;
 mod trend;
 
-pub use certificate::{Arithmetic, Bounds, Certificate, Lines, PairArgument, PairProof, RuleProof, SLOPES, Tree};
-pub use check::{Accepted, Keeper, Proved, ProvedRule, Verdict, check, check_until};
+pub use certificate::{Arithmetic, Bounds, Certificate, Lines, MAX_DEPTH, PairArgument, PairProof, RuleProof, SLOPES, Tree};
+pub use check::{Accepted, Keeper, MAX_ATOMS, Proved, ProvedRule, Verdict, check, check_until};
 pub use pair::ProvedPair;
-pub use rejected::{Rejected, Step, Why};
+pub use rejected::{RANGE, Rejected, Step, Why};
 pub use sha256::sha256_hex;
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ pub struct Rejected {
     pub why: Why,
 }
 
+/// The part of the input about which a bound can't be had: some value may overflow.
+pub const RANGE: &str = "range";
+
 /// Where a check ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {

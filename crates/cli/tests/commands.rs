@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use deepsade_engine::fit;
+use deepsade_lab::reproduce::experiment::{Experiment, Options};
 use deepsade_lab::reproduce::measure::measure;
-use deepsade_lab::reproduce::plan::{Options, Plan};
 use deepsade_lab::reproduce::stock::Stock;
 use serde_json::Value;
 use support::{checkpoints, command, deepsade, expect, json, kill_after_checkpoint, refusal, small_problem, stderr};
@@ -380,7 +380,7 @@ fn train_and_reproduce_leave_the_same_files_with_the_same_keys() {
     fs::write(at("loan_data_set.csv"), header.to_string() + &rows).unwrap();
     let names = |name: &str| vec![name.to_string()];
     let options = Options { cases: names("uc2"), methods: names("deepsade"), repeats: 1, folds: 2, quick: false, seed: 0 };
-    let mut plan = Plan::new(&options).unwrap();
+    let mut plan = Experiment::new(&options).unwrap();
     let (run, case) = (plan.runs[0].clone(), &mut plan.cases[0]);
     case.epochs.insert(run.method, 2);
     fs::write(at("uc2.toml"), case.rules()).unwrap();

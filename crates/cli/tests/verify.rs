@@ -268,3 +268,38 @@ fn answers_come_whatever_the_files_and_the_clock() {
     assert_eq!(report["broken_rows"].as_array().unwrap().len() as u64, report["broken"].as_u64().unwrap());
     assert!(report["broken_rows"][0].as_u64().unwrap() >= 1 && report["undecided_rows"] == Value::from(Vec::<u64>::new()));
 }
+
+/// The keys that docs/verify.md lists for an answer.
+fn listed(answer: &str) -> Vec<String> {
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/verify.md")).unwrap();
+    let line = docs.lines().find(|line| line.starts_with(&format!("| {answer} |"))).unwrap_or_else(|| panic!("{answer}"));
+    let keys = line.rsplit(" | ").next().unwrap();
+    keys.split('`').skip(1).step_by(2).map(String::from).collect()
+}
+
+fn keys(value: &Value) -> Vec<String> {
+    let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+    keys.sort();
+    keys
+}
+
+/// The Python package has the same test.
+#[test]
+fn answers_have_the_keys_that_the_documents_list() {
+    let folder = trained();
+    let home = folder.path();
+    let ask = |code, command: &str, model: &str, more: &[&str]| {
+        json(home, code, &[&[command, "--model", model, "--rules", "loans.toml", "--json"], more].concat())
+    };
+    let refuted = ask(1, "verify", "free/model.onnx", &[]);
+    assert_eq!(keys(&refuted), listed("`verify`, refuted"));
+    let proved = ask(0, "verify", "safe/model.onnx", &[]);
+    assert_eq!(keys(&proved), listed("`verify`, proved"));
+    assert_eq!(keys(&proved["rules"][0]), listed("`rules`, each"));
+    assert_eq!(keys(&ask(0, "adversity", "free/model.onnx", &["-q"])), listed("`adversity`"));
+    assert_eq!(keys(&ask(0, "repair", "free/model.onnx", &["--out", "fixed"])), listed("`repair`, repaired"));
+    let mut shielded = ask(0, "shield", "free/model.onnx", &["--out", "shielded"]);
+    assert!(shielded.as_object_mut().unwrap().remove("model").is_some());
+    assert_eq!(keys(&shielded), listed("`shield`, accepted"));
+    assert_eq!(keys(&shielded["rules"][0]), listed("`rules`, each"));
+}

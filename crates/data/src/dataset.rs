@@ -25,20 +25,8 @@ impl Dataset {
     /// If an index is not below [`Dataset::rows`].
     #[must_use]
     pub fn select(&self, indices: &[usize]) -> Self {
-        Self {
-            x: select_rows(&self.x, indices),
-            y: select_rows(&self.y, indices),
-            weight: indices.iter().map(|&i| self.weight[i]).collect(),
-        }
+        Self { x: self.x.select(indices), y: self.y.select(indices), weight: indices.iter().map(|&i| self.weight[i]).collect() }
     }
-}
-
-fn select_rows(matrix: &Matrix, indices: &[usize]) -> Matrix {
-    let mut data = Vec::with_capacity(indices.len() * matrix.cols);
-    for &i in indices {
-        data.extend_from_slice(matrix.row(i));
-    }
-    Matrix { rows: indices.len(), cols: matrix.cols, data }
 }
 
 #[cfg(test)]

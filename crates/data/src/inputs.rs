@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deepsade_net::Matrix;
-use deepsade_spec::{Domain, OneHot, Schema};
+use deepsade_spec::{Domain, Schema};
 
 use super::error::DataError;
 use super::read::{Columns, ReadOptions, known};
@@ -62,7 +62,7 @@ pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError
         plans.push(FeatureEncoder::new(&f.name, &table.columns[places[f.name.as_str()]], &f.domain)?);
     }
 
-    let skip = usize::from(schema.one_hot == OneHot::DropFirst);
+    let skip = schema.one_hot.dropped();
     let mut x = Matrix::zeros(table.rows(), plans.iter().map(|p| p.width(skip)).sum());
     let mut status = vec![RowStatus::Inside; table.rows()];
     for block in (0..table.rows()).step_by(BLOCK) {

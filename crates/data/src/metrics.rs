@@ -31,17 +31,22 @@ pub fn metrics(spec: &NormalSpec, rows: &Dataset, y: &Matrix, breaking: &[bool])
             chosen.iter().map(|r| score(y.row(*r), rows.y.row(*r))).sum::<f64>() / chosen.len() as f64
         };
         let own = mean(&|y, truth| row_score(&spec.schema.task, y, truth));
-        match &spec.schema.task {
-            Task::Regression { .. } => put("mse", own),
-            Task::Binary { .. } | Task::Multiclass { .. } => put("accuracy", own),
-            Task::Multilabel { .. } | Task::Ranking { .. } => {
-                put("coherent", own);
-                put("flattened", 100.0 * mean(&|y, truth| agreeing(y, truth) as f64 / y.len() as f64));
-                put("jaccard", 100.0 * mean(&jaccard));
-            }
+        put(deciding_score(&spec.schema.task).0, own);
+        if let Task::Multilabel { .. } | Task::Ranking { .. } = &spec.schema.task {
+            put("flattened", 100.0 * mean(&|y, truth| agreeing(y, truth) as f64 / y.len() as f64));
+            put("jaccard", 100.0 * mean(&jaccard));
         }
     }
     metrics
+}
+
+/// The score by which models of a task are compared, and whether more is better.
+pub fn deciding_score(task: &Task) -> (&'static str, bool) {
+    match task {
+        Task::Regression { .. } => ("mse", false),
+        Task::Binary { .. } | Task::Multiclass { .. } => ("accuracy", true),
+        Task::Multilabel { .. } | Task::Ranking { .. } => ("coherent", true),
+    }
 }
 
 /// What a row adds to the score by which models of a task are compared: its squared error, or 100 where all of it is right.

@@ -9,7 +9,7 @@ use super::number::{fits_f32, round_down, round_up};
 use super::table::Kind;
 
 /// Up to here every whole number is a float32.
-pub(crate) const LARGEST_INTEGER: f64 = 16_777_216.0;
+pub(crate) const LARGEST_INTEGER: f64 = deepsade_spec::LARGEST_INTEGER as f64;
 
 /// The `[features]` table, in the order of the rule file.
 pub type Overrides = IndexMap<String, FeatureOverride>;

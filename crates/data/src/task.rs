@@ -45,6 +45,18 @@ pub enum TaskKind {
     Ranking,
 }
 
+impl From<&Task> for TaskKind {
+    fn from(task: &Task) -> Self {
+        match task {
+            Task::Regression { .. } => Self::Regression,
+            Task::Binary { .. } => Self::Binary,
+            Task::Multiclass { .. } => Self::Multiclass,
+            Task::Multilabel { .. } => Self::Multilabel,
+            Task::Ranking { .. } => Self::Ranking,
+        }
+    }
+}
+
 impl TaskSettings {
     /// The target columns, from here or from `[data]`.
     pub fn resolve_targets(&self, of_data: &[String]) -> Result<Vec<String>, DataError> {

@@ -9,19 +9,18 @@
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use deepsade_data::Dataset;
 use deepsade_engine::bounds::Bounds;
-use deepsade_engine::enforce::decide;
-use deepsade_engine::fit::{self, Fit, skip_columns};
+use deepsade_engine::fit;
+use deepsade_engine::gate::{self, skip_columns};
 use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
 use deepsade_engine::guard::{Guard, How, Metric};
+use deepsade_engine::pipeline::Checked;
 use deepsade_engine::problem::Problem;
-use deepsade_engine::train::column_ranges;
-use deepsade_engine::train::{
-    Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained, initial_network,
-};
+use deepsade_engine::train::{Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained};
 use deepsade_engine::units::Units;
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::Region;
@@ -58,7 +57,7 @@ fn time(mut work: impl FnMut()) -> (f64, f64) {
 
 /// A use case, trained with its rules.
 struct Case {
-    spec: NormalSpec,
+    spec: Arc<NormalSpec>,
     train: Dataset,
     batch: usize,
     trained: Trained,
@@ -77,20 +76,22 @@ fn case(name: &str, file: &str, epochs: Option<usize>) -> Option<Case> {
     let (spec, loaded) = problem.load(&mut |_| {}).expect("the data can be read");
     let settings = problem.data.as_ref().expect("the example names its data");
     let rows = fit::rows(&spec, &loaded.expect("there are data"), settings, 0).expect("the rows fit");
-    let mut train = TrainSettings { enforce: Enforce::Weights, ..problem.train.clone() };
-    train.epochs = epochs.unwrap_or(train.epochs);
-    let decision = decide(&spec, &train).expect("the rules can be enforced");
-    let (breaking_rows, network) = (settings.breaking_rows, &problem.network);
-    let fit =
-        Fit { spec: &spec, decision: &decision, breaking_rows, network, settings: &train, seed: 0, from: None, shape: None };
-    let trained = fit.run(&rows, None, &mut Silent).expect("the use case can be trained").trained;
-    let train = rows.all.select(&rows.split.train);
-    Some(Case { spec, train, batch: problem.train.batch, trained })
+    let problem = problem.clone().with_settings(|_, train| {
+        train.enforce = Enforce::Weights;
+        train.epochs = epochs.unwrap_or(train.epochs);
+    });
+    let problem = problem.expect("the example's settings are in range");
+    let (spec, split, batch) = (Arc::new(spec), rows.split.clone(), problem.train().batch);
+    let train = rows.all.select(&split.train);
+    let checked = Checked::new(problem).expect("the example names its data");
+    let ready = checked.with(spec.clone(), Arc::new(rows), split, 0).expect("the rules can be enforced");
+    let trained = ready.train_only(&mut Silent).expect("the use case can be trained").fitted.trained;
+    Some(Case { spec, train, batch, trained })
 }
 
 /// UC2 and its only cell.
 struct Loans {
-    spec: NormalSpec,
+    spec: Arc<NormalSpec>,
     network: Network,
     guard: Guard,
     /// The rule's only cell on its region, as the guard makes it, and the region's boxes.
@@ -224,7 +225,7 @@ fn scale() {
         let spec = one_linear_rule(outputs);
         for width in WIDTHS {
             let hidden = NetworkSettings { hidden: vec![width], ..NetworkSettings::default() };
-            let network = initial_network(&column_ranges(&spec.schema), &skip_columns(&spec), None, outputs, &hidden, 1);
+            let network = gate::network(&spec, &hidden, None, 1);
             let started = Instant::now();
             let mut guard = Guard::new(&spec, &network, &Units::raw(outputs), HOW).expect("the rule can be met");
             let setup_ms = started.elapsed().as_secs_f64() * 1e3;

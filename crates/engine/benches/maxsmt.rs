@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use deepsade_engine::fit;
+use deepsade_engine::gate;
 use deepsade_engine::guard::Guard;
 use deepsade_engine::problem::Problem as RuleFile;
 use deepsade_engine::train::{Optimiser, OptimiserName, Stepper, TrainSettings, search_box, soft_constraints};
@@ -29,23 +30,23 @@ fn batches(count: usize) -> Vec<MaxSmtProblem> {
     let settings = file.data.clone().expect("the example has data");
     let rows = fit::rows(&spec, &loaded.expect("rows"), &settings, settings.seed).expect("rows");
     let train = rows.all.select(&rows.split.train);
-    let network = fit::plain_network(&spec, &file.network, settings.seed);
+    let network = gate::network(&spec, file.network(), None, settings.seed);
     let (loss, units) = (fit::loss(&spec.schema.task), Units::raw(spec.schema.task.outputs()));
-    let mut guard = Guard::new(&spec, &network, &units, file.train.how()).expect("rules that can be met");
-    let mut stepper = Stepper::new(&network, file.train.batch).expect("a network");
+    let mut guard = Guard::new(&spec, &network, &units, file.train().how()).expect("rules that can be met");
+    let mut stepper = Stepper::new(&network, file.train().batch).expect("a network");
     let prepared = stepper.prepare(&train.x, &train.y, &train.weight);
     guard.solve(stepper.parameters_mut());
-    let paper = &file.train.paper;
+    let paper = &file.train().paper;
     let descent = TrainSettings {
         optimiser: OptimiserName::Sgd,
         learning_rate: paper.learning_rate,
         weight_decay: 0.0,
-        ..file.train.clone()
+        ..file.train().clone()
     };
     let mut optimiser = Optimiser::new(&descent, stepper.parameters().len());
     let order: Vec<usize> = (0..train.weight.len()).collect();
     let mut problems = Vec::new();
-    for batch in order.chunks(file.train.batch).cycle() {
+    for batch in order.chunks(file.train().batch).cycle() {
         if problems.len() == count {
             break;
         }

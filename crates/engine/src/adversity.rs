@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deepsade_net::{Matrix, Model};
 use deepsade_solve::parallel;
-use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, OneHot, Rational, Region, Schema, Var};
+use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, Rational, Region, Schema, Var};
+use serde_json::{Value, json};
 
+use crate::verify::words::example_as_json;
 use crate::verify::{
     Choice, CounterExample, Outcome, Settings, Undecided, VerifyError, broken, broken_within, chosen, fits, passes_on, proved,
 };
@@ -26,6 +28,37 @@ pub enum Near {
     Safe,
     /// Neither was shown.
     Undecided(Undecided),
+}
+
+/// How many rows there are of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// With an input near them that breaks a rule.
+    pub broken: usize,
+    /// Without.
+    pub safe: usize,
+    /// Not decided.
+    pub undecided: usize,
+}
+
+impl Counts {
+    /// Counts what was found.
+    pub fn of(found: &[Near]) -> Self {
+        let mut counts = Self::default();
+        for near in found {
+            match near {
+                Near::Broken(_) => counts.broken += 1,
+                Near::Safe => counts.safe += 1,
+                Near::Undecided(_) => counts.undecided += 1,
+            }
+        }
+        counts
+    }
+}
+
+/// Whether rows can be looked around so far: a number from 0 on.
+pub fn is_radius(radius: f64) -> bool {
+    radius >= 0.0 && radius.is_finite()
 }
 
 /// Looks around every row of `x`, which must be rows of the domain; `settings.timeout` is for each row. Rows are dealt out to
@@ -76,6 +109,39 @@ pub fn adversity(
     Ok(results.into_iter().map(|near| near.unwrap_or(Near::Undecided(Undecided::Interrupted))).collect())
 }
 
+/// What was found near a row, as JSON; `row` is its number.
+pub fn near_as_json(spec: &NormalSpec, row: u64, near: &Near) -> Value {
+    match near {
+        Near::Safe => json!({"row": row, "near": SAFE}),
+        Near::Undecided(why) => json!({"row": row, "near": UNDECIDED, "why": why.to_string()}),
+        Near::Broken(example) => {
+            let mut out = example_as_json(spec, example);
+            out["row"] = json!(row);
+            out["near"] = json!(BROKEN);
+            out
+        }
+    }
+}
+
+const BROKEN: &str = "broken";
+const SAFE: &str = "safe";
+const UNDECIDED: &str = "undecided";
+
+/// The Adversity Index as JSON; the fields are a contract. `near` is what [`near_as_json`] says of each row, which may come from
+/// several machines; `outside` is how many rows were not looked at.
+pub fn as_json(near: &[Value], radius: f64, outside: usize, seconds: f64) -> Value {
+    let of = |kind: &str| near.iter().filter(|n| n["near"] == kind).collect::<Vec<_>>();
+    let rows = |of: &[&Value]| of.iter().map(|n| n["row"].clone()).collect::<Vec<_>>();
+    let share = |n: usize| 100.0 * n as f64 / near.len() as f64;
+    let (broken, undecided) = (of(BROKEN), of(UNDECIDED));
+    json!({
+        "adversity": share(broken.len()), "at_most": share(broken.len() + undecided.len()), "radius": radius,
+        "rows": near.len(), "broken": broken.len(), "safe": of(SAFE).len(), "undecided": undecided.len(), "outside_domain": outside,
+        "broken_rows": rows(&broken), "undecided_rows": rows(&undecided), "seconds": seconds,
+        "example": broken.first().map(|e| json!({"rule": e["rule"], "input": e["input"], "output": e["output"]})),
+    })
+}
+
 fn of(found: Result<Option<CounterExample>, Undecided>) -> Near {
     match found {
         Ok(Some(example)) => Near::Broken(example),
@@ -107,8 +173,7 @@ fn near_choice(
 pub fn ball(schema: &Schema, whole: &Region, row: &[f32], radius: f64) -> Region {
     let mut region = whole.clone();
     let columns = schema.columns();
-    for (f, feature) in schema.features.iter().enumerate() {
-        let first = columns.partition_point(|c| c.feature < f);
+    for (f, (feature, first)) in schema.features.iter().zip(schema.first_columns()).enumerate() {
         match &feature.domain {
             Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } | Domain::Ordered { .. } => {
                 let (lo, hi) = feature.domain.range().unwrap_or_default();
@@ -121,7 +186,7 @@ pub fn ball(schema: &Schema, whole: &Region, row: &[f32], radius: f64) -> Region
                 }
             }
             Domain::Category { levels } => {
-                let dropped = usize::from(schema.one_hot == OneHot::DropFirst);
+                let dropped = schema.one_hot.dropped();
                 let taken = (dropped..levels.len()).find(|l| row[first + l - dropped] > 0.5).unwrap_or(0);
                 debug_assert!(dropped == 1 || columns[first + taken].kind == ColumnKind::Level(taken));
                 let mut linear = Linear::var(Var::Level(f, taken));

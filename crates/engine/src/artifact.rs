@@ -5,13 +5,11 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use deepsade_net::{Carried, ImportError, Model, Network, NetworkError, Port};
-pub use deepsade_spec::RULES_KEY;
 use deepsade_spec::{NormalSpec, Schema, carried, print};
+pub use deepsade_spec::{RULES_KEY, SCHEMA_KEY};
 use serde::Serialize;
 use thiserror::Error;
 
-/// Metadata key of the schema, as JSON.
-pub const SCHEMA_KEY: &str = "deepsade.schema";
 /// Metadata key of the output step, with the proof of its fallback: such a file carries its own certificate.
 pub const STEP_KEY: &str = "deepsade.step";
 /// Metadata key of the program's version.
@@ -19,7 +17,7 @@ pub const VERSION_KEY: &str = "deepsade.version";
 /// How the name of a file begins that is being written: what is left of it if the program is killed.
 pub const UNFINISHED: &str = ".deepsade-";
 /// A file larger than this is no network of ours.
-const MAX_BYTES: u64 = 2 << 30;
+pub const MAX_BYTES: u64 = 2 << 30;
 
 /// What is wrong with a model file.
 #[derive(Debug, Error)]
@@ -192,8 +190,7 @@ fn run_by_runtime(path: &Path, inputs: &[Port], outputs: &[Port]) -> String {
 
 /// The schema that a model of this program carries.
 pub fn schema_of(model: &Model, path: &Path) -> Result<Schema, ArtifactError> {
-    let text = model.metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
-    Schema::from_json(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })
+    schema_in(&model.metadata, path)
 }
 
 /// Reads a model and the schema it carries.
@@ -214,18 +211,23 @@ pub fn described(model: Model, path: &Path) -> Result<(Model, Schema), ArtifactE
 
 /// The rules that a model carries.
 pub fn model_rules(path: &Path, model: &Model, schema: &Schema) -> Result<NormalSpec, ArtifactError> {
-    let wrong = |why: String| ArtifactError::BadRules { path: path.into(), why };
-    let text = model.metadata.get(RULES_KEY).map_or("[]", String::as_str);
-    carried(text, schema).map_err(wrong)
+    rules_in(&model.metadata, path, schema)
+}
+
+fn rules_in(metadata: &BTreeMap<String, String>, path: &Path, schema: &Schema) -> Result<NormalSpec, ArtifactError> {
+    let text = metadata.get(RULES_KEY).map_or("[]", String::as_str);
+    carried(text, schema).map_err(|why| ArtifactError::BadRules { path: path.into(), why })
+}
+
+fn schema_in(metadata: &BTreeMap<String, String>, path: &Path) -> Result<Schema, ArtifactError> {
+    let text = metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
+    Schema::from_json(text).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })
 }
 
 /// Schema and rules that a file carries, whatever its graph is made of.
 pub fn carried_spec(bytes: &[u8], path: &Path) -> Result<NormalSpec, ArtifactError> {
     let file = Carried::read(bytes).map_err(|source| ArtifactError::Import { path: path.into(), source })?;
-    let schema = file.metadata.get(SCHEMA_KEY).ok_or_else(|| ArtifactError::NoSchema { path: path.into() })?;
-    let schema = Schema::from_json(schema).map_err(|source| ArtifactError::BadSchema { path: path.into(), source })?;
-    let rules = file.metadata.get(RULES_KEY).map_or("[]", String::as_str);
-    carried(rules, &schema).map_err(|why| ArtifactError::BadRules { path: path.into(), why })
+    rules_in(&file.metadata, path, &schema_in(&file.metadata, path)?)
 }
 
 /// Writes a file under a temporary name and renames it, so that it is there whole or as it was before.

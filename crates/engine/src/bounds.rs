@@ -24,7 +24,7 @@ use input::Masked;
 pub use relation::Relation;
 
 /// Half a unit in the last place of float32.
-const UNIT: f32 = 1.0 / 16_777_216.0;
+const UNIT: f32 = deepsade_net::enclose::UNIT as f32;
 
 /// Middle and radius of each column of a value.
 #[derive(Debug, Clone, Default)]
@@ -172,30 +172,7 @@ impl Bounds {
 
     /// For each column of a value, its input column if it comes straight from there.
     pub fn origins_of(&self, value: usize) -> Vec<Option<Origin>> {
-        let Some(k) = value.checked_sub(1) else {
-            return (0..self.network.inputs).map(|column| Some(Origin { column, scale: 1.0, shift: 0.0 })).collect();
-        };
-        let node = &self.network.nodes[k];
-        match &node.op {
-            Op::Affine { scale, shift } => {
-                let before = self.origins_of(node.from[0]);
-                let then = |((o, s), t): ((Option<Origin>, &f32), &f32)| {
-                    let (s, t) = (f64::from(*s), f64::from(*t));
-                    // A scale of 0 leaves nothing of the input.
-                    o.map(|o| Origin { column: o.column, scale: o.scale * s, shift: o.shift * s + t })
-                        .filter(|o| o.scale.is_normal())
-                };
-                before.into_iter().zip(scale).zip(shift).map(then).collect()
-            }
-            Op::Select(columns) => {
-                let before = self.origins_of(node.from[0]);
-                columns.iter().map(|c| before[*c]).collect()
-            }
-            Op::Concat => node.from.iter().flat_map(|v| self.origins_of(*v)).collect(),
-            Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => {
-                vec![None; self.network.width(value).unwrap_or(0)]
-            }
-        }
+        origins_of(&self.network, value)
     }
 
     fn forward(&self, k: usize, boxes: &mut RegionBoxes, parameters: &[f32]) {
@@ -229,5 +206,30 @@ impl Bounds {
     /// Weights and bias of dense node k.
     fn dense<'p>(&self, k: usize, inputs: usize, outputs: usize, parameters: &'p [f32]) -> (&'p [f32], &'p [f32]) {
         parameters[self.starts[k]..][..(inputs + 1) * outputs].split_at(inputs * outputs)
+    }
+}
+
+/// For each column of a network's value, its input column if it comes straight from there.
+pub fn origins_of(network: &Network, value: usize) -> Vec<Option<Origin>> {
+    let Some(k) = value.checked_sub(1) else {
+        return (0..network.inputs).map(|column| Some(Origin { column, scale: 1.0, shift: 0.0 })).collect();
+    };
+    let node = &network.nodes[k];
+    match &node.op {
+        Op::Affine { scale, shift } => {
+            let before = origins_of(network, node.from[0]);
+            let then = |((o, s), t): ((Option<Origin>, &f32), &f32)| {
+                let (s, t) = (f64::from(*s), f64::from(*t));
+                // A scale of 0 leaves nothing of the input.
+                o.map(|o| Origin { column: o.column, scale: o.scale * s, shift: o.shift * s + t }).filter(|o| o.scale.is_normal())
+            };
+            before.into_iter().zip(scale).zip(shift).map(then).collect()
+        }
+        Op::Select(columns) => {
+            let before = origins_of(network, node.from[0]);
+            columns.iter().map(|c| before[*c]).collect()
+        }
+        Op::Concat => node.from.iter().flat_map(|v| origins_of(network, *v)).collect(),
+        Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => vec![None; network.width(value).unwrap_or(0)],
     }
 }

@@ -7,16 +7,15 @@ mod costly;
 
 use std::path::{Path, PathBuf};
 
-use deepsade_data::{Metrics, Split};
-use deepsade_output::Output;
+use deepsade_data::{Metrics, Split, deciding_score};
 use deepsade_output::predict::{distinct, in_words};
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_spec::NormalSpec;
 use serde::Serialize;
 
 use crate::enforce::{Decision, EnforcedBy};
-use crate::fit::{Fit, FitError, Fitted, Rows};
-use crate::train::{Observer, StopReason, TrainError, Trained, UpdateName};
-use crate::useless::{Scored, Warning, falls_back};
+use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
+use crate::train::{Enforce, Observer, StopReason, TrainError, Trained, UpdateName};
+use crate::warnings::{Warning, falls_back};
 use costly::{Ways, costly};
 
 /// The model that was chosen.
@@ -59,7 +58,7 @@ pub struct Cost {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tried {
     /// Where the rules are enforced.
-    pub enforced_by: &'static str,
+    pub enforced_by: Enforce,
     /// How, in a few words.
     pub how: &'static str,
     /// The score on validation; `None` if there is no model.
@@ -70,15 +69,6 @@ pub struct Tried {
     pub certified: bool,
     /// Why there is no model.
     pub why_not: Option<String>,
-}
-
-/// The score by which models of a task are compared, and whether more is better.
-pub fn metric(task: &Task) -> (&'static str, bool) {
-    match task {
-        Task::Regression { .. } => ("mse", false),
-        Task::Binary { .. } | Task::Multiclass { .. } => ("accuracy", true),
-        Task::Multilabel { .. } | Task::Ranking { .. } => ("coherent", true),
-    }
 }
 
 /// Where a training may be saved, by its name, and whether to go on from there.
@@ -117,7 +107,7 @@ pub fn choose(
         observer.phase(how);
         let fitted = run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer);
         let mut entry =
-            Tried { enforced_by: decision.means.name(), how, score: None, test: None, certified: false, why_not: None };
+            Tried { enforced_by: decision.means.setting(), how, score: None, test: None, certified: false, why_not: None };
         match fitted {
             // What can't be saved or gone on with is no word on the way.
             Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
@@ -134,7 +124,7 @@ pub fn choose(
                         (records.clone(), *best_epoch, *stop);
                 }
                 entry.score = score(fit.spec, &fitted);
-                entry.test = fitted.test.get(metric(&fit.spec.schema.task).0).copied().filter(|v| v.is_finite());
+                entry.test = fitted.test.metrics.get(deciding_score(&fit.spec.schema.task).0).copied().filter(|v| v.is_finite());
                 entry.certified = matches!(fitted.proof, Some(Ok(_)));
                 if best.as_ref().is_none_or(|best| better(fit.spec, &fitted, best)) {
                     best = Some(fitted);
@@ -144,25 +134,22 @@ pub fn choose(
         tried.push(entry);
     }
     let Some(mut fitted) = best else { return Err(FitError::no_way(failed)) };
-    let cost = cost(fit.spec, &free, &fitted, rows, split, tried)?;
+    let cost = cost(fit.spec, &free, &fitted, tried);
     fitted.warnings.extend(falls_back(cost.fallbacks, "the test rows"));
-    fitted.warnings.extend(dear(fit, &free, &fitted, rows, split, &cost)?);
+    let warning = worth_saying(fit, &free, &fitted, &cost.tried);
+    fitted.warnings.extend(warning);
     Ok(Chosen { fitted, cost: Some(cost) })
 }
 
 /// What there is to say of the cost.
-fn dear(fit: Fit, free: &Fitted, fitted: &Fitted, rows: &Rows, split: &Split, cost: &Cost) -> Result<Option<Warning>, FitError> {
-    let test = rows.all.select(&split.test);
-    let breaking: Vec<bool> = split.test.iter().map(|r| rows.breaking[*r]).collect();
+fn worth_saying(fit: Fit, free: &Fitted, fitted: &Fitted, tried: &[Tried]) -> Option<Warning> {
+    let breaking = &fitted.test.breaking;
     if !breaking.is_empty() && breaking.iter().all(|b| *b) {
-        return Ok(Some(Warning::NoneObeys { rows: breaking.len() }));
+        return Some(Warning::NoneObeys { rows: breaking.len() });
     }
-    let outputs = |model| Ok::<_, FitError>(Output::of(model, fit.spec)?.outputs(&test.x));
-    let (without, with) = (outputs(&free.model)?, outputs(&fitted.model)?);
-    let of = |outputs| Scored { rows: &test, outputs, breaking: &breaking };
     let free_to_choose = fit.settings.update != UpdateName::Paper && fit.spec.pairs.is_empty();
-    let ways = Ways { taken: fitted.means.name(), tried: &cost.tried, free_to_choose };
-    Ok(costly(fit.spec, &of(&without), &of(&with), &ways))
+    let ways = Ways { taken: fitted.means.setting(), tried, free_to_choose };
+    costly(fit.spec, &free.test.scored(), &fitted.test.scored(), &ways)
 }
 
 /// Proved before not proved; then by the score on validation; of equals the one before.
@@ -171,7 +158,7 @@ fn better(spec: &NormalSpec, a: &Fitted, b: &Fitted) -> bool {
     if proved(a) != proved(b) {
         return proved(a);
     }
-    let (_, more) = metric(&spec.schema.task);
+    let (_, more) = deciding_score(&spec.schema.task);
     match (score(spec, a), score(spec, b)) {
         (Some(a), Some(b)) if more => a > b,
         (Some(a), Some(b)) => a < b,
@@ -181,7 +168,7 @@ fn better(spec: &NormalSpec, a: &Fitted, b: &Fitted) -> bool {
 
 /// The score on validation, or on the training rows where there are no others.
 fn score(spec: &NormalSpec, fitted: &Fitted) -> Option<f64> {
-    let (name, _) = metric(&spec.schema.task);
+    let (name, _) = deciding_score(&spec.schema.task);
     let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
     of(&fitted.validation).or_else(|| of(&fitted.train))
 }
@@ -195,37 +182,28 @@ fn words(means: &EnforcedBy) -> &'static str {
     }
 }
 
-fn cost(
-    spec: &NormalSpec,
-    free: &Fitted,
-    fitted: &Fitted,
-    rows: &Rows,
-    split: &Split,
-    tried: Vec<Tried>,
-) -> Result<Cost, FitError> {
-    let (name, _) = metric(&spec.schema.task);
+fn cost(spec: &NormalSpec, free: &Fitted, fitted: &Fitted, tried: Vec<Tried>) -> Cost {
+    let (name, _) = deciding_score(&spec.schema.task);
     let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
-    let test = rows.all.select(&split.test);
-    let output = Output::of(&fitted.model, spec)?;
-    let (y, flags) = output.outputs_and_flags(&test.x);
+    let Predicted { rows, outputs: y, flags, .. } = &fitted.test;
     let task = &spec.schema.task;
-    let moved = output.has_step().then(|| {
-        let own = output.scores(&test.x);
+    let moved = fitted.model.has_step().then(|| {
+        let own = fitted.model.network.forward(&rows.x);
         let same = |r: &usize| in_words(task, own.row(*r)) == in_words(task, y.row(*r));
         (0..y.rows).filter(|r| !same(r)).count()
     });
-    let fallbacks = flags.map_or(0, |flags| flags.iter().filter(|f| !f.ok).count());
-    Ok(Cost {
+    let fallbacks = flags.as_ref().map_or(0, |flags| flags.iter().filter(|f| !f.ok).count());
+    Cost {
         metric: name,
-        free: of(&free.test),
-        enforced: of(&fitted.test),
+        free: of(&free.test.metrics),
+        enforced: of(&fitted.test.metrics),
         free_validation: of(&free.validation),
         enforced_validation: of(&fitted.validation),
-        free_breaking: free.test["rows_breaking_all"] as usize,
+        free_breaking: free.test.metrics["rows_breaking_all"] as usize,
         moved,
         rows: y.rows,
-        distinct: distinct(task, &y),
+        distinct: distinct(task, y),
         fallbacks: fallbacks as f64 / y.rows.max(1) as f64,
         tried,
-    })
+    }
 }

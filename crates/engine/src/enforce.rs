@@ -15,7 +15,7 @@ use std::sync::Arc;
 use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_spec::{NormalSpec, Task};
 
-use crate::audit::audit;
+use crate::audit::{Audit, audit};
 use crate::train::{Enforce, TrainSettings, UpdateName};
 pub use usual::usual_outputs;
 
@@ -44,13 +44,18 @@ pub struct Decision {
 }
 
 impl EnforcedBy {
+    /// What settings say that ask for it.
+    pub fn setting(&self) -> Enforce {
+        match self {
+            Self::Nowhere => Enforce::None,
+            Self::Weights => Enforce::Weights,
+            Self::Decode(_) | Self::Nearest | Self::Behind => Enforce::Decode,
+        }
+    }
+
     /// The word of the settings.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Nowhere => "none",
-            Self::Weights => "weights",
-            Self::Decode(_) | Self::Nearest | Self::Behind => "decode",
-        }
+        self.setting().name()
     }
 
     /// A word for each.
@@ -93,6 +98,11 @@ fn through(spec: &NormalSpec, settings: &TrainSettings) -> Result<EnforcedBy, De
 
 /// Decides where the rules of a problem are enforced; with `"auto"` labels and rankings are decoded where they can be.
 pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, DecodeError> {
+    decide_by(spec, settings, &|| audit(spec))
+}
+
+/// The same; the audit is asked for where the decision needs it, which may take long.
+pub(crate) fn decide_by(spec: &NormalSpec, settings: &TrainSettings, audit: &dyn Fn() -> Audit) -> Result<Decision, DecodeError> {
     let say = |means: EnforcedBy, why: &str| Ok(Decision { means, why: why.into() });
     let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
     let whole = !spec.schema.task.whole_outputs().is_empty();
@@ -115,7 +125,7 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
         }
         Enforce::Auto if labels => match Decoder::new(spec, settings.decode_nodes) {
             Ok(decoder) => {
-                let found = audit(spec);
+                let found = audit();
                 let why = match found.components {
                     _ if found.constant_only => {
                         "through the weights only a constant label set is possible, and the most likely valid set is not bound by that"

@@ -10,8 +10,9 @@ use deepsade_data::{
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::decode::{DecodeError, Decoder};
 use deepsade_output::nearest::{Allowed, AllowedError};
+use deepsade_output::reader::Flags;
 use deepsade_output::{Judge, Output};
-use deepsade_spec::{ColumnKind, Domain, NormalSpec, Task};
+use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
 
 use crate::artifact;
@@ -19,16 +20,16 @@ use crate::enforce::penalty::{Penalty, PenaltyError};
 use crate::enforce::step::{self, StepError, Usual};
 use crate::enforce::weights::{Asked, CertifyError, certify, flagged};
 use crate::enforce::{self, Decision, EnforcedBy};
+use crate::gate;
 use crate::guard::{Guard, GuardError};
-use crate::objective::{Loss, OutputStep, StepData};
+use crate::objective::{Loss, RuleLoss, StepData};
 use crate::proof::Proof;
 use crate::signs::{Signs, beside_gate};
 use crate::train::{
     self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
-    column_ranges,
 };
 use crate::units::Units;
-use crate::useless::{Scored, Warning, warnings};
+use crate::warnings::{Scored, Warning, warnings};
 
 /// Encoded rows, dealt out, with what their labels say about the rules.
 #[derive(Debug, Clone)]
@@ -207,21 +208,29 @@ impl Rows {
     fn predicted(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Predicted, DecodeError> {
         let rows = self.all.select(indices);
         let breaking: Vec<bool> = indices.iter().map(|r| self.breaking[*r]).collect();
-        let outputs = Output::of(model, spec)?.outputs(&rows.x);
-        Ok(Predicted { metrics: metrics(spec, &rows, &outputs, &breaking), rows, outputs, breaking })
+        let (outputs, flags) = Output::of(model, spec)?.outputs_and_flags(&rows.x);
+        Ok(Predicted { metrics: metrics(spec, &rows, &outputs, &breaking), rows, outputs, flags, breaking })
     }
 }
 
 /// Some rows with a model's outputs and their scores.
-struct Predicted {
-    rows: Dataset,
-    outputs: Matrix,
-    breaking: Vec<bool>,
-    metrics: Metrics,
+#[derive(Debug, Clone)]
+pub struct Predicted {
+    /// The rows.
+    pub rows: Dataset,
+    /// What the model gives for them.
+    pub outputs: Matrix,
+    /// What its output step says of each, if it has one.
+    pub flags: Option<Vec<Flags>>,
+    /// Which labels break a rule.
+    pub breaking: Vec<bool>,
+    /// Scores.
+    pub metrics: Metrics,
 }
 
 impl Predicted {
-    fn scored(&self) -> Scored<'_> {
+    /// The rows to be judged by.
+    pub(crate) fn scored(&self) -> Scored<'_> {
         Scored { rows: &self.rows, outputs: &self.outputs, breaking: &self.breaking }
     }
 }
@@ -234,7 +243,7 @@ enum Knowing<'a> {
 }
 
 impl Knowing<'_> {
-    fn step(&self) -> &dyn OutputStep {
+    fn step(&self) -> &dyn RuleLoss {
         match self {
             Self::Decoder(decoder) => *decoder,
             Self::Nearest(allowed) => allowed,
@@ -281,8 +290,8 @@ pub struct Fitted {
     pub train: Metrics,
     /// Scores on the validation rows.
     pub validation: Metrics,
-    /// Scores on the test rows.
-    pub test: Metrics,
+    /// The test rows, with what the model gives for them.
+    pub test: Predicted,
     /// What to look at before the model is used.
     pub warnings: Vec<Warning>,
 }
@@ -309,12 +318,7 @@ pub struct Fit<'a> {
 }
 
 impl Fit<'_> {
-    /// Trains on the rows; `checkpoint` is a file and whether to go on from it.
-    pub fn run(self, rows: &Rows, checkpoint: Option<(&Path, bool)>, observer: &mut dyn Observer) -> Result<Fitted, FitError> {
-        self.run_on(rows, &rows.split, checkpoint, observer)
-    }
-
-    /// The same with the rows dealt out otherwise.
+    /// Trains on the rows as they are dealt out; `checkpoint` is a file and whether to go on from it.
     pub fn run_on(
         self,
         rows: &Rows,
@@ -384,7 +388,7 @@ impl Fit<'_> {
             certify_seconds,
             train: train.metrics,
             validation: validation.metrics,
-            test: test.metrics,
+            test,
         })
     }
 
@@ -465,35 +469,20 @@ impl Fit<'_> {
 
     /// Random weights, with the signs that rules between two inputs ask for.
     fn first_network(self, gate: Option<Gate>, rules: Option<&NormalSpec>, rows: &Dataset) -> Network {
-        let mut network = self.initial_network(gate);
+        let mut network = gate::network(self.spec, self.network, gate, self.seed);
         if let Some(signs) = rules.and_then(|rules| Signs::new(rules, &network)) {
             signs.start(&mut network, &rows.x);
         }
         network
     }
 
-    fn initial_network(self, gate: Option<Gate>) -> Network {
-        let schema = &self.spec.schema;
-        // A gate's own feature stays out of what it multiplies, or the product would be quadratic in it.
-        let skip: Vec<usize> = skip_columns(self.spec).into_iter().filter(|c| gate.is_none_or(|g| g.column != *c)).collect();
-        train::initial_network(&column_ranges(schema), &skip, gate, schema.task.outputs(), self.network, self.seed)
-    }
-
     /// The gate that the settings ask for; with "auto" the first candidate of the rules for which a last layer exists.
     fn gate(self, means: &EnforcedBy, rows: &Dataset) -> Result<Option<Gate>, FitError> {
         let schema = &self.spec.schema;
-        let column = |f: usize| schema.columns().iter().position(|c| c.feature == f && c.kind == ColumnKind::Number);
-        let gate = |column: usize| {
+        let gated = |column: usize| {
             let n = rows.x.rows.max(1) as f64;
             let mean = (0..rows.x.rows).map(|r| f64::from(rows.x.row(r)[column])).sum::<f64>() / n;
             Gate { column, scale: (-mean.max(1e-6).log2().round()).exp2() as f32 }
-        };
-        // In float32 a product with a denormal gate may round up to the gate itself: a real gate must stay clear of 0.
-        let clear = |f: &usize| match schema.features[*f].domain {
-            Domain::Real { lo, .. } => lo > 1e-20,
-            Domain::Stepped { lo, step, .. } => lo > 0.0 || step > 1.0,
-            Domain::Integer { .. } | Domain::Ordered { .. } => true,
-            Domain::Category { .. } => false,
         };
         let refuse = |why| Err(FitError::Gate { name: self.network.gate.clone(), why });
         match self.network.gate.as_str() {
@@ -503,7 +492,7 @@ impl Fit<'_> {
                     EnforcedBy::Weights => {
                         let units = Units::raw(schema.task.outputs());
                         let guarded = beside_gate(self.spec, schema.columns()[g.column].feature);
-                        let network = self.initial_network(Some(*g));
+                        let network = gate::network(self.spec, self.network, Some(*g), self.seed);
                         guarded.is_some_and(|spec| Guard::new(&spec, &network, &units, self.settings.how()).is_ok())
                     }
                     EnforcedBy::Nearest | EnforcedBy::Behind if matches!(schema.task, Task::Regression { .. }) => {
@@ -511,12 +500,14 @@ impl Fit<'_> {
                     }
                     EnforcedBy::Nowhere | EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind => false,
                 };
-                Ok(self.spec.gate.iter().filter(|f| clear(f)).filter_map(|f| column(*f)).map(gate).find(works))
+                Ok(gate::candidates(self.spec).map(gated).find(works))
             }
             name => match schema.feature(name) {
                 None => refuse("no feature has this name"),
-                Some(f) => match (schema.features[f].domain.range(), column(f)) {
-                    (Some((lo, _)), Some(column)) if lo >= 0.0 && clear(&f) => Ok(Some(gate(column))),
+                Some(f) => match (schema.features[f].domain.range(), gate::column(schema, f)) {
+                    (Some((lo, _)), Some(column)) if lo >= 0.0 && gate::clear(&schema.features[f].domain) => {
+                        Ok(Some(gated(column)))
+                    }
                     (Some((lo, _)), _) if lo >= 0.0 => {
                         refuse("a real gate must stay above 1e-20 on its domain; state a range for it, or kind = \"integer\"")
                     }
@@ -525,12 +516,6 @@ impl Fit<'_> {
             },
         }
     }
-}
-
-/// The network that training starts from, without a gate.
-pub fn plain_network(spec: &NormalSpec, settings: &NetworkSettings, seed: u64) -> Network {
-    let schema = &spec.schema;
-    train::initial_network(&column_ranges(schema), &skip_columns(spec), None, schema.task.outputs(), settings, seed)
 }
 
 /// A given network as the result of no training at all.
@@ -545,10 +530,4 @@ pub fn loss(task: &Task) -> Loss {
         Task::Binary { .. } | Task::Multiclass { .. } => Loss::SoftmaxCrossEntropy,
         Task::Multilabel { .. } | Task::Ranking { .. } => Loss::SigmoidCrossEntropy,
     }
-}
-
-/// The columns of the features that rules mention.
-pub fn skip_columns(spec: &NormalSpec) -> Vec<usize> {
-    let columns = spec.schema.columns();
-    (0..columns.len()).filter(|k| spec.skip.contains(&columns[*k].feature)).collect()
 }

@@ -25,9 +25,9 @@ use projection::{Cut as LayerCut, Feasible, Projection};
 use thiserror::Error;
 
 use crate::bounds::{Bounds, Relation};
+use crate::rounding::whole;
 use crate::signs::Signs;
 use crate::units::Units;
-use crate::whole::whole;
 
 pub use metric::Metric;
 

@@ -2,7 +2,7 @@
 //!
 //! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`explain`] says what the rules mean, [`enforce`] where
 //! they are enforced, [`train`] and [`fit`] make a network, [`choose`] takes the best that is proved, [`deepsade_output`] chooses or moves its outputs, judges them and puts them
-//! into words, [`useless`] warns of those that have learnt nothing, [`artifact`] writes its files, [`recheck`] asks the checker about
+//! into words, [`warnings`] warns of those that have learnt nothing, [`artifact`] writes its files, [`recheck`] asks the checker about
 //! them. [`pipeline`] walks this way from a problem to the files of a model, for everyone.
 
 pub mod adversity;
@@ -13,9 +13,12 @@ pub mod choose;
 mod conflict;
 pub mod enforce;
 pub mod explain;
+pub mod files;
 pub mod fit;
+pub mod folder_lock;
+pub mod gate;
 pub mod guard;
-pub mod hold;
+mod limits;
 
 pub mod objective;
 pub mod pipeline;
@@ -23,6 +26,7 @@ pub mod problem;
 pub mod proof;
 pub mod recheck;
 pub mod repair;
+mod rounding;
 pub mod shield;
 pub mod signs;
 pub mod smtlib_export;
@@ -30,8 +34,7 @@ pub mod subject;
 pub mod summary;
 pub mod train;
 pub mod units;
-pub mod useless;
 pub mod vacuous;
 pub mod verdict;
 pub mod verify;
-mod whole;
+pub mod warnings;

@@ -12,7 +12,7 @@ use crate::units::Units;
 /// A loss with buffers of its own.
 pub trait Objective {
     /// The loss of a batch with `width` scores a row, and as many targets; its gradient with respect to the scores goes into `delta`.
-    /// `side` has [`OutputStep::side`] numbers a row.
+    /// `side` has [`RuleLoss::side`] numbers a row.
     fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum;
 }
 
@@ -23,7 +23,7 @@ impl Objective for Loss {
 }
 
 /// What the network is trained knowing about the rules: what follows it and keeps them, or a penalty for breaking them.
-pub trait OutputStep: Debug {
+pub trait RuleLoss: Debug {
     /// The loss with the rules in it, for scores and targets in these units.
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_>;
 
@@ -34,11 +34,11 @@ pub trait OutputStep: Debug {
     fn identity(&self) -> String;
 }
 
-/// An output step, and what it has to know about the inputs of the rows: [`OutputStep::side`] numbers each.
+/// An output step, and what it has to know about the inputs of the rows: [`RuleLoss::side`] numbers each.
 #[derive(Debug, Clone, Copy)]
 pub struct StepData<'a> {
     /// The step.
-    pub step: &'a dyn OutputStep,
+    pub step: &'a dyn RuleLoss,
     /// Of the training rows.
     pub train: &'a Matrix,
     /// Of the validation rows.

@@ -1,27 +1,28 @@
 //! A problem enters; a trained model, its proof and their files leave. The one way, whoever asks:
 //!
-//! [`Checked`] settings -> [`Ready`] with rows and a decision -> [`Fit`] -> [`Finished`] with the checker's word -> files of a [`Folder`].
+//! [`Checked`] settings -> [`Ready`] with rows and a decision -> [`Chosen`] -> [`Finished`] with the checker's word -> files of a [`Folder`].
 
 mod finished;
 mod folder;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
-use deepsade_data::{self as data, DataSettings, Loaded, Progress, Table, VALIDATION};
+use deepsade_data::{self as data, DataSettings, Loaded, Progress, Split, Table, VALIDATION};
 use deepsade_output::decode::DecodeError;
 use deepsade_spec::{Moves, NormalSpec, Task};
 use thiserror::Error;
 
 pub use self::finished::{Finished, Times};
-pub use self::folder::{Folder, MODEL};
+pub use self::folder::Folder;
 use crate::artifact::ArtifactError;
 use crate::choose::{Chosen, choose};
 use crate::enforce::{Decision, EnforcedBy, candidates};
 use crate::explain::{audit, conflict_in_words, vacuous_notes};
 use crate::fit::{self, Fit, FitError, Rows};
 use crate::problem::{Problem, ProblemError};
-use crate::train::{ActivationName, Enforce, EpochRecord, Observer, StopReason, UpdateName};
+use crate::train::{ActivationName, Enforce, EpochRecord, Observer, StopReason, TrainSettings, UpdateName};
 
 /// Why there is no model.
 #[derive(Debug, Error)]
@@ -43,7 +44,7 @@ pub enum PipelineError {
     Artifact(#[from] ArtifactError),
 }
 
-/// A problem that has passed the gate: it has data, and every setting is in its range.
+/// A problem that can be trained: it has data; that every setting is in its range, [`Problem`] makes sure of.
 ///
 /// From a rule file and its data to a model with a proof:
 ///
@@ -102,10 +103,9 @@ pub enum Prepared {
 }
 
 impl Checked {
-    /// Lets the settings of a rule file through, with what a caller put in place of them.
+    /// Lets a rule file through that names data, with what a caller put in place of its settings.
     pub fn new(problem: Problem) -> Result<Self, PipelineError> {
         let Some(data) = problem.data.clone() else { return Err(PipelineError::NoData { path: problem.path }) };
-        problem.train.check().map_err(ProblemError::from)?;
         Ok(Self { problem, data })
     }
 
@@ -135,18 +135,30 @@ impl Checked {
     }
 
     fn prepare(self, spec: NormalSpec, loaded: &Loaded, fold: Option<Fold>, begun: Instant) -> Result<Prepared, PipelineError> {
-        let Self { problem, data } = self;
         if let Some(words) = conflict_in_words(&spec) {
             return Ok(Prepared::Contradictory(words));
         }
-        let mut rows = fit::rows(&spec, loaded, &data, data.seed)?;
-        if let Some(Fold { index, of }) = fold {
-            rows.split = data::folds(rows.all.rows(), of, index, VALIDATION, data.seed).map_err(FitError::from)?;
-        }
-        let candidates = match candidates(&spec, &problem.train) {
-            Err(impossible @ DecodeError::Impossible { .. }) => return Ok(Prepared::Contradictory(impossible.to_string())),
-            other => other.map_err(FitError::from)?,
+        let seed = self.data.seed;
+        let rows = fit::rows(&spec, loaded, &self.data, seed)?;
+        let split = match fold {
+            Some(Fold { index, of }) => data::folds(rows.all.rows(), of, index, VALIDATION, seed).map_err(FitError::from)?,
+            None => rows.split.clone(),
         };
+        let ready = match self.with(Arc::new(spec), Arc::new(rows), split, seed) {
+            Err(PipelineError::Fit(FitError::Decode(impossible @ DecodeError::Impossible { .. }))) => {
+                return Ok(Prepared::Contradictory(impossible.to_string()));
+            }
+            other => other?,
+        };
+        Ok(Prepared::Ready(Box::new(Ready { read_seconds: begun.elapsed().as_secs_f64(), ..ready })))
+    }
+
+    /// Takes rules that don't contradict each other and rows that are encoded, which several trainings may share; `split` deals the
+    /// rows out, and `seed` is that of the training.
+    pub fn with(self, spec: Arc<NormalSpec>, rows: Arc<Rows>, split: Split, seed: u64) -> Result<Ready, PipelineError> {
+        let begun = Instant::now();
+        let Self { problem, data } = self;
+        let candidates = candidates(&spec, problem.train()).map_err(FitError::from)?;
         if let Task::Regression { whole, .. } = &spec.schema.task
             && !whole.is_empty()
             && candidates.iter().any(|way| matches!(way.means, EnforcedBy::Weights))
@@ -154,9 +166,9 @@ impl Checked {
             return Err(FitError::WeightsNotWhole { targets: whole.join(", ") }.into());
         }
         two_inputs(&spec, &problem)?;
-        let notes = notes(&spec, &problem, &candidates[0]);
+        let data = DataSettings { seed, ..data };
         let read_seconds = begun.elapsed().as_secs_f64();
-        Ok(Prepared::Ready(Box::new(Ready { problem, data, spec, rows, candidates, notes, read_seconds })))
+        Ok(Ready { problem, data, spec, rows, split, candidates, read_seconds })
     }
 }
 
@@ -196,34 +208,21 @@ impl Note {
     }
 }
 
-fn notes(spec: &NormalSpec, problem: &Problem, Decision { means, why }: &Decision) -> Vec<Note> {
-    let mut notes: Vec<Note> = vacuous_notes(spec).into_iter().map(Note::Rules).collect();
-    if matches!(means, EnforcedBy::Weights) {
-        let found = audit(spec);
-        notes.extend(found.constant_only.then_some(Note::Rules(found.words)));
-    }
-    let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
-    if problem.train.enforce == Enforce::Auto && labels && !spec.rules.is_empty() {
-        notes.push(Note::Choice(format!("enforce = \"auto\" chooses {}: {why}", means.name())));
-    }
-    notes
-}
-
 /// A problem with its rows, and where its rules are enforced.
 #[derive(Debug, Clone)]
 pub struct Ready {
     /// The settings.
     pub problem: Problem,
-    /// Those of the rows.
+    /// Those of the rows, with the seed of the training.
     pub data: DataSettings,
     /// The rules.
-    pub spec: NormalSpec,
-    /// The rows, dealt out.
-    pub rows: Rows,
+    pub spec: Arc<NormalSpec>,
+    /// The rows.
+    pub rows: Arc<Rows>,
+    /// Which of them train, validate and test.
+    pub split: Split,
     /// Where the rules may be enforced, and why there.
     pub candidates: Vec<Decision>,
-    /// What to know before training.
-    pub notes: Vec<Note>,
     /// How long all this took.
     pub read_seconds: f64,
 }
@@ -240,24 +239,46 @@ pub enum Ended {
 }
 
 impl Ready {
+    /// What to know before training.
+    pub fn notes(&self) -> Vec<Note> {
+        let Self { spec, problem, .. } = self;
+        let Decision { means, why } = &self.candidates[0];
+        let mut notes: Vec<Note> = vacuous_notes(spec).into_iter().map(Note::Rules).collect();
+        if matches!(means, EnforcedBy::Weights) {
+            let found = audit(spec);
+            notes.extend(found.constant_only.then_some(Note::Rules(found.words)));
+        }
+        let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
+        if problem.train().enforce == Enforce::Auto && labels && !spec.rules.is_empty() {
+            notes.push(Note::Choice(format!("enforce = \"auto\" chooses {}: {why}", means.name())));
+        }
+        notes
+    }
+
     /// Trains, proves, and asks the checker. With a folder the epochs are logged there, and the run can be resumed; the files are
     /// the caller's to write, by [`Folder::finish`].
     pub fn train(&self, mut folder: Option<&mut Folder>, observer: &mut dyn Observer) -> Result<Ended, PipelineError> {
-        let Self { problem, data, spec, .. } = self;
-        let mut settings = problem.train.clone();
+        let started = Instant::now();
+        let chosen = self.choose(folder.as_deref_mut(), observer)?;
+        let seconds = started.elapsed().as_secs_f64();
+        match chosen.fitted.trained.stop {
+            StopReason::Interrupted => {
+                if let Some(folder) = folder {
+                    folder.keep(&chosen.fitted.trained.records)?;
+                }
+                Ok(Ended::Interrupted)
+            }
+            stop @ StopReason::Diverged { .. } if chosen.fitted.trained.best_epoch.is_none() => Ok(Ended::Diverged(stop)),
+            _ => Ok(Ended::Done(Box::new(self.finish(chosen, seconds)?))),
+        }
+    }
+
+    /// Trains the free network and every way to keep the rules, and takes the best on validation of what is proved.
+    pub fn choose(&self, folder: Option<&mut Folder>, observer: &mut dyn Observer) -> Result<Chosen, PipelineError> {
+        let mut settings = self.problem.train().clone();
         if let Some(folder) = &folder {
             settings.paper.replay = settings.paper.replay.map(|name| folder.path().join(name));
         }
-        let fit = Fit {
-            spec,
-            decision: &self.candidates[0],
-            breaking_rows: data.breaking_rows,
-            network: &problem.network,
-            settings: &settings,
-            seed: data.seed,
-            from: None,
-            shape: None,
-        };
         let checkpoints = folder.as_ref().map(|f| (f.path().to_path_buf(), f.resumes()));
         // A run that was cut in one of its trainings has nothing to go on with in those after it.
         let saved = |name: &str| {
@@ -266,19 +287,32 @@ impl Ready {
             let resume = *resume && path.exists();
             Some((path, resume))
         };
-        let started = Instant::now();
-        let mut logged = Logged { folder: folder.as_deref_mut(), observer };
-        let Chosen { fitted, cost } = choose(fit, &self.candidates, &self.rows, &self.rows.split, &saved, &mut logged)?;
-        let times = Times { read: self.read_seconds, fit: started.elapsed().as_secs_f64() };
-        match fitted.trained.stop {
-            StopReason::Interrupted => {
-                if let Some(folder) = folder {
-                    folder.keep(&fitted.trained.records)?;
-                }
-                Ok(Ended::Interrupted)
-            }
-            stop @ StopReason::Diverged { .. } if fitted.trained.best_epoch.is_none() => Ok(Ended::Diverged(stop)),
-            _ => Ok(Ended::Done(Box::new(Finished::new(fitted, cost, problem, spec, times, data.seed)?))),
+        let mut logged = Logged { folder, observer };
+        Ok(choose(self.fit(&settings), &self.candidates, &self.rows, &self.split, &saved, &mut logged)?)
+    }
+
+    /// Trains the first way alone, with nothing to compare it with.
+    pub fn train_only(&self, observer: &mut dyn Observer) -> Result<Chosen, PipelineError> {
+        let fitted = self.fit(self.problem.train()).run_on(&self.rows, &self.split, None, observer)?;
+        Ok(Chosen { fitted, cost: None })
+    }
+
+    /// Puts down a model that took so many seconds, and asks the checker about it.
+    pub fn finish(&self, Chosen { fitted, cost }: Chosen, seconds: f64) -> Result<Finished, PipelineError> {
+        let times = Times { read: self.read_seconds, fit: seconds };
+        Finished::new(fitted, cost, &self.problem, &self.spec, times, self.data.seed)
+    }
+
+    fn fit<'a>(&'a self, settings: &'a TrainSettings) -> Fit<'a> {
+        Fit {
+            spec: &self.spec,
+            decision: &self.candidates[0],
+            breaking_rows: self.data.breaking_rows,
+            network: self.problem.network(),
+            settings,
+            seed: self.data.seed,
+            from: None,
+            shape: None,
         }
     }
 }

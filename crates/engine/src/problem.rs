@@ -26,12 +26,10 @@ pub struct Problem {
     pub features: Overrides,
     /// `[task]`.
     pub task: TaskSettings,
-    /// `[network]`.
-    pub network: NetworkSettings,
-    /// `[train]`.
-    pub train: TrainSettings,
     /// `[[rule]]`.
     pub rules: Vec<RuleText>,
+    network: NetworkSettings,
+    train: TrainSettings,
     one_hot: OneHot,
     /// A further folder to look for data in.
     folder: Option<PathBuf>,
@@ -167,13 +165,26 @@ impl Problem {
         Ok((Self::checked(file, path)?, data))
     }
 
+    /// The problem of rules over a schema that is known, for its rule file ([`Self::stated`]).
+    pub fn about(schema: &Schema, rules: Vec<RuleText>) -> Result<Self, ProblemError> {
+        let task = TaskSettings { kind: (&schema.task).into(), targets: None, classes: None, stated: Overrides::new() };
+        let file = File {
+            data: None,
+            features: Overrides::new(),
+            targets: Overrides::new(),
+            task,
+            network: NetworkSettings::default(),
+            train: TrainSettings::default(),
+            rule: rules,
+        };
+        Self::checked(file, Path::new("rules"))
+    }
+
     fn checked(file: File, path: &Path) -> Result<Self, ProblemError> {
         let File { data, features, targets, mut task, mut network, train, rule } = file;
         task.stated = targets;
-        network.check()?;
         let folder = path.parent().unwrap_or(Path::new(""));
         network.trunk = network.trunk.map(|trunk| folder.join(trunk));
-        train.check()?;
         if let Some(rule) = rule.iter().find(|r| r.name.trim().is_empty() || shown::name(&r.name) != r.name) {
             return Err(ProblemError::RuleName(rule.name.clone()));
         }
@@ -182,7 +193,26 @@ impl Problem {
         }
         let one_hot = data.as_ref().map(|d| d.one_hot).unwrap_or_default();
         let data = data.filter(|d| d.file.is_some() || d.recipe.is_some());
-        Ok(Self { path: path.into(), data, features, task, network, train, rules: rule, one_hot, folder: None })
+        Self { path: path.into(), data, features, task, network, train, rules: rule, one_hot, folder: None }
+            .with_settings(|_, _| {})
+    }
+
+    /// The same with settings changed. The one gate: no `[network]` or `[train]` is in a problem that is not in its range.
+    pub fn with_settings(mut self, change: impl FnOnce(&mut NetworkSettings, &mut TrainSettings)) -> Result<Self, ProblemError> {
+        change(&mut self.network, &mut self.train);
+        self.network.check()?;
+        self.train.check()?;
+        Ok(self)
+    }
+
+    /// `[network]`.
+    pub fn network(&self) -> &NetworkSettings {
+        &self.network
+    }
+
+    /// `[train]`.
+    pub fn train(&self) -> &TrainSettings {
+        &self.train
     }
 
     /// Reads the data, if there are any, and compiles the rules.
@@ -193,6 +223,19 @@ impl Problem {
             None => self.stated_schema()?,
         };
         Ok((self.compile(&schema)?, loaded))
+    }
+
+    /// The same where a file that states everything may have been moved away from its data: then what it states counts, and a note
+    /// says so.
+    pub fn load_or_stated(
+        &self,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(NormalSpec, Option<Loaded>, Option<String>), ProblemError> {
+        if let (Some(note), Ok(schema)) = (self.absent_data(), self.stated_schema()) {
+            return Ok((self.compile(&schema)?, None, Some(note)));
+        }
+        let (spec, loaded) = self.load(progress)?;
+        Ok((spec, loaded, None))
     }
 
     /// Reads the data, if there are any.

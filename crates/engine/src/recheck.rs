@@ -8,6 +8,7 @@ use deepsade_spec::Schema;
 use thiserror::Error;
 
 use crate::artifact::{ArtifactError, SCHEMA_KEY};
+use crate::files::{CERTIFICATE, MODEL, RULES};
 use crate::problem::{Problem, ProblemError};
 
 /// Which files.
@@ -26,7 +27,7 @@ pub struct CheckFiles {
 impl CheckFiles {
     /// Those of a folder that training wrote.
     pub fn of(dir: &Path) -> Self {
-        let [model, rules, certificate] = ["model.onnx", "rules.toml", "certificate.json"].map(|name| dir.join(name));
+        let [model, rules, certificate] = [MODEL, RULES, CERTIFICATE].map(|name| dir.join(name));
         Self { model, rules, certificate, data: None }
     }
 }

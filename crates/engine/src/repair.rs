@@ -9,11 +9,12 @@
 //! of `verify` can prove (`shrink`).
 
 mod shrink;
+pub mod words;
 
 use std::time::{Duration, Instant};
 
 use deepsade_check::Bounds as BoundsKind;
-use deepsade_data::{Dataset, metrics};
+use deepsade_data::{Dataset, deciding_score, metrics};
 use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Region};
 use rand::{RngExt, SeedableRng};
@@ -22,8 +23,10 @@ use shrink::Shrink;
 use thiserror::Error;
 
 use crate::artifact::ArtifactError;
+use crate::bounds::origins_of;
 use crate::enforce::weights::{CertifyError, ladder, margins};
-use crate::fit::{Rows, skip_columns};
+use crate::fit::Rows;
+use crate::gate::skip_columns;
 use crate::guard::{Guard, GuardError, How, Metric};
 use crate::proof::Certified;
 use crate::train::column_ranges;
@@ -46,14 +49,14 @@ const WAYS: [How; 5] = [
 
 /// How long.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct RepairSettings {
     /// Time to see whether there is anything to repair. Default 10 s.
     pub look: Duration,
     /// Time to bring the last layer back towards what it was; none, and the first one that is safe is kept. Default 20 s.
     pub back: Duration,
 }
 
-impl Default for Settings {
+impl Default for RepairSettings {
     fn default() -> Self {
         Self { look: Duration::from_secs(10), back: Duration::from_secs(20) }
     }
@@ -126,12 +129,22 @@ pub enum Mended {
     Repaired(Box<Repaired>),
 }
 
+impl Mended {
+    /// The ONNX file for which the rules hold, with its certificate.
+    pub fn certified(&self) -> &Certified {
+        match self {
+            Self::Already(found) => found,
+            Self::Repaired(found) => &found.certified,
+        }
+    }
+}
+
 /// Repairs a network unless its rules are found to hold already. Of `rows` those that obey the rules count.
 pub fn mend(
     spec: &NormalSpec,
     network: &Network,
     rows: Option<&Rows>,
-    settings: &Settings,
+    settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
     let obeying: Option<Vec<usize>> = rows.map(|r| (0..r.all.rows()).filter(|k| !r.breaking[*k]).collect());
@@ -144,7 +157,7 @@ pub fn mend_inputs(
     spec: &NormalSpec,
     network: &Network,
     x: Matrix,
-    settings: &Settings,
+    settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
     mend_unless_proved(spec, network, Weighing::Inputs(&unlabelled(spec, x)), settings, interrupted)
@@ -154,7 +167,7 @@ fn mend_unless_proved(
     spec: &NormalSpec,
     network: &Network,
     rows: Weighing,
-    settings: &Settings,
+    settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
     let look = verify::Settings { timeout: Some(settings.look), ..verify::Settings::default() };
@@ -195,14 +208,14 @@ enum Weighing<'a> {
 /// # Ok::<(), deepsade_engine::repair::RepairError>(())
 /// ```
 pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> Result<Repaired, RepairError> {
-    weighed(spec, network, rows.map_or(Weighing::Nothing, Weighing::Labelled), &Settings::default(), &|| false)
+    weighed(spec, network, rows.map_or(Weighing::Nothing, Weighing::Labelled), &RepairSettings::default(), &|| false)
 }
 
 fn weighed(
     spec: &NormalSpec,
     network: &Network,
     rows: Weighing,
-    settings: &Settings,
+    settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Repaired, RepairError> {
     fits(spec, network)?;
@@ -272,8 +285,7 @@ fn shrunk(
     let at = last_layer(network).ok_or(RepairError::NoLastLayer)?;
     let every = rows.rows.div_ceil(MOST_ROWS).max(1);
     let chosen: Vec<usize> = (0..rows.rows).step_by(every).collect();
-    let data = chosen.iter().flat_map(|r| rows.row(*r).iter().copied()).collect();
-    let few = Matrix { rows: chosen.len(), cols: rows.cols, data };
+    let few = rows.select(&chosen);
     let features: Vec<bool> = straight(network, network.nodes[at].from[0]).iter().map(Option::is_some).collect();
     // Where features alone did best, what changes the hidden weights, too, may be nearer and yet score worse.
     let ways = if found.features_only { vec![vec![true; features.len()], features] } else { vec![vec![true; features.len()]] };
@@ -313,20 +325,19 @@ fn change(before: &Network, after: &Network, x: &Matrix) -> f64 {
 fn loss(spec: &NormalSpec, rows: &Dataset, network: &Network) -> f64 {
     let scores = metrics(spec, rows, &network.forward(&rows.x), &vec![false; rows.x.rows]);
     let score = |name: &str| scores.get(name).copied();
-    score("mse")
-        .or(score("accuracy").map(|a| -a))
-        .or(score("coherent").map(|c| -c - score("jaccard").unwrap_or(0.0)))
-        .unwrap_or(0.0)
+    let (name, more) = deciding_score(&spec.schema.task);
+    let own = score(name).map_or(0.0, |v| if more { -v } else { v });
+    // Label sets are seldom right as a whole: what they have in common counts, too.
+    own - score("jaccard").unwrap_or(0.0)
 }
 
 /// Rows of the domain, drawn evenly.
 fn sample(spec: &NormalSpec) -> Dataset {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
-    let columns = spec.schema.columns();
+    let (columns, first) = (spec.schema.columns(), spec.schema.first_columns());
     let mut x = Matrix::zeros(SAMPLED, columns.len());
     for r in 0..SAMPLED {
-        for (f, feature) in spec.schema.features.iter().enumerate() {
-            let first = columns.partition_point(|c| c.feature < f);
+        for (f, (feature, &first)) in spec.schema.features.iter().zip(&first).enumerate() {
             let u = rng.random::<f64>();
             match &feature.domain {
                 Domain::Real { lo, hi } => {
@@ -445,18 +456,5 @@ fn with_skips(spec: &NormalSpec, network: &Network) -> Result<(Network, Vec<Stri
 
 /// For each column of a value the input column that it copies or scales.
 fn straight(network: &Network, value: usize) -> Vec<Option<usize>> {
-    let Some(k) = value.checked_sub(1) else { return (0..network.inputs).map(Some).collect() };
-    let node = &network.nodes[k];
-    match &node.op {
-        // A scale of 0 leaves nothing of the input.
-        Op::Affine { scale, .. } => {
-            straight(network, node.from[0]).into_iter().zip(scale).map(|(c, s)| c.filter(|_| *s != 0.0)).collect()
-        }
-        Op::Select(columns) => {
-            let before = straight(network, node.from[0]);
-            columns.iter().map(|c| before[*c]).collect()
-        }
-        Op::Concat => node.from.iter().flat_map(|v| straight(network, *v)).collect(),
-        Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => vec![None; network.width(value).unwrap_or(0)],
-    }
+    origins_of(network, value).into_iter().map(|origin| origin.map(|o| o.column)).collect()
 }

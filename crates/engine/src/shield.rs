@@ -12,21 +12,24 @@ use std::path::Path;
 
 use deepsade_check::Verdict;
 use deepsade_check::step::{Inputs, Outputs};
-use deepsade_data::{DataError, Loaded, encode};
+use deepsade_data::{DataError, DataSettings, Loaded, MissingPolicy, Table, encode};
 use deepsade_net::ImportError;
 use deepsade_net::onnx::carried::{Carried, raised};
 use deepsade_net::onnx::piece::Piece;
 use deepsade_output::make;
 use deepsade_spec::NormalSpec;
+use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::artifact::{self, STEP_KEY};
-use crate::enforce::step::{MADE_KEY, Plan, StepError, Usual};
+use crate::artifact;
+use crate::enforce::step::{Plan, StepError, Usual};
 use crate::explain::conflict_in_words;
+use crate::files::RULES;
 use crate::problem::{Problem, ProblemError};
 use crate::proof::{self, prove_step};
 use crate::recheck;
-use crate::useless::{Warning, falls_back};
+use crate::verdict;
+use crate::warnings::{Warning, falls_back};
 pub use classes::Numbered;
 pub use reading::Reading;
 
@@ -141,6 +144,25 @@ pub struct Shielded {
     pub warning: Option<Warning>,
 }
 
+impl Shielded {
+    /// The answer as JSON; the fields are a contract.
+    pub fn as_json(&self) -> Value {
+        let mut said = verdict::as_json(&self.verdict);
+        said["made"] = json!(self.made);
+        said["output"] = json!(self.output);
+        said["warnings"] = json!(self.warning.iter().map(ToString::to_string).collect::<Vec<_>>());
+        said
+    }
+}
+
+/// The rules of a problem over rows that are in memory, whose columns are all used, and of incomplete rows what there is; `stated` is
+/// what the problem says of its data.
+pub fn over_table(problem: &Problem, stated: DataSettings, table: Table) -> Result<(NormalSpec, Loaded), ProblemError> {
+    let DataSettings { targets, margin, one_hot, .. } = stated;
+    let settings = DataSettings { targets, margin, one_hot, missing: MissingPolicy::Impute, ..DataSettings::default() };
+    problem.load_table(table, &settings)
+}
+
 /// Puts an output step behind a model, for the rules of a problem. Rows, if there are any, say where outputs usually are.
 pub fn shield(
     bytes: &[u8],
@@ -184,7 +206,7 @@ pub fn shield(
     let certificate = proof::certificate(&prove_step(spec, &bytes, plan.step().clone())).to_json();
     let rules = problem.stated(&spec.schema);
     // Read again: what counts is what the files say.
-    let verdict = recheck::held(&bytes, &Problem::parse(&rules, Path::new("rules.toml"))?, &certificate)?;
+    let verdict = recheck::held(&bytes, &Problem::parse(&rules, Path::new(RULES))?, &certificate)?;
     let warning = plan.fallbacks.and_then(|share| falls_back(share, "inputs and outputs drawn at random"));
     let outputs = plan.outputs().clone();
     Ok(Shielded { bytes, certificate, rules, verdict, made: plan.how, output: output.name, numbered, outputs, warning })
@@ -211,7 +233,6 @@ fn behind(
     }
     piece.append(behind.piece);
     let mut metadata: BTreeMap<String, String> = artifact::metadata(spec);
-    metadata.insert(MADE_KEY.into(), plan.how.clone());
-    metadata.insert(STEP_KEY.into(), plan.step().to_json());
+    metadata.extend(plan.metadata());
     Ok(carried.with(&piece, &behind.outputs, &metadata))
 }

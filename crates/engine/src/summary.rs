@@ -49,7 +49,7 @@ pub fn summary(
         "seed": seed,
         "train": numbers(train),
         "validation": numbers(validation),
-        "test": numbers(test),
+        "test": numbers(&test.metrics),
         "certified": accepted.is_some(),
         "arithmetic": accepted.map(|a| a.arithmetic.name()),
         "margins": margins,
@@ -59,7 +59,7 @@ pub fn summary(
         "distinct": cost.map(|c| c.distinct),
         "fallbacks": cost.map(|c| c.fallbacks),
         "enforce_why": fitted.why,
-        "decode": fitted.made.as_ref().map(|_| "in-graph"),
+        "decode": fitted.made.as_ref().map(|_| verdict::IN_GRAPH),
         "made": fitted.made,
         "loss": match &fitted.means {
             EnforcedBy::Decode(decoder) if decoder.nodes().is_none() => "surrogate",

@@ -23,7 +23,7 @@ mod update;
 pub use build::{Gate, column_ranges, fold_gate, initial_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};
 pub use error::TrainError;
-pub use observe::{EpochRecord, Observer, Silent, StopReason};
+pub use observe::{EpochRecord, Observer, Silent, StopReason, best_epoch};
 pub use optimiser::Optimiser;
 pub use run::{Run, Start, Trained, train};
 pub use settings::{

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use crate::vacuous::vacuous;
 
+/// Where outputs are made to obey, if that is behind the network.
+pub const IN_GRAPH: &str = "in-graph";
+
 /// A proof for exact real arithmetic says nothing about float32: as deployed it is rejected, unless `real` numbers are enough.
 pub fn as_deployed(verdict: Verdict, real: bool) -> Verdict {
     let rejected = |part, why: &str| Verdict::Rejected(Rejected { at: Step::Input(part), why: Why::from(why) });
@@ -81,16 +84,10 @@ pub fn as_json(verdict: &Verdict) -> Value {
             "model_sha256": a.model_sha256,
             "rules_sha256": a.rules_sha256,
             "arithmetic": a.arithmetic.name(),
-            "decode": (a.kept_by != Keeper::Weights).then_some("in-graph"),
+            "decode": (a.kept_by != Keeper::Weights).then_some(IN_GRAPH),
             "task": a.spec.schema.task,
             "domain": a.spec.schema.features,
-            "rules": a.rules.iter().zip(&a.spec.rules).map(|(r, rule)| {
-                let mut out = rule_as_json(rule, &a.spec.schema);
-                out["regions"] = json!(r.regions);
-                out["cells"] = json!(r.cells);
-                out["margin"] = json!(r.margin);
-                out
-            }).chain(a.pairs.iter().zip(&a.spec.pairs).map(|(r, rule)| pair_as_json(r, rule, &a.spec.schema))).collect::<Vec<_>>(),
+            "rules": proved_rules_as_json(a),
         }),
         Verdict::Rejected(Rejected { at, why }) => {
             json!({"verdict": "rejected", "step": at.to_string(), "reason": why.to_string()})
@@ -98,15 +95,29 @@ pub fn as_json(verdict: &Verdict) -> Value {
     }
 }
 
+/// What was proved of each rule.
+pub fn proved_rules_as_json(a: &Accepted) -> Value {
+    let spec = &a.spec;
+    let one = |(done, rule): (&ProvedRule, &NormalRule)| {
+        let mut out = rule_as_json(rule, &spec.schema);
+        out["regions"] = json!(done.regions);
+        out["cells"] = json!(done.cells);
+        out["margin"] = json!(done.margin);
+        out
+    };
+    let two = |(done, rule): (&ProvedPair, &PairRule)| pair_as_json(done, rule, &spec.schema);
+    a.rules.iter().zip(&spec.rules).map(one).chain(a.pairs.iter().zip(&spec.pairs).map(two)).collect()
+}
+
 /// What a rule says.
-pub fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
+fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
     json!({
         "name": rule.name, "text": rule.text, "normal": print::formula(&rule.claim, schema), "vacuous": vacuous(&rule.claim, schema).is_some(),
     })
 }
 
 /// A rule between two inputs that was proved.
-pub fn pair_as_json(done: &ProvedPair, rule: &PairRule, schema: &Schema) -> Value {
+fn pair_as_json(done: &ProvedPair, rule: &PairRule, schema: &Schema) -> Value {
     json!({
         "name": rule.name, "text": rule.text, "normal": print::pair_rule(rule, schema), "vacuous": false,
         "proved_by": done.by, "regions": done.regions, "tolerance": done.tolerance,

@@ -22,19 +22,21 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use deepsade_check::{Arithmetic, PairArgument, Rejected, Step, Tree};
+use deepsade_check::{Arithmetic, MAX_ATOMS, PairArgument, RANGE, Rejected, Step, Tree};
 use deepsade_net::{Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Region, Task};
 use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
+use crate::limits;
 use crate::proof::{Certified, prove_until};
 pub use attack::CounterExample;
 use attack::{Effort, Target};
 pub use branch::Halt;
-use branch::{RegionSearch, SearchEnd};
+use branch::{LeftOpen, RegionSearch, SearchEnd};
 pub(crate) use choice::Choice;
+pub(crate) use many_cells::nearest_cell;
 use pair::PairQuestion;
 use plan::BoundPlan;
 pub use stepped::verify_model;
@@ -76,9 +78,25 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// For so many seconds, on so many threads or all cores; `None` unless the seconds are a positive number.
+    pub fn new(seconds: f64, threads: Option<usize>) -> Option<Self> {
+        let default = Self::default();
+        let threads = threads.unwrap_or(default.threads).max(1);
+        (seconds > 0.0 && seconds.is_finite()).then(|| Self { timeout: Self::patience(seconds), threads, ..default })
+    }
+
     /// A timeout of so many seconds; `None`, which is no limit, for more than clocks can count.
     pub fn patience(seconds: f64) -> Option<Duration> {
         Duration::try_from_secs_f64(seconds).ok().filter(|d| Instant::now().checked_add(*d).is_some())
+    }
+
+    fn undecided(&self, why: &LeftOpen) -> Undecided {
+        match why {
+            LeftOpen::Halted(halt) => Undecided::from(*halt),
+            LeftOpen::Margin => self.margin(),
+            LeftOpen::TooManyOpen => Undecided::TooManyOpen,
+            LeftOpen::TooManyRegions => Undecided::TooManyRegions,
+        }
     }
 
     fn margin(&self) -> Undecided {
@@ -138,8 +156,10 @@ pub enum Undecided {
     ExactMargin,
     /// Too many ways to break the rule.
     #[error(
-        "it can be broken in more than 20000 ways, or by more than 1024 conditions together (or 400000 in all), too many to look at one by one; an attack \
-         found nothing; split it into simpler rules"
+        "it can be broken in more than {} ways, or by more than {MAX_ATOMS} conditions together (or {} in all), too many to look at one by \
+         one; an attack found nothing; split it into simpler rules",
+        limits::MAX_CELLS,
+        limits::MAX_ATOMS
     )]
     TooManyCells,
     /// The file computes something else in places.
@@ -317,13 +337,12 @@ impl<'a> Question<'a> {
                 match ended {
                     SearchEnd::Proved => {}
                     SearchEnd::Refuted(example) => return Err(Outcome::Refuted(example)),
-                    SearchEnd::Halted(Halt::Timeout) if settings.timeout.is_some_and(|t| started.elapsed() < t) => {
+                    SearchEnd::Open(LeftOpen::Halted(Halt::Timeout))
+                        if settings.timeout.is_some_and(|t| started.elapsed() < t) =>
+                    {
                         open.push(rule);
                     }
-                    SearchEnd::Halted(halt) => drop(unknown.insert(rule, Undecided::from(halt))),
-                    SearchEnd::Margin => drop(unknown.insert(rule, settings.margin())),
-                    SearchEnd::TooManyOpen => drop(unknown.insert(rule, Undecided::TooManyOpen)),
-                    SearchEnd::TooManyRegions => drop(unknown.insert(rule, Undecided::TooManyRegions)),
+                    SearchEnd::Open(why) => drop(unknown.insert(rule, settings.undecided(&why))),
                 }
             }
         }
@@ -424,7 +443,7 @@ pub fn verify(
                 return Ok((Outcome::Unknown { rule: 0, why }, work));
             }
             (Step::Rule { rule, path, .. }, _) => (*rule, path),
-            (Step::Input("range"), why) => {
+            (Step::Input(RANGE), why) => {
                 return Ok((Outcome::Unknown { rule: 0, why: Undecided::Overflow(why.to_string()) }, work));
             }
             (Step::Input(_), _) => return Ok((rejected(0), work)),
@@ -454,9 +473,8 @@ pub fn verify(
         match ended {
             SearchEnd::Proved => {}
             SearchEnd::Refuted(example) => return Ok((Outcome::Refuted(example), work)),
-            SearchEnd::Margin => return Ok((Outcome::Unknown { rule, why: settings.margin() }, work)),
-            SearchEnd::Halted(halt) => return Ok((Outcome::Unknown { rule, why: Undecided::from(halt) }, work)),
-            SearchEnd::TooManyOpen | SearchEnd::TooManyRegions => return Ok((rejected(rule), work)),
+            SearchEnd::Open(LeftOpen::TooManyOpen | LeftOpen::TooManyRegions) => return Ok((rejected(rule), work)),
+            SearchEnd::Open(why) => return Ok((Outcome::Unknown { rule, why: settings.undecided(&why) }, work)),
         }
     }
     unreachable!("the loop ends with an answer")
@@ -502,11 +520,8 @@ pub(crate) fn broken_within(
         match search.run(&mut state) {
             SearchEnd::Proved => {}
             SearchEnd::Refuted(example) => return Ok(Some(example)),
-            SearchEnd::Halted(Halt::Timeout) => unknown = Some(Undecided::Timeout),
-            SearchEnd::Halted(Halt::Interrupted) => return Err(Undecided::Interrupted),
-            SearchEnd::Margin => unknown = Some(settings.margin()),
-            SearchEnd::TooManyOpen => unknown = Some(Undecided::TooManyOpen),
-            SearchEnd::TooManyRegions => unknown = Some(Undecided::TooManyRegions),
+            SearchEnd::Open(LeftOpen::Halted(Halt::Interrupted)) => return Err(Undecided::Interrupted),
+            SearchEnd::Open(why) => unknown = Some(settings.undecided(&why)),
         }
     }
     let plan = &question.plan;

@@ -3,7 +3,9 @@
 
 use deepsade_check::{Certificate, Keeper};
 use deepsade_data::{Column, Table};
+use deepsade_engine::explain::through_weights;
 use deepsade_engine::pipeline::{Checked, Ended, Finished, PipelineError, Prepared};
+use deepsade_engine::problem::Problem;
 use deepsade_engine::train::Silent;
 use deepsade_net::Matrix;
 use deepsade_output::{Judge, Output};
@@ -197,5 +199,37 @@ fn what_float32_can_not_tell_apart_is_not_promised() {
             assert!(refused.to_string().contains("near the border float32 cannot tell `a + b <= 4`"), "{refused}");
         }
         Ok(done) => assert!(done.accepted().is_none(), "{:?}", done.certificate),
+    }
+}
+
+/// Shares that differ by category need a gate, and a real one must stay clear of 0: `explain` promises no other than `train` takes.
+#[test]
+fn explain_promises_the_gate_that_training_takes() {
+    let rows = 60;
+    for (least, gated) in [(0.0, false), (1.0, true)] {
+        let settings = json!({
+            "data": {"targets": ["rent"]},
+            "features": {"income": {"kind": "real", "range": [least, 100]}},
+            "task": {"kind": "regression"},
+            "network": {"hidden": [4]},
+            "train": {"epochs": 2, "enforce": "weights"},
+            "rule": [
+                {"name": "poor", "text": "kind == 'a' => 0 <= rent <= 0.2 * income"},
+                {"name": "rich", "text": "kind == 'b' => 0.5 * income <= rent <= income"},
+            ],
+        });
+        let income: Vec<f64> = (0..rows).map(|k| 1.0 + f64::from(k)).collect();
+        let rent = (0..rows).map(|k| if k % 2 == 0 { 0.1 } else { 0.6 } * (1.0 + f64::from(k))).collect();
+        let kind = Column::Text { levels: vec!["a".into(), "b".into()], codes: (0..rows).map(|k| (k % 2) as _).collect() };
+        let columns = vec![Column::Number(income), kind, Column::Number(rent)];
+        let rows = || table(&["income", "kind", "rent"], columns.clone(), rows as usize);
+        let (problem, data) = Problem::in_memory(&settings.to_string()).unwrap();
+        let (spec, _) = problem.load_table(rows(), &data).unwrap();
+        let promised = through_weights(&spec, problem.network(), problem.train().how());
+        assert_eq!(promised.is_ok(), gated, "from {least}: {promised:?}");
+        match train(&settings, rows()) {
+            Ok(done) => assert!(gated && done.fitted.gate.as_deref() == Some("income")),
+            Err(error) => assert!(!gated, "{error}"),
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use deepsade_check::Bounds as BoundsKind;
 use deepsade_engine::bounds::{Bounds, Relation};
-use deepsade_engine::fit::skip_columns;
+use deepsade_engine::gate;
 use deepsade_engine::guard::{Guard, GuardError, How, Obstacle};
 use deepsade_engine::train::{ActivationName, NetworkSettings, column_ranges, initial_network};
 use deepsade_engine::units::Units;
@@ -186,7 +186,7 @@ fn a_last_layer_that_was_moved_obeys_the_rules() {
             rules.iter().enumerate().map(|(k, text)| RuleText { name: format!("rule {k}"), text: (*text).into() }).collect();
         let spec = compile(&texts, &schema).unwrap();
         let settings = NetworkSettings { hidden: vec![9, 5], ..NetworkSettings::default() };
-        let network = initial_network(&column_ranges(&schema), &skip_columns(&spec), None, 2, &settings, seed);
+        let network = gate::network(&spec, &settings, None, seed);
         let bounds = if seed % 4 < 2 { BoundsKind::Interval } else { BoundsKind::Relational };
         let mut guard = Guard::new(&spec, &network, &Units::raw(2), How { bounds, regions: 1 }).unwrap();
         let mut moved = parameters(&network);
@@ -228,7 +228,7 @@ fn refusal(rules: &[&str]) -> Result<(), (Vec<String>, Obstacle)> {
     let texts: Vec<RuleText> = rules.iter().map(|text| RuleText { name: (*text).into(), text: (*text).into() }).collect();
     let spec = compile(&texts, &schema).unwrap();
     let settings = NetworkSettings { hidden: vec![6], ..NetworkSettings::default() };
-    let network = initial_network(&column_ranges(&schema), &skip_columns(&spec), None, 2, &settings, 1);
+    let network = gate::network(&spec, &settings, None, 1);
     match Guard::new(&spec, &network, &Units::raw(2), How { bounds: BoundsKind::Interval, regions: 1 }) {
         Ok(_) => Ok(()),
         Err(GuardError::Infeasible { rules, why }) => Err((rules, why)),
@@ -264,7 +264,7 @@ fn labels_that_the_rules_need_not_touch_stay_as_they_were() {
     let rule = RuleText { name: "some".into(), text: "sum((j + 1) * label[j] for j in 0..5) > 5".into() };
     let spec = compile(&[rule], &schema).unwrap();
     let settings = NetworkSettings { hidden: vec![7], ..NetworkSettings::default() };
-    let network = initial_network(&column_ranges(&schema), &skip_columns(&spec), None, 5, &settings, 3);
+    let network = gate::network(&spec, &settings, None, 3);
     let how = How { bounds: BoundsKind::Interval, regions: 1 };
     // Labels 1 and 3 obey the rule together.
     let usual = [-1.0, 1.0, -1.0, 1.0, -1.0];

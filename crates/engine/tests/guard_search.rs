@@ -2,7 +2,7 @@
 
 use deepsade_check::{Bounds as BoundsKind, Verdict, check};
 use deepsade_engine::enforce::weights::certify;
-use deepsade_engine::fit::plain_network;
+use deepsade_engine::gate;
 use deepsade_engine::guard::{Guard, GuardError, How, Obstacle};
 use deepsade_engine::train::{NetworkSettings, Stepper};
 use deepsade_engine::units::Units;
@@ -44,7 +44,7 @@ fn spec(task: Task, rules: &[String]) -> NormalSpec {
 fn kept(spec: &NormalSpec) {
     let told: Vec<&str> = spec.rules.iter().map(|r| r.text.as_str()).collect();
     let shape = NetworkSettings { hidden: vec![6], ..NetworkSettings::default() };
-    let network = plain_network(spec, &shape, 1);
+    let network = gate::network(spec, &shape, None, 1);
     let units = Units::raw(spec.schema.task.outputs());
     let guard = Guard::new(spec, &network, &units, HOW).unwrap_or_else(|e| panic!("{told:?}: {e}"));
     let (model, proof) = certify(spec.into(), &network, &guard, &units, 1.0).unwrap();
@@ -126,7 +126,7 @@ fn other_units_move_the_last_layer_alike() {
             format!("{factor} * n60 <= 0 => risk == '0'"),
         ];
         let spec = spec(classes(&["0", "1"]), &rules);
-        let network = plain_network(&spec, &NetworkSettings { hidden: vec![6], ..NetworkSettings::default() }, 1);
+        let network = gate::network(&spec, &NetworkSettings { hidden: vec![6], ..NetworkSettings::default() }, None, 1);
         let mut guard = Guard::new(&spec, &network, &Units::raw(2), HOW).unwrap();
         guard.begin_epoch(None);
         let mut stepper = Stepper::new(&network, 1).unwrap();
@@ -149,7 +149,7 @@ fn what_is_not_found_is_said_so_and_decoding_is_named() {
         "tot - n60 >= 0 and tot - n60 <= 1 and tot >= 10 and tot <= 20 => risk == '0'",
     ];
     let spec = spec(classes(&["0", "1"]), &texts_of(&rules));
-    let network = plain_network(&spec, &NetworkSettings { hidden: vec![6], ..NetworkSettings::default() }, 1);
+    let network = gate::network(&spec, &NetworkSettings { hidden: vec![6], ..NetworkSettings::default() }, None, 1);
     let error = Guard::new(&spec, &network, &Units::raw(2), HOW).unwrap_err();
     assert!(matches!(error, GuardError::Infeasible { why: Obstacle::NotFound, .. }), "{error}");
     let text = error.to_string();
@@ -162,7 +162,7 @@ fn a_guard_remembers_nothing_of_earlier_epochs() {
     let rules =
         ["tot >= 20 => risk in {'a', 'b'}", "k == 'q' => risk in {'b', 'c', 'd'}", "tot + n60 >= 60 => risk in {'b', 'c'}"];
     let spec = spec(classes(&["a", "b", "c", "d", "e"]), &texts_of(&rules));
-    let network = plain_network(&spec, &NetworkSettings { hidden: vec![8, 5], ..NetworkSettings::default() }, 1);
+    let network = gate::network(&spec, &NetworkSettings { hidden: vec![8, 5], ..NetworkSettings::default() }, None, 1);
     let fresh = Guard::new(&spec, &network, &Units::raw(5), HOW).unwrap();
     // A walk of all weights, pulled back by the guard after each step.
     let walk = |guard: &mut Guard, seed: u64| {

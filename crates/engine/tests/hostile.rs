@@ -265,7 +265,7 @@ fn what_is_repaired_obeys() {
         let network = network(rng, schema.columns().len(), 2);
         let Some(spec) = spec(rng, &schema, 1) else { continue };
         let short = Duration::from_millis(200);
-        let settings = repair::Settings { look: short, back: short };
+        let settings = repair::RepairSettings { look: short, back: short };
         let after = match mend(&spec, &network, None, &settings, &|| false) {
             Ok(Mended::Repaired(done)) => done.network,
             Ok(Mended::Already(_)) => network.clone(),

@@ -48,15 +48,38 @@ fn read(path: &Path, depth: usize, found: &mut BTreeSet<String>) {
             if before.is_some_and(|c| c.is_alphanumeric() || "_:$".contains(c)) {
                 continue;
             }
-            let rest = &text[at + root.len()..];
-            // A group names several modules at its own level.
-            let group = rest.strip_prefix('{').map_or(rest, |inner| inner.split('}').next().unwrap_or_default());
-            let parts: Vec<&str> = if rest.starts_with('{') { group.split(',').collect() } else { vec![group] };
-            found.extend(
-                parts.iter().map(|p| p.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()),
-            );
+            found.extend(named(&text[at + root.len()..]));
         }
     }
+}
+
+/// The modules that a path names behind its root: one, or those of a group at its own level, whatever groups these have inside.
+fn named(rest: &str) -> Vec<String> {
+    let name = |part: &str| part.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let Some(group) = rest.strip_prefix('{') else { return vec![name(rest)] };
+    let (mut depth, mut from, mut names) = (1, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 || depth == 1 && c == ',' {
+            names.push(name(&group[from..at]));
+            from = at + 1;
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+#[test]
+fn groups_are_read_to_their_end() {
+    assert_eq!(named("a::{B, c::D};\n use crate::e;"), ["a"]);
+    assert_eq!(named("{a::{B, C}, d, e::f::{G, h::{I}}, j};\n k"), ["a", "d", "e", "j"]);
 }
 
 /// A way from a module back to itself.

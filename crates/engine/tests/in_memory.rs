@@ -57,7 +57,7 @@ fn what_is_stated_needs_no_data() {
     let (same, rows) = again.load(&mut |_| {}).unwrap();
     assert_eq!(same, spec);
     assert!(rows.is_none());
-    assert_eq!((again.train, again.network), (problem.train, problem.network));
+    assert_eq!((again.train(), again.network()), (problem.train(), problem.network()));
 }
 
 #[test]

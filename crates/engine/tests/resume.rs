@@ -5,7 +5,8 @@
 mod common;
 
 use deepsade_data::Dataset;
-use deepsade_engine::fit::{loss, plain_network};
+use deepsade_engine::fit::loss;
+use deepsade_engine::gate;
 use deepsade_engine::train::{
     BoundsName, CheckpointSettings, EpochRecord, NetworkSettings, Run, Silent, Start, StopReason, TrainSettings, train,
 };
@@ -88,7 +89,7 @@ fn a_run_under_rules_resumes_to_the_same_bytes() {
         let shape = NetworkSettings { hidden: vec![8, 5], ..NetworkSettings::default() };
         let settings = TrainSettings { batch: 5, epochs: 8, learning_rate: 0.02, bounds: *bounds, ..TrainSettings::default() };
         let run = Run {
-            network: plain_network(spec, &shape, 3),
+            network: gate::network(spec, &shape, None, 3),
             start: Start::Fresh,
             loss: loss(&spec.schema.task),
             train: &data,

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use deepsade_data::Dataset;
-use deepsade_engine::fit::skip_columns;
+use deepsade_engine::gate::skip_columns;
 use deepsade_engine::objective::Loss;
 use deepsade_engine::train::{
     CheckpointSettings, NetworkSettings, PaperSettings, PaperSteps, Run, Silent, Start, StopReason, TrainSettings, Trained,

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use deepsade_data::Dataset;
-use deepsade_engine::objective::{Loss, Objective, OutputStep, StepData, Sum};
+use deepsade_engine::objective::{Loss, Objective, RuleLoss, StepData, Sum};
 use deepsade_engine::train::{
     ActivationName, CheckpointSettings, EpochRecord, NetworkSettings, OptimiserName, Run, Silent, Start, Stepper, StopReason,
     TrainError, TrainSettings, Trained, initial_network, train,
@@ -249,7 +249,7 @@ fn what_cannot_be_trained_is_refused_with_its_place() {
 #[derive(Debug)]
 struct Mirrored;
 
-impl OutputStep for Mirrored {
+impl RuleLoss for Mirrored {
     fn objective(&self, _: &Units) -> Box<dyn Objective + '_> {
         Box::new(Mirrored)
     }

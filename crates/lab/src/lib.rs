@@ -4,6 +4,7 @@
 //! [`reproduce`] makes them, [`report`] makes the page.
 
 pub mod figure;
+mod latent;
 mod layers;
 pub mod report;
 pub mod reproduce;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use deepsade_data::DataError;
 use deepsade_engine::artifact::ArtifactError;
+use deepsade_engine::files::MODEL;
 use thiserror::Error;
 
 pub use proof::ProofStatus;
@@ -27,7 +28,7 @@ pub enum ReportError {
     /// The folder holds nothing to report on.
     #[error(
         "{}: neither {} (a training run) nor {} (an experiment) is there; give the folder that --out named",
-        dir.display(), run::MODEL, results::FILE
+        dir.display(), MODEL, results::FILE
     )]
     Nothing {
         /// The folder.
@@ -63,7 +64,7 @@ pub struct Page {
 
 /// Makes the page for a folder; `rows` is a data file whose rows can be explored.
 pub fn report(dir: &Path, rows: Option<&Path>) -> Result<Page, ReportError> {
-    if dir.join(run::MODEL).exists() {
+    if dir.join(MODEL).exists() {
         return Ok(RunFolder::read(dir, rows)?.page());
     }
     if !dir.join(results::FILE).exists() {

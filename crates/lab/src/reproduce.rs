@@ -1,14 +1,14 @@
 //! The paper's experiments: a list of use cases and methods enters, results.jsonl, tables and figures leave.
 //!
-//! [`plan`] lists the runs, [`stock`] reads the data, [`runner`] deals the runs out to threads, [`measure`] trains and scores one,
+//! [`experiment`] lists the runs, [`stock`] reads the data, [`runner`] deals the runs out to threads, [`measure`] trains and scores one,
 //! [`tune`] chooses weights of penalties, [`ledger`] keeps what is finished, [`table`], [`mod@print`] and [`figures`] show it.
 
 pub mod case;
+pub mod experiment;
 pub mod figures;
 pub mod ledger;
 pub mod measure;
 pub mod method;
-pub mod plan;
 pub mod print;
 pub mod runner;
 mod significance;

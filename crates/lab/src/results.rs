@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use deepsade_engine::train::StopReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -42,8 +43,11 @@ pub struct RunResult {
     pub tuning_seconds: Option<f64>,
     /// Epochs that were run.
     pub epochs: Option<u64>,
-    /// Why no more were.
+    /// Why no more were, in words.
     pub stopped: Option<String>,
+    /// The same as data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<StopReason>,
     /// What decided its initial weights and the order of its rows.
     pub seed: Option<u64>,
 }

@@ -27,6 +27,14 @@ impl Matrix {
         &mut self.data[r * self.cols..(r + 1) * self.cols]
     }
 
+    /// These rows, in this order.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let mut data = Vec::with_capacity(rows.len() * self.cols);
+        rows.iter().for_each(|r| data.extend_from_slice(self.row(*r)));
+        Self { rows: rows.len(), cols: self.cols, data }
+    }
+
     /// Smallest and largest number of each column; numbers are finite.
     pub fn column_ranges(&self) -> impl Iterator<Item = (f32, f32)> + '_ {
         let range = move |c: usize| {

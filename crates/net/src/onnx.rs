@@ -72,6 +72,11 @@ impl Model {
         Self { network, metadata: BTreeMap::new(), inexact: Vec::new(), behind: None }
     }
 
+    /// Whether an output step stands behind the network.
+    pub fn has_step(&self) -> bool {
+        self.behind.as_ref().is_some_and(Behind::is_step)
+    }
+
     /// The ONNX file; equal models give equal bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, NetworkError> {
         let Some(Behind { piece, outputs }) = &self.behind else { return export::export(self, export::OUTPUT) };

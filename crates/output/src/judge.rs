@@ -2,7 +2,7 @@
 
 use dashu::integer::{IBig, UBig};
 use deepsade_net::Matrix;
-use deepsade_spec::{Atom, NormalSpec, OneHot, Rational, Var};
+use deepsade_spec::{Atom, NormalSpec, Rational, Var};
 
 /// Evaluates the rules of a problem on rows.
 #[derive(Debug)]
@@ -20,15 +20,10 @@ impl<'a> Judge<'a> {
     /// Prepares the rules of `spec`.
     pub fn new(spec: &'a NormalSpec) -> Self {
         let columns = spec.schema.columns();
-        let mut first = vec![0; spec.schema.features.len()];
+        let first = spec.schema.first_columns();
         let mut width = vec![0; spec.schema.features.len()];
-        for (k, column) in columns.iter().enumerate() {
-            if width[column.feature] == 0 {
-                first[column.feature] = k;
-            }
-            width[column.feature] += 1;
-        }
-        let dropped = usize::from(spec.schema.one_hot == OneHot::DropFirst);
+        columns.iter().for_each(|column| width[column.feature] += 1);
+        let dropped = spec.schema.one_hot.dropped();
         Self { spec, first, dropped, width }
     }
 

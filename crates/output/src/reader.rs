@@ -72,7 +72,7 @@ impl<'a> Output<'a> {
 
     /// Whether an output step stands behind the network.
     pub fn has_step(&self) -> bool {
-        self.model.behind.as_ref().is_some_and(Behind::is_step)
+        self.model.has_step()
     }
 
     /// The outputs. Not a number throughout for a row that the step can't be run on.

@@ -93,14 +93,15 @@ pub fn fit(
             Prepared::Ready(ready) => ready,
             Prepared::Contradictory(words) => return Err(Failure::new(Class::Contradiction, words)),
         };
-        let mut watch = Watch { signals, progress, begun, told: AtomicU64::new(0), epochs: ready.problem.train.epochs };
+        let mut watch = Watch { signals, progress, begun, told: AtomicU64::new(0), epochs: ready.problem.train().epochs };
         let finished = match ready.train(None, &mut watch)? {
             Ended::Done(finished) => finished,
             Ended::Interrupted => return Err(FitError::Abandoned.into()),
             Ended::Diverged(stop) => return Err(Failure::new(Class::Diverged, format!("{stop}; there is no model"))),
         };
         // What "auto" chooses is no warning; the summary says it.
-        let notes = ready.notes.iter().filter(|note| matches!(note, Note::Rules(_))).map(|note| note.words().to_owned());
+        let notes = ready.notes();
+        let notes = notes.iter().filter(|note| matches!(note, Note::Rules(_))).map(|note| note.words().to_owned());
         let notes: Vec<String> = notes.chain(finished.fitted.warnings.iter().map(ToString::to_string)).collect();
         Ok((Model::of(finished.bytes.clone())?, finished, notes))
     })?;
@@ -131,7 +132,7 @@ pub fn explain(py: Python<'_>, settings: &str, table: Option<PyRefMut<'_, Table>
             }
             None => (problem.load(&mut |_| {})?.0, None),
         };
-        let found = rules::explain(&spec, rows.as_ref(), &problem.network, &problem.train);
+        let found = rules::explain(&spec, rows.as_ref(), problem.network(), problem.train());
         let json = serde_json::to_string(&found).expect("plain data becomes JSON");
         Ok((words::in_words(&found, &spec), json))
     })

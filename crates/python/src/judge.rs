@@ -4,25 +4,26 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use deepsade_check::Arithmetic;
-use deepsade_data::{self as data, DataSettings, Loaded, MissingReport, RowStatus, metrics};
+use deepsade_data::{self as data, DataSettings, Loaded, MissingReport, RowStatus};
 use deepsade_engine::adversity::{self as engine, Near};
 use deepsade_engine::artifact;
+use deepsade_engine::files;
 use deepsade_engine::fit::rows;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::recheck;
-use deepsade_engine::repair::{Mended, Settings as RepairSettings, mend};
-use deepsade_engine::summary::numbers;
+use deepsade_engine::repair::words::{as_json as repaired_as_json, scores};
+use deepsade_engine::repair::{RepairSettings, mend};
 use deepsade_engine::verdict::{as_deployed, as_json, in_words};
-use deepsade_engine::verify::words::{self, input_as_json, output_as_json};
+use deepsade_engine::verify::words;
 use deepsade_engine::verify::{self as search, Outcome, Settings};
 use deepsade_lab::report::RunFolder;
-use deepsade_net::{Matrix, Network};
+use deepsade_net::Matrix;
 use deepsade_spec::Claim;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::array::Numbers;
 use crate::enter::enter;
@@ -92,12 +93,8 @@ pub fn verify(
 }
 
 fn settings(timeout: f64, threads: Option<usize>) -> PyResult<Settings> {
-    if !(timeout > 0.0 && timeout.is_finite()) {
-        return Err(PyValueError::new_err(format!("timeout = {timeout}: must be a positive number of seconds")));
-    }
-    let mut settings = Settings { timeout: Settings::patience(timeout), ..Settings::default() };
-    settings.threads = threads.unwrap_or(settings.threads).max(1);
-    Ok(settings)
+    let wrong = || PyValueError::new_err(format!("timeout = {timeout}: must be a positive number of seconds"));
+    Settings::new(timeout, threads).ok_or_else(wrong)
 }
 
 /// Rows to look around.
@@ -120,7 +117,7 @@ pub fn adversity(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Vec<String>, usize)> {
-    if !(radius >= 0.0 && radius.is_finite()) {
+    if !engine::is_radius(radius) {
         return Err(PyValueError::new_err(format!("radius = {radius}: must be a number from 0 on")));
     }
     let settings = settings(timeout, threads)?;
@@ -147,8 +144,7 @@ pub fn adversity(
             }
         };
         let inside: Vec<usize> = (0..inputs.x.rows).filter(|r| inputs.status[*r] == RowStatus::Inside).collect();
-        let data = inside.iter().flat_map(|r| inputs.x.row(*r).iter().copied()).collect();
-        let x = Matrix { rows: inside.len(), cols: inputs.x.cols, data };
+        let x = inputs.x.select(&inside);
         let told = |done: usize| {
             if let Some(progress) = &progress
                 && let Err(error) = Python::attach(|py| progress.call1(py, (done, x.rows)))
@@ -157,16 +153,17 @@ pub fn adversity(
             }
         };
         let found = engine::adversity(&asked.spec, &asked.model, &x, radius, &settings, &told, &|| signals.pressed())?;
-        let line = |(near, row): (&Near, &usize)| match near {
-            Near::Safe => json!({"row": row, "near": "safe"}),
-            Near::Undecided(why) => json!({"row": row, "near": "undecided", "why": why.to_string()}),
-            Near::Broken(e) => json!({
-                "row": row, "near": "broken", "rule": asked.spec.rules[e.rule].name,
-                "input": input_as_json(schema, &e.x), "output": output_as_json(&schema.task, &e.y),
-            }),
-        };
-        Ok((found.iter().zip(&inside).map(|n| line(n).to_string()).collect(), inputs.x.rows - inside.len()))
+        let line = |(near, row): (&Near, &usize)| engine::near_as_json(&asked.spec, *row as u64, near).to_string();
+        Ok((found.iter().zip(&inside).map(line).collect(), inputs.x.rows - inside.len()))
     })
+}
+
+/// What `deepsade adversity --json` says, of lines that [`adversity`] gave.
+#[pyfunction]
+pub fn adversity_index(lines: Vec<String>, radius: f64, outside: usize, seconds: f64) -> PyResult<String> {
+    let near: Result<Vec<Value>, _> = lines.iter().map(|line| serde_json::from_str(line)).collect();
+    let near = near.map_err(|e| PyValueError::new_err(e.to_string()))?;
+    Ok(engine::as_json(&near, radius, outside, seconds).to_string())
 }
 
 /// Repairs a network: JSON, a rule file, and the proof's model and certificate. The table, if there is one, holds labels, too.
@@ -191,28 +188,14 @@ pub fn repair(
             }
             None => None,
         };
-        let score =
-            |network: &Network| known.as_ref().map(|r| numbers(&metrics(spec, &r.all, &network.forward(&r.all.x), &r.breaking)));
         let started = Instant::now();
         let mended = mend(spec, network, known.as_ref(), &RepairSettings::default(), &|| signals.pressed())?;
         let seconds = started.elapsed().as_secs_f64();
-        let json: Value = match &mended {
-            Mended::Already(_) => {
-                let before = score(network);
-                json!({"repaired": false, "certified": true, "before": before, "after": before, "seconds": seconds})
-            }
-            Mended::Repaired(found) => json!({
-                "repaired": true, "certified": true, "seconds": seconds, "change": found.change,
-                "skips_added": found.skipped, "bounds": found.how.bounds.name(), "regions": found.how.regions,
-                "features_only": found.features_only, "before": score(network), "after": score(&found.network),
-            }),
-        };
+        let scores = known.as_ref().map(|rows| scores(spec, network, &mended, rows));
+        let json = repaired_as_json(&mended, scores.as_ref(), seconds);
         Ok((json.to_string(), asked.rules, mended))
     })?;
-    let proof = match &mended {
-        Mended::Already(found) => proof(py, found),
-        Mended::Repaired(found) => proof(py, &found.certified),
-    };
+    let proof = proof(py, mended.certified());
     Ok((json, rules, proof))
 }
 
@@ -229,6 +212,13 @@ pub fn report(py: Python<'_>, folder: PathBuf, out: PathBuf, name: Option<String
         artifact::write_whole(&out, page.html.as_bytes())?;
         Ok(page.said)
     })
+}
+
+/// Writes what `deepsade check` reads into a folder that is there.
+#[pyfunction]
+#[pyo3(signature = (folder, onnx, rules, certificate=None))]
+pub fn write_proof(py: Python<'_>, folder: PathBuf, onnx: &[u8], rules: &str, certificate: Option<&str>) -> PyResult<()> {
+    enter(py, |_| Ok(files::write_proof(&folder, onnx, rules, certificate).map(drop)?))
 }
 
 /// Writes a file whole or not at all.

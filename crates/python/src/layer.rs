@@ -70,7 +70,7 @@ impl Rules {
                     Failure::if_contradictory(&spec)?;
                     None
                 }
-                _ => Some(Decoder::new(&spec, problem.train.decode_nodes)?),
+                _ => Some(Decoder::new(&spec, problem.train().decode_nodes)?),
             };
             Ok(Self { spec, decoder, settings })
         })

@@ -19,12 +19,18 @@ mod shield;
 mod subject;
 mod table;
 
+use deepsade_engine::files;
 use pyo3::prelude::*;
 
 /// The native half of `deepsade`.
 #[pymodule(name = "_core")]
 fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add("MODEL", files::MODEL)?;
+    m.add("RULES", files::RULES)?;
+    m.add("CERTIFICATE", files::CERTIFICATE)?;
+    m.add("SUMMARY", files::SUMMARY)?;
+    m.add("LOG", files::LOG)?;
     errors::add(m)?;
     m.add_class::<table::Table>()?;
     m.add_class::<model::Model>()?;
@@ -41,8 +47,10 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(judge::check, m)?)?;
     m.add_function(wrap_pyfunction!(judge::verify, m)?)?;
     m.add_function(wrap_pyfunction!(judge::adversity, m)?)?;
+    m.add_function(wrap_pyfunction!(judge::adversity_index, m)?)?;
     m.add_function(wrap_pyfunction!(judge::repair, m)?)?;
     m.add_function(wrap_pyfunction!(judge::report, m)?)?;
+    m.add_function(wrap_pyfunction!(judge::write_proof, m)?)?;
     m.add_function(wrap_pyfunction!(judge::write_whole, m)?)?;
     m.add_function(wrap_pyfunction!(subject::settings, m)?)?;
     Ok(())

@@ -6,6 +6,7 @@ use std::time::Instant;
 use deepsade_data::{Inputs, RowStatus, encode_inputs, encode_numbers};
 use deepsade_engine::artifact::{described, model_rules, parse_any};
 use deepsade_engine::train::TrainSettings;
+use deepsade_engine::verdict::IN_GRAPH;
 use deepsade_net::Matrix;
 use deepsade_output::Output;
 use deepsade_output::predict::predicted_class;
@@ -144,7 +145,7 @@ impl Model {
     /// Where outputs are made to obey the rules behind the network: "in-graph" or None.
     #[getter]
     fn place(&self) -> Option<&'static str> {
-        self.output.has_step().then_some("in-graph")
+        self.output.has_step().then_some(IN_GRAPH)
     }
 
     /// Outputs for each row, and how many rows lie outside the domain.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use deepsade_lab::reproduce::experiment::{self, Options};
 use deepsade_lab::reproduce::ledger::{Identity, Ledger};
 use deepsade_lab::reproduce::measure::measure;
-use deepsade_lab::reproduce::plan::{Options, Plan};
 use deepsade_lab::reproduce::stock::Stock;
 use deepsade_lab::results::RunResult;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use crate::errors::{Class, Failure};
 /// The runs of `deepsade reproduce` with these options.
 #[pyclass(frozen, module = "deepsade._core")]
 pub struct Experiment {
-    plan: Plan,
+    plan: experiment::Experiment,
     stock: Arc<Stock>,
 }
 
@@ -50,7 +50,8 @@ impl Experiment {
         quick: bool,
         seed: u64,
     ) -> PyResult<Self> {
-        let plan = Plan::new(&Options { cases, methods, repeats, folds, quick, seed }).map_err(Failure::from)?;
+        let plan =
+            experiment::Experiment::new(&Options { cases, methods, repeats, folds, quick, seed }).map_err(Failure::from)?;
         Ok(Self { plan, stock: stock(&data) })
     }
 

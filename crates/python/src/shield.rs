@@ -1,6 +1,5 @@
 //! An ONNX file of any tool, rules and rows enter; the same file with an output step behind it leaves, and its certificate.
 
-use deepsade_data::{DataSettings, MissingPolicy};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::shield::{self as engine, Reading, ShieldError};
 use deepsade_engine::verdict::{accepted, in_words};
@@ -26,12 +25,16 @@ pub struct Shielded {
     rules: String,
     /// Features with their domains, and the task, as JSON.
     schema: String,
+    /// The fields of `deepsade shield --json`.
+    answer: String,
     /// How outputs are made to obey, in words.
     made: String,
     /// The tensor that was read.
     output: String,
     /// How the model's numbers for classes are read, in words, where it has only these.
     numbered: Option<String>,
+    /// That the data are not where the rule file says.
+    note: Option<String>,
     /// That the fallback answers often.
     warning: Option<String>,
 }
@@ -50,7 +53,7 @@ pub fn shield(
     probabilities: bool,
 ) -> PyResult<Shielded> {
     let table = table.map(|mut t| std::mem::take(&mut t.inner));
-    let (shielded, schema) = enter(py, |_| {
+    let (shielded, schema, note) = enter(py, |_| {
         let (mut problem, stated) = match &rules {
             Rules::Own => return Err(ShieldError::NoRule.into()),
             Rules::Json(text) => Problem::in_memory(text)?,
@@ -60,16 +63,13 @@ pub fn shield(
                 (problem, stated)
             }
         };
-        let (spec, loaded) = match table {
+        let (spec, loaded, note) = match table {
             Some(table) => {
-                // All columns of the table are used, and of incomplete rows what there is.
-                let DataSettings { targets, margin, one_hot, .. } = stated;
-                let settings = DataSettings { targets, margin, one_hot, missing: MissingPolicy::Impute, ..Default::default() };
                 problem.data = None;
-                let (spec, loaded) = problem.load_table(table, &settings)?;
-                (spec, Some(loaded))
+                let (spec, loaded) = engine::over_table(&problem, stated, table)?;
+                (spec, Some(loaded), None)
             }
-            None => problem.load(&mut |_| {})?,
+            None => problem.load_or_stated(&mut |_| {})?,
         };
         let shielded = engine::shield(
             onnx,
@@ -78,9 +78,10 @@ pub fn shield(
             loaded.as_ref(),
             &Reading { output, threshold, probabilities: Some(probabilities) },
         )?;
-        Ok((shielded, spec.schema.to_json()))
+        Ok((shielded, spec.schema.to_json(), note))
     })?;
     Ok(Shielded {
+        answer: shielded.as_json().to_string(),
         onnx: PyBytes::new(py, &shielded.bytes).unbind(),
         certified: accepted(&shielded.verdict).is_some(),
         verdict: in_words(&shielded.verdict),
@@ -89,6 +90,7 @@ pub fn shield(
         certificate: shielded.certificate,
         rules: shielded.rules,
         schema,
+        note,
         numbered: shielded.numbered.map(|n| n.to_string()),
         warning: shielded.warning.map(|w| w.to_string()),
     })

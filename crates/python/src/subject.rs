@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use deepsade_engine::artifact::{described, model_rules, parse_any};
+use deepsade_engine::files::RULES;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::subject::{SubjectFiles, together};
 use deepsade_net::Model;
-use deepsade_spec::NormalSpec;
+use deepsade_spec::{Claim, NormalSpec};
 use pyo3::prelude::*;
 
 use crate::enter::enter;
@@ -58,7 +59,8 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject,
             if spec.is_empty() {
                 return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
             }
-            let rules = own(&spec)?.stated(&schema);
+            let texts = Claim::from(&spec).rules;
+            let rules = Problem::about(&schema, texts)?.stated(&schema);
             return Ok(Subject { model, spec, rules });
         }
         Rules::Json(text) => (Problem::in_memory(text)?.0, PathBuf::from("the rules")),
@@ -70,23 +72,16 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject,
     Ok(Subject { model: subject.model, spec: subject.spec, rules })
 }
 
-/// The rules of a spec as a problem.
-fn own(spec: &NormalSpec) -> Result<Problem, Failure> {
-    let rules: Vec<_> = spec.texts().map(|(name, text)| serde_json::json!({"name": name, "text": text})).collect();
-    let json = serde_json::json!({"task": {"kind": spec.schema.task.kind()}, "rule": rules});
-    Ok(Problem::in_memory(&json.to_string())?.0)
-}
-
 /// The tables `[network]`, `[train]`, `[task]` and `[[rule]]` of a rule file's text, as JSON; targets that `[data]` names stand in
 /// `[task]`, and those of them that are whole numbers under `whole`.
 #[pyfunction]
 pub fn settings(py: Python<'_>, rules: &str) -> PyResult<String> {
     enter(py, |_| {
-        let problem = Problem::parse(rules, Path::new("rules.toml"))?;
+        let problem = Problem::parse(rules, Path::new(RULES))?;
         let mut task = problem.task.clone();
-        task.targets = task.targets.or_else(|| problem.data.map(|d| d.targets)).filter(|t| !t.is_empty());
+        task.targets = task.targets.or_else(|| problem.data.as_ref().map(|d| d.targets.clone())).filter(|t| !t.is_empty());
         let rules: Vec<_> = problem.rules.iter().map(|r| serde_json::json!({"name": r.name, "text": r.text})).collect();
-        let (network, train) = (problem.network, problem.train);
+        let (network, train) = (problem.network(), problem.train());
         let whole = task.whole(task.targets.as_deref().unwrap_or_default(), &problem.features).unwrap_or_default();
         Ok(serde_json::json!({"network": network, "train": train, "task": task, "whole": whole, "rule": rules}).to_string())
     })

@@ -6,7 +6,7 @@
 
 use thiserror::Error;
 
-use crate::cholesky::Cholesky;
+use crate::cholesky::{Cholesky, dot};
 
 /// `a.y + c >= 0`, with `|a| = 1`.
 #[derive(Debug, Clone, Copy)]
@@ -114,10 +114,6 @@ fn rest(normals: &[&[f64]], r: &[f64], a: &[f64]) -> Vec<f64> {
         z.iter_mut().zip(*n).for_each(|(z, n)| *z -= r * n);
     }
     z
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

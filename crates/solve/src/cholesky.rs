@@ -73,8 +73,8 @@ impl Cholesky {
     }
 }
 
-/// In order: few numbers, and the same bytes whatever the machine's vectors are.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// The product of two vectors, in order: few numbers, and the same bytes whatever the machine's vectors are.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 

@@ -281,12 +281,13 @@ mod fake {
 
     pub fn one_that_hangs_is_killed_at_its_limit() {
         let folder = tempfile::tempdir().unwrap();
-        for text in ["exec sleep 60", "echo sat; exec sleep 60", "trap '' TERM; while true; do sleep 1; done"] {
+        for text in ["exec sleep 900", "echo sat; exec sleep 900", "trap '' TERM; while true; do sleep 1; done"] {
             let mut engine = script(folder.path(), text);
             let started = Instant::now();
             let outcome = engine.solve(&large(), MaxSmtBudget { time: Duration::from_millis(300), nodes: 1 }).unwrap();
             assert_eq!(outcome, MaxSmtOutcome::Unknown(Unsolved::MaxSmtBudget), "{text}");
-            assert!(started.elapsed() < Duration::from_secs(20), "{text}");
+            // Not at the end of its sleep; a limit that a busy machine keeps, too.
+            assert!(started.elapsed() < Duration::from_mins(5), "{text}");
         }
     }
 

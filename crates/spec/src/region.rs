@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::normalize::var_range;
-use crate::{Atom, Domain, Feature, Linear, Rational, Schema, Var};
+use crate::{Atom, Domain, Feature, LARGEST_INTEGER, Linear, Rational, Schema, Var};
 
 /// A product of one set a feature. Empty as soon as one of them is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +59,7 @@ impl Region {
                 Domain::Real { lo, hi } if lo.is_finite() && hi.is_finite() && lo <= hi => {
                     Set::Number { grid: None, lo: place(*lo), hi: place(*hi) }
                 }
-                Domain::Integer { lo, hi } if lo <= hi && *lo >= -(1 << 24) && *hi <= 1 << 24 => {
+                Domain::Integer { lo, hi } if lo <= hi && *lo >= -LARGEST_INTEGER && *hi <= LARGEST_INTEGER => {
                     Set::Number { grid: Some(0), lo: i64::from(*lo), hi: i64::from(*hi) }
                 }
                 Domain::Stepped { lo, hi, .. } if lo <= hi && f.domain.is_stepped() => {

@@ -3,7 +3,10 @@
 mod sound;
 
 use serde::{Deserialize, Serialize};
-pub use sound::SchemaError;
+pub use sound::{LARGEST_INTEGER, SchemaError};
+
+/// Metadata key under which a model's file carries its schema, as JSON.
+pub const SCHEMA_KEY: &str = "deepsade.schema";
 
 /// Everything a rule may mention, and the set D over which it must hold.
 ///
@@ -165,8 +168,7 @@ impl Schema {
                     columns.push(Column { name: f.name.clone(), feature, kind: ColumnKind::Number });
                 }
                 Domain::Category { levels } => {
-                    let first = usize::from(self.one_hot == OneHot::DropFirst);
-                    columns.extend(levels.iter().enumerate().skip(first).map(|(l, level)| Column {
+                    columns.extend(levels.iter().enumerate().skip(self.one_hot.dropped()).map(|(l, level)| Column {
                         name: format!("{}={level}", f.name),
                         feature,
                         kind: ColumnKind::Level(l),
@@ -175,6 +177,16 @@ impl Schema {
             }
         }
         columns
+    }
+
+    /// For each feature the first of its columns.
+    pub fn first_columns(&self) -> Vec<usize> {
+        let width = |f: &Feature| match &f.domain {
+            Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } | Domain::Ordered { .. } => 1,
+            Domain::Category { levels } => levels.len().saturating_sub(self.one_hot.dropped()),
+        };
+        let after = |at: &mut usize, f: &Feature| Some(std::mem::replace(at, *at + width(f)));
+        self.features.iter().scan(0, after).collect()
     }
 
     /// Reads what [`Schema::to_json`] wrote.
@@ -246,6 +258,11 @@ fn power_of_two(v: f32) -> Option<i32> {
 }
 
 impl OneHot {
+    /// How many levels of a category, from the first on, have no column.
+    pub fn dropped(self) -> usize {
+        usize::from(self == Self::DropFirst)
+    }
+
     /// The encoding for people.
     pub fn in_words(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! What the tail computes with: the candidate's outputs beside the columns of the input, and what is known of each.
 
-use deepsade_spec::{ColumnKind, Domain, OneHot, Rational, Schema, Task, Var};
+use deepsade_spec::{ColumnKind, Domain, Rational, Schema, Task, Var};
 
 use crate::certificate::{Number, Outputs};
 
@@ -141,7 +141,7 @@ impl Over {
                 _ => whole(Rational::ZERO, Rational::ONE),
             });
         }
-        Self { columns, first, width, dropped: usize::from(schema.one_hot == OneHot::DropFirst) }
+        Self { columns, first, width, dropped: schema.one_hot.dropped() }
     }
 
     /// Adds `c * var` to a linear form over the columns. A level without a column is 1 minus the others of its feature.

@@ -105,7 +105,7 @@ impl Inputs {
 
 /// A column of texts as columns of 0 and 1; all 0 for a text that is no level.
 fn one_hot(text: &str, levels: &[String], encoding: OneHot, makes: &str, piece: &mut Piece) {
-    let first = usize::from(encoding == OneHot::DropFirst);
+    let first = encoding.dropped();
     let (encoded, all) = (format!("{makes}_encoded"), format!("{makes}_all"));
     piece.calls.push(Call {
         op: "OneHotEncoder".into(),

@@ -133,7 +133,7 @@ pub fn point(schema: &Schema, rng: &mut Rng) -> Point {
         },
         Domain::Integer { lo, hi } => (*lo + rng.below((*hi - *lo + 1) as usize) as i32) as f32,
         Domain::Stepped { lo, hi, step } => lo + rng.below(((hi - lo) / step) as usize + 1) as f32 * step,
-        Domain::Category { levels } => rng.below(levels.len()) as f32,
+        Domain::Category { levels } | Domain::Ordered { levels } => rng.below(levels.len()) as f32,
     };
     schema.features.iter().map(|f| sample(&f.domain)).collect()
 }

@@ -5,11 +5,9 @@ use std::time::Instant;
 
 use anyhow::bail;
 use deepsade_data::{ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
-use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::verify::Settings;
-use deepsade_engine::verify::words::{example_in_words, input_as_json, output_as_json};
+use deepsade_engine::adversity::{Counts, Near, adversity, as_json, is_radius, near_as_json};
+use deepsade_engine::verify::words::example_in_words;
 use deepsade_net::Matrix;
-use serde_json::json;
 
 use deepsade_engine::subject::{self, Subject, SubjectFiles};
 
@@ -20,10 +18,10 @@ use crate::progress::RowBar;
 
 /// Runs the command.
 pub fn run(args: &AdversityArgs) -> anyhow::Result<Exit> {
-    if !(args.radius >= 0.0 && args.radius.is_finite()) {
+    if !is_radius(args.radius) {
         bail!("--radius must be a number from 0 on");
     }
-    let timeout = super::verify::seconds(args.timeout)?;
+    let settings = super::verify::settings(args.timeout, args.threads)?;
     let files = SubjectFiles {
         model: &args.model,
         rules: &args.rules,
@@ -40,33 +38,18 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Exit> {
     if x.rows == 0 {
         bail!("no row of the data lies in the domain ({outside} lie outside)");
     }
-    let mut settings = Settings { timeout, ..Settings::default() };
-    settings.threads = args.threads.unwrap_or(settings.threads).max(1);
     let (interrupt, bar) = (Interrupt::listen(), RowBar::new(args.quiet, x.rows));
     let started = Instant::now();
     let spec = &subject.spec;
     let found = adversity(spec, &subject.model, &x, args.radius, &settings, &|done| bar.done(done), &|| interrupt.pressed())?;
     bar.finish();
     let seconds = started.elapsed().as_secs_f64();
-    let broken = found.iter().filter(|n| matches!(n, Near::Broken(_))).count();
-    let undecided = found.iter().filter(|n| matches!(n, Near::Undecided(_))).count();
+    let Counts { broken, undecided, .. } = Counts::of(&found);
     let first = found.iter().find_map(|n| if let Near::Broken(example) = n { Some(example) } else { None });
     let share = |n: usize| 100.0 * n as f64 / x.rows as f64;
     if args.json {
-        let listed = |wanted: fn(&Near) -> bool| -> Vec<u64> {
-            numbers.iter().zip(&found).filter(|(_, near)| wanted(near)).map(|(row, _)| *row).collect()
-        };
-        let report = json!({
-            "adversity": share(broken), "at_most": share(broken + undecided), "radius": args.radius,
-            "rows": x.rows, "broken": broken, "safe": x.rows - broken - undecided, "undecided": undecided, "outside_domain": outside,
-            "broken_rows": listed(|n| matches!(n, Near::Broken(_))), "undecided_rows": listed(|n| matches!(n, Near::Undecided(_))),
-            "seconds": seconds,
-            "example": first.map(|e| json!({
-                "rule": spec.rules[e.rule].name, "input": input_as_json(&spec.schema, &e.x),
-                "output": output_as_json(&spec.schema.task, &e.y),
-            })),
-        });
-        emit(&(serde_json::to_string_pretty(&report)? + "\n"))?;
+        let near: Vec<_> = numbers.iter().zip(&found).map(|(row, near)| near_as_json(spec, *row, near)).collect();
+        emit(&(serde_json::to_string_pretty(&as_json(&near, args.radius, outside, seconds))? + "\n"))?;
     } else {
         let mut out = format!(
             "adversity {:.2} %: {broken} of {} rows have a counter-example within {} ({seconds:.1} s)\n",

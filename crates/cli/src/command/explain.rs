@@ -18,7 +18,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
     };
     // What people read has each name on one line; what programs read has it as it is.
     let spec = if args.json { spec } else { spec.shown() };
-    let explanation = explain(&spec, rows.as_ref(), &problem.network, &problem.train);
+    let explanation = explain(&spec, rows.as_ref(), problem.network(), problem.train());
     if args.json {
         emit(&(serde_json::to_string_pretty(&explanation)? + "\n"))?;
     } else {

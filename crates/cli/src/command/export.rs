@@ -1,7 +1,7 @@
 //! `deepsade export`: a rule file, and perhaps a model, enter; its problem leaves in the words of another program.
 
 use deepsade_engine::artifact::write_whole;
-use deepsade_engine::fit;
+use deepsade_engine::gate;
 use deepsade_engine::smtlib_export;
 use deepsade_engine::verify::vnnlib;
 use deepsade_net::Model;
@@ -39,7 +39,7 @@ fn smtlib(args: &ExportArgs) -> anyhow::Result<String> {
             let model = Model::from_bytes(&bytes).while_doing(|| format!("{} is no model", path.display()))?;
             (model.network, true)
         }
-        None => (fit::plain_network(&spec, &problem.network, seed), false),
+        None => (gate::network(&spec, problem.network(), None, seed), false),
     };
-    Ok(smtlib_export::smtlib(&spec, &network, fixed, problem.train.how(), args.quantifiers.into())?)
+    Ok(smtlib_export::smtlib(&spec, &network, fixed, problem.train().how(), args.quantifiers.into())?)
 }

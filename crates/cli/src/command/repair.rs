@@ -4,14 +4,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use deepsade_check::Bounds;
-use deepsade_data::{Columns, DataSettings, Metrics, ReadOptions, encode_inputs, metrics};
+use deepsade_data::{Columns, DataSettings, Metrics, ReadOptions, encode_inputs};
 use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
 use deepsade_engine::fit::{self, Rows};
-use deepsade_engine::proof::Certified;
-use deepsade_engine::repair::{Mended, RepairError, Repaired, Settings, mend, mend_inputs};
+use deepsade_engine::repair::{Mended, RepairError, RepairSettings, Repaired, mend, mend_inputs, words};
 use deepsade_engine::subject::{self, Subject, SubjectFiles};
-use deepsade_engine::summary::{self, numbers};
-use deepsade_net::{Behind, Matrix, Network};
+use deepsade_engine::summary;
+use deepsade_net::Matrix;
 use deepsade_spec::{NormalSpec, shown};
 use serde_json::json;
 
@@ -32,11 +31,11 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let Ok(back) = Duration::try_from_secs_f64(args.timeout) else {
         bail!("--timeout {} must be a number of seconds from 0 on", args.timeout);
     };
-    let settings = Settings { back, ..Settings::default() };
+    let settings = RepairSettings { back, ..RepairSettings::default() };
     let output = args.output.as_deref();
     let files = SubjectFiles { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
-    if subject.model.behind.as_ref().is_some_and(Behind::is_step) {
+    if subject.model.has_step() {
         bail!(
             "{} ends in an output step, which keeps the rules whatever the network before it gives: there is nothing to repair \
              (`deepsade verify` says whether it keeps these)",
@@ -55,32 +54,26 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
         KnownRows::Inputs(x) => mend_inputs(spec, network, x.clone(), &settings, &|| interrupt.pressed()),
         _ => mend(spec, network, rows, &settings, &|| interrupt.pressed()),
     };
-    let found = match mended {
-        Ok(Mended::Already(proof)) => {
-            return already(&proof, args, &rules, rows.map(|r| score(spec, network, r)).as_ref(), started);
-        }
-        Ok(Mended::Repaired(found)) => *found,
+    let mended = match mended {
         Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_) | RepairError::NoLastLayer)) => {
             report::forget(&args.out)?;
             return refused(&error, spec, args);
         }
-        Err(error) => return Err(error.into()),
+        other => other?,
     };
-    report::write_proof(&found.certified, &rules, &args.out)?;
+    report::write_proof(mended.certified(), &rules, &args.out)?;
     let seconds = started.elapsed().as_secs_f64();
-    let scores = rows.map(|r| (score(spec, network, r), score(spec, &found.network, r)));
-    if args.json {
-        let out = json!({
-            "repaired": true, "certified": true, "seconds": seconds, "change": found.change,
-            "skips_added": found.skipped, "bounds": found.how.bounds.name(), "regions": found.how.regions, "features_only": found.features_only,
-            "before_shrinking": found.before_shrinking,
-            "before": scores.as_ref().map(|s| numbers(&s.0)), "after": scores.as_ref().map(|s| numbers(&s.1)),
-        });
-        emit(&(serde_json::to_string_pretty(&out)? + "\n"))?;
-    } else {
-        let given = matches!(known, KnownRows::Inputs(_));
-        emit(&in_words(&found, scores.as_ref(), given, seconds, &args.out.display().to_string()))?;
-    }
+    let scores = rows.map(|rows| words::scores(spec, network, &mended, rows));
+    emit(&match &mended {
+        _ if args.json => serde_json::to_string_pretty(&words::as_json(&mended, scores.as_ref(), seconds))? + "\n",
+        Mended::Already(_) => {
+            format!("nothing to repair: every rule holds already ({seconds:.2} s); the proof is in {}\n", args.out.display())
+        }
+        Mended::Repaired(found) => {
+            let given = matches!(known, KnownRows::Inputs(_));
+            in_words(found, scores.as_ref(), given, seconds, &args.out.display().to_string())
+        }
+    })?;
     Ok(Exit::Success)
 }
 
@@ -129,29 +122,6 @@ fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow:
         format!("can't be repaired through the last layer: {}\n{advice}", shown::message(&error.to_string()))
     })?;
     Ok(Exit::Finding)
-}
-
-fn already(
-    proof: &Certified,
-    args: &RepairArgs,
-    rules: &str,
-    before: Option<&Metrics>,
-    started: Instant,
-) -> anyhow::Result<Exit> {
-    report::write_proof(proof, rules, &args.out)?;
-    let seconds = started.elapsed().as_secs_f64();
-    if args.json {
-        let before = before.map(numbers);
-        let out = json!({"repaired": false, "certified": true, "before": before, "after": before, "seconds": seconds});
-        emit(&(serde_json::to_string_pretty(&out)? + "\n"))?;
-    } else {
-        emit(&format!("nothing to repair: every rule holds already ({seconds:.2} s); the proof is in {}\n", args.out.display()))?;
-    }
-    Ok(Exit::Success)
-}
-
-fn score(spec: &NormalSpec, network: &Network, rows: &Rows) -> Metrics {
-    metrics(spec, &rows.all, &network.forward(&rows.all.x), &rows.breaking)
 }
 
 fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, given: bool, seconds: f64, folder: &str) -> String {

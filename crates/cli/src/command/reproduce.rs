@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use anyhow::{Context, bail};
 use deepsade_engine::artifact::write_whole;
+use deepsade_lab::reproduce::experiment::{Experiment, Options};
 use deepsade_lab::reproduce::figures;
-use deepsade_lab::reproduce::plan::{Options, Plan};
 use deepsade_lab::reproduce::print::{Tables, hardware, today};
 use deepsade_lab::reproduce::runner::{self, Ended, Event, Setting};
 use deepsade_lab::reproduce::stock::Stock;
@@ -20,7 +20,7 @@ use crate::progress::RunBar;
 
 /// Runs the command.
 pub fn run(args: &ReproduceArgs) -> anyhow::Result<Exit> {
-    let plan = Plan::new(&options(args))?;
+    let plan = Experiment::new(&options(args))?;
     let stock = Stock::new(&data(args)?);
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     if jobs == 0 {

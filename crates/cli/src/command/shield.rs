@@ -3,10 +3,11 @@
 use anyhow::bail;
 use deepsade_check::Verdict;
 use deepsade_check::step::Outputs;
-use deepsade_engine::artifact::{read_at_most, write_whole};
+use deepsade_engine::artifact::{MAX_BYTES, read_at_most};
+use deepsade_engine::files::write_proof;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::shield::{Reading, Shielded, shield};
-use deepsade_engine::verdict::{accepted, as_json, claim_in_words, in_words};
+use deepsade_engine::verdict::{accepted, claim_in_words, in_words};
 use deepsade_spec::Task;
 use serde_json::json;
 
@@ -16,24 +17,14 @@ use crate::outcome::{Exit, emit};
 use crate::progress::ReadBar;
 use crate::render::While;
 
-/// A model of more bytes is not carried over.
-const MOST_BYTES: u64 = 2 << 30;
-
 /// Runs the command.
 pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
-    let read = read_at_most(&args.model, MOST_BYTES).while_doing(|| format!("can't read {}", args.model.display()))?;
-    let Ok(bytes) = read else { bail!("{}: more than {MOST_BYTES} bytes", args.model.display()) };
+    let read = read_at_most(&args.model, MAX_BYTES).while_doing(|| format!("can't read {}", args.model.display()))?;
+    let Ok(bytes) = read else { bail!("{}: more than {MAX_BYTES} bytes", args.model.display()) };
     let problem = Problem::read(&args.rules)?.with_data(args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
-    // A rule file that states everything needs no data, and may have been moved away from them.
-    let absent = problem.absent_data().filter(|_| problem.stated_schema().is_ok());
-    let (spec, loaded) = match absent {
-        Some(note) => {
-            eprintln!("note: {note}");
-            (problem.compile(&problem.stated_schema()?)?, None)
-        }
-        None => problem.load(&mut |p| bar.update(p))?,
-    };
+    let (spec, loaded, note) = problem.load_or_stated(&mut |p| bar.update(p))?;
+    note.iter().for_each(|note| eprintln!("note: {note}"));
     if args.threshold.is_none() && matches!(spec.schema.task, Task::Multilabel { .. }) && !args.quiet {
         eprintln!("note: a label is read as present where the model's number is above 0; for probabilities say --threshold 0.5");
     }
@@ -56,15 +47,10 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     }
     let _hold = writable(&args.out, &args.model)?;
     let Shielded { bytes, certificate, rules, verdict, .. } = &shielded;
-    write_whole(&args.out.join("model.onnx"), bytes)?;
-    write_whole(&args.out.join("certificate.json"), certificate.as_bytes())?;
-    write_whole(&args.out.join("rules.toml"), rules.as_bytes())?;
+    let model = write_proof(&args.out, bytes, rules, Some(certificate))?;
     if args.json {
-        let mut said = as_json(verdict);
-        said["made"] = json!(shielded.made);
-        said["output"] = json!(shielded.output);
-        said["warnings"] = json!(shielded.warning.iter().map(ToString::to_string).collect::<Vec<_>>());
-        said["model"] = json!(args.out.join("model.onnx"));
+        let mut said = shielded.as_json();
+        said["model"] = json!(model);
         emit(&(serde_json::to_string_pretty(&said)? + "\n"))?;
     } else {
         let claim = accepted(verdict).map(claim_in_words).unwrap_or_default();
@@ -73,7 +59,7 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
             shielded.output,
             shielded.made,
             in_words(verdict),
-            args.out.join("model.onnx").display()
+            model.display()
         ))?;
     }
     Ok(if matches!(verdict, Verdict::Accepted(_)) { Exit::Success } else { Exit::Finding })

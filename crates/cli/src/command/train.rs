@@ -1,13 +1,14 @@
 //! `deepsade train`: a rule file enters, model.onnx, its certificate, run.jsonl and summary.json leave.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::bail;
 use deepsade_check::Verdict;
 use deepsade_engine::choose::{Cost, Tried};
 use deepsade_engine::enforce::EnforcedBy;
 use deepsade_engine::fit::{FitError, Fitted};
-use deepsade_engine::hold::Hold;
+use deepsade_engine::folder_lock::Hold;
 use deepsade_engine::pipeline::{self, Checked, Finished, Fold, Folder, PipelineError, Prepared};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::summary::{paper_steps, scores};
@@ -63,7 +64,7 @@ fn unmet(verdict: &str, words: &str, json: bool) -> anyhow::Result<Exit> {
 
 /// A finished training.
 pub struct Done {
-    pub spec: NormalSpec,
+    pub spec: Arc<NormalSpec>,
     pub finished: Finished,
     pub model: PathBuf,
 }
@@ -84,9 +85,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     if let (Some(data), Some(seed)) = (&mut problem.data, args.seed) {
         data.seed = seed;
     }
-    overrule(&mut problem.train, args);
+    let problem = problem.with_settings(|_, settings| overrule(settings, args))?;
     let checked = Checked::new(problem).map_err(plain)?;
-    without_effect(&checked.problem().train, args)?;
+    without_effect(checked.problem().train(), args)?;
     std::fs::create_dir_all(out).while_doing(|| format!("can't make the folder {}", out.display()))?;
     // Two runs into one folder would leave files that don't belong together.
     let _hold = Hold::of(out).while_doing(|| format!("can't train into {}", out.display()))?;
@@ -96,7 +97,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
         Prepared::Ready(ready) => *ready,
         Prepared::Contradictory(words) => return Ok(Ended::Contradictory(words)),
     };
-    for note in ready.notes.iter().filter(|_| !args.quiet) {
+    for note in ready.notes().iter().filter(|_| !args.quiet) {
         eprintln!("note: {}", note.words());
     }
     let interrupt = Interrupt::listen();
@@ -104,7 +105,7 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     if args.resume && !folder.resumes() && !args.quiet {
         eprintln!("no unfinished run in {}: starting from the beginning", out.display());
     }
-    let mut watch = Watch { bar: EpochBar::new(args.quiet, ready.problem.train.epochs), interrupt };
+    let mut watch = Watch { bar: EpochBar::new(args.quiet, ready.problem.train().epochs), interrupt };
     let ended = ready.train(Some(&mut folder), &mut watch).map_err(plain)?;
     watch.bar.finish();
     match ended {
@@ -220,7 +221,7 @@ impl Done {
         let diverged = matches!(fitted.trained.stop, StopReason::Diverged { .. });
         // Nothing that was enforced may be broken, whoever enforces it.
         let enforced = !matches!(fitted.means, EnforcedBy::Nowhere);
-        let broken = enforced && fitted.test["rows_breaking_all"] > 0.0;
+        let broken = enforced && fitted.test.metrics["rows_breaking_all"] > 0.0;
         if rejected || diverged || broken { Exit::Finding } else { Exit::Success }
     }
 
@@ -231,7 +232,8 @@ impl Done {
     /// A few lines for people.
     pub fn in_words(&self) -> String {
         let Finished { fitted, timings, .. } = &self.finished;
-        let Fitted { trained, test, train, validation, .. } = fitted;
+        let Fitted { trained, train, validation, .. } = fitted;
+        let test = &fitted.test.metrics;
         let best = trained.best_epoch.map(|e| format!("; the model is of epoch {e}, the best on validation")).unwrap_or_default();
         let mut out = vec![if trained.records.is_empty() {
             "Nothing was trained: the given network is taken as it is.".into()

@@ -1,18 +1,20 @@
 //! `deepsade verify`: a network and rules, or a VNN-LIB property, enter; proved, refuted or unknown leaves.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use deepsade_check::Arithmetic;
 use deepsade_engine::artifact::{read_any, read_at_most, write_whole};
-use deepsade_engine::hold::Hold;
+use deepsade_engine::files;
+use deepsade_engine::folder_lock::Hold;
+use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::verify::vnnlib::{self, Property};
 use deepsade_engine::verify::words::{as_json, in_words};
 use deepsade_engine::verify::{Outcome, Settings, Undecided, fits, verify_model};
 use deepsade_net::Model;
-use deepsade_spec::{Domain, NormalSpec};
+use deepsade_spec::NormalSpec;
 
 use super::predict::same_file;
 use crate::args::{ArithmeticArg, VerifyArgs};
@@ -28,19 +30,18 @@ const MOST_BYTES: u64 = 512 << 20;
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     // Reading is part of what the time is for: a property may be large.
     let begun = Instant::now();
-    let timeout = seconds(args.timeout)?;
+    let settings = settings(args.timeout, args.threads)?;
     let (model, spec, rules_toml, named) = question(args)?;
     // Found out before the search, not after it.
     let _hold = args.certificate.as_deref().map(|folder| writable(folder, &args.model)).transpose()?;
-    let mut settings = Settings {
-        timeout: timeout.map(|t| t.saturating_sub(begun.elapsed())),
+    let settings = Settings {
+        timeout: settings.timeout.map(|t| t.saturating_sub(begun.elapsed())),
         arithmetic: match args.arithmetic {
             ArithmeticArg::Float32 => Arithmetic::Float32,
             ArithmeticArg::Real => Arithmetic::Real,
         },
-        ..Settings::default()
+        ..settings
     };
-    settings.threads = args.threads.unwrap_or(settings.threads).max(1);
     let interrupt = Interrupt::listen();
     let started = Instant::now();
     let (decided, work) = verify_model(&spec, &model, &settings, &|| interrupt.pressed())?;
@@ -94,18 +95,15 @@ fn write(decided: &Outcome, args: &VerifyArgs, rules: &str, folder: &Path) -> an
     Ok(())
 }
 
-/// A number of seconds; `None` for more than anybody waits.
-pub fn seconds(given: f64) -> anyhow::Result<Option<Duration>> {
-    if !(given > 0.0 && given.is_finite()) {
-        bail!("--timeout {given} must be a positive number of seconds");
-    }
-    Ok(Settings::patience(given))
+/// How long, and on how many threads.
+pub fn settings(timeout: f64, threads: Option<usize>) -> anyhow::Result<Settings> {
+    Settings::new(timeout, threads).with_context(|| format!("--timeout {timeout} must be a positive number of seconds"))
 }
 
 /// Makes a folder for results and sees that files can be written there, by nobody else, and that it is not where the model is.
 pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<Hold> {
     std::fs::create_dir_all(folder).while_doing(|| format!("can't make the folder {}", folder.display()))?;
-    if same_file(&folder.join("model.onnx"), model) {
+    if same_file(&folder.join(files::MODEL), model) {
         bail!("{} holds the model itself, which would be overwritten; name another folder", folder.display());
     }
     tempfile::tempfile_in(folder).while_doing(|| format!("can't write into {}", folder.display()))?;
@@ -114,12 +112,7 @@ pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<Hold> {
 
 /// Takes away the certificate of a run before: what is said now does not go with it.
 pub fn forget(folder: &Path) -> anyhow::Result<()> {
-    match std::fs::remove_file(folder.join("certificate.json")) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(e).while_doing(|| format!("can't remove the old certificate in {}", folder.display()))
-        }
-        _ => Ok(()),
-    }
+    files::forget_proof(folder).while_doing(|| format!("can't remove the old certificate in {}", folder.display()))
 }
 
 /// The network, the rules, the text of their file, and whether the model names its columns.
@@ -128,7 +121,7 @@ fn question(args: &VerifyArgs) -> anyhow::Result<(Model, NormalSpec, String, boo
         let property = read_property(path)?;
         let model = read_any(&args.model, args.output.as_deref())?;
         fits(&property.spec, &model.network).while_doing(|| format!("{} and {}", args.model.display(), path.display()))?;
-        let text = as_rule_file(&property);
+        let text = Problem::about(&property.schema, property.rules.clone())?.stated(&property.schema);
         return Ok((model, property.spec, text, true));
     }
     let rules = args.rules.as_deref().context("--rules or --vnnlib is needed")?;
@@ -149,27 +142,8 @@ pub fn read_property(path: &Path) -> anyhow::Result<Property> {
 
 /// Writes what `deepsade check DIR` reads.
 pub fn write_proof(proof: &Certified, rules: &str, folder: &Path) -> anyhow::Result<()> {
-    write_whole(&folder.join("model.onnx"), proof.model())?;
-    write_whole(&folder.join("rules.toml"), rules.as_bytes())?;
-    write_whole(&folder.join("certificate.json"), proof.certificate().to_json().as_bytes())?;
+    files::write_proof(folder, proof.model(), rules, Some(&proof.certificate().to_json()))?;
     Ok(())
-}
-
-/// A property as a rule file.
-fn as_rule_file(property: &Property) -> String {
-    let mut out = String::new();
-    for feature in &property.schema.features {
-        if let Domain::Real { lo, hi } = feature.domain {
-            out +=
-                &format!("[features.{}]\nkind = \"real\"\nrange = [{:?}, {:?}]\n\n", feature.name, f64::from(lo), f64::from(hi));
-        }
-    }
-    let targets = property.schema.task.target_columns();
-    out += &format!("[task]\nkind = \"regression\"\ntargets = {targets:?}\n");
-    for rule in &property.rules {
-        out += &format!("\n[[rule]]\nname = {:?}\ntext = {:?}\n", rule.name, rule.text);
-    }
-    out
 }
 
 /// The answer as the competition reads it. A violation that another order of summation may round away is no `sat` there: the

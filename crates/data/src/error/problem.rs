@@ -1,5 +1,7 @@
 //! What is wrong with one table of a rule file, or one file of a recipe.
 
+use deepsade_spec::LARGEST_INTEGER;
+
 use super::DataError;
 
 /// What is wrong with a `[features.NAME]` table.
@@ -9,7 +11,7 @@ pub enum OverrideProblem {
     #[error("`range = [{0}, {1}]` must be two finite numbers of float32's range, the smaller first")]
     Range(f64, f64),
     /// Ends of an integer range that are not whole or too large.
-    #[error("`range = [{0}, {1}]` of an integer must be whole numbers within ±16777216 (2^24, where float32 is exact)")]
+    #[error("`range = [{0}, {1}]` of an integer must be whole numbers within ±{LARGEST_INTEGER} (2^24, where float32 is exact)")]
     IntegerRange(f64, f64),
     /// A step without exact multiples in float32.
     #[error(

@@ -2,7 +2,7 @@
 
 use super::*;
 use RowStatus::{Inside, Missing, Outside};
-use deepsade_spec::{Feature, Task};
+use deepsade_spec::{Feature, OneHot, Task};
 
 fn schema(one_hot: OneHot) -> Schema {
     let feature = |name: &str, domain| Feature { name: name.into(), domain };

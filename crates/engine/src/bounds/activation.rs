@@ -10,7 +10,7 @@ use deepsade_solve::kernel::vector;
 use super::{Boxed, UNIT};
 
 /// Accuracy that is assumed of sigmoid and tanh, as in the checker.
-pub(super) const ACTIVATION_ERROR: f32 = 1.0 / 1_048_576.0;
+pub(super) const ACTIVATION_ERROR: f32 = deepsade_net::enclose::ACTIVATION_ERROR as f32;
 
 pub(super) fn interval(out: &mut Boxed, x: &Boxed, activation: Activation) {
     let squash = |f: fn(f32) -> f32, out: &mut Boxed| {

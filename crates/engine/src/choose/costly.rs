@@ -3,12 +3,13 @@
 //! Much is a squared error more than a tenth larger, or two points fewer of a hundred, if that is beyond chance: the mean of the
 //! differences, row by row, is above twice its standard error.
 
-use deepsade_data::row_score;
+use deepsade_data::{deciding_score, row_score};
 use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Task};
 
-use super::{Tried, metric};
-use crate::useless::{Costly, Instead, Scored, Warning};
+use super::Tried;
+use crate::train::Enforce;
+use crate::warnings::{Costly, Instead, Scored, Warning};
 
 const LARGER: f64 = 1.1;
 const POINTS: f64 = 2.0;
@@ -16,7 +17,7 @@ const ERRORS: f64 = 2.0;
 
 /// Where the rules are enforced, and what else was tried.
 pub(super) struct Ways<'a> {
-    pub(super) taken: &'static str,
+    pub(super) taken: Enforce,
     pub(super) tried: &'a [Tried],
     /// Whether there is a choice: the paper's update knows the weights alone.
     pub(super) free_to_choose: bool,
@@ -25,7 +26,7 @@ pub(super) struct Ways<'a> {
 /// The warning, if there is one. Rows whose label breaks a rule do not count.
 pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Ways) -> Option<Warning> {
     let task = &spec.schema.task;
-    let (name, more) = metric(task);
+    let (name, more) = deciding_score(task);
     let counted: Vec<usize> = (0..kept.outputs.rows).filter(|r| !kept.breaking[*r]).collect();
     let scores =
         |s: &Scored| -> Vec<f64> { counted.iter().map(|r| row_score(task, s.outputs.row(*r), s.rows.y.row(*r))).collect() };
@@ -58,14 +59,14 @@ fn standard_error(values: &[f64]) -> Option<f64> {
 
 /// The other place to enforce the rules in, if it is better on these rows or was not tried.
 fn instead(task: &Task, score: f64, more: bool, ways: &Ways) -> Option<Instead> {
-    let other = if ways.taken == "weights" { "decode" } else { "weights" };
+    let other = if ways.taken == Enforce::Weights { Enforce::Decode } else { Enforce::Weights };
     let tried: Vec<&Tried> = ways.tried.iter().filter(|t| t.enforced_by == other).collect();
     let found = tried.iter().filter(|t| t.certified).filter_map(|t| t.test);
     let best = found.reduce(|a, b| if (a > b) == more { a } else { b });
     // Weights keep labels at constants, and promise no whole numbers.
     let can = match task {
-        Task::Multilabel { .. } | Task::Ranking { .. } => other == "decode",
-        _ => other == "decode" || task.whole_outputs().is_empty(),
+        Task::Multilabel { .. } | Task::Ranking { .. } => other == Enforce::Decode,
+        _ => other == Enforce::Decode || task.whole_outputs().is_empty(),
     };
     match best {
         Some(best) if best != score && (best > score) == more => Some(Instead::Better { enforce: other, score: best }),
@@ -107,7 +108,7 @@ mod tests {
         let data = Dataset { x: Matrix::zeros(rows, 1), weight: vec![1.0; rows], y: column(0.0) };
         let (free, kept, breaking) = (column(a), column(b), vec![false; rows]);
         let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
-        let ways = Ways { taken: "weights", tried, free_to_choose: true };
+        let ways = Ways { taken: Enforce::Weights, tried, free_to_choose: true };
         costly(&spec, &of(&free), &of(&kept), &ways).map(|w| w.to_string())
     }
 
@@ -117,7 +118,8 @@ mod tests {
         assert!(told.contains("mse 2.0000 with it, 0.5000 without, on the 40 test rows"), "{told}");
         assert!(told.contains("--enforce decode was not tried"), "{told}");
         assert!(told.contains("'r'") && told.contains("20 of 40"), "{told}");
-        let way = |test| Tried { enforced_by: "decode", how: "", score: None, test: Some(test), certified: true, why_not: None };
+        let way =
+            |test| Tried { enforced_by: Enforce::Decode, how: "", score: None, test: Some(test), certified: true, why_not: None };
         assert!(said(1.0, 2.0, 40, &[way(9.0), way(0.75)]).unwrap().contains("--enforce decode has 0.7500 on these rows"));
         assert!(!said(1.0, 2.0, 40, &[way(9.0)]).unwrap().contains("--enforce"));
     }
@@ -139,7 +141,7 @@ mod tests {
         let right = Matrix { rows, cols: 2, data: (0..rows).flat_map(|_| [1.0, 0.0]).collect() };
         let data = Dataset { x: Matrix::zeros(rows, 1), weight: vec![1.0; rows], y: right.clone() };
         let breaking = vec![false; rows];
-        let ways = Ways { taken: "decode", tried: &[], free_to_choose: true };
+        let ways = Ways { taken: Enforce::Decode, tried: &[], free_to_choose: true };
         for (wrong, told) in [(19, false), (21, true)] {
             let mut kept = right.clone();
             kept.data[..2 * wrong].chunks_mut(2).for_each(<[f32]>::reverse);

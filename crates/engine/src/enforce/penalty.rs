@@ -17,7 +17,7 @@ use semantic::Semantic;
 use thiserror::Error;
 use tree::{Graded, Grades};
 
-use crate::objective::{Loss, Objective, OutputStep, Sum};
+use crate::objective::{Loss, Objective, RuleLoss, Sum};
 use crate::train::{PenaltyName, PenaltySettings};
 use crate::units::Units;
 
@@ -45,11 +45,11 @@ pub enum PenaltyError {
 pub struct Penalty {
     loss: Loss,
     settings: PenaltySettings,
-    how: How,
+    how: PenaltyKind,
 }
 
 #[derive(Debug, Clone)]
-enum How {
+enum PenaltyKind {
     Semantic(Box<Decoder>),
     Graded(Graded),
 }
@@ -71,34 +71,36 @@ impl Penalty {
                 if decoder.nodes().is_none() {
                     return Err(DecodeError::TooLarge { budget: nodes }.into());
                 }
-                How::Semantic(Box::new(decoder))
+                PenaltyKind::Semantic(Box::new(decoder))
             }
-            PenaltyName::Fuzzy | PenaltyName::Hinge => How::Graded(Graded::new(spec)),
+            PenaltyName::Fuzzy | PenaltyName::Hinge => PenaltyKind::Graded(Graded::new(spec)),
         };
         Ok(Self { loss, settings: settings.clone(), how })
     }
 
-    /// What the penalty has to know about the inputs of rows: see [`OutputStep::side`].
+    /// What the penalty has to know about the inputs of rows: see [`RuleLoss::side`].
     #[must_use]
     pub fn side_of(&self, spec: &NormalSpec, x: &Matrix) -> Matrix {
         let (judge, cols) = (Judge::new(spec), self.side());
         let mut data = Vec::with_capacity(x.rows * cols);
         for r in 0..x.rows {
             match &self.how {
-                How::Semantic(decoder) => data.extend(decoder.met(&judge, x.row(r)).into_iter().map(|m| f32::from(u8::from(m)))),
-                How::Graded(graded) => data.extend(graded.side(&judge, x.row(r))),
+                PenaltyKind::Semantic(decoder) => {
+                    data.extend(decoder.met(&judge, x.row(r)).into_iter().map(|m| f32::from(u8::from(m))));
+                }
+                PenaltyKind::Graded(graded) => data.extend(graded.side(&judge, x.row(r))),
             }
         }
         Matrix { rows: x.rows, cols, data }
     }
 }
 
-impl OutputStep for Penalty {
+impl RuleLoss for Penalty {
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_> {
         let weights = &self.settings.weights;
         let part: Box<dyn Part + '_> = match &self.how {
-            How::Semantic(decoder) => Box::new(Semantic::new(decoder, weights[0])),
-            How::Graded(graded) => {
+            PenaltyKind::Semantic(decoder) => Box::new(Semantic::new(decoder, weights[0])),
+            PenaltyKind::Graded(graded) => {
                 let one = |of: usize| if weights.len() == 1 { weights[0] } else { weights[of] };
                 let weights = (0..graded.rules()).map(one).collect();
                 match self.settings.kind {
@@ -115,8 +117,8 @@ impl OutputStep for Penalty {
 
     fn side(&self) -> usize {
         match &self.how {
-            How::Semantic(decoder) => decoder.conditions(),
-            How::Graded(graded) => graded.atoms(),
+            PenaltyKind::Semantic(decoder) => decoder.conditions(),
+            PenaltyKind::Graded(graded) => graded.atoms(),
         }
     }
 

@@ -12,7 +12,7 @@ use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, outp
 use deepsade_net::onnx::TRUNK_OUTPUT;
 use deepsade_net::{Behind, Model, Network, Piece, Port};
 use deepsade_output::make::{self, CANDIDATE, Made, MakeError, Source};
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_spec::{LARGEST_INTEGER, NormalSpec, Task};
 use thiserror::Error;
 
 pub use self::fallback::NoFallback;
@@ -26,7 +26,7 @@ use crate::train::column_ranges;
 pub const MADE_KEY: &str = "deepsade.made";
 
 /// Steps of a grid that a range may reach from 0: all its multiples are float32 numbers.
-const MOST_STEPS: f64 = (1 << 24) as f64;
+const MOST_STEPS: f64 = LARGEST_INTEGER as f64;
 
 /// Why rules can't be put behind a model.
 #[derive(Debug, Error)]
@@ -112,6 +112,11 @@ impl Plan {
         &self.step
     }
 
+    /// What a file with the step says of it.
+    pub fn metadata(&self) -> [(String, String); 2] {
+        [(MADE_KEY.into(), self.how.clone()), (STEP_KEY.into(), self.step.to_json())]
+    }
+
     /// What becomes of candidates.
     pub fn outputs(&self) -> &Outputs {
         &self.step.outputs
@@ -135,8 +140,7 @@ pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Mo
     let mut model = artifact::model(spec, network.clone())?;
     let inputs = Inputs::Rows(Port::rows("x", "float", Some(network.inputs)));
     let plan = Plan::new(spec, &inputs, TRUNK_OUTPUT, usual)?;
-    model.metadata.insert(MADE_KEY.into(), plan.how.clone());
-    model.metadata.insert(STEP_KEY.into(), plan.step.to_json());
+    model.metadata.extend(plan.metadata());
     model.behind = Some(plan.behind(spec, &inputs, |_| false)?);
     let proof = prove_step(spec, &model.to_bytes().map_err(ArtifactError::from)?, plan.step);
     Ok((model, proof))

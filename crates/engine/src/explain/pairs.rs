@@ -26,7 +26,7 @@ pub struct PairCount {
 
 /// Counts for every rule; `None` for rules about scores, which labels do not have.
 pub fn count(spec: &NormalSpec, rows: &Dataset) -> Vec<Option<PairCount>> {
-    let counter = Counter { spec, rows, first: first_columns(spec) };
+    let counter = Counter { spec, rows, first: spec.schema.first_columns() };
     spec.pairs.iter().map(|rule| (!rule.reads_scores).then(|| counter.rule(rule))).collect()
 }
 
@@ -135,9 +135,4 @@ impl Counter<'_> {
             }
         }
     }
-}
-
-fn first_columns(spec: &NormalSpec) -> Vec<usize> {
-    let columns = spec.schema.columns();
-    (0..spec.schema.features.len()).map(|f| columns.partition_point(|c| c.feature < f)).collect()
 }

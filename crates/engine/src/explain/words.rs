@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::pairs::{self, PairCount};
 use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
-use crate::enforce::{Decision, EnforcedBy, decide, step};
+use crate::enforce::{Decision, EnforcedBy, decide_by, step};
 use crate::fit;
 use crate::train::{Enforce, NetworkSettings, TrainSettings, UpdateName};
 
@@ -61,7 +61,7 @@ struct ConflictExplanation {
 #[derive(Debug, Serialize)]
 struct EnforceExplanation {
     /// `"weights"`, `"decode"`, `"none"`; null where the settings ask for what is not possible.
-    means: Option<&'static str>,
+    means: Option<Enforce>,
     why: String,
     /// Nodes of the decision diagram, if rules are decoded by one.
     nodes: Option<usize>,
@@ -108,10 +108,11 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         kept_by: Some(kept_by(r)),
     };
     let conflicts = smallest_conflict(spec);
-    let Audit { components, constant_only, words } = audit(spec);
+    let found = audit(spec);
     let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };
-    let mut enforce = enforce(spec, settings);
-    let by_weights = conflict.is_none() && enforce.means == Some("weights");
+    let mut enforce = enforce(spec, settings, &found);
+    let Audit { components, constant_only, words } = found;
+    let by_weights = conflict.is_none() && enforce.means == Some(Enforce::Weights);
     let weights = by_weights.then(|| through_weights(spec, network, settings.how()).err().map(|e| e.to_string())).flatten();
     let chosen = settings.enforce == Enforce::Auto && settings.update != UpdateName::Paper;
     if weights.is_some() && chosen && size(spec) <= MOST_ATOMS {
@@ -136,14 +137,14 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     }
 }
 
-fn enforce(spec: &NormalSpec, settings: &TrainSettings) -> EnforceExplanation {
-    match decide(spec, settings) {
+fn enforce(spec: &NormalSpec, settings: &TrainSettings, audit: &Audit) -> EnforceExplanation {
+    match decide_by(spec, settings, &|| audit.clone()) {
         Ok(Decision { means, why }) => {
             let decoder = if let EnforcedBy::Decode(decoder) = &means { Some(decoder) } else { None };
             let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
             let stepped = matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind);
             let made = stepped.then(|| step::in_words(spec));
-            EnforceExplanation { means: Some(means.name()), why, nodes: decoder.and_then(|d| d.nodes()), table, made }
+            EnforceExplanation { means: Some(means.setting()), why, nodes: decoder.and_then(|d| d.nodes()), table, made }
         }
         Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, made: None },
     }
@@ -163,7 +164,7 @@ impl EnforceExplanation {
     fn step_alone(&mut self, spec: &NormalSpec) {
         match step::made(spec) {
             Ok(made) => {
-                (self.means, self.made) = (Some("decode"), Some(made));
+                (self.means, self.made) = (Some(Enforce::Decode), Some(made));
                 self.why = "no weights of a last layer keep the rules".into();
             }
             Err(why) => {
@@ -174,14 +175,11 @@ impl EnforceExplanation {
     }
 }
 
+/// Its name beside what its domain is.
 fn feature(f: &deepsade_spec::Feature) -> Value {
-    match &f.domain {
-        Domain::Real { lo, hi } => json!({"name": f.name, "kind": "real", "lo": lo, "hi": hi}),
-        Domain::Integer { lo, hi } => json!({"name": f.name, "kind": "integer", "lo": lo, "hi": hi}),
-        Domain::Stepped { lo, hi, step } => json!({"name": f.name, "kind": "stepped", "lo": lo, "hi": hi, "step": step}),
-        Domain::Ordered { levels } => json!({"name": f.name, "kind": "ordered", "levels": levels}),
-        Domain::Category { levels } => json!({"name": f.name, "kind": "category", "levels": levels}),
-    }
+    let mut out = json!(f.domain);
+    out["name"] = json!(f.name);
+    out
 }
 
 /// Thresholds on inputs that float32 does not have: what a person reads there and what the network sees differ.
@@ -307,7 +305,7 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
     ));
     out.push(format!("  {}", e.audit.words));
     let how = e.enforce.made.as_ref().map(|made| format!(" ({made}, in the ONNX graph)")).unwrap_or_default();
-    out.push(format!("Enforced by: {}{how}, because {}.", e.enforce.means.unwrap_or("nothing"), e.enforce.why));
+    out.push(format!("Enforced by: {}{how}, because {}.", e.enforce.means.map_or("nothing", Enforce::name), e.enforce.why));
     out.join("\n") + "\n"
 }
 

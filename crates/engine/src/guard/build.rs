@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use deepsade_check::Bounds as BoundsKind;
+use deepsade_net::enclose::UNIT;
 use deepsade_net::{Network, Op};
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, ColumnKind, Formula, NormalSpec, Rational, Schema, Var};
@@ -15,13 +16,11 @@ use super::metric::Metric;
 use super::projection::Projection;
 use super::{Guard, GuardError, How, Obstacle, Regions, start};
 use crate::bounds::{Bounds, Origin, Relation};
+use crate::limits::{MAX_ATOMS, MAX_CELLS};
 use crate::signs::Signs;
 use crate::units::Units;
 
-/// Cells a rule may fall into on all its regions.
-const MAX_CELLS: usize = 20_000;
-/// Atoms in all cells of a leaf that are kept, and that are looked at: cells may be as long as the rule, or void by the million.
-const MAX_ATOMS: usize = 400_000;
+/// Atoms in all cells of a leaf that are looked at: cells may be as long as the rule, or void by the million.
 const MAX_ATOMS_SEEN: usize = 20_000_000;
 /// Times that regions may be split to find a first solution.
 const MAX_SPLITS: usize = 24;
@@ -105,7 +104,7 @@ fn frame<'a>(
         _ => None,
     };
     let origins = shape.origins();
-    let relative = strictness * 4.0 * (origins.len() as f64 + 8.0) / f64::from(1 << 24);
+    let relative = strictness * 4.0 * (origins.len() as f64 + 8.0) * UNIT;
     Ok(Frame { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 0.0 }, usual: None })
 }
 

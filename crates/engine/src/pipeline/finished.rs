@@ -8,9 +8,9 @@ use deepsade_spec::NormalSpec;
 use serde_json::Value;
 
 use super::PipelineError;
-use super::folder::{LOG, MODEL, lines};
 use crate::artifact::{ArtifactError, write_whole};
 use crate::choose::Cost;
+use crate::files::{self, LOG, RULES, SUMMARY, write_proof};
 use crate::fit::Fitted;
 use crate::problem::Problem;
 use crate::proof;
@@ -64,7 +64,7 @@ impl Finished {
         let started = Instant::now();
         let verdict = match &certificate {
             // Read again: what counts is what the file says, not what was meant by it.
-            Some(text) => Some(recheck::held(&bytes, &Problem::parse(&rules, Path::new("rules.toml"))?, text)?),
+            Some(text) => Some(recheck::held(&bytes, &Problem::parse(&rules, Path::new(RULES))?, text)?),
             None => None,
         };
         let certify = fitted.certify_seconds;
@@ -79,7 +79,7 @@ impl Finished {
 
     /// run.jsonl.
     pub fn log(&self) -> String {
-        lines(&self.fitted.trained.records)
+        files::log(&self.fitted.trained.records)
     }
 
     /// summary.json; `model` is where the model is, if it is anywhere but in memory.
@@ -89,19 +89,11 @@ impl Finished {
 
     /// Writes the files into a folder that is there, and says where the model is.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, ArtifactError> {
-        let model = folder.join(MODEL);
-        write_whole(&model, &self.bytes)?;
+        let model = write_proof(folder, &self.bytes, &self.rules, self.certificate.as_deref())?;
         write_whole(&folder.join(LOG), self.log().as_bytes())?;
-        write_whole(&folder.join("rules.toml"), self.rules.as_bytes())?;
-        let certificate = folder.join("certificate.json");
-        match &self.certificate {
-            Some(text) => write_whole(&certificate, text.as_bytes())?,
-            // What an earlier run proved is not true of this model.
-            None => drop(std::fs::remove_file(certificate)),
-        }
         // For `deepsade report`.
         let said = serde_json::to_string_pretty(&self.summary(Some(&model))).expect("plain data becomes JSON") + "\n";
-        write_whole(&folder.join("summary.json"), said.as_bytes())?;
+        write_whole(&folder.join(SUMMARY), said.as_bytes())?;
         Ok(model)
     }
 }

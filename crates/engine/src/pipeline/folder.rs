@@ -6,12 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::Finished;
 use crate::artifact::{ArtifactError, write_whole};
+use crate::files::{LOG, MODEL, log, log_line};
 use crate::train::EpochRecord;
 
-/// The name of the model.
-pub const MODEL: &str = "model.onnx";
-/// That of the log: one line an epoch, written as they come.
-pub(super) const LOG: &str = "run.jsonl";
 /// The log of a run that may still fail, beside the model and the log of an earlier one.
 const UNFINISHED_LOG: &str = "run.jsonl.part";
 const CHECKPOINT: &str = "checkpoint";
@@ -44,11 +41,11 @@ pub struct Folder {
 impl Folder {
     /// Opens a folder that is there; with `resume`, to go on with what was begun in it, if anything was.
     pub fn open(path: &Path, resume: bool) -> Result<Self, ArtifactError> {
-        let log = path.join(LOG);
-        let live = if path.join(MODEL).exists() { path.join(UNFINISHED_LOG) } else { log.clone() };
+        let last = path.join(LOG);
+        let live = if path.join(MODEL).exists() { path.join(UNFINISHED_LOG) } else { last.clone() };
         // That it can be written is known before.
-        let writable = File::options().append(true).create(true).open(&log);
-        writable.map_err(|source| ArtifactError::Unwritable { path: log, source })?;
+        let writable = File::options().append(true).create(true).open(&last);
+        writable.map_err(|source| ArtifactError::Unwritable { path: last, source })?;
         let resume = resume && !checkpoints(path).is_empty();
         Ok(Self { path: path.into(), live, file: None, resume })
     }
@@ -79,14 +76,14 @@ impl Folder {
             self.file = Some(file);
         }
         match &mut self.file {
-            Some(file) => file.write_all(line(record).as_bytes()),
+            Some(file) => file.write_all(log_line(record).as_bytes()),
             None => Ok(()),
         }
     }
 
     /// Replaces the log by the complete list: of a run that goes on another time.
     pub(super) fn keep(&self, records: &[EpochRecord]) -> Result<(), ArtifactError> {
-        write_whole(&self.live, lines(records).as_bytes())
+        write_whole(&self.live, log(records).as_bytes())
     }
 
     /// Writes the files of a run that has its model, says where the model is, and forgets what there was to resume.
@@ -98,13 +95,4 @@ impl Folder {
         }
         Ok(model)
     }
-}
-
-/// Epochs as run.jsonl has them.
-pub(super) fn lines(records: &[EpochRecord]) -> String {
-    records.iter().map(line).collect()
-}
-
-fn line(record: &EpochRecord) -> String {
-    serde_json::to_string(record).expect("plain data becomes JSON") + "\n"
 }

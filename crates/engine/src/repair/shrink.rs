@@ -12,10 +12,10 @@ use deepsade_net::{Matrix, Network, Op};
 use deepsade_output::Judge;
 use deepsade_solve::active_set::{HalfSpace, Infeasible, nearest};
 use deepsade_solve::cholesky::Cholesky;
-use deepsade_spec::{Atom, Formula, NormalSpec, Var};
+use deepsade_spec::{Atom, NormalSpec, Var};
 
 use crate::proof::Certified;
-use crate::verify::{Outcome, Settings, Undecided, verify};
+use crate::verify::{Outcome, Settings, Undecided, nearest_cell, verify};
 
 /// Inputs that are taken into account one after the other.
 const ROUNDS: usize = 400;
@@ -183,7 +183,7 @@ impl Shrink<'_> {
             }
             (-value(atom, &|j| now[j].centre)).max(0.0) / (norm(atom) * length)
         };
-        for atom in cheapest(&self.spec.rules[rule].claim, &distance).1 {
+        for atom in nearest_cell(&self.spec.rules[rule].claim, &|atom| -distance(atom)).1 {
             if atom.is_condition() {
                 continue;
             }
@@ -230,36 +230,6 @@ impl Shrink<'_> {
 fn norm(atom: &Atom) -> f64 {
     let outputs = atom.linear.terms.iter().filter(|(v, _)| v.is_output());
     outputs.map(|(_, c)| c.to_f64().value().powi(2)).sum::<f64>().sqrt().max(1e-12)
-}
-
-/// The atoms that make a claim true with the shortest way to go, and that way.
-fn cheapest(claim: &Formula, distance: &dyn Fn(&Atom) -> f64) -> (f64, Vec<Atom>) {
-    let all = |parts: Vec<(f64, Vec<Atom>)>| {
-        let longest = parts.iter().fold(0.0f64, |m, (d, _)| m.max(*d));
-        (longest, parts.into_iter().flat_map(|(_, atoms)| atoms).collect())
-    };
-    match claim {
-        Formula::True => (0.0, Vec::new()),
-        Formula::False => (f64::INFINITY, Vec::new()),
-        Formula::Atom(atom) => (distance(atom), vec![atom.clone()]),
-        Formula::And(parts) => all(parts.iter().map(|p| cheapest(p, distance)).collect()),
-        Formula::Or(parts) => {
-            parts.iter().map(|p| cheapest(p, distance)).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, Vec::new()))
-        }
-        Formula::Threshold(t) => {
-            let mut ways: Vec<_> = t.terms.iter().map(|(weight, p)| (weight, cheapest(p, distance))).collect();
-            ways.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
-            let (mut count, mut taken) = (deepsade_spec::Rational::ZERO, Vec::new());
-            for (weight, way) in ways {
-                if t.reached_by(&count) {
-                    break;
-                }
-                count += weight;
-                taken.push(way);
-            }
-            all(taken)
-        }
-    }
 }
 
 impl Conditions {

@@ -181,12 +181,12 @@ impl State {
 
 /// Saves states when it is time.
 #[derive(Debug)]
-pub struct Keeper<'a> {
+pub struct CheckpointFile<'a> {
     settings: Option<&'a CheckpointSettings>,
     saved: Instant,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> CheckpointFile<'a> {
     /// A keeper that has just saved.
     pub fn new(settings: Option<&'a CheckpointSettings>) -> Self {
         Self { settings, saved: Instant::now() }

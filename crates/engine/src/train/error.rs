@@ -4,15 +4,12 @@ use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 use thiserror::Error;
 
-use super::{CheckpointError, PlanError, Run, SettingsError, Stepper};
+use super::{CheckpointError, PlanError, Run, Stepper};
 use crate::objective::StepData;
 
 /// A run that cannot start, or cannot be saved.
 #[derive(Debug, Error)]
 pub enum TrainError {
-    /// A setting outside its range.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
     /// A network that cannot be trained.
     #[error(transparent)]
     Network(#[from] PlanError),

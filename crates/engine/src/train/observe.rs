@@ -48,6 +48,11 @@ pub(super) fn best(records: &[EpochRecord]) -> Option<&EpochRecord> {
     records.iter().rev().find(|record| record.best)
 }
 
+/// The number of the best epoch.
+pub fn best_epoch(records: &[EpochRecord]) -> Option<usize> {
+    best(records).map(|record| record.epoch)
+}
+
 /// Who watches a run, and may stop it.
 pub trait Observer {
     /// One of several trainings begins.

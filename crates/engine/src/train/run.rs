@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::checkpoint::{Keeper, Limits, State};
+use super::checkpoint::{CheckpointFile, Limits, State};
 use super::error::{TrainError, check_data};
 use super::observe::best;
 use super::standard::Standard;
@@ -138,7 +138,6 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 /// ```
 pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainError> {
     let Run { settings, .. } = run;
-    settings.check()?;
     let rows = run.train.weight.len();
     let batch = settings.batch.min(rows).max(1);
     // f_W: the model as initialised (line 1), for standardised targets.
@@ -156,7 +155,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     let mut update = update::update(run, &standard, &mut stepper)?;
     update.begin(&mut stepper, &data);
     let mut optimiser = Optimiser::new(&update.descent(settings), stepper.parameters().len());
-    let mut keeper = Keeper::new(run.checkpoint.as_ref());
+    let mut keeper = CheckpointFile::new(run.checkpoint.as_ref());
     let limits = Limits { epochs: settings.epochs, batches: rows.div_ceil(batch) };
     let mut state = keeper.resume(initial_state(&stepper, &optimiser, &*update), limits)?;
     restore(&state, &mut stepper, &mut optimiser);

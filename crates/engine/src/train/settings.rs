@@ -160,6 +160,18 @@ pub enum Enforce {
     Auto,
 }
 
+impl Enforce {
+    /// Its word in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Weights => "weights",
+            Self::Decode => "decode",
+            Self::Auto => "auto",
+        }
+    }
+}
+
 /// A setting outside its range.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SettingsError {

@@ -36,7 +36,7 @@ pub struct PreparedRows {
     /// One matrix for each value that the trained steps start from.
     tables: Vec<Matrix>,
     truth: Matrix,
-    /// What an [`OutputStep`](crate::objective::OutputStep) has to know about each row's input.
+    /// What a [`RuleLoss`](crate::objective::RuleLoss) has to know about each row's input.
     side: Matrix,
     weight: Vec<f32>,
 }

@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Halt;
 use super::bound::CellForms;
+use super::choice::parts;
 use super::exact;
 use super::plan::{BoundPlan, Inputs};
 
@@ -51,7 +52,41 @@ pub(super) struct Effort {
     pub steps: usize,
 }
 
+/// The first row whose outputs break a rule, and that rule.
+pub(super) fn first_broken(spec: &NormalSpec, judge: &Judge, x: &Matrix, y: &Matrix) -> Option<(usize, usize)> {
+    let rules = 0..spec.rules.len();
+    let mut all = (0..x.rows).flat_map(|r| rules.clone().map(move |rule| (r, rule)));
+    all.find(|(r, rule)| judge.breaks(*rule, x.row(*r), y.row(*r)))
+}
+
 impl Target<'_> {
+    /// Asks `breaks` about these inputs, then about so many of each part of a region in which a rule asks for something.
+    pub fn tried(
+        &self,
+        region: &Region,
+        from: &[&[f32]],
+        points: usize,
+        seed: u64,
+        stop: &dyn Fn() -> bool,
+        breaks: &dyn Fn(&Matrix) -> Option<CounterExample>,
+    ) -> Option<CounterExample> {
+        let cols = self.network.inputs;
+        if let Some(found) = breaks(&Matrix { rows: from.len(), cols, data: from.concat() }) {
+            return Some(found);
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        parts(self.spec, region).into_iter().take_while(|_| !stop()).find_map(|part| {
+            let inputs = self.plan.inputs(&part);
+            let mut x = Matrix { rows: points, cols, data: Vec::with_capacity(points * cols) };
+            for k in 0..points {
+                let mut point = self.start(k, &inputs, &mut rng);
+                self.snap(&mut point, &part);
+                x.data.extend(point.iter().map(|v| *v as f32));
+            }
+            breaks(&x)
+        })
+    }
+
     /// Looks for a counter-example in a part of the domain; `from` is tried first.
     pub fn search(
         &self,

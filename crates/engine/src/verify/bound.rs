@@ -6,7 +6,7 @@ use deepsade_spec::{Atom, Rational, Region, Var};
 
 use super::pass::{Form, Kind, Pass, Sign, Slopes};
 use super::plan::{BoundPlan, Boxes, Inputs, Step};
-use crate::whole::whole;
+use crate::rounding::whole;
 
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
 const STEPS: usize = 12;

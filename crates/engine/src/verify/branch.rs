@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use deepsade_check::{Bounds, Lines, Tree};
+use deepsade_check::{Bounds, Lines, MAX_ATOMS, MAX_DEPTH, Tree};
 use deepsade_net::Activation;
 use deepsade_solve::parallel;
 use deepsade_spec::cells::cells;
@@ -18,19 +18,14 @@ use super::attack::{CounterExample, Effort, Target};
 use super::bound::{CellForms, Ground, with_signs};
 use super::pass::{Kind, Pass, Sign};
 use super::plan::{Boxes, Inputs, Step};
+use crate::limits::{self, MAX_CELLS};
 
-/// Cells of one rule that are looked at one by one.
-const MAX_CELLS: usize = 20_000;
-/// Atoms of all of them together.
-const MAX_ATOMS_IN_ALL: usize = 400_000;
 /// Coefficients of atoms in all.
 const MAX_NUMBERS_IN_ALL: usize = 50_000_000;
-/// Atoms of one cell, as many as the checker reads.
-const MAX_ATOMS: usize = 1024;
 /// Regions bounded in one round.
 const ROUND: usize = 64;
-/// Splits above a region; the checker reads 200.
-const MAX_DEPTH: usize = 190;
+/// Splits above a region: fewer than the checker reads, so that there is room for those of a leaf that it does not accept.
+const DEEPEST: usize = MAX_DEPTH - 10;
 /// Up to so many free features regions are split on features at first: with few of them that shrinks a region fastest.
 const FEW_FEATURES: usize = 8;
 /// With so few relus left whose sign is open, and which count, their signs are split: that ends, whatever the function's shape;
@@ -67,6 +62,11 @@ pub enum Halt {
 pub(super) enum SearchEnd {
     Proved,
     Refuted(CounterExample),
+    Open(LeftOpen),
+}
+
+/// Why a search ended without an answer.
+pub(super) enum LeftOpen {
     Halted(Halt),
     /// A region that can't be split has neither a proof nor a counter-example: rounding decides there.
     Margin,
@@ -140,7 +140,7 @@ impl RegionSearch<'_> {
         let full = cells(&negation, &mut |atoms| {
             count += 1;
             in_all += atoms.len();
-            let most = MAX_ATOMS_IN_ALL.min(MAX_NUMBERS_IN_ALL / numbers);
+            let most = limits::MAX_ATOMS.min(MAX_NUMBERS_IN_ALL / numbers);
             if count > MAX_CELLS || in_all > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if full.is_break() {
@@ -181,10 +181,10 @@ impl RegionSearch<'_> {
         let mut margin = false;
         while !state.open.is_empty() {
             if let Some(halt) = (self.target.stop)() {
-                return SearchEnd::Halted(halt);
+                return SearchEnd::Open(LeftOpen::Halted(halt));
             }
             if state.regions >= self.most_regions {
-                return SearchEnd::TooManyRegions;
+                return SearchEnd::Open(LeftOpen::TooManyRegions);
             }
             let batch = state.open.split_off(state.open.len().saturating_sub(ROUND));
             let results = self.round(&state.cells, &batch, state.lenient);
@@ -219,10 +219,10 @@ impl RegionSearch<'_> {
                 }
             }
             if margin {
-                return SearchEnd::Margin;
+                return SearchEnd::Open(LeftOpen::Margin);
             }
             if state.open.len() > self.most_open {
-                return SearchEnd::TooManyOpen;
+                return SearchEnd::Open(LeftOpen::TooManyOpen);
             }
         }
         SearchEnd::Proved
@@ -361,7 +361,7 @@ impl RegionSearch<'_> {
     }
 
     fn choose(&self, open: &Open, part: &Region, boxes: &Boxes, inputs: &Inputs, pass: &Pass) -> Option<Choice> {
-        if open.depth >= MAX_DEPTH {
+        if open.depth >= DEEPEST {
             return None;
         }
         let free = (0..self.target.plan.first.len()).filter(|f| width(part, *f) > 0.0).count();

@@ -12,10 +12,8 @@ use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Region, Schema, Task, Var};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
-use super::attack::{CounterExample, Target};
+use super::attack::{CounterExample, Target, first_broken};
 use super::plan::BoundPlan;
 use crate::vacuous::vacuous;
 
@@ -82,37 +80,15 @@ impl<'a> Choice<'a> {
         if !self.float32 {
             return None;
         }
-        if let Some(found) = self.breaks(&Matrix { rows: from.len(), cols: self.network.inputs, data: from.concat() }) {
-            return Some(found);
-        }
         let target =
             Target { plan: &self.plan, network: self.network, spec: self.spec, judge: &self.judge, rule: 0, stop: &|| None };
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        for part in parts(self.spec, region) {
-            if stop() {
-                return None;
-            }
-            let inputs = self.plan.inputs(&part);
-            let mut x =
-                Matrix { rows: points, cols: self.network.inputs, data: Vec::with_capacity(points * self.network.inputs) };
-            for k in 0..points {
-                let mut point = target.start(k, &inputs, &mut rng);
-                target.snap(&mut point, &part);
-                x.data.extend(point.iter().map(|v| *v as f32));
-            }
-            if let Some(found) = self.breaks(&x) {
-                return Some(found);
-            }
-        }
-        None
+        target.tried(region, from, points, seed, stop, &|x| self.breaks(x))
     }
 
     /// The first row whose outputs break a rule.
     fn breaks(&self, x: &Matrix) -> Option<CounterExample> {
         let y = self.network.forward(x);
-        let rules = 0..self.spec.rules.len();
-        let mut found = (0..x.rows).flat_map(|r| rules.clone().map(move |rule| (r, rule)));
-        let (r, rule) = found.find(|(r, rule)| self.judge.breaks(*rule, x.row(*r), y.row(*r)))?;
+        let (r, rule) = first_broken(self.spec, &self.judge, x, &y)?;
         let (x, y) = (x.row(r).to_vec(), y.row(r).to_vec());
         Some(CounterExample { rule, in_every_runtime: self.is_clear(&x), exact: false, x, y, other: None })
     }

@@ -30,7 +30,7 @@ impl Target<'_> {
                     let atom = CellForms::new(self.plan, std::slice::from_ref(atom));
                     atom.value(0, &values[self.plan.output()], &x)
                 };
-                let (nearest, atoms) = near(&negation, &value);
+                let (nearest, atoms) = nearest_cell(&negation, &value);
                 let cell = CellForms::new(self.plan, &atoms);
                 let part = cell.part(region);
                 if nearest == f64::NEG_INFINITY || part.is_empty() {
@@ -49,7 +49,7 @@ impl Target<'_> {
 
 /// The cell whose smallest atom is largest, and that atom's value. Of a count those terms are taken that lie nearest, until it is
 /// reached.
-fn near(formula: &Formula, value: &impl Fn(&Atom) -> f64) -> (f64, Vec<Atom>) {
+pub(crate) fn nearest_cell(formula: &Formula, value: &impl Fn(&Atom) -> f64) -> (f64, Vec<Atom>) {
     let all = |(a, mut atoms): (f64, Vec<Atom>), (b, more): (f64, Vec<Atom>)| {
         atoms.extend(more);
         (a.min(b), atoms)
@@ -60,10 +60,10 @@ fn near(formula: &Formula, value: &impl Fn(&Atom) -> f64) -> (f64, Vec<Atom>) {
         Formula::True => everything,
         Formula::False => nothing,
         Formula::Atom(atom) => (value(atom), vec![atom.clone()]),
-        Formula::And(parts) => parts.iter().map(|p| near(p, value)).fold(everything, all),
-        Formula::Or(parts) => parts.iter().map(|p| near(p, value)).fold(nothing, |a, b| if b.0 > a.0 { b } else { a }),
+        Formula::And(parts) => parts.iter().map(|p| nearest_cell(p, value)).fold(everything, all),
+        Formula::Or(parts) => parts.iter().map(|p| nearest_cell(p, value)).fold(nothing, |a, b| if b.0 > a.0 { b } else { a }),
         Formula::Threshold(t) => {
-            let mut terms: Vec<_> = t.terms.iter().map(|(weight, p)| (weight, near(p, value))).collect();
+            let mut terms: Vec<_> = t.terms.iter().map(|(weight, p)| (weight, nearest_cell(p, value))).collect();
             terms.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
             let (mut count, mut cell) = (Rational::ZERO, everything);
             for (weight, term) in terms {
@@ -94,7 +94,7 @@ mod tests {
         let chosen = |text: &str| {
             let rule = compile(&[RuleText { name: "r".into(), text: text.into() }], &schema).unwrap();
             let value = |var: Var| if let Var::Output(j) = var { Rational::try_from(at[j]).unwrap() } else { Rational::ZERO };
-            let (nearest, atoms) = near(&rule.rules[0].claim, &|atom| atom.linear.at(&value).to_f64().value());
+            let (nearest, atoms) = nearest_cell(&rule.rules[0].claim, &|atom| atom.linear.at(&value).to_f64().value());
             let mentioned = atoms.iter().flat_map(|a| a.linear.terms.keys().copied()).collect::<Vec<_>>();
             (nearest, mentioned)
         };

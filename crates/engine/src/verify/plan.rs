@@ -6,7 +6,7 @@
 use deepsade_check::Arithmetic;
 use deepsade_net::enclose::{ACTIVATION_ERROR, TINY, UNIT, gamma};
 use deepsade_net::{Activation, Network, Op};
-use deepsade_spec::{ColumnKind, OneHot, Region, Schema};
+use deepsade_spec::{ColumnKind, Region, Schema};
 
 use super::pass::{Kind, Pass};
 
@@ -74,7 +74,7 @@ impl BoundPlan {
         });
         let steps: Vec<Step> = steps.collect();
         let columns = schema.columns();
-        let first = (0..schema.features.len()).map(|f| columns.partition_point(|c| c.feature < f)).collect();
+        let first = schema.first_columns();
         let gate = steps.iter().rposition(|s| matches!(s, Step::Gate(..))).and_then(|k| {
             let Step::Gate(_, factor) = &steps[k] else { return None };
             match steps.get(factor.checked_sub(1)?)? {
@@ -85,7 +85,7 @@ impl BoundPlan {
                 _ => None,
             }
         });
-        let dropped = usize::from(schema.one_hot == OneHot::DropFirst);
+        let dropped = schema.one_hot.dropped();
         let domain = |c: usize| &schema.features[columns[c].feature].domain;
         let gate_whole = gate.is_some_and(|(_, c)| domain(c).grid().is_some_and(|k| k <= 0));
         Self { steps, widths: network.widths(), first, dropped, gate, gate_whole, float32: arithmetic == Arithmetic::Float32 }
@@ -230,7 +230,7 @@ impl BoundPlan {
             }
             Step::Act(f, from) => {
                 let slack = if self.float32 { ACTIVATION_ERROR } else { 0.0 } + 1e-11;
-                let f = |x: f64| if *f == Activation::Tanh { x.tanh() } else { 1.0 / (1.0 + (-x).exp()) };
+                let f = |x: f64| activate(*f, x);
                 unzip((0..self.widths[*from]).map(|i| (f(boxes.lo[*from][i]) - slack, f(boxes.hi[*from][i]) + slack, 0.0)))
             }
             Step::Gate(from, factor) => unzip((0..self.widths[*from]).map(|i| {

@@ -9,11 +9,8 @@ use deepsade_check::step::{OutputStep, domain_flag};
 use deepsade_net::{Matrix, Model};
 use deepsade_output::{Judge, Output};
 use deepsade_spec::{Claim, NormalSpec, Region, Schema, compile};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
-use super::attack::Target;
-use super::choice::parts;
+use super::attack::{Target, first_broken};
 use super::plan::BoundPlan;
 use super::{CounterExample, Outcome, Settings, Undecided, VerifyError, Work, halt, verify};
 use crate::artifact::{SCHEMA_KEY, STEP_KEY};
@@ -90,33 +87,12 @@ pub(crate) fn broken(
     let judge = Judge::new(spec);
     let breaks = |x: &Matrix| {
         let y = output.outputs(x);
-        let rules = 0..spec.rules.len();
-        let mut found = (0..x.rows).flat_map(|r| rules.clone().map(move |rule| (r, rule)));
-        let (r, rule) = found.find(|(r, rule)| judge.breaks(*rule, x.row(*r), y.row(*r)))?;
-        Some(CounterExample {
-            rule,
-            in_every_runtime: false,
-            exact: false,
-            x: x.row(r).to_vec(),
-            y: y.row(r).to_vec(),
-            other: None,
-        })
+        let (r, rule) = first_broken(spec, &judge, x, &y)?;
+        let (x, y) = (x.row(r).to_vec(), y.row(r).to_vec());
+        Some(CounterExample { rule, in_every_runtime: false, exact: false, x, y, other: None })
     };
     let network = &model.network;
-    if let Some(found) = breaks(&Matrix { rows: from.len(), cols: network.inputs, data: from.concat() }) {
-        return Some(found);
-    }
     let plan = BoundPlan::new(network, &spec.schema, deepsade_check::Arithmetic::Float32);
     let target = Target { plan: &plan, network, spec, judge: &judge, rule: 0, stop: &|| None };
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    parts(spec, region).into_iter().take_while(|_| !stop()).find_map(|part| {
-        let inputs = plan.inputs(&part);
-        let mut x = Matrix { rows: TRIED, cols: network.inputs, data: Vec::with_capacity(TRIED * network.inputs) };
-        for k in 0..TRIED {
-            let mut point = target.start(k, &inputs, &mut rng);
-            target.snap(&mut point, &part);
-            x.data.extend(point.iter().map(|v| *v as f32));
-        }
-        breaks(&x)
-    })
+    target.tried(region, from, TRIED, seed, stop, &breaks)
 }

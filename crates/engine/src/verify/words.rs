@@ -8,14 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::{CounterExample, Outcome, Work};
 use crate::vacuous::vacuous;
-use crate::verdict::{pair_as_json, pair_effort, rule_as_json, rules_hold};
+use crate::verdict::{pair_effort, proved_rules_as_json, rules_hold};
 
 /// Features by name, levels in words.
 pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
     let mut out = Map::new();
     let columns = schema.columns();
-    for (f, feature) in schema.features.iter().enumerate() {
-        let first = columns.partition_point(|c| c.feature < f);
+    for (f, (feature, first)) in schema.features.iter().zip(schema.first_columns()).enumerate() {
         let value = match &feature.domain {
             Domain::Category { levels } => {
                 let taken = columns.iter().enumerate().find(|(k, c)| c.feature == f && x[*k] > 0.5);
@@ -36,6 +35,14 @@ pub fn output_as_json(task: &Task, y: &[f32]) -> Value {
     Value::Object(y.iter().enumerate().map(|(j, v)| (task.output_name(j), json!(v))).collect())
 }
 
+/// A counter-example: the rule, and the input and output that break it.
+pub fn example_as_json(spec: &NormalSpec, example: &CounterExample) -> Value {
+    json!({
+        "rule": spec.rules[example.rule].name, "input": input_as_json(&spec.schema, &example.x),
+        "output": output_as_json(&spec.schema.task, &example.y),
+    })
+}
+
 /// The answer as JSON.
 pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, inexact: &[String]) -> Value {
     let columns: Vec<String> = spec.schema.columns().into_iter().map(|c| c.name).collect();
@@ -44,19 +51,7 @@ pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, i
         Outcome::Proved(proof) => {
             out["verdict"] = json!("proved");
             out["arithmetic"] = json!(proof.accepted().arithmetic.name());
-            out["rules"] = proof
-                .accepted()
-                .rules
-                .iter()
-                .zip(&spec.rules)
-                .map(|(r, rule)| {
-                    let mut out = rule_as_json(rule, &spec.schema);
-                    out["regions"] = json!(r.regions);
-                    out["margin"] = json!(r.margin);
-                    out
-                })
-                .chain(proof.accepted().pairs.iter().zip(&spec.pairs).map(|(r, rule)| pair_as_json(r, rule, &spec.schema)))
-                .collect();
+            out["rules"] = proved_rules_as_json(proof.accepted());
         }
         Outcome::Refuted(example) => {
             out["verdict"] = json!("refuted");

@@ -4,26 +4,22 @@ use std::path::Path;
 
 use deepsade_check::sha256_hex;
 use deepsade_data::{ReadOptions, encode_inputs, read_table};
-use deepsade_engine::artifact::{ArtifactError, RULES_KEY, read_model};
-use deepsade_engine::train::EpochRecord;
+use deepsade_engine::artifact::{ArtifactError, RULES_KEY, model_rules, read_model};
+use deepsade_engine::files::{MODEL, SUMMARY, read_log};
+use deepsade_engine::train::{EpochRecord, best_epoch};
 use deepsade_net::{Matrix, Model, Op};
 use deepsade_output::{Output, predict};
-use deepsade_spec::{NormalSpec, RuleText, Schema, compile};
+use deepsade_spec::{NormalSpec, Schema, compile};
 use serde_json::Value;
 
 use super::html::Html;
 use super::proof::ProofStatus;
 use super::{ReportError, explorer, payload, sections};
-use crate::figure::{Epoch, Panel, latent_space, training_curves};
-use crate::tsne::{Settings, tsne};
+use crate::figure::{Epoch, latent_space, training_curves};
+use crate::latent::{MOST_ROWS, last_hidden, panel, spaced};
 
-pub(crate) const MODEL: &str = "model.onnx";
-const LOG: &str = "run.jsonl";
-const SUMMARY: &str = "summary.json";
 /// Rows of the data that the explorer offers.
 const EXAMPLES: usize = 50;
-/// Rows of the data that the picture of the latent space shows.
-const LATENT_ROWS: usize = 400;
 
 /// Everything a run left.
 #[derive(Debug, Clone)]
@@ -55,13 +51,14 @@ impl RunFolder {
     pub fn read(dir: &Path, rows: Option<&Path>) -> Result<Self, ReportError> {
         let path = dir.join(MODEL);
         let (model, schema) = read_model(&path)?;
-        let bytes = std::fs::read(&path).map_err(|source| ArtifactError::Unreadable { path, source })?;
+        let bytes = std::fs::read(&path).map_err(|source| ArtifactError::Unreadable { path: path.clone(), source })?;
         let proof = ProofStatus::of(dir);
         // What was proved is what the page shows; else what the model says it was trained for.
-        let spec = proof.accepted().map(|a| a.spec.clone()).or_else(|| carried_rules(&model, &schema));
+        let spec = proof.accepted().map(|a| a.spec.clone());
+        let carried = || model_rules(&path, &model, &schema).ok().filter(|_| model.metadata.contains_key(RULES_KEY));
+        let spec = spec.or_else(carried);
         // A log or a summary that can't be read is one that is not there: the page says so.
-        let log = std::fs::read_to_string(dir.join(LOG)).unwrap_or_default();
-        let epochs = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let epochs = read_log(dir);
         let summary = std::fs::read_to_string(dir.join(SUMMARY)).ok().and_then(|text| serde_json::from_str(&text).ok());
         let mut folder = Self {
             name: title(dir),
@@ -79,7 +76,7 @@ impl RunFolder {
             let table = read_table(rows, &ReadOptions::for_schema(&folder.schema), &mut |_| {})?;
             let x = encode_inputs(&table, &folder.schema)?.x;
             folder.examples = payload::examples(&table, &folder.schema, EXAMPLES);
-            folder.rows = Some(sample(&x, LATENT_ROWS));
+            folder.rows = Some(sample(&x, MOST_ROWS));
         }
         Ok(folder)
     }
@@ -92,18 +89,10 @@ pub(crate) fn title(dir: &Path) -> String {
     parts[parts.len().saturating_sub(2)..].join("/")
 }
 
-fn carried_rules(model: &Model, schema: &Schema) -> Option<NormalSpec> {
-    let entries: Vec<Value> = serde_json::from_str(model.metadata.get(RULES_KEY)?).ok()?;
-    let text = |v: &Value| Some(RuleText { name: v["name"].as_str()?.into(), text: v["text"].as_str()?.into() });
-    compile(&entries.iter().map(text).collect::<Option<Vec<_>>>()?, schema).ok()
-}
-
 /// Complete rows, evenly spaced.
 fn sample(x: &Matrix, most: usize) -> Matrix {
     let whole: Vec<usize> = (0..x.rows).filter(|r| x.row(*r).iter().all(|v| v.is_finite())).collect();
-    let every = whole.len().div_ceil(most).max(1);
-    let chosen: Vec<usize> = whole.into_iter().step_by(every).collect();
-    Matrix { rows: chosen.len(), cols: x.cols, data: chosen.iter().flat_map(|r| x.row(*r).iter().copied()).collect() }
+    x.select(&spaced(whole.into_iter(), most))
 }
 
 /// Makes the page.
@@ -131,7 +120,7 @@ fn curves(html: &mut Html, run: &RunFolder) {
         return;
     }
     let epochs: Vec<Epoch> = run.epochs.iter().map(Epoch::from).collect();
-    let best = run.epochs.iter().rev().find(|r| r.best).map(|r| r.epoch);
+    let best = best_epoch(&run.epochs);
     let mut caption = "Loss after each epoch".to_string();
     if epochs.iter().any(|e| e.margin.is_some()) {
         caption.push_str(
@@ -145,15 +134,15 @@ fn curves(html: &mut Html, run: &RunFolder) {
 /// The last hidden layer of some rows, laid out in the plane.
 fn latent(html: &mut Html, run: &RunFolder) {
     let Some(x) = run.rows.as_ref().filter(|x| x.rows >= 10) else { return };
-    let Some(last) = run.model.network.nodes.iter().rposition(|n| matches!(n.op, Op::Act(_))) else { return };
-    let values = run.model.network.values(x);
-    let rows: Vec<Vec<f64>> = (0..x.rows).map(|r| values[last + 1].row(r).iter().map(|v| f64::from(*v)).collect()).collect();
+    if !run.model.network.nodes.iter().any(|n| matches!(n.op, Op::Act(_))) {
+        return;
+    }
     let Some(y) = outputs(run, x) else { return };
     let (groups, group): (Vec<String>, Vec<usize>) = match run.schema.task.classes() {
         Some(classes) => (classes.to_vec(), (0..y.rows).map(|r| predict::predicted_class(y.row(r))).collect()),
         None => thirds(&run.schema.task.output_name(0), &(0..y.rows).map(|r| y.row(r)[0]).collect::<Vec<_>>()),
     };
-    let panel = Panel { title: "last hidden layer".into(), points: tsne(&rows, Settings::default()) };
+    let panel = panel("last hidden layer", &last_hidden(&run.model.network, x));
     html.figure(
         &latent_space(&[panel], &groups, &group),
         &format!("{} rows of the data, by what is predicted for them.", y.rows),

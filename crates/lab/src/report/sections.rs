@@ -3,7 +3,8 @@
 use deepsade_check::Keeper;
 use deepsade_engine::enforce::step::MADE_KEY;
 use deepsade_engine::explain::{Possible, audit, possible, vacuous};
-use deepsade_net::{Behind, Model};
+use deepsade_engine::files::MODEL;
+use deepsade_net::Model;
 use deepsade_spec::{Domain, NormalSpec, Schema, print};
 use serde_json::Value;
 
@@ -65,7 +66,7 @@ pub(crate) fn proof(html: &mut Html, proof: &ProofStatus, sha256: &str) {
     html.section("proof-details", "Proof");
     let Some(accepted) = proof.accepted() else {
         html.paragraph("Nothing is proved about this model.");
-        html.table(&["what", "SHA-256"], &[vec!["model.onnx".into(), sha256.into()]]);
+        html.table(&["what", "SHA-256"], &[vec![MODEL.into(), sha256.into()]]);
         return;
     };
     if accepted.kept_by == Keeper::Choice {
@@ -87,7 +88,7 @@ pub(crate) fn proof(html: &mut Html, proof: &ProofStatus, sha256: &str) {
         );
     }
     let hashes = [
-        vec!["model.onnx".into(), accepted.model_sha256.clone()],
+        vec![MODEL.into(), accepted.model_sha256.clone()],
         vec!["rules with the domain, in canonical form".into(), accepted.rules_sha256.clone()],
     ];
     html.table(&["what", "SHA-256"], &hashes);
@@ -180,7 +181,7 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
             if shape.gated { "; a feature multiplies the outputs" } else { "" }
         ),
     );
-    let has_step = model.behind.as_ref().is_some_and(Behind::is_step);
+    let has_step = model.has_step();
     if has_step {
         let made = model.metadata.get(MADE_KEY).map(|how| format!(" ({how})")).unwrap_or_default();
         html.paragraph(&format!(

@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 use deepsade_data as data;
 use deepsade_engine::artifact::{read_model, write_whole};
-use deepsade_engine::train::EpochRecord;
-use deepsade_net::{Matrix, Model};
+use deepsade_engine::files::{MODEL, read_log};
+use deepsade_engine::train::{EpochRecord, best_epoch};
+use deepsade_net::Model;
 use deepsade_spec::Task;
 use serde::{Deserialize, Serialize};
 
 use super::ReproduceError;
 use super::case::Case;
+use super::experiment::{Experiment, SWEEP};
 use super::measure::folder_name;
 use super::method::Method;
-use super::plan::{Plan, SWEEP};
 use super::runner::MODELS;
 use super::stock::{Dealt, Stock};
 use super::table::in_order;
@@ -52,7 +53,7 @@ struct Kept {
 }
 
 /// Draws everything that runs and models are there for, and returns what was drawn.
-pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result<Vec<Figure>, ReproduceError> {
+pub fn draw(plan: &Experiment, stock: &Stock, out: &Path, results: &Results) -> Result<Vec<Figure>, ReproduceError> {
     let folder = out.join(FIGURES);
     std::fs::create_dir_all(&folder).map_err(|source| ReproduceError::Folder { dir: folder.clone(), source })?;
     let mut drawn = Vec::new();
@@ -85,7 +86,7 @@ pub fn draw(plan: &Plan, stock: &Stock, out: &Path, results: &Results) -> Result
         }
         let kept = kept(out, case)?;
         let Some(deepsade) = kept.iter().find(|k| k.method == Method::Deepsade) else { continue };
-        let best = deepsade.epochs.iter().rev().find(|r| r.best).map(|r| r.epoch);
+        let best = best_epoch(&deepsade.epochs);
         let epochs: Vec<_> = deepsade.epochs.iter().map(Epoch::from).collect();
         save(
             format!("{name}-training"),
@@ -193,25 +194,18 @@ fn kept(out: &Path, case: &Case) -> Result<Vec<Kept>, ReproduceError> {
     let mut kept = Vec::new();
     for method in Method::ALL {
         let folder: PathBuf = out.join(MODELS).join(folder_name(&case.name, method));
-        let path = folder.join("model.onnx");
+        let path = folder.join(MODEL);
         if path.exists() {
-            let log = std::fs::read_to_string(folder.join("run.jsonl")).unwrap_or_default();
-            let epochs = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-            kept.push(Kept { method, model: read_model(&path)?.0, epochs });
+            kept.push(Kept { method, model: read_model(&path)?.0, epochs: read_log(&folder) });
         }
     }
     Ok(kept)
 }
 
-/// Some of many rows, evenly spaced.
-fn sample(x: &Matrix, most: usize) -> Vec<usize> {
-    (0..x.rows).step_by(x.rows.div_ceil(most).max(1)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::plan::Options;
+    use crate::reproduce::experiment::Options;
 
     #[test]
     fn figures_of_use_cases_that_are_not_drawn_again_stay_listed() {
@@ -223,7 +217,7 @@ mod tests {
         std::fs::write(folder.join("uc3-accuracy.svg"), "<svg/>").unwrap();
         let options = Options { cases: vec!["uc2".into()], methods: vec![], repeats: 1, folds: 2, quick: true, seed: 0 };
         let results = Results { runs: Vec::new(), cut: false };
-        draw(&Plan::new(&options).unwrap(), &Stock::new(out.path()), out.path(), &results).unwrap();
+        draw(&Experiment::new(&options).unwrap(), &Stock::new(out.path()), out.path(), &results).unwrap();
         // That of use case 1 has no file any more.
         let names: Vec<String> = listed(&folder).into_iter().map(|f| f.name).collect();
         assert_eq!(names, ["uc2-accuracy", "uc3-accuracy"]);

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use deepsade_check::sha256_hex;
 use deepsade_engine::artifact::{UNFINISHED, write_whole};
-use deepsade_engine::hold::Hold;
+use deepsade_engine::folder_lock::Hold;
 use serde::{Deserialize, Serialize};
 
 use super::ReproduceError;
-use super::plan::{Plan, Planned};
+use super::experiment::{Experiment, Planned};
 use super::stock::Stock;
 use crate::results::{self, RunResult};
 
@@ -35,7 +35,7 @@ pub struct Identity {
 
 impl Identity {
     /// Reads the data files for their hashes; an error names the one that is missing.
-    pub fn new(plan: &Plan, stock: &Stock) -> Result<Self, ReproduceError> {
+    pub fn new(plan: &Experiment, stock: &Stock) -> Result<Self, ReproduceError> {
         let mut cases = BTreeMap::new();
         for case in &plan.cases {
             let file = stock.file(case)?;
@@ -49,7 +49,7 @@ impl Identity {
     }
 
     /// Use cases whose data are not byte for byte the public file.
-    pub fn unplanned<'a>(&self, plan: &'a Plan) -> Vec<&'a str> {
+    pub fn unplanned<'a>(&self, plan: &'a Experiment) -> Vec<&'a str> {
         let strange = |case: &&super::case::Case| self.cases.get(&case.name).is_some_and(|hashes| hashes[DATA] != case.sha256);
         plan.cases.iter().filter(strange).map(|case| case.name.as_str()).collect()
     }
@@ -130,7 +130,7 @@ impl Ledger {
     }
 
     /// Whether a run is there already.
-    pub fn has(&self, plan: &Plan, run: &Planned) -> bool {
+    pub fn has(&self, plan: &Experiment, run: &Planned) -> bool {
         let (use_case, method) = plan.names(run);
         self.finished.contains(&(use_case, method, Some(run.repeat), Some(run.fold as u64)))
     }
@@ -165,7 +165,7 @@ fn key(run: &RunResult) -> (String, String, Option<u64>, Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::plan::Options;
+    use crate::reproduce::experiment::Options;
 
     fn identity(seed: u64) -> Identity {
         let hashes = BTreeMap::from([("data".to_string(), "aa".to_string())]);
@@ -173,10 +173,10 @@ mod tests {
         Identity { version: "1".into(), folds: 2, quick: false, seed, cases }
     }
 
-    fn plan() -> Plan {
+    fn plan() -> Experiment {
         let options =
             Options { cases: vec!["uc2".into()], methods: vec!["ffn".into()], repeats: 1, folds: 2, quick: false, seed: 0 };
-        Plan::new(&options).unwrap()
+        Experiment::new(&options).unwrap()
     }
 
     fn result(fold: u64) -> RunResult {

@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use deepsade_data::{self as data, Split, VALIDATION};
-use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::choose::{Chosen, choose};
-use deepsade_engine::enforce::candidates;
-use deepsade_engine::fit::{self, Fit, FitError, Fitted};
+use deepsade_data::{self as data, VALIDATION};
+use deepsade_engine::adversity::{Counts, adversity};
+use deepsade_engine::fit::{self, FitError, Fitted, Predicted};
 use deepsade_engine::objective::Loss;
-use deepsade_engine::pipeline::{Finished, Times};
+use deepsade_engine::pipeline::{Checked, Ready};
 use deepsade_engine::train::{Observer, StopReason};
 use deepsade_engine::verify;
-use deepsade_net::Matrix;
 use deepsade_output::predict::distinct;
 use deepsade_output::{Judge, Output};
 use deepsade_spec::NormalSpec;
@@ -24,8 +21,8 @@ use serde_json::{Value, json};
 
 use super::ReproduceError;
 use super::case::Case;
+use super::experiment::{Experiment, Planned, stable};
 use super::method::Method;
-use super::plan::{Plan, Planned, stable};
 use super::stock::{Dealt, Stock};
 use super::tune::Tuning;
 use crate::results::RunResult;
@@ -44,7 +41,7 @@ impl Observer for Watch<'_> {
 
 /// Trains and scores a run; `None` if it was interrupted. The first run of each kind leaves its model in `models`.
 pub fn measure(
-    plan: &Plan,
+    plan: &Experiment,
     run: &Planned,
     stock: &Stock,
     models: Option<&Path>,
@@ -53,21 +50,18 @@ pub fn measure(
     let case = &plan.cases[run.case];
     let begun = Instant::now();
     let dealt = stock.rows(case, run.split_seed)?;
-    let Dealt { prepared, rows } = &*dealt;
+    let prepared = &dealt.prepared;
     let spec = &prepared.spec;
-    let split = data::folds(rows.all.rows(), plan.folds, run.fold, VALIDATION, run.split_seed)?;
+    let split = data::folds(dealt.rows.all.rows(), plan.folds, run.fold, VALIDATION, run.split_seed)?;
     let read = begun.elapsed().as_secs_f64();
     let mut watch = Watch(interrupted);
-    let mut problem = prepared.problem.clone();
-    if let Some(epochs) = case.epochs.get(&run.method) {
-        problem.train.epochs = *epochs;
-    }
+    let epochs = case.epochs.get(&run.method).copied();
     let begun = Instant::now();
     let weights = match (run.weight, run.method.penalty()) {
         (Some(weight), _) => vec![weight],
         (None, None) => vec![],
         (None, Some(_)) => {
-            let tuning = Tuning { case, spec, problem: &problem, rows, split: &split, method: run.method, seed: run.seed };
+            let tuning = Tuning { case, epochs, dealt: &dealt, split: &split, method: run.method, seed: run.seed };
             match tuning.choose(&mut watch)? {
                 Some(weights) => weights,
                 None => return Ok(None),
@@ -75,35 +69,29 @@ pub fn measure(
         }
     };
     let tuning_seconds = run.method.penalty().filter(|_| run.weight.is_none()).map(|_| begun.elapsed().as_secs_f64());
-    run.method.apply(&mut problem, &weights);
-    let breaking_rows = problem.data.as_ref().map(|d| d.breaking_rows).unwrap_or_default();
-    let (network, settings) = (&problem.network, &problem.train);
+    let settings = Checked::new(run.method.apply(prepared.problem.clone(), epochs, &weights)?)?;
     let (begun, at_work) = (Instant::now(), at_work());
-    let ways = candidates(spec, settings).map_err(FitError::from)?;
-    let fit = Fit { spec, decision: &ways[0], breaking_rows, network, settings, seed: run.seed, from: None, shape: None };
-    let Chosen { fitted, cost } = if run.method.chooses() {
-        choose(fit, &ways, rows, &split, &|_| None, &mut watch)?
-    } else {
-        Chosen { fitted: fit.run_on(rows, &split, None, &mut watch)?, cost: None }
-    };
+    let ready = dealt.ready(settings, split, run.seed)?;
+    let chosen = if run.method.chooses() { ready.choose(None, &mut watch)? } else { ready.train_only(&mut watch)? };
     let seconds = begun.elapsed().as_secs_f64();
     let cpu_seconds = at_work.zip(self::at_work()).map(|(before, after)| after - before);
+    let fitted = &chosen.fitted;
     if fitted.trained.stop == StopReason::Interrupted {
         return Ok(None);
     }
     let certified = matches!(fitted.proof, Some(Ok(_)));
-    let mut metrics = scores(spec, case, &fitted, &dealt, &split)?;
+    let mut metrics = scores(spec, case, fitted);
     // Runs for a figure are about the loss alone.
     if run.weight.is_none() {
-        let Some(index) = adversity_index(spec, case, &fitted, &dealt, certified, interrupted)? else { return Ok(None) };
+        let Some(index) = adversity_index(spec, case, fitted, &dealt, certified, interrupted)? else { return Ok(None) };
         metrics.extend(index);
     }
     let (use_case, method) = plan.names(run);
-    let (epochs, stopped) = (fitted.trained.records.len() as u64, fitted.trained.stop.to_string());
+    let (epochs, stop) = (fitted.trained.records.len() as u64, fitted.trained.stop);
     if let Some(folder) = models {
         std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
         // As `deepsade train` does, for `check`, `predict`, `report` and the figures.
-        Finished::new(fitted, cost, &problem, spec, Times { read, fit: seconds }, run.seed)?.write(folder)?;
+        Ready { read_seconds: read, ..ready }.finish(chosen, seconds)?.write(folder)?;
     }
     Ok(Some(RunResult {
         use_case,
@@ -117,7 +105,8 @@ pub fn measure(
         weights,
         tuning_seconds,
         epochs: Some(epochs),
-        stopped: Some(stopped),
+        stopped: Some(stop.to_string()),
+        stop: Some(stop),
         seed: Some(run.seed),
     }))
 }
@@ -131,26 +120,23 @@ fn at_work() -> Option<f64> {
 type Scores = BTreeMap<String, Value>;
 
 /// Scores on the test rows.
-fn scores(spec: &NormalSpec, case: &Case, fitted: &Fitted, dealt: &Dealt, split: &Split) -> Result<Scores, ReproduceError> {
-    let test = &fitted.test;
+fn scores(spec: &NormalSpec, case: &Case, fitted: &Fitted) -> Scores {
+    let Predicted { rows, outputs: y, breaking, metrics: test, .. } = &fitted.test;
     let mut metrics = Scores::new();
     metrics.insert("constraint_accuracy".into(), json!(100.0 * (1.0 - test["rows_breaking_all"] / test["rows_all"])));
     for name in &case.scores {
         metrics.insert(name.clone(), json!(test.get(name)));
     }
-    let rows = dealt.rows.all.select(&split.test);
-    let output = Output::of(&fitted.model, spec).map_err(FitError::from)?;
-    let y = output.outputs(&rows.x);
-    metrics.insert("distinct".into(), json!(distinct(&spec.schema.task, &y)));
+    metrics.insert("distinct".into(), json!(distinct(&spec.schema.task, y)));
     metrics.insert("test_rows".into(), json!(test["rows_all"]));
     metrics.insert("scored_rows".into(), json!(test["rows"]));
     let loss = fit::loss(&spec.schema.task);
-    if !output.has_step() && loss != Loss::MeanSquares {
-        let weight: Vec<f32> = split.test.iter().map(|r| f32::from(u8::from(!dealt.rows.breaking[*r]))).collect();
+    if !fitted.model.has_step() && loss != Loss::MeanSquares {
+        let weight: Vec<f32> = breaking.iter().map(|b| f32::from(u8::from(!b))).collect();
         let mean = loss.gradient(&y.data, &rows.y.data, &weight, y.cols, &mut vec![0.0; y.data.len()]).mean();
         metrics.insert("cross_entropy".into(), json!(mean));
     }
-    Ok(metrics)
+    metrics
 }
 
 /// The share of rows with an input near them that breaks a rule; 0 by proof where there is one. `None` if it was interrupted.
@@ -182,14 +168,12 @@ fn adversity_index(
     let (broken, whole): (Vec<usize>, Vec<usize>) = (0..x.rows).partition(|r| breaks(*r));
     let settings =
         verify::Settings { timeout: None, threads: 1, most_regions: case.adversity.regions, ..verify::Settings::default() };
-    let rest = Matrix { rows: whole.len(), cols: x.cols, data: whole.iter().flat_map(|r| x.row(*r).to_vec()).collect() };
-    let near = adversity(spec, &fitted.model, &rest, RADIUS, &settings, &|_| {}, interrupted)?;
+    let near = adversity(spec, &fitted.model, &x.select(&whole), RADIUS, &settings, &|_| {}, interrupted)?;
     if interrupted() {
         return Ok(None);
     }
-    let found = near.iter().filter(|n| matches!(n, Near::Broken(_))).count();
-    let undecided = near.iter().filter(|n| matches!(n, Near::Undecided(_))).count();
-    Ok(put((broken.len() + found) as f64 / x.rows.max(1) as f64, x.rows, undecided))
+    let found = Counts::of(&near);
+    Ok(put((broken.len() + found.broken) as f64 / x.rows.max(1) as f64, x.rows, found.undecided))
 }
 
 /// The rows to look around, the same for every run of a use case.
@@ -204,7 +188,7 @@ pub(super) fn around(case: &Case, n: usize) -> Vec<usize> {
 }
 
 /// The folder of the model that a run leaves, if it leaves one.
-pub fn model_folder(plan: &Plan, run: &Planned) -> Option<String> {
+pub fn model_folder(plan: &Experiment, run: &Planned) -> Option<String> {
     let first = (run.repeat, run.fold, run.weight) == (0, 0, None);
     first.then(|| folder_name(&plan.cases[run.case].name, run.method))
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use deepsade_engine::problem::Problem;
-use deepsade_engine::train::{Enforce, PenaltyName, PenaltySettings, UpdateName};
+use deepsade_engine::problem::{Problem, ProblemError};
+use deepsade_engine::train::{Enforce, NetworkSettings, PenaltyName, PenaltySettings, TrainSettings, UpdateName};
 use serde::{Deserialize, Serialize};
 
 /// A way to train.
@@ -94,9 +94,13 @@ impl Method {
         self == Self::Reg
     }
 
-    /// Sets a rule file to this method; `weights` are those of the penalty.
-    pub fn apply(self, problem: &mut Problem, weights: &[f64]) {
-        let settings = &mut problem.train;
+    /// A rule file set to this method, and to so many epochs; `weights` are those of the penalty.
+    pub fn apply(self, problem: Problem, epochs: Option<usize>, weights: &[f64]) -> Result<Problem, ProblemError> {
+        problem.with_settings(|network, settings| self.settings(network, settings, epochs, weights))
+    }
+
+    fn settings(self, network: &mut NetworkSettings, settings: &mut TrainSettings, epochs: Option<usize>, weights: &[f64]) {
+        settings.epochs = epochs.unwrap_or(settings.epochs);
         settings.enforce = match self {
             Self::Deepsade | Self::DeepsadePlain | Self::DeepsadePaper => Enforce::Weights,
             Self::DeepsadeDecode => Enforce::Decode,
@@ -106,7 +110,7 @@ impl Method {
         settings.update = if self == Self::DeepsadePaper { UpdateName::Paper } else { UpdateName::Project };
         settings.penalty = self.penalty().map(|kind| PenaltySettings { kind, weights: weights.to_vec() });
         if self == Self::DeepsadePlain {
-            problem.network.gate = "none".into();
+            network.gate = "none".into();
         }
     }
 }

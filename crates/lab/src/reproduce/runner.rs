@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use deepsade_solve::parallel;
 
 use super::ReproduceError;
+use super::experiment::{Experiment, Planned};
 use super::ledger::{Identity, Ledger};
 use super::measure::{measure, model_folder};
-use super::plan::{Plan, Planned};
 use super::stock::Stock;
 use crate::results::RunResult;
 
@@ -69,7 +69,7 @@ pub struct Setting<'a> {
 
 /// Does all runs of a plan that are not done yet.
 pub fn run(
-    plan: &Plan,
+    plan: &Experiment,
     stock: &Stock,
     setting: Setting,
     watch: &(dyn Fn(Event) + Sync),

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use deepsade_data::{self as data, Loaded};
+use deepsade_data::{self as data, Loaded, Split};
 use deepsade_engine::fit::{self, Rows};
+use deepsade_engine::pipeline::{Checked, PipelineError, Ready};
 use deepsade_engine::problem::Problem;
 use deepsade_spec::NormalSpec;
 
@@ -16,7 +17,7 @@ pub struct PreparedCase {
     /// Its rule file.
     pub problem: Problem,
     /// Its rules.
-    pub spec: NormalSpec,
+    pub spec: Arc<NormalSpec>,
     loaded: Loaded,
 }
 
@@ -25,7 +26,14 @@ pub struct Dealt {
     /// The use case.
     pub prepared: Arc<PreparedCase>,
     /// Encoded, with injected labels.
-    pub rows: Rows,
+    pub rows: Arc<Rows>,
+}
+
+impl Dealt {
+    /// The rows for one training of the use case, with settings of its own.
+    pub fn ready(&self, settings: Checked, split: Split, seed: u64) -> Result<Ready, PipelineError> {
+        settings.with(self.prepared.spec.clone(), self.rows.clone(), split, seed)
+    }
 }
 
 /// What is read at present.
@@ -68,7 +76,7 @@ impl Stock {
                 return Err(ReproduceError::Unexpected { case: case.name.clone(), file, what, expected, found });
             }
         }
-        let found = Arc::new(Dealt { prepared, rows });
+        let found = Arc::new(Dealt { prepared, rows: Arc::new(rows) });
         dealt.push((key, found.clone()));
         Ok(found)
     }
@@ -82,7 +90,7 @@ impl Stock {
         let problem = case.problem(&self.data)?;
         let (spec, loaded) = problem.load(&mut |_| {})?;
         let loaded = loaded.expect("a use case names its data");
-        let found = Arc::new(PreparedCase { problem, spec, loaded });
+        let found = Arc::new(PreparedCase { problem, spec: Arc::new(spec), loaded });
         prepared.push((case.name.clone(), found.clone()));
         Ok(found)
     }

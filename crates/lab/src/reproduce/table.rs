@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_engine::train::StopReason;
 use serde::Serialize;
 
 use super::case::{Case, cases};
@@ -188,7 +189,7 @@ fn notes(case: &Case, method: Method, runs: &[&RunResult]) -> Vec<String> {
         notes
             .push(format!("`{method}`: weights chosen (runs): {times}; choosing took {seconds:.1} s a run, not in its seconds."));
     }
-    let diverged = runs.iter().filter(|r| r.stopped.as_ref().is_some_and(|s| s.starts_with("diverged"))).count();
+    let diverged = runs.iter().filter(|r| matches!(r.stop, Some(StopReason::Diverged { .. }))).count();
     if diverged > 0 {
         notes.push(format!(
             "`{method}`: {diverged} {} diverged; the network of the epoch before is scored.",

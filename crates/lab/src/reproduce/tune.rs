@@ -1,15 +1,13 @@
 //! Training rows enter; the weights of a penalty leave: the smallest with the fewest violations on rows held out.
 
 use deepsade_data::{self as data, Split, VALIDATION};
-use deepsade_engine::enforce::decide;
-use deepsade_engine::fit::{Fit, FitError, Rows};
-use deepsade_engine::problem::Problem;
+use deepsade_engine::pipeline::Checked;
 use deepsade_engine::train::{Observer, StopReason};
-use deepsade_spec::NormalSpec;
 
 use super::ReproduceError;
 use super::case::Case;
 use super::method::Method;
+use super::stock::Dealt;
 
 /// What one choice of weights led to.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,12 +59,10 @@ pub fn inner_splits(outer: &Split, folds: usize, seed: u64) -> Result<Vec<Split>
 pub struct Tuning<'a> {
     /// The use case.
     pub case: &'a Case,
-    /// Its rules.
-    pub spec: &'a NormalSpec,
-    /// Its settings.
-    pub problem: &'a Problem,
-    /// Its rows.
-    pub rows: &'a Rows,
+    /// Epochs, if not those of its rule file.
+    pub epochs: Option<usize>,
+    /// Its rules and rows.
+    pub dealt: &'a Dealt,
     /// How they are dealt out for the run.
     pub split: &'a Split,
     /// The method.
@@ -80,7 +76,7 @@ impl Tuning<'_> {
     pub fn choose(&self, observer: &mut dyn Observer) -> Result<Option<Vec<f64>>, ReproduceError> {
         let splits = inner_splits(self.split, self.case.tune.folds, self.seed)?;
         let mut trials = Vec::new();
-        for weights in candidates(self.case, self.method, self.spec.rules.len()) {
+        for weights in candidates(self.case, self.method, self.dealt.prepared.spec.rules.len()) {
             let mut violations = 0;
             for split in &splits {
                 let Some(found) = self.violations(&weights, split, observer)? else { return Ok(None) };
@@ -92,28 +88,15 @@ impl Tuning<'_> {
     }
 
     fn violations(&self, weights: &[f64], split: &Split, observer: &mut dyn Observer) -> Result<Option<usize>, ReproduceError> {
-        let mut problem = self.problem.clone();
-        self.method.apply(&mut problem, weights);
-        problem.train.epochs = self.case.tune.epochs.unwrap_or(problem.train.epochs);
-        let (network, settings) = (&problem.network, &problem.train);
-        let breaking_rows = problem.data.as_ref().map(|d| d.breaking_rows).unwrap_or_default();
-        let decision = decide(self.spec, settings).map_err(FitError::from)?;
-        let fit = Fit {
-            spec: self.spec,
-            decision: &decision,
-            breaking_rows,
-            network,
-            settings,
-            seed: self.seed,
-            from: None,
-            shape: None,
-        };
-        let fitted = fit.run_on(self.rows, split, None, observer)?;
+        let epochs = self.case.tune.epochs.or(self.epochs);
+        let problem = self.method.apply(self.dealt.prepared.problem.clone(), epochs, weights)?;
+        let ready = self.dealt.ready(Checked::new(problem)?, split.clone(), self.seed)?;
+        let fitted = ready.train_only(observer)?.fitted;
         Ok(match fitted.trained.stop {
             StopReason::Interrupted => None,
             // What diverges breaks everything.
             StopReason::Diverged { .. } => Some(split.test.len()),
-            _ => Some(fitted.test["rows_breaking_all"] as usize),
+            _ => Some(fitted.test.metrics["rows_breaking_all"] as usize),
         })
     }
 }

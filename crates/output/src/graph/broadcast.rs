@@ -7,7 +7,7 @@ use super::error::Wrong;
 use super::value::{Array, Room};
 
 /// How to walk over the operands of an element-wise operator.
-pub(super) struct Plan<const N: usize> {
+pub(super) struct Strides<const N: usize> {
     /// The shape of the result.
     pub(super) dims: Vec<usize>,
     /// Number of elements of the result.
@@ -26,7 +26,7 @@ struct Loop<const N: usize> {
     step: [usize; N],
 }
 
-impl<const N: usize> Plan<N> {
+impl<const N: usize> Strides<N> {
     pub(super) fn new(operands: [&[usize]; N], room: Room) -> Result<Self, Wrong> {
         let dims = operands.iter().try_fold(Vec::new(), |dims, operand| joined(&dims, operand))?;
         let len = room.len(&dims)?;
@@ -81,7 +81,7 @@ fn joined(a: &[usize], b: &[usize]) -> Result<Vec<usize>, Wrong> {
 
 /// `f` of each pair of elements.
 pub(super) fn zip<A, B, C>(a: &Array<A>, b: &Array<B>, room: Room, f: impl Fn(&A, &B) -> C) -> Result<Array<C>, Wrong> {
-    let plan = Plan::new([&a.dims, &b.dims], room)?;
+    let plan = Strides::new([&a.dims, &b.dims], room)?;
     let (cols, mut data) = (plan.cols, Vec::with_capacity(plan.len));
     plan.each(|[i, j]| match plan.moves {
         [true, true] => data.extend(a.data[i..i + cols].iter().zip(&b.data[j..j + cols]).map(|(a, b)| f(a, b))),
@@ -99,7 +99,7 @@ pub(super) fn zip<A, B, C>(a: &Array<A>, b: &Array<B>, room: Room, f: impl Fn(&A
 
 /// Elements of `x` where the condition holds, of `y` elsewhere.
 pub(super) fn choose<T: Copy>(condition: &Array<bool>, x: &Array<T>, y: &Array<T>, room: Room) -> Result<Array<T>, Wrong> {
-    let plan = Plan::new([&condition.dims, &x.dims, &y.dims], room)?;
+    let plan = Strides::new([&condition.dims, &x.dims, &y.dims], room)?;
     let (cols, mut data) = (plan.cols, Vec::with_capacity(plan.len));
     // Both are read before one is chosen, so that there is no branch.
     let pick = |c: &bool, x: T, y: T| if *c { x } else { y };

@@ -1,6 +1,6 @@
 //! A value enters; leaves what its elements on some axes have in common: their sum, the largest or the smallest.
 
-use super::broadcast::Plan;
+use super::broadcast::Strides;
 use super::error::Wrong;
 use super::op::Operands;
 use super::pointwise::{larger, smaller};
@@ -59,7 +59,7 @@ impl Reduce {
         let mut dims: Vec<usize> = x.dims.iter().zip(gone).map(|(d, gone)| if *gone { 1 } else { *d }).collect();
         let mut data = vec![start; room.len(&dims)?];
         // The result, stretched to the shape of `x`, says where each element of `x` goes.
-        let plan = Plan::new([&x.dims, &dims], room)?;
+        let plan = Strides::new([&x.dims, &dims], room)?;
         plan.each(|[i, o]| {
             let row = &x.data[i..i + plan.cols];
             if plan.moves[1] {

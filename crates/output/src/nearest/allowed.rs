@@ -112,7 +112,8 @@ impl<'a> Allowed<'a> {
     }
 
     /// Whether the rules are one intersection of half-spaces, the same for every input but for the offsets.
-    pub fn is_one_piece(&self) -> bool {
+    #[cfg(test)]
+    fn is_one_piece(&self) -> bool {
         self.conditions.is_empty() && self.spec.rules.iter().all(|r| is_conjunction(&r.claim))
     }
 
@@ -136,9 +137,14 @@ impl<'a> Allowed<'a> {
         Ok(AllowedAt { offsets: self.faces.iter().map(offset).collect(), case, pieces: known[case].1.clone() })
     }
 
-    /// What the inputs of rows say, for training: the offset of each face, and the case.
+    /// How many numbers [`Self::side_of`] has for a row.
+    pub fn side_width(&self) -> usize {
+        self.faces.len() + 1
+    }
+
+    /// What the inputs of rows say, for training, as numbers that [`Self::place_of`] reads: the offset of each face, and the case.
     pub fn side_of(&self, x: &Matrix) -> Result<Matrix, AllowedError> {
-        let cols = self.faces.len() + 1;
+        let cols = self.side_width();
         let mut side = Matrix { rows: x.rows, cols, data: Vec::with_capacity(x.rows * cols) };
         for r in 0..x.rows {
             let place = self.at(x.row(r))?;
@@ -148,11 +154,13 @@ impl<'a> Allowed<'a> {
         Ok(side)
     }
 
-    /// A place from its case and offsets.
+    /// The place of a row of [`Self::side_of`].
     ///
     /// # Panics
     /// If [`Allowed::at`] has not met the case.
-    pub fn place(&self, case: usize, offsets: Vec<f64>) -> AllowedAt {
+    pub fn place_of(&self, side: &[f32]) -> AllowedAt {
+        let (offsets, case) = side.split_at(self.faces.len());
+        let (offsets, case) = (offsets.iter().map(|c| f64::from(*c)).collect(), case[0] as usize);
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         AllowedAt { offsets, case, pieces: known[case].1.clone() }
     }
@@ -390,6 +398,7 @@ fn output_coefficients(atom: &Atom) -> impl Iterator<Item = Rational> + '_ {
     atom.linear.terms.iter().filter(|(v, _)| v.is_output()).map(|(_, c)| if *c < Rational::ZERO { -c } else { c.clone() })
 }
 
+#[cfg(test)]
 fn is_conjunction(claim: &Formula) -> bool {
     match claim {
         Formula::True | Formula::Atom(_) => true,

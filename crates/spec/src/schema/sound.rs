@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::{Domain, Feature, OneHot, Schema, Task};
 
 /// Whole numbers beyond this are not all float32 values.
-const LARGEST_INTEGER: i32 = 1 << 24;
+pub const LARGEST_INTEGER: i32 = 1 << 24;
 
 /// A schema before it is looked at.
 #[derive(Deserialize)]

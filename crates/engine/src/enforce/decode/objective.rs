@@ -5,7 +5,7 @@
 //! those that the rules allow. Where the diagram is too large for P(valid) the loss is a surrogate: each item's softmax over its
 //! places and each place's over the items, halved (rankings); the plain loss of each label (implications).
 
-use crate::objective::{Loss, Objective, OutputStep, Sum};
+use crate::objective::{Loss, Objective, RuleLoss, Sum};
 use crate::units::Units;
 use deepsade_output::decode::sets::Sets;
 use deepsade_output::decode::{Decoder, Scratch, paths::log_set};
@@ -20,7 +20,7 @@ pub struct OverValid<'a> {
     logs: Vec<f64>,
 }
 
-impl OutputStep for Decoder {
+impl RuleLoss for Decoder {
     fn objective(&self, _: &Units) -> Box<dyn Objective + '_> {
         Box::new(OverValid {
             decoder: self,

@@ -5,17 +5,16 @@
 
 use deepsade_output::nearest::Allowed;
 
-use crate::objective::{Loss, Objective, OutputStep, Sum};
+use crate::objective::{Loss, Objective, RuleLoss, Sum};
 use crate::units::Units;
 
-impl OutputStep for Allowed<'_> {
+impl RuleLoss for Allowed<'_> {
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_> {
         Box::new(NearestLoss { allowed: self, units: units.clone(), moved: Vec::new(), active: Vec::new() })
     }
 
-    /// The offset of each face, and the case.
     fn side(&self) -> usize {
-        self.faces().len() + 1
+        self.side_width()
     }
 
     fn identity(&self) -> String {
@@ -36,8 +35,7 @@ impl NearestLoss<'_> {
     fn row(&self, scores: &[f32], side: &[f32], active: &mut Vec<usize>) -> Option<Vec<f64>> {
         let Units { shift, scale } = &self.units;
         let p: Vec<f64> = scores.iter().zip(shift).zip(scale).map(|((s, shift), scale)| f64::from(*s) * scale + shift).collect();
-        let (offsets, case) = side.split_at(side.len() - 1);
-        let place = self.allowed.place(case[0] as usize, offsets.iter().map(|c| f64::from(*c)).collect());
+        let place = self.allowed.place_of(side);
         // A row where nothing is allowed teaches what it says.
         let found = self.allowed.nearest(&place, &p, 0.0).ok().filter(|found| !found.active.is_empty())?;
         active.extend(&found.active);
@@ -77,7 +75,7 @@ mod tests {
     use deepsade_output::nearest::Allowed;
 
     use crate::enforce::nearest::tests::spec;
-    use crate::objective::OutputStep;
+    use crate::objective::RuleLoss;
     use crate::units::Units;
 
     /// `dL/ds_i = (L(s + h e_i) - L(s - h e_i)) / 2h + O(h^2)`, away from where another face begins to hold.

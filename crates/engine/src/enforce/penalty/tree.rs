@@ -8,17 +8,17 @@ use crate::units::Units;
 
 /// A claim with its atoms replaced by their numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Tree {
+pub(super) enum GradedFormula {
     /// Decided by the domain.
     Constant(bool),
     /// An atom.
     Atom(usize),
     /// All of them.
-    All(Vec<Tree>),
+    All(Vec<GradedFormula>),
     /// One of them at least.
-    Any(Vec<Tree>),
+    Any(Vec<GradedFormula>),
     /// Weights of those that hold sum to the bound at least.
-    Count(Vec<(f64, Tree)>, f64),
+    Count(Vec<(f64, GradedFormula)>, f64),
 }
 
 /// `sum_j c_j y_j + (what the input adds) >= 0`.
@@ -33,7 +33,7 @@ pub(super) struct Affine {
 /// The rules of a problem as trees.
 #[derive(Debug, Clone)]
 pub(super) struct Graded {
-    pub trees: Vec<Tree>,
+    pub trees: Vec<GradedFormula>,
     pub affine: Vec<Affine>,
 }
 
@@ -65,22 +65,22 @@ impl Graded {
     }
 }
 
-fn tree(formula: &Formula, affine: &mut Vec<Affine>) -> Tree {
+fn tree(formula: &Formula, affine: &mut Vec<Affine>) -> GradedFormula {
     match formula {
-        Formula::True => Tree::Constant(true),
-        Formula::False => Tree::Constant(false),
-        Formula::And(parts) => Tree::All(parts.iter().map(|p| tree(p, affine)).collect()),
-        Formula::Or(parts) => Tree::Any(parts.iter().map(|p| tree(p, affine)).collect()),
+        Formula::True => GradedFormula::Constant(true),
+        Formula::False => GradedFormula::Constant(false),
+        Formula::And(parts) => GradedFormula::All(parts.iter().map(|p| tree(p, affine)).collect()),
+        Formula::Or(parts) => GradedFormula::Any(parts.iter().map(|p| tree(p, affine)).collect()),
         Formula::Threshold(t) => {
             let whole = |v: &Rational| v.to_f64().value().fract() == 0.0;
             let step = t.strict && whole(&t.bound) && t.terms.iter().all(|(w, _)| whole(w));
             // More than 10 is at least 11 among whole numbers.
             let bound = t.bound.to_f64().value() + f64::from(u8::from(step));
-            Tree::Count(t.terms.iter().map(|(w, p)| (w.to_f64().value(), tree(p, affine))).collect(), bound)
+            GradedFormula::Count(t.terms.iter().map(|(w, p)| (w.to_f64().value(), tree(p, affine))).collect(), bound)
         }
         Formula::Atom(atom) => {
             let known = affine.iter().position(|a| a.atom == *atom);
-            Tree::Atom(known.unwrap_or_else(|| {
+            GradedFormula::Atom(known.unwrap_or_else(|| {
                 let output = |(var, c): (&Var, &Rational)| match var {
                     Var::Output(j) => Some((*j, c.to_f64().value())),
                     _ => None,
@@ -131,14 +131,14 @@ impl<'a, G: Grading> Grades<'a, G> {
         Self { graded, units: units.clone(), weights, grading, atoms: vec![[0.0; 2]; atoms], slopes: vec![0.0; atoms] }
     }
 
-    fn grade(&self, tree: &Tree) -> f64 {
-        let of = |parts: &[Tree]| parts.iter().map(|p| self.grade(p)).collect::<Vec<_>>();
+    fn grade(&self, tree: &GradedFormula) -> f64 {
+        let of = |parts: &[GradedFormula]| parts.iter().map(|p| self.grade(p)).collect::<Vec<_>>();
         match tree {
-            Tree::Constant(holds) => self.grading.constant(*holds),
-            Tree::Atom(a) => self.atoms[*a][0],
-            Tree::All(parts) => self.grading.all(&of(parts)),
-            Tree::Any(parts) => self.grading.any(&of(parts)),
-            Tree::Count(terms, bound) => {
+            GradedFormula::Constant(holds) => self.grading.constant(*holds),
+            GradedFormula::Atom(a) => self.atoms[*a][0],
+            GradedFormula::All(parts) => self.grading.all(&of(parts)),
+            GradedFormula::Any(parts) => self.grading.any(&of(parts)),
+            GradedFormula::Count(terms, bound) => {
                 let (weights, grades): (Vec<f64>, Vec<f64>) = terms.iter().map(|(w, p)| (*w, self.grade(p))).unzip();
                 self.grading.count(&weights, &grades, *bound, &mut vec![0.0; weights.len()])
             }
@@ -146,27 +146,27 @@ impl<'a, G: Grading> Grades<'a, G> {
     }
 
     /// Adds `by` times the derivative of the tree's grade to that of its atoms.
-    fn backward(&self, tree: &Tree, by: f64, atoms: &mut [f64]) {
+    fn backward(&self, tree: &GradedFormula, by: f64, atoms: &mut [f64]) {
         if by == 0.0 {
             return;
         }
-        let down = |parts: Vec<&Tree>, slopes: &[f64], atoms: &mut [f64]| {
+        let down = |parts: Vec<&GradedFormula>, slopes: &[f64], atoms: &mut [f64]| {
             parts.iter().zip(slopes).for_each(|(part, slope)| self.backward(part, by * slope, atoms));
         };
         match tree {
-            Tree::Constant(_) => {}
-            Tree::Atom(a) => atoms[*a] += by,
-            Tree::All(parts) | Tree::Any(parts) => {
+            GradedFormula::Constant(_) => {}
+            GradedFormula::Atom(a) => atoms[*a] += by,
+            GradedFormula::All(parts) | GradedFormula::Any(parts) => {
                 let grades: Vec<f64> = parts.iter().map(|p| self.grade(p)).collect();
                 let mut slopes = vec![0.0; grades.len()];
-                if matches!(tree, Tree::All(_)) {
+                if matches!(tree, GradedFormula::All(_)) {
                     self.grading.all_slopes(&grades, &mut slopes);
                 } else {
                     self.grading.any_slopes(&grades, &mut slopes);
                 }
                 down(parts.iter().collect(), &slopes, atoms);
             }
-            Tree::Count(terms, bound) => {
+            GradedFormula::Count(terms, bound) => {
                 let (weights, grades): (Vec<f64>, Vec<f64>) = terms.iter().map(|(w, p)| (*w, self.grade(p))).unzip();
                 let mut slopes = vec![0.0; weights.len()];
                 self.grading.count(&weights, &grades, *bound, &mut slopes);

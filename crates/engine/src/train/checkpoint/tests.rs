@@ -88,14 +88,14 @@ fn a_failed_write_leaves_the_earlier_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run.ckpt");
     let settings = CheckpointSettings { resume: true, ..CheckpointSettings::new(&path, [7; 32]) };
-    Keeper::new(Some(&settings)).save(&state()).unwrap();
+    CheckpointFile::new(Some(&settings)).save(&state()).unwrap();
     // One fails before the first byte, one at the rename.
     std::fs::create_dir(directory.path().join("taken")).unwrap();
     for name in ["missing/run.ckpt", "taken"] {
         let blocked = CheckpointSettings::new(directory.path().join(name), [7; 32]);
-        assert!(matches!(Keeper::new(Some(&blocked)).save(&state()), Err(CheckpointError::Write { .. })));
+        assert!(matches!(CheckpointFile::new(Some(&blocked)).save(&state()), Err(CheckpointError::Write { .. })));
     }
-    assert_eq!(Keeper::new(Some(&settings)).resume(state(), LIMITS).unwrap(), state());
+    assert_eq!(CheckpointFile::new(Some(&settings)).resume(state(), LIMITS).unwrap(), state());
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "no temporary file is left");
 }
 
@@ -104,7 +104,7 @@ fn a_missing_file_and_another_size_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run.ckpt");
     let settings = CheckpointSettings { resume: true, ..CheckpointSettings::new(&path, [7; 32]) };
-    let mut keeper = Keeper::new(Some(&settings));
+    let mut keeper = CheckpointFile::new(Some(&settings));
     assert!(matches!(keeper.resume(state(), LIMITS), Err(CheckpointError::Missing { .. })));
     keeper.save(&state()).unwrap();
     let larger = State { parameters: vec![0.0; 4], ..state() };
@@ -117,7 +117,7 @@ fn states_that_no_run_reaches_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run.ckpt");
     let settings = CheckpointSettings { resume: true, ..CheckpointSettings::new(&path, [7; 32]) };
-    let mut keeper = Keeper::new(Some(&settings));
+    let mut keeper = CheckpointFile::new(Some(&settings));
     let [first, second] = [state().records[0], state().records[1]];
     for (forged, expected) in [
         (State { epoch: 6, ..state() }, Oddity::Epoch { epoch: 6, epochs: 5 }),

@@ -9,14 +9,13 @@ use std::ops::ControlFlow;
 
 use dashu::integer::IBig;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Domain, NormalSpec, OneHot, Rational, Var, print, shown};
+use deepsade_spec::{Atom, Domain, NormalSpec, Rational, Var, print, shown};
 use thiserror::Error;
 
 use super::outward::inward;
+use crate::limits::MAX_CELLS;
 
-/// Cells that are written down.
-const MOST_CELLS: usize = 20_000;
-/// Their text.
+/// The text of the cells that are written down.
 const MOST_BYTES: usize = 100_000_000;
 /// Values of a whole number that are listed.
 const MOST_VALUES: i32 = 32;
@@ -28,7 +27,7 @@ pub enum WriteError {
     #[error("there is no rule to write")]
     NoRules,
     /// Too long.
-    #[error("the rules can be broken in more than {MOST_CELLS} ways, too many to list; write fewer or simpler rules")]
+    #[error("the rules can be broken in more than {MAX_CELLS} ways, too many to list; write fewer or simpler rules")]
     TooManyCells,
 }
 
@@ -49,10 +48,9 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
     for j in 0..spec.schema.task.outputs() {
         out += &format!("(declare-const Y_{j} Real) ; {}\n", shown::name(&spec.schema.task.output_name(j)));
     }
-    let dropped = usize::from(spec.schema.one_hot == OneHot::DropFirst);
-    let first = |f: usize| columns.partition_point(|c| c.feature < f);
+    let (dropped, first) = (spec.schema.one_hot.dropped(), spec.schema.first_columns());
     for (f, feature) in spec.schema.features.iter().enumerate() {
-        let x = first(f);
+        let x = first[f];
         let range =
             |lo: Rational, hi: Rational| format!("(assert (>= X_{x} {}))\n(assert (<= X_{x} {}))\n", term(&lo), term(&hi));
         let steps = |lo: i32, hi: i32, step: Rational, what: &str| {
@@ -87,8 +85,8 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
     }
     let column = |var: Var, c: &Rational, terms: &mut Vec<(String, Rational)>, constant: &mut Rational| match var {
         Var::Output(j) => terms.push((format!("Y_{j}"), c.clone())),
-        Var::Feature(f) => terms.push((format!("X_{}", first(f)), c.clone())),
-        Var::Level(f, l) if l >= dropped => terms.push((format!("X_{}", first(f) + l - dropped), c.clone())),
+        Var::Feature(f) => terms.push((format!("X_{}", first[f]), c.clone())),
+        Var::Level(f, l) if l >= dropped => terms.push((format!("X_{}", first[f] + l - dropped), c.clone())),
         Var::Level(f, _) => {
             *constant += c;
             let others = columns.iter().enumerate().filter(|(_, o)| o.feature == f);
@@ -98,7 +96,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
     let atom = |atom: &Atom| {
         if let Some((f, above, end, strict)) = inward(atom) {
             let relation = [[">=", ">"], ["<=", "<"]][usize::from(above)][usize::from(strict)];
-            return format!("({relation} X_{} {})", first(f), term(&end));
+            return format!("({relation} X_{} {})", first[f], term(&end));
         }
         let mut terms = Vec::new();
         let mut constant = atom.linear.constant.clone();
@@ -123,7 +121,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
         let all = cells(&rule.claim.negated(), &mut |atoms| {
             sets.push(format!("(and {})", atoms.iter().map(atom).collect::<Vec<_>>().join(" ")));
             bytes += sets.last().map_or(0, String::len);
-            if sets.len() > MOST_CELLS || bytes > MOST_BYTES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if sets.len() > MAX_CELLS || bytes > MOST_BYTES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if all.is_break() {
             return Err(WriteError::TooManyCells);

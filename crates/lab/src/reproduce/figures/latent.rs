@@ -1,18 +1,14 @@
 //! Models and test rows enter; their hidden layers leave, laid out in the plane.
 
 use deepsade_data::Dataset;
-use deepsade_net::{Matrix, Model, Network, Op};
+use deepsade_net::{Matrix, Model, Op};
 use deepsade_output::Judge;
 use deepsade_output::predict::predicted_class;
 use deepsade_spec::{Formula, NormalSpec};
 
-use super::sample;
 use crate::figure::{Panel, Scene, latent_space};
+use crate::latent::{MOST_ROWS, last_hidden, panel, spaced};
 use crate::layers::before_choice;
-use crate::tsne::{Settings, tsne};
-
-/// Rows of a picture.
-const MOST_ROWS: usize = 400;
 
 /// The last hidden layers of two models, by whether the rules ask something of a row.
 pub(super) fn under_rules(spec: &NormalSpec, x: &Matrix, models: &[(&str, &Model)]) -> Scene {
@@ -43,7 +39,7 @@ pub(super) fn predictions(spec: &NormalSpec, x: &Matrix, name: &str, model: &Mod
 
 /// What every layer of two models reads, by the first label that is present.
 pub(super) fn every_layer(test: &Dataset, models: &[(&str, &Model)]) -> Scene {
-    let some = test.select(&sample(&test.x, MOST_ROWS));
+    let some = test.select(&spaced(0..test.x.rows, MOST_ROWS));
     let first = |r: usize| some.y.row(r).iter().position(|v| *v > 0.5).unwrap_or(3).min(3);
     let group: Vec<usize> = (0..some.x.rows).map(first).collect();
     let mut panels = Vec::new();
@@ -60,16 +56,5 @@ pub(super) fn every_layer(test: &Dataset, models: &[(&str, &Model)]) -> Scene {
 }
 
 fn rows(x: &Matrix) -> Matrix {
-    let chosen = sample(x, MOST_ROWS);
-    Matrix { rows: chosen.len(), cols: x.cols, data: chosen.iter().flat_map(|r| x.row(*r).to_vec()).collect() }
-}
-
-fn last_hidden(network: &Network, x: &Matrix) -> Matrix {
-    let last = network.nodes.iter().rposition(|n| matches!(n.op, Op::Act(_))).map_or(0, |k| k + 1);
-    network.values(x).swap_remove(last)
-}
-
-fn panel(title: &str, values: &Matrix) -> Panel {
-    let rows: Vec<Vec<f64>> = (0..values.rows).map(|r| values.row(r).iter().map(|v| f64::from(*v)).collect()).collect();
-    Panel { title: title.into(), points: tsne(&rows, Settings::default()) }
+    x.select(&spaced(0..x.rows, MOST_ROWS))
 }

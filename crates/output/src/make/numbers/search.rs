@@ -10,6 +10,8 @@
 //! with W above whatever the distance can gain by one move: first faces are met, then the distance counts. From the nearest numbers of
 //! all, rounded, a face is few moves away.
 
+use deepsade_solve::cholesky::dot;
+
 use super::direction::Direction;
 use super::writer::{Row, Writer};
 
@@ -114,8 +116,4 @@ fn moves(members: &[usize], outputs: usize, faces: usize) -> (Vec<Vec<f64>>, u8,
         return (all, 1, 4 + n / 4);
     }
     (all, 1, 6 + n / 4)
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

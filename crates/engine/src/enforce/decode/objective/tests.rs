@@ -7,7 +7,7 @@ use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task,
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::objective::OutputStep;
+use crate::objective::RuleLoss;
 use crate::units::Units;
 
 /// Rules of every form about four labels, with and without conditions on the input.

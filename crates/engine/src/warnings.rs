@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use deepsade_data::{Dataset, metrics};
+use deepsade_data::{Dataset, deciding_score, metrics};
 use deepsade_net::Matrix;
 use deepsade_output::predict::in_words;
 use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
 
-use crate::train::StopReason;
+use crate::train::{Enforce, StopReason};
 
 /// Validation rows with which a model is judged; with fewer, the training rows do.
 const ENOUGH: usize = 20;
@@ -110,15 +110,15 @@ pub struct Costly {
 pub enum Instead {
     /// It has a better score on the test rows.
     Better {
-        /// Its name.
-        enforce: &'static str,
+        /// Which.
+        enforce: Enforce,
         /// Its score.
         score: f64,
     },
     /// It was not tried.
     Untried {
-        /// Its name.
-        enforce: &'static str,
+        /// Which.
+        enforce: Enforce,
     },
 }
 
@@ -130,8 +130,8 @@ impl fmt::Display for Costly {
             "the guarantee costs much: {metric} {enforced:.4} with it, {free:.4} without, on the {rows} test rows whose label obeys"
         )?;
         match &self.instead {
-            Some(Instead::Better { enforce, score }) => write!(f, "; --enforce {enforce} has {score:.4} on these rows")?,
-            Some(Instead::Untried { enforce }) => write!(f, "; --enforce {enforce} was not tried")?,
+            Some(Instead::Better { enforce, score }) => write!(f, "; --enforce {} has {score:.4} on these rows", enforce.name())?,
+            Some(Instead::Untried { enforce }) => write!(f, "; --enforce {} was not tried", enforce.name())?,
             None => {}
         }
         match &self.hardest {
@@ -198,8 +198,10 @@ fn judged(spec: &NormalSpec, train: &Scored, scored: &Scored, on: &'static str) 
     let (model, base) = (of(scored.outputs), of(&repeated));
     let score = |name: &'static str| Some((name, *model.get(name)?, *base.get(name)?));
     let worse = match task {
-        Task::Regression { .. } => score("mse").filter(|(_, model, base)| model.is_nan() || model >= base),
-        Task::Binary { .. } | Task::Multiclass { .. } => score("accuracy").filter(|(_, model, base)| model <= base),
+        Task::Regression { .. } | Task::Binary { .. } | Task::Multiclass { .. } => {
+            let (name, more) = deciding_score(task);
+            score(name).filter(|(_, model, base)| if more { model <= base } else { model.is_nan() || model >= base })
+        }
         // Exact matches are rare: only what is worse by every measure.
         Task::Multilabel { .. } | Task::Ranking { .. } => {
             let all = ["coherent", "flattened", "jaccard"].map(score);

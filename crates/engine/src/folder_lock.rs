@@ -9,14 +9,14 @@ use thiserror::Error;
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
-/// let held = deepsade_engine::hold::Hold::of(dir.path())?;
-/// assert!(deepsade_engine::hold::Hold::of(dir.path()).is_err());
+/// let held = deepsade_engine::folder_lock::Hold::of(dir.path())?;
+/// assert!(deepsade_engine::folder_lock::Hold::of(dir.path()).is_err());
 /// drop(held);
-/// assert!(deepsade_engine::hold::Hold::of(dir.path()).is_ok());
+/// assert!(deepsade_engine::folder_lock::Hold::of(dir.path()).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Hold(Option<File>);
+pub struct Hold(#[expect(dead_code, reason = "the lock is held as long as the file is open")] Option<File>);
 
 /// Another program, or another thread of this one, holds the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -33,10 +33,5 @@ impl Hold {
             Err(TryLockError::WouldBlock) => Err(Busy),
             Err(TryLockError::Error(_)) => Ok(Self(None)),
         }
-    }
-
-    /// Whether the file system has locks.
-    pub fn is_exclusive(&self) -> bool {
-        self.0.is_some()
     }
 }

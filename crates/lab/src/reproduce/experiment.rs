@@ -26,7 +26,7 @@ pub struct Options {
 /// One training to be measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
-    /// Index into [`Plan::cases`].
+    /// Index into [`Experiment::cases`].
     pub case: usize,
     /// How it is trained.
     pub method: Method,
@@ -46,7 +46,7 @@ pub struct Planned {
 
 /// All runs, in the order in which they start.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct Experiment {
     /// The use cases.
     pub cases: Vec<Case>,
     /// The runs, use case by use case.
@@ -59,7 +59,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
+impl Experiment {
     /// Lists the runs.
     pub fn new(options: &Options) -> Result<Self, ReproduceError> {
         let Options { folds, quick, seed, repeats, .. } = *options;
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn seeds_depend_on_the_run_alone() {
-        let (all, some) = (Plan::new(&options(&[], &[])).unwrap(), Plan::new(&options(&["uc2"], &["ffn"])).unwrap());
+        let (all, some) = (Experiment::new(&options(&[], &[])).unwrap(), Experiment::new(&options(&["uc2"], &["ffn"])).unwrap());
         assert_eq!(some.runs.len(), 6);
         for run in &some.runs {
             let same = |r: &&Planned| all.names(r) == some.names(run) && (r.repeat, r.fold) == (run.repeat, run.fold);
@@ -188,20 +188,20 @@ mod tests {
 
     #[test]
     fn weights_are_swept_once_beside_the_tables() {
-        let plan = Plan::new(&options(&["uc5"], &[])).unwrap();
+        let plan = Experiment::new(&options(&["uc5"], &[])).unwrap();
         let swept: Vec<&Planned> = plan.runs.iter().filter(|r| r.weight.is_some()).collect();
         assert_eq!(swept.len(), 10 * 3);
         assert!(swept.iter().all(|r| r.repeat == 0));
         assert_eq!(plan.names(swept[3]), ("uc5-lambda".into(), "sl:0.3".into()));
-        assert!(Plan::new(&options(&["uc5"], &["ffn"])).unwrap().runs.iter().all(|r| r.weight.is_none()));
+        assert!(Experiment::new(&options(&["uc5"], &["ffn"])).unwrap().runs.iter().all(|r| r.weight.is_none()));
     }
 
     #[test]
     fn what_is_not_known_is_named() {
-        let beside_all = Plan::new(&options(&["all", "uc9"], &[])).unwrap_err().to_string();
+        let beside_all = Experiment::new(&options(&["all", "uc9"], &[])).unwrap_err().to_string();
         assert!(beside_all.contains("'uc9'"), "{beside_all}");
-        assert_eq!(Plan::new(&options(&["all", "UC2"], &[])).unwrap().cases.len(), 5);
-        let error = |cases: &[&str], methods: &[&str]| Plan::new(&options(cases, methods)).unwrap_err().to_string();
+        assert_eq!(Experiment::new(&options(&["all", "UC2"], &[])).unwrap().cases.len(), 5);
+        let error = |cases: &[&str], methods: &[&str]| Experiment::new(&options(cases, methods)).unwrap_err().to_string();
         assert!(error(&["uc9"], &[]).contains("uc9") && error(&["uc9"], &[]).contains("uc1, uc2"));
         assert!(error(&[], &["svm"]).contains("svm") && error(&[], &["svm"]).contains("deepsade-decode"));
         assert!(error(&["uc2", "uc3"], &["deepsade-plain"]).contains("uc2, uc3"));

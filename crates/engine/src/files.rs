@@ -1,0 +1,54 @@
+//! The files of a result: what they are called, and who writes and reads them.
+
+use std::path::{Path, PathBuf};
+
+use crate::artifact::{ArtifactError, write_whole};
+use crate::train::EpochRecord;
+
+/// The network, with schema and rules.
+pub const MODEL: &str = "model.onnx";
+/// The rule file, which states all that is claimed.
+pub const RULES: &str = "rules.toml";
+/// The proof.
+pub const CERTIFICATE: &str = "certificate.json";
+/// What a training says at its end.
+pub const SUMMARY: &str = "summary.json";
+/// The log of a training: one line an epoch, written as they come.
+pub const LOG: &str = "run.jsonl";
+
+/// Writes what `deepsade check` reads into a folder that is there, and says where the model is.
+pub fn write_proof(folder: &Path, model: &[u8], rules: &str, certificate: Option<&str>) -> Result<PathBuf, ArtifactError> {
+    let path = folder.join(MODEL);
+    write_whole(&path, model)?;
+    write_whole(&folder.join(RULES), rules.as_bytes())?;
+    match certificate {
+        Some(text) => write_whole(&folder.join(CERTIFICATE), text.as_bytes())?,
+        // What an earlier run proved is not true of this model.
+        None => drop(forget_proof(folder)),
+    }
+    Ok(path)
+}
+
+/// Takes away the certificate of a run before, if there is one.
+pub fn forget_proof(folder: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(folder.join(CERTIFICATE)) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// The epochs that the log in a folder has; a log that can't be read is one that is not there.
+pub fn read_log(folder: &Path) -> Vec<EpochRecord> {
+    let log = std::fs::read_to_string(folder.join(LOG)).unwrap_or_default();
+    log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Epochs as the log has them.
+pub fn log(records: &[EpochRecord]) -> String {
+    records.iter().map(log_line).collect()
+}
+
+/// An epoch as the log has it.
+pub fn log_line(record: &EpochRecord) -> String {
+    serde_json::to_string(record).expect("plain data becomes JSON") + "\n"
+}

@@ -1,0 +1,40 @@
+//! Rules enter; the columns that may gate outputs leave, and the network that training starts from, gated or not.
+
+use deepsade_net::Network;
+use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema};
+
+use crate::train::{Gate, NetworkSettings, column_ranges, initial_network};
+
+/// The columns of the features with which the rules scale, where these can be a gate.
+pub fn candidates(spec: &NormalSpec) -> impl Iterator<Item = usize> + '_ {
+    spec.gate.iter().filter(|f| clear(&spec.schema.features[**f].domain)).filter_map(|f| column(&spec.schema, *f))
+}
+
+/// The column of a feature that is a number.
+pub fn column(schema: &Schema, feature: usize) -> Option<usize> {
+    schema.columns().iter().position(|c| c.feature == feature && c.kind == ColumnKind::Number)
+}
+
+/// In float32 a product with a denormal gate may round up to the gate itself: a real gate must stay clear of 0.
+pub fn clear(domain: &Domain) -> bool {
+    match *domain {
+        Domain::Real { lo, .. } => lo > 1e-20,
+        Domain::Stepped { lo, step, .. } => lo > 0.0 || step > 1.0,
+        Domain::Integer { .. } | Domain::Ordered { .. } => true,
+        Domain::Category { .. } => false,
+    }
+}
+
+/// The network that training starts from. A gate's own feature stays out of what it multiplies, or the product would be quadratic
+/// in it.
+pub fn network(spec: &NormalSpec, settings: &NetworkSettings, gate: Option<Gate>, seed: u64) -> Network {
+    let schema = &spec.schema;
+    let skip: Vec<usize> = skip_columns(spec).into_iter().filter(|c| gate.is_none_or(|g| g.column != *c)).collect();
+    initial_network(&column_ranges(schema), &skip, gate, schema.task.outputs(), settings, seed)
+}
+
+/// The columns of the features that rules mention.
+pub fn skip_columns(spec: &NormalSpec) -> Vec<usize> {
+    let columns = spec.schema.columns();
+    (0..columns.len()).filter(|k| spec.skip.contains(&columns[*k].feature)).collect()
+}
