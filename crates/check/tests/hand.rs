@@ -193,7 +193,9 @@ fn a_gate_may_read_the_input_itself() {
     for domain in [real(-2.0, 2.0), Domain::Integer { lo: -2, hi: 2 }] {
         let schema = schema(&[("x", domain.clone()), ("r", domain)], &["a", "b"]);
         for bounds in [Interval, Relational] {
-            for (text, holds) in [("b >= 3", false), ("b >= 0.5", false), ("b >= -4.1", true), ("b <= 4.1", true), ("b <= 3.9", false)] {
+            for (text, holds) in
+                [("b >= 3", false), ("b >= 0.5", false), ("b >= -4.1", true), ("b <= 4.1", true), ("b <= 3.9", false)]
+            {
                 assert_eq!(accepted(&judge(&net, &schema, text, Float32, one(bounds))), holds, "{text}");
                 assert_eq!(accepted(&judge(&net, &schema, text, Real, one(bounds))), holds, "{text}");
             }
