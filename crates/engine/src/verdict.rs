@@ -4,7 +4,7 @@ use deepsade_check::{Accepted, Arithmetic, Keeper, ProvedRule, Rejected, Step, V
 use deepsade_spec::{NormalRule, NormalSpec, Schema, Task, print, shown};
 use serde_json::{Value, json};
 
-use crate::vacuous::vacuous;
+use crate::vacuous::{says_nothing, vacuous};
 
 /// A proof for exact real arithmetic says nothing about float32: as deployed it is rejected, unless `real` numbers are enough.
 pub fn as_deployed(verdict: Verdict, real: bool) -> Verdict {
@@ -101,7 +101,7 @@ pub fn as_json(verdict: &Verdict) -> Value {
 /// What a rule says.
 pub fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
     json!({
-        "name": rule.name, "text": rule.text, "normal": print::formula(&rule.claim, schema), "vacuous": vacuous(&rule.claim, schema).is_some(),
+        "name": rule.name, "text": rule.text, "normal": print::formula(&rule.claim, schema), "vacuous": says_nothing(&rule.claim, schema),
     })
 }
 
@@ -111,7 +111,7 @@ pub fn claim_in_words(a: &Accepted) -> String {
     let mut out = format!("task: {}\n{}", spec.schema.task.in_words(), domain_in_words(spec));
     for (done, rule) in a.rules.iter().zip(&spec.rules) {
         out += &format!("rule '{}': {}\n  {}\n", rule.name, print::formula(&rule.claim, &spec.schema), effort(a, done));
-        if let Some(why) = vacuous(&rule.claim, &spec.schema) {
+        if let Some(why) = vacuous(rule, &spec.schema) {
             out += &format!("  {why}\n");
         }
     }

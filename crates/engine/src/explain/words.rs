@@ -6,7 +6,7 @@ use deepsade_spec::{Domain, NormalSpec, Rational, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
+use super::{Audit, Conflict, Conflicts, Possible, audit, possible, says_nothing, smallest_conflict, through_weights};
 use crate::enforce::{Decision, EnforcedBy, decide, step};
 use crate::fit;
 use crate::train::{Enforce, NetworkSettings, TrainSettings, UpdateName};
@@ -83,7 +83,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
             Possible::Not(_) => Some(false),
             Possible::Unknown => None,
         },
-        vacuous: vacuous(&r.claim, &spec.schema).is_some(),
+        vacuous: says_nothing(&r.claim, &spec.schema),
         rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
     };
     let conflicts = smallest_conflict(spec);
