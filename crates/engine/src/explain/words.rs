@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_solve::budget::Budget;
+use deepsade_solve::satisfy::MAX_TERMS;
 use deepsade_spec::{Domain, NormalSpec, Rational, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Audit, Conflict, Conflicts, Possible, audit, possible, says_nothing, smallest_conflict, through_weights};
+use super::{Audit, Conflict, Conflicts, Possible, audit, possible_within, says_nothing, smallest_conflict, through_weights};
 use crate::enforce::{Decision, EnforcedBy, decide, step};
 use crate::fit;
 use crate::train::{Enforce, NetworkSettings, TrainSettings, UpdateName};
@@ -74,19 +76,34 @@ struct AuditExplanation {
 /// Explains rules, and what the labels of the rows say about them.
 pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSettings, settings: &TrainSettings) -> Explanation {
     let name = |f: &usize| spec.schema.features[*f].name.clone();
+    let conflicts = smallest_conflict(spec);
+    let budget = Budget::new(3 * MAX_TERMS);
+    let alone = |r: &deepsade_spec::NormalRule| match &conflicts {
+        // What obeys all obeys each.
+        Conflicts::None => Some(true),
+        Conflicts::Found(_) if spec.rules.len() == 1 => Some(false),
+        Conflicts::Unknown if spec.rules.len() == 1 => None,
+        // One rule that is too hard takes its part of what there is for all of them.
+        _ => {
+            let own = Budget::new(MAX_TERMS.min(budget.left()));
+            let before = own.left();
+            let found = possible_within(&[&r.claim], &spec.schema, &own);
+            budget.spend(before - own.left());
+            match found {
+                Possible::Always => Some(true),
+                Possible::Not(_) => Some(false),
+                Possible::Unknown => None,
+            }
+        }
+    };
     let rule = |(k, r): (usize, &deepsade_spec::NormalRule)| RuleExplanation {
         name: r.name.clone(),
         text: r.text.clone(),
         normal: print::formula(&r.claim, &spec.schema),
-        satisfiable: match possible(&[&r.claim], &spec.schema) {
-            Possible::Always => Some(true),
-            Possible::Not(_) => Some(false),
-            Possible::Unknown => None,
-        },
+        satisfiable: alone(r),
         vacuous: says_nothing(&r.claim, &spec.schema),
         rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
     };
-    let conflicts = smallest_conflict(spec);
     let Audit { components, constant_only, words } = audit(spec);
     let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };
     let mut enforce = enforce(spec, settings);
