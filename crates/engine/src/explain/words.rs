@@ -51,6 +51,8 @@ struct RuleExplanation {
 struct ConflictExplanation {
     rules: Vec<String>,
     witness: BTreeMap<String, Value>,
+    /// True if real numbers would obey, but none that is an output: a float32 number, or a whole one.
+    by_rounding: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -219,7 +221,8 @@ fn conflict(spec: &NormalSpec, conflict: &Conflict) -> ConflictExplanation {
             _ => {}
         }
     }
-    ConflictExplanation { rules: conflict.rules.iter().map(|k| spec.rules[*k].name.clone()).collect(), witness }
+    let rules = conflict.rules.iter().map(|k| spec.rules[*k].name.clone()).collect();
+    ConflictExplanation { rules, witness, by_rounding: conflict.by_rounding(spec) }
 }
 
 /// One sentence about contradictory rules.
@@ -235,9 +238,15 @@ fn words(found: &ConflictExplanation) -> String {
         let at: Vec<String> = found.witness.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         format!("where {}", at.join(", "))
     };
+    let why = if found.by_rounding {
+        ": real numbers would obey, but no float32 number, or no whole one where outputs are whole; leave room for rounding, as in \
+         `abs(y - 0.1) <= 0.0001`"
+    } else {
+        ""
+    };
     match found.rules.as_slice() {
-        [one] => format!("rule '{one}' can't be obeyed {place}"),
-        several => format!("rules '{}' can't be obeyed together {place}", several.join("', '")),
+        [one] => format!("rule '{one}' can't be obeyed {place}{why}"),
+        several => format!("rules '{}' can't be obeyed together {place}{why}", several.join("', '")),
     }
 }
 
