@@ -47,7 +47,8 @@ def read(text, path):
         # A type of so many bytes a value that the memory is full is no type of classes.
         fits = isinstance(classes, dict) and isinstance(classes.get("values"), list)
         fits = fits and re.fullmatch(r"[<>|=]?(O|[?biufUS]\d{0,4})", str(classes.get("dtype"))) is not None
-        fits = fits and all(isinstance(value, (str, int, float)) for value in classes["values"])
+        # And a whole number that is no float64 has no text as rules write it.
+        fits = fits and all(isinstance(v, str) or isinstance(v, (int, float)) and abs(v) < 2**64 for v in classes["values"])
     if fits and "rules" in parameters:
         pairs = parameters["rules"]
         fits = isinstance(pairs, list) and all(isinstance(r, list) and len(r) == 2 and _texts(r) for r in pairs)
@@ -77,7 +78,7 @@ def restore(estimator, told):
         try:
             dtype = np.dtype(told["classes"]["dtype"])
             estimator.classes_ = np.array(told["classes"]["values"], dtype=dtype)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
     if "flat" in told:
         estimator._flat = bool(told["flat"])

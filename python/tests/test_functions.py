@@ -253,6 +253,8 @@ def test_errors_say_what_is_expected(tmp_path):
         '{"classes": {"values": 3}}',
         '{"classes": {"dtype": "<U999999999999", "values": ["a"]}}',
         '{"classes": {"dtype": "<f4", "values": [[1]]}}',
+        '{"classes": {"dtype": "<i8", "values": [1' + "0" * 400 + "]}}",
+        '{"classes": {"dtype": "<f8", "values": [Infinity]}}',
         '{"flat": {}}',
     ],
 )

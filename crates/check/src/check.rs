@@ -190,13 +190,8 @@ fn at<E: ToString>(part: &'static str) -> impl Fn(E) -> Rejected {
     move |e| Rejected { at: Step::Input(part), why: Why::Words(e.to_string()) }
 }
 
-/// Since then the operators of a tail are what they are now.
-const OLDEST_OPSET: i64 = 9;
-
-/// Whether texts are encoded in the tail.
-fn tail_reads_texts(inputs: &Inputs) -> bool {
-    matches!(inputs, Inputs::Features(ports) if ports.iter().any(|p| p.element == "string"))
-}
+/// Since then the operators of a tail are what they are now: the ends of a `Clip` are operands since 11, the others are older.
+const OLDEST_OPSET: i64 = 11;
 
 /// What is claimed of a model.
 struct Claimed {
@@ -252,9 +247,12 @@ fn by_step(
     }
     // 1. The file ends in the tail, and nothing before it touches what the tail computes.
     let inputs = Inputs::of(&file.inputs, &spec.schema).map_err(at("inputs"))?;
-    let learns = tail_reads_texts(&inputs);
+    // Texts are encoded in the tail.
+    let learns = matches!(&inputs, Inputs::Features(ports) if ports.iter().any(|p| p.element == "string"));
     if file.opset < OLDEST_OPSET || learns && file.learning_opset.is_none_or(|v| v < LEARNING_OPSET) {
-        return Err(at("model")("its operator set is older than the step's operators"));
+        return Err(at("model")(format!(
+            "its operator set is older than the step's operators, which are those of {OLDEST_OPSET}"
+        )));
     }
     let names = found_names(&file.outputs).ok_or("the graph's outputs are not those of a step").map_err(at("step"))?;
     let tail = Tail::new(&spec, step, &inputs, names).map_err(at("step"))?;
@@ -266,6 +264,7 @@ fn by_step(
     if before.mentions(PREFIX) || file.inputs.iter().any(|p| p.name.starts_with(PREFIX)) {
         return Err(at("step")(format!("a name that begins with '{PREFIX}' stands before the step")));
     }
+    before.gives(&step.candidate, &file.inputs).map_err(at("step"))?;
     // 2. Where the candidate is given it obeys: by how the tail is made.
     // 3. The fallback obeys, and is on the grids.
     let mut rules: Vec<ProvedRule> = spec.rules.iter().map(|r| ProvedRule::new(&r.name)).collect();

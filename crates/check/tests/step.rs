@@ -468,6 +468,53 @@ fn another_candidate_or_range_is_another_tail() {
     other(&|step| step.fallback.push(step.fallback[0].clone()));
 }
 
+/// A tail around a name that is missing, empty or its own, byte for byte as the certificate says: no runtime loads it.
+#[test]
+fn a_candidate_must_stand_before_the_step() {
+    let with = |candidate: &str| {
+        let mut home = Household::new();
+        home.step.candidate = candidate.into();
+        home
+    };
+    for name in ["", "nowhere", "y", "in_domain", "ok", "deepsade.step.c", "deepsade.step.map0", "deepsade.step.zero"] {
+        let home = with(name);
+        home.refused(&home.file(), &format!("nothing before the step makes its candidate '{name}'"));
+    }
+    // An output that is left out has the empty name, and is none.
+    let home = with("");
+    let mut piece = Piece::default();
+    piece.call("Identity", &["scores"], "");
+    piece.append(home.tail().piece);
+    let trunk = home.trunk();
+    let unnamed = Carried::read(&trunk).unwrap().with(&piece, &home.tail().outputs, &BTreeMap::new());
+    home.refused(&unnamed, "nothing before the step");
+    // The input itself may be judged.
+    let home = with("x");
+    let verdict = home.verdict(&home.file());
+    assert!(accepted(&verdict), "{:?}", rejection(&verdict));
+}
+
+/// Before set 11 the ends of a `Clip` were attributes: what the tail gives as operands would be refused, or left out.
+#[test]
+fn an_operator_set_older_than_the_step_is_rejected() {
+    let home = Household::new();
+    let file = home.file();
+    let of = |version: u8| {
+        let import = [0x42, 2, 0x10, 13];
+        let at = file.windows(4).position(|w| w == import).expect("the set of operators is stated");
+        let mut other = file.clone();
+        other[at + 3] = version;
+        other
+    };
+    for version in [8, 9, 10] {
+        home.refused(&of(version), "older than the step's operators");
+    }
+    for version in [11, 12, 13, 21] {
+        let verdict = home.verdict(&of(version));
+        assert!(accepted(&verdict), "{version}: {:?}", rejection(&verdict));
+    }
+}
+
 /// Visitors by kind, whole numbers both: a count that depends on a whole feature and on a category, and one that is free.
 fn visitors() -> Household {
     let feature = |name: &str, domain| Feature { name: name.into(), domain };

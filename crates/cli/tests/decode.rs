@@ -213,3 +213,25 @@ fn other_rules_in_the_file_of_a_model_are_no_proof() {
     let said = expect(folder, 1, &["check", "out", "--rules", "other.toml"]);
     assert!(said.contains("REJECTED at"), "{said}");
 }
+
+/// Near 0 a graph takes numbers below 2^-100 in size for 0, also where a range ends there: what runs it and `predict` say the same.
+#[test]
+fn what_the_graph_takes_for_zero_is_outside_for_predict_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let rows: String = (0..40).map(|k| format!("{}e-35,{},{}\n", 1 + k, k, k % 7)).collect();
+    std::fs::write(folder.join("data.csv"), format!("x,z,y\n{rows}")).unwrap();
+    let file = |range: &str| {
+        format!(
+            "[data]\nfile = \"data.csv\"\ntargets = [\"y\"]\n[task]\nkind = \"regression\"\n[features.x]\nrange = {range}\n\
+             [network]\nhidden = [4]\n[train]\nepochs = 2\nenforce = \"decode\"\n[[rule]]\nname = \"r\"\ntext = \"y <= 5\"\n"
+        )
+    };
+    for (range, inside) in [("[1e-35, 1e-33]", "false"), ("[0, 1]", "true")] {
+        std::fs::write(folder.join("p.toml"), file(range)).unwrap();
+        expect(folder, 0, &["train", "p.toml", "--out", "out", "-q"]);
+        let out = expect(folder, 0, &["predict", "out/model.onnx", "data.csv", "-q"]);
+        let found: Vec<String> = csv::Reader::from_reader(out.as_bytes()).records().map(|r| r.unwrap()[1].to_string()).collect();
+        assert_eq!(found, vec![inside; 40], "{range}");
+    }
+}

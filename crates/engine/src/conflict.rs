@@ -1,5 +1,6 @@
 //! Rules in normal form enter; leaves whether for every input of the domain some output obeys them all, or an input where
-//! none does.
+//! none does. Outputs are what the task's can be: finite float32 numbers, whole ones where it says so; where several of them, or inputs,
+//! are added up they are taken for reals.
 //!
 //! The inputs for which a conjunction of atoms has outputs are its shadow on the inputs. So: take an input outside the
 //! shadows so far, look for outputs that obey the rules there, add the shadow of the atoms that made them true; until no input
@@ -36,6 +37,15 @@ pub struct Conflict {
     pub rules: Vec<usize>,
     /// Values of the input variables that the rules mention.
     pub witness: Point,
+}
+
+impl Conflict {
+    /// Whether real numbers would obey where no outputs of the task can: float32 has no 0.1, and nothing whole is 0.5.
+    pub fn by_rounding(&self, spec: &NormalSpec) -> bool {
+        let claims: Vec<_> = self.rules.iter().map(|k| &spec.rules[*k].claim).collect();
+        let found = satisfy_within(&claims, &spec.schema, &self.witness, &Budget::new(MAX_TERMS));
+        matches!(found, Satisfiable::Yes(..))
+    }
 }
 
 /// Decides whether every input of the domain has outputs that obey all of the claims.

@@ -5,8 +5,8 @@ pub mod weights;
 pub mod words;
 
 pub use crate::audit::{Audit, audit};
-pub use crate::conflict::{Conflict, Conflicts, Possible, possible, smallest_conflict};
-pub use crate::vacuous::{Vacuous, vacuous, vacuous_notes};
+pub use crate::conflict::{Conflict, Conflicts, Possible, possible, possible_within, smallest_conflict};
+pub use crate::vacuous::{Vacuous, says_nothing, vacuous, vacuous_notes};
 pub use pairs::PairCount;
 pub use weights::through_weights;
 pub use words::{Explanation, conflict_in_words, explain};

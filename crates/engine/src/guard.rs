@@ -15,7 +15,7 @@ mod start;
 mod tighten;
 mod translate;
 
-use cell::{Cell, Layer, Margin, Scratch, Slack};
+use cell::{Cell, Layer, Margin, Scratch, Slack, Term};
 use change::Changes;
 use deepsade_check::{Bounds as BoundsKind, Tree};
 use deepsade_net::Network;
@@ -506,7 +506,10 @@ impl Guard {
             Regions::Leaf(cells) => {
                 let multipliers = |k: &usize| {
                     let cell = &self.cells[*k];
-                    let raw: Vec<f64> = cell.lambda().iter().zip(&cell.atoms).map(|(l, atom)| l / atom.unit).collect();
+                    let least = cell.atoms.iter().map(|atom| atom.power).min().unwrap_or(0);
+                    let beside = |atom: &Term| 2f64.powi((least - atom.power).max(-2000) as i32);
+                    let own = |(l, atom): (&f64, &Term)| l / atom.unit * beside(atom);
+                    let raw: Vec<f64> = cell.lambda().iter().zip(&cell.atoms).map(own).collect();
                     whole(&raw, BITS).0
                 };
                 Tree::Leaf { bounds: self.kind, cells: cells.iter().map(multipliers).collect(), lines: Vec::new() }

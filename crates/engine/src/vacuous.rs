@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Formula, NormalRule, NormalSpec, Region, Schema, shown};
+use deepsade_spec::{Domain, Formula, NormalRule, NormalSpec, Region, RuleText, Schema, compile, shown};
 
 use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::Point;
@@ -37,20 +37,45 @@ impl fmt::Display for Vacuous {
     }
 }
 
-/// Whether no input of the domain, float32 values all of them, could break the rule whatever is predicted there.
-pub fn vacuous(claim: &Formula, schema: &Schema) -> Option<Vacuous> {
-    if !impossible(&with_finite_outputs(claim, schema).negated(), schema) {
+/// Whether no input of the domain, float32 values all of them, could break the claim whatever is predicted there.
+pub fn says_nothing(claim: &Formula, schema: &Schema) -> bool {
+    impossible(&with_finite_outputs(claim, schema).negated(), schema)
+}
+
+/// Why a rule says nothing, if it does not.
+pub fn vacuous(rule: &NormalRule, schema: &Schema) -> Option<Vacuous> {
+    if !says_nothing(&rule.claim, schema) {
         return None;
     }
-    let broken = claim.negated();
+    let claim = on_all_inputs(rule, schema).unwrap_or_else(|| rule.claim.clone());
+    if claim == Formula::True {
+        return Some(Vacuous::EveryOutput);
+    }
     // A negation in which every demand on outputs can be met is one about inputs alone.
+    let broken = claim.negated();
     let condition = broken.replaced(&mut |atom| if atom.is_condition() { Formula::Atom(atom.clone()) } else { Formula::True });
     Some(if impossible(&condition, schema) { Vacuous::NoInput } else { Vacuous::EveryOutput })
 }
 
+/// The claim with its conditions, also those that the domain decides: in the normal form they are folded away, and a rule whose condition
+/// nothing meets looks like one that holds by itself. `None` for what was not written in the rule language.
+fn on_all_inputs(rule: &NormalRule, schema: &Schema) -> Option<Formula> {
+    let mut wide = schema.clone();
+    for feature in &mut wide.features {
+        match &mut feature.domain {
+            Domain::Real { lo, hi } => (*lo, *hi) = (f32::MIN, f32::MAX),
+            Domain::Integer { lo, hi } => (*lo, *hi) = (-(1 << 24), 1 << 24),
+            Domain::Stepped { lo, hi, step } => (*lo, *hi) = (-16_777_216.0 * *step, 16_777_216.0 * *step),
+            Domain::Category { .. } => {}
+        }
+    }
+    let text = RuleText { name: rule.name.clone(), text: rule.text.clone() };
+    compile(&[text], &wide).ok()?.rules.pop().map(|r| r.claim)
+}
+
 /// A note for each rule that says nothing.
 pub fn vacuous_notes(spec: &NormalSpec) -> Vec<String> {
-    let note = |r: &NormalRule| vacuous(&r.claim, &spec.schema).map(|why| format!("rule '{}' is {why}", shown::name(&r.name)));
+    let note = |r: &NormalRule| vacuous(r, &spec.schema).map(|why| format!("rule '{}' is {why}", shown::name(&r.name)));
     spec.rules.iter().filter_map(note).collect()
 }
 
@@ -118,7 +143,28 @@ mod tests {
         ] {
             let rule = RuleText { name: "rule".into(), text: text.into() };
             let spec = compile(&[rule], &schema).unwrap();
-            assert_eq!(vacuous(&spec.rules[0].claim, &schema), expected, "{text}");
+            assert_eq!(vacuous(&spec.rules[0], &schema), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_without_condition_that_always_holds_is_no_rule_for_no_input() {
+        let schema = Schema {
+            features: vec![Feature { name: "r".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
+            task: Task::Multilabel { labels: ["d0", "d1", "d2"].map(String::from).to_vec() },
+            one_hot: OneHot::Full,
+        };
+        for (text, expected) in [
+            ("at_most(3, d0, d1, d2)", Some(EveryOutput)),
+            ("count(d0, d1, d2) >= 0", Some(EveryOutput)),
+            ("sum(i * label[i] for i in 0..3) >= -1", Some(EveryOutput)),
+            ("r > 0.5 => at_most(3, d0, d1, d2)", Some(EveryOutput)),
+            ("r > 2 => at_most(2, d0, d1, d2)", Some(NoInput)),
+            ("r > 0.5 => at_most(2, d0, d1, d2)", None),
+        ] {
+            let rule = RuleText { name: "rule".into(), text: text.into() };
+            let spec = compile(&[rule], &schema).unwrap();
+            assert_eq!(vacuous(&spec.rules[0], &schema), expected, "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use deepsade_check::{Accepted, Arithmetic, Keeper, ProvedPair, ProvedRule, Rejec
 use deepsade_spec::{NormalRule, NormalSpec, PairRule, Schema, Task, print, shown};
 use serde_json::{Value, json};
 
-use crate::vacuous::vacuous;
+use crate::vacuous::{says_nothing, vacuous};
 
 /// Where outputs are made to obey, if that is behind the network.
 pub const IN_GRAPH: &str = "in-graph";
@@ -112,7 +112,7 @@ pub fn proved_rules_as_json(a: &Accepted) -> Value {
 /// What a rule says.
 fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
     json!({
-        "name": rule.name, "text": rule.text, "normal": print::formula(&rule.claim, schema), "vacuous": vacuous(&rule.claim, schema).is_some(),
+        "name": rule.name, "text": rule.text, "normal": print::formula(&rule.claim, schema), "vacuous": says_nothing(&rule.claim, schema),
     })
 }
 
@@ -142,7 +142,7 @@ pub fn claim_in_words(a: &Accepted) -> String {
     let mut out = format!("task: {}\n{}", spec.schema.task.in_words(), domain_in_words(spec));
     for (done, rule) in a.rules.iter().zip(&spec.rules) {
         out += &format!("rule '{}': {}\n  {}\n", rule.name, print::formula(&rule.claim, &spec.schema), effort(a, done));
-        if let Some(why) = vacuous(&rule.claim, &spec.schema) {
+        if let Some(why) = vacuous(rule, &spec.schema) {
             out += &format!("  {why}\n");
         }
     }

@@ -99,6 +99,32 @@ fn inputs_are_float32_values() {
     }
 }
 
+/// No float32 number is 0.1, and no whole one lies between 0 and 1; what has room is obeyed by both.
+#[test]
+fn outputs_are_float32_values() {
+    let mut schema = numbers();
+    for (rule, obeyed) in [
+        ("food in {0.1}", false),
+        ("food == 0.1", false),
+        ("food in {0.1, 0.5}", true),
+        ("10 * food >= 1 and food <= 0.1", false),
+        ("0.1 <= food <= 0.1000001", true),
+        ("food == 0.5", true),
+        ("food > 0.1 and food < 0.2", true),
+    ] {
+        let spec = spec(&schema, &[rule]);
+        match smallest_conflict(&spec) {
+            Conflicts::None => assert!(obeyed, "{rule}"),
+            Conflicts::Found(conflict) => assert!(!obeyed && conflict.by_rounding(&spec), "{rule}"),
+            Conflicts::Unknown => panic!("{rule}"),
+        }
+    }
+    schema.task = Task::Regression { targets: ["food", "rent"].map(String::from).to_vec(), whole: vec!["food".into()] };
+    assert!(found(&spec(&schema, &["food > 0 and food < 1"])).by_rounding(&spec(&schema, &["food > 0 and food < 1"])));
+    assert_eq!(smallest_conflict(&spec(&schema, &["rent > 0 and rent < 1", "0.5 <= food <= 1.5"])), Conflicts::None);
+    assert!(!found(&spec(&schema, &["food > 1 and food < 0"])).by_rounding(&spec(&schema, &["food > 1 and food < 0"])));
+}
+
 #[test]
 fn what_is_too_hard_is_said_to_be_unknown() {
     // Eleven pigeons, ten holes: contradictory, and hard for any search.

@@ -250,6 +250,12 @@ fn what_a_last_layer_can_keep_is_decided() {
     assert_eq!((rules, why), (vec!["a >= x".into(), "a <= 9".into()], Obstacle::NotAffine));
     let (rules, why) = refusal(&["a <= 200", "a == 2 * x"]).unwrap_err();
     assert_eq!((rules, why), (vec!["a == 2 * x".into()], Obstacle::Equality));
+    // Atoms are read up to a factor, whatever that is: no float64 holds 1e400, but one atom of a last layer does.
+    for rule in
+        ["a <= 1e400", "1e400 * a <= 1e400", "1e-400 * a <= 0", "x > 0.5 => 1e400 * a <= 1e400 * x", "1e400 * a + x <= 1e400"]
+    {
+        assert_eq!(refusal(&[rule]), Ok(()), "{rule}");
+    }
     // A category is branched, and the rule that needs it is not blamed for another's fault.
     assert_eq!(refusal(&["c == 'p' => a >= 1", "c != 'p' => a <= 0"]), Ok(()));
     let (rules, _) = refusal(&["c == 'p' => a >= 1", "c != 'p' => a <= 0", "b >= x", "b <= 9.5"]).unwrap_err();

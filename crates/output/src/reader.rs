@@ -36,6 +36,9 @@ pub struct Probabilities {
     pub set: f64,
 }
 
+/// What a graph takes for 0 at the borders of the domain is smaller: 2^-100.
+const TINY: f32 = f32::from_bits(27 << 23);
+
 /// Rows that go through a step at once.
 const ROWS: usize = 1024;
 
@@ -100,6 +103,23 @@ impl<'a> Output<'a> {
             }
         }
         (y, Some(flags))
+    }
+
+    /// Rows that the graph's own `in_domain` puts outside although they are inside, with the feature that it is about: near 0 it takes
+    /// numbers below 2^-100 in size for 0, also those of a range that ends there. Nothing for a model without such a flag.
+    pub fn lost(&self, x: &Matrix) -> Vec<(usize, usize)> {
+        let near_zero = |v: f32| v != 0.0 && v.abs() < TINY;
+        let features = self.spec.schema.features.iter().enumerate();
+        let ends_there = |range: Option<(f32, f32)>| range.is_some_and(|(lo, hi)| near_zero(lo) || near_zero(hi));
+        let found: Vec<usize> = features.filter(|(_, f)| ends_there(f.domain.range())).map(|(k, _)| k).collect();
+        if found.is_empty() {
+            return Vec::new();
+        }
+        let Some(flags) = self.outputs_and_flags(x).1 else { return Vec::new() };
+        let columns = self.spec.schema.columns();
+        let tiny = |row: &[f32], f: usize| columns.iter().zip(row).any(|(c, v)| c.feature == f && near_zero(*v));
+        let blamed = |row: usize| found.iter().copied().find(|f| tiny(x.row(row), *f)).unwrap_or(found[0]);
+        (0..x.rows).filter(|row| !flags[*row].in_domain).map(|row| (row, blamed(row))).collect()
     }
 
     fn part(&self, graph: &Graph, names: &[String], x: Matrix) -> Option<(Vec<f32>, Vec<Flags>)> {

@@ -87,7 +87,12 @@ impl Model {
         self.complete(inputs)
     }
 
-    fn complete(&self, inputs: Inputs) -> PyResult<Inputs> {
+    fn complete(&self, mut inputs: Inputs) -> PyResult<Inputs> {
+        for (row, feature) in self.output.lost(&inputs.x) {
+            if inputs.status[row] == RowStatus::Inside {
+                inputs.status[row] = RowStatus::Outside { feature };
+            }
+        }
         for (row, status) in inputs.status.iter().enumerate() {
             let (RowStatus::Missing { feature } | RowStatus::Outside { feature }) = *status else { continue };
             let bad = inputs.x.row(row).iter().find(|v| !v.is_finite());

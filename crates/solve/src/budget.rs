@@ -12,8 +12,13 @@ impl Budget {
         Self(Cell::new(terms))
     }
 
+    /// What is left of it.
+    pub fn left(&self) -> usize {
+        self.0.get()
+    }
+
     /// Takes from it; false once it is used up.
-    pub(crate) fn spend(&self, terms: usize) -> bool {
+    pub fn spend(&self, terms: usize) -> bool {
         self.0.set(self.0.get().saturating_sub(terms));
         self.0.get() > 0
     }

@@ -12,6 +12,9 @@ use super::budget::Budget;
 /// More atoms than this in the middle of an elimination: give up.
 const MAX_ATOMS: usize = 4_000;
 
+/// What a term costs in a step of an elimination, beside one that is only looked at: it is scaled, compared and copied again and again.
+const WORK: usize = 10;
+
 /// Values for variables.
 pub type Point = BTreeMap<Var, Rational>;
 
@@ -42,10 +45,12 @@ pub fn feasible(atoms: &[Atom], budget: &Budget) -> Feasible {
     let mut system = atoms.to_vec();
     let mut steps = Vec::new();
     loop {
+        // Before atoms that are alike become one: each of them was made.
+        let paid = budget.spend(WORK * size(&system));
         if !tidy(&mut system) {
             return Feasible::No;
         }
-        if system.len() > MAX_ATOMS || !budget.spend(size(&system)) {
+        if system.len() > MAX_ATOMS || !paid {
             return Feasible::Unknown;
         }
         let Some(var) = cheapest(&system, |_| true) else { break };
@@ -73,10 +78,11 @@ pub fn feasible(atoms: &[Atom], budget: &Budget) -> Feasible {
 pub fn project(atoms: &[Atom], drop: impl Fn(Var) -> bool, budget: &Budget) -> Option<Vec<Atom>> {
     let mut system = atoms.to_vec();
     loop {
+        let paid = budget.spend(WORK * size(&system));
         if !tidy(&mut system) {
             return Some(vec![Atom { linear: Linear::constant(-Rational::ONE), strict: false }]);
         }
-        if system.len() > MAX_ATOMS || !budget.spend(size(&system)) {
+        if system.len() > MAX_ATOMS || !paid {
             return None;
         }
         let Some(var) = cheapest(&system, &drop) else { return Some(system) };
@@ -197,5 +203,26 @@ fn choose(lower: &[Bound], upper: &[Bound], point: &Point) -> Rational {
     match (lowest, highest) {
         (Some((l, _)), Some((h, _))) => (l + h) / Rational::from(2),
         _ => unreachable!("a one-sided range has a whole number in it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bounds i x <= v <= j x, i < j, which leave one atom of the hundreds that arise between them.
+    #[test]
+    fn atoms_that_become_one_are_paid_for() {
+        let (v, x) = (Var::Output(0), Var::Output(1));
+        let bound = |k: i32| {
+            let mut linear = Linear::var(v).scaled(&Rational::from(k.signum()));
+            linear.add_scaled(&Rational::from(-k), &Linear::var(x));
+            Atom { linear, strict: false }
+        };
+        let (each, all) = (30, 1_000_000);
+        let atoms: Vec<Atom> = (1..=each).flat_map(|k| [bound(k), bound(-k - each)]).collect();
+        let budget = Budget::new(all);
+        assert!(matches!(feasible(&atoms, &budget), Feasible::Yes(_)));
+        assert!(all - budget.left() > WORK * (each * each) as usize, "{}", all - budget.left());
     }
 }

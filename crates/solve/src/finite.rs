@@ -1,7 +1,10 @@
-//! An atom or a formula enters; leaves what of it is decided by outputs being finite float32 numbers: `y <= 1e39` always holds.
+//! An atom or a formula enters; leaves what of it is decided by outputs being finite float32 numbers: `y <= 1e39` always holds, and no
+//! output is 0.1.
 
 use deepsade_spec::normalize::range;
-use deepsade_spec::{Atom, Formula, Linear, Rational, Schema};
+use deepsade_spec::{Atom, Formula, Linear, Rational, Schema, Var};
+
+use crate::satisfy::float32_around;
 
 /// Whether the atom holds for every input of the domain and all finite float32 outputs, or for none; `None` where that depends.
 pub fn decided(atom: &Atom, schema: &Schema) -> Option<bool> {
@@ -24,11 +27,34 @@ pub fn decided(atom: &Atom, schema: &Schema) -> Option<bool> {
     }
 }
 
-/// The formula without atoms that finite outputs decide.
+/// The formula without atoms that finite outputs decide, and with bounds on single outputs moved to the next number that one can be: for
+/// float32 outputs, whole ones where the schema says so, it is the same.
 pub fn with_finite_outputs(formula: &Formula, schema: &Schema) -> Formula {
+    let whole = schema.task.whole_outputs();
     formula.replaced(&mut |atom| match decided(atom, schema) {
         Some(true) => Formula::True,
         Some(false) => Formula::False,
-        None => Formula::Atom(atom.clone()),
+        None => Formula::Atom(reachable(atom, &whole).unwrap_or_else(|| atom.clone())),
     })
+}
+
+/// A bound on one output that no output can be equal to, as one that it can be; `None` for other atoms.
+fn reachable(atom: &Atom, whole: &[usize]) -> Option<Atom> {
+    let mut terms = atom.linear.terms.iter();
+    let (Some((Var::Output(j), c)), None) = (terms.next(), terms.next()) else { return None };
+    let bound = -&atom.linear.constant / c;
+    let (below, above) = if !whole.contains(j) {
+        float32_around(&bound)
+    } else if atom.strict {
+        (Rational::from(bound.ceil()) - Rational::ONE, Rational::from(bound.floor()) + Rational::ONE)
+    } else {
+        (bound.floor().into(), bound.ceil().into())
+    };
+    if below == above {
+        return None;
+    }
+    let (sign, end): (Rational, Rational) = if *c > Rational::ZERO { (Rational::ONE, above) } else { (-Rational::ONE, below) };
+    let mut linear = Linear::var(Var::Output(*j)).scaled(&sign);
+    linear.constant = -sign * end;
+    Some(Atom { linear, strict: false })
 }

@@ -125,7 +125,8 @@ pub enum RuleErrorKind {
     },
     /// A rule about inputs alone.
     #[error(
-        "the rule says nothing about an output (none is mentioned, or they cancel out), so no network can make it true or false"
+        "the rule says nothing about an output (none is mentioned, they cancel out, or it is decided without them), so no network can \
+         make it true or false"
     )]
     NoOutput,
     /// A function of two inputs inside something else.

@@ -175,6 +175,7 @@ impl Normalizer<'_> {
             }
             Bool::Compare(num, relation) => self.compare(num, if truth { *relation } else { relation.negated() })?,
             Bool::LevelIn(f, levels) => {
+                self.count(2 * levels.len())?;
                 let has = |l: &usize, yes: bool| {
                     let mut linear = Linear::var(Var::Level(*f, *l));
                     linear.constant = -Rational::ONE;
@@ -189,6 +190,8 @@ impl Normalizer<'_> {
             }
             Bool::ClassIn(classes, of) => {
                 let (inside, outside): (Vec<_>, Vec<_>) = (0..*of).partition(|c| classes.contains(c) == truth);
+                // An atom of two terms each.
+                self.count(3 * inside.len() * outside.len())?;
                 // The winner is inside iff every outsider is beaten by some insider.
                 Formula::and(outside.iter().map(|d| Formula::or(inside.iter().map(|c| beats(*c, *d)))))
             }
@@ -227,7 +230,7 @@ impl Normalizer<'_> {
     /// c * max(a, b) + r >= 0 holds iff it holds for one of a, b where c > 0, and for both where c < 0; min the other way
     /// round. So neither needs a case distinction; `if` does.
     fn positive(&mut self, num: &Num, strict: bool) -> Result<Formula, TooLarge> {
-        self.count(1)?;
+        self.count(1 + num.linear.terms.len())?;
         let Some(((factor, piece), rest)) = num.pieces.split_first() else {
             return Ok(self.atom(Atom { linear: num.linear.clone(), strict }));
         };

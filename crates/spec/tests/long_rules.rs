@@ -95,3 +95,27 @@ fn sums_of_pieces_are_refused_while_they_are_small() {
     assert!(read(format!("sum(y * i for i in 0..9000) in {{{members}}}")).is_ok());
     assert!(read("sum((if x <= i / 8 then y else 2 * y) for i in 0..8) <= 5".into()).is_ok());
 }
+
+/// What stands twice doubles at each level, and a class of forty is compared with thirty-nine others each time.
+#[test]
+fn classes_levels_and_long_sums_are_counted_as_what_they_become() {
+    let names = |of: &str, many: usize| (0..many).map(|k| format!("{of}{k}")).collect::<Vec<_>>();
+    let real = |name: String| Feature { name, domain: Domain::Real { lo: 0.0, hi: 1.0 } };
+    let mut features: Vec<Feature> = names("x", 500).into_iter().map(real).collect();
+    features.push(Feature { name: "c".into(), domain: Domain::Category { levels: names("l", 400) } });
+    let task = Task::Multiclass { target: "g".into(), classes: names("c", 40) };
+    let schema = Schema { features, task, one_hot: OneHot::Full };
+    let chain = |times: usize, part: &dyn Fn(usize) -> String| (0..times).map(part).collect::<Vec<_>>().join(" <=> ");
+    let class = |k: usize| format!("g == 'c{k}'");
+    let levels = |k: usize| format!("c in {{{}}}", (k..k + 300).map(|l| format!("'l{l}'")).collect::<Vec<_>>().join(", "));
+    let sum = |k: usize| format!("sum({}) >= {k}", names("x", 500).join(", "));
+    for (text, many) in [(chain(14, &class), 14), (chain(13, &levels), 13), (chain(12, &sum), 12)] {
+        let rule = RuleText { name: "r".into(), text: format!("({text}) or g == 'c0'") };
+        let errors = compile(&[rule], &schema).expect_err("it is too large");
+        assert!(matches!(errors[0].kind, RuleErrorKind::TooLarge(_)), "{many}: {}", errors[0].kind);
+    }
+    for text in [chain(6, &class), chain(3, &levels), chain(3, &sum)] {
+        let rule = RuleText { name: "r".into(), text: format!("({text}) or g == 'c0'") };
+        assert!(compile(&[rule], &schema).is_ok(), "{}", &text[..60]);
+    }
+}

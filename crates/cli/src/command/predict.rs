@@ -37,7 +37,15 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     };
     let options = ReadOptions { separator, ..ReadOptions::for_schema(&schema) };
     let table = read_table(&args.data, &options, &mut |p| bar.update(p))?;
-    let inputs = encode_inputs(&table, &schema)?;
+    let mut inputs = encode_inputs(&table, &schema)?;
+    let rules = model_rules(&args.model, &model, &schema)?;
+    let output = Output::of(&model, &rules)?;
+    // Who runs the file elsewhere reads its own flag: what it says counts here, too.
+    for (row, feature) in output.lost(&inputs.x) {
+        if inputs.status[row] == RowStatus::Inside {
+            inputs.status[row] = RowStatus::Outside { feature };
+        }
+    }
     let outside = inputs.status.iter().filter(|s| **s != RowStatus::Inside).count();
     if args.strict
         && let Some(row) = inputs.status.iter().position(|s| *s != RowStatus::Inside)
@@ -48,8 +56,6 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
             why(&table, &schema, inputs.status[row], row)
         );
     }
-    let rules = model_rules(&args.model, &model, &schema)?;
-    let output = Output::of(&model, &rules)?;
     let y = output.outputs(&inputs.x);
     let probabilities = match (args.proba, output.has_step()) {
         (false, _) => None,

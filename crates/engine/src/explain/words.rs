@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_solve::budget::Budget;
+use deepsade_solve::satisfy::MAX_TERMS;
 use deepsade_spec::{Domain, Formula, Moves, NormalSpec, PairRule, Rational, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::pairs::{self, PairCount};
-use super::{Audit, Conflict, Conflicts, Possible, audit, possible, smallest_conflict, through_weights, vacuous};
+use super::{Audit, Conflict, Conflicts, Possible, audit, possible_within, says_nothing, smallest_conflict, through_weights};
 use crate::enforce::{Decision, EnforcedBy, decide_by, step};
 use crate::fit;
 use crate::train::{Enforce, NetworkSettings, TrainSettings, UpdateName};
@@ -56,6 +58,8 @@ struct RuleExplanation {
 struct ConflictExplanation {
     rules: Vec<String>,
     witness: BTreeMap<String, Value>,
+    /// True if real numbers would obey, but none that is an output: a float32 number, or a whole one.
+    by_rounding: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -81,16 +85,32 @@ struct AuditExplanation {
 /// Explains rules, and what the labels of the rows say about them.
 pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSettings, settings: &TrainSettings) -> Explanation {
     let name = |f: &usize| spec.schema.features[*f].name.clone();
+    let conflicts = smallest_conflict(spec);
+    let budget = Budget::new(3 * MAX_TERMS);
+    let alone = |r: &deepsade_spec::NormalRule| match &conflicts {
+        // What obeys all obeys each.
+        Conflicts::None => Some(true),
+        Conflicts::Found(_) if spec.rules.len() == 1 => Some(false),
+        Conflicts::Unknown if spec.rules.len() == 1 => None,
+        // One rule that is too hard takes its part of what there is for all of them.
+        _ => {
+            let own = Budget::new(MAX_TERMS.min(budget.left()));
+            let before = own.left();
+            let found = possible_within(&[&r.claim], &spec.schema, &own);
+            budget.spend(before - own.left());
+            match found {
+                Possible::Always => Some(true),
+                Possible::Not(_) => Some(false),
+                Possible::Unknown => None,
+            }
+        }
+    };
     let rule = |(k, r): (usize, &deepsade_spec::NormalRule)| RuleExplanation {
         name: r.name.clone(),
         text: r.text.clone(),
         normal: print::formula(&r.claim, &spec.schema),
-        satisfiable: match possible(&[&r.claim], &spec.schema) {
-            Possible::Always => Some(true),
-            Possible::Not(_) => Some(false),
-            Possible::Unknown => None,
-        },
-        vacuous: vacuous(&r.claim, &spec.schema).is_some(),
+        satisfiable: alone(r),
+        vacuous: says_nothing(&r.claim, &spec.schema),
         rows_breaking: rows.and_then(|rows| rows.breaking_shipped[k]),
         pairs: None,
         kept_by: None,
@@ -107,7 +127,6 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         pairs,
         kept_by: Some(kept_by(r)),
     };
-    let conflicts = smallest_conflict(spec);
     let found = audit(spec);
     let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };
     let mut enforce = enforce(spec, settings, &found);
@@ -222,7 +241,8 @@ fn conflict(spec: &NormalSpec, conflict: &Conflict) -> ConflictExplanation {
             _ => {}
         }
     }
-    ConflictExplanation { rules: conflict.rules.iter().map(|k| spec.rules[*k].name.clone()).collect(), witness }
+    let rules = conflict.rules.iter().map(|k| spec.rules[*k].name.clone()).collect();
+    ConflictExplanation { rules, witness, by_rounding: conflict.by_rounding(spec) }
 }
 
 /// One sentence about contradictory rules.
@@ -238,9 +258,15 @@ fn words(found: &ConflictExplanation) -> String {
         let at: Vec<String> = found.witness.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         format!("where {}", at.join(", "))
     };
+    let why = if found.by_rounding {
+        ": real numbers would obey, but no float32 number, or no whole one where outputs are whole; leave room for rounding, as in \
+         `abs(y - 0.1) <= 0.0001`"
+    } else {
+        ""
+    };
     match found.rules.as_slice() {
-        [one] => format!("rule '{one}' can't be obeyed {place}"),
-        several => format!("rules '{}' can't be obeyed together {place}", several.join("', '")),
+        [one] => format!("rule '{one}' can't be obeyed {place}{why}"),
+        several => format!("rules '{}' can't be obeyed together {place}{why}", several.join("', '")),
     }
 }
 

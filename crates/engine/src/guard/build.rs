@@ -1,13 +1,15 @@
 //! Rules, a network and the units of its outputs enter; the cells on their regions leave, and a guard if they can be emptied.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use dashu::base::BitTest;
 use deepsade_check::Bounds as BoundsKind;
 use deepsade_net::enclose::UNIT;
 use deepsade_net::{Network, Op};
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, ColumnKind, Formula, NormalSpec, Rational, Schema, Var};
+use deepsade_spec::{Atom, ColumnKind, Formula, Linear, NormalSpec, Rational, Schema, Var};
 use deepsade_spec::{Cut, Region};
 
 use super::cell::{Cell, Margin, Scratch, Term};
@@ -24,6 +26,9 @@ use crate::units::Units;
 const MAX_ATOMS_SEEN: usize = 20_000_000;
 /// Times that regions may be split to find a first solution.
 const MAX_SPLITS: usize = 24;
+
+/// Beyond this a number is taken for it: no sum of outputs and inputs, float32 numbers all of them, comes near.
+const FARTHEST: f64 = 1e250;
 
 /// Everything that does not move during training.
 pub(super) struct Frame<'a> {
@@ -106,6 +111,22 @@ fn frame<'a>(
     let origins = shape.origins();
     let relative = strictness * 4.0 * (origins.len() as f64 + 8.0) * UNIT;
     Ok(Frame { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 0.0 }, usual: None })
+}
+
+/// A number as float64.
+fn near(value: &Rational) -> f64 {
+    value.to_f64().value().clamp(-FARTHEST, FARTHEST)
+}
+
+/// A linear form, divided by 2^k if its coefficients are too large or too small for float64; and that k.
+pub(super) fn readable(linear: &Linear) -> (Cow<'_, Linear>, isize) {
+    let outputs = linear.mentions_output();
+    let counts = linear.terms.iter().filter(|(var, _)| var.is_output() == outputs).map(|(_, c)| c);
+    let size = |c: &Rational| c.numerator().bit_len() as isize - c.denominator().bit_len() as isize;
+    match counts.map(size).max() {
+        Some(power) if power.abs() > 500 => (Cow::Owned(linear.scaled(&Rational::from(2).pow(-power))), power),
+        _ => (Cow::Borrowed(linear), 0),
+    }
 }
 
 impl Frame<'_> {
@@ -218,13 +239,11 @@ impl Frame<'_> {
     /// An atom in training units. A feature that does not reach the last layer takes its worst value.
     fn term(&self, atom: &Atom, part: &Region) -> Term {
         let inputs = atom.linear.terms.keys().filter(|v| !v.is_output()).count();
-        let mut term = Term {
-            d: atom.linear.constant.to_f64().value(),
-            free: atom.linear.mentions_output() || inputs > 1,
-            ..Term::default()
-        };
-        for (var, c) in &atom.linear.terms {
-            let c = c.to_f64().value();
+        let (linear, power) = readable(&atom.linear);
+        let mut term =
+            Term { d: near(&linear.constant), free: atom.linear.mentions_output() || inputs > 1, power, ..Term::default() };
+        for (var, c) in &linear.terms {
+            let c = near(c);
             match *var {
                 Var::Output(j) => {
                     term.a.push((j, c * self.units.scale[j]));

@@ -25,14 +25,16 @@ pub struct Term {
     pub d: f64,
     /// False for conditions on one input alone: they cut the region, and need no multiplier.
     pub free: bool,
-    /// What the rule's own atom was divided by.
+    /// What the rule's own atom was divided by, beside 2^power.
     pub unit: f64,
+    /// 0 but for an atom whose coefficients no float64 holds.
+    pub power: isize,
 }
 
 impl Default for Term {
     /// `0 >= 0`.
     fn default() -> Self {
-        Self { a: Vec::new(), c: Vec::new(), gate: 0.0, d: 0.0, free: false, unit: 1.0 }
+        Self { a: Vec::new(), c: Vec::new(), gate: 0.0, d: 0.0, free: false, unit: 1.0, power: 0 }
     }
 }
 

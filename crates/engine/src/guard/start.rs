@@ -6,9 +6,9 @@
 use deepsade_check::Bounds as BoundsKind;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
-use deepsade_spec::{Domain, Formula, Rational, Var, normalize::var_range};
+use deepsade_spec::{Atom, Domain, Formula, Rational, Var, normalize::var_range};
 
-use super::build::Frame;
+use super::build::{Frame, readable};
 use super::cell::{Cell, Margin};
 use super::projection::Feasible;
 use super::{Guard, Safe, Try, empty_cell, joint};
@@ -170,12 +170,14 @@ fn tightened(formula: &Formula, slack: f64, frame: &Frame) -> Formula {
             Formula::threshold(terms, t.bound.clone(), t.strict)
         }
         Formula::Atom(atom) => {
+            // As the guard reads it: in float64 a coefficient may be infinite.
+            let (linear, _) = readable(&atom.linear);
             let reach = |(var, c): (&Var, &Rational)| match var {
                 Var::Output(j) => c.to_f64().value().abs() * frame.units.scale[*j],
                 _ => 0.0,
             };
-            let distance = slack * atom.linear.terms.iter().map(reach).sum::<f64>();
-            let mut atom = atom.clone();
+            let distance = slack * linear.terms.iter().map(reach).sum::<f64>();
+            let mut atom = Atom { linear: linear.into_owned(), strict: atom.strict };
             atom.linear.constant -= Rational::try_from(distance).unwrap_or_default();
             Formula::Atom(atom)
         }

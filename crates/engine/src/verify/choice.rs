@@ -15,7 +15,7 @@ use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Reg
 
 use super::attack::{CounterExample, Target, first_broken};
 use super::plan::BoundPlan;
-use crate::vacuous::vacuous;
+use crate::vacuous::says_nothing;
 
 /// Atoms of the question about totals: with more it is only tried on inputs.
 const MAX_ATOMS: usize = 100_000;
@@ -147,7 +147,7 @@ impl Totals {
                 let row = table.row(k);
                 let obeyed = rule.claim.replaced(&mut |atom| given(atom, row));
                 if !empty.contains_key(&obeyed) {
-                    empty.insert(obeyed.clone(), vacuous(&obeyed, &schema).is_some());
+                    empty.insert(obeyed.clone(), says_nothing(&obeyed, &schema));
                 }
                 if empty[&obeyed] {
                     continue;

@@ -114,7 +114,7 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
             );
             for (done, rule) in proof.accepted().rules.iter().zip(&spec.rules) {
                 out += &format!("  {}: {} regions, margin {:e}\n", done.name, done.regions, done.margin);
-                if let Some(why) = vacuous(&rule.claim, &spec.schema) {
+                if let Some(why) = vacuous(rule, &spec.schema) {
                     out += &format!("  {why}\n");
                 }
             }

@@ -2,7 +2,7 @@
 
 use deepsade_check::Keeper;
 use deepsade_engine::enforce::step::MADE_KEY;
-use deepsade_engine::explain::{Possible, audit, possible, vacuous};
+use deepsade_engine::explain::{Possible, audit, possible, says_nothing};
 use deepsade_engine::files::MODEL;
 use deepsade_net::Model;
 use deepsade_spec::{Domain, NormalSpec, Schema, print};
@@ -32,7 +32,7 @@ pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &ProofSta
             normal.push_str(" …");
         }
         let can = match possible(&[&rule.claim], &spec.schema) {
-            _ if vacuous(&rule.claim, &spec.schema).is_some() => {
+            _ if says_nothing(&rule.claim, &spec.schema) => {
                 "On this domain it holds whatever is predicted. Are its numbers in the units of the data?"
             }
             Possible::Always => "For every input of the domain there is an output that obeys it.",

@@ -320,6 +320,13 @@ impl<'a> Carried<'a> {
 }
 
 impl Before<'_> {
+    /// Whether a tensor that a piece reads stands there, or is an input. What stands nowhere, or is made by the piece itself, no runtime
+    /// would load; and the empty name is that of an output which is left out.
+    pub fn gives(&self, name: &str, inputs: &[Port]) -> Result<(), ImportError> {
+        let known = self.defined.contains(name) || inputs.iter().any(|p| p.name == name);
+        if known && !name.is_empty() { Ok(()) } else { Err(ImportError::Candidate { name: name.into() }) }
+    }
+
     /// Whether a text stands anywhere in it: as a name, inside a sub-graph, or by chance.
     pub fn mentions(&self, text: &str) -> bool {
         mentioned(self.raw.iter().copied(), text)

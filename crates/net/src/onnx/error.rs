@@ -61,6 +61,12 @@ pub enum ImportError {
         /// Where it differs.
         place: String,
     },
+    /// The step reads what nothing before it makes.
+    #[error("nothing before the step makes its candidate '{name}'")]
+    Candidate {
+        /// What it is called.
+        name: String,
+    },
     /// Two tensors share a name.
     #[error("the name '{name}' is given to two tensors: the file is damaged")]
     DuplicateName {
