@@ -1,16 +1,19 @@
 //! Rules enter; leave the alternatives that the outputs of one input have: faces, each demanded unless a condition on the input holds.
+//!
+//! Outputs that no rule ties together have alternatives of their own: six times two are twelve, and not 64.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use deepsade_check::step::Number;
 use deepsade_solve::active_set::{HalfSpace, nearest};
 use deepsade_spec::cells::cells;
 use deepsade_spec::normalize::range;
-use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema};
+use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema, Var};
 
 use super::super::MakeError;
 
-/// Alternatives that a graph may try one after the other.
+/// Alternatives of a group that a graph may try one after the other.
 pub(super) const MOST: usize = 32;
 /// Alternatives that are looked at before those without any outputs are left out.
 const MOST_SEEN: usize = 4096;
@@ -36,23 +39,89 @@ pub(super) struct Guarded {
     pub(super) face: Atom,
 }
 
-/// The alternatives; each has outputs within the ranges for some input, as far as can be seen without its conditions.
-pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Alternative>, MakeError> {
-    let claim = Formula::and(spec.rules.iter().map(|rule| {
-        rule.claim.replaced(&mut |atom| match decided(atom, &spec.schema, ranges) {
+/// Outputs that rules tie together, directly or through others, and their alternatives.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Group {
+    pub(super) outputs: BTreeSet<usize>,
+    pub(super) ways: Vec<Alternative>,
+}
+
+/// The groups; each alternative has outputs within the ranges for some input, as far as can be seen without its conditions.
+pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Group>, MakeError> {
+    let parts = spec.rules.iter().enumerate().flat_map(|(k, rule)| {
+        let claim = rule.claim.replaced(&mut |atom| match decided(atom, &spec.schema, ranges) {
             Some(true) => Formula::True,
             Some(false) => Formula::False,
             None => Formula::Atom(atom.clone()),
-        })
-    }));
-    let mut all = ways(&claim)?;
-    all.retain(|way| possible(way, &spec.schema, ranges));
-    match all.len() {
-        0 => Err(MakeError::NothingAllowed),
-        1..=MOST => Ok(all),
-        _ => Err(MakeError::TooManyPieces { most: MOST }),
+        });
+        claim.conjuncts().iter().map(|part| Part::new(k, part)).collect::<Vec<_>>()
+    });
+    let mut groups = Vec::new();
+    for part in tied(parts) {
+        let rules = || {
+            let names: BTreeSet<usize> = part.rules.iter().copied().collect();
+            names.into_iter().map(|k| format!("'{}'", spec.rules[k].name)).collect::<Vec<_>>().join(", ")
+        };
+        let mut ways =
+            ways(&Formula::and(part.claims)).map_err(|TooMany| MakeError::TooManyPieces { rules: rules(), most: MOST })?;
+        ways.retain(|way| possible(way, &spec.schema, ranges));
+        match ways.len() {
+            0 => return Err(MakeError::NothingAllowed { rules: rules() }),
+            1..=MOST => groups.push(Group { outputs: part.outputs, ways }),
+            _ => return Err(MakeError::TooManyPieces { rules: rules(), most: MOST }),
+        }
+    }
+    Ok(groups)
+}
+
+/// What rules say of some outputs.
+struct Part {
+    rules: Vec<usize>,
+    claims: Vec<Formula>,
+    outputs: BTreeSet<usize>,
+}
+
+impl Part {
+    fn new(rule: usize, claim: &Formula) -> Self {
+        let output = |var: Var| if let Var::Output(j) = var { Some(j) } else { None };
+        Self {
+            rules: vec![rule],
+            claims: vec![claim.clone()],
+            outputs: claim.variables().into_iter().filter_map(output).collect(),
+        }
     }
 }
+
+/// Parts that share an output as one; what is said of the input alone goes to the first.
+fn tied(parts: impl Iterator<Item = Part>) -> Vec<Part> {
+    let mut groups: Vec<Part> = Vec::new();
+    for mut part in parts.filter(|part| part.claims != [Formula::True]) {
+        let alone = part.outputs.is_empty();
+        let (with, rest): (Vec<Part>, Vec<Part>) =
+            groups.into_iter().partition(|group| !alone && !group.outputs.is_disjoint(&part.outputs));
+        for group in with.into_iter().rev() {
+            part.rules.splice(0..0, group.rules);
+            part.claims.splice(0..0, group.claims);
+            part.outputs.extend(group.outputs);
+        }
+        groups = rest;
+        groups.push(part);
+    }
+    groups.sort_by_key(|group| group.outputs.first().copied());
+    // Those that read no output stand first.
+    let inputs: Vec<Part> = groups.extract_if(.., |group| group.outputs.is_empty()).collect();
+    match groups.first_mut() {
+        Some(first) => inputs.into_iter().for_each(|part| {
+            first.rules.extend(part.rules);
+            first.claims.extend(part.claims);
+        }),
+        None => groups = inputs,
+    }
+    groups
+}
+
+/// More alternatives than are looked at.
+struct TooMany;
 
 /// What the ranges and the domain decide.
 fn decided(atom: &Atom, schema: &Schema, ranges: &[Number]) -> Option<bool> {
@@ -71,7 +140,7 @@ pub(super) fn reach(linear: &Linear, schema: &Schema, ranges: &[Number]) -> (Rat
     let mut inputs = Linear::constant(linear.constant.clone());
     let (mut lo, mut hi) = (Rational::ZERO, Rational::ZERO);
     for (var, c) in &linear.terms {
-        if let deepsade_spec::Var::Output(j) = var {
+        if let Var::Output(j) = var {
             let (a, b) = (c * exact(ranges[*j].lo), c * exact(ranges[*j].hi));
             let (a, b) = if a <= b { (a, b) } else { (b, a) };
             lo += a;
@@ -90,7 +159,7 @@ fn of_inputs(formula: &Formula) -> bool {
     !outputs
 }
 
-fn ways(formula: &Formula) -> Result<Vec<Alternative>, MakeError> {
+fn ways(formula: &Formula) -> Result<Vec<Alternative>, TooMany> {
     let mut all = match formula {
         Formula::True => vec![Alternative::default()],
         Formula::False => Vec::new(),
@@ -141,8 +210,8 @@ fn ways(formula: &Formula) -> Result<Vec<Alternative>, MakeError> {
     Ok(all)
 }
 
-fn few(ways: usize) -> Result<(), MakeError> {
-    if ways > MOST_SEEN { Err(MakeError::TooManyPieces { most: MOST }) } else { Ok(()) }
+fn few(ways: usize) -> Result<(), TooMany> {
+    if ways > MOST_SEEN { Err(TooMany) } else { Ok(()) }
 }
 
 impl Alternative {

@@ -77,14 +77,15 @@ impl Rows {
         Self { p, x, exact }
     }
 
-    /// The share of rows in which an anchor obeys a way's faces.
-    pub(super) fn obeys(&self, anchor: &Anchor, way: &Way, ground: &Ground) -> f64 {
+    /// The share of rows in which an anchor obeys what a way asks of a group.
+    pub(super) fn obeys(&self, anchor: &Anchor, way: &Way, group: usize, ground: &Ground) -> f64 {
         let judge = Judge::new(ground.spec);
         let obeys = |r: &usize| {
             let x = self.x.row(*r);
             let y: Vec<f64> = (0..ground.outputs()).map(|j| f64::from(anchor.at(j, x))).collect();
             let inside = |(a, c): &(Vec<f64>, f64)| a.iter().zip(&y).map(|(a, y)| a * y).sum::<f64>() + c >= 0.0;
-            way.demands.iter().all(|d| holds(d, x, &judge)) && spaces(x, &way.faces, &judge).iter().all(inside)
+            let faces = way.faces.iter().filter(|d| way.group_of(d) == Some(group));
+            meets(way, group, x, &judge) && spaces(x, faces, &judge).iter().all(inside)
         };
         (0..self.x.rows).filter(obeys).count() as f64 / self.x.rows as f64
     }
@@ -144,6 +145,11 @@ fn holds(condition: &Formula, x: &[f32], judge: &Judge) -> bool {
     condition.holds(&mut |atom| judge.meets(atom, x))
 }
 
+/// Whether a group has the alternative of a way at an input.
+fn meets(way: &Way, group: usize, x: &[f32], judge: &Judge) -> bool {
+    way.demands.iter().filter(|(g, _)| *g == group).all(|(_, d)| holds(d, x, judge))
+}
+
 /// An input of the domain.
 pub(in super::super) fn input(schema: &Schema, rng: &mut ChaCha8Rng) -> Vec<f32> {
     let levels: Vec<usize> = schema
@@ -167,40 +173,47 @@ pub(in super::super) fn input(schema: &Schema, rng: &mut ChaCha8Rng) -> Vec<f32>
 }
 
 /// The half-spaces that are demanded at an input.
-fn spaces(x: &[f32], faces: &[Direction], judge: &Judge) -> Vec<(Vec<f64>, f64)> {
+fn spaces<'a>(x: &[f32], faces: impl Iterator<Item = &'a Direction>, judge: &Judge) -> Vec<(Vec<f64>, f64)> {
     let at = |d: &Direction| {
         let demanded = d.bounds.iter().filter(|b| !holds(&b.unless, x, judge));
         let value = demanded.map(|b| b.x.iter().zip(x).map(|(c, x)| c * f64::from(*x)).sum::<f64>() + b.constant);
         value.reduce(f64::max).map(|value| (d.a.clone(), -value))
     };
-    faces.iter().filter_map(at).collect()
+    faces.filter_map(at).collect()
 }
 
+/// The squared distance of the nearest outputs: of each group that of its nearest alternative.
 fn distance(p: &[f32], x: &[f32], ground: &Ground, ways: &[Way], judge: &Judge) -> Option<f64> {
-    let units: Vec<f64> = ground.give.iter().map(|give| give.sqrt()).collect();
-    let p: Vec<f64> = p.iter().zip(&units).map(|(v, unit)| f64::from(*v) / unit).collect();
-    let of = |way: &Way| {
-        if !way.demands.iter().all(|d| holds(d, x, judge)) {
-            return None;
-        }
-        let equal = spaces(x, &way.equal, judge);
-        let mut spaces = spaces(x, &way.faces, judge);
-        spaces.extend(equal);
-        for (j, n) in ground.ranges.iter().enumerate() {
-            for (sign, end) in [(1.0, -n.lo), (-1.0, n.hi)] {
-                let mut a = vec![0.0; p.len()];
-                a[j] = sign;
-                spaces.push((a, f64::from(end)));
-            }
-        }
-        // In units in which all give way alike.
-        for (a, c) in &mut spaces {
-            a.iter_mut().zip(&units).for_each(|(a, unit)| *a *= unit);
-            let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
-            a.iter_mut().chain([c]).for_each(|v| *v /= length);
-        }
-        let found = nearest(&p, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).ok()?;
-        Some(found.y.iter().zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>())
+    let groups = ways.first().map(Way::groups).unwrap_or_default();
+    let of = |group: usize| {
+        let able = ways.iter().filter(|way| way.group.contains(&Some(group)) && meets(way, group, x, judge));
+        able.filter_map(|way| distance_of(group, p, x, ground, way, judge)).reduce(f64::min)
     };
-    ways.iter().filter_map(of).reduce(f64::min)
+    groups.into_iter().map(of).sum()
+}
+
+fn distance_of(group: usize, p: &[f32], x: &[f32], ground: &Ground, way: &Way, judge: &Judge) -> Option<f64> {
+    let members: Vec<usize> = (0..p.len()).filter(|j| way.group[*j] == Some(group)).collect();
+    let units: Vec<f64> = members.iter().map(|j| ground.give[*j].sqrt()).collect();
+    let p: Vec<f64> = members.iter().zip(&units).map(|(j, unit)| f64::from(p[*j]) / unit).collect();
+    let faces = way.faces.iter().chain(&way.equal).filter(|d| way.group_of(d) == Some(group));
+    let mut spaces = spaces(x, faces, judge);
+    for (a, _) in &mut spaces {
+        *a = members.iter().map(|j| a[*j]).collect();
+    }
+    for (k, n) in members.iter().map(|j| &ground.ranges[*j]).enumerate() {
+        for (sign, end) in [(1.0, -n.lo), (-1.0, n.hi)] {
+            let mut a = vec![0.0; p.len()];
+            a[k] = sign;
+            spaces.push((a, f64::from(end)));
+        }
+    }
+    // In units in which all give way alike.
+    for (a, c) in &mut spaces {
+        a.iter_mut().zip(&units).for_each(|(a, unit)| *a *= unit);
+        let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
+        a.iter_mut().chain([c]).for_each(|v| *v /= length);
+    }
+    let found = nearest(&p, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).ok()?;
+    Some(found.y.iter().zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>())
 }
