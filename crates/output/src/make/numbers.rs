@@ -21,6 +21,7 @@ mod plan;
 mod ray;
 mod round;
 mod search;
+mod select;
 mod solve;
 mod tangent;
 mod writer;
@@ -115,7 +116,12 @@ fn within(
         // A closed form knows nothing of ranges: it will do where they are not in its way.
         if rows.measure(&piece, source, &ground).is_some_and(|quality| quality.refused_near <= RARE) {
             let how = format!("the nearest outputs{}, in closed form", words(&found, "of"));
-            return Ok(Made { piece, outputs, best: ranges.iter().all(|n| n.grid.is_none()), how });
+            return Ok(Made {
+                piece,
+                outputs,
+                best: ranges.iter().all(|n| n.grid.is_none()) && found.iter().all(|group| group.choices.is_empty()),
+                how,
+            });
         }
         ways = ready(false)?;
     }
@@ -133,6 +139,10 @@ fn within(
 
 /// How many alternatives there are.
 fn words(groups: &[Group], of: &str) -> String {
+    let choices = groups.iter().map(|group| group.choices.len()).sum::<usize>();
+    if choices > 0 {
+        return format!(", after {choices} choices among options, each by itself");
+    }
     match &groups.iter().map(|group| group.ways.len()).filter(|n| *n > 1).collect::<Vec<_>>()[..] {
         [] => String::new(),
         [n] => format!(" {of} {n} alternatives"),
@@ -200,11 +210,13 @@ fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], steps: usize) -> Re
         [way] => {
             let (lower, upper) = way.plan.fixed_ends(&w);
             w.p = clean(&mut w, source.scores, &lower, &upper);
+            w.choose(&way.choices);
             way.plan.solve(&mut w, true, way.anchor.as_ref(), steps);
         }
         ways => {
             let free = vec![None; ground.outputs()];
             w.p = clean(&mut w, source.scores, &free, &free);
+            w.choose(&ways[0].choices);
             choose(&mut w, ways, steps);
         }
     }

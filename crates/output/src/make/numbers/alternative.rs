@@ -12,6 +12,7 @@ use deepsade_spec::normalize::range;
 use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema, Var};
 
 use super::super::MakeError;
+use super::select::{Choice, choices};
 
 /// Alternatives of a group that a graph may try one after the other.
 pub(super) const MOST: usize = 32;
@@ -35,6 +36,8 @@ pub(super) struct Alternative {
 pub(super) struct Guarded {
     /// The condition.
     pub(super) unless: Formula,
+    /// The option of a choice that it belongs to: it is demanded only if that is taken.
+    pub(super) option: Option<usize>,
     /// The face: an atom that mentions outputs.
     pub(super) face: Atom,
 }
@@ -44,6 +47,8 @@ pub(super) struct Guarded {
 pub(super) struct Group {
     pub(super) outputs: BTreeSet<usize>,
     pub(super) ways: Vec<Alternative>,
+    /// What each row chooses for itself, where alternatives are too many: the one way then has the faces of all options.
+    pub(super) choices: Vec<Choice>,
 }
 
 /// The groups; each alternative has outputs within the ranges for some input, as far as can be seen without its conditions.
@@ -56,20 +61,31 @@ pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<G
         });
         claim.conjuncts().iter().map(|part| Part::new(k, part)).collect::<Vec<_>>()
     });
-    let mut groups = Vec::new();
+    let (mut groups, mut options) = (Vec::new(), 0);
     for part in tied(parts) {
         let rules = || {
             let names: BTreeSet<usize> = part.rules.iter().copied().collect();
             names.into_iter().map(|k| format!("'{}'", spec.rules[k].name)).collect::<Vec<_>>().join(", ")
         };
-        let mut ways =
-            ways(&Formula::and(part.claims)).map_err(|TooMany| MakeError::TooManyPieces { rules: rules(), most: MOST })?;
-        ways.retain(|way| possible(way, &spec.schema, ranges));
-        match ways.len() {
-            0 => return Err(MakeError::NothingAllowed { rules: rules() }),
-            1..=MOST => groups.push(Group { outputs: part.outputs, ways }),
-            _ => return Err(MakeError::TooManyPieces { rules: rules(), most: MOST }),
-        }
+        let few = match ways(&Formula::and(part.claims.iter().cloned())) {
+            Ok(ways) => {
+                let possible: Vec<_> = ways.into_iter().filter(|way| possible(way, &spec.schema, ranges)).collect();
+                if possible.is_empty() {
+                    return Err(MakeError::NothingAllowed { rules: rules() });
+                }
+                Some(possible).filter(|ways| ways.len() <= MOST)
+            }
+            Err(TooMany) => None,
+        };
+        let (ways, choices) = match few {
+            Some(ways) => (ways, Vec::new()),
+            None => match choices(&part.claims, options) {
+                Some((way, choices)) => (vec![way], choices),
+                None => return Err(MakeError::TooManyPieces { rules: rules(), most: MOST }),
+            },
+        };
+        options += choices.iter().map(Choice::options).sum::<usize>();
+        groups.push(Group { outputs: part.outputs, ways, choices });
     }
     Ok(groups)
 }
@@ -153,7 +169,7 @@ pub(super) fn reach(linear: &Linear, schema: &Schema, ranges: &[Number]) -> (Rat
     (lo + a, hi + b)
 }
 
-fn of_inputs(formula: &Formula) -> bool {
+pub(super) fn of_inputs(formula: &Formula) -> bool {
     let mut outputs = false;
     formula.atoms(&mut |atom| outputs |= atom.linear.mentions_output());
     !outputs
@@ -165,7 +181,10 @@ fn ways(formula: &Formula) -> Result<Vec<Alternative>, TooMany> {
         Formula::False => Vec::new(),
         condition if of_inputs(condition) => vec![Alternative { demands: vec![condition.clone()], faces: Vec::new() }],
         Formula::Atom(atom) => {
-            vec![Alternative { demands: Vec::new(), faces: vec![Guarded { unless: Formula::False, face: atom.clone() }] }]
+            vec![Alternative {
+                demands: Vec::new(),
+                faces: vec![Guarded { unless: Formula::False, option: None, face: atom.clone() }],
+            }]
         }
         Formula::And(parts) => {
             let mut all = vec![Alternative::default()];
@@ -219,7 +238,7 @@ impl Alternative {
         let (conditions, faces): (Vec<_>, Vec<_>) = atoms.iter().cloned().partition(Atom::is_condition);
         Self {
             demands: conditions.into_iter().map(Formula::Atom).collect(),
-            faces: faces.into_iter().map(|face| Guarded { unless: Formula::False, face }).collect(),
+            faces: faces.into_iter().map(|face| Guarded { unless: Formula::False, option: None, face }).collect(),
         }
     }
 

@@ -11,6 +11,7 @@ use super::alternative::Group;
 use super::direction::{Bound, Direction, Ground};
 use super::equality::{Equality, apart};
 use super::plan::Plan;
+use super::select::{Choice, Ready};
 use super::writer::{FAR, Row, Writer};
 
 /// An alternative of each group that has so many, made ready: groups do not mind each other, and are moved all at once.
@@ -25,6 +26,8 @@ pub(super) struct Way {
     /// Both faces of each equality.
     pub(super) equal: Vec<Direction>,
     pub(super) plan: Plan,
+    /// What each row chooses for itself.
+    pub(super) choices: Vec<Ready>,
     /// Outputs that obey it, if any are known.
     pub(super) anchor: Option<Anchor>,
 }
@@ -33,7 +36,7 @@ impl Way {
     /// The k-th alternative of each group; `close`: in closed form where there is one.
     pub(super) fn new(groups: &[Group], k: usize, ground: &Ground, close: bool) -> Result<Self, MakeError> {
         let (mut group, mut demands, mut faces) = (vec![None; ground.outputs()], Vec::new(), Vec::new());
-        for (g, Group { outputs, ways }) in groups.iter().enumerate() {
+        for (g, Group { outputs, ways, .. }) in groups.iter().enumerate() {
             let Some(way) = ways.get(k) else { continue };
             outputs.iter().for_each(|j| group[*j] = Some(g));
             demands.extend(way.demands.iter().map(|d| (g, d.clone())));
@@ -43,7 +46,9 @@ impl Way {
         let faces = ground.directions(&faces)?;
         let plan = Plan::new(faces.clone(), &equalities, ground, close)?;
         let equal = equalities.iter().flat_map(Equality::faces).collect();
-        Ok(Self { group, demands, faces, equal, plan, anchor: None })
+        let ready = |choice: &Choice| choice.ready(ground);
+        let choices = groups.iter().flat_map(|group| &group.choices).map(ready).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { group, demands, faces, equal, plan, choices, anchor: None })
     }
 
     /// The group that a face is about.

@@ -1,5 +1,7 @@
 //! A piece enters; leaves how many of its candidates the tail refuses on random rows, and how far they are beside the nearest outputs.
 
+use std::collections::BTreeSet;
+
 use deepsade_check::step::{Case, Inputs, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::{Matrix, Piece, Port};
 use deepsade_solve::active_set::{HalfSpace, nearest};
@@ -10,7 +12,8 @@ use rand_chacha::ChaCha8Rng;
 use super::super::{CANDIDATE, Source};
 use super::Anchor;
 use super::choose::Way;
-use super::direction::{Direction, Ground};
+use super::direction::{Bound, Direction, Ground};
+use super::select::left_at;
 use crate::graph::{Graph, Value};
 use crate::judge::Judge;
 
@@ -85,7 +88,8 @@ impl Rows {
             let y: Vec<f64> = (0..ground.outputs()).map(|j| f64::from(anchor.at(j, x))).collect();
             let inside = |(a, c): &(Vec<f64>, f64)| a.iter().zip(&y).map(|(a, y)| a * y).sum::<f64>() + c >= 0.0;
             let faces = way.faces.iter().filter(|d| way.group_of(d) == Some(group));
-            meets(way, group, x, &judge) && spaces(x, faces, &judge).iter().all(inside)
+            let left = left_at(&way.choices, self.p.row(*r), x, &judge);
+            meets(way, group, x, &judge) && spaces(x, faces, &left, &judge).iter().all(inside)
         };
         (0..self.x.rows).filter(obeys).count() as f64 / self.x.rows as f64
     }
@@ -141,7 +145,7 @@ impl Anchor {
     }
 }
 
-fn holds(condition: &Formula, x: &[f32], judge: &Judge) -> bool {
+pub(super) fn holds(condition: &Formula, x: &[f32], judge: &Judge) -> bool {
     condition.holds(&mut |atom| judge.meets(atom, x))
 }
 
@@ -173,9 +177,15 @@ pub(in super::super) fn input(schema: &Schema, rng: &mut ChaCha8Rng) -> Vec<f32>
 }
 
 /// The half-spaces that are demanded at an input.
-fn spaces<'a>(x: &[f32], faces: impl Iterator<Item = &'a Direction>, judge: &Judge) -> Vec<(Vec<f64>, f64)> {
+fn spaces<'a>(
+    x: &[f32],
+    faces: impl Iterator<Item = &'a Direction>,
+    left: &BTreeSet<usize>,
+    judge: &Judge,
+) -> Vec<(Vec<f64>, f64)> {
     let at = |d: &Direction| {
-        let demanded = d.bounds.iter().filter(|b| !holds(&b.unless, x, judge));
+        let taken = |b: &&Bound| b.option.is_none_or(|option| !left.contains(&option));
+        let demanded = d.bounds.iter().filter(taken).filter(|b| !holds(&b.unless, x, judge));
         let value = demanded.map(|b| b.x.iter().zip(x).map(|(c, x)| c * f64::from(*x)).sum::<f64>() + b.constant);
         value.reduce(f64::max).map(|value| (d.a.clone(), -value))
     };
@@ -192,12 +202,12 @@ fn distance(p: &[f32], x: &[f32], ground: &Ground, ways: &[Way], judge: &Judge) 
     groups.into_iter().map(of).sum()
 }
 
-fn distance_of(group: usize, p: &[f32], x: &[f32], ground: &Ground, way: &Way, judge: &Judge) -> Option<f64> {
-    let members: Vec<usize> = (0..p.len()).filter(|j| way.group[*j] == Some(group)).collect();
+fn distance_of(group: usize, given: &[f32], x: &[f32], ground: &Ground, way: &Way, judge: &Judge) -> Option<f64> {
+    let members: Vec<usize> = (0..given.len()).filter(|j| way.group[*j] == Some(group)).collect();
     let units: Vec<f64> = members.iter().map(|j| ground.give[*j].sqrt()).collect();
-    let p: Vec<f64> = members.iter().zip(&units).map(|(j, unit)| f64::from(p[*j]) / unit).collect();
+    let p: Vec<f64> = members.iter().zip(&units).map(|(j, unit)| f64::from(given[*j]) / unit).collect();
     let faces = way.faces.iter().chain(&way.equal).filter(|d| way.group_of(d) == Some(group));
-    let mut spaces = spaces(x, faces, judge);
+    let mut spaces = spaces(x, faces, &left_at(&way.choices, given, x, judge), judge);
     for (a, _) in &mut spaces {
         *a = members.iter().map(|j| a[*j]).collect();
     }

@@ -31,11 +31,11 @@ fn equalities_that_no_grid_meets() {
     assert_eq!(too_large, MakeError::Equality { rule: "rule 0".into(), why: NotEqual::TooLarge });
 }
 
+/// Alternatives of alternatives, tied together: no row can choose among them one by one.
 #[test]
 fn too_many_alternatives() {
     let names: Vec<String> = (0..6).map(|k| format!("u{k}")).collect();
-    // Tied together; or else each is for itself.
-    let mut rules: Vec<String> = names.iter().map(|n| format!("abs({n}) >= 1")).collect();
+    let mut rules: Vec<String> = names.iter().map(|n| format!("{n} <= -5 or {n} >= -3 and ({n} <= 1 or {n} >= 2)")).collect();
     rules.push(format!("sum({}) <= 40", names.join(", ")));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
@@ -43,7 +43,7 @@ fn too_many_alternatives() {
     let named: Vec<String> = (0..7).map(|k| format!("'rule {k}'")).collect();
     assert_eq!(refused, MakeError::TooManyPieces { rules: named.join(", "), most: 32 });
     // Those that contradict each other do not count.
-    let (mut rules, few) = (rules, ["u0 >= 2", "u1 >= 2", "u2 >= 2"]);
+    let (mut rules, few) = (rules, ["u0 >= 2", "u1 >= 2", "u2 >= 2", "u3 >= 2"]);
     rules.extend(few);
     assert!(make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), &ALIKE[..6], None).is_ok());
 }
