@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deepsade_check::step::{Case, Inputs, OutputStep, Outputs, Tail, output_names};
+use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::{Matrix, Piece, Port};
 use deepsade_solve::active_set::{HalfSpace, nearest};
 use deepsade_spec::{ColumnKind, Domain, Formula, Schema};
@@ -211,6 +211,9 @@ fn distance_of(group: usize, given: &[f32], x: &[f32], ground: &Ground, way: &Wa
     for (a, _) in &mut spaces {
         *a = members.iter().map(|j| a[*j]).collect();
     }
+    if let Some(found) = one_by_one(&p, &units, &spaces, members.iter().map(|j| &ground.ranges[*j])) {
+        return found;
+    }
     for (k, n) in members.iter().map(|j| &ground.ranges[*j]).enumerate() {
         for (sign, end) in [(1.0, -n.lo), (-1.0, n.hi)] {
             let mut a = vec![0.0; p.len()];
@@ -226,4 +229,26 @@ fn distance_of(group: usize, given: &[f32], x: &[f32], ground: &Ground, way: &Wa
     }
     let found = nearest(&p, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).ok()?;
     Some(found.y.iter().zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>())
+}
+
+/// The same where every half-space bounds a single output: however many there are, each is moved by itself. `None` where one does not;
+/// else none if bounds contradict each other.
+fn one_by_one<'a>(
+    p: &[f64],
+    units: &[f64],
+    spaces: &[(Vec<f64>, f64)],
+    ranges: impl Iterator<Item = &'a Number>,
+) -> Option<Option<f64>> {
+    let mut ends: Vec<(f64, f64)> = ranges.map(|n| (n.lo.into(), n.hi.into())).collect();
+    for (a, c) in spaces {
+        let mut used = (0..a.len()).filter(|j| a[*j] != 0.0);
+        let (Some(j), None) = (used.next(), used.next()) else { return None };
+        let (end, (lo, hi)) = (-c / a[j], &mut ends[j]);
+        if a[j] > 0.0 { *lo = lo.max(end) } else { *hi = hi.min(end) }
+    }
+    if ends.iter().any(|(lo, hi)| lo > hi) {
+        return Some(None);
+    }
+    let moved = |((p, unit), (lo, hi)): ((&f64, &f64), &(f64, f64))| (p - (p * unit).clamp(*lo, *hi) / unit).powi(2);
+    Some(Some(p.iter().zip(units).zip(&ends).map(moved).sum()))
 }
