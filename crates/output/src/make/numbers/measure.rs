@@ -211,8 +211,8 @@ fn distance_of(group: usize, given: &[f32], x: &[f32], ground: &Ground, way: &Wa
     for (a, _) in &mut spaces {
         *a = members.iter().map(|j| a[*j]).collect();
     }
-    if let Some(found) = one_by_one(&p, &units, &spaces, members.iter().map(|j| &ground.ranges[*j])) {
-        return found;
+    if spaces.iter().all(|(a, _)| a.iter().filter(|v| **v != 0.0).count() == 1) {
+        return one_by_one(&p, &units, &spaces, members.iter().map(|j| &ground.ranges[*j]));
     }
     for (k, n) in members.iter().map(|j| &ground.ranges[*j]).enumerate() {
         for (sign, end) in [(1.0, -n.lo), (-1.0, n.hi)] {
@@ -231,24 +231,14 @@ fn distance_of(group: usize, given: &[f32], x: &[f32], ground: &Ground, way: &Wa
     Some(found.y.iter().zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>())
 }
 
-/// The same where every half-space bounds a single output: however many there are, each is moved by itself. `None` where one does not;
-/// else none if bounds contradict each other.
-fn one_by_one<'a>(
-    p: &[f64],
-    units: &[f64],
-    spaces: &[(Vec<f64>, f64)],
-    ranges: impl Iterator<Item = &'a Number>,
-) -> Option<Option<f64>> {
+/// The same where every half-space bounds a single output: however many there are, each is moved by itself.
+fn one_by_one<'a>(p: &[f64], units: &[f64], spaces: &[(Vec<f64>, f64)], ranges: impl Iterator<Item = &'a Number>) -> Option<f64> {
     let mut ends: Vec<(f64, f64)> = ranges.map(|n| (n.lo.into(), n.hi.into())).collect();
     for (a, c) in spaces {
-        let mut used = (0..a.len()).filter(|j| a[*j] != 0.0);
-        let (Some(j), None) = (used.next(), used.next()) else { return None };
-        let (end, (lo, hi)) = (-c / a[j], &mut ends[j]);
-        if a[j] > 0.0 { *lo = lo.max(end) } else { *hi = hi.min(end) }
-    }
-    if ends.iter().any(|(lo, hi)| lo > hi) {
-        return Some(None);
+        for (a, (lo, hi)) in a.iter().zip(&mut ends).filter(|(a, _)| **a != 0.0) {
+            if *a > 0.0 { *lo = lo.max(-c / a) } else { *hi = hi.min(-c / a) }
+        }
     }
     let moved = |((p, unit), (lo, hi)): ((&f64, &f64), &(f64, f64))| (p - (p * unit).clamp(*lo, *hi) / unit).powi(2);
-    Some(Some(p.iter().zip(units).zip(&ends).map(moved).sum()))
+    ends.iter().all(|(lo, hi)| lo <= hi).then(|| p.iter().zip(units).zip(&ends).map(moved).sum())
 }
