@@ -21,7 +21,7 @@ mod over;
 mod tail;
 
 use deepsade_net::{Matrix, Network, Node, Op};
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Var};
+use deepsade_spec::{Atom, Formula, NormalSpec, Var};
 
 pub use self::literal::room;
 use self::literal::{Literal, Sums};
@@ -45,8 +45,7 @@ impl OutputStep {
             if case.when.iter().any(|(c, _)| *c >= conditions) {
                 return bad("there is no such condition");
             }
-            let finite = |v: &f32| v.is_finite();
-            if case.bias.len() != outputs || !case.bias.iter().all(finite) {
+            if case.bias.len() != outputs || !case.bias.iter().all(|v| v.is_finite()) {
                 return bad("not one finite number an output");
             }
             let good = |(o, c, w): &(usize, usize, f32)| *o < outputs && *c < columns && w.is_finite();
@@ -110,21 +109,25 @@ impl Case {
     pub fn network(&self, columns: usize) -> Network {
         let mut w = Matrix::zeros(self.bias.len(), columns);
         self.weights.iter().for_each(|(o, c, v)| w.row_mut(*o)[*c] = *v);
-        let nodes = vec![Node { op: Op::Dense { w, b: self.bias.clone() }, from: vec![0] }];
-        Network { inputs: columns, nodes }
+        Network { inputs: columns, nodes: vec![Node { op: Op::Dense { w, b: self.bias.clone() }, from: vec![0] }] }
     }
 
     /// The arithmetic in which the network says what is computed, for a rule: real if no output that the rule reads can be rounded.
     pub fn arithmetic(&self, rule: &Formula, spec: &NormalSpec) -> Arithmetic {
         let over = Over::new(&spec.schema, None);
-        let rounds = |var: Var| matches!(var, Var::Output(o) if self.step_of(o, &over).is_none());
+        let rounds = |var: Var| matches!(var, Var::Output(o) if self.step_of(o, &over).is_none() && !self.is_copy(o, &over));
         if rule.variables().into_iter().any(rounds) { Arithmetic::Float32 } else { Arithmetic::Real }
+    }
+
+    /// Whether an output is a column up to its sign, exactly: every other term is 0, and 0 or a size from 2^-100 on is never flushed.
+    fn is_copy(&self, output: usize, over: &Over) -> bool {
+        let own: Vec<_> = self.weights.iter().filter(|(o, _, w)| *o == output && *w != 0.0).collect();
+        matches!(own[..], [(_, column, 1.0 | -1.0)] if over.columns[*column].calm) && self.bias[output] == 0.0
     }
 
     /// The k for which an output is computed as a multiple of 2^-k without any rounding; `None` if it may be rounded.
     fn step_of(&self, output: usize, over: &Over) -> Option<i32> {
-        let bias = self.bias[output];
-        let (mut k, mut size) = (finest(bias)?, exact(bias.abs()));
+        let (mut k, mut size) = (finest(self.bias[output])?, exact(self.bias[output].abs()));
         for (_, column, w) in self.weights.iter().filter(|(o, _, w)| *o == output && *w != 0.0) {
             let column = &over.columns[*column];
             k = k.max(column.step? + finest(*w)?);
@@ -153,7 +156,6 @@ fn finest(v: f32) -> Option<i32> {
     if v == 0.0 {
         return Some(0);
     }
-    let denominator = Rational::denominator(&exact(v)).clone();
-    let k = i32::try_from(dashu::base::BitTest::bit_len(&denominator)).ok()? - 1;
+    let k = i32::try_from(dashu::base::BitTest::bit_len(exact(v).denominator())).ok()? - 1;
     v.is_normal().then_some(k)
 }

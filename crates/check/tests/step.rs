@@ -41,6 +41,52 @@ fn rows_of(schema: &Schema) -> Inputs {
     Inputs::Rows(Port::rows("in", "float", Some(schema.columns().len())))
 }
 
+/// A fallback that is a feature itself is that feature, bit for bit, where it can't be flushed; anything else counts as rounded.
+#[test]
+fn a_fallback_that_copies_a_feature_is_exact_away_from_zero() {
+    let rng = &mut Rng(5);
+    let of = |lo: f32, hi: f32| {
+        let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo, hi } };
+        let (features, task) = (vec![feature("x"), feature("z")], Task::regression(vec!["a".into()]));
+        compile(&[rule("min(x, z) <= a and a <= max(x, z)")], &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+    };
+    let case = |weights: &[(usize, usize, f32)], bias: f32| Case {
+        when: vec![],
+        weights: weights.to_vec(),
+        bias: vec![bias],
+        trees: vec![],
+    };
+    let how = |spec: &NormalSpec, case: &Case| case.arithmetic(&spec.rules[0].claim, spec);
+    let (away, below) = (of(2f32.powi(-100), 9.0), of(-9.0, -2f32.powi(-100)));
+    for sign in [1.0, -1.0] {
+        assert_eq!(how(&away, &case(&[(0, 1, sign)], 0.0)), Arithmetic::Real);
+        assert_eq!(how(&below, &case(&[(0, 0, sign), (0, 1, 0.0)], -0.0)), Arithmetic::Real);
+    }
+    let rounded = [case(&[(0, 0, 1.0)], 1e-9), case(&[(0, 0, 1.0), (0, 1, 1.0)], 0.0), case(&[(0, 0, 0.3)], 0.0)];
+    for case in &rounded {
+        assert_eq!(how(&away, case), Arithmetic::Float32);
+    }
+    for (lo, hi) in [(0.0, 9.0), (-1.0, 9.0), (2f32.powi(-100).next_down(), 9.0), (1e-40, 9.0)] {
+        assert_eq!(how(&of(lo, hi), &case(&[(0, 0, 1.0)], 0.0)), Arithmetic::Float32, "{lo}");
+    }
+    // Whatever the order, with flushing and without.
+    let step = OutputStep {
+        candidate: "c".into(),
+        outputs: Outputs::Numbers(vec![Number { lo: 100.0, hi: 200.0, grid: None }]),
+        fallback: vec![case(&[(0, 1, 1.0)], 0.0)],
+    };
+    let tail = Tail::new(&away, &step, &rows_of(&away.schema), output_names(|_| false)).unwrap();
+    for k in 0..2000 {
+        let flush = rng.below(2) == 0;
+        let z = if k % 2 == 0 { (2f32.powi(-100) * (1.0 + rng.unit() as f32)).min(9.0) } else { (rng.unit() * 9.0) as f32 };
+        let z = z.max(2f32.powi(-100));
+        let x = [9.0, 2f32.powi(-100), z][rng.below(3)];
+        let inputs = [("in", Tensor::rows(2, vec![x, z])), ("c", Tensor::rows(1, vec![150.0]))];
+        let known = Tails { rng, flush }.run(&tail.piece, &inputs);
+        assert_eq!((known["ok"].data[0], known["y"].data[0].to_bits()), (0.0, z.to_bits()), "{x} {z} {flush}");
+    }
+}
+
 /// Numbers that matter for rules: small whole ones, borders, their neighbours, what is not a number, what is tiny or huge.
 fn number(rng: &mut Rng, near: &[f32]) -> f32 {
     let base = match rng.below(8) {

@@ -117,16 +117,21 @@ pub enum MakeError {
     },
     /// Too many alternatives.
     #[error(
-        "the rules leave more than {most} alternatives for the outputs of one input; state them with fewer `or`s, or train \
+        "rule {rules} leaves more than {most} alternatives for outputs that it ties together; state it with fewer `or`s, or train \
          with enforce = \"weights\""
     )]
     TooManyPieces {
+        /// The rules, in words.
+        rules: String,
         /// What a graph may try one after the other.
         most: usize,
     },
     /// Contradicting rules.
-    #[error("no outputs within their ranges obey the rules, whatever the input; widen the ranges or loosen the rules")]
-    NothingAllowed,
+    #[error("no outputs within their ranges obey rule {rules}, whatever the input; widen the ranges or loosen the rules")]
+    NothingAllowed {
+        /// The rules, in words.
+        rules: String,
+    },
     /// An equality that float32 numbers can't be made to obey.
     #[error("rule '{rule}' demands an equality: {why}")]
     Equality {
@@ -160,7 +165,11 @@ impl MakeError {
     pub fn is_about_rules(&self) -> bool {
         matches!(
             self,
-            Self::Impossible | Self::NothingAllowed | Self::Equality { .. } | Self::RealEquality { .. } | Self::Float32 { .. }
+            Self::Impossible
+                | Self::NothingAllowed { .. }
+                | Self::Equality { .. }
+                | Self::RealEquality { .. }
+                | Self::Float32 { .. }
         )
     }
 }

@@ -21,6 +21,7 @@ mod plan;
 mod ray;
 mod round;
 mod search;
+mod select;
 mod solve;
 mod tangent;
 mod writer;
@@ -34,7 +35,8 @@ use deepsade_check::step::{Number, Outputs};
 use deepsade_net::Piece;
 use deepsade_spec::{Formula, NormalSpec};
 
-use self::anchor::constant;
+use self::alternative::Group;
+use self::anchor::anchor;
 use self::choose::{Way, choose};
 use self::direction::Ground;
 pub use self::grid::grids;
@@ -97,39 +99,55 @@ fn within(
     ranges: &[Number],
     cut: &[Number],
     spread: &[f64],
-    anchor: Option<&Anchor>,
+    given: Option<&Anchor>,
 ) -> Result<Made, MakeError> {
     let mut ground = Ground::new(spec, ranges).with_spread(spread);
     ground.cut = cut;
     let found = keepable(spec, ranges)?;
-    found.iter().for_each(|way| ground.spread(&equality::apart(&way.faces, &ground).1));
-    let ready = |close: bool| found.iter().map(|way| Way::new(way, &ground, close)).collect::<Result<Vec<_>, _>>();
+    found.iter().flat_map(|group| &group.ways).for_each(|way| ground.spread(&equality::apart(&way.faces, &ground).1));
+    // All groups at once: as many ways as the one with most alternatives has.
+    let rounds = found.iter().map(|group| group.ways.len()).max().unwrap_or(1);
+    let ready = |close: bool| (0..rounds).map(|k| Way::new(&found, k, &ground, close)).collect::<Result<Vec<_>, _>>();
     let mut ways = ready(true)?;
     let outputs = Outputs::Numbers(ranges.to_vec());
-    let rows = Rows::new(&ground, &ways, anchor);
+    let rows = Rows::new(&ground, &ways, given);
     if !ways.iter().any(|way| way.plan.has_steps()) {
         let piece = write(&ground, source, &ways, 0)?;
         // A closed form knows nothing of ranges: it will do where they are not in its way.
         if rows.measure(&piece, source, &ground).is_some_and(|quality| quality.refused_near <= RARE) {
-            let how = match ways.len() {
-                1 => "the nearest outputs, in closed form".into(),
-                n => format!("the nearest outputs of {n} alternatives, in closed form"),
-            };
-            return Ok(Made { piece, outputs, best: ranges.iter().all(|n| n.grid.is_none()), how });
+            let how = format!("the nearest outputs{}, in closed form", words(&found, "of"));
+            return Ok(Made {
+                piece,
+                outputs,
+                best: ranges.iter().all(|n| n.grid.is_none()) && found.iter().all(|group| group.choices.is_empty()),
+                how,
+            });
         }
         ways = ready(false)?;
     }
-    // With one alternative the anchor is in it; of several it may be in some, and the others have one of their own.
-    let (one, obeys) = (ways.len() == 1, |a: &Anchor, way: &Way| rows.obeys(a, way, &ground) > OFTEN);
-    let own: Vec<Option<Anchor>> = ways.iter().map(|way| constant(way, &ground)).collect();
-    let given = |way: &Way| anchor.filter(|a| one || obeys(a, way)).cloned();
-    let first = ways.iter().zip(&own).map(|(way, own)| given(way).or_else(|| own.clone())).collect();
-    let (piece, steps) = tuned(&ground, source, &mut ways, [first, own], &rows)?;
-    let how = match ways.len() {
-        1 => format!("{steps} steps towards the nearest outputs"),
-        n => format!("{steps} steps towards the nearest outputs of each of {n} alternatives"),
+    // A group with one alternative has the given anchor in it; of several it may be in some, and the others have one of their own.
+    let given = |way: &Way, group: usize| {
+        let one = found[group].ways.len() == 1;
+        given.filter(|a| one || rows.obeys(a, way, group, &ground) > OFTEN).cloned()
     };
+    let first = ways.iter().map(|way| anchor(way, &ground, |group| given(way, group))).collect();
+    let own = ways.iter().map(|way| anchor(way, &ground, |_| None)).collect();
+    let (piece, steps) = tuned(&ground, source, &mut ways, [first, own], &rows)?;
+    let how = format!("{steps} steps towards the nearest outputs{}", words(&found, "of each of"));
     Ok(Made { piece, outputs, best: false, how })
+}
+
+/// How many alternatives there are.
+fn words(groups: &[Group], of: &str) -> String {
+    let choices = groups.iter().map(|group| group.choices.len()).sum::<usize>();
+    if choices > 0 {
+        return format!(", after {choices} choices among options, each by itself");
+    }
+    match &groups.iter().map(|group| group.ways.len()).filter(|n| *n > 1).collect::<Vec<_>>()[..] {
+        [] => String::new(),
+        [n] => format!(" {of} {n} alternatives"),
+        all => format!(" {of} {} alternatives, in {} groups of outputs", all.iter().sum::<usize>(), all.len()),
+    }
 }
 
 /// The piece with as few steps as are good enough, and their number.
@@ -163,7 +181,8 @@ fn tuned(
             }
         }
     }
-    best.map(|(_, piece, steps)| (piece, steps)).ok_or(MakeError::NothingAllowed)
+    let (_, piece, steps) = best.expect("some number of steps is tried");
+    Ok((piece, steps))
 }
 
 /// How far candidates may go: scores are cut to a range, and what is nearest to them that obeys may lie beyond it.
@@ -180,7 +199,7 @@ fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], steps: usize) -> Re
     for way in ways {
         let bounds = way.faces.iter().flat_map(|d| d.bounds.iter().map(|b| &b.unless));
         let equal = way.plan.exactly.remainders.iter().map(|e| &e.unless);
-        for unless in bounds.chain(equal).chain(&way.demands) {
+        for unless in bounds.chain(equal).chain(way.demands.iter().map(|(_, d)| d)) {
             if !conditions.contains(unless) {
                 conditions.push(unless.clone());
             }
@@ -191,11 +210,13 @@ fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], steps: usize) -> Re
         [way] => {
             let (lower, upper) = way.plan.fixed_ends(&w);
             w.p = clean(&mut w, source.scores, &lower, &upper);
+            w.choose(&way.choices);
             way.plan.solve(&mut w, true, way.anchor.as_ref(), steps);
         }
         ways => {
             let free = vec![None; ground.outputs()];
             w.p = clean(&mut w, source.scores, &free, &free);
+            w.choose(&ways[0].choices);
             choose(&mut w, ways, steps);
         }
     }

@@ -87,6 +87,14 @@ impl Usual {
         Self { at: vec![0.0; outputs], scale: size, spread: vec![1.0; outputs], ends }
     }
 
+    /// Of some of the outputs.
+    #[must_use]
+    pub fn of_outputs(&self, outputs: &[usize]) -> Self {
+        let part = |of: &[f64]| outputs.iter().map(|j| of[*j]).collect();
+        let ends = outputs.iter().map(|j| self.ends[*j]).collect();
+        Self { at: part(&self.at), scale: part(&self.scale), spread: part(&self.spread), ends }
+    }
+
     /// Smallest and largest number of each output.
     pub fn ends(&self) -> &[(f64, f64)] {
         &self.ends

@@ -1,16 +1,20 @@
 //! Rules enter; leave the alternatives that the outputs of one input have: faces, each demanded unless a condition on the input holds.
+//!
+//! Outputs that no rule ties together have alternatives of their own: six times two are twelve, and not 64.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use deepsade_check::step::Number;
 use deepsade_solve::active_set::{HalfSpace, nearest};
 use deepsade_spec::cells::cells;
 use deepsade_spec::normalize::range;
-use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema};
+use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema, Var};
 
 use super::super::MakeError;
+use super::select::{Choice, choices};
 
-/// Alternatives that a graph may try one after the other.
+/// Alternatives of a group that a graph may try one after the other.
 pub(super) const MOST: usize = 32;
 /// Alternatives that are looked at before those without any outputs are left out.
 const MOST_SEEN: usize = 4096;
@@ -32,27 +36,108 @@ pub(super) struct Alternative {
 pub(super) struct Guarded {
     /// The condition.
     pub(super) unless: Formula,
+    /// The option of a choice that it belongs to: it is demanded only if that is taken.
+    pub(super) option: Option<usize>,
     /// The face: an atom that mentions outputs.
     pub(super) face: Atom,
 }
 
-/// The alternatives; each has outputs within the ranges for some input, as far as can be seen without its conditions.
-pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Alternative>, MakeError> {
-    let claim = Formula::and(spec.rules.iter().map(|rule| {
-        rule.claim.replaced(&mut |atom| match decided(atom, &spec.schema, ranges) {
+/// Outputs that rules tie together, directly or through others, and their alternatives.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Group {
+    pub(super) outputs: BTreeSet<usize>,
+    pub(super) ways: Vec<Alternative>,
+    /// What each row chooses for itself, where alternatives are too many: the one way then has the faces of all options.
+    pub(super) choices: Vec<Choice>,
+}
+
+/// The groups; each alternative has outputs within the ranges for some input, as far as can be seen without its conditions.
+pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Group>, MakeError> {
+    let parts = spec.rules.iter().enumerate().flat_map(|(k, rule)| {
+        let claim = rule.claim.replaced(&mut |atom| match decided(atom, &spec.schema, ranges) {
             Some(true) => Formula::True,
             Some(false) => Formula::False,
             None => Formula::Atom(atom.clone()),
-        })
-    }));
-    let mut all = ways(&claim)?;
-    all.retain(|way| possible(way, &spec.schema, ranges));
-    match all.len() {
-        0 => Err(MakeError::NothingAllowed),
-        1..=MOST => Ok(all),
-        _ => Err(MakeError::TooManyPieces { most: MOST }),
+        });
+        claim.conjuncts().iter().map(|part| Part::new(k, part)).collect::<Vec<_>>()
+    });
+    let (mut groups, mut options) = (Vec::new(), 0);
+    for part in tied(parts) {
+        let rules = || {
+            let names: BTreeSet<usize> = part.rules.iter().copied().collect();
+            names.into_iter().map(|k| format!("'{}'", spec.rules[k].name)).collect::<Vec<_>>().join(", ")
+        };
+        let few = match ways(&Formula::and(part.claims.iter().cloned())) {
+            Ok(ways) => {
+                let possible: Vec<_> = ways.into_iter().filter(|way| possible(way, &spec.schema, ranges)).collect();
+                if possible.is_empty() {
+                    return Err(MakeError::NothingAllowed { rules: rules() });
+                }
+                Some(possible).filter(|ways| ways.len() <= MOST)
+            }
+            Err(TooMany) => None,
+        };
+        let (ways, choices) = match few {
+            Some(ways) => (ways, Vec::new()),
+            None => match choices(&part.claims, options) {
+                Some((way, choices)) => (vec![way], choices),
+                None => return Err(MakeError::TooManyPieces { rules: rules(), most: MOST }),
+            },
+        };
+        options += choices.iter().map(Choice::options).sum::<usize>();
+        groups.push(Group { outputs: part.outputs, ways, choices });
+    }
+    Ok(groups)
+}
+
+/// What rules say of some outputs.
+struct Part {
+    rules: Vec<usize>,
+    claims: Vec<Formula>,
+    outputs: BTreeSet<usize>,
+}
+
+impl Part {
+    fn new(rule: usize, claim: &Formula) -> Self {
+        let output = |var: Var| if let Var::Output(j) = var { Some(j) } else { None };
+        Self {
+            rules: vec![rule],
+            claims: vec![claim.clone()],
+            outputs: claim.variables().into_iter().filter_map(output).collect(),
+        }
     }
 }
+
+/// Parts that share an output as one; what is said of the input alone goes to the first.
+fn tied(parts: impl Iterator<Item = Part>) -> Vec<Part> {
+    let mut groups: Vec<Part> = Vec::new();
+    for mut part in parts.filter(|part| part.claims != [Formula::True]) {
+        let alone = part.outputs.is_empty();
+        let (with, rest): (Vec<Part>, Vec<Part>) =
+            groups.into_iter().partition(|group| !alone && !group.outputs.is_disjoint(&part.outputs));
+        for group in with.into_iter().rev() {
+            part.rules.splice(0..0, group.rules);
+            part.claims.splice(0..0, group.claims);
+            part.outputs.extend(group.outputs);
+        }
+        groups = rest;
+        groups.push(part);
+    }
+    groups.sort_by_key(|group| group.outputs.first().copied());
+    // Those that read no output stand first.
+    let inputs: Vec<Part> = groups.extract_if(.., |group| group.outputs.is_empty()).collect();
+    match groups.first_mut() {
+        Some(first) => inputs.into_iter().for_each(|part| {
+            first.rules.extend(part.rules);
+            first.claims.extend(part.claims);
+        }),
+        None => groups = inputs,
+    }
+    groups
+}
+
+/// More alternatives than are looked at.
+struct TooMany;
 
 /// What the ranges and the domain decide.
 fn decided(atom: &Atom, schema: &Schema, ranges: &[Number]) -> Option<bool> {
@@ -71,7 +156,7 @@ pub(super) fn reach(linear: &Linear, schema: &Schema, ranges: &[Number]) -> (Rat
     let mut inputs = Linear::constant(linear.constant.clone());
     let (mut lo, mut hi) = (Rational::ZERO, Rational::ZERO);
     for (var, c) in &linear.terms {
-        if let deepsade_spec::Var::Output(j) = var {
+        if let Var::Output(j) = var {
             let (a, b) = (c * exact(ranges[*j].lo), c * exact(ranges[*j].hi));
             let (a, b) = if a <= b { (a, b) } else { (b, a) };
             lo += a;
@@ -84,19 +169,22 @@ pub(super) fn reach(linear: &Linear, schema: &Schema, ranges: &[Number]) -> (Rat
     (lo + a, hi + b)
 }
 
-fn of_inputs(formula: &Formula) -> bool {
+pub(super) fn of_inputs(formula: &Formula) -> bool {
     let mut outputs = false;
     formula.atoms(&mut |atom| outputs |= atom.linear.mentions_output());
     !outputs
 }
 
-fn ways(formula: &Formula) -> Result<Vec<Alternative>, MakeError> {
+fn ways(formula: &Formula) -> Result<Vec<Alternative>, TooMany> {
     let mut all = match formula {
         Formula::True => vec![Alternative::default()],
         Formula::False => Vec::new(),
         condition if of_inputs(condition) => vec![Alternative { demands: vec![condition.clone()], faces: Vec::new() }],
         Formula::Atom(atom) => {
-            vec![Alternative { demands: Vec::new(), faces: vec![Guarded { unless: Formula::False, face: atom.clone() }] }]
+            vec![Alternative {
+                demands: Vec::new(),
+                faces: vec![Guarded { unless: Formula::False, option: None, face: atom.clone() }],
+            }]
         }
         Formula::And(parts) => {
             let mut all = vec![Alternative::default()];
@@ -141,8 +229,8 @@ fn ways(formula: &Formula) -> Result<Vec<Alternative>, MakeError> {
     Ok(all)
 }
 
-fn few(ways: usize) -> Result<(), MakeError> {
-    if ways > MOST_SEEN { Err(MakeError::TooManyPieces { most: MOST }) } else { Ok(()) }
+fn few(ways: usize) -> Result<(), TooMany> {
+    if ways > MOST_SEEN { Err(TooMany) } else { Ok(()) }
 }
 
 impl Alternative {
@@ -150,7 +238,7 @@ impl Alternative {
         let (conditions, faces): (Vec<_>, Vec<_>) = atoms.iter().cloned().partition(Atom::is_condition);
         Self {
             demands: conditions.into_iter().map(Formula::Atom).collect(),
-            faces: faces.into_iter().map(|face| Guarded { unless: Formula::False, face }).collect(),
+            faces: faces.into_iter().map(|face| Guarded { unless: Formula::False, option: None, face }).collect(),
         }
     }
 

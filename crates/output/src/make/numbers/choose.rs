@@ -1,37 +1,64 @@
-//! Outputs and alternatives enter; calls leave that make candidates of each alternative and take the nearest that obeys its own faces.
+//! Outputs and alternatives enter; calls leave that make candidates of each alternative and take, of each group of outputs, the nearest
+//! that obeys its own faces.
+
+use std::collections::BTreeSet;
 
 use deepsade_spec::Formula;
 
 use super::super::MakeError;
 use super::Anchor;
-use super::alternative::Alternative;
+use super::alternative::Group;
 use super::direction::{Bound, Direction, Ground};
 use super::equality::{Equality, apart};
 use super::plan::Plan;
+use super::select::{Choice, Ready};
 use super::writer::{FAR, Row, Writer};
 
-/// An alternative made ready.
+/// An alternative of each group that has so many, made ready: groups do not mind each other, and are moved all at once.
 #[derive(Debug, Clone)]
 pub(super) struct Way {
-    /// Conditions on the input without which it is none.
-    pub(super) demands: Vec<Formula>,
+    /// Of each output the group that it is in; none if no rule binds it, or its group has no further alternative.
+    pub(super) group: Vec<Option<usize>>,
+    /// Conditions on the input without which a group has no such alternative.
+    pub(super) demands: Vec<(usize, Formula)>,
     /// Its faces but for equalities, which candidates obey by their making.
     pub(super) faces: Vec<Direction>,
     /// Both faces of each equality.
     pub(super) equal: Vec<Direction>,
     pub(super) plan: Plan,
+    /// What each row chooses for itself.
+    pub(super) choices: Vec<Ready>,
     /// Outputs that obey it, if any are known.
     pub(super) anchor: Option<Anchor>,
 }
 
 impl Way {
-    /// `close`: in closed form where there is one.
-    pub(super) fn new(way: &Alternative, ground: &Ground, close: bool) -> Result<Self, MakeError> {
-        let (faces, equalities) = apart(&way.faces, ground);
+    /// The k-th alternative of each group; `close`: in closed form where there is one.
+    pub(super) fn new(groups: &[Group], k: usize, ground: &Ground, close: bool) -> Result<Self, MakeError> {
+        let (mut group, mut demands, mut faces) = (vec![None; ground.outputs()], Vec::new(), Vec::new());
+        for (g, Group { outputs, ways, .. }) in groups.iter().enumerate() {
+            let Some(way) = ways.get(k) else { continue };
+            outputs.iter().for_each(|j| group[*j] = Some(g));
+            demands.extend(way.demands.iter().map(|d| (g, d.clone())));
+            faces.extend(way.faces.iter().cloned());
+        }
+        let (faces, equalities) = apart(&faces, ground);
         let faces = ground.directions(&faces)?;
         let plan = Plan::new(faces.clone(), &equalities, ground, close)?;
         let equal = equalities.iter().flat_map(Equality::faces).collect();
-        Ok(Self { demands: way.demands.clone(), faces, equal, plan, anchor: None })
+        let ready = |choice: &Choice| choice.ready(ground);
+        let choices = groups.iter().flat_map(|group| &group.choices).map(ready).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { group, demands, faces, equal, plan, choices, anchor: None })
+    }
+
+    /// The group that a face is about.
+    pub(super) fn group_of(&self, face: &Direction) -> Option<usize> {
+        self.group.iter().zip(&face.a).find(|(_, a)| **a != 0.0).and_then(|(g, _)| *g)
+    }
+
+    /// The groups.
+    pub(super) fn groups(&self) -> BTreeSet<usize> {
+        self.group.iter().copied().flatten().collect()
     }
 }
 
@@ -54,12 +81,21 @@ pub(super) fn choose(w: &mut Writer, ways: &[Way], steps: usize) -> String {
     best.map_or(p.into(), |(y, _)| y)
 }
 
-/// The squared distance in the measure of what gives way, far where the candidate does not obey.
+/// Of each output the squared distance of its group in the measure of what gives way, far where the candidate does not obey.
 fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
     let moved = w.draft.call("Sub", &[y, p]);
     let square = w.draft.call("Mul", &[&moved, &moved]);
-    let weights = w.ground.give.iter().map(|give| 1.0 / give).collect();
-    let mut cost = w.product(&square, &[weights], None);
+    let give = &w.ground.give;
+    let outputs = || way.group.iter();
+    // What is in no group here is never nearer.
+    let none = Row::Constant(outputs().map(|g| if g.is_some() { 0.0 } else { FAR }).collect());
+    let weight = |g: &Option<usize>, j: usize| if g.is_some() && way.group[j] == *g { 1.0 / give[j] } else { 0.0 };
+    let weights: Vec<Vec<f64>> = outputs().map(|g| (0..give.len()).map(|j| weight(g, j)).collect()).collect();
+    let mut cost = w.product(&square, &weights, Some(&none));
+    let far = |groups: &[Option<usize>]| -> Vec<Vec<f64>> {
+        let entry = |g: &Option<usize>, of: &Option<usize>| if g.is_some() && g == of { f64::from(FAR) } else { 0.0 };
+        outputs().map(|g| groups.iter().map(|of| entry(g, of)).collect()).collect()
+    };
     let single = |d: &Direction| {
         let one = |b: &Bound| Direction { a: d.a.clone(), bounds: vec![b.loosened()] };
         d.bounds.iter().map(one).collect::<Vec<_>>()
@@ -72,11 +108,13 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
         let v = w.product(y, &against, Some(&b));
         let broken = w.draft.call("Greater", &[&v, &zero]);
         let broken = w.draft.cast_float(&broken);
-        cost = w.product(&broken, &[vec![f64::from(FAR); faces.len()]], Some(&Row::Tensor(cost)));
+        let groups: Vec<_> = faces.iter().map(|d| way.group_of(d)).collect();
+        cost = w.product(&broken, &far(&groups), Some(&Row::Tensor(cost)));
     }
     if !way.demands.is_empty() {
-        let failed = w.failed(&way.demands.iter().collect::<Vec<_>>());
-        cost = w.product(&failed, &[vec![f64::from(FAR); way.demands.len()]], Some(&Row::Tensor(cost)));
+        let failed = w.failed(&way.demands.iter().map(|(_, d)| d).collect::<Vec<_>>());
+        let groups: Vec<_> = way.demands.iter().map(|(g, _)| Some(*g)).collect();
+        cost = w.product(&failed, &far(&groups), Some(&Row::Tensor(cost)));
     }
     cost
 }

@@ -39,6 +39,8 @@ pub(super) struct Bound {
     /// What outputs may miss it by and are still seen to obey.
     pub(super) slack: f64,
     pub(super) unless: Formula,
+    /// It is demanded only where this option is taken.
+    pub(super) option: Option<usize>,
 }
 
 impl Direction {
@@ -57,6 +59,11 @@ impl Direction {
     pub(super) fn normal(&self, give: &[f64]) -> Self {
         let length = self.cosine(self, give).sqrt();
         Self { a: self.a.iter().map(|a| a / length).collect(), bounds: self.bounds.iter().map(|b| b.divided(length)).collect() }
+    }
+
+    /// A direction for each of its bounds.
+    pub(super) fn each(&self) -> Vec<Self> {
+        self.bounds.iter().map(|bound| Self { a: self.a.clone(), bounds: vec![bound.clone()] }).collect()
     }
 
     /// How far a push of 1 moves each output.
@@ -80,12 +87,13 @@ impl Bound {
             exact: self.exact,
             slack: self.slack / by,
             unless: self.unless.clone(),
+            option: self.option,
         }
     }
 
     /// Whether it is the same for every input.
     pub(super) fn is_constant(&self) -> bool {
-        self.unless == Formula::False && self.is_flat()
+        self.unless == Formula::False && self.option.is_none() && self.is_flat()
     }
 
     /// Whether it is the same for every input for which it is demanded.
@@ -179,7 +187,15 @@ impl<'a> Ground<'a> {
             let x = vec![0.0; self.columns.len()];
             Direction {
                 a,
-                bounds: vec![Bound { x, constant: f64::from(end), own: 0.0, exact: true, slack: 0.0, unless: Formula::False }],
+                bounds: vec![Bound {
+                    x,
+                    constant: f64::from(end),
+                    own: 0.0,
+                    exact: true,
+                    slack: 0.0,
+                    unless: Formula::False,
+                    option: None,
+                }],
             }
         })
     }
@@ -192,8 +208,9 @@ impl<'a> Ground<'a> {
     /// The faces' directions, in order of appearance.
     pub(super) fn directions(&self, faces: &[Guarded]) -> Result<Vec<Direction>, MakeError> {
         let mut all: Vec<Direction> = Vec::new();
-        for Guarded { unless, face } in faces {
+        for Guarded { unless, option, face } in faces {
             let (a, bound) = self.bound(face, unless)?;
+            let bound = Bound { option: *option, ..bound };
             let same = |d: &&mut Direction| d.a.iter().zip(&a).all(|(a, b)| (a - b).abs() < SAME);
             match all.iter_mut().find(same) {
                 Some(known) => known.bounds.push(bound),
@@ -215,9 +232,10 @@ impl<'a> Ground<'a> {
             exact: false,
             slack: 0.0,
             unless: unless.clone(),
+            option: None,
         };
         let single = face.a.iter().filter(|a| **a != 0.0).count() == 1;
-        if let Some((least, step)) = Equality::new(&Guarded { unless: unless.clone(), face: atom.clone() }, self)
+        if let Some((least, step)) = Equality::new(&Guarded { unless: unless.clone(), option: None, face: atom.clone() }, self)
             .filter(|sum| !single && sum.is_whole(self))
             .map(|sum| sum.at_least(atom, room))
         {
@@ -252,7 +270,8 @@ impl<'a> Ground<'a> {
     pub(super) fn away(&self, atom: &Atom) -> Result<f64, MakeError> {
         let face = Face::new(atom, self.outputs());
         let (x, constant) = face.over_columns(&self.spec.schema);
-        let own = self.own(&face, &Bound { x, constant, own: 0.0, exact: false, slack: 0.0, unless: Formula::False });
+        let own =
+            self.own(&face, &Bound { x, constant, own: 0.0, exact: false, slack: 0.0, unless: Formula::False, option: None });
         Ok(self.room(atom)? + own / per_unit(atom, &face))
     }
 

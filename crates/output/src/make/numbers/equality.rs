@@ -29,7 +29,15 @@ impl Equality {
         let length = self.a.iter().map(|a| a * a).sum::<f64>().sqrt();
         let x = self.x.iter().map(|v| v / length).collect();
         let slack = 0.5 / length;
-        let bound = Bound { x, constant: self.constant / length, own: 0.0, exact: true, slack, unless: self.unless.clone() };
+        let bound = Bound {
+            x,
+            constant: self.constant / length,
+            own: 0.0,
+            exact: true,
+            slack,
+            unless: self.unless.clone(),
+            option: None,
+        };
         Direction { a: self.a.iter().map(|a| a / length).collect(), bounds: vec![bound] }
     }
 
@@ -75,7 +83,7 @@ impl Equality {
     }
 
     pub(super) fn new(face: &Guarded, ground: &Ground) -> Option<Self> {
-        let Guarded { unless, face: atom } = face;
+        let Guarded { unless, face: atom, .. } = face;
         let factors: Vec<&Rational> = atom.linear.terms.iter().filter(|(var, _)| var.is_output()).map(|(_, c)| c).collect();
         // Times the common denominator, divided by the common factor.
         let mut times = UBig::ONE;
@@ -179,9 +187,11 @@ pub(super) fn single(faces: &[Guarded], ground: &Ground) -> Vec<Equality> {
     faces.iter().filter(one).filter(first).filter_map(|f| Equality::new(f, ground)).collect()
 }
 
-fn opposite(one: &Guarded, other: &Guarded) -> bool {
+pub(super) fn opposite(one: &Guarded, other: &Guarded) -> bool {
     let strict = one.face.strict || other.face.strict;
-    !strict && one.unless == other.unless && one.face.linear == other.face.linear.scaled(&-Rational::ONE)
+    !strict
+        && (&one.unless, one.option) == (&other.unless, other.option)
+        && one.face.linear == other.face.linear.scaled(&-Rational::ONE)
 }
 
 impl Ground<'_> {

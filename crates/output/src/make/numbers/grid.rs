@@ -5,7 +5,7 @@ use deepsade_check::step::{Number, Outputs, Over, room};
 use deepsade_spec::NormalSpec;
 
 use super::super::{MakeError, NotEqual};
-use super::alternative::{Alternative, alternatives};
+use super::alternative::{Alternative, Group, alternatives};
 use super::direction::Ground;
 use super::equality::{Equality, apart, single};
 
@@ -26,8 +26,8 @@ pub fn grids(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Option<i32>>, M
     let free: Vec<Number> = ranges.iter().map(|n| Number { grid: None, ..*n }).collect();
     let ground = Ground::new(spec, &free);
     let mut equalities: Vec<Equality> = Vec::new();
-    for way in keepable(spec, &free)? {
-        equalities.extend(needed(&way, &ground).into_iter().filter(|e| !equalities.contains(e)).collect::<Vec<_>>());
+    for way in keepable(spec, &free)?.iter().flat_map(|group| &group.ways) {
+        equalities.extend(needed(way, &ground).into_iter().filter(|e| !equalities.contains(e)).collect::<Vec<_>>());
     }
     let mut grids = vec![None; outputs];
     for equality in &equalities {
@@ -60,14 +60,18 @@ pub fn grids(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Option<i32>>, M
     Ok(grids)
 }
 
-/// The alternatives; without those whose equalities can't be met, if others are left.
-pub(super) fn keepable(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Alternative>, MakeError> {
+/// The alternatives of each group; without those whose equalities can't be met, if others are left.
+pub(super) fn keepable(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Group>, MakeError> {
     let free: Vec<Number> = ranges.iter().map(|n| Number { grid: None, ..*n }).collect();
     let ground = Ground::new(spec, &free);
-    let all = alternatives(spec, ranges)?;
-    let met = |way: &&Alternative| needed(way, &ground).iter().all(|e| finest(e, &ground).is_ok());
-    let kept: Vec<Alternative> = all.iter().filter(met).cloned().collect();
-    Ok(if kept.is_empty() { all } else { kept })
+    let mut groups = alternatives(spec, ranges)?;
+    let met = |way: &Alternative| needed(way, &ground).iter().all(|e| finest(e, &ground).is_ok());
+    for ways in groups.iter_mut().map(|group| &mut group.ways) {
+        if ways.iter().any(met) {
+            ways.retain(met);
+        }
+    }
+    Ok(groups)
 }
 
 /// The equalities of an alternative that need a grid.

@@ -1,6 +1,8 @@
 //! A piece enters; leaves how many of its candidates the tail refuses on random rows, and how far they are beside the nearest outputs.
 
-use deepsade_check::step::{Case, Inputs, OutputStep, Outputs, Tail, output_names};
+use std::collections::BTreeSet;
+
+use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::{Matrix, Piece, Port};
 use deepsade_solve::active_set::{HalfSpace, nearest};
 use deepsade_spec::{ColumnKind, Domain, Formula, Schema};
@@ -10,7 +12,8 @@ use rand_chacha::ChaCha8Rng;
 use super::super::{CANDIDATE, Source};
 use super::Anchor;
 use super::choose::Way;
-use super::direction::{Direction, Ground};
+use super::direction::{Bound, Direction, Ground};
+use super::select::left_at;
 use crate::graph::{Graph, Value};
 use crate::judge::Judge;
 
@@ -77,14 +80,16 @@ impl Rows {
         Self { p, x, exact }
     }
 
-    /// The share of rows in which an anchor obeys a way's faces.
-    pub(super) fn obeys(&self, anchor: &Anchor, way: &Way, ground: &Ground) -> f64 {
+    /// The share of rows in which an anchor obeys what a way asks of a group.
+    pub(super) fn obeys(&self, anchor: &Anchor, way: &Way, group: usize, ground: &Ground) -> f64 {
         let judge = Judge::new(ground.spec);
         let obeys = |r: &usize| {
             let x = self.x.row(*r);
             let y: Vec<f64> = (0..ground.outputs()).map(|j| f64::from(anchor.at(j, x))).collect();
             let inside = |(a, c): &(Vec<f64>, f64)| a.iter().zip(&y).map(|(a, y)| a * y).sum::<f64>() + c >= 0.0;
-            way.demands.iter().all(|d| holds(d, x, &judge)) && spaces(x, &way.faces, &judge).iter().all(inside)
+            let faces = way.faces.iter().filter(|d| way.group_of(d) == Some(group));
+            let left = left_at(&way.choices, self.p.row(*r), x, &judge);
+            meets(way, group, x, &judge) && spaces(x, faces, &left, &judge).iter().all(inside)
         };
         (0..self.x.rows).filter(obeys).count() as f64 / self.x.rows as f64
     }
@@ -140,8 +145,13 @@ impl Anchor {
     }
 }
 
-fn holds(condition: &Formula, x: &[f32], judge: &Judge) -> bool {
+pub(super) fn holds(condition: &Formula, x: &[f32], judge: &Judge) -> bool {
     condition.holds(&mut |atom| judge.meets(atom, x))
+}
+
+/// Whether a group has the alternative of a way at an input.
+fn meets(way: &Way, group: usize, x: &[f32], judge: &Judge) -> bool {
+    way.demands.iter().filter(|(g, _)| *g == group).all(|(_, d)| holds(d, x, judge))
 }
 
 /// An input of the domain.
@@ -167,40 +177,68 @@ pub(in super::super) fn input(schema: &Schema, rng: &mut ChaCha8Rng) -> Vec<f32>
 }
 
 /// The half-spaces that are demanded at an input.
-fn spaces(x: &[f32], faces: &[Direction], judge: &Judge) -> Vec<(Vec<f64>, f64)> {
+fn spaces<'a>(
+    x: &[f32],
+    faces: impl Iterator<Item = &'a Direction>,
+    left: &BTreeSet<usize>,
+    judge: &Judge,
+) -> Vec<(Vec<f64>, f64)> {
     let at = |d: &Direction| {
-        let demanded = d.bounds.iter().filter(|b| !holds(&b.unless, x, judge));
+        let taken = |b: &&Bound| b.option.is_none_or(|option| !left.contains(&option));
+        let demanded = d.bounds.iter().filter(taken).filter(|b| !holds(&b.unless, x, judge));
         let value = demanded.map(|b| b.x.iter().zip(x).map(|(c, x)| c * f64::from(*x)).sum::<f64>() + b.constant);
         value.reduce(f64::max).map(|value| (d.a.clone(), -value))
     };
-    faces.iter().filter_map(at).collect()
+    faces.filter_map(at).collect()
 }
 
+/// The squared distance of the nearest outputs: of each group that of its nearest alternative.
 fn distance(p: &[f32], x: &[f32], ground: &Ground, ways: &[Way], judge: &Judge) -> Option<f64> {
-    let units: Vec<f64> = ground.give.iter().map(|give| give.sqrt()).collect();
-    let p: Vec<f64> = p.iter().zip(&units).map(|(v, unit)| f64::from(*v) / unit).collect();
-    let of = |way: &Way| {
-        if !way.demands.iter().all(|d| holds(d, x, judge)) {
-            return None;
-        }
-        let equal = spaces(x, &way.equal, judge);
-        let mut spaces = spaces(x, &way.faces, judge);
-        spaces.extend(equal);
-        for (j, n) in ground.ranges.iter().enumerate() {
-            for (sign, end) in [(1.0, -n.lo), (-1.0, n.hi)] {
-                let mut a = vec![0.0; p.len()];
-                a[j] = sign;
-                spaces.push((a, f64::from(end)));
-            }
-        }
-        // In units in which all give way alike.
-        for (a, c) in &mut spaces {
-            a.iter_mut().zip(&units).for_each(|(a, unit)| *a *= unit);
-            let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
-            a.iter_mut().chain([c]).for_each(|v| *v /= length);
-        }
-        let found = nearest(&p, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).ok()?;
-        Some(found.y.iter().zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>())
+    let groups = ways.first().map(Way::groups).unwrap_or_default();
+    let of = |group: usize| {
+        let able = ways.iter().filter(|way| way.group.contains(&Some(group)) && meets(way, group, x, judge));
+        able.filter_map(|way| distance_of(group, p, x, ground, way, judge)).reduce(f64::min)
     };
-    ways.iter().filter_map(of).reduce(f64::min)
+    groups.into_iter().map(of).sum()
+}
+
+fn distance_of(group: usize, given: &[f32], x: &[f32], ground: &Ground, way: &Way, judge: &Judge) -> Option<f64> {
+    let members: Vec<usize> = (0..given.len()).filter(|j| way.group[*j] == Some(group)).collect();
+    let units: Vec<f64> = members.iter().map(|j| ground.give[*j].sqrt()).collect();
+    let p: Vec<f64> = members.iter().zip(&units).map(|(j, unit)| f64::from(given[*j]) / unit).collect();
+    let faces = way.faces.iter().chain(&way.equal).filter(|d| way.group_of(d) == Some(group));
+    let mut spaces = spaces(x, faces, &left_at(&way.choices, given, x, judge), judge);
+    for (a, _) in &mut spaces {
+        *a = members.iter().map(|j| a[*j]).collect();
+    }
+    if spaces.iter().all(|(a, _)| a.iter().filter(|v| **v != 0.0).count() == 1) {
+        return one_by_one(&p, &units, &spaces, members.iter().map(|j| &ground.ranges[*j]));
+    }
+    for (k, n) in members.iter().map(|j| &ground.ranges[*j]).enumerate() {
+        for (sign, end) in [(1.0, -n.lo), (-1.0, n.hi)] {
+            let mut a = vec![0.0; p.len()];
+            a[k] = sign;
+            spaces.push((a, f64::from(end)));
+        }
+    }
+    // In units in which all give way alike.
+    for (a, c) in &mut spaces {
+        a.iter_mut().zip(&units).for_each(|(a, unit)| *a *= unit);
+        let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
+        a.iter_mut().chain([c]).for_each(|v| *v /= length);
+    }
+    let found = nearest(&p, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).ok()?;
+    Some(found.y.iter().zip(&p).map(|(y, p)| (y - p).powi(2)).sum::<f64>())
+}
+
+/// The same where every half-space bounds a single output: however many there are, each is moved by itself.
+fn one_by_one<'a>(p: &[f64], units: &[f64], spaces: &[(Vec<f64>, f64)], ranges: impl Iterator<Item = &'a Number>) -> Option<f64> {
+    let mut ends: Vec<(f64, f64)> = ranges.map(|n| (n.lo.into(), n.hi.into())).collect();
+    for (a, c) in spaces {
+        for (a, (lo, hi)) in a.iter().zip(&mut ends).filter(|(a, _)| **a != 0.0) {
+            if *a > 0.0 { *lo = lo.max(-c / a) } else { *hi = hi.min(-c / a) }
+        }
+    }
+    let moved = |((p, unit), (lo, hi)): ((&f64, &f64), &(f64, f64))| (p - (p * unit).clamp(*lo, *hi) / unit).powi(2);
+    ends.iter().all(|(lo, hi)| lo <= hi).then(|| p.iter().zip(units).zip(&ends).map(moved).sum())
 }

@@ -204,6 +204,7 @@ impl Bound {
             exact: self.exact,
             slack: self.slack,
             unless: self.unless.clone(),
+            option: self.option,
         }
     }
 }

@@ -36,7 +36,12 @@ pub(super) fn ray(w: &mut Writer, y: &str, faces: &[Direction], anchor: &Anchor)
     };
     let all = w.draft.call("Add", &[&slack, &v]);
     let share = w.draft.call("Div", &[&v, &all]);
-    let share = largest(w, share, single.len());
+    let mut share = largest(w, share, single.len());
+    // Outputs that none of the faces is about stay.
+    let touched: Vec<f64> = (0..outputs).map(|j| f64::from(u8::from(faces.iter().any(|d| d.a[j] != 0.0)))).collect();
+    if touched.contains(&0.0) {
+        share = w.product(&share, &touched.into_iter().map(|v| vec![v]).collect::<Vec<_>>(), None);
+    }
     let to = w.of_input(&rows, anchor.bias.clone());
     let to = w.name(&to);
     let way = w.draft.call("Sub", &[&to, y]);

@@ -67,9 +67,9 @@ struct Ran {
 }
 
 /// What exists since opset 13 or before, with the signature of today.
-const OPERATORS: [&str; 24] = [
+const OPERATORS: [&str; 25] = [
     "Add", "Sub", "Mul", "Div", "Max", "Min", "Greater", "Less", "Where", "Concat", "Gather", "MatMul", "Gemm", "Cast", "ArgMax",
-    "Relu", "Floor", "Abs", "Neg", "And", "Or", "Not", "Flatten", "Clip",
+    "Relu", "Floor", "Abs", "Neg", "And", "Or", "Not", "Flatten", "Clip", "Equal",
 ];
 
 fn run(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> Ran {

@@ -6,6 +6,7 @@ use deepsade_spec::Formula;
 use super::super::draft::Draft;
 use super::super::{MakeError, Source};
 use super::direction::{Bound, Direction, Ground};
+use super::select::{Ready, left};
 
 /// A bound that is not demanded.
 pub(super) const FAR: f32 = 1e30;
@@ -21,6 +22,8 @@ pub(super) struct Writer<'a> {
     /// Conditions, and the tensor with 1 for those that hold, else 0.
     conditions: Vec<Formula>,
     held: String,
+    /// The tensor with 1 for each option of a choice that is left, else 0, and how many options there are.
+    left: (String, usize),
     /// The outputs within their ranges, once there are any.
     pub(super) p: String,
     /// Rows that are tensors already.
@@ -63,7 +66,23 @@ impl<'a> Writer<'a> {
                 .map_err(|why| MakeError::Float32 { why })?;
             held = draft.cast_float(&held);
         }
-        Ok(Self { draft, ground, x: source.x, conditions, held, p: source.scores.into(), spread: Vec::new() })
+        Ok(Self {
+            draft,
+            ground,
+            x: source.x,
+            conditions,
+            held,
+            left: (String::new(), 0),
+            p: source.scores.into(),
+            spread: Vec::new(),
+        })
+    }
+
+    /// Chooses for each row, from outputs within their ranges.
+    pub(super) fn choose(&mut self, choices: &[Ready]) {
+        if !choices.is_empty() {
+            self.left = (left(self, choices), choices.iter().map(Ready::count).sum());
+        }
     }
 
     /// A row for an operator that takes numbers one by one.
@@ -152,6 +171,13 @@ impl<'a> Writer<'a> {
             let unless: Vec<&Formula> = own.iter().map(|b| b.map_or(&Formula::False, |b| &b.unless)).collect();
             if unless.iter().any(|f| **f != Formula::False) {
                 value = Row::Tensor(self.held(&unless, -sign * f64::from(FAR), &value));
+            }
+            let options: Vec<Option<usize>> = own.iter().map(|b| b.and_then(|b| b.option)).collect();
+            if options.iter().any(Option::is_some) {
+                let entry = |option: &Option<usize>, k: usize| if *option == Some(k) { -sign * f64::from(FAR) } else { 0.0 };
+                let (left, count) = self.left.clone();
+                let rows: Vec<Vec<f64>> = options.iter().map(|o| (0..count).map(|k| entry(o, k)).collect()).collect();
+                value = Row::Tensor(self.product(&left, &rows, Some(&value)));
             }
             // Where nothing was known before there is nothing to compare with.
             let blank = round == 0 && own.iter().zip(&start).all(|(b, start)| b.is_none() || start.abs() >= FAR);

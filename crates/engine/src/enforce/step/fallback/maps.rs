@@ -1,16 +1,18 @@
 //! What is asked of the outputs enters; maps of the input leave that should meet it, the best first.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use deepsade_check::step::Outputs;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Formula, Rational, Var};
+use deepsade_spec::{Atom, Formula, Linear, Rational, Var};
 
 use super::{Finder, Path};
 use crate::enforce::step::affine::{AIM, Affine, Found, Query};
 use crate::enforce::step::equality::{Which, reduced};
+use crate::enforce::step::usual::Usual;
 
 /// Ways to obey a demand that are looked at.
 const MOST_WAYS: usize = 64;
@@ -57,13 +59,45 @@ impl Finder<'_> {
         order.iter().map(wins).find(|y| holds(demand, y)).map(constant)
     }
 
-    /// Of each way to meet the demand the map that stays furthest inside; the furthest of all first.
+    /// Of each way to meet the demand the map that stays furthest inside; the furthest of all first. Outputs that nothing ties together
+    /// are mapped apart.
     pub(super) fn numbers(&self, demand: &Formula, given: &[Atom]) -> Vec<Affine> {
+        let Outputs::Numbers(numbers) = self.outputs else { return Vec::new() };
+        if *demand == Formula::False {
+            return Vec::new();
+        }
+        let mut usual = constant(self.usual.at.iter().zip(numbers).map(|(at, n)| on_grid(*at, n.grid)).collect());
+        let mut all: Vec<(Vec<usize>, Vec<Affine>)> = Vec::new();
+        for (outputs, demand) in tied(demand) {
+            let part =
+                Part { usual: &self.usual.of_outputs(&outputs), grids: outputs.iter().map(|j| numbers[*j].grid).collect() };
+            let found = self.part(&counted(&demand, &outputs), given, &part);
+            if found.is_empty() {
+                return Vec::new();
+            }
+            all.push((outputs, found));
+        }
+        let tries = all.iter().map(|(_, found)| found.len()).max().unwrap_or(1);
+        let map = |k: usize| {
+            for (outputs, found) in &all {
+                let Affine { weights, bias } = &found[k.min(found.len() - 1)];
+                usual.weights.retain(|(o, ..)| !outputs.contains(o));
+                usual.weights.extend(weights.iter().map(|(o, c, w)| (outputs[*o], *c, *w)));
+                outputs.iter().zip(bias).for_each(|(o, v)| usual.bias[*o] = *v);
+            }
+            usual.weights.sort_by_key(|(o, c, _)| (*o, *c));
+            usual.clone()
+        };
+        (0..tries).map(map).collect()
+    }
+
+    /// The maps of outputs that are tied together.
+    fn part(&self, demand: &Formula, given: &[Atom], part: &Part) -> Vec<Affine> {
         let mut all: Vec<Found> = Vec::new();
         let mut ways = 0;
         let _ = cells(demand, &mut |atoms| {
             ways += 1;
-            all.extend(self.way(atoms, given));
+            all.extend(self.way(atoms, given, part));
             let enough = all.iter().any(|found| found.inside >= AIM) || ways >= MOST_WAYS;
             if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -73,15 +107,13 @@ impl Finder<'_> {
     }
 
     /// Maps for which atoms hold: constants; where they leave no room, affine ones; where these don't either, those with short weights, too.
-    fn way(&self, atoms: &[Atom], given: &[Atom]) -> Vec<Found> {
-        let Outputs::Numbers(numbers) = self.outputs else { return Vec::new() };
-        let grids: Vec<Option<i32>> = numbers.iter().map(|n| n.grid).collect();
+    fn way(&self, atoms: &[Atom], given: &[Atom], Part { usual, grids }: &Part) -> Vec<Found> {
         let coarse: Vec<Option<i32>> = grids.iter().map(|grid| grid.map(|k| k.min(COARSE))).collect();
         let short: Vec<Option<i32>> = coarse.iter().map(|grid| Some(grid.unwrap_or(SHORT))).collect();
         let equal: Vec<_> = [Which::Last, Which::First].into_iter().filter_map(|which| reduced(atoms, which)).collect();
         let mut all: Vec<Found> = Vec::new();
-        for (grids, steep) in [(&grids, false), (&coarse, true), (&short, true), (&grids, true)] {
-            let query = Query { atoms, given, schema: &self.spec.schema, usual: self.usual, grids, steep };
+        for (grids, steep) in [(grids, false), (&coarse, true), (&short, true), (grids, true)] {
+            let query = Query { atoms, given, schema: &self.spec.schema, usual, grids, steep };
             all.extend(equal.iter().filter_map(|reduced| reduced.solve(&query)));
             if equal.is_empty() {
                 all.extend(query.solve());
@@ -92,6 +124,45 @@ impl Finder<'_> {
         }
         all
     }
+}
+
+/// What is known of outputs that are tied together.
+struct Part<'a> {
+    usual: &'a Usual,
+    grids: Vec<Option<i32>>,
+}
+
+/// Parts of a demand that share no output, and the outputs of each.
+fn tied(demand: &Formula) -> Vec<(Vec<usize>, Formula)> {
+    let mut groups: Vec<(BTreeSet<usize>, Vec<Formula>)> = Vec::new();
+    for part in demand.conjuncts().iter().filter(|part| **part != Formula::True) {
+        let output = |var: Var| if let Var::Output(j) = var { Some(j) } else { None };
+        let mut outputs: BTreeSet<usize> = part.variables().into_iter().filter_map(output).collect();
+        let mut parts = Vec::new();
+        for (others, claims) in groups.extract_if(.., |(others, _)| !others.is_disjoint(&outputs)).collect::<Vec<_>>() {
+            outputs.extend(others);
+            parts.extend(claims);
+        }
+        parts.push(part.clone());
+        groups.push((outputs, parts));
+    }
+    groups.into_iter().map(|(outputs, parts)| (outputs.into_iter().collect(), Formula::and(parts))).collect()
+}
+
+/// A demand whose outputs are called by their places among these.
+fn counted(demand: &Formula, outputs: &[usize]) -> Formula {
+    let place = |var: &Var| match var {
+        Var::Output(j) => Var::Output(outputs.iter().position(|o| o == j).unwrap_or(*j)),
+        input => *input,
+    };
+    demand.replaced(&mut |Atom { linear, strict }| {
+        let terms = linear.terms.iter().map(|(var, c)| (place(var), c.clone())).collect();
+        Formula::Atom(Atom { linear: Linear { terms, constant: linear.constant.clone() }, strict: *strict })
+    })
+}
+
+fn on_grid(v: f64, grid: Option<i32>) -> f32 {
+    grid.map_or(v, |k| (v * f64::from(k).exp2()).round() * f64::from(-k).exp2()) as f32 + 0.0
 }
 
 fn constant(bias: Vec<f32>) -> Affine {

@@ -55,6 +55,38 @@ fn spec(task: Task, texts: &[&str]) -> NormalSpec {
     compile(&rules, &Schema { features, task, one_hot: OneHot::Full }).unwrap()
 }
 
+/// Between two features only one of them is: where neither can be flushed to 0 it is given as it is.
+#[test]
+fn between_two_features_one_of_them_is_the_fallback() {
+    let texts = ["min(a, b) <= u", "u <= max(a, b)"];
+    let of = |lo: f32| {
+        let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo, hi: 10.0 } };
+        let rules: Vec<RuleText> = texts.iter().map(|text| RuleText { name: (*text).into(), text: (*text).into() }).collect();
+        let task = Task::regression(vec!["u".into()]);
+        compile(&rules, &Schema { features: vec![feature("a"), feature("b")], task, one_hot: OneHot::Full }).unwrap()
+    };
+    let found = |spec: &NormalSpec| {
+        let usual = usual(1);
+        fallback(spec, &Outputs::Numbers(ranges(spec, &usual).unwrap()), &usual)
+    };
+    found(&of(1.0)).unwrap();
+    let words = found(&of(0.0)).expect_err("a tiny number may be taken for 0").to_string();
+    assert!(words.contains("away from 0"), "{words}");
+}
+
+/// Of 2^12 ways to obey only the last one has outputs: each output is mapped by itself.
+#[test]
+fn outputs_that_nothing_ties_together_fall_back_apart() {
+    let names: Vec<String> = (0..12).map(|k| format!("u{k}")).collect();
+    let rule = |n: &String| RuleText { name: n.clone(), text: format!("({n} <= -1 or {n} >= 2) and {n} >= 0") };
+    let rules: Vec<RuleText> = names.iter().map(rule).collect();
+    let features = vec![Feature { name: "a".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }];
+    let spec = compile(&rules, &Schema { features, task: Task::regression(names), one_hot: OneHot::Full }).unwrap();
+    let usual = Usual::unknown(&spec);
+    let outputs = Outputs::Numbers(ranges(&spec, &usual).unwrap());
+    fallback(&spec, &outputs, &usual).unwrap();
+}
+
 fn usual(outputs: usize) -> Usual {
     Usual::of(&Matrix { rows: 30, cols: outputs, data: (0..30 * outputs).map(|k| (k % 61) as f32).collect() })
 }

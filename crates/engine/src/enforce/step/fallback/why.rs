@@ -94,7 +94,8 @@ pub enum Unproved {
     /// It holds in exact numbers.
     #[error(
         "it holds in exact numbers, but the rules leave no room there for what float32 rounds, and a runtime may take tiny numbers for 0. \
-         Give a rule room (`<= ... + 0.001`), or state features that are whole as `kind = \"integer\"`"
+         Give a rule room (`<= ... + 0.001`), state features that are whole as `kind = \"integer\"`, or keep the range of those that the \
+         rule compares with away from 0 (from 1e-20 on, say)"
     )]
     Rounding,
     /// An input breaks it.

@@ -37,3 +37,46 @@ fn an_anchor_is_in_one_of_them() {
     let trial = Trial { spec: &spec, ranges: &ranges, anchor: Some(&anchor), usual: (-60.0, 90.0), borders: &[] };
     trial.passes(&SURE);
 }
+
+/// Outputs that no rule ties together are chosen apart: 2^8 alternatives, of which two are made.
+#[test]
+fn groups_of_outputs_choose_apart() {
+    let names: Vec<String> = (0..8).map(|k| format!("u{k}")).collect();
+    let mut rules: Vec<String> = names.iter().map(|n| format!("{n} <= 1 or {n} >= 30")).collect();
+    let (names, ranges) = (names.iter().map(String::as_str).collect::<Vec<_>>(), wide(8, -200.0, 200.0));
+    let features = || vec![real("r", 1.0, 100.0), category("c", &["p", "q"])];
+    // A sum in one of the groups; a condition; two of them tied together.
+    for more in ["u0 >= -50", "u0 + u1 <= r", "c == 'q' => u2 <= 0", "u5 <= u6 or u5 <= u7"] {
+        rules.push(more.into());
+        let spec = spec(features(), &names, &rules.iter().map(String::as_str).collect::<Vec<_>>());
+        let trial = Trial { spec: &spec, ranges: &ranges, anchor: None, usual: (-60.0, 90.0), borders: &[] };
+        let calls = trial.passes(&Asked { refused: 0.0, wild: 0.001, ratio: 1.02 }).piece.calls.len();
+        assert!(calls < 2000, "{calls}");
+    }
+}
+
+/// Where alternatives are too many to be tried one after the other, each row chooses among options by itself.
+#[test]
+fn rows_choose_among_many_alternatives() {
+    let names: Vec<String> = (0..7).map(|k| format!("u{k}")).collect();
+    let above = names.iter().map(|n| format!("{n} > 3")).collect::<Vec<_>>().join(", ");
+    let either = |n: &String| format!("{n} <= 1 or {n} >= 30");
+    let tied = names.iter().map(either).chain([format!("sum({}) <= 4 * r", names.join(", "))]).collect::<Vec<_>>();
+    let features = || vec![real("r", 1.0, 100.0), category("c", &["p", "q"])];
+    let exact = Asked { refused: 0.0, wild: 0.001, ratio: 1.002 };
+    let good = Asked { refused: 0.01, wild: 0.01, ratio: 1.3 };
+    for (rules, asked) in [
+        // What is broken most is left: nothing is nearer.
+        (vec![format!("at_most(3, {above})")], &exact),
+        (vec![format!("exactly(3, {above})")], &exact),
+        (vec![format!("c == 'q' => exactly(3, {above})"), "u0 <= 50".into()], &good),
+        (tied, &good),
+    ] {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let spec = spec(features(), &names, &rules.iter().map(String::as_str).collect::<Vec<_>>());
+        let ranges = wide(7, -200.0, 200.0);
+        let trial = Trial { spec: &spec, ranges: &ranges, anchor: None, usual: (-60.0, 90.0), borders: &[] };
+        let made = trial.passes(asked);
+        assert!(made.piece.calls.len() < 400 && !made.best, "{}", made.how);
+    }
+}

@@ -31,24 +31,28 @@ fn equalities_that_no_grid_meets() {
     assert_eq!(too_large, MakeError::Equality { rule: "rule 0".into(), why: NotEqual::TooLarge });
 }
 
+/// Alternatives of alternatives, tied together: no row can choose among them one by one.
 #[test]
 fn too_many_alternatives() {
     let names: Vec<String> = (0..6).map(|k| format!("u{k}")).collect();
-    let rules: Vec<String> = names.iter().map(|n| format!("abs({n}) >= 1")).collect();
+    let mut rules: Vec<String> = names.iter().map(|n| format!("{n} <= -5 or {n} >= -3 and ({n} <= 1 or {n} >= 2)")).collect();
+    rules.push(format!("sum({}) <= 40", names.join(", ")));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
     let refused = make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), &ALIKE[..6], None).unwrap_err();
-    assert_eq!(refused, MakeError::TooManyPieces { most: 32 });
+    let named: Vec<String> = (0..7).map(|k| format!("'rule {k}'")).collect();
+    assert_eq!(refused, MakeError::TooManyPieces { rules: named.join(", "), most: 32 });
     // Those that contradict each other do not count.
-    let (mut rules, few) = (rules, ["u0 >= 2", "u1 >= 2", "u2 >= 2"]);
+    let (mut rules, few) = (rules, ["u0 >= 2", "u1 >= 2", "u2 >= 2", "u3 >= 2"]);
     rules.extend(few);
     assert!(make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), &ALIKE[..6], None).is_ok());
 }
 
 #[test]
 fn what_does_not_fit() {
-    assert_eq!(refusal(&["u >= 1", "u <= 0"], None), MakeError::NothingAllowed);
-    assert_eq!(refusal(&["u >= 4000"], None), MakeError::NothingAllowed);
+    let nothing = |rules: &str| MakeError::NothingAllowed { rules: rules.into() };
+    assert_eq!(refusal(&["u >= 1", "v <= 3", "u <= 0"], None), nothing("'rule 0', 'rule 2'"));
+    assert_eq!(refusal(&["u >= 4000"], None), nothing("'rule 0'"));
     let spec = of(&["u", "v"], &["u >= 1"]);
     assert_eq!(
         make(&spec, &SOURCE, &wide(3, 0.0, 1.0), &ALIKE[..2], None).unwrap_err(),
