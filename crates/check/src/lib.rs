@@ -22,7 +22,7 @@ mod trend;
 pub use certificate::{Arithmetic, Bounds, Certificate, Lines, MAX_DEPTH, PairArgument, PairProof, RuleProof, SLOPES, Tree};
 pub use check::{Accepted, Keeper, MAX_ATOMS, Proved, ProvedRule, Verdict, check, check_until};
 pub use pair::ProvedPair;
-pub use rejected::{RANGE, Rejected, Step, Why};
+pub use rejected::{LostTrend, RANGE, Rejected, Step, Why};
 pub use sha256::sha256_hex;
 
 #[cfg(test)]

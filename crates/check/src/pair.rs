@@ -5,7 +5,7 @@ use deepsade_spec::{Formula, Kept, Linear, Moves, NormalSpec, Pair, PairRule, Ra
 use crate::certificate::{Arithmetic, Bounds, PairArgument, Tree};
 use crate::dyadic::Dyadic;
 use crate::machine::{Known, Machine};
-use crate::rejected::Why;
+use crate::rejected::{LostTrend, Why};
 use crate::slope::Whole;
 use crate::trend::Trends;
 
@@ -74,13 +74,13 @@ impl<'n> PairChecker<'n> {
                 let trends = self.trends[feature].get_or_insert_with(|| machine.trends(feature, known));
                 let found = trends.output(output).ok_or_else(|| format!("there is no output {output}"))?;
                 if !found.implies(asked) {
-                    return Err(Why::Trend {
+                    return Err(Why::Trend(Box::new(LostTrend {
                         feature: self.spec.schema.features[feature].name.clone(),
                         output: self.spec.schema.task.output_name(output),
                         asked,
                         found,
                         at: trends.lost(machine, output, asked),
-                    });
+                    })));
                 }
             }
         }

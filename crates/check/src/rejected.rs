@@ -47,18 +47,7 @@ pub enum Why {
     /// The weighted sum of a cell's atoms can reach so much.
     NotRefuted(f64),
     /// An output does not move with a feature as the rule needs.
-    Trend {
-        /// The feature.
-        feature: String,
-        /// The output.
-        output: String,
-        /// What it must do as the feature rises.
-        asked: Trend,
-        /// What is known of it.
-        found: Trend,
-        /// Where that begins: units from the output back.
-        at: String,
-    },
+    Trend(Box<LostTrend>),
     /// Slopes and rounding allow such a change.
     Changes(f64),
     /// A slope may be as far below 0.
@@ -67,6 +56,21 @@ pub enum Why {
     Stopped,
     /// Something is not as it must be.
     Words(String),
+}
+
+/// An output that does not move with a feature as a rule needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostTrend {
+    /// The feature.
+    pub feature: String,
+    /// The output.
+    pub output: String,
+    /// What it must do as the feature rises.
+    pub asked: Trend,
+    /// What is known of it.
+    pub found: Trend,
+    /// Where that begins: units from the output back.
+    pub at: String,
 }
 
 impl<T: Into<String>> From<T> for Why {

@@ -110,8 +110,7 @@ impl Trends {
     pub(crate) fn lost(&self, machine: &Machine, output: usize, asked: Trend) -> String {
         let (mut value, mut unit, mut asked) = (self.0.len() - 1, output, asked);
         let mut path = Vec::new();
-        loop {
-            let Some(node) = value.checked_sub(1).map(|k| &machine.network.nodes[k]) else { break };
+        while let Some(node) = value.checked_sub(1).map(|k| &machine.network.nodes[k]) {
             path.push(format!("node {} ({}), unit {unit}", value - 1, node.op.name()));
             // The first operand that goes the wrong way, or of which nothing is known.
             let reads: Vec<(usize, usize, f32)> = match &node.op {

@@ -174,15 +174,15 @@ impl Checked {
 
 /// Whether the settings leave a way to keep rules between two inputs: by the weights of a network of relus that we update.
 fn two_inputs(spec: &NormalSpec, problem: &Problem) -> Result<(), FitError> {
-    let Some(rule) = spec.pairs.first().filter(|_| problem.train.enforce != Enforce::None) else { return Ok(()) };
+    let Some(rule) = spec.pairs.first().filter(|_| problem.train().enforce != Enforce::None) else { return Ok(()) };
     let trends = spec.pairs.iter().flat_map(|r| &r.parts).any(|part| part.moves == Moves::Up);
-    let why = if problem.train.enforce == Enforce::Decode || !spec.schema.task.whole_outputs().is_empty() {
+    let why = if problem.train().enforce == Enforce::Decode || !spec.schema.task.whole_outputs().is_empty() {
         "an output step, which looks at one input, does not keep it: use enforce = \"weights\" or \"auto\", and no whole-number targets"
-    } else if problem.train.update == UpdateName::Paper {
+    } else if problem.train().update == UpdateName::Paper {
         "update = \"paper\" knows nothing of signs: use update = \"project\""
-    } else if problem.network.trunk.is_some() {
+    } else if problem.network().trunk.is_some() {
         "the weights of a given network have other signs: train one without `trunk`"
-    } else if trends && !problem.network.hidden.is_empty() && problem.network.activation != ActivationName::Relu {
+    } else if trends && !problem.network().hidden.is_empty() && problem.network().activation != ActivationName::Relu {
         "a runtime's sigmoid or tanh need not be monotone: use activation = \"relu\""
     } else {
         return Ok(());

@@ -267,13 +267,13 @@ impl Signs {
             let before = Network { inputs: network.inputs, nodes: network.nodes[..=k].to_vec() };
             let v = before.forward(&x);
             let Op::Dense { w, b } = &mut network.nodes[k].op else { continue };
-            for u in 0..w.rows {
+            for (u, b) in b.iter_mut().enumerate() {
                 let of = |r: usize| f64::from(v.row(r)[u]);
                 let mean = (0..rows).map(of).sum::<f64>() / rows as f64;
                 let spread = ((0..rows).map(|r| (of(r) - mean).powi(2)).sum::<f64>() / rows as f64).sqrt() as f32;
                 let scale = 1.0 / spread.max(LEAST);
                 w.row_mut(u).iter_mut().for_each(|w| *w *= scale);
-                b[u] = (b[u] - mean as f32) * scale;
+                *b = (*b - mean as f32) * scale;
             }
         }
     }

@@ -66,7 +66,7 @@ fn on_all_inputs(rule: &NormalRule, schema: &Schema) -> Option<Formula> {
             Domain::Real { lo, hi } => (*lo, *hi) = (f32::MIN, f32::MAX),
             Domain::Integer { lo, hi } => (*lo, *hi) = (-(1 << 24), 1 << 24),
             Domain::Stepped { lo, hi, step } => (*lo, *hi) = (-16_777_216.0 * *step, 16_777_216.0 * *step),
-            Domain::Category { .. } => {}
+            Domain::Category { .. } | Domain::Ordered { .. } => {}
         }
     }
     let text = RuleText { name: rule.name.clone(), text: rule.text.clone() };

@@ -156,6 +156,7 @@ fn sampled(rng: &mut ChaCha8Rng, schema: &Schema, rows: usize) -> Matrix {
             match &feature.domain {
                 Domain::Real { lo, hi } => data.push((lo + (hi - lo) * u).clamp(*lo, *hi)),
                 Domain::Integer { lo, hi } => data.push((*lo as f32 + (hi - lo) as f32 * u).round()),
+                Domain::Ordered { levels } => data.push(rng.random_range(0..levels.len()) as f32),
                 Domain::Stepped { lo, hi, step } => data.push(((lo + (hi - lo) * u) / step).round() * step),
                 Domain::Category { levels } => {
                     let taken = rng.random_range(0..levels.len());

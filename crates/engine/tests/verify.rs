@@ -41,6 +41,7 @@ fn grid(schema: &Schema, n: usize) -> Matrix {
         let options: Vec<Vec<f32>> = match &feature.domain {
             Domain::Real { lo, hi } => (0..=n).map(|i| vec![lo + (hi - lo) * i as f32 / n as f32]).collect(),
             Domain::Integer { lo, hi } => (*lo..=*hi).map(|v| vec![v as f32]).collect(),
+            Domain::Ordered { levels } => (0..levels.len()).map(|k| vec![k as f32]).collect(),
             Domain::Stepped { lo, hi, step } => {
                 ((lo / step) as i32..=(hi / step) as i32).map(|k| vec![k as f32 * step]).collect()
             }

@@ -125,9 +125,11 @@ impl From<FitError> for Failure {
             FitError::Data(_)
             | FitError::Inject(_)
             | FitError::Train(TrainError::NoRows | TrainError::Shape { .. } | TrainError::NotFinite { .. }) => Class::Data,
-            FitError::Train(_) | FitError::Gate { .. } | FitError::Penalty(_) | FitError::WeightsNotWhole { .. } => {
-                Class::Settings
-            }
+            FitError::Train(_)
+            | FitError::Gate { .. }
+            | FitError::Penalty(_)
+            | FitError::TwoInputs { .. }
+            | FitError::WeightsNotWhole { .. } => Class::Settings,
             FitError::Trunk { .. } | FitError::Artifact(_) => Class::Model,
             // The signal that stopped it is what Python sees.
             FitError::Abandoned => Class::Os,

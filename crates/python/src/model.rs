@@ -10,7 +10,6 @@ use deepsade_engine::verdict::IN_GRAPH;
 use deepsade_net::Matrix;
 use deepsade_output::Output;
 use deepsade_output::predict::predicted_class;
-use deepsade_spec::Domain;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

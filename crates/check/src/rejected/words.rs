@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use super::{Step, Why};
+use super::{LostTrend, Step, Why};
 use crate::pair;
 
 impl Display for Step {
@@ -23,7 +23,8 @@ impl Display for Why {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::NotRefuted(most) => write!(f, "the weighted sum of the atoms can reach {most:.9e}: not refuted"),
-            Self::Trend { feature, output, asked, found, at } => {
+            Self::Trend(lost) => {
+                let LostTrend { feature, output, asked, found, at } = &**lost;
                 let (asked, found) = (pair::in_words(*asked), pair::in_words(*found));
                 write!(f, "as {feature:?} rises, {output} {found}, and it must be shown that it {asked}: {at}")
             }

@@ -124,14 +124,12 @@ impl Counter<'_> {
             Var::Feature(f) => exact(x[self.first[f]]),
             Var::Level(f, l) => {
                 let columns = self.spec.schema.columns();
-                match columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(l)) {
-                    Some(c) => exact(x[c]),
-                    None => {
-                        let Domain::Category { levels } = &self.spec.schema.features[f].domain else { return Rational::ZERO };
-                        let taken: f32 = x[self.first[f]..][..levels.len() - 1].iter().sum();
-                        exact(1.0 - taken)
-                    }
+                if let Some(c) = columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(l)) {
+                    return exact(x[c]);
                 }
+                // The level without a column.
+                let Domain::Category { levels } = &self.spec.schema.features[f].domain else { return Rational::ZERO };
+                exact(1.0 - x[self.first[f]..][..levels.len() - 1].iter().sum::<f32>())
             }
         }
     }

@@ -54,7 +54,7 @@ impl PairQuestion<'_> {
             }
             let mut pairs: Vec<(Vec<f32>, Vec<f32>)> = Vec::with_capacity(BATCH);
             while pairs.len() < BATCH {
-                let from = if round > 0 && !best.is_empty() && pairs.len() % 2 == 0 {
+                let from = if round > 0 && !best.is_empty() && pairs.len().is_multiple_of(2) {
                     // Near a pair that came close: most features as they are.
                     let near = &best[rng.random_range(0..best.len())].1;
                     self.near(near, &mut rng)
@@ -71,16 +71,16 @@ impl PairQuestion<'_> {
             }
             let y = self.network.forward(&x);
             let mut seen: Vec<(f64, usize)> = Vec::new();
-            for k in 0..BATCH {
+            for (k, pair) in pairs.iter().enumerate() {
                 let (ya, yb) = (y.row(k), y.row(BATCH + k));
                 let room = room(part, ya, yb);
                 if room < 0.0
-                    && let Some(found) = self.broken(part, &pairs[k], (ya, yb))
+                    && let Some(found) = self.broken(part, pair, (ya, yb))
                 {
                     return Some(found);
                 }
                 // What is left of the room beside the way that was gone: a small step that hardly rises is near one that falls.
-                let way: f64 = pairs[k].0.iter().zip(&pairs[k].1).map(|(a, b)| f64::from((a - b).abs())).sum();
+                let way: f64 = pair.0.iter().zip(&pair.1).map(|(a, b)| f64::from((a - b).abs())).sum();
                 if way > 0.0 && room.is_finite() {
                     seen.push((room / way, k));
                 }
@@ -365,7 +365,7 @@ impl PairQuestion<'_> {
                 let levels: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
                 let half = levels[..levels.len() / 2].to_vec();
                 let reached = reach[first..].iter().take(allowed.len() - self.plan.dropped).fold(0.0, |a: f64, b| a.max(*b));
-                (levels.len() > 1).then(|| (reached + 1e-3, Cut::Levels(half)))
+                (levels.len() > 1).then_some((reached + 1e-3, Cut::Levels(half)))
             };
             if let Some((size, cut)) = found
                 && best.as_ref().is_none_or(|(b, ..)| size > *b)

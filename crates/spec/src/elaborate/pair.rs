@@ -19,8 +19,9 @@ pub(crate) fn compares_inputs(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Text(_) | ExprKind::Truth(_) | ExprKind::Name(_) => false,
         ExprKind::Call { function: (name, _), args, .. } => FUNCTIONS.contains(&name.as_str()) || any(args),
-        ExprKind::Index(_, list) | ExprKind::Set(list) | ExprKind::All(list) | ExprKind::Any(list) => any(list),
-        ExprKind::Chain(list, _) => any(list),
+        ExprKind::Index(_, list) | ExprKind::Set(list) | ExprKind::All(list) | ExprKind::Any(list) | ExprKind::Chain(list, _) => {
+            any(list)
+        }
         ExprKind::Negate(a) | ExprKind::Not(a) | ExprKind::Quantified(_, _, a) => compares_inputs(a),
         // Chains nest to the left: taken apart in a loop.
         ExprKind::Binary(_, a, b) => {

@@ -109,6 +109,7 @@ fn inputs(spec: &NormalSpec, rows: usize, borders: &[f32], rng: &mut ChaCha8Rng)
                     data.push(v.clamp(*lo, *hi));
                 }
                 Domain::Integer { lo, hi } => data.push(rng.random_range(*lo..=*hi) as f32),
+                Domain::Ordered { levels } => data.push(rng.random_range(0..levels.len()) as f32),
                 Domain::Stepped { lo, hi, step } => {
                     data.push(rng.random_range((lo / step) as i32..=(hi / step) as i32) as f32 * step);
                 }
