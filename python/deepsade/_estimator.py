@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from . import _core
 from ._frame import columns_of, is_frame, is_pandas, table_of
+from ._pairs import pair_rules
 from ._progress import Progress
 from ._saved import NAME, described
 from ._settings import domains_of, layers_of, number, one_of, rules_of, whole, word
@@ -55,6 +56,13 @@ class DeepSaDeEstimator(BaseEstimator):
         A feature that multiplies the outputs, for rules that scale with it; "auto" finds one, "none" wants none.
     enforce : {"auto", "weights", "decode", "none"}
         Where rules are enforced (docs/decoding.md).
+    increasing, decreasing : list of str or int
+        Features, by name or column: as they rise and all else stays, predictions never fall, or never rise. For a binary
+        classification that is said of the second class, as of scikit-learn's trees; other cases are rules of their own.
+    unaffected : list of str or int
+        Features that predictions do not depend on.
+    monotonic_cst : array-like of int, or dict of str to int
+        The same as scikit-learn's histogram boosting takes it: 1 for increasing, -1 for decreasing, 0 for neither.
     domain : dict, optional
         For each feature named: ``(lo, hi)`` for a real number, ``range(lo, hi + 1)`` for whole numbers, a list of levels for a
         category, or its table of a rule file: ``{"step": 0.25}`` for multiples of 0.25. Other features get the range or the levels of the data. The rules are proved for this domain.
@@ -106,6 +114,10 @@ class DeepSaDeEstimator(BaseEstimator):
         activation="relu",
         gate="auto",
         enforce="auto",
+        increasing=(),
+        decreasing=(),
+        unaffected=(),
+        monotonic_cst=None,
         domain=None,
         margin=0.0,
         target_names=None,
@@ -134,6 +146,10 @@ class DeepSaDeEstimator(BaseEstimator):
         self.activation = activation
         self.gate = gate
         self.enforce = enforce
+        self.increasing = increasing
+        self.decreasing = decreasing
+        self.unaffected = unaffected
+        self.monotonic_cst = monotonic_cst
         self.domain = domain
         self.margin = margin
         self.target_names = target_names
@@ -217,7 +233,7 @@ class DeepSaDeEstimator(BaseEstimator):
         kind, columns = self._read_target(y)
         check_consistent_length(X, columns[0][2])
         stated = domains_of(self.domain)
-        table, declared = table_of(X, names, {n: s["levels"] for n, s in stated.items() if "levels" in s})
+        table, declared = table_of(X, names, {n: s.get("levels", s.get("order")) for n, s in stated.items() if "levels" in s or "order" in s})
         for name, levels in declared.items():
             stated.setdefault(name, {"kind": "category", "levels": levels})
         for name, levels, values in columns:
@@ -240,7 +256,17 @@ class DeepSaDeEstimator(BaseEstimator):
             "features": stated,
             "task": task,
             **self._how(),
-            "rule": rules_of(self.rules),
+            "rule": rules_of(self.rules)
+            + pair_rules(
+                self.increasing,
+                self.decreasing,
+                self.unaffected,
+                self.monotonic_cst,
+                names,
+                kind,
+                [name for name, _, _ in columns],
+                columns[0][1],
+            ),
         }, table
 
     def _how(self):
@@ -296,7 +322,7 @@ class DeepSaDeEstimator(BaseEstimator):
         self.rule_file_ = rules
         schema = json.loads(model.schema)
         self._features = [f["name"] for f in schema["features"]]
-        self._levels = {f["name"]: f["domain"]["levels"] for f in schema["features"] if f["domain"]["kind"] == "category"}
+        self._levels = {f["name"]: f["domain"]["levels"] for f in schema["features"] if "levels" in f["domain"]}
         self._ruled = len(json.loads(model.rules)) > 0
         self._plain = not self._levels and not hasattr(self, "feature_names_in_")
         self._take_schema(schema["task"])

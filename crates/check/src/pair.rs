@@ -1,6 +1,6 @@
 //! A network and the proof of a rule between two inputs enter; how exactly it holds leaves, or why it was not shown.
 
-use deepsade_spec::{Formula, Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, Region, Schema, Trend};
+use deepsade_spec::{Formula, Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, Region, Schema};
 
 use crate::certificate::{Arithmetic, Bounds, PairArgument, Tree};
 use crate::dyadic::Dyadic;
@@ -175,14 +175,4 @@ fn excluded(condition: &Formula, region: &Region, schema: &Schema) -> bool {
             let most = region.most(&atom.linear, schema);
             most < Rational::ZERO || atom.strict && most == Rational::ZERO
         })
-}
-
-/// For people: what a trend means.
-pub(crate) fn in_words(trend: Trend) -> &'static str {
-    match trend {
-        Trend::Constant => "stays the same",
-        Trend::Up => "never falls",
-        Trend::Down => "never rises",
-        Trend::Unknown => "may rise and fall",
-    }
 }

@@ -183,7 +183,7 @@ fn random_network(rng: &mut Rng) -> Network {
     let mut nodes = Vec::new();
     let mut width = 5;
     // One sign a layer often enough for a trend to survive.
-    let mut weights = |n: usize, rng: &mut Rng| -> Vec<f32> {
+    let weights = |n: usize, rng: &mut Rng| -> Vec<f32> {
         let one_sided = rng.below(3) > 0;
         (0..n)
             .map(|_| if one_sided { rng.weight().abs() * if rng.below(40) == 0 { -1.0 } else { 1.0 } } else { rng.weight() })

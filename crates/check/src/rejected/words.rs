@@ -2,8 +2,9 @@
 
 use std::fmt::{Display, Formatter, Result};
 
+use deepsade_spec::Trend;
+
 use super::{LostTrend, Step, Why};
-use crate::pair;
 
 impl Display for Step {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -25,7 +26,7 @@ impl Display for Why {
             Self::NotRefuted(most) => write!(f, "the weighted sum of the atoms can reach {most:.9e}: not refuted"),
             Self::Trend(lost) => {
                 let LostTrend { feature, output, asked, found, at } = &**lost;
-                let (asked, found) = (pair::in_words(*asked), pair::in_words(*found));
+                let (asked, found) = (in_words(*asked), in_words(*found));
                 write!(f, "as {feature:?} rises, {output} {found}, and it must be shown that it {asked}: {at}")
             }
             Self::Changes(change) => write!(f, "slopes and rounding allow a change of {change:.9e}"),
@@ -33,5 +34,15 @@ impl Display for Why {
             Self::Stopped => f.write_str("it was stopped"),
             Self::Words(words) => f.write_str(words),
         }
+    }
+}
+
+/// What a trend means.
+fn in_words(trend: Trend) -> &'static str {
+    match trend {
+        Trend::Constant => "stays the same",
+        Trend::Up => "never falls",
+        Trend::Down => "never rises",
+        Trend::Unknown => "may rise and fall",
     }
 }

@@ -63,7 +63,8 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         }
         emit(&in_words(&decided, &spec.shown(), seconds, work.regions, args.certificate.as_deref()))?;
         if let (Outcome::Refuted(_) | Outcome::Unknown { .. }, Some(rules)) = (&decided, &args.rules) {
-            emit(&shield_in_words(&args.model, rules))?;
+            // What looks at one input does not keep a rule about two.
+            emit(&if spec.pairs.is_empty() { shield_in_words(&args.model, rules) } else { TRAIN.into() })?;
         }
     }
     written?;
@@ -75,6 +76,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         Outcome::Unknown { .. } => Exit::Unknown,
     })
 }
+
+/// What keeps rules between two inputs.
+const TRAIN: &str = "`deepsade train` trains a network whose weights keep rules between two inputs, with proof.\n";
 
 /// How a network that is not proved becomes one that is.
 pub fn shield_in_words(model: &Path, rules: &Path) -> String {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use deepsade_net::Matrix;
 use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_out};
 use deepsade_solve::budget::Budget;
-use deepsade_solve::finite::{decided, with_finite_outputs};
+use deepsade_solve::finite::decided;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Column, ColumnKind, Formula, NormalSpec, Rational, Schema, Threshold, Var};
 use thiserror::Error;
@@ -190,7 +190,11 @@ impl<'a> Allowed<'a> {
             Formula::Atom(atom) => match self.conditions.iter().position(|c| c == atom) {
                 Some(k) if truth[k] => Formula::True,
                 Some(_) => Formula::False,
-                None => with_finite_outputs(claim, &self.spec.schema),
+                None => match decided(atom, &self.spec.schema) {
+                    Some(true) => Formula::True,
+                    Some(false) => Formula::False,
+                    None => claim.clone(),
+                },
             },
             Formula::And(parts) => Formula::and(all(parts)),
             Formula::Or(parts) => Formula::or(all(parts)),

@@ -64,7 +64,8 @@ fn rows_choose_among_many_alternatives() {
     let tied = names.iter().map(either).chain([format!("sum({}) <= 4 * r", names.join(", "))]).collect::<Vec<_>>();
     let features = || vec![real("r", 1.0, 100.0), category("c", &["p", "q"])];
     let exact = Asked { refused: 0.0, wild: 0.001, ratio: 1.002 };
-    let good = Asked { refused: 0.01, wild: 0.01, ratio: 1.3 };
+    // Options that a sum ties together are chosen one by one, which is not always the best.
+    let good = Asked { refused: 0.01, wild: 0.01, ratio: 1.4 };
     for (rules, asked) in [
         // What is broken most is left: nothing is nearer.
         (vec![format!("at_most(3, {above})")], &exact),

@@ -1,0 +1,96 @@
+//! Rules between two inputs from the command line: trained, checked, explained, verified, and refused where nothing keeps them.
+
+mod support;
+
+use std::fs;
+
+use support::{deepsade as run, json};
+
+const HEAD: &str = "[data]\nfile = \"d.csv\"\ntargets = [\"rate\"]\n\n[features.grade]\norder = [\"A\", \"B\", \"C\"]\n\n[task]\nkind = \"regression\"\n\n[network]\nhidden = [12, 8]\n\n[train]\nepochs = 15\n";
+
+fn write(dir: &std::path::Path, more: &str, rules: &[&str]) {
+    let mut csv = String::from("grade,age,area,rate\n");
+    for k in 0..240usize {
+        let (g, age, area) = (k % 3, (k * 37) % 80, (k * 7) % 2);
+        let rate = g as f64 * 2.0 - age as f64 * 0.02 + ((k * 13) % 10) as f64 * 0.1 + area as f64 * 0.2;
+        csv += &format!("{},{age},{},{rate}\n", ["A", "B", "C"][g], ["n", "s"][area]);
+    }
+    fs::write(dir.join("d.csv"), csv).unwrap();
+    let rules: String = rules.iter().enumerate().map(|(k, r)| format!("[[rule]]\nname = \"r{k}\"\ntext = \"{r}\"\n")).collect();
+    fs::write(dir.join("r.toml"), format!("{HEAD}{more}\n{rules}")).unwrap();
+}
+
+const RULES: [&str; 5] = [
+    "increasing(rate, grade)",
+    "decreasing(rate, age)",
+    "unaffected(rate, area)",
+    "change(rate, {age}, by = 1) <= 1",
+    "grade >= 'B' => rate >= -1",
+];
+
+#[test]
+fn all_kinds_of_rules_are_kept_in_one_file() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "", &RULES);
+    let out = json(dir.path(), 0, &["train", "r.toml", "--out", "run", "--json", "-q"]);
+    assert_eq!((&out["certified"], &out["enforced_by"]), (&true.into(), &"weights".into()), "{out}");
+    assert!(out["distinct"].as_u64().unwrap() > 10, "{out}");
+    let checked = json(dir.path(), 0, &["check", "run", "--json"]);
+    let rules = checked["rules"].as_array().unwrap();
+    assert_eq!(rules.len(), 5);
+    let by = |name: &str| rules.iter().find(|r| r["name"] == name).unwrap();
+    assert_eq!((&by("r0")["proved_by"], &by("r3")["proved_by"]), (&"signs".into(), &"slopes".into()));
+    assert_eq!(by("r1")["normal"], "rate never rises when age rises");
+    // A rule that was not trained for is refuted by two inputs; one that was is proved of the file.
+    fs::write(
+        dir.path().join("q.toml"),
+        fs::read_to_string(dir.path().join("run/rules.toml")).unwrap().replace("decreasing(rate, age)", "increasing(rate, age)"),
+    )
+    .unwrap();
+    let refuted = run(dir.path(), &["verify", "--model", "run/model.onnx", "--rules", "q.toml", "--json"]);
+    assert_eq!(refuted.status.code(), Some(1));
+    let refuted: serde_json::Value = serde_json::from_slice(&refuted.stdout).unwrap();
+    assert!(refuted["input"]["grade"].is_string() && refuted["other_input"]["grade"] == refuted["input"]["grade"], "{refuted}");
+    let proved = json(dir.path(), 0, &["verify", "--model", "run/model.onnx", "--rules", "run/rules.toml", "--json"]);
+    assert_eq!(proved["verdict"], "proved");
+}
+
+#[test]
+fn explain_says_what_pairs_of_rows_say() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "", &RULES);
+    let said = json(dir.path(), 0, &["explain", "r.toml", "--json"]);
+    let rule = said["rules"].as_array().unwrap().iter().find(|r| r["name"] == "r0").unwrap();
+    assert!(rule["pairs"]["discordant"].as_f64().unwrap() < 0.3, "{rule}");
+    assert!(rule["kept_by"].as_str().unwrap().contains("signs"));
+    let words = String::from_utf8(run(dir.path(), &["explain", "r.toml"]).stdout).unwrap();
+    assert!(words.contains("rate is the same whatever area is") && words.contains("signs of the weights"), "{words}");
+}
+
+#[test]
+fn settings_that_keep_no_such_rule_are_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    for (more, word) in [("enforce = \"decode\"", "enforce = \"weights\""), ("update = \"paper\"", "update = \"project\"")] {
+        write(dir.path(), more, &RULES);
+        let out = run(dir.path(), &["train", "r.toml", "--out", "run"]);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(2) && said.contains("compares two inputs") && said.contains(word), "{said}");
+        assert!(!dir.path().join("run/model.onnx").exists());
+    }
+    write(dir.path(), "", &RULES);
+    fs::write(
+        dir.path().join("s.toml"),
+        fs::read_to_string(dir.path().join("r.toml"))
+            .unwrap()
+            .replace("hidden = [12, 8]", "hidden = [12, 8]\nactivation = \"tanh\""),
+    )
+    .unwrap();
+    let said = String::from_utf8_lossy(&run(dir.path(), &["train", "s.toml", "--out", "run"]).stderr).into_owned();
+    assert!(said.contains("activation = \"relu\""), "{said}");
+    json(dir.path(), 0, &["train", "r.toml", "--out", "run", "--json", "-q"]);
+    for command in ["shield", "repair"] {
+        let out = run(dir.path(), &[command, "--model", "run/model.onnx", "--rules", "run/rules.toml", "--out", "other"]);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned() + &String::from_utf8_lossy(&out.stdout);
+        assert!(said.contains("compares two inputs") || said.contains("hold already"), "{command}: {said}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Rules between two inputs: trained networks keep them together with other rules, and `verify` finds planted violations.
+
+use deepsade_engine::verify::{Outcome, Settings, verify};
+use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+
+fn schema() -> Schema {
+    let features = vec![
+        Feature { name: "x".into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } },
+        Feature { name: "z".into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } },
+        Feature { name: "g".into(), domain: Domain::Ordered { levels: ["low", "mid", "high"].map(String::from).to_vec() } },
+    ];
+    Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full }
+}
+
+fn spec(text: &str) -> NormalSpec {
+    compile(&[RuleText { name: "r".into(), text: text.into() }], &schema()).unwrap_or_else(|e| panic!("{text}: {e:?}"))
+}
+
+fn dense(rows: usize, w: Vec<f32>, b: Vec<f32>, from: usize) -> Node {
+    Node { op: Op::Dense { w: Matrix { rows, cols: w.len() / rows, data: w }, b }, from: vec![from] }
+}
+
+fn relu(from: usize) -> Node {
+    Node { op: Op::Act(Activation::Relu), from: vec![from] }
+}
+
+fn decide(text: &str, network: &Network) -> Outcome {
+    verify(&spec(text), network, &Settings::default(), &|| false).unwrap().0
+}
+
+/// y = 2 relu(x) - relu(-x) + z + g, with a second way from x whose weight may have the wrong sign.
+fn network(second: f32) -> Network {
+    let w = vec![1.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0];
+    let nodes = vec![dense(4, w, vec![0.0, 0.0, 5.0, -0.9], 0), relu(1), dense(1, vec![2.0, -1.0, 1.0, second], vec![0.0], 2)];
+    Network { inputs: 3, nodes }
+}
+
+#[test]
+fn a_monotone_network_is_proved_by_its_signs_and_a_wrong_sign_is_refuted_by_two_inputs() {
+    let Outcome::Proved(proof) = decide("increasing(y, {x, z, g})", &network(0.5)) else { panic!("it rises") };
+    assert_eq!((proof.accepted().pairs[0].by, proof.accepted().pairs[0].tolerance), ("signs", 0.0));
+    // Where x is above 0.9 the slope is 2 - 3.
+    let Outcome::Refuted(example) = decide("increasing(y, x)", &network(-3.0)) else { panic!("it falls at the end") };
+    let (other, y) = example.other.expect("two inputs");
+    assert!(example.x[0] < other[0] && example.x[1..] == other[1..] && y[0] < example.y[0], "{:?} {other:?}", example.x);
+    assert!(matches!(decide("increasing(y, g)", &network(-3.0)), Outcome::Proved(_)), "the other features are as they were");
+}
+
+/// The slope is 2 - 1.5 where both ways are open: no sign says so, the slopes do, up to rounding.
+#[test]
+fn slopes_prove_what_signs_do_not() {
+    let Outcome::Proved(proof) = decide("increasing(y, x)", &network(-1.5)) else { panic!("it rises") };
+    let done = &proof.accepted().pairs[0];
+    assert!(done.by == "slopes" && done.regions > 1 && done.tolerance > 0.0 && done.tolerance < 1e-4, "{done:?}");
+    assert!(matches!(decide("change(y, {x}, by = 0.1) <= 0.21", &network(-1.5)), Outcome::Proved(_)));
+    assert!(matches!(decide("change(y, {x}, by = 0.1) <= 0.19", &network(-1.5)), Outcome::Refuted(_)));
+    assert!(matches!(decide("g == 'high' => change(y, {z}, by = 0.5) <= 0.51", &network(-1.5)), Outcome::Proved(_)));
+    assert!(matches!(decide("unaffected(y, z)", &network(-1.5)), Outcome::Refuted(_)));
+}
+
+/// Exactly monotone for real numbers, and yet not in float32: the sum is rounded in other places.
+#[test]
+fn a_violation_of_one_ulp_is_found() {
+    // y = (x + 1) - x / 3 - x / 3: slope 1/3 for real numbers, but rounded three times.
+    let third = 1.0f32 / 3.0;
+    let nodes = vec![
+        dense(3, vec![1.0, 0.0, 0.0, third, 0.0, 0.0, third, 0.0, 0.0], vec![1.0, 0.0, 0.0], 0),
+        dense(1, vec![1.0, -1.0, -1.0], vec![1000.0], 1),
+    ];
+    let network = Network { inputs: 3, nodes };
+    match decide("increasing(y, x)", &network) {
+        Outcome::Refuted(example) => {
+            let (other, y) = example.other.expect("two inputs");
+            assert!(example.x[0] < other[0] && y[0] < example.y[0] && !example.in_every_runtime);
+        }
+        Outcome::Proved(proof) => assert!(proof.accepted().pairs[0].tolerance > 0.0),
+        other @ Outcome::Unknown { .. } => panic!("{other:?}"),
+    }
+}
