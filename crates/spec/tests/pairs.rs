@@ -73,6 +73,9 @@ fn they_are_told_in_words() {
     assert_eq!(spec.pairs[0].parts.len(), 2);
 }
 
+/// A rule, which inputs it speaks of, and what it claims of their outputs.
+type Said<'a> = (&'a str, &'a dyn Fn(f64, f64) -> bool, &'a dyn Fn(f64, f64) -> bool);
+
 /// The claim at two inputs, against the sentence of the documentation written out by hand.
 #[test]
 fn they_mean_what_the_documentation_says() {
@@ -89,7 +92,6 @@ fn they_mean_what_the_documentation_says() {
             Rational::try_from(v).unwrap()
         }
     };
-    type Said<'a> = (&'a str, &'a dyn Fn(f64, f64) -> bool, &'a dyn Fn(f64, f64) -> bool);
     let said: [Said; 5] = [
         ("increasing(risk, age)", &|a, b| a <= b, &|y, z| z >= y),
         ("decreasing(risk, age)", &|a, b| a <= b, &|y, z| z <= y),
