@@ -82,6 +82,8 @@ def domain_of_schema(schema):
     def stated(domain):
         if domain["kind"] == "category":
             return domain
+        if domain["kind"] == "ordered":
+            return {"kind": "category", "order": domain["levels"]}
         # Ends and steps of a real are float32 numbers, written in short.
         number = int if domain["kind"] == "integer" else lambda v: float(np.float32(v))
         ends = {"range": [number(domain["lo"]), number(domain["hi"])]}

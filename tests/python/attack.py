@@ -106,6 +106,7 @@ FILES = {
     "uc4": "train-images-idx3-ubyte.gz",
     "uc5": "sushi.soc",
     "loans": "loan_data_set.csv",
+    "credit": "loan_data_set.csv",
 }
 
 
@@ -134,7 +135,9 @@ class Domain:
     """The inputs of a schema: one array a feature, whole numbers and levels by their index."""
 
     def __init__(self, schema):
-        self.features = {f["name"]: f["domain"] for f in schema["features"]}
+        # The place of an ordered level is a whole number.
+        place = lambda d: {"kind": "integer", "lo": 0, "hi": len(d["levels"]) - 1} if d["kind"] == "ordered" else d  # noqa: E731
+        self.features = {f["name"]: place(f["domain"]) for f in schema["features"]}
         self.dropped = schema["one_hot"] == "drop-first"
         self.columns, width = {}, 0
         for name, domain in self.features.items():
