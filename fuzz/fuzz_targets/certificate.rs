@@ -38,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
         _ => {
             let arithmetic = if bytes.below(4) == 0 { Arithmetic::Real } else { Arithmetic::Float32 };
             let rules = vec![RuleProof { name: case.claim.rules[0].name.clone(), tree: tree(&mut bytes, 0) }];
-            Certificate { model_sha256: String::new(), rules_sha256: String::new(), arithmetic, rules, step: None }
+            Certificate { model_sha256: String::new(), rules_sha256: String::new(), arithmetic, rules, pairs: vec![], step: None }
         }
     };
     let (model_sha256, rules_sha256) = case.hashes.clone();
