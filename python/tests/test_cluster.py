@@ -87,6 +87,8 @@ def test_nothing_is_lost_with_a_node(cluster, free, monkeypatch, tmp_path):
     assert 0 < alone["adversity"] < 100
     with a_node_lost(cluster, monkeypatch, "_near", tmp_path):
         spread = adversity(model, X, rules, radius=0.05, rows_per_task=2)
+    # How long it took is another matter.
+    del spread["seconds"], alone["seconds"]
     assert spread == alone and spread.near == alone.near
 
 

@@ -29,7 +29,8 @@ def test_stubs_name_what_is_there():
     stub = ast.parse((pathlib.Path(deepsade.__file__).parent / "_core.pyi").read_text())
     named = {node.name: node for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
     there = {name for name in dir(_core) if not name.startswith("_")}
-    assert there == set(named)
+    constants = {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)} - {"__version__"}
+    assert there == set(named) | constants
     for name, node in named.items():
         if isinstance(node, ast.ClassDef) and not issubclass(getattr(_core, name), BaseException):
             methods = {m.name for m in node.body if isinstance(m, ast.FunctionDef)} - {"__init__", "__len__"}
