@@ -34,11 +34,20 @@ pub fn rules_hold(n: usize) -> String {
     if n == 1 { "1 rule holds".into() } else { format!("{n} rules hold") }
 }
 
+/// How many rules hold, and how many of them only up to rounding.
+pub fn all_hold(a: &Accepted) -> String {
+    let hold = rules_hold(a.rules.len() + a.pairs.len());
+    match a.pairs.iter().filter(|pair| pair.tolerance > 0.0).count() {
+        0 => hold,
+        n => format!("{hold} ({n} of them up to the tolerance that is stated with it)"),
+    }
+}
+
 /// The verdict in a line.
 pub fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Accepted(a) => {
-            let (hold, model) = (rules_hold(a.rules.len() + a.pairs.len()), &a.model_sha256[..12]);
+            let (hold, model) = (all_hold(a), &a.model_sha256[..12]);
             let choice = "and rules that mention no feature for every other input, too";
             match a.kept_by {
                 Keeper::Weights => format!(

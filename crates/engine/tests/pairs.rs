@@ -1,6 +1,7 @@
 //! Rules between two inputs: trained networks keep them together with other rules, and `verify` finds planted violations.
 
 use deepsade_check::Arithmetic;
+use deepsade_engine::verdict::all_hold;
 use deepsade_engine::verify::{Outcome, Settings, verify};
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
@@ -84,6 +85,27 @@ fn a_violation_of_one_ulp_is_found() {
             assert!(example.x[0] < other[0] && y[0] < example.y[0] && !example.in_every_runtime);
         }
         Outcome::Proved(proof) => assert!(proof.accepted().pairs[0].tolerance > 0.0),
+        other @ Outcome::Unknown { .. } => panic!("{other:?}"),
+    }
+}
+
+/// What holds up to rounding is not called exact: the line says so, and so does the entry of the rule.
+#[test]
+fn a_tolerance_is_told_in_the_verdict() {
+    // A sigmoid has no sign as computed; its slopes hold up to rounding.
+    let nodes = vec![
+        dense(1, vec![0.5, 0.0, 0.0], vec![0.0], 0),
+        Node { op: Op::Act(Activation::Sigmoid), from: vec![1] },
+        dense(1, vec![1.0], vec![0.0], 2),
+    ];
+    let spec = spec("increasing(y, x)");
+    match verify(&spec, &Network { inputs: 3, nodes }, &Settings::default(), &|| false).unwrap().0 {
+        Outcome::Proved(proof) => {
+            assert!(proof.accepted().pairs[0].tolerance > 0.0);
+            assert!(all_hold(proof.accepted()).contains("1 of them up to the tolerance"));
+        }
+        // Our own sigmoid may lose an ulp somewhere, too.
+        Outcome::Refuted(example) => assert!(!example.in_every_runtime),
         other @ Outcome::Unknown { .. } => panic!("{other:?}"),
     }
 }

@@ -199,3 +199,12 @@ fn certificates_are_tied_to_them() {
     }
     assert_eq!(of("increasing(risk, {age, claims})"), of("increasing(risk, {claims, age})"));
 }
+
+/// Without a list all numbers move: there must be one.
+#[test]
+fn something_must_be_able_to_move() {
+    let mut categories = numbers();
+    categories.features.drain(..2);
+    let (_, place, hint) = refused("change(risk, by = 1) <= 2", &categories);
+    assert!(place == "change(risk, by = 1)" && hint.contains("unaffected"), "{place}: {hint}");
+}

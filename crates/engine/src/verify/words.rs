@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CounterExample, Outcome, Work};
 use crate::vacuous::vacuous;
-use crate::verdict::{pair_effort, proved_rules_as_json, rules_hold};
+use crate::verdict::{all_hold, pair_effort, proved_rules_as_json};
 
 /// Features by name, levels in words.
 pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
@@ -110,7 +110,7 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
             let arithmetic = proof.accepted().arithmetic.name();
             let mut out = format!(
                 "proved: {} for every input of the domain in {arithmetic} ({seconds:.2} s, {regions} regions); the checker accepts it\n",
-                rules_hold(spec.count())
+                all_hold(proof.accepted())
             );
             for (done, rule) in proof.accepted().rules.iter().zip(&spec.rules) {
                 out += &format!("  {}: {} regions, margin {:e}\n", done.name, done.regions, done.margin);

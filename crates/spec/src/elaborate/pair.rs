@@ -141,6 +141,11 @@ impl Elaborator<'_> {
             [list] => self.features(name, list, false)?,
             _ => return Err(wrong(name, &call.span)),
         };
+        if features.is_empty() {
+            let kind =
+                RuleErrorKind::Type { expected: "a number among the features", found: "an input of categories alone".into() };
+            return Err((kind, call.span.clone(), Some("categories have no distance: say `unaffected`".into())));
+        }
         let by = self.distances(by, &features)?;
         let most = self.number(bound)?;
         let Some(most) =
