@@ -12,26 +12,20 @@ Needs numpy; the data are looked for in $DEEPSADE_DATA or ../shared/data.
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-DATA = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))
+from program import DATA, ROOT, make_hours, output_of
+
 CASES = ["loans", "wine3", "hours", "quality", "uc1", "uc2", "uc3", "uc4", "uc5"]
 
 
 def trained(program, case, seed, data, folder):
     """What `train --json` says."""
     rules = ROOT / "examples" / f"{case}.toml"
-    command = [program, "train", rules, "--data", data, "--out", folder / f"{case}-{seed}", "--seed", seed, "--json", "--quiet"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{case}: {done.stderr}{done.stdout}")
-    return json.loads(done.stdout)
+    command = [program, "train", "--force", rules, "--data", data, "--out", folder / f"{case}-{seed}", "--seed", seed, "--json", "--quiet"]
+    return json.loads(output_of(command))
 
 
 def main():
@@ -53,7 +47,7 @@ def main():
             data = ROOT / "examples" if case in ("wine3", "quality") else DATA
             if case == "hours":
                 data = folder
-                subprocess.run([sys.executable, ROOT / "examples" / "python" / "hours.py", folder / "hours.csv"], check=True, capture_output=True)
+                make_hours(folder)
             said = [trained(args.program, case, seed, data, folder) for seed in range(args.splits)]
             behind = [next((t["test"] for t in s["cost"]["tried"] if "behind" in t["how"]), None) for s in said]
             mean = lambda values: f"{statistics.mean(values):.2f}" if None not in values else "–"

@@ -10,14 +10,12 @@ printed by `cargo bench --workspace --bench decode`.
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-DATA = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))
+from program import DATA, ROOT, output_of
+
 # The goal, the paper's DeepSaDe, and the paper's best without a guarantee: coherent / flattened / Jaccard, or MSE.
 CASES = {
     "uc1": ((17.0,), (38.36,), ("REG", 30.50)),
@@ -36,12 +34,9 @@ def train(program, case, fold, seed, enforce):
         file = pathlib.Path(out) / "rules.toml"
         file.write_text(rules)
         enforce = "decode" if case.startswith("uc1") and enforce == "auto" else enforce
-        command = [program, "train", file, "--data", DATA, "--out", pathlib.Path(out) / "run"]
+        command = [program, "train", "--force", file, "--data", DATA, "--out", pathlib.Path(out) / "run"]
         command += ["--fold", f"{fold}/5", "--seed", str(seed), "--enforce", enforce, "--json", "--quiet"]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"{case} fold {fold}: {done.stderr}")
-        return json.loads(done.stdout)
+        return json.loads(output_of(command))
 
 
 def main():

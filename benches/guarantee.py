@@ -23,8 +23,8 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-DATA = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))
+from program import DATA, ROOT
+
 FILES = {
     "uc1": "expense_prediction.csv.gz",
     "uc2": "loan_data_set.csv",
@@ -92,7 +92,7 @@ class Bench:
 
     def train(self, case, enforce, *more, file=None):
         out = self.folder / f"{case}-{enforce}"
-        command = [self.deepsade, "train", file or self.rule_file(case), "--json", "-q", "--enforce", enforce, "--out", out, "--data", DATA]
+        command = [self.deepsade, "train", "--force", file or self.rule_file(case), "--json", "-q", "--enforce", enforce, "--out", out, "--data", DATA]
         ended = subprocess.run([*command, *more], stdout=subprocess.PIPE, text=True)
         # 1 is a finding: the run ended, and its rules were not certified.
         if ended.returncode not in (0, 1):

@@ -44,7 +44,6 @@ import pathlib
 import resource
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -52,9 +51,8 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from program import DATA, ROOT, output_of
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-DATA = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))
 warnings.filterwarnings("ignore")
 
 # signs: the features of the rule, all up (1) or all down (-1); classes: the second is the one whose decision the rule is about.
@@ -173,13 +171,6 @@ class Rows:
         return "\n".join(lines) + "\n"
 
 
-def run(command):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, command))}\n{done.stderr}{done.stdout}")
-    return done.stdout
-
-
 def session(model, optimised=True):
     import onnxruntime
 
@@ -203,7 +194,7 @@ def deepsade(rows, method, settings, train, seed, program, folder):
     rows.frame.iloc[train].to_csv(file, index=False)
     (folder / "in.toml").write_text(rows.rules(file, settings, seed))
     enforce = "weights" if method == "monotone" else "none"
-    said = json.loads(run([program, "train", folder / "in.toml", "--out", folder, "--enforce", enforce, "--json", "--quiet"]))
+    said = json.loads(output_of([program, "train", "--force", folder / "in.toml", "--out", folder, "--enforce", enforce, "--json", "--quiet"]))
     if method == "monotone" and not said["certified"]:
         raise SystemExit(f"{folder}: not certified: {said['verdict']}")
     if rows.case.classes is None:
@@ -497,7 +488,7 @@ def times(rows, args, folder):
         seconds["free-cpu"].append(cpu["free"])
         for _ in range(3):
             start, cpu_start = time.perf_counter(), spent()
-            run([args.deepsade, "check", folder / f"time-{rows.name}-monotone"])
+            output_of([args.deepsade, "check", folder / f"time-{rows.name}-monotone"])
             seconds["check"].append(time.perf_counter() - start)
             seconds["check-cpu"].append(spent() - cpu_start)
     return {key: statistics.median(values) for key, values in seconds.items()}

@@ -45,7 +45,7 @@ def fit(folder, rows=5000, epochs=30):
         f"""[data]\nfile = "data.csv"\ntargets = ["y"]\nsplit = {{ train = 0.9, validation = 0.1, test = 0.0 }}\n
 [task]\nkind = "binary"\n[train]\nepochs = {epochs}\n[[rule]]\nname = "rule 1"\ntext = "x0 < 0.1 => y == 'no'"\n"""
     )
-    command = [ROOT / "target/release/deepsade", "train", folder / "rules.toml", "--out", folder / "out", "--quiet", "--json"]
+    command = [ROOT / "target/release/deepsade", "train", "--force", folder / "rules.toml", "--out", folder / "out", "--quiet", "--json"]
     estimator = DeepSaDeClassifier(rules=["x0 < 0.1 => y == 'no'"], epochs=epochs)
     pairs = []
     for _ in range(ROUNDS):

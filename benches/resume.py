@@ -39,7 +39,7 @@ FILES = ["model.onnx", "certificate.json"]
 def command(binary, case, out, resume=False):
     example, epochs, options, _ = CASES[case]
     file = ROOT / "examples" / f"{example}.toml"
-    words = [binary, "train", str(file), "--out", str(out), "--epochs", str(epochs), "--data", str(DATA), "-q", *options]
+    words = [binary, "train", "--force", str(file), "--out", str(out), "--epochs", str(epochs), "--data", str(DATA), "-q", *options]
     return words + (["--resume"] if resume else [])
 
 

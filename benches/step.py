@@ -12,20 +12,16 @@ from 0 to 100. Needs onnx, onnxruntime and numpy; the data are looked for in $DE
 import argparse
 import collections
 import json
-import os
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 
 import numpy as np
 import onnx
 import onnxruntime
+from program import DATA, ROOT, make_hours, output_of
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-DATA = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))
 CASES = ["uc1", "wine3", "hours", "tree499"]
 # The tensor with a network's own outputs, before the step.
 TRUNK = "scores"
@@ -55,12 +51,10 @@ def made(program, case, folder):
     rules, data = tree(folder) if case == "tree499" else (ROOT / "examples" / f"{case}.toml", DATA)
     if case == "hours":
         data = folder
-        subprocess.run([sys.executable, ROOT / "examples" / "python" / "hours.py", folder / "hours.csv"], check=True, capture_output=True)
+        make_hours(folder)
     out = folder / case
-    command = [program, "train", rules, "--data", data, "--out", out, "--enforce", "decode", "--epochs", "1", "--quiet"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{case}: {done.stderr}")
+    command = [program, "train", "--force", rules, "--data", data, "--out", out, "--enforce", "decode", "--epochs", "1", "--quiet"]
+    output_of(command)
     return next(out.rglob("model.onnx")).read_bytes()
 
 

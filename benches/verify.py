@@ -1,23 +1,74 @@
 """Verification beside Marabou, in one run: networks of ACAS Xu's shape, and the use cases' own.
 
     python benches/verify.py [--out DIR] [--timeout 60] [--networks 4]
+    python benches/verify.py FOLDER [--every K] [--timeout 60] [--threads 1] [--nnenum SRC]
 
-Needs numpy and onnx; maraboupy (Python 3.11) for the comparison, torch to train the networks. `deepsade` is taken from
+With a folder of ONNX and VNN-LIB files, as VNN-COMP has them, the instances of its `*instances.csv` are asked instead (with `--every K`
+each K-th), one by one, CPU seconds of each program counted; `--nnenum SRC` asks nnenum, whose sources are there, beside it. Needs nothing
+else. Without a folder it needs numpy and onnx; maraboupy (Python 3.11) for the comparison, torch to train the networks. `deepsade` is taken from
 target/release. The original ACAS Xu files are not part of this repository: networks of their shape (5 inputs, 6 hidden layers of 50,
 5 outputs) are trained here on a smooth function of five variables, seeded, and asked questions of the same kinds as the
 published properties: an output stays below a bound, a class is never the smallest, a class is the smallest near a point.
 """
 
 import argparse
+import csv
 import json
+import os
 import pathlib
 import subprocess
+import sys
+import tempfile
 import time
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    np = None
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEEPSADE = ROOT / "target" / "release" / "deepsade"
+
+
+def measured(command, **options):
+    """What a command prints, and the CPU seconds of it and its children."""
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **options)
+    out = running.stdout.read()
+    _, _, used = os.wait4(running.pid, 0)
+    return out, used.ru_utime + used.ru_stime
+
+
+def nnenum(source, model, prop, timeout):
+    """nnenum's word for an instance, and its CPU seconds."""
+    with tempfile.NamedTemporaryFile("r", suffix=".txt") as result:
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(source)}
+        command = [sys.executable, "-m", "nnenum.nnenum", model, prop, str(timeout), result.name, "1"]
+        _, cpu = measured(command, cwd=source, env=env)
+        said = result.read().split()
+    words = {"holds": "proved", "unsat": "proved", "violated": "refuted", "sat": "refuted"}
+    return words.get(said[0].strip("(),'") if said else "", "unknown"), cpu
+
+
+def folder(args):
+    """The instances of a folder, in the words and times of each program."""
+    (table,) = args.folder.glob("*instances.csv")
+    instances = [row[:2] for row in csv.reader(table.open())][:: args.every]
+    print("| model | property | ours | CPU s | of it check | regions | leaves | proof, kB | nnenum | CPU s |\n|---|---|---|---|---|---|---|---|---|---|")
+    rows = []
+    for model, prop in instances:
+        model, prop = args.folder / model, args.folder / prop
+        command = [DEEPSADE, "verify", "--model", model, "--vnnlib", prop, "--timeout", str(args.timeout), "--threads", str(args.threads), "--json"]
+        out, cpu = measured(command)
+        said = json.loads(out)
+        verdict = said["verdict"]
+        if verdict == "refuted" and not said["in_every_runtime"]:
+            verdict = "unconfirmed"
+        theirs, their_cpu = nnenum(args.nnenum, model, prop, args.timeout) if args.nnenum else ("-", 0.0)
+        rows.append((verdict, cpu, theirs, their_cpu))
+        print(f"| {model.stem} | {prop.stem} | {verdict} | {cpu:.2f} | {said['check_seconds']:.2f} | {said['regions']} | {said.get('leaves', '')} | {said.get('proof_bytes', 0) / 1000:.1f} | {theirs} | {their_cpu:.2f} |", flush=True)
+    decided = lambda k: sum(r[k] in ("proved", "refuted") for r in rows)
+    print(f"\ndecided: ours {decided(0)} of {len(rows)} in {sum(r[1] for r in rows):.1f} CPU s, nnenum {decided(2)} in {sum(r[3] for r in rows):.1f}")
+    print(f"verdicts that contradict each other: {sum({'proved', 'refuted'} == {r[0], r[2]} for r in rows)}")
 
 
 def target(x):
@@ -186,10 +237,16 @@ def acas(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, nargs="?")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--nnenum", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("/tmp/deepsade-verify"))
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--networks", type=int, default=4)
     args = parser.parse_args()
+    if args.folder:
+        return folder(args)
     args.out.mkdir(parents=True, exist_ok=True)
     acas(args)
 

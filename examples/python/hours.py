@@ -7,11 +7,11 @@ working days, one at the weekend, more in the evening when it is cold. Each unit
 up to exactly what was ordered. The same file every time.
 """
 
+import argparse
 import csv
 import math
 import pathlib
 import random
-import sys
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -42,7 +42,10 @@ def rows(count, seed):
 
 def main():
     beside = pathlib.Path(__file__).resolve().parents[1] / "hours.csv"
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else beside
+    read = argparse.ArgumentParser(description="Makes the data of examples/hours.toml.")
+    read.add_argument("file", nargs="?", type=pathlib.Path, default=beside)
+    read.add_argument("--quick", action="store_true", help="as the other examples take it; this one is quick")
+    path = read.parse_args().file
     with open(path, "w", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["ordered", "temperature", "weekday", *(f"h{hour}" for hour in range(24))])

@@ -38,7 +38,15 @@ fuzz_target!(|bytes: &[u8]| {
         _ => {
             let arithmetic = if bytes.below(4) == 0 { Arithmetic::Real } else { Arithmetic::Float32 };
             let rules = vec![RuleProof { name: case.claim.rules[0].name.clone(), tree: tree(&mut bytes, 0) }];
-            Certificate { model_sha256: String::new(), rules_sha256: String::new(), arithmetic, rules, pairs: vec![], step: None }
+            Certificate {
+                model_sha256: String::new(),
+                rules_sha256: String::new(),
+                arithmetic,
+                rules,
+                pairs: vec![],
+                step: None,
+                clips: None,
+            }
         }
     };
     let (model_sha256, rules_sha256) = case.hashes.clone();
@@ -72,7 +80,7 @@ fn tree(bytes: &mut Bytes, depth: usize) -> Tree {
         }
         4 => Tree::Decode,
         _ => {
-            let bounds = if bytes.below(2) == 0 { Bounds::Interval } else { Bounds::Relational };
+            let bounds = [Bounds::Interval, Bounds::Relational, Bounds::Inherited][bytes.below(3)];
             let cells = (0..bytes.below(5)).map(|_| (0..bytes.below(5)).map(|_| bytes.word()).collect()).collect();
             let lines = (0..bytes.below(4)).map(|_| lines(bytes, depth)).collect();
             Tree::Leaf { bounds, cells, lines }

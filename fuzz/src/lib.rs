@@ -59,7 +59,7 @@ pub fn schema(k: usize) -> Schema {
         feature("n", Domain::Integer { lo: -3, hi: 5 }),
         feature("c", Domain::Category { levels: names(&["u", "v", "w"]) }),
     ];
-    Schema { features, task, one_hot: if k.is_multiple_of(2) { OneHot::Full } else { OneHot::DropFirst } }
+    Schema { features, task, one_hot: if k.is_multiple_of(2) { OneHot::Full } else { OneHot::DropFirst }, filled: vec![] }
 }
 
 /// A model with a rule that some input of its domain breaks, by construction.
@@ -91,7 +91,7 @@ fn absolute(task: Task, text: &str, (x, level): (f32, usize)) -> Falsehood {
         Feature { name: "x".into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } },
         Feature { name: "c".into(), domain: Domain::Category { levels: names(&["u", "v"]) } },
     ];
-    let schema = Schema { features, task, one_hot: OneHot::Full };
+    let schema = Schema { features, task, one_hot: OneHot::Full, filled: vec![] };
     let rules = vec![RuleText { name: "false".into(), text: text.into() }];
     let spec = compile(&rules, &schema).expect("the rule is one of the language");
     let mut row = vec![x, 0.0, 0.0];

@@ -41,7 +41,7 @@ class _Estimator:
         self,
         rules: Rules = (),
         *,
-        hidden: Sequence[int] = (50, 30, 10),
+        hidden: Optional[Sequence[int]] = None,
         activation: str = "relu",
         gate: str = "auto",
         enforce: str = "auto",
@@ -53,11 +53,11 @@ class _Estimator:
         margin: float = 0.0,
         target_names: Union[None, str, Sequence[str]] = None,
         optimiser: str = "adam",
-        learning_rate: float = 0.001,
+        learning_rate: Optional[float] = None,
         momentum: float = 0.0,
-        weight_decay: float = 0.0,
-        batch: int = 32,
-        epochs: int = 100,
+        weight_decay: Optional[float] = None,
+        batch: Optional[int] = None,
+        epochs: Optional[int] = None,
         patience: Optional[int] = None,
         update: str = "project",
         bounds: str = "interval",
@@ -74,7 +74,13 @@ class _Estimator:
     ) -> None: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self: Self, **params: Any) -> Self: ...
-    def fit(self: Self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame]) -> Self: ...
+    def fit(
+        self: Self,
+        X: Union[ArrayLike, Frame],
+        y: Union[ArrayLike, Frame],
+        sample_weight: Optional[ArrayLike] = None,
+        eval_set: Optional[Any] = None,
+    ) -> Self: ...
     def predict(self, X: Union[ArrayLike, Frame]) -> NDArray[Any]: ...
     @property
     def domain_(self) -> dict[str, dict[str, Any]]: ...
@@ -82,7 +88,7 @@ class _Estimator:
     def scores(self, X: Union[ArrayLike, Frame]) -> NDArray[np.float32]: ...
     def explain(self, X: Union[None, ArrayLike, Frame] = None, y: Union[None, ArrayLike, Frame] = None) -> dict[str, Any]: ...
     def save_onnx(self, path: Path) -> None: ...
-    def save(self, folder: Path) -> None: ...
+    def save(self, folder: Path, force: bool = ...) -> None: ...
     def report(self, path: Path, name: Optional[str] = None) -> str: ...
 
 class DeepSaDeClassifier(_Estimator):
@@ -91,7 +97,7 @@ class DeepSaDeClassifier(_Estimator):
         self,
         rules: Rules = (),
         *,
-        hidden: Sequence[int] = (50, 30, 10),
+        hidden: Optional[Sequence[int]] = None,
         activation: str = "relu",
         gate: str = "auto",
         enforce: str = "auto",
@@ -103,11 +109,11 @@ class DeepSaDeClassifier(_Estimator):
         margin: float = 0.0,
         target_names: Union[None, str, Sequence[str]] = None,
         optimiser: str = "adam",
-        learning_rate: float = 0.001,
+        learning_rate: Optional[float] = None,
         momentum: float = 0.0,
-        weight_decay: float = 0.0,
-        batch: int = 32,
-        epochs: int = 100,
+        weight_decay: Optional[float] = None,
+        batch: Optional[int] = None,
+        epochs: Optional[int] = None,
         patience: Optional[int] = None,
         update: str = "project",
         bounds: str = "interval",
@@ -122,6 +128,7 @@ class DeepSaDeClassifier(_Estimator):
         random_state: Any = 0,
         verbose: bool = False,
         classes: Optional[Sequence[Any]] = None,
+        class_weight: Union[None, str, Mapping[Any, float]] = None,
     ) -> None: ...
     def score(
         self, X: Union[ArrayLike, Frame], y: Union[ArrayLike, Frame], sample_weight: Optional[ArrayLike] = None
@@ -151,7 +158,7 @@ class Verification(dict[str, Any]):
     certificate: Optional[str]
     model: Optional[bytes]
     rule_file: Optional[str]
-    def save(self, folder: Path) -> None: ...
+    def save(self, folder: Path, force: bool = ...) -> None: ...
 
 class Adversity(dict[str, Any]):
     near: list[dict[str, Any]]
@@ -179,7 +186,7 @@ class Shielded:
     def flags(self, X: Union[ArrayLike, Frame]) -> Flags: ...
     def fallbacks_(self, X: Union[ArrayLike, Frame]) -> NDArray[np.bool_]: ...
     def check(self) -> dict[str, Any]: ...
-    def save(self, folder: Path) -> None: ...
+    def save(self, folder: Path, force: bool = ...) -> None: ...
 
 Model = Union[_Estimator, Shielded, Path, bytes]
 Estimator = Union[DeepSaDeClassifier, DeepSaDeRegressor, DeepSaDeMultilabel, DeepSaDeRanker]
@@ -197,6 +204,7 @@ def verify(
     arithmetic: str = "float32",
     threads: Optional[int] = None,
     output: Optional[str] = None,
+    example_input: Optional[Any] = None,
 ) -> Verification: ...
 def adversity(
     model: Model,

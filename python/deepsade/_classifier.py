@@ -7,7 +7,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from . import _core
 from ._estimator import PARAMETERS, DeepSaDeEstimator, names_of
 from ._settings import level_text
 
@@ -30,15 +29,17 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
 
     __doc__ = (__doc__ or "") + PARAMETERS
 
-    def __init__(self, rules=(), *, classes=None, **parameters):
+    def __init__(self, rules=(), *, classes=None, class_weight=None, **parameters):
         super().__init__(rules, **parameters)
         self.classes = classes
+        self.class_weight = class_weight
 
     # scikit-learn reads the names of parameters here.
     __init__.__signature__ = inspect.Signature(
         [
             *inspect.signature(DeepSaDeEstimator.__init__).parameters.values(),
             inspect.Parameter("classes", inspect.Parameter.KEYWORD_ONLY, default=None),
+            inspect.Parameter("class_weight", inspect.Parameter.KEYWORD_ONLY, default=None),
         ]
     )
 
@@ -58,18 +59,23 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
         if len(self.classes_) < 2:
             raise ValueError(f"y holds one class, {self.classes_.tolist()}; a classifier needs two or more")
         kind = "binary" if len(self.classes_) == 2 else "multiclass"
-        return kind, [(name[0], [level_text(c) for c in self.classes_.tolist()], codes.ravel())]
+        named = self.classes_ if self.classes is None else np.unique(np.asarray(self.classes))
+        return kind, [(name[0], [level_text(c) for c in named.tolist()], codes.ravel())]
 
     def _stated_classes(self, y):
         """The classes in their order, and the index of each value of y."""
         classes = np.unique(np.asarray(self.classes))
         index = {c: k for k, c in enumerate(classes.tolist())}
         codes = [index.get(v, -1) for v in y.tolist()]
+        numbers = np.arange(len(classes))
+        if y.dtype.kind in "iu" and all(code == -1 for code in codes) and np.array_equal(np.unique(y), numbers):
+            # A meta-estimator has numbered the classes, in their order.
+            return numbers, y.astype(np.int64)
         if -1 in codes:
             row = codes.index(-1)
             raise ValueError(
                 f"y[{row}] = {y[row].item() if hasattr(y[row], 'item') else y[row]!r} is none of the classes {classes.tolist()}; "
-                "did another estimator encode y anew? Then state rules and classes in its codes"
+                "did another estimator encode y anew? Then state rules and classes in its codes, or let it have rows of every class"
             )
         return classes, np.array(codes, dtype=np.int64)
 
@@ -87,24 +93,7 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
 
     def predict_proba(self, X):
         """The probability of each class of each row; with ``enforce="decode"`` among those that obey the rules."""
-        model = self._model()
-        rows = self._rows(X)
-        if model.place is not None:
-            try:
-                p, outside = model.probabilities(rows)
-            except _core.InfeasibleError:
-                # Rules about scores: they bind the outputs, of which there are no sets.
-                scores, outside = model.outputs(rows)
-            else:
-                if outside:
-                    self._say_outside(outside, len(p))
-                return p[:, :-1]
-        else:
-            scores, outside = model.scores(rows)
+        p, outside = self._model().probabilities(self._rows(X))
         if outside:
-            self._say_outside(outside, len(scores))
-        scores = scores.astype(np.float64)
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=1, keepdims=True)
-        return scores
+            self._say_outside(outside, len(p))
+        return p[:, :-1]

@@ -8,15 +8,16 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from . import _core
 from ._frame import columns_of, is_frame, is_pandas, table_of
 from ._pairs import pair_rules
 from ._progress import Progress
-from ._saved import NAME, described
-from ._settings import domains_of, layers_of, number, one_of, rules_of, whole, word
-from ._subject import domain_of_schema
+from ._saved import NAME, described, free_folder
+from ._settings import class_weight_of, domains_of, layers_of, number, one_of, rules_of, whole, word
+from ._subject import domain_of_schema, given_features
+from ._validation import unused, with_validation
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 _OUTSIDE = ("warn", "raise", "ignore")
@@ -49,8 +50,8 @@ class DeepSaDeEstimator(BaseEstimator):
     rules : list of str, list of (name, text), or dict of name to text
         What predictions must never break, in the rule language (docs/rules.md). Features are called as the frame's columns, or
         ``x0``, ``x1``, ... for arrays; what is predicted as ``target_names`` say.
-    hidden : tuple of int
-        Units of each hidden layer.
+    hidden : tuple of int, optional
+        Units of each hidden layer. Default, as of ``learning_rate``, ``weight_decay``, ``batch``, ``epochs`` and ``patience``: by the shape of the rows.
     activation : {"relu", "sigmoid", "tanh"}
     gate : str
         A feature that multiplies the outputs, for rules that scale with it; "auto" finds one, "none" wants none.
@@ -72,8 +73,11 @@ class DeepSaDeEstimator(BaseEstimator):
     target_names : str or list of str, optional
         What rules call the predictions. Default: the name of ``y``, or "y"; "y0", "y1", ... for several.
     classes : list, optional (``DeepSaDeClassifier`` alone)
-        All classes. Then rows of some of them are enough, as a fold of a cross-validation may have, and a y with any other value,
-        such as one that a meta-estimator has encoded anew, is refused.
+        All classes. Then rows of some of them are enough, as a fold of a cross-validation may have. A y of the numbers 0, 1, ... in
+        their place, each at least once, is what ``VotingClassifier`` and others make of it: rules still say the classes, predictions
+        are the numbers. Any other y is refused.
+    class_weight : "balanced" or dict of class to number, optional (``DeepSaDeClassifier`` alone)
+        What rows of each class count; "balanced": all classes alike.
     optimiser, learning_rate, momentum, weight_decay, batch, epochs, patience, update, bounds, regions, decode_nodes, paper
         As under ``[train]`` in a rule file (docs/training.md); ``paper`` is a dict.
     validation_fraction : float
@@ -81,7 +85,8 @@ class DeepSaDeEstimator(BaseEstimator):
     breaking_rows : "keep", "drop" or float
         What to do with training rows whose own label breaks a rule; a number is their weight.
     missing : {"error", "drop", "impute"}
-        What to do with missing values in ``fit``.
+        What to do with missing values. With ``"impute"`` the median, or the most frequent level, is filled in, in ``fit`` and by the
+        model in every row that it is asked about; ``domain={"income": {"missing": 0.0}}`` states it of one feature.
     one_hot : {"full", "drop-first"}
     outside : {"warn", "raise", "ignore"}
         What ``predict`` does about rows outside the domain, for which nothing is guaranteed.
@@ -110,7 +115,7 @@ class DeepSaDeEstimator(BaseEstimator):
         self,
         rules=(),
         *,
-        hidden=(50, 30, 10),
+        hidden=None,
         activation="relu",
         gate="auto",
         enforce="auto",
@@ -122,11 +127,11 @@ class DeepSaDeEstimator(BaseEstimator):
         margin=0.0,
         target_names=None,
         optimiser="adam",
-        learning_rate=0.001,
+        learning_rate=None,
         momentum=0.0,
-        weight_decay=0.0,
-        batch=32,
-        epochs=100,
+        weight_decay=None,
+        batch=None,
+        epochs=None,
         patience=None,
         update="project",
         bounds="interval",
@@ -191,44 +196,57 @@ class DeepSaDeEstimator(BaseEstimator):
 
     # Fitting.
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None, eval_set=None):
         """Trains on rows and their labels.
+
+        ``sample_weight`` says what each row counts, 0 or above. ``eval_set=(X, y)`` are rows that choose the best epoch, and the best way
+        to keep the rules, in place of a share of the training rows (``validation_fraction``); they are not learned from.
 
         Returns the estimator itself. Raises ``ContradictionError`` or ``InfeasibleError`` where no network can obey the rules,
         ``RuleError`` for a rule that can't be read, ``KeyboardInterrupt`` after Ctrl-C; the estimator is then as it was before.
         """
         before = dict(self.__dict__)
         try:
-            return self._fit(X, y)
+            return self._fit(X, y, sample_weight, eval_set)
         except BaseException:
             # Names and classes of rows that were not learned from would belie the model of an earlier fit.
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
 
-    def _fit(self, X, y):
-        settings, table = self._problem(X, y)
+    def _fit(self, X, y, sample_weight=None, eval_set=None):
+        settings, table = self._problem(X, y, sample_weight, eval_set)
         seed = check_random_state(self.random_state).randint(2**31 - 1) if not _is_int(self.random_state) else int(self.random_state)
         with Progress(self.verbose, "epoch") as progress:
             fitted = _core.fit(json.dumps(settings), table, seed, progress)
-        for note in fitted.notes:
-            warnings.warn(note, UserWarning, stacklevel=3)
         self._settings = settings
         self._take(fitted.model, fitted.certificate, fitted.certified, fitted.rules)
         self.verdict_ = fitted.verdict
         self.summary_ = json.loads(fitted.summary)
         self.history_ = [json.loads(line) for line in fitted.log.splitlines()]
         self.margins_ = self.summary_["margins"]
-        if self._ruled and not self.certified_ and self.enforce != "none":
-            warnings.warn(self._why_uncertified(), UncertifiedWarning, stacklevel=3)
+        self._say_once(fitted.notes)
         return self
+
+    def _say_once(self, notes):
+        """All that there is to say of a fit, in one warning."""
+        uncertified = self._ruled and not self.certified_ and self.enforce != "none"
+        said = [*([self._why_uncertified()] if uncertified else ()), *notes]
+        if said:
+            kind = UncertifiedWarning if uncertified else UserWarning
+            warnings.warn("\n".join(said), kind, stacklevel=4)
 
     def _why_uncertified(self):
         return f"the rules are not proved: {self.verdict_ or 'there is no certificate'}"
 
-    def _problem(self, X, y):
+    def _problem(self, X, y, sample_weight=None, eval_set=None):
         """The tables of a rule file, and the rows."""
         one_of("outside", self.outside, _OUTSIDE)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        learned = None
+        if eval_set is not None:
+            learned = len(X)
+            X, y = with_validation(X, y, eval_set)
         X, names = self._read_features(X, y)
         kind, columns = self._read_target(y)
         check_consistent_length(X, columns[0][2])
@@ -245,9 +263,17 @@ class DeepSaDeEstimator(BaseEstimator):
         if columns[0][1] is not None:
             task["classes"] = columns[0][1]
         share = number("validation_fraction", self.validation_fraction)
+        data = {"split": {"train": 1.0 - share, "validation": share, "test": 0.0}}
+        rows, taken = len(columns[0][2]), [*names, *(name for name, _, _ in columns)]
+        if weights is not None:
+            data["weight"] = unused("sample weight", taken)
+            table.add_numbers(data["weight"], np.concatenate([weights, np.ones(rows - len(weights))]))
+        if learned is not None:
+            data["split"] = {"column": unused("part", taken)}
+            table.add_levels(data["split"]["column"], ["train", "validation"], (np.arange(rows) >= learned).astype(np.int64))
         return {
             "data": {
-                "split": {"train": 1.0 - share, "validation": share, "test": 0.0},
+                **data,
                 "missing": word("missing", self.missing),
                 "breaking_rows": self.breaking_rows,
                 "one_hot": word("one_hot", self.one_hot),
@@ -272,28 +298,25 @@ class DeepSaDeEstimator(BaseEstimator):
     def _how(self):
         train = {
             "optimiser": word("optimiser", self.optimiser),
-            "learning_rate": number("learning_rate", self.learning_rate),
             "momentum": number("momentum", self.momentum),
-            "weight_decay": number("weight_decay", self.weight_decay),
-            "batch": whole("batch", self.batch),
-            "epochs": whole("epochs", self.epochs),
-            "patience": None if self.patience is None else whole("patience", self.patience),
             "update": word("update", self.update),
             "bounds": word("bounds", self.bounds),
             "regions": whole("regions", self.regions),
             "enforce": word("enforce", self.enforce),
             "decode_nodes": whole("decode_nodes", self.decode_nodes),
         }
+        # What is not stated the engine chooses by the shape of the rows.
+        for name, read in (("learning_rate", number), ("weight_decay", number), ("batch", whole), ("epochs", whole), ("patience", whole)):
+            if getattr(self, name) is not None:
+                train[name] = read(name, getattr(self, name))
+        if getattr(self, "class_weight", None) is not None:
+            train["class_weight"] = class_weight_of(self.class_weight)
         if self.paper is not None:
             train["paper"] = dict(self.paper)
-        return {
-            "network": {
-                "hidden": layers_of(self.hidden),
-                "activation": word("activation", self.activation),
-                "gate": word("gate", self.gate),
-            },
-            "train": train,
-        }
+        network = {"activation": word("activation", self.activation), "gate": word("gate", self.gate)}
+        if self.hidden is not None:
+            network["hidden"] = layers_of(self.hidden)
+        return {"network": network, "train": train}
 
     def _read_features(self, X, y):
         if is_frame(X):
@@ -321,8 +344,10 @@ class DeepSaDeEstimator(BaseEstimator):
         self.certified_ = certified
         self.rule_file_ = rules
         schema = json.loads(model.schema)
-        self._features = [f["name"] for f in schema["features"]]
-        self._levels = {f["name"]: f["domain"]["levels"] for f in schema["features"] if "levels" in f["domain"]}
+        self._features = [f["name"] for f in given_features(schema)]
+        self._levels = {f["name"]: f["domain"]["levels"] for f in given_features(schema) if "levels" in f["domain"]}
+        # Where the model fills in missing values, it is asked about rows that have some.
+        self._finite = "allow-nan" if schema.get("filled") else True
         self._ruled = len(json.loads(model.rules)) > 0
         self._plain = not self._levels and not hasattr(self, "feature_names_in_")
         self._take_schema(schema["task"])
@@ -346,7 +371,7 @@ class DeepSaDeEstimator(BaseEstimator):
             if is_pandas(X) and len(X) == 0:
                 raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
             return table_of(X, names, self._levels)[0]
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, ensure_all_finite=self._finite)
         if self._levels:
             return table_of(X, self._features, self._levels)[0]
         return np.ascontiguousarray(X)
@@ -415,13 +440,14 @@ class DeepSaDeEstimator(BaseEstimator):
         """
         _core.write_whole(os.fspath(path), self._model().onnx)
 
-    def save(self, folder):
+    def save(self, folder, force=False):
         """Writes what ``deepsade train`` writes: model.onnx, certificate.json, rules.toml, summary.json and run.jsonl.
 
-        And estimator.json: parameters and classes as Python has them, for :func:`deepsade.load`.
+        And estimator.json: parameters and classes as Python has them, for :func:`deepsade.load`. A folder that holds a model already is
+        replaced with ``force`` only.
         """
         model = self._model()
-        os.makedirs(folder, exist_ok=True)
+        free_folder(folder, force)
         told = json.dumps(described(self), indent=2) + "\n"
         _core.write_proof(folder, model.onnx, self.rule_file_, self.certificate_)
         files = {NAME: told.encode()}

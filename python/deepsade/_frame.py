@@ -22,6 +22,28 @@ def columns_of(X):
     return [str(c) for c in (X.column_names if hasattr(X, "column_names") else X.columns)]
 
 
+def stacked(first, second, what):
+    """The rows of two frames or arrays of the same columns, one below the other."""
+    if type(first) is not type(second) and is_frame(first) != is_frame(second):
+        raise TypeError(f"{what} must be of the kind of what it stands beside: {type(first).__name__}, not {type(second).__name__}")
+    if is_frame(first) and columns_of(first) != columns_of(second):
+        raise ValueError(f"{what} has the columns {columns_of(second)}, not {columns_of(first)}")
+    library = type(first).__module__.partition(".")[0]
+    if library == "pandas":
+        from pandas import concat
+
+        return concat([first, second], ignore_index=True)
+    if library == "polars":
+        from polars import concat
+
+        return concat([first, second])
+    if library == "pyarrow":
+        from pyarrow import concat_tables
+
+        return concat_tables([first, second])
+    return np.concatenate([np.asarray(first), np.asarray(second)])
+
+
 def table_of(X, names, levels=None):
     """The table of a frame or matrix, and the levels that its column types declare.
 

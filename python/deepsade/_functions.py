@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core, _saved
 from ._progress import Progress
-from ._subject import existing, labelled, onnx_of, rows_of, rules_for, schema_of, targets_of, threads_of
+from ._subject import existing, given_features, labelled, onnx_of, rows_of, rules_for, schema_of, targets_of, threads_of, traced_or_onnx
 
 
 class Answer(dict):
@@ -34,11 +34,11 @@ class Verification(Answer):
     model = None
     rule_file = None
 
-    def save(self, folder):
-        """Writes model.onnx, rules.toml and certificate.json for ``deepsade check``."""
+    def save(self, folder, force=False):
+        """Writes model.onnx, rules.toml and certificate.json for ``deepsade check``; ``force`` replaces a model that is there."""
         if self.certificate is None:
             raise ValueError(f"nothing was proved: the verdict is {self['verdict']}")
-        write_files(folder, self.model, self.certificate, self.rule_file)
+        write_files(folder, self.model, self.certificate, self.rule_file, force)
 
 
 def check(model, rules=None, certificate=None, *, real=False, allow_library=False):
@@ -80,13 +80,14 @@ def check(model, rules=None, certificate=None, *, real=False, allow_library=Fals
 
 
 def verify(model, rules=None, *, domain=None, task=None, target_names=None, classes=None, timeout=60.0, arithmetic="float32",
-           threads=None, output=None):
+           threads=None, output=None, example_input=None):
     """Decides for any network whether rules hold for every input: proved, refuted with a counter-example, or unknown.
 
     Parameters
     ----------
-    model : estimator, path of a folder or an ONNX file, or bytes
-        A network of this package or of another tool.
+    model : estimator, path of a folder or an ONNX file, bytes, or torch.nn.Module
+        A network of this package or of another tool. A module is exported first (docs/onnx.md says what can be read); one logit for
+        two ``classes`` means the second where it is above 0.
     rules : optional
         A rule file (path), or rules as an estimator takes them. Default: those that the model carries, for its own domain.
     domain, task, target_names, classes : optional
@@ -98,12 +99,14 @@ def verify(model, rules=None, *, domain=None, task=None, target_names=None, clas
     arithmetic : {"float32", "real"}
     output : str, optional
         A tensor at which to stop reading the network: the scores before a Softmax, say.
+    example_input : tensor or array, optional
+        Rows to trace a module with. Default: rows of as many columns as ``domain`` states.
 
     Returns
     -------
     Verification
     """
-    onnx = onnx_of(model)
+    onnx = traced_or_onnx(model, domain, task, classes, example_input)
     asked = rules_for(rules, onnx, domain, task, target_names, classes)
     fields, words, rule_file, proof = _core.verify(onnx, asked, timeout, arithmetic, threads_of(threads), output)
     answer = Verification(words, json.loads(fields))
@@ -129,7 +132,7 @@ def adversity(model, X, rules=None, *, radius=0.1, timeout=10.0, threads=None, v
     ``"adversity"`` is a percentage, 0 to 100: of the rows inside the domain those near which a rule is broken (``"at_most"`` counts
     the undecided among them). Its attribute ``near`` says for each such row "broken" (with an input), "safe" or "undecided".
     """
-    onnx = onnx_of(model)
+    onnx = traced_or_onnx(model, domain, task, classes)
     asked = rules_for(rules, onnx, domain, task, target_names, classes)
     rows = rows_of(X, onnx)
     begun = time.perf_counter()
@@ -149,7 +152,7 @@ def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_
     Raises ``ContradictionError`` where no output obeys the rules for some input, and ``InfeasibleError`` where the last layer can't do
     it; decoding then can (:func:`deepsade.from_torch` with ``enforce="decode"``).
     """
-    onnx = onnx_of(model)
+    onnx = traced_or_onnx(model, domain, task, classes)
     asked = rules_for(rules, onnx, domain, task, target_names, classes)
     table = None
     if X is not None and y is not None:
@@ -232,7 +235,7 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
     kind = kind.get(schema["task"]["kind"], DeepSaDeClassifier)
     estimator = kind(rules=stated, target_names=names[0] if kind is DeepSaDeClassifier else names)
     _saved.restore(estimator, _saved.fitting(told or {}, schema))
-    features = [f["name"] for f in schema["features"]]
+    features = [f["name"] for f in given_features(schema)]
     estimator.n_features_in_ = len(features)
     if features != [f"x{k}" for k in range(len(features))]:
         estimator.feature_names_in_ = np.array(features, dtype=object)
@@ -246,6 +249,6 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
     return estimator
 
 
-def write_files(folder, model, certificate, rules):
-    os.makedirs(folder, exist_ok=True)
+def write_files(folder, model, certificate, rules, force=False):
+    _saved.free_folder(folder, force)
     _core.write_proof(folder, model, rules, certificate)

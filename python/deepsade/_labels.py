@@ -37,16 +37,10 @@ class _Columns(DeepSaDeEstimator):
 
     def _probabilities(self, X):
         """Where sets are decoded those among the sets that obey, else of each label on its own."""
-        model, rows = self._model(), self._rows(X)
-        if model.place is not None:
-            p, outside = model.probabilities(rows)
-            p = p[:, :-1]
-        else:
-            scores, outside = model.scores(rows)
-            p = 1.0 / (1.0 + np.exp(-scores.astype(np.float64)))
+        p, outside = self._model().probabilities(self._rows(X))
         if outside:
             self._say_outside(outside, len(p), stacklevel=4)
-        return p
+        return p[:, :-1]
 
     def score(self, X, y):
         """The share of rows of which everything is predicted right."""
@@ -103,8 +97,8 @@ class DeepSaDeRanker(_Columns):
 
     __doc__ = (__doc__ or "") + PARAMETERS
 
-    def _problem(self, X, y):
-        settings, table = super()._problem(X, y)
+    def _problem(self, X, y, sample_weight=None, eval_set=None):
+        settings, table = super()._problem(X, y, sample_weight, eval_set)
         n = len(settings["task"]["targets"])
         orderings = [
             {"name": "each item has one place", "text": f"forall i in 0..{n}: exactly(1, at[i, p] for p in 0..{n})"},

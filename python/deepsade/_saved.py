@@ -1,6 +1,8 @@
 """What an estimator is beside its network enters; a table for estimator.json leaves, and the other way round."""
 
+import errno
 import json
+import os
 import re
 
 import numpy as np
@@ -10,6 +12,13 @@ from ._settings import domains_of, level_text, rules_of
 
 #: The file of a saved folder that holds it; only this package reads it.
 NAME = "estimator.json"
+
+
+def free_folder(folder, force):
+    """Makes a folder; one that holds a model already is an error, unless ``force`` replaces it."""
+    if not force and os.path.exists(os.path.join(os.fspath(folder), _core.MODEL)):
+        raise FileExistsError(errno.EEXIST, "the folder holds a model already; force=True replaces it", os.fspath(folder))
+    os.makedirs(folder, exist_ok=True)
 
 
 def described(estimator):
@@ -52,7 +61,8 @@ def read(text, path):
     if fits and "rules" in parameters:
         pairs = parameters["rules"]
         fits = isinstance(pairs, list) and all(isinstance(r, list) and len(r) == 2 and _texts(r) for r in pairs)
-    if fits and "hidden" in parameters:
+    # Where `hidden` is None the shape of the data decides.
+    if fits and parameters.get("hidden") is not None:
         fits = isinstance(parameters["hidden"], list) and all(isinstance(n, int) for n in parameters["hidden"])
     if not fits:
         raise _core.ModelError(f"{path}: not what save() writes; without the file the model can still be loaded")
@@ -107,7 +117,7 @@ def _plain(name, value):
 def _shaped(name, value):
     if name == "rules":
         return [tuple(rule) for rule in value]
-    return tuple(value) if name == "hidden" else value
+    return tuple(value) if name == "hidden" and value is not None else value
 
 
 def _is_json(value):

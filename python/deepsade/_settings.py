@@ -59,6 +59,15 @@ def layers_of(hidden):
     return [whole(f"hidden[{k}]", units) for k, units in enumerate(hidden)]
 
 
+def class_weight_of(stated):
+    """What rows of each class count: "balanced", or a number for each class."""
+    if isinstance(stated, str):
+        return one_of("class_weight", stated, ("balanced",))
+    if not hasattr(stated, "items"):
+        raise TypeError(f"class_weight = {stated!r}: must be 'balanced', or a dict from classes to numbers")
+    return {level_text(c): number(f"class_weight[{c!r}]", w) for c, w in stated.items()}
+
+
 def one_of(name, value, choices):
     """A word that must be one of these."""
     if value not in choices:

@@ -138,6 +138,6 @@ class Shielded:
         fields, words = _core.check(self.onnx, None, self.certificate_)
         return Answer(words, json.loads(fields))
 
-    def save(self, folder):
-        """Writes model.onnx, certificate.json and rules.toml for ``deepsade check``."""
-        write_files(folder, self.onnx, self.certificate_, self.rule_file_)
+    def save(self, folder, force=False):
+        """Writes model.onnx, certificate.json and rules.toml for ``deepsade check``; ``force`` replaces a model that is there."""
+        write_files(folder, self.onnx, self.certificate_, self.rule_file_, force)

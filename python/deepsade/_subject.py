@@ -24,7 +24,31 @@ def onnx_of(model):
         path = existing(model)
         with open(os.path.join(path, _core.MODEL) if os.path.isdir(path) else path, "rb") as file:
             return file.read()
-    raise TypeError(f"expected a fitted estimator, a path or the bytes of an ONNX file, not {type(model).__name__}")
+    raise TypeError(f"expected a fitted estimator, a path, the bytes of an ONNX file or a module of torch, not {type(model).__name__}")
+
+
+def is_module(model):
+    """Whether it is a ``torch.nn.Module``; torch is not loaded for that."""
+    return any(base.__module__.partition(".")[0] == "torch" for base in type(model).__mro__)
+
+
+def traced_or_onnx(model, domain=None, task=None, classes=None, example_input=None):
+    """The bytes of a model's ONNX file; a module of torch is traced, with `example_input` or a row of the domain."""
+    if not is_module(model):
+        if example_input is not None:
+            raise ValueError("example_input= is for modules of torch, which are traced with it")
+        return onnx_of(model)
+    from .torch import to_onnx, torch, two_scores
+
+    if example_input is None:
+        if domain is None:
+            raise ValueError("a module is traced with rows: state its features by domain={...}, or give some rows by example_input=")
+        width = sum(len(stated["levels"]) if "levels" in stated else 1 for stated in domains_of(domain).values())
+        example = torch.zeros(2, width)
+    else:
+        example = torch.as_tensor(np.asarray(example_input, dtype=np.float32) if not hasattr(example_input, "float") else example_input)
+    binary = task == "binary" or (task is None and classes is not None and len(classes) == 2)
+    return to_onnx(two_scores(model, example) if binary else model, example)
 
 
 def existing(path):
@@ -91,7 +115,22 @@ def domain_of_schema(schema):
             return {"kind": "real", **ends, "step": number(domain["step"])}
         return {"kind": domain["kind"], **ends}
 
-    return {feature["name"]: stated(feature["domain"]) for feature in schema["features"]}
+    filled = {f["feature"]: f for f in schema.get("filled", ())}
+
+    def gaps(name):
+        if name not in filled:
+            return {}
+        value = filled[name]["with"]
+        missing = {"level": value} if isinstance(value, str) else float(np.float32(value))
+        return {"missing": missing, "indicator": filled[name].get("indicator", False)}
+
+    return {feature["name"]: {**stated(feature["domain"]), **gaps(feature["name"])} for feature in given_features(schema)}
+
+
+def given_features(schema):
+    """The features that data have: all but those that say where another has no value."""
+    indicators = sum(f.get("indicator", False) for f in schema.get("filled", ()))
+    return schema["features"][: len(schema["features"]) - indicators]
 
 
 def _same(name, given, own):
@@ -116,7 +155,7 @@ def _features(onnx, domain):
     schema = schema_of(onnx)
     if schema is None:
         return list(domain or ()), {}
-    levels = {f["name"]: f["domain"]["levels"] for f in schema["features"] if f["domain"]["kind"] == "category"}
+    levels = {f["name"]: f["domain"]["levels"] for f in schema["features"] if "levels" in f["domain"]}
     return [f["name"] for f in schema["features"]], levels
 
 

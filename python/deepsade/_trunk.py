@@ -36,20 +36,20 @@ def from_torch(
         What rules call the outputs: targets, labels or items; one name for classes.
     task : {"regression", "binary", "multiclass", "multilabel", "ranking"}
     classes : list, optional
-        The classes, in the order of the module's outputs.
+        The classes, in the order of the module's outputs. Two classes may have one logit, above 0 for the second.
     decode_nodes : int
         Without effect: the output step needs no diagram. Kept for programs that say it.
 
     Raises ``ContradictionError`` where no output obeys the rules for some input of the domain. The module keeps its mode.
     Returns a fitted estimator; ``verification_`` is what :func:`deepsade.verify` says of it (None where an output step keeps the rules).
     """
-    from .torch import to_onnx
+    from .torch import to_onnx, two_scores
 
     asked = question(rules, task, target_names, classes, domain)
     means = enforce if enforce != "auto" else ("decode" if task in ("multilabel", "ranking") else "weights")
     if means not in ("weights", "decode"):
         raise ValueError(f"enforce = '{enforce}': must be 'auto', 'weights' or 'decode'")
-    onnx = to_onnx(module, example_input)
+    onnx = to_onnx(two_scores(module, example_input) if task == "binary" else module, example_input)
     told = {} if classes is None else {"classes": _saved.kind_of(np.array(classes))}
     estimator = None
     if means == "weights":

@@ -107,8 +107,8 @@ def _near(onnx, rules, rows, radius, timeout, threads):
 def _connected(address):
     try:
         import ray
-    except ImportError as error:
-        raise ImportError("deepsade.cluster needs Ray: pip install 'deepsade[cluster]'", name="ray") from error
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("deepsade.cluster needs Ray: pip install 'deepsade[cluster]'", name="ray") from error
 
     if not ray.is_initialized():
         ray.init(address=address, log_to_driver=False)

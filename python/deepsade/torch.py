@@ -1,5 +1,6 @@
 """PyTorch: a trunk trained elsewhere gets its rules, and a layer that obeys rules for networks of one's own (needs torch)."""
 
+import contextlib
 import io
 import warnings
 
@@ -7,8 +8,8 @@ import numpy as np
 
 try:
     import torch
-except ImportError as error:
-    raise ImportError("deepsade.torch needs PyTorch: pip install 'deepsade[torch]'", name="torch") from error
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("deepsade.torch needs PyTorch: pip install 'deepsade[torch]'", name="torch") from error
 
 from . import _core
 from ._settings import question, rules_of
@@ -20,21 +21,87 @@ __all__ = ["RuleLayer", "from_torch", "to_onnx"]
 def to_onnx(module, example_input):
     """The ONNX file of a module for one batch of float inputs, as bytes; the batch dimension is left open.
 
-    It is traced in ``eval`` mode, and left in the mode it was in.
+    It is traced in ``eval`` mode, and left in the mode it was in. If the module ends in a :class:`RuleLayer` that gets the module's
+    own input, the file has an output step of plain operators in its place, with rules and domain in the metadata: every runtime gives
+    outputs that obey. For a regression these are near the network's, where the layer gives the nearest.
     """
-    modes = [(part, part.training) for part in module.modules()]
-    file = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        batch = torch.export.Dim("N")
-        try:
-            program = torch.onnx.export(
-                module.eval(), (example_input.float(),), dynamo=True, input_names=["x"], output_names=["y"],
-                dynamic_shapes=({0: batch},), external_data=False, verbose=False,
+    layers = [part for part in module.modules() if isinstance(part, RuleLayer)]
+    if not layers:
+        return _traced(module, example_input)
+    example = example_input.float()
+    with torch.no_grad(), _in_eval(module):
+        given = module(example)
+        with layers[0].left_out():
+            scores = module(example)
+        if len(layers) > 1 or scores.shape != given.shape or not torch.equal(layers[0](scores, example), given):
+            raise ValueError(
+                "the module must end in one RuleLayer, which gets the module's own input: return self.layer(self.trunk(x), x)"
             )
-        finally:
-            for part, mode in modes:
-                part.training = mode
+    with layers[0].left_out():
+        onnx = _traced(module, example)
+    return _core.decoded(onnx, layers[0].asked)[0].onnx
+
+
+@contextlib.contextmanager
+def _in_eval(module):
+    """The module in ``eval`` mode, and in the modes that its parts were in afterwards."""
+    modes = [(part, part.training) for part in module.modules()]
+    try:
+        yield module.eval()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+
+
+class _TwoScores(torch.nn.Module):
+    """A score for each of two classes of a network that has one logit: 0 for the first, the logit for the second."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+        self.scores = torch.nn.Linear(1, 2)
+        with torch.no_grad():
+            self.scores.weight.copy_(torch.tensor([[0.0], [1.0]]))
+            self.scores.bias.zero_()
+
+    def forward(self, x):
+        return self.scores(self.module(x).reshape(-1, 1))
+
+
+def two_scores(module, example_input):
+    """The module itself, or if it has one logit for two classes one with a score for each: the second is predicted where it is above 0.
+
+    A last ``Sigmoid`` is taken off: its output is above 0.5 where the logit is above 0. A last ``Linear`` gets a row of zeros, so that
+    there is a last layer to solve for.
+    """
+    with torch.no_grad(), _in_eval(module):
+        given = module(example_input.float())
+    if given.shape not in ((len(example_input),), (len(example_input), 1)):
+        return module
+    parts = list(module) if type(module) is torch.nn.Sequential else None
+    if parts is None:
+        return _TwoScores(module)
+    # What reshapes a row of one number does nothing here.
+    while len(parts) > 1 and isinstance(parts[-1], (torch.nn.Sigmoid, torch.nn.Flatten)):
+        parts.pop()
+    last = parts[-1]
+    if not (type(last) is torch.nn.Linear and last.out_features == 1):
+        return _TwoScores(torch.nn.Sequential(*parts))
+    both = torch.nn.Linear(last.in_features, 2)
+    with torch.no_grad():
+        both.weight.copy_(torch.cat([torch.zeros_like(last.weight), last.weight]))
+        both.bias.copy_(torch.cat([torch.zeros(1), torch.zeros(1) if last.bias is None else last.bias.cpu()]))
+    return torch.nn.Sequential(*parts[:-1], both)
+
+
+def _traced(module, example_input):
+    file = io.BytesIO()
+    with warnings.catch_warnings(), _in_eval(module):
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            module, (example_input.float(),), dynamo=True, input_names=["x"], output_names=["y"],
+            dynamic_shapes=({0: torch.export.Dim("N")},), external_data=False, verbose=False,
+        )
     program.save(file)
     return file.getvalue()
 
@@ -111,7 +178,9 @@ class RuleLayer(torch.nn.Module):
         super().__init__()
         self.task = task
         self._said = f"rules={[r['text'] for r in rules_of(rules)]}, target_names={target_names!r}, task={task!r}"
-        self.rules = _core.Rules(question(rules, task, target_names, classes, domain))
+        self.asked = question(rules, task, target_names, classes, domain)
+        self.rules = _core.Rules(self.asked)
+        self._open = False
 
     @property
     def columns(self):
@@ -121,7 +190,18 @@ class RuleLayer(torch.nn.Module):
     def extra_repr(self):
         return self._said
 
+    @contextlib.contextmanager
+    def left_out(self):
+        """While this lasts the layer hands its scores on as they are."""
+        self._open = True
+        try:
+            yield self
+        finally:
+            self._open = False
+
     def forward(self, scores, x):
+        if self._open:
+            return scores
         if self.task != "regression":
             return _StraightThrough.apply(scores, x, self.rules)
         if self.training:

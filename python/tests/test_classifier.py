@@ -1,6 +1,8 @@
 """The classifier: rules hold everywhere, and scikit-learn's manners."""
 
+import json
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -54,7 +56,7 @@ def test_the_same_seed_gives_the_same_bytes(loans):
 def test_predictions_are_the_onnx_files(loans, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     X, y = matrix(loans)
-    model = estimator().fit(X, y)
+    model = estimator(enforce="weights").fit(X, y)
     model.save_onnx(tmp_path / "m.onnx")
     session = runtime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
     scores = session.run(None, {"x": X.astype(np.float32)})[0]
@@ -139,10 +141,10 @@ def test_contradictory_and_unreadable_rules(loans):
 
 
 @pytest.mark.parametrize("wrong, error, words", [
-    ({"activation": "gelu"}, deepsade.SettingsError, "^network.activation: unknown variant `gelu`, expected one of `relu`, `sigmoid`, `tanh`$"),
-    ({"enforce": "always"}, deepsade.SettingsError, "^train.enforce: unknown variant `always`, expected one of"),
-    ({"missing": "guess"}, deepsade.SettingsError, "^data.missing: unknown variant `guess`, expected"),
-    ({"breaking_rows": "burn"}, deepsade.SettingsError, "breaking_rows: .*burn.*expected \"keep\", \"drop\" or a weight from 0 to 1$"),
+    ({"activation": "gelu"}, deepsade.SettingsError, "^network.activation: unknown value `gelu`, expected one of `relu`, `sigmoid`, `tanh`$"),
+    ({"enforce": "always"}, deepsade.SettingsError, "^train.enforce: unknown value `always`, expected one of"),
+    ({"missing": "guess"}, deepsade.SettingsError, "^data.missing: unknown value `guess`, expected"),
+    ({"breaking_rows": "burn"}, deepsade.SettingsError, "breaking_rows: .*expected \"keep\", \"drop\" or a weight from 0 to 1.*burn"),
     ({"outside": "shout"}, ValueError, "outside = 'shout': must be one of 'warn', 'raise', 'ignore'"),
     ({"hidden": 5}, TypeError, "hidden = 5: must hold the units of each hidden layer"),
     ({"hidden": [3.5]}, TypeError, r"hidden\[0\] = 3.5: must be a whole number"),
@@ -163,9 +165,9 @@ def test_stated_classes(loans):
     only = y == "N"
     model = estimator(classes=["Y", "N"], outside="ignore").fit(X[only], y[only])
     assert model.classes_.tolist() == ["N", "Y"] and model.predict_proba(X).shape == (len(X), 2)
-    # As VotingClassifier and cross_val_predict(method="predict_proba") encode it.
-    with pytest.raises(ValueError, match=r"y\[0\] = \d is none of the classes \['N', 'Y'\]; did another estimator encode y anew"):
-        estimator(classes=["Y", "N"]).fit(X, (y == "Y").astype(int))
+    # Not every class is there, so the numbers may mean something else.
+    with pytest.raises(ValueError, match=r"y\[0\] = \d is none of the classes \['A', 'N', 'Y'\]; did another estimator encode y anew"):
+        estimator(classes=["Y", "N", "A"]).fit(X, (y == "Y").astype(int))
     assert clone(model).get_params()["classes"] == ["Y", "N"]
 
 
@@ -179,6 +181,34 @@ def test_inside_estimators_that_encode_y_anew(loans):
     assert VotingClassifier([("a", inner)]).fit(X, codes).estimators_[0].certified_
     p = cross_val_predict(inner, X, codes, cv=3, method="predict_proba")
     assert (p[(X[:, 0] < 5000) & (X[:, 1] == 0), 0] > 0.5).all()
+
+
+def test_meta_estimators_keep_the_names_of_classes_in_rules(loans):
+    from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = matrix(loans)
+    # A sample's own range would leave rows outside, where nothing is promised.
+    domain = {"x0": (float(X[:, 0].min()), float(X[:, 0].max())), "x1": range(0, 2)}
+    inner = estimator(classes=["N", "Y"], epochs=3, domain=domain)
+    bound = (X[:, 0] < 5000) & (X[:, 1] == 0)
+    voting = VotingClassifier([("a", inner)]).fit(X, y)
+    assert voting.estimators_[0].certified_ and voting.estimators_[0].classes_.tolist() == [0, 1]
+    assert (voting.predict(X)[bound] == "N").all() and set(voting.predict(X)) == {"N", "Y"}
+    bagging = BaggingClassifier(inner, n_estimators=2, random_state=0).fit(X, y)
+    assert (bagging.predict(X)[bound] == "N").all()
+    stacking = StackingClassifier([("a", inner)], LogisticRegression(), cv=2).fit(X, y)
+    assert set(stacking.predict(X)) <= {"N", "Y"}
+
+
+def test_a_fit_warns_once(loans):
+    X, y = matrix(loans)
+    # Notes of several kinds: constant predictions, a rule that says nothing.
+    rules = ["loan == 'N'", "x0 >= 0 => loan == 'N'"]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        estimator(rules=rules, epochs=2).fit(X, y)
+    assert len([w for w in told if issubclass(w.category, UserWarning)]) == 1, [str(w.message) for w in told]
 
 
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was(loans):
@@ -218,6 +248,21 @@ def test_missing_values_can_be_dropped_or_filled(loans):
     X[::10, 0] = np.nan
     for missing in ("drop", "impute"):
         assert estimator(missing=missing).fit(X, y).certified_
+
+
+def test_what_was_filled_in_is_filled_in_ever_after(loans):
+    """In predict, for arrays and lists alike, and the domain says so."""
+    X, y = matrix(loans)
+    X = X.copy()
+    X[::10, 0] = np.nan
+    model = estimator(missing="impute").fit(X, y)
+    filled = {f["feature"]: f["with"] for f in json.loads(model.model_.schema)["filled"]}
+    whole = X.copy()
+    whole[np.isnan(X[:, 0]), 0] = filled["x0"]
+    assert np.isnan(X).any() and (model.predict(X) == model.predict(whole)).all()
+    assert (model.predict(X.tolist()) == model.predict(whole)).all() and model.in_domain(X).all()
+    with pytest.raises(ValueError, match="contains NaN"):
+        estimator(missing="drop").fit(X, y).predict(X)
 
 
 def test_explain_before_and_after_training(loans):

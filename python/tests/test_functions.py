@@ -140,7 +140,7 @@ def test_a_loaded_model_can_be_fitted_anew(model, expenses, tmp_path):
     (tmp_path / "run" / "estimator.json").unlink()
     bare = deepsade.load(tmp_path / "run")
     assert bare.hidden == (8,) and bare.epochs == 20 and bare.target_names == ["food", "rent"]
-    assert bare.learning_rate == 0.001 and bare.paper is None
+    assert bare.learning_rate == 0.002 and bare.paper is None
     assert clone(bare).fit(X, Y).model_.onnx == model.model_.onnx
 
 
@@ -220,7 +220,7 @@ def test_a_foreign_network_must_be_described(tmp_path):
 
 
 def test_errors_say_what_is_expected(tmp_path):
-    with pytest.raises(TypeError, match="a fitted estimator, a path or the bytes"):
+    with pytest.raises(TypeError, match="a fitted estimator, a path, the bytes of an ONNX file or a module of torch"):
         deepsade.verify(3)
     with pytest.raises(deepsade.ModelError, match="the model"):
         deepsade.verify(b"nonsense")

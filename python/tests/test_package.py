@@ -87,7 +87,7 @@ def test_names_can_be_listed_without_torch(what):
 
 def test_without_torch_the_error_says_what_to_install():
     said = subprocess.run([sys.executable, "-c", WITHOUT_TORCH + "import deepsade.torch"], capture_output=True, text=True).stderr
-    assert "ImportError: deepsade.torch needs PyTorch: pip install 'deepsade[torch]'" in said
+    assert "ModuleNotFoundError: deepsade.torch needs PyTorch: pip install 'deepsade[torch]'" in said
 
 
 def test_without_docstrings():
@@ -101,4 +101,4 @@ def test_everything_promised_is_there():
     for name in deepsade.__all__:
         assert getattr(deepsade, name) is not None
     assert (pathlib.Path(deepsade.__file__).parent / "py.typed").exists()
-    assert inspect.signature(deepsade.DeepSaDeClassifier).parameters["hidden"].default == (50, 30, 10)
+    assert inspect.signature(deepsade.DeepSaDeClassifier).parameters["momentum"].default == 0.0

@@ -79,3 +79,19 @@ def test_a_category_with_an_order():
     assert model.certified_
     at = [model.predict(frame.assign(grade=level)) for level in "ABC"]
     assert (at[0] <= at[1]).all() and (at[1] <= at[2]).all() and at[1].min() >= 1
+
+
+def test_levels_of_an_order_that_spell_numbers():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(6)
+    grade = rng.integers(0, 3, 200)
+    frame = pd.DataFrame({"grade": grade, "x": rng.uniform(0, 1, 200)})
+    model = deepsade.DeepSaDeRegressor(
+        ["rate <= 100"], target_names="rate", domain={"grade": {"order": ["2", "1", "0"]}}, increasing=["grade"], hidden=(8,), epochs=5
+    ).fit(frame, 2.0 - grade + frame["x"].to_numpy())
+    at = [model.predict(frame.assign(grade=level)) for level in (2, 1, 0)]
+    assert (at[0] <= at[1]).all() and (at[1] <= at[2]).all() and (at[0] < at[2]).any()
+    near = deepsade.adversity(model, frame[:3])
+    assert near["adversity"] == 0 and len(near["not_looked_at"]) == 1
+    with pytest.raises(ValueError, match="'grade' must be one of"):
+        model.predict(frame.assign(grade="foo"))

@@ -104,3 +104,16 @@ def test_parts_of_a_stepped_feature_add_up_exactly(expenses, tmp_path):
     assert list(model.in_domain(x[:2])) == [True, False]
     with pytest.raises(ValueError, match="step = 0.01"):
         estimator(rules=rules, domain={"x0": {"step": 0.01}}, enforce="decode").fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_the_order_in_memory_does_not_matter(kind):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(1000, 2000, 50), rng.uniform(0, 1, 50)]).astype(kind)
+    model = DeepSaDeRegressor(rules=["y <= 3000"], hidden=(4,), epochs=2).fit(X, X[:, 0])
+    expected = model.predict(X)
+    # Column by column, as `X[:, [0, 1]]` and a frame's to_numpy() lie; every second row; backwards.
+    wide = np.repeat(X, 2, axis=0)
+    for other in (np.asfortranarray(X), X[:, [0, 1]], wide[::2], X[::-1][::-1], X.T.copy().T):
+        assert (model.predict(other) == expected).all() and model.in_domain(other).all()
+        assert (model.scores(other) == model.scores(X)).all()

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install deepsade[torch]")
 
 import deepsade
-from deepsade.torch import RuleLayer, from_torch
+from deepsade.torch import RuleLayer, from_torch, to_onnx
 
 DOMAIN = {"income": (10.0, 100.0), "size": (1.0, 6.0)}
 RULES = ["food + rent <= income", "food >= 0"]
@@ -170,3 +170,71 @@ def test_labels_of_a_trunk_are_decoded(tmp_path):
         trunk(3), torch.zeros(1, 2), ["label[0] => label[1]"], domain=DOMAIN, target_names=["p", "q", "r"], task="multilabel"
     )
     assert model.certified_ and model.model_.place == "in-graph"
+
+
+UNIT = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
+
+
+def test_a_module_is_verified_as_it_is():
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    proved = deepsade.verify(module, ["y0 <= 100"], domain=UNIT, target_names=["y0", "y1"])
+    assert proved["verdict"] == "proved"
+    broken = deepsade.verify(module, ["y0 <= -100"], domain=UNIT, target_names=["y0", "y1"], example_input=np.zeros((3, 2)))
+    row = torch.tensor([[broken["input"]["a"], broken["input"]["b"]]])
+    assert broken["verdict"] == "refuted" and module(row)[0, 0] > -100
+    with pytest.raises(ValueError, match="traced with rows"):
+        deepsade.verify(module, ["y0 <= 1"], target_names=["y0", "y1"])
+
+
+@pytest.mark.parametrize("ending", [[], [torch.nn.Sigmoid()]])
+def test_one_logit_is_two_classes(ending):
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1), *ending)
+    about = {"domain": UNIT, "target_names": "loan", "classes": ["N", "Y"]}
+    X = np.random.default_rng(0).uniform(0, 1, (400, 2)).astype(np.float32)
+    with torch.no_grad():
+        # Half of the rows are on either side.
+        module[2].bias -= module[:3](torch.from_numpy(X)).median()
+    says_yes = module(torch.from_numpy(X)).detach().numpy()[:, 0] > (0.5 if ending else 0.0)
+    assert 0 < says_yes.mean() < 1
+    # Nothing is changed where the rule speaks of no input: the classes are those of the logit.
+    same = deepsade.from_torch(module, torch.zeros(2, 2), ["a > 1 => loan == 'N'"], task="binary", **about)
+    assert ((same.predict(X) == "Y") == says_yes).all()
+    safe = deepsade.from_torch(module, torch.zeros(2, 2), ["a >= 0.5 => loan == 'N'"], task="binary", **about)
+    assert safe.certified_ and (safe.predict(X)[X[:, 0] >= 0.5] == "N").all()
+    assert deepsade.verify(module, ["a >= 0 => loan == 'N'"], **about)["verdict"] == "refuted"
+
+
+class Budget(torch.nn.Module):
+    """Expenses that are never more than the income."""
+
+    def __init__(self):
+        super().__init__()
+        self.trunk = torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+        rules = ["food + rent <= income", "food >= 0", "rent >= 0"]
+        self.layer = RuleLayer(rules, domain={"income": (1.0, 100.0)}, target_names=["food", "rent"])
+
+    def forward(self, x):
+        return self.layer(self.trunk(x), x)
+
+
+def test_a_rule_layer_is_graph_operators_in_the_file():
+    onnxruntime = pytest.importorskip("onnxruntime")
+    torch.manual_seed(1)
+    net = Budget()
+    with torch.no_grad():
+        # 20 each, whatever the income is.
+        net.trunk[2].weight.zero_()
+        net.trunk[2].bias.fill_(20.0)
+    session = onnxruntime.InferenceSession(to_onnx(net, torch.ones(2, 1)))
+    assert net.training and net.layer.training
+    x = np.random.default_rng(0).uniform(1, 100, (300, 1)).astype(np.float32)
+    y = session.run(["y"], {session.get_inputs()[0].name: x})[0]
+    assert (y >= 0).all() and (y.astype(np.float64).sum(axis=1) <= x[:, 0]).all()
+    free = net.trunk(torch.from_numpy(x)).detach().numpy()
+    broken = free.sum(axis=1) > x[:, 0]
+    assert 0 < broken.mean() < 1 and np.allclose(y[~broken], 20, atol=1e-4)
+    net.forward = lambda x: net.layer(net.trunk(x), x) + 1
+    with pytest.raises(ValueError, match="must end in one RuleLayer"):
+        to_onnx(net, torch.ones(2, 1))

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 
 import numpy as np
 import onnx
@@ -99,15 +100,10 @@ def uc3():
 
 
 RULES = {"wine": wine, "uc1": uc1, "uc2": uc2, "uc3": uc3}
-FILES = {
-    "uc1": "expense_prediction.csv.gz",
-    "uc2": "loan_data_set.csv",
-    "uc3": "uc3_equiv_music_data.csv",
-    "uc4": "train-images-idx3-ubyte.gz",
-    "uc5": "sushi.soc",
-    "loans": "loan_data_set.csv",
-    "credit": "loan_data_set.csv",
-}
+def data_file(example):
+    """The file of an example's data: what its rule file names, or the first file of the two formats that are no table."""
+    named = tomllib.loads((ROOT / "examples" / f"{example}.toml").read_text())["data"].get("file")
+    return named or {"uc4": "train-images-idx3-ubyte.gz", "uc5": "sushi.soc"}[example]
 
 
 def data_folder(example):
@@ -117,10 +113,8 @@ def data_folder(example):
         made.mkdir(parents=True, exist_ok=True)
         subprocess.run([sys.executable, ROOT / "examples" / "python" / "hours.py", made / "hours.csv"], check=True)
         return made
-    if example not in FILES:
-        return ROOT / "examples"
-    folder = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))
-    return folder if (folder / FILES[example]).exists() else None
+    public = pathlib.Path(os.environ.get("DEEPSADE_DATA", ROOT.parent / "shared" / "data"))
+    return next((folder for folder in (ROOT / "examples", public) if (folder / data_file(example)).exists()), None)
 
 
 def train(example, folder, enforce=None):
@@ -423,7 +417,7 @@ def main():
     found = 0
     for example in arguments.examples:
         if data_folder(example) is None:
-            print(f"{example}: skipped, no {FILES[example]} in $DEEPSADE_DATA or ../shared/data")
+            print(f"{example}: skipped, no {data_file(example)} in $DEEPSADE_DATA or ../shared/data")
             continue
         with tempfile.TemporaryDirectory() as folder:
             trained = train(example, folder, arguments.enforce)

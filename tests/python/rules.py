@@ -1,6 +1,8 @@
 """The rule language a second time, from docs/rules.md alone: the text of a rule and a point enter, its exact truth leaves.
 
 A point is a dictionary: features by name (numbers, or levels as text) and `scores`, the raw outputs. Numbers are exact.
+Rules between two inputs (`increasing` and the like) are not read here, for a point is one input: test_pairs.py and test_clips.py compare
+the outputs of pairs with what docs/rules.md says, and crates/spec/tests/pairs.rs the normal form.
 """
 
 import fractions

@@ -69,3 +69,12 @@ text = "u + v == 10 * n"
     assert done.returncode == 0, done.stderr
     line = next(line for line in done.stdout.splitlines() if line.startswith("Not possible through the weights: "))
     assert "'whole'" in line, line
+
+
+@pytest.mark.parametrize("which", ["--model", "--certificate"])
+def test_check_does_not_read_what_never_ends(demo, tmp_path, which):
+    endless = tmp_path / "endless"
+    with endless.open("wb") as file:
+        file.truncate(3 << 30)
+    done = program.run("check", demo / "model", which, endless, capture_output=True, text=True)
+    assert done.returncode == 2 and "more than any network or certificate" in done.stderr, done.stderr

@@ -1,14 +1,14 @@
 """No input of the domain breaks a rule of a certified model, however it is found and evaluated (attack.py)."""
 
 import pytest
-from attack import FILES, RULES, Attack, data_folder, train
+from attack import RULES, Attack, data_file, data_folder, train
 
 COUNT = 200_000
 
 
 def attacked(example, folder, count, enforce=None):
     if data_folder(example) is None:
-        pytest.skip(f"no {FILES[example]} in $DEEPSADE_DATA or ../shared/data (docs/data.md)")
+        pytest.skip(f"no {data_file(example)} in $DEEPSADE_DATA or ../shared/data (docs/data.md)")
     report = train(example, folder, enforce)
     return report, Attack(folder / "model.onnx", RULES[example]()).run(count).report()
 

@@ -45,6 +45,17 @@ def pages_left_out(root):
     return sorted({page.name for page in root.glob("docs/*.md")} - {"SUMMARY.md"} - set(listed))
 
 
+def missing_files(root, text):
+    """Files and folders that a page names in code, by the end of their path, and that are not there."""
+    below = [path.relative_to(root) for part in ("crates", "tests", "docs", "benches", "scripts") for path in (root / part).rglob("*")]
+    ends = {path.parts[k:] for path in below for k in range(len(path.parts))}
+    for name in re.findall(r"`([^`\n]+)`", without_code(text)):
+        if re.fullmatch(r"[\w./-]*(/[\w.-]*|\.(rs|py|md|toml))", name):
+            parts = pathlib.PurePosixPath(name).parts
+            if parts not in ends and (*parts[:-1], parts[-1] + ".rs") not in ends:
+                yield name
+
+
 def unused(crate):
     """Dependencies of a crate that its sources, or for those of tests its tests, never name by a path."""
     manifest = tomllib.loads((crate / "Cargo.toml").read_text())
@@ -70,6 +81,12 @@ def test_every_page_is_on_the_site():
     assert pages_left_out(ROOT) == []
 
 
+def test_the_map_names_what_is_there():
+    text = (ROOT / "docs/architecture.md").read_text()
+    assert text.count(".rs`") > 50
+    assert list(missing_files(ROOT, text)) == []
+
+
 def test_every_dependency_is_used():
     found = [fault for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")) for fault in unused(manifest.parent)]
     manifests = [tomllib.loads(m.read_text()) for m in ROOT.glob("crates/*/Cargo.toml")]
@@ -91,6 +108,11 @@ def test_the_checks_find_what_is_planted(tmp_path):
         "docs/b.md: c.md: no such file",
     ]
     assert pages_left_out(tmp_path) == ["b.md"]
+
+    (tmp_path / "crates/a/src/b").mkdir(parents=True)
+    (tmp_path / "crates/a/src/b/c.rs").write_text("")
+    named = "`c.rs` `b/c.rs` `a/src/b` `b/` `b/c` `d.rs` `b/d.rs` `src/c.rs` `e/` `a::c` `no file`\n```\n`f.rs`\n```\n"
+    assert list(missing_files(tmp_path, named)) == ["d.rs", "b/d.rs", "src/c.rs", "e/"]
 
     (tmp_path / "src").mkdir()
     (tmp_path / "Cargo.toml").write_text(

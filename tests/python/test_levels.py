@@ -7,7 +7,7 @@ import json
 import numpy as np
 import onnx
 import pytest
-from attack import FILES, Domain, data_folder
+from attack import Domain, data_file, data_folder
 from levels import LEVELS, enclose, outside, session
 from program import ROOT, run
 
@@ -27,7 +27,7 @@ def rows(model):
 def test_an_example_stays_within_its_bounds_at_every_level(example, tmp_path):
     folder = data_folder(example)
     if folder is None:
-        pytest.skip(f"no {FILES[example]} in $DEEPSADE_DATA or ../shared/data (docs/data.md)")
+        pytest.skip(f"no {data_file(example)} in $DEEPSADE_DATA or ../shared/data (docs/data.md)")
     out = tmp_path / "trained"
     run("train", ROOT / "examples" / f"{example}.toml", "--data", folder, "--epochs", 1, "--out", out, "-q", check=True)
     data = (out / "model.onnx").read_bytes()

@@ -11,9 +11,9 @@ from levels import LEVELS, session
 
 import program
 
-NAMES = ["plain", "skip", "scaled_skip", "gated", "wide", "shared", "single", "far", "column"]
+NAMES = ["plain", "skip", "scaled_skip", "gated", "wide", "shared", "single", "far", "column", "pictures"]
 # Marabou takes neither products of two values nor factors that differ from column to column.
-NOT_FOR_MARABOU = ["gated", "wide", "far", "column"]
+NOT_FOR_MARABOU = ["gated", "wide", "far", "column", "pictures"]
 
 
 @pytest.fixture(scope="session")

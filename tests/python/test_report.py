@@ -57,6 +57,49 @@ def loans(tmp_path_factory):
     return folder
 
 
+MONOTONE = """
+[data]
+file = "risk.csv"
+targets = ["risk"]
+[features.age]
+kind = "integer"
+[task]
+kind = "regression"
+[network]
+hidden = [8]
+[train]
+epochs = 10
+[[rule]]
+name = "rising <b>"
+text = "increasing(risk, {debt, age})"
+[[rule]]
+name = "fair"
+text = "unaffected(risk, sex)"
+"""
+
+
+@pytest.mark.parametrize("enforce", ["auto", "none"])
+def test_rules_between_two_inputs_are_drawn_with_their_proof(page, tmp_path, enforce):
+    rows = [(i * 37 % 100, 20 + i % 50, "fm"[i % 2], (50 - i * 37 % 100) / 10 + i % 50 / 5 - 3 * (i % 2)) for i in range(200)]
+    with open(tmp_path / "risk.csv", "w", newline="") as file:
+        csv.writer(file).writerows([("debt", "age", "sex", "risk"), *rows])
+    (tmp_path / "risk.toml").write_text(MONOTONE)
+    deepsade("train", tmp_path / "risk.toml", "--out", tmp_path / "run", "--quiet", "--enforce", enforce)
+    deepsade("report", tmp_path / "run", "--data", tmp_path / "risk.csv")
+    page.open(tmp_path / "run" / "report.html")
+    captions = [c for c in page.evaluate("[...document.querySelectorAll('figcaption')].map((e) => e.textContent)") if "neighbours" in c]
+    # Data fall with debt and differ by sex: only what is enforced keeps the rules.
+    assert [c.split(" against ")[1].split(",")[0] for c in captions] == ["debt", "age", "sex"]
+    broken = [int(c.split(" break the rule")[0].split()[-1]) for c in captions]
+    text = page.evaluate("document.getElementById('main').textContent")
+    if enforce == "auto":
+        assert broken == [0, 0, 0] and all("proved:" in c and "not proved" not in c for c in captions)
+        assert text.count("by the signs of the weights, exactly") >= 2 and "2 rules hold" in page.evaluate("document.body.textContent")
+    else:
+        assert broken[0] > 0 and broken[2] > 0 and all("not proved" in c for c in captions)
+    assert page.complaints() == []
+
+
 @pytest.fixture(scope="module")
 def wine(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wine")
@@ -227,8 +270,10 @@ def test_the_output_step_is_part_of_the_page(page, loans, tmp_path):
 
     def pass_scores_on(data):
         always_yes(data)
-        for call in data["step"]["calls"]:
-            call["reads"] = ["scores" if name == "deepsade.make.candidate" else name for name in call["reads"]]
+        calls = data["step"]["calls"]
+        upright = next(call["makes"] for call in calls if call["op"] == "Transpose" and call["reads"] == ["scores"])
+        for call in calls:
+            call["reads"] = [upright if name == "deepsade.make.candidate" else name for name in call["reads"]]
 
     (tmp_path / "back.html").write_text(with_data(html, pass_scores_on))
     page.open(tmp_path / "back.html")
@@ -280,3 +325,102 @@ def test_the_keyboard_moves_a_slider(page, loans):
         page.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
     assert int(values(page)["age"]) == before + 1
     assert shown(page) == {"loan": predicted(loans, loans / "run" / "model.onnx", values(page))["loan"]}
+
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+LONG = "an_unbroken_name_of_many_letters_that_somebody_gave_to_a_column_and_nobody_shortened"
+
+
+@pytest.fixture(scope="module")
+def dossier(tmp_path_factory):
+    """Two classes with hostile and long names, segments, a cut-off, and more rules than fit on cards."""
+    folder = tmp_path_factory.mktemp("dossier")
+    rows = [(i * 37 % 100, ["rural", HOSTILE, LONG][i % 3], 20 + i % 50, i % 7, "fm"[i % 2], "yes" if i * 37 % 100 + i % 13 > 45 else "no") for i in range(400)]
+    with open(folder / "rows.csv", "w", newline="") as file:
+        csv.writer(file).writerows([("income", HOSTILE, "age", LONG, "sex", "loan"), *rows])
+    report = {"title": "Loans " + HOSTILE, "version": "2026.1", "owner": "Credit risk " + LONG, "segments": ["sex", HOSTILE, "age"], "limits": ["Not for " + HOSTILE]}
+    stated = "".join(f"{name} = {json.dumps(value)}\n" for name, value in report.items())
+    rules = "".join(f'[[rule]]\nname = "rule {k} of {LONG}"\ntext = "income < {k % 40} and age > {20 + k % 50} => loan == \'no\'"\n' for k in range(481))
+    (folder / "rows.toml").write_text(
+        '[data]\nfile = "rows.csv"\ntargets = ["loan"]\nignore = ["sex"]\n[features.age]\nkind = "integer"\n[task]\nkind = "binary"\ncutoff = 0.4\n'
+        f"[network]\nhidden = [8]\n[train]\nepochs = 5\nenforce = \"decode\"\n[report]\n{stated}{rules}"
+    )
+    deepsade("train", folder / "rows.toml", "--out", folder / "run", "--quiet")
+    deepsade("report", folder / "run", "--data", folder / "rows.csv")
+    return folder
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+@pytest.mark.parametrize("which", ["dossier", "wine"])
+def test_nothing_sticks_out_at_any_width(page, request, which, width):
+    folder = request.getfixturevalue(which)
+    page.open(folder / ("run" if which == "dossier" else "model") / "report.html", width=width, height=900)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # Every part with what it holds lies on the page, or in a box that scrolls.
+    beyond = (
+        "[...document.querySelectorAll('main *, header *')].filter((e) => e.checkVisibility() && !e.closest('.scroll, svg, .track, #features')"
+        f" && e.getBoundingClientRect().right > {width} + 1).map((e) => e.outerHTML.slice(0, 80))"
+    )
+    assert page.evaluate(beyond) == []
+    # What is folded sticks out no more when it is opened.
+    page.evaluate("document.querySelectorAll('details').forEach((e) => (e.open = true))")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.complaints() == []
+
+
+def test_names_stay_whole_and_text_keeps_its_room(page, dossier):
+    page.open(dossier / "run" / "report.html", width=1280)
+    # A cell of a table is never narrower than the words in it: a column of single letters is what hashes once made of the text.
+    narrow = "[...document.querySelectorAll('td, th')].filter((e) => e.checkVisibility() && e.textContent.trim().length > 3 && e.clientWidth < 24).map((e) => e.outerHTML)"
+    assert page.evaluate(narrow) == []
+    # A name without a place to break stands on one line.
+    whole = f"[...document.querySelectorAll('td')].filter((e) => e.checkVisibility() && e.textContent === {json.dumps(LONG)}).map((e) => e.getBoundingClientRect().height)"
+    found = page.evaluate(whole)
+    assert found and max(found) < 45, found
+    lines = "[...document.querySelectorAll('.facts dt')].filter((e) => e.getClientRects()[0].height > 60).map((e) => e.textContent)"
+    assert page.evaluate(lines) == []
+    assert len(page.evaluate("document.querySelector('.facts').textContent.match(/[0-9a-f]{64}/g)")) == 2
+
+
+def test_a_dossier_says_what_somebody_signs(page, dossier):
+    page.open(dossier / "run" / "report.html")
+    text = page.evaluate("document.body.innerText")
+    summary = json.loads((dossier / "run" / "summary.json").read_text())
+    facts = [summary["data"]["sha256"], "rows.csv, 400 rows used", "280 train, 40 validation, 80 test rows (seed 0)", "2026.1", summary["date"], "deepsade " + summary["program"]]
+    facts += ["Proved: 481 rules hold", "above 0.4", "Known limits", "Not for " + HOSTILE, "Approved by", "By sex", "Calibration", "What matters", "Partial dependence"]
+    for fact in facts:
+        assert fact in text, fact
+    assert page.evaluate("document.querySelector('h1').textContent") == "Loans " + HOSTILE
+    assert page.evaluate("document.querySelectorAll('img').length") == 0
+    interval = summary["scores"]["test"]["intervals"]["accuracy"]
+    row = page.evaluate("[...document.querySelectorAll('tr')].map((e) => e.innerText).find((t) => t.startsWith('accuracy'))")
+    assert f"{interval[0]:.4f}"[:5] in row, row
+    assert page.complaints() == []
+
+
+def test_many_rules_are_searched_not_scrolled(page, dossier):
+    page.open(dossier / "run" / "report.html")
+    assert page.evaluate("document.querySelectorAll('.statement').length") == 0
+    shown = "[...document.querySelectorAll('#rule-table tbody tr')].filter((e) => !e.hidden).length"
+    assert page.evaluate(shown) == 481
+    page.evaluate("(() => { const e = document.getElementById('rule-filter'); e.value = 'Rule 47'; e.dispatchEvent(new Event('input')); })()")
+    assert page.evaluate(shown) == 11 and page.evaluate("document.getElementById('rule-count').textContent") == "11 of 481 rules"
+    listed = "[...document.querySelectorAll('#rule-states li')].filter((e) => !e.hidden).length"
+    assert page.evaluate(listed) == 12 and "481 rules: 0 broken" in page.evaluate("document.getElementById('rule-states-note').textContent")
+    for part in ["Latent space", "Bounds of each layer"]:
+        assert page.evaluate(f"[...document.querySelectorAll('details:not([open]) > summary')].some((e) => e.textContent.startsWith('{part}'))"), part
+
+
+def test_it_prints_without_what_moves(page, dossier):
+    page.open(dossier / "run" / "report.html", scheme="dark")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        for part in ["nav", "#explorer", "#rule-filter", "details"]:
+            assert not page.evaluate(f"document.querySelector('{part}').checkVisibility()"), part
+        for part in [".sign", ".facts", "#proof", "#rule-table", "figure"]:
+            assert page.evaluate(f"document.querySelector('{part}').checkVisibility()"), part
+        assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+        pdf = base64.b64decode(page.call("Page.printToPDF", printBackground=False)["data"])
+        assert pdf.startswith(b"%PDF") and len(pdf) > 20000
+    finally:
+        page.call("Emulation.setEmulatedMedia", media="")

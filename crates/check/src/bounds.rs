@@ -11,18 +11,24 @@ use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::{Dyadic, Interval, LONG};
 use crate::linear::Form;
 use crate::machine::{Known, Machine};
+use crate::pool;
 
 /// Magnitudes reach at most this power of two, so that no partial sum leaves float32.
 const RANGE: i64 = 127;
 /// 2^-40: covers float64's exp and tanh of the platform and the roundings around them, whose results are at most 1.
-const LIBRARY_ERROR: i64 = -40;
+pub(crate) const LIBRARY_ERROR: i64 = -40;
 
 impl Machine<'_> {
     /// Bounds of all values on a region that is not empty; an error where float32 may overflow.
     pub(crate) fn known(&self, region: &Region, bounds: Bounds) -> Result<Known, String> {
+        self.known_within(region, bounds, None)
+    }
+
+    /// The same, and better bounds where those of a larger region are known.
+    pub(crate) fn known_within(&self, region: &Region, bounds: Bounds, larger: Option<&Known>) -> Result<Known, String> {
         let mut known = Known { values: vec![self.layout.intervals(region)], errors: vec![Vec::new()], ..Known::default() };
         for (k, node) in self.network.nodes.iter().enumerate() {
-            let (value, errors) = self.node(k, &known, region, bounds);
+            let (value, errors) = self.node(k, &known, region, bounds, larger.map(|l| l.values[k + 1].as_slice()));
             // Dense and affine nodes are judged by the sum of their magnitudes, which no partial sum exceeds.
             let limit = Dyadic::power(RANGE);
             if errors.iter().any(|e| e.1 >= limit) || value.iter().any(|v| v.size() >= limit) {
@@ -35,7 +41,14 @@ impl Machine<'_> {
     }
 
     /// Intervals of node k, and for each column the error and the magnitude behind it.
-    fn node(&self, k: usize, known: &Known, region: &Region, bounds: Bounds) -> (Vec<Interval>, Vec<(Dyadic, Dyadic)>) {
+    fn node(
+        &self,
+        k: usize,
+        known: &Known,
+        region: &Region,
+        bounds: Bounds,
+        larger: Option<&[Interval]>,
+    ) -> (Vec<Interval>, Vec<(Dyadic, Dyadic)>) {
         let node = &self.network.nodes[k];
         let x = &known.values[node.from[0]];
         let sizes: Vec<Dyadic> = x.iter().map(Interval::size).collect();
@@ -44,10 +57,22 @@ impl Machine<'_> {
             x.iter().map(|x| (x.flushed(&tiny), (tiny.clone(), Dyadic::default()))).unzip()
         };
         match &node.op {
-            Op::Dense { w, b } => (0..w.rows)
+            Op::Dense { .. } | Op::Conv(_) => (0..self.network.width(k + 1).unwrap_or_default())
                 .map(|o| {
-                    let error = dot_error(self.arithmetic, w.row(o).iter().copied().zip(&sizes), b[o]);
-                    (self.row(w.row(o), b[o], node.from[0], known, region, bounds).widened(&error.0).rounded(), error)
+                    let mut row = Vec::new();
+                    let b = node.op.row(o, &mut row);
+                    let error = dot_error(self.arithmetic, row.iter().map(|(i, w)| (*w, &sizes[*i])), b);
+                    let by = |bounds| self.row(&row, b, node.from[0], known, region, bounds).widened(&error.0).rounded();
+                    let mut value = by(Bounds::Interval);
+                    if let Some(larger) = larger {
+                        value = value.within(&larger[o]);
+                    }
+                    // Lines where a relu needs them: those of a unit whose sign is known anyway are not asked for.
+                    let open = k + 1 < self.network.nodes.len() && value.lo.is_negative() && value.hi.is_positive();
+                    if bounds == Bounds::Relational || bounds == Bounds::Inherited && open {
+                        value = value.within(&by(Bounds::Relational));
+                    }
+                    (value, error)
                 })
                 .unzip(),
             Op::Affine { scale, shift } => (x.iter().zip(&sizes).zip(scale).zip(shift))
@@ -65,6 +90,7 @@ impl Machine<'_> {
                 let relu = |x: &Interval| Interval { lo: x.lo.clone().max(zero.clone()), hi: x.hi.clone().max(zero.clone()) };
                 copied(&x.iter().map(relu).collect::<Vec<_>>())
             }
+            Op::MaxPool(window) => copied(&pool::intervals(window, x)),
             Op::Act(f) => x.iter().map(|x| (self.smooth(*f, x), (Dyadic::default(), Dyadic::default()))).unzip(),
             Op::Gate => x.iter().map(|x| self.product(x, &known.values[node.from[1]][0])).unzip(),
             Op::Choose(table) => {
@@ -75,21 +101,15 @@ impl Machine<'_> {
     }
 
     /// The exact `w . v + b` for all computed values v of the node read, by linear forms down to the input (or to the activations
-    /// before it): so one-hot groups and skipped features count once. Several bounds hold together: the best of them.
-    fn row(&self, w: &[f32], b: f32, from: usize, known: &Known, region: &Region, bounds: Bounds) -> Interval {
+    /// before it): so one-hot groups and skipped features count once.
+    fn row(&self, w: &[(usize, f32)], b: f32, from: usize, known: &Known, region: &Region, bounds: Bounds) -> Interval {
         let form = |sign: f32| {
             let mut form = Form::new(self.layout.width(), from);
             form.constant = Dyadic::from(sign * b);
-            form.add(from, w.len(), w.iter().enumerate().map(|(i, w)| (i, Dyadic::from(sign * w))));
+            form.add(from, known.values[from].len(), w.iter().map(|(i, w)| (*i, Dyadic::from(sign * w))));
             form
         };
-        let most = |sign: f32| {
-            let interval = self.upper(form(sign), known, region, Bounds::Interval, None);
-            match bounds {
-                Bounds::Interval => interval,
-                Bounds::Relational => interval.min(self.upper(form(sign), known, region, bounds, None)),
-            }
-        };
+        let most = |sign: f32| self.upper(form(sign), known, region, bounds, None);
         Interval { lo: -&most(-1.0), hi: most(1.0) }
     }
 

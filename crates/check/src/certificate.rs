@@ -1,11 +1,13 @@
 //! The certificate as plain data, and its JSON text (docs/certificate-format.md).
 
+mod clip;
 mod step;
 mod write;
 
 use deepsade_spec::Cut;
-use deepsade_spec::json::{self, Value, array, fields, float, string, whole};
+use deepsade_spec::json::{self, Json, array, fields, float, string, whole};
 
+pub use self::clip::{Clips, Round};
 pub use self::step::{Case, Number, OutputStep, Outputs};
 
 /// What is claimed proved, and how: a tree of regions a rule, and multipliers that refute each cell on each leaf.
@@ -23,6 +25,8 @@ pub struct Certificate {
     pub pairs: Vec<PairProof>,
     /// The output step in which the file ends, if that keeps the rules.
     pub step: Option<OutputStep>,
+    /// The bounds to which the file clips its outputs, if these keep the rules.
+    pub clips: Option<Clips>,
 }
 
 /// How the network is evaluated.
@@ -59,16 +63,6 @@ pub enum PairArgument {
     Signs,
     /// Bounds of the slopes on the leaves of a tree, which have no cells.
     Slopes(Tree),
-}
-
-impl PairArgument {
-    /// The word in certificates and reports.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Signs => SIGNS,
-            Self::Slopes(_) => "slopes",
-        }
-    }
 }
 
 /// Regions that cover the domain: both sides of every split are proved.
@@ -131,6 +125,8 @@ pub enum Bounds {
     Interval,
     /// Linear bounds of the hidden units in terms of the input.
     Relational,
+    /// The same for units whose sign is open, and for all what is known of them on the regions above this one.
+    Inherited,
 }
 
 /// Splits inside splits that a reader accepts.
@@ -158,6 +154,7 @@ impl Bounds {
         match self {
             Self::Interval => "interval",
             Self::Relational => "relational",
+            Self::Inherited => "inherited",
         }
     }
 }
@@ -170,22 +167,22 @@ impl Certificate {
     /// let tree = Tree::Leaf { bounds: Bounds::Interval, cells: vec![vec![1, 0], vec![2, 3]], lines: vec![] };
     /// let rules = vec![RuleProof { name: "budget".into(), tree }];
     /// let hash = "0".repeat(64);
-    /// let certificate = Certificate { model_sha256: hash.clone(), rules_sha256: hash, arithmetic: Arithmetic::Float32, rules, pairs: vec![], step: None };
+    /// let certificate = Certificate { model_sha256: hash.clone(), rules_sha256: hash, arithmetic: Arithmetic::Float32, rules, pairs: vec![], step: None, clips: None };
     /// assert_eq!(Certificate::from_json(&certificate.to_json()), Ok(certificate));
     /// ```
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let (mut value, mut step, mut pairs) = (json::parse(text)?, None, None);
-        if let Value::Object(fields) = &mut value {
+        let (mut value, mut step, mut clips, mut pairs) = (json::parse(text)?, None, None, None);
+        if let Json::Object(fields) = &mut value {
             let mut take = |name: &str| fields.iter().position(|(key, _)| key == name).map(|k| fields.remove(k).1);
-            // Only where the file ends in an output step, and where there are rules between two inputs.
-            (step, pairs) = (take("step"), take("pairs"));
+            // Only where the file ends in an output step or in clips, and where there are rules between two inputs.
+            (step, clips, pairs) = (take("step"), take("clips"), take("pairs"));
         }
         let keys = ["format", "version", "model_sha256", "rules_sha256", "arithmetic", "rules"];
         let [format, version, model, rules_hash, arithmetic, rules] = fields(value, keys, "the certificate")?;
         if string(format, "format")? != FORMAT {
             return Err(format!("`format` is not \"{FORMAT}\""));
         }
-        if version != Value::Number(VERSION.into()) {
+        if version != Json::Number(VERSION.into()) {
             return Err(format!("`version` is not {VERSION}"));
         }
         let arithmetic = match string(arithmetic, "arithmetic")?.as_str() {
@@ -195,46 +192,47 @@ impl Certificate {
         };
         let rules = array(rules, "rules")?.into_iter().map(rule).collect::<Result<_, _>>()?;
         let (model_sha256, rules_sha256) = (string(model, "model_sha256")?, string(rules_hash, "rules_sha256")?);
-        let step = step.map(step::read).transpose()?;
+        let (step, clips) = (step.map(step::read).transpose()?, clips.map(clip::read).transpose()?);
         let pairs = pairs.map_or(Ok(Vec::new()), |list| array(list, "pairs"))?;
         let pairs = pairs.into_iter().map(pair).collect::<Result<_, _>>()?;
-        Ok(Self { model_sha256, rules_sha256, arithmetic, rules, pairs, step })
+        Ok(Self { model_sha256, rules_sha256, arithmetic, rules, pairs, step, clips })
     }
 }
 
-fn rule(value: Value) -> Result<RuleProof, String> {
+fn rule(value: Json) -> Result<RuleProof, String> {
     let [name, proof] = fields(value, ["name", "tree"], "a rule")?;
     Ok(RuleProof { name: string(name, "name")?, tree: tree(proof, 0)? })
 }
 
-fn pair(value: Value) -> Result<PairProof, String> {
+fn pair(value: Json) -> Result<PairProof, String> {
     let [name, proof] = fields(value, ["name", "proof"], "a rule between two inputs")?;
-    let argument = if proof == Value::Text(SIGNS.into()) { PairArgument::Signs } else { PairArgument::Slopes(tree(proof, 0)?) };
+    let argument = if proof == Json::Text(SIGNS.into()) { PairArgument::Signs } else { PairArgument::Slopes(tree(proof, 0)?) };
     Ok(PairProof { name: string(name, "name")?, argument })
 }
 
-fn tree(mut value: Value, depth: usize) -> Result<Tree, String> {
+fn tree(mut value: Json, depth: usize) -> Result<Tree, String> {
     if depth > MAX_DEPTH {
         return Err(format!("a tree is deeper than {MAX_DEPTH}"));
     }
-    if value == Value::Text(DECODE.into()) {
+    if value == Json::Text(DECODE.into()) {
         return Ok(Tree::Decode);
     }
-    if value == Value::Text(STEP.into()) {
+    if value == Json::Text(STEP.into()) {
         return Ok(Tree::Step);
     }
-    let has = |value: &Value, key| matches!(value, Value::Object(fields) if fields.iter().any(|(k, _)| k == key));
+    let has = |value: &Json, key| matches!(value, Json::Object(fields) if fields.iter().any(|(k, _)| k == key));
     if has(&value, "bounds") {
         // `lines` may be left out.
-        let lines = if has(&value, "lines") { None } else { Some(("lines".into(), Value::Array(Vec::new()))) };
-        if let Value::Object(fields) = &mut value {
+        let lines = if has(&value, "lines") { None } else { Some(("lines".into(), Json::Array(Vec::new()))) };
+        if let Json::Object(fields) = &mut value {
             fields.extend(lines);
         }
         let [bounds, cells, lines] = fields(value, ["bounds", "cells", "lines"], "a leaf")?;
         let bounds = match string(bounds, "bounds")?.as_str() {
             "interval" => Bounds::Interval,
             "relational" => Bounds::Relational,
-            other => return Err(format!("bounds {other:?} are neither \"interval\" nor \"relational\"")),
+            "inherited" => Bounds::Inherited,
+            other => return Err(format!("bounds {other:?} are none of \"interval\", \"relational\", \"inherited\"")),
         };
         let list = |v| array(v, "a cell")?.into_iter().map(|v| whole(v, "a multiplier")).collect::<Result<_, _>>();
         let cells = array(cells, "cells")?.into_iter().map(list).collect::<Result<_, _>>()?;
@@ -254,7 +252,7 @@ fn tree(mut value: Value, depth: usize) -> Result<Tree, String> {
     Ok(Tree::Split { feature: index, cut, below, above })
 }
 
-fn line(value: Value) -> Result<Lines, String> {
+fn line(value: Json) -> Result<Lines, String> {
     let [signs, slopes] = fields(value, ["signs", "slopes"], "a line")?;
     let signs: Vec<f32> = array(signs, "signs")?.into_iter().map(|v| float(v, "a sign")).collect::<Result<_, _>>()?;
     let slopes: Vec<usize> = array(slopes, "slopes")?.into_iter().map(|v| whole(v, "a slope")).collect::<Result<_, _>>()?;

@@ -3,23 +3,21 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use dashu::integer::IBig;
 use deepsade_net::onnx::carried::LEARNING_OPSET;
-use deepsade_net::{Carried, Matrix, Model};
+use deepsade_net::{Carried, Filling, Matrix, Model, Network};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Claim, Formula, Linear, NormalSpec, Rational, Region, SCHEMA_KEY, Schema, Var, compile};
+use deepsade_spec::{Claim, Formula, NormalSpec, Region, SCHEMA_KEY, Schema, compile};
 
-use crate::certificate::{Arithmetic, Bounds, Certificate, Lines, SLOPES, Tree};
+use crate::cell::{Leaf, Refuter, cut};
+use crate::certificate::{Arithmetic, Bounds, Certificate, Tree};
 use crate::decode;
-use crate::dyadic::Dyadic;
 use crate::layout::Layout;
-use crate::linear::{Form, GateEnd};
-use crate::machine::{Known, Machine, Sign};
+use crate::machine::{Machine, Sign};
 use crate::pair::{PairChecker, ProvedPair};
-use crate::rejected::{RANGE, Rejected, Step, Why};
+use crate::rejected::{InputPart, Rejected, Step, Why};
 use crate::sha256::sha256_hex;
-use crate::step::{Inputs, PREFIX, Tail, domain_flag, found_names};
+use crate::step::{Clips, InputPorts, PREFIX, Tail, domain_flag, found_names};
 
 /// What the checker says.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +30,7 @@ pub enum Verdict {
 
 /// What was proved, of which file. Only [`check`] makes one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Accepted(Proved);
+pub struct Accepted(Box<Proved>);
 
 /// What an [`Accepted`] says.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +60,8 @@ pub enum Keeper {
     Choice,
     /// The output step in which the file ends.
     Step,
+    /// The bounds to which the file clips its network's outputs.
+    Clips,
 }
 
 impl std::ops::Deref for Accepted {
@@ -97,8 +97,6 @@ pub const MAX_ATOMS: usize = 1024;
 /// Nodes and columns of a network: the same.
 const MAX_NODES: usize = 4096;
 const MAX_WIDTH: usize = 1 << 20;
-/// Regions whose bounds are kept for the next cells and rules.
-const KEPT_REGIONS: usize = 64;
 
 /// Judges a certificate: `Accepted` means that for every input whose features are float32 values of the model's domain, which covers
 /// the claim's, the ONNX file, evaluated as docs/soundness.md says, gives finite outputs that satisfy every rule, whole numbers where the schema
@@ -110,66 +108,151 @@ pub fn check(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
 
 /// The same, ended early once `stop` says so, which is asked cell by cell.
 pub fn check_until(model: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool) -> Verdict {
-    match judge(model, claim, certificate, stop) {
-        Ok(proved) => Verdict::Accepted(Accepted(proved)),
+    verdict(judge(model, claim, certificate, false, stop))
+}
+
+/// The same as [`check`] in exact arithmetic throughout, where that takes float64 with outward error bounds if it decides clearly: for
+/// whoever wants to trust less code, and to compare.
+pub fn check_exactly(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
+    verdict(judge(model, claim, certificate, true, &|| false))
+}
+
+fn verdict(judged: Result<Proved, Rejected>) -> Verdict {
+    match judged {
+        Ok(proved) => Verdict::Accepted(Accepted(Box::new(proved))),
         Err(rejected) => Verdict::Rejected(rejected),
     }
 }
 
-fn judge(bytes: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool) -> Result<Proved, Rejected> {
-    let certificate = Certificate::from_json(certificate).map_err(at("certificate"))?;
+fn judge(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, stop: &dyn Fn() -> bool) -> Result<Proved, Rejected> {
+    let certificate = Certificate::from_json(certificate).map_err(at(InputPart::Certificate))?;
     let model_sha256 = sha256_hex(bytes);
-    same("model hash", &certificate.model_sha256, &model_sha256)?;
+    same(InputPart::ModelHash, &certificate.model_sha256, &model_sha256)?;
 
     if certificate.step.is_some() {
         return by_step(bytes, claim, &certificate, model_sha256, stop);
     }
-    let model = Model::from_own_bytes(bytes).map_err(at("model"))?;
-    model.network.validate().map_err(at("model"))?;
-    let widths = model.network.widths();
-    if model.network.nodes.len() > MAX_NODES || widths.iter().any(|w| *w > MAX_WIDTH) {
-        return Err(at("model")(format!("more than {MAX_NODES} nodes, or more than {MAX_WIDTH} columns")));
+    let model = own_model(bytes)?;
+    let ClaimedModel { spec, domain, layout, rules_sha256 } = claimed(&model.metadata, claim, &certificate)?;
+    same_filling(model.filling.as_ref(), &spec.schema)?;
+    if let Some(clips) = &certificate.clips {
+        fits(&spec, &layout, &model.network)?;
+        let (rules, pairs) = by_clips(bytes, &model, clips, (&spec, &domain, &layout), &certificate, stop)?;
+        let (arithmetic, kept_by) = (Arithmetic::Float32, Keeper::Clips);
+        return Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by, spec });
     }
-    let Claimed { spec, domain, layout, rules_sha256 } = claimed(&model.metadata, claim, &certificate)?;
     if model.behind.is_some() {
         // Nothing may stand between the network and who reads it but what says whether an input is in the domain.
-        let flagged = Model { behind: Some(domain_flag(&spec.schema)), ..model.clone() }.to_bytes().map_err(at("model"))?;
+        let flagged =
+            Model { behind: Some(domain_flag(&spec.schema)), ..model.clone() }.to_bytes().map_err(at(InputPart::Model))?;
         if flagged != bytes {
-            return Err(at("model")("what stands behind the network is no part of what its certificate is about"));
+            return Err(at(InputPart::Model)("what stands behind the network is no part of what its certificate is about"));
         }
     }
     if let Some(j) = spec.schema.task.whole_outputs().first() {
-        return Err(at("whole")(format!("output {j} must be a whole number, which only an output step makes sure of")));
+        return Err(at(InputPart::Whole)(format!("output {j} must be a whole number, which only an output step makes sure of")));
     }
-    let (inputs, outputs) = (layout.width(), spec.schema.task.outputs());
-    if inputs != model.network.inputs || outputs != model.network.outputs() {
-        let found = format!("{} inputs and {} outputs", model.network.inputs, model.network.outputs());
-        return Err(at("schema")(format!("{inputs} inputs and {outputs} outputs, but the network has {found}")));
-    }
+    fits(&spec, &layout, &model.network)?;
 
     let arithmetic = certificate.arithmetic;
-    let machine = Machine { network: &model.network, layout: &layout, arithmetic };
-    let table = decode::table(&model.network, &spec).map_err(at("decode"))?;
+    let refuter = Refuter::new(Machine { network: &model.network, layout: &layout, arithmetic }, exactly);
+    let table = decode::table(&model.network, &spec).map_err(at(InputPart::Decode))?;
     let chosen = table.is_some() && certificate.rules.iter().all(|r| r.tree == Tree::Decode);
     if !chosen {
         // Finite outputs everywhere, also where no rule asks for anything.
-        machine.known(&domain, Bounds::Interval).map_err(at(RANGE))?;
+        refuter.stays_finite(&domain).map_err(at(InputPart::Range))?;
     }
     let kept_by = if chosen { Keeper::Choice } else { Keeper::Weights };
-    let mut checker = Checker::new(machine, table, stop);
+    let mut checker = Checker::new(refuter, table, stop);
     let mut rules = Vec::new();
     for (k, (rule, proof)) in spec.rules.iter().zip(&certificate.rules).enumerate() {
         let mut done = ProvedRule::new(&rule.name);
         checker.rule(k, &rule.name, &rule.claim.negated(), &proof.tree, &domain, &mut done)?;
         rules.push(done);
     }
-    let pairs = two_inputs(checker.machine, &spec, &domain, &certificate, stop)?;
+    let pairs = two_inputs(checker.refuter.machine, None, &spec, &domain, &certificate, stop)?;
     Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by, spec })
+}
+
+/// A network of ours, of a size that can be judged.
+fn own_model(bytes: &[u8]) -> Result<Model, Rejected> {
+    let model = Model::from_own_bytes(bytes).map_err(at(InputPart::Model))?;
+    model.network.validate().map_err(at(InputPart::Model))?;
+    if model.network.nodes.len() > MAX_NODES || model.network.widths().iter().any(|w| *w > MAX_WIDTH) {
+        return Err(at(InputPart::Model)(format!("more than {MAX_NODES} nodes, or more than {MAX_WIDTH} columns")));
+    }
+    Ok(model)
+}
+
+/// What a schema fills in where a file's input has gaps.
+pub fn filling_of(schema: &Schema) -> Option<Filling> {
+    schema.filling().map(|(values, flags)| Filling { values, flags })
+}
+
+/// Whether a file fills in what its schema says, and nothing else.
+///
+/// What is behind is proved for all inputs of the domain. A row whose numbers are in the domain and whose gaps, of whole features, are all in
+/// columns that are filled in is such an input once it is filled in: what is filled in is in the domain ([`Schema::sound`]), and so is
+/// an indicator. A row without gaps passes as it is, with indicators 0.
+fn same_filling(found: Option<&Filling>, schema: &Schema) -> Result<(), Rejected> {
+    if found == filling_of(schema).as_ref() {
+        return Ok(());
+    }
+    Err(at(InputPart::Filling)("the graph does not fill in missing values as its schema says"))
+}
+
+/// Whether a network's outputs may be the predictions of a schema.
+fn fits(spec: &NormalSpec, layout: &Layout, network: &Network) -> Result<(), Rejected> {
+    let (inputs, outputs) = (layout.width(), spec.schema.task.outputs());
+    if inputs != network.inputs || outputs != network.outputs() {
+        let found = format!("{} inputs and {} outputs", network.inputs, network.outputs());
+        return Err(at(InputPart::Schema)(format!("{inputs} inputs and {outputs} outputs, but the network has {found}")));
+    }
+    Ok(())
+}
+
+/// Judges a network whose outputs are clipped; the argument stands above `step/clip.rs`.
+fn by_clips(
+    bytes: &[u8],
+    model: &Model,
+    clips: &Clips,
+    (spec, domain, layout): (&NormalSpec, &Region, &Layout),
+    certificate: &Certificate,
+    stop: &dyn Fn() -> bool,
+) -> Result<(Vec<ProvedRule>, Vec<ProvedPair>), Rejected> {
+    if certificate.arithmetic != Arithmetic::Float32 || certificate.rules.iter().any(|r| r.tree != Tree::Step) {
+        return Err(at(InputPart::Clips)("behind clips every rule is proved by them, in float32"));
+    }
+    // 1. The file is the network and the tail.
+    let behind = clips.behind(spec).map_err(at(InputPart::Clips))?;
+    let clipped = Model { behind: Some(behind), ..model.clone() }.to_bytes().map_err(at(InputPart::Model))?;
+    if clipped != bytes {
+        return Err(at(InputPart::Clips)("what stands behind the network does not clip its outputs to these bounds"));
+    }
+    let machine = |network| Machine { network, layout, arithmetic: Arithmetic::Float32 };
+    machine(&model.network).known(domain, Bounds::Interval).map_err(at(InputPart::Range))?;
+    // 2. The bounds do not cross, and what is between them obeys.
+    let bounds = clips.network(layout.width());
+    machine(&bounds).known(domain, Bounds::Interval).map_err(at(InputPart::Range))?;
+    let claims = clips.claims(spec).map_err(at(InputPart::Clips))?;
+    same(InputPart::Clips, &clips.trees.len().to_string(), &claims.rules.len().to_string())?;
+    let mut checker = Checker::new(Refuter::new(machine(&bounds), true), None, stop);
+    let mut rules = Vec::new();
+    for (k, (rule, tree)) in claims.rules.iter().zip(&clips.trees).enumerate() {
+        let mut done = ProvedRule::new(&rule.name);
+        checker.rule(k.saturating_sub(1), &rule.name, &rule.claim.negated(), tree, domain, &mut done)?;
+        rules.push(done);
+    }
+    rules.remove(0);
+    // 3. Trends.
+    let pairs = two_inputs(machine(&model.network), Some(clips), spec, domain, certificate, stop)?;
+    Ok((rules, pairs))
 }
 
 /// Judges the proofs of all rules between two inputs.
 fn two_inputs(
     machine: Machine,
+    clips: Option<&Clips>,
     spec: &NormalSpec,
     domain: &Region,
     certificate: &Certificate,
@@ -178,7 +261,7 @@ fn two_inputs(
     if spec.pairs.is_empty() {
         return Ok(Vec::new());
     }
-    let mut checker = PairChecker::new(machine, spec, domain, stop).map_err(at("range"))?;
+    let mut checker = PairChecker::new(machine, clips, spec, domain, stop).map_err(at(InputPart::Range))?;
     let judged = spec.pairs.iter().zip(&certificate.pairs).enumerate().map(|(k, (rule, proof))| {
         let at = || Step::Pair { rule: k, name: rule.name.clone() };
         checker.rule(rule, &proof.argument).map_err(|why| Rejected { at: at(), why })
@@ -186,7 +269,7 @@ fn two_inputs(
     judged.collect()
 }
 
-fn at<E: ToString>(part: &'static str) -> impl Fn(E) -> Rejected {
+fn at<E: ToString>(part: InputPart) -> impl Fn(E) -> Rejected {
     move |e| Rejected { at: Step::Input(part), why: Why::Words(e.to_string()) }
 }
 
@@ -194,7 +277,7 @@ fn at<E: ToString>(part: &'static str) -> impl Fn(E) -> Rejected {
 const OLDEST_OPSET: i64 = 11;
 
 /// What is claimed of a model.
-struct Claimed {
+struct ClaimedModel {
     spec: NormalSpec,
     domain: Region,
     layout: Layout,
@@ -202,27 +285,29 @@ struct Claimed {
 }
 
 /// The claim, compared with what the model says of itself, and the rules, compared with those of the certificate.
-fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Certificate) -> Result<Claimed, Rejected> {
-    let text = metadata.get(SCHEMA_KEY).ok_or_else(|| format!("no `{SCHEMA_KEY}` in the model")).map_err(at("schema"))?;
-    let schema = Schema::from_json(text).map_err(at("schema"))?;
-    let domain = Region::whole(&schema).map_err(at("schema"))?;
+fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Certificate) -> Result<ClaimedModel, Rejected> {
+    let text =
+        metadata.get(SCHEMA_KEY).ok_or_else(|| format!("no `{SCHEMA_KEY}` in the model")).map_err(at(InputPart::Schema))?;
+    let schema = Schema::from_json(text).map_err(at(InputPart::Schema))?;
+    let domain = Region::whole(&schema).map_err(at(InputPart::Schema))?;
     let layout = Layout::new(&schema);
-    claim.covered_by(&schema).map_err(at("claim"))?;
+    claim.covered_by(&schema).map_err(at(InputPart::Claim))?;
     if claim.rules.is_empty() && schema.task.whole_outputs().is_empty() {
-        return Err(at("rules")("there is no rule: nothing is claimed"));
+        return Err(at(InputPart::Rules)("there is no rule: nothing is claimed"));
     }
-    let spec = compile(&claim.rules, &schema).map_err(|errors| at("rules")(format!("{errors:?}")))?;
+    let spec = compile(&claim.rules, &schema)
+        .map_err(|errors| at(InputPart::Rules)(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
     let rules_sha256 = sha256_hex(canonical(&spec).as_bytes());
-    same("rules hash", &certificate.rules_sha256, &rules_sha256)?;
-    same("rules", &certificate.rules.len().to_string(), &spec.rules.len().to_string())?;
+    same(InputPart::RulesHash, &certificate.rules_sha256, &rules_sha256)?;
+    same(InputPart::Rules, &certificate.rules.len().to_string(), &spec.rules.len().to_string())?;
     for (rule, proof) in spec.rules.iter().zip(&certificate.rules) {
-        same("rules", &proof.name, &rule.name)?;
+        same(InputPart::Rules, &proof.name, &rule.name)?;
     }
-    same("pairs", &certificate.pairs.len().to_string(), &spec.pairs.len().to_string())?;
+    same(InputPart::Pairs, &certificate.pairs.len().to_string(), &spec.pairs.len().to_string())?;
     for (rule, proof) in spec.pairs.iter().zip(&certificate.pairs) {
-        same("pairs", &proof.name, &rule.name)?;
+        same(InputPart::Pairs, &proof.name, &rule.name)?;
     }
-    Ok(Claimed { spec, domain, layout, rules_sha256 })
+    Ok(ClaimedModel { spec, domain, layout, rules_sha256 })
 }
 
 /// Judges a file that ends in an output step; the argument stands above `step.rs`.
@@ -233,51 +318,59 @@ fn by_step(
     model_sha256: String,
     stop: &dyn Fn() -> bool,
 ) -> Result<Proved, Rejected> {
-    let step = certificate.step.as_ref().ok_or("no step").map_err(at("step"))?;
-    let file = Carried::read(bytes).map_err(at("model"))?;
-    let Claimed { spec, domain, layout, rules_sha256 } = claimed(&file.metadata, claim, certificate)?;
+    let step = certificate.step.as_ref().ok_or("no step").map_err(at(InputPart::Step))?;
+    let (filling, behind) = Filling::split(bytes).map_err(at(InputPart::Filling))?.unzip();
+    let file = Carried::read(behind.as_deref().unwrap_or(bytes)).map_err(at(InputPart::Model))?;
+    let ClaimedModel { spec, domain, layout, rules_sha256 } = claimed(&file.metadata, claim, certificate)?;
+    same_filling(filling.as_ref(), &spec.schema)?;
     if certificate.arithmetic != Arithmetic::Float32 || certificate.rules.iter().any(|r| r.tree != Tree::Step) {
-        return Err(at("step")("behind an output step every rule is proved by it, in float32"));
+        return Err(at(InputPart::Step)("behind an output step every rule is proved by it, in float32"));
+    }
+    if certificate.clips.is_some() {
+        return Err(at(InputPart::Step)("a file ends in an output step or in clips"));
     }
     if let Some(rule) = spec.pairs.first() {
-        return Err(at("step")(format!("an output step does not keep rules between two inputs, such as {:?}", rule.name)));
+        return Err(at(InputPart::Step)(format!(
+            "an output step does not keep rules between two inputs, such as {:?}",
+            rule.name
+        )));
     }
     if step.fallback.iter().any(|case| case.trees.len() != spec.rules.len()) {
-        return Err(at("step")("a case of the fallback has not one tree a rule"));
+        return Err(at(InputPart::Step)("a case of the fallback has not one tree a rule"));
     }
     // 1. The file ends in the tail, and nothing before it touches what the tail computes.
-    let inputs = Inputs::of(&file.inputs, &spec.schema).map_err(at("inputs"))?;
+    let inputs = InputPorts::of(&file.inputs, &spec.schema).map_err(at(InputPart::Inputs))?;
     // Texts are encoded in the tail.
-    let learns = matches!(&inputs, Inputs::Features(ports) if ports.iter().any(|p| p.element == "string"));
+    let learns = matches!(&inputs, InputPorts::Features(ports) if ports.iter().any(|p| p.element == "string"));
     if file.opset < OLDEST_OPSET || learns && file.learning_opset.is_none_or(|v| v < LEARNING_OPSET) {
-        return Err(at("model")(format!(
+        return Err(at(InputPart::Model)(format!(
             "its operator set is older than the step's operators, which are those of {OLDEST_OPSET}"
         )));
     }
-    let names = found_names(&file.outputs).ok_or("the graph's outputs are not those of a step").map_err(at("step"))?;
-    let tail = Tail::new(&spec, step, &inputs, names).map_err(at("step"))?;
-    let before = file.before(&tail.piece, &tail.outputs).map_err(at("step"))?;
+    let names = found_names(&file.outputs).ok_or("the graph's outputs are not those of a step").map_err(at(InputPart::Step))?;
+    let tail = Tail::new(&spec, step, &inputs, names).map_err(at(InputPart::Step))?;
+    let before = file.before(&tail.piece, &tail.outputs).map_err(at(InputPart::Step))?;
     let shared = tail.outputs.iter().map(|p| p.name.as_str()).chain(inputs.names()).find(|name| before.defined.contains(*name));
     if let Some(name) = shared {
-        return Err(at("step")(format!("the name '{name}' is given to something else, too")));
+        return Err(at(InputPart::Step)(format!("the name '{name}' is given to something else, too")));
     }
     if before.mentions(PREFIX) || file.inputs.iter().any(|p| p.name.starts_with(PREFIX)) {
-        return Err(at("step")(format!("a name that begins with '{PREFIX}' stands before the step")));
+        return Err(at(InputPart::Step)(format!("a name that begins with '{PREFIX}' stands before the step")));
     }
-    before.gives(&step.candidate, &file.inputs).map_err(at("step"))?;
+    before.gives(&step.candidate, &file.inputs).map_err(at(InputPart::Step))?;
     // 2. Where the candidate is given it obeys: by how the tail is made.
     // 3. The fallback obeys, and is on the grids.
     let mut rules: Vec<ProvedRule> = spec.rules.iter().map(|r| ProvedRule::new(&r.name)).collect();
     for (k, case) in step.fallback.iter().enumerate() {
-        case.on_grid(&step.outputs, &spec).map_err(at("step"))?;
-        let answers = step.answers(k, &spec).map_err(at("step"))?;
+        case.on_grid(&step.outputs, &spec).map_err(at(InputPart::Step))?;
+        let answers = step.answers(k, &spec).map_err(at(InputPart::Step))?;
         let network = case.network(layout.width());
         // Every output is a finite number, whether a rule reads it or not.
         let rounded = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Float32 };
-        rounded.known(&domain, Bounds::Interval).map_err(at(RANGE))?;
+        rounded.known(&domain, Bounds::Interval).map_err(at(InputPart::Range))?;
         for (r, (rule, tree)) in spec.rules.iter().zip(&case.trees).enumerate() {
             let machine = Machine { network: &network, layout: &layout, arithmetic: case.arithmetic(&rule.claim, &spec) };
-            let mut checker = Checker::new(machine, None, stop);
+            let mut checker = Checker::new(Refuter::new(machine, true), None, stop);
             let negation = case.claimed(&answers, &rule.claim).negated();
             checker.rule(r, &rule.name, &negation, tree, &domain, &mut rules[r])?;
         }
@@ -286,24 +379,25 @@ fn by_step(
     Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by: Keeper::Step, spec })
 }
 
-fn same(part: &'static str, stated: &str, found: &str) -> Result<(), Rejected> {
+fn same(part: InputPart, stated: &str, found: &str) -> Result<(), Rejected> {
     let why = || Why::Words(format!("the certificate says {stated:?}, but it is {found:?}"));
     if stated == found { Ok(()) } else { Err(Rejected { at: Step::Input(part), why: why() }) }
 }
 
 struct Checker<'n> {
-    machine: Machine<'n>,
+    refuter: Refuter<'n>,
     table: Option<&'n Matrix>,
-    kept: BTreeMap<(Region, Bounds), Known>,
     stop: &'n dyn Fn() -> bool,
+    /// The regions from the root of a rule's tree on.
+    regions: Vec<Region>,
     /// Where it is, for rejections: sides from the root of a rule's tree on, and the cell at a leaf.
     path: Vec<bool>,
     cell: Option<usize>,
 }
 
 impl<'n> Checker<'n> {
-    fn new(machine: Machine<'n>, table: Option<&'n Matrix>, stop: &'n dyn Fn() -> bool) -> Self {
-        Self { machine, table, kept: BTreeMap::new(), stop, path: Vec::new(), cell: None }
+    fn new(refuter: Refuter<'n>, table: Option<&'n Matrix>, stop: &'n dyn Fn() -> bool) -> Self {
+        Self { refuter, table, stop, regions: Vec::new(), path: Vec::new(), cell: None }
     }
 
     /// Refutes the negation of a rule on a region, or says where it was not.
@@ -316,27 +410,25 @@ impl<'n> Checker<'n> {
         region: &Region,
         done: &mut ProvedRule,
     ) -> Result<(), Rejected> {
-        let result = self.tree(negation, tree, region, &mut Vec::new(), done);
+        self.regions = vec![region.clone()];
+        let result = self.tree(negation, tree, &mut Vec::new(), done);
         let at = || Step::Rule { rule, name: name.into(), path: self.path.clone(), cell: self.cell };
         result.map_err(|why| Rejected { at: at(), why })
     }
 
     /// Refutes every cell of the rule's negation on every leaf: the leaves cover the region and all evaluations on it (a computed
     /// number is at most 0 or at least 0), and the cells cover the negation.
-    fn tree(
-        &mut self,
-        negation: &Formula,
-        tree: &Tree,
-        region: &Region,
-        signs: &mut Vec<Sign>,
-        done: &mut ProvedRule,
-    ) -> Result<(), Why> {
+    fn tree(&mut self, negation: &Formula, tree: &Tree, signs: &mut Vec<Sign>, done: &mut ProvedRule) -> Result<(), Why> {
+        let region = &self.regions[self.regions.len() - 1];
         match tree {
             Tree::Split { feature, cut, below, above } => {
                 let [low, high] = region.split(*feature, cut)?;
                 for (part, region, above) in [(below, low, false), (above, high, true)] {
                     self.path.push(above);
-                    self.tree(negation, part, &region, signs, done)?;
+                    self.regions.push(region);
+                    self.tree(negation, part, signs, done)?;
+                    self.regions.pop();
+                    self.refuter.leave(self.regions.len());
                     self.path.pop();
                 }
             }
@@ -348,9 +440,9 @@ impl<'n> Checker<'n> {
             Tree::Step => return Err("there is no output step".into()),
             Tree::Unit { node, unit, below, above } => {
                 for (part, above) in [(below, false), (above, true)] {
-                    signs.push(self.machine.sign(*node, *unit, above)?);
+                    signs.push(self.refuter.machine.sign(*node, *unit, above)?);
                     self.path.push(above);
-                    self.tree(negation, part, region, signs, done)?;
+                    self.tree(negation, part, signs, done)?;
                     self.path.pop();
                     signs.pop();
                 }
@@ -363,16 +455,16 @@ impl<'n> Checker<'n> {
                 if negation.longest_cell() > MAX_ATOMS {
                     return Err(format!("a cell has more than {MAX_ATOMS} atoms").into());
                 }
+                let leaf = Leaf { regions: &self.regions, bounds: *bounds, signs };
                 let (mut lists, mut lines, mut index) = (lists.iter(), lines.iter(), 0);
                 let result = cells(negation, &mut |atoms| {
-                    let mut part = region.clone();
-                    for atom in atoms {
-                        part.cut(atom);
-                    }
-                    if !part.is_empty() {
+                    if !cut(region, atoms).is_empty() {
                         self.cell = Some(index);
+                        if (self.stop)() {
+                            return ControlFlow::Break(Why::Stopped);
+                        }
                         let list = lists.next().ok_or(Why::from("no multipliers for this cell"));
-                        match list.and_then(|list| self.cell(atoms, list, &(part, *bounds), signs, lines.next())) {
+                        match list.and_then(|list| self.refuter.cell(atoms, list, &leaf, lines.next())) {
                             Ok(margin) => done.margin = done.margin.min(margin),
                             Err(why) => return ControlFlow::Break(why),
                         }
@@ -391,99 +483,5 @@ impl<'n> Checker<'n> {
             }
         }
         Ok(())
-    }
-
-    /// The margin by which multipliers refute a cell. Were there a point where every atom holds (each >= 0, strict ones > 0), the
-    /// weighted sum would be >= 0, and > 0 if a strict atom has weight; and no less with a known sign's `v >= 0` or `-v >= 0` added
-    /// to it; but it is at most `most`.
-    fn cell(
-        &mut self,
-        atoms: &[Atom],
-        multipliers: &[u64],
-        key: &(Region, Bounds),
-        signs: &[Sign],
-        lines: Option<&Lines>,
-    ) -> Result<f64, Why> {
-        if (self.stop)() {
-            return Err(Why::Stopped);
-        }
-        if multipliers.len() != atoms.len() {
-            return Err(format!("{} multipliers for {} atoms", multipliers.len(), atoms.len()).into());
-        }
-        let (mut sum, mut weight, mut strict) = (Linear::default(), IBig::ZERO, false);
-        for (atom, l) in atoms.iter().zip(multipliers) {
-            sum.add_scaled(&Rational::from(*l), &atom.linear);
-            weight += *l;
-            strict |= atom.strict && *l > 0;
-        }
-        if weight.is_zero() {
-            return Err("all multipliers are zero".into());
-        }
-        let (mut form, denominator) = self.form(&sum)?;
-        if !self.kept.contains_key(key) {
-            if self.kept.len() == KEPT_REGIONS {
-                self.kept.clear();
-            }
-            let known = self.machine.known(&key.0, key.1)?;
-            self.kept.insert(key.clone(), known);
-        }
-        let known = self.kept.get(key).ok_or("bounds were lost")?;
-        // No evaluation on this region has these signs.
-        let Some(mut known) = known.with(signs) else { return Ok(f64::INFINITY) };
-        if let Some(lines) = lines {
-            if lines.signs.len() != signs.len() {
-                return Err(format!("{} multipliers for {} signs", lines.signs.len(), signs.len()).into());
-            }
-            for (sign, l) in signs.iter().zip(&lines.signs) {
-                let l = &Dyadic::from(if sign.above { *l } else { -l }) * &Dyadic::int(denominator.clone());
-                form.add(sign.value, known.values[sign.value].len(), [(sign.unit, l)].into_iter());
-            }
-            let slope = |n: usize| Dyadic::from(n as f32 / SLOPES as f32);
-            known.slopes = lines.slopes.iter().map(|[node, unit, n]| ((*node, *unit), slope(*n))).collect();
-        }
-        let most = self.most(&form, &known, &key.0, key.1);
-        let margin = (-&most).over_down(&(&denominator * &weight));
-        if most.is_negative() || strict && most.is_zero() {
-            return Ok(margin);
-        }
-        Err(Why::NotRefuted(-margin))
-    }
-
-    /// A linear form of a rule times its common denominator, over outputs and input columns; and the denominator.
-    fn form(&self, sum: &Linear) -> Result<(Form, IBig), String> {
-        let last = self.machine.network.nodes.len();
-        let mut denominator = IBig::ONE;
-        for c in sum.terms.values().chain([&sum.constant]) {
-            // Multiplied by what c still has in its denominator, c times the product is whole: the least common multiple.
-            denominator *= (c * Rational::from(denominator.clone())).denominator();
-        }
-        let scaled = |c: &Rational| Dyadic::int((c * Rational::from(denominator.clone())).numerator().clone());
-        let mut form = Form::new(self.machine.layout.width(), last);
-        form.constant = scaled(&sum.constant);
-        let outputs = self.machine.network.outputs();
-        for (var, c) in &sum.terms {
-            match var {
-                Var::Output(j) if *j < outputs => form.add(last, outputs, [(*j, scaled(c))].into_iter()),
-                Var::Output(j) => return Err(format!("there is no output {j}")),
-                input => self.machine.layout.add(*input, &scaled(c), &mut form.coefficients[0], &mut form.constant),
-            }
-        }
-        Ok((form, denominator))
-    }
-
-    /// The best of several bounds: back through the network (at both ends of a gate; relational ones are not always the better, so
-    /// both kinds), and the outputs' intervals as they stand.
-    fn most(&self, form: &Form, known: &Known, region: &Region, bounds: Bounds) -> Dyadic {
-        let machine = &self.machine;
-        let back = |end: Option<&GateEnd>| {
-            let by = |bounds: Bounds| machine.upper(form.clone(), known, region, bounds, end);
-            if bounds == Bounds::Interval { by(bounds) } else { by(bounds).min(by(Bounds::Interval)) }
-        };
-        let through = machine.gate_ends(region).map_or_else(|| back(None), |[lo, hi]| back(Some(&lo)).max(back(Some(&hi))));
-        let mut direct = &form.constant + &machine.layout.most(region, &form.coefficients[0]);
-        for (coefficients, values) in form.coefficients.iter().zip(&known.values).skip(1) {
-            coefficients.iter().zip(values).for_each(|(a, y)| direct += &y.most(a));
-        }
-        through.min(direct)
     }
 }

@@ -210,6 +210,11 @@ impl Interval {
         Self { lo: &self.lo + &other.lo, hi: &self.hi + &other.hi }
     }
 
+    /// What is in both.
+    pub(crate) fn within(self, other: &Self) -> Self {
+        Self { lo: self.lo.max(other.lo.clone()), hi: self.hi.min(other.hi.clone()) }
+    }
+
     pub(crate) fn widened(&self, by: &Dyadic) -> Self {
         Self { lo: &self.lo - by, hi: &self.hi + by }
     }

@@ -55,14 +55,16 @@ impl Layout {
 
     /// The interval of every column of the input; the region is not empty.
     pub(crate) fn intervals(&self, region: &Region) -> Vec<Interval> {
-        let column = |&(f, kind): &(usize, ColumnKind)| {
-            let (lo, hi) = match (region.range(f), region.levels(f), kind) {
-                (Some(range), ..) => range,
-                (_, Some(allowed), ColumnKind::Level(l)) if !allowed[l] => (0.0, 0.0),
-                (_, Some(allowed), _) if allowed.iter().filter(|a| **a).count() == 1 => (1.0, 1.0),
-                _ => (0.0, 1.0),
-            };
-            Interval { lo: Dyadic::float(lo), hi: Dyadic::float(hi) }
+        self.ends(region).into_iter().map(|(lo, hi)| Interval { lo: Dyadic::float(lo), hi: Dyadic::float(hi) }).collect()
+    }
+
+    /// The ends of these intervals.
+    pub(crate) fn ends(&self, region: &Region) -> Vec<(f64, f64)> {
+        let column = |&(f, kind): &(usize, ColumnKind)| match (region.range(f), region.levels(f), kind) {
+            (Some(range), ..) => range,
+            (_, Some(allowed), ColumnKind::Level(l)) if !allowed[l] => (0.0, 0.0),
+            (_, Some(allowed), _) if allowed.iter().filter(|a| **a).count() == 1 => (1.0, 1.0),
+            _ => (0.0, 1.0),
         };
         self.columns.iter().map(column).collect()
     }
@@ -84,6 +86,20 @@ impl Layout {
             }
         }
         sum
+    }
+
+    /// The terms of the same in float64, one a feature; what is not a number stays so.
+    pub(crate) fn most_terms(&self, region: &Region, coefficient: &dyn Fn(usize) -> f64, term: &mut dyn FnMut(f64)) {
+        for (f, &first) in self.first.iter().enumerate() {
+            if let Some((lo, hi)) = region.range(f) {
+                let c = coefficient(first);
+                term(c * if c < 0.0 { lo } else { hi });
+            } else if let Some(allowed) = region.levels(f) {
+                let level = |l: usize| l.checked_sub(self.dropped).map_or(0.0, |l| coefficient(first + l));
+                let levels = (0..allowed.len()).filter(|l| allowed[*l]).map(level);
+                term(levels.fold(f64::NEG_INFINITY, |most, c| if c > most || c.is_nan() { c } else { most }));
+            }
+        }
     }
 }
 

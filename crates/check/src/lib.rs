@@ -5,14 +5,17 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod cell;
 pub mod certificate;
 mod check;
 mod decode;
 mod dyadic;
+mod floats;
 mod layout;
 mod linear;
 mod machine;
 mod pair;
+mod pool;
 mod rejected;
 mod sha256;
 mod slope;
@@ -20,9 +23,9 @@ pub mod step;
 mod trend;
 
 pub use certificate::{Arithmetic, Bounds, Certificate, Lines, MAX_DEPTH, PairArgument, PairProof, RuleProof, SLOPES, Tree};
-pub use check::{Accepted, Keeper, MAX_ATOMS, Proved, ProvedRule, Verdict, check, check_until};
-pub use pair::ProvedPair;
-pub use rejected::{LostTrend, RANGE, Rejected, Step, Why};
+pub use check::{Accepted, Keeper, MAX_ATOMS, Proved, ProvedRule, Verdict, check, check_exactly, check_until, filling_of};
+pub use pair::{PairProvedBy, ProvedPair};
+pub use rejected::{InputPart, LostTrend, Rejected, Step, Why};
 pub use sha256::sha256_hex;
 
 #[cfg(test)]

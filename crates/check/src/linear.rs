@@ -3,18 +3,29 @@
 //! Going from the last node to the first, each value is replaced by what its node computes from earlier ones, or by an end of its
 //! interval. What reaches the input is maximised there, together with what the form said about the input itself.
 
+use dashu::integer::IBig;
 use deepsade_net::{Activation, Op};
-use deepsade_spec::Region;
+use deepsade_spec::{Rational, Region};
 
 use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::{Dyadic, Interval, LONG, SHORT};
 use crate::machine::{Known, Machine};
+use crate::pool;
 
 /// `sum of coefficient * value + constant`; an empty list stands for zeros. Value 0, the input, always has its list.
 #[derive(Clone)]
 pub(crate) struct Form {
     pub(crate) coefficients: Vec<Vec<Dyadic>>,
     pub(crate) constant: Dyadic,
+}
+
+/// The least common multiple of denominators.
+pub(crate) fn common_denominator<'a>(numbers: impl Iterator<Item = &'a Rational>) -> IBig {
+    // Multiplied by what c still has in its denominator, c times the product is whole.
+    numbers.fold(IBig::ONE, |product, c| {
+        let left = (c * Rational::from(product.clone())).denominator().clone();
+        product * left
+    })
 }
 
 /// One end of the range of a gate's factor r, a column of the raw input that the gate node `value` reads through one Select.
@@ -79,13 +90,15 @@ impl Machine<'_> {
             used().for_each(|(o, a)| form.constant.add_product(&a.abs(), &known.errors[k][o]));
         };
         match &node.op {
-            Op::Dense { w, b } => {
+            Op::Dense { .. } | Op::Conv(_) => {
                 charge(form);
+                let mut row = Vec::new();
                 for (o, a) in used() {
-                    form.constant.add_product(a, &Dyadic::from(b[o]));
+                    let b = node.op.row(o, &mut row);
+                    form.constant.add_product(a, &Dyadic::from(b));
                     form.add(from, width, std::iter::empty());
-                    for (target, w) in form.coefficients[from].iter_mut().zip(w.row(o)) {
-                        target.add_product(a, &Dyadic::from(*w));
+                    for (i, w) in &row {
+                        form.coefficients[from][*i].add_product(a, &Dyadic::from(*w));
                     }
                 }
             }
@@ -107,12 +120,23 @@ impl Machine<'_> {
                     rest = after;
                 }
             }
-            Op::Act(Activation::Relu) if bounds == Bounds::Relational => {
+            Op::Act(Activation::Relu) if bounds != Bounds::Interval => {
                 let mut terms = Vec::new();
                 for (i, a) in used() {
                     let (slope, constant) = self.relu(a, &known.values[from][i], known.slopes.get(&(k - 1, i)));
                     form.constant += &constant;
                     terms.push((i, slope));
+                }
+                form.add(from, width, terms.into_iter());
+            }
+            Op::MaxPool(window) if bounds != Bounds::Interval => {
+                charge(form);
+                let (mut columns, mut terms) = (Vec::new(), Vec::new());
+                for (o, a) in used() {
+                    window.columns_of(o, &mut columns);
+                    let (column, slope, constant) = pool::line(a, &columns, &known.values[from]);
+                    form.constant += &constant;
+                    terms.push((column, slope));
                 }
                 form.add(from, width, terms.into_iter());
             }
@@ -127,7 +151,9 @@ impl Machine<'_> {
                 }
                 form.add(from, width, used().map(|(i, a)| (i, a * &g.at)));
             }
-            Op::Act(_) | Op::Gate | Op::Choose(_) => used().for_each(|(i, a)| form.constant += &known.values[k][i].most(a)),
+            Op::Act(_) | Op::Gate | Op::Choose(_) | Op::MaxPool(_) => {
+                used().for_each(|(i, a)| form.constant += &known.values[k][i].most(a));
+            }
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct Sign {
     pub(crate) value: usize,
     pub(crate) unit: usize,
     pub(crate) above: bool,
-    node: usize,
+    pub(crate) node: usize,
 }
 
 /// What is known of the network on a region: per value and column the interval, and the error of the node's own operation.

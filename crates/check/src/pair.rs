@@ -1,12 +1,13 @@
 //! A network and the proof of a rule between two inputs enter; how exactly it holds leaves, or why it was not shown.
 
-use deepsade_spec::{Formula, Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, Region, Schema};
+use deepsade_spec::{Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, Region};
 
 use crate::certificate::{Arithmetic, Bounds, PairArgument, Tree};
 use crate::dyadic::Dyadic;
 use crate::machine::{Known, Machine};
 use crate::rejected::{LostTrend, Why};
 use crate::slope::Whole;
+use crate::step::Clips;
 use crate::trend::Trends;
 
 /// One rule between two inputs that was proved.
@@ -14,17 +15,38 @@ use crate::trend::Trends;
 pub struct ProvedPair {
     /// Its name.
     pub name: String,
-    /// How: `signs` or `slopes`.
-    pub by: &'static str,
+    /// How.
+    pub by: PairProvedBy,
     /// Leaves of its tree.
     pub regions: usize,
     /// What rounding may cost: by so much the compared numbers may still fall. 0 where the rule holds exactly.
     pub tolerance: f64,
 }
 
+/// Which kind of [`PairArgument`] proved a rule; signs alone where all of its parts have them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairProvedBy {
+    /// The signs of all weights on the way.
+    Signs,
+    /// Bounds of the slopes, for one part at least.
+    Slopes,
+}
+
+impl PairProvedBy {
+    /// The word in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Signs => "signs",
+            Self::Slopes => "slopes",
+        }
+    }
+}
+
 /// What pairs are judged with.
 pub(crate) struct PairChecker<'n> {
     machine: Machine<'n>,
+    /// What the network's outputs are clipped to.
+    clips: Option<&'n Clips>,
     spec: &'n NormalSpec,
     domain: &'n Region,
     /// On the whole domain, as computed.
@@ -37,18 +59,19 @@ pub(crate) struct PairChecker<'n> {
 impl<'n> PairChecker<'n> {
     pub(crate) fn new(
         machine: Machine<'n>,
+        clips: Option<&'n Clips>,
         spec: &'n NormalSpec,
         domain: &'n Region,
         stop: &'n dyn Fn() -> bool,
     ) -> Result<Self, String> {
         let known = machine.known(domain, Bounds::Interval)?;
         let trends = spec.schema.features.iter().map(|_| None).collect();
-        Ok(Self { machine, spec, domain, known, trends, stop })
+        Ok(Self { machine, clips, spec, domain, known, trends, stop })
     }
 
     /// Judges the argument for a rule.
     pub(crate) fn rule(&mut self, rule: &PairRule, argument: &PairArgument) -> Result<ProvedPair, Why> {
-        let mut done = ProvedPair { name: rule.name.clone(), by: PairArgument::Signs.name(), regions: 0, tolerance: 0.0 };
+        let mut done = ProvedPair { name: rule.name.clone(), by: PairProvedBy::Signs, regions: 0, tolerance: 0.0 };
         for part in &rule.parts {
             if (self.stop)() {
                 return Err(Why::Stopped);
@@ -58,7 +81,7 @@ impl<'n> PairChecker<'n> {
                 // A rule may have parts of either kind.
                 PairArgument::Slopes(_) if !matches!(part.moves, Moves::By(_)) && self.signs(part).is_ok() => {}
                 PairArgument::Slopes(tree) => {
-                    done.by = argument.name();
+                    done.by = PairProvedBy::Slopes;
                     self.slopes(part, tree, &mut done)?;
                 }
             }
@@ -72,7 +95,18 @@ impl<'n> PairChecker<'n> {
             for &feature in &part.features {
                 let (machine, known) = (&self.machine, &self.known);
                 let trends = self.trends[feature].get_or_insert_with(|| machine.trends(feature, known));
-                let found = trends.output(output).ok_or_else(|| format!("there is no output {output}"))?;
+                let mut found = trends.output(output).ok_or_else(|| format!("there is no output {output}"))?;
+                if let Some(clips) = self.clips {
+                    let clipped = clips.trend(self.spec, feature, output, found)?;
+                    if found.implies(asked) && !clipped.implies(asked) {
+                        let feature = &self.spec.schema.features[feature].name;
+                        return Err(format!(
+                            "the bounds to which output {output} is clipped move the other way with {feature:?}"
+                        )
+                        .into());
+                    }
+                    found = clipped;
+                }
                 if !found.implies(asked) {
                     return Err(Why::Trend(Box::new(LostTrend {
                         feature: self.spec.schema.features[feature].name.clone(),
@@ -91,13 +125,23 @@ impl<'n> PairChecker<'n> {
     /// where it holds if both ends do: a leaf where it does not is left out.
     fn slopes(&self, part: &Pair, tree: &Tree, done: &mut ProvedPair) -> Result<(), Why> {
         let numbers = |f: &usize| self.spec.schema.features[*f].domain.range().is_some();
+        if self.clips.is_some() {
+            return Err("slopes say nothing of outputs that are clipped".into());
+        }
         if part.moves == Moves::Any || !part.features.iter().all(numbers) {
             return Err("slopes say nothing of a feature that may take any value".into());
         }
         let mut forms: Vec<Linear> = Vec::new();
-        match &part.kept {
-            Kept::Number { linear, .. } => forms.push(linear.clone()),
-            Kept::Condition(formula) => formula.atoms(&mut |atom| forms.push(atom.linear.clone())),
+        match (&part.kept, &part.moves) {
+            (Kept::Number { linear, .. }, _) => forms.push(linear.clone()),
+            // A number that may fall by a rounding is told with it. A class or a label is another one then.
+            (Kept::Condition(_), _) if self.machine.arithmetic == Arithmetic::Float32 => {
+                return Err(
+                    "slopes hold up to rounding, and rounding can turn a class or a label: only signs show it in float32".into(),
+                );
+            }
+            (Kept::Condition(formula), Moves::Up) => formula.atoms(&mut |atom| forms.push(atom.linear.clone())),
+            (Kept::Condition(_), _) => return Err("slopes say of a class or a label what it does as features rise only".into()),
         }
         let forms: Vec<Whole> = forms.iter().map(Whole::new).collect();
         let errors = match self.machine.arithmetic {
@@ -139,7 +183,7 @@ impl<'n> PairChecker<'n> {
         }
         done.regions += 1;
         let region = region.touching(self.domain);
-        if region.is_empty() || excluded(&part.condition, &region, &self.spec.schema) {
+        if region.is_empty() || region.excludes(&part.condition, &self.spec.schema) {
             return Ok(());
         }
         let machine = Machine { arithmetic: Arithmetic::Real, ..self.machine };
@@ -164,15 +208,4 @@ impl<'n> PairChecker<'n> {
             _ => Err(Why::Falls((-least / &form.denominator).to_f64().value())),
         }
     }
-}
-
-/// Whether no input of a region meets a condition, looked at one atom at a time, and only of a conjunction: a set without gaps.
-fn excluded(condition: &Formula, region: &Region, schema: &Schema) -> bool {
-    let atoms = condition.conjuncts();
-    atoms.iter().all(|part| matches!(part, Formula::Atom(_)))
-        && atoms.iter().any(|part| {
-            let Formula::Atom(atom) = part else { return false };
-            let most = region.most(&atom.linear, schema);
-            most < Rational::ZERO || atom.strict && most == Rational::ZERO
-        })
 }

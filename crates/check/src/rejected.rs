@@ -13,14 +13,11 @@ pub struct Rejected {
     pub why: Why,
 }
 
-/// The part of the input about which a bound can't be had: some value may overflow.
-pub const RANGE: &str = "range";
-
 /// Where a check ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// In a part of the input, before any proof.
-    Input(&'static str),
+    Input(InputPart),
     /// In the proof of a rule between two inputs.
     Pair {
         /// Its index among these.
@@ -39,6 +36,43 @@ pub enum Step {
         /// The cell of its negation, at a leaf.
         cell: Option<usize>,
     },
+}
+
+/// What is given to a check, part by part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputPart {
+    /// The certificate's text.
+    Certificate,
+    /// The model's file.
+    Model,
+    /// The hash of that file, which the certificate states.
+    ModelHash,
+    /// Features, levels and outputs, which the model states.
+    Schema,
+    /// What fills in missing values.
+    Filling,
+    /// What is claimed of it.
+    Claim,
+    /// The rules.
+    Rules,
+    /// The hash of the rules, which the certificate states.
+    RulesHash,
+    /// The rules between two inputs.
+    Pairs,
+    /// The inputs of the graph.
+    Inputs,
+    /// The table that a network chooses from.
+    Decode,
+    /// The output step.
+    Step,
+    /// The bounds that outputs are clipped to.
+    Clips,
+    /// Outputs that must be whole numbers.
+    Whole,
+    /// The arithmetic of the proof.
+    Arithmetic,
+    /// The domain: some value may overflow on it.
+    Range,
 }
 
 /// Why a check ended.

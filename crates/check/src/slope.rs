@@ -4,12 +4,12 @@
 //! slopes along the segment between them. So bounds of the slopes on regions that cover the domain, with nothing between them, bound the
 //! change. What is computed in float32 lies within `errors` of the exact outputs, in any order of operations, for each of two inputs.
 
-use dashu::integer::IBig;
 use deepsade_net::enclose::ACTIVATION_ERROR;
-use deepsade_net::{Activation, Op};
+use deepsade_net::{Activation, Op, Window};
 use deepsade_spec::{Linear, Rational, Var};
 
 use crate::dyadic::{Dyadic, Interval};
+use crate::linear::common_denominator;
 use crate::machine::{Known, Machine};
 
 /// A linear form of outputs with whole coefficients, and what it was multiplied by to get them.
@@ -20,11 +20,7 @@ pub(crate) struct Whole {
 
 impl Whole {
     pub(crate) fn new(linear: &Linear) -> Self {
-        let mut denominator = IBig::ONE;
-        for c in linear.terms.values() {
-            denominator *= (c * Rational::from(denominator.clone())).denominator();
-        }
-        let denominator = Rational::from(denominator);
+        let denominator = Rational::from(common_denominator(linear.terms.values()));
         let whole = |c: &Rational| Dyadic::int((c * &denominator).numerator().clone());
         let output = |(var, c): (&Var, &Rational)| if let Var::Output(j) = var { Some((*j, whole(c))) } else { None };
         Self { terms: linear.terms.iter().filter_map(output).collect(), denominator }
@@ -52,12 +48,20 @@ impl Machine<'_> {
         let one = || Interval { lo: Dyadic::int(1), hi: Dyadic::int(1) };
         let column = |c: usize| if self.layout.number(c) == Some(feature) { one() } else { zero() };
         let mut values: Vec<Vec<Interval>> = vec![(0..self.layout.width()).map(column).collect()];
+        let read_width = |value: usize| known.values[value].len();
         for node in &self.network.nodes {
             let (x, read) = (&values[node.from[0]], &known.values[node.from[0]]);
             let value: Vec<Interval> = match &node.op {
-                Op::Dense { w, .. } => {
-                    (0..w.rows).map(|o| dot(w.row(o).iter().map(|w| Dyadic::from(*w)).zip(x)).rounded()).collect()
+                Op::Dense { .. } | Op::Conv(_) => {
+                    let mut row = Vec::new();
+                    let slope = |o: usize| {
+                        node.op.row(o, &mut row);
+                        dot(row.iter().map(|(i, w)| (Dyadic::from(*w), &x[*i]))).rounded()
+                    };
+                    (0..read_width(values.len())).map(slope).collect()
                 }
+                // Almost everywhere along a segment the largest is one of them, with its slope.
+                Op::MaxPool(window) => hulls(window, x),
                 Op::Affine { scale, .. } => scale.iter().zip(x).map(|(s, x)| dot([(Dyadic::from(*s), x)].into_iter())).collect(),
                 Op::Act(f) => {
                     let at_most = if *f == Activation::Sigmoid { Dyadic::power(-2) } else { Dyadic::int(1) };
@@ -90,14 +94,18 @@ impl Machine<'_> {
         for (k, node) in self.network.nodes.iter().enumerate() {
             let (x, own) = (&values[node.from[0]], &known.errors[k + 1]);
             let carried: Vec<Dyadic> = match &node.op {
-                Op::Dense { w, .. } => {
-                    let row = |o: usize| {
+                Op::Dense { .. } | Op::Conv(_) => {
+                    let mut row = Vec::new();
+                    let carried = |o: usize| {
                         let mut sum = Dyadic::default();
-                        w.row(o).iter().zip(x).for_each(|(w, e)| sum.add_product(&Dyadic::from(w.abs()), e));
+                        node.op.row(o, &mut row);
+                        row.iter().for_each(|(i, w)| sum.add_product(&Dyadic::from(w.abs()), &x[*i]));
                         sum
                     };
-                    (0..w.rows).map(row).collect()
+                    (0..own.len()).map(carried).collect()
                 }
+                // The largest number moves by no more than the number that moves most.
+                Op::MaxPool(window) => most_of(window, x),
                 Op::Affine { scale, .. } => scale.iter().zip(x).map(|(s, e)| &Dyadic::from(s.abs()) * e).collect(),
                 Op::Act(Activation::Relu) => x.clone(),
                 Op::Act(_) => x.iter().map(|e| e + &Dyadic::float(ACTIVATION_ERROR)).collect(),
@@ -142,6 +150,27 @@ impl Slopes<'_> {
         let value = dot(row.into_iter().zip(&self.known.values[from])).plus(&Interval { lo: bias.clone(), hi: bias });
         product(&slope, &self.known.values[g][0]).plus(&product(&value, &self.values[g][0]))
     }
+}
+
+/// For each window the smallest interval around those of its columns.
+fn hulls(window: &Window, x: &[Interval]) -> Vec<Interval> {
+    let mut columns = Vec::new();
+    let hull = |o| {
+        window.columns_of(o, &mut columns);
+        let of = |end: &dyn Fn(&Interval) -> Dyadic| columns.iter().map(|c| end(&x[*c])).max().unwrap_or_default();
+        Interval { lo: -&of(&|v| -&v.lo), hi: of(&|v| v.hi.clone()) }
+    };
+    (0..window.results()).map(hull).collect()
+}
+
+/// For each window the largest number of its columns.
+fn most_of(window: &Window, x: &[Dyadic]) -> Vec<Dyadic> {
+    let mut columns = Vec::new();
+    let most = |o| {
+        window.columns_of(o, &mut columns);
+        columns.iter().map(|c| x[*c].clone()).max().unwrap_or_default()
+    };
+    (0..window.results()).map(most).collect()
 }
 
 /// The sum of factors times numbers of intervals.

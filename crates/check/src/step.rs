@@ -15,6 +15,7 @@
 //!    any network.
 //! 4. An output that must be a whole number has a grid of such (`Outputs::sound`): c' is on it by its making, y0 by `Case::on_grid`.
 
+mod clip;
 mod level;
 mod literal;
 mod over;
@@ -28,9 +29,9 @@ use self::literal::{Literal, Sums};
 pub use self::over::Over;
 use self::over::{exact, power};
 pub(crate) use self::tail::found_names;
-pub use self::tail::{Inputs, PREFIX, Tail, certain, domain_flag, output_names};
+pub use self::tail::{InputPorts, PREFIX, Tail, certain, domain_flag, output_names};
 use crate::certificate::Arithmetic;
-pub use crate::certificate::{Case, Number, OutputStep, Outputs};
+pub use crate::certificate::{Case, Clips, Number, OutputStep, Outputs, Round};
 
 impl OutputStep {
     /// Whether its parts fit together.
@@ -125,15 +126,8 @@ impl Case {
         matches!(own[..], [(_, column, 1.0 | -1.0)] if over.columns[*column].calm) && self.bias[output] == 0.0
     }
 
-    /// The k for which an output is computed as a multiple of 2^-k without any rounding; `None` if it may be rounded.
     fn step_of(&self, output: usize, over: &Over) -> Option<i32> {
-        let (mut k, mut size) = (finest(self.bias[output])?, exact(self.bias[output].abs()));
-        for (_, column, w) in self.weights.iter().filter(|(o, _, w)| *o == output && *w != 0.0) {
-            let column = &over.columns[*column];
-            k = k.max(column.step? + finest(*w)?);
-            size += exact(w.abs()) * column.size();
-        }
-        (k <= 100 && size <= power(24 - k)).then_some(k)
+        step_of(self.bias[output], self.weights.iter().filter(|(o, ..)| *o == output).map(|(_, c, w)| (*c, *w)), over)
     }
 
     /// Whether every output that has a grid is on it.
@@ -149,6 +143,17 @@ impl Case {
             None => Ok(()),
         }
     }
+}
+
+/// The k for which an affine map of columns is computed as a multiple of 2^-k without any rounding; `None` if it may be rounded.
+fn step_of(bias: f32, weights: impl Iterator<Item = (usize, f32)>, over: &Over) -> Option<i32> {
+    let (mut k, mut size) = (finest(bias)?, exact(bias.abs()));
+    for (column, w) in weights.filter(|(_, w)| *w != 0.0) {
+        let column = &over.columns[column];
+        k = k.max(column.step? + finest(w)?);
+        size += exact(w.abs()) * column.size();
+    }
+    (k <= 100 && size <= power(24 - k)).then_some(k)
 }
 
 /// The k for which a number is an odd multiple of 2^-k; 0 for 0. `None` for a denormal, which may be flushed.

@@ -5,7 +5,7 @@
 //! as long as both inputs are computed in the same order of operations. A runtime's sigmoid or tanh need not be monotone: nothing is
 //! known behind one. A zero weight gives a zero, of either sign, which changes no sum.
 
-use deepsade_net::{Activation, Op};
+use deepsade_net::{Activation, Op, Window};
 use deepsade_spec::Trend;
 
 use crate::dyadic::Interval;
@@ -22,14 +22,19 @@ impl Machine<'_> {
         for node in &self.network.nodes {
             let x = &values[node.from[0]];
             let value = match &node.op {
-                Op::Dense { w, .. } => (0..w.rows).map(|o| sum(w.row(o).iter().zip(x).map(|(w, t)| t.times(*w)))).collect(),
+                Op::Dense { .. } | Op::Conv(_) => {
+                    let of_row = |o: usize| sum(row(&node.op, o).into_iter().map(|(i, w)| x[i].times(w)));
+                    (0..known.values[values.len()].len()).map(of_row).collect()
+                }
+                // A maximum is a monotone function of each operand.
+                Op::MaxPool(window) => (0..window.results()).map(|o| sum(columns(window, o).into_iter().map(|c| x[c]))).collect(),
                 Op::Affine { scale, .. } => x.iter().zip(scale).map(|(t, s)| t.times(*s)).collect(),
                 Op::Act(Activation::Relu) => x.clone(),
                 Op::Act(_) => x.iter().map(|t| constant_or_unknown(*t)).collect(),
                 Op::Select(columns) => columns.iter().map(|c| x[*c]).collect(),
                 Op::Concat => node.from.iter().flat_map(|v| values[*v].iter().copied()).collect(),
                 Op::Gate => {
-                    let sign = |v: usize, i: usize| Sign::of(&known.values[v][i], never_negative[v][i]);
+                    let sign = |v: usize, i: usize| FactorSign::of(&known.values[v][i], never_negative[v][i]);
                     let [from, by] = [node.from[0], node.from[1]];
                     let product = |(i, t): (usize, &Trend)| sign(by, 0).times(*t).and(sign(from, i).times(values[by][0]));
                     x.iter().enumerate().map(product).collect()
@@ -51,9 +56,14 @@ impl Machine<'_> {
             let x = &values[node.from[0]];
             let kept = |w: f32, x: bool| w == 0.0 || w > 0.0 && x;
             let value: Vec<bool> = match &node.op {
-                Op::Dense { w, b } => {
-                    (0..w.rows).map(|o| b[o] >= 0.0 && w.row(o).iter().zip(x).all(|(w, x)| kept(*w, *x))).collect()
+                Op::Dense { .. } | Op::Conv(_) => {
+                    let of_row = |o: usize| {
+                        let mut row = Vec::new();
+                        node.op.row(o, &mut row) >= 0.0 && row.iter().all(|(i, w)| kept(*w, x[*i]))
+                    };
+                    (0..known.values[k + 1].len()).map(of_row).collect()
                 }
+                Op::MaxPool(window) => (0..window.results()).map(|o| columns(window, o).into_iter().any(|c| x[c])).collect(),
                 Op::Affine { scale, shift } => (0..x.len()).map(|i| shift[i] >= 0.0 && kept(scale[i], x[i])).collect(),
                 Op::Select(columns) => columns.iter().map(|c| x[*c]).collect(),
                 Op::Concat => node.from.iter().flat_map(|v| values[*v].iter().copied()).collect(),
@@ -67,13 +77,13 @@ impl Machine<'_> {
 }
 
 /// What is known of the sign of a factor that stays.
-enum Sign {
+enum FactorSign {
     NotNegative,
     NotPositive,
     Either,
 }
 
-impl Sign {
+impl FactorSign {
     fn of(v: &Interval, never_negative: bool) -> Self {
         match (v.lo.is_negative() && !never_negative, v.hi.is_positive()) {
             (false, _) => Self::NotNegative,
@@ -96,6 +106,18 @@ fn constant_or_unknown(trend: Trend) -> Trend {
     if trend == Trend::Constant { trend } else { Trend::Unknown }
 }
 
+fn row(op: &Op, o: usize) -> Vec<(usize, f32)> {
+    let mut row = Vec::new();
+    op.row(o, &mut row);
+    row
+}
+
+fn columns(window: &Window, o: usize) -> Vec<usize> {
+    let mut columns = Vec::new();
+    window.columns_of(o, &mut columns);
+    columns
+}
+
 fn sum(trends: impl Iterator<Item = Trend>) -> Trend {
     trends.fold(Trend::Constant, Trend::and)
 }
@@ -114,7 +136,8 @@ impl Trends {
             path.push(format!("node {} ({}), unit {unit}", value - 1, node.op.name()));
             // The first operand that goes the wrong way, or of which nothing is known.
             let reads: Vec<(usize, usize, f32)> = match &node.op {
-                Op::Dense { w, .. } => w.row(unit).iter().enumerate().map(|(i, w)| (node.from[0], i, *w)).collect(),
+                Op::Dense { .. } | Op::Conv(_) => row(&node.op, unit).into_iter().map(|(i, w)| (node.from[0], i, w)).collect(),
+                Op::MaxPool(window) => columns(window, unit).into_iter().map(|c| (node.from[0], c, 1.0)).collect(),
                 Op::Affine { scale, .. } => vec![(node.from[0], unit, scale[unit])],
                 Op::Select(columns) => vec![(node.from[0], columns[unit], 1.0)],
                 Op::Concat => {

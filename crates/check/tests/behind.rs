@@ -21,6 +21,7 @@ fn schema(one_hot: OneHot) -> Schema {
         ],
         task: Task::regression(vec!["y".into()]),
         one_hot,
+        filled: vec![],
     }
 }
 

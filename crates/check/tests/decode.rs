@@ -16,6 +16,7 @@ fn schema(task: Task) -> Schema {
         ],
         task,
         one_hot: OneHot::Full,
+        filled: vec![],
     }
 }
 

@@ -17,6 +17,7 @@ fn the_example_is_accepted() {
         ],
         task: Task::regression(vec!["a".into()]),
         one_hot: OneHot::Full,
+        filled: vec![],
     };
     let network = Network { inputs: 3, nodes: vec![dense(1, 3, vec![0.25, 0.5, 0.0], vec![0.0], 0)] };
     let rules = [("limit", "a <= 0.8"), ("small where p", "k == 'p' => a >= 0.4")]

@@ -12,6 +12,7 @@ fn schema(features: &[(&str, Domain)], targets: &[&str]) -> Schema {
         features: features.iter().map(|(n, d)| Feature { name: (*n).into(), domain: d.clone() }).collect(),
         task: Task::regression(targets.iter().map(ToString::to_string).collect()),
         one_hot: OneHot::Full,
+        filled: vec![],
     }
 }
 

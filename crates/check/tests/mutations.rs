@@ -17,6 +17,7 @@ fn schema() -> Schema {
         ],
         task: Task::regression(vec!["a".into(), "b".into()]),
         one_hot: OneHot::Full,
+        filled: vec![],
     }
 }
 

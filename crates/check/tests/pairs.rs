@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Rng, Runtime, accepted, act, certificate, claimed, dense, leaf, model, point, rejection, row, rule};
-use deepsade_check::{Arithmetic, Bounds, PairArgument, PairProof, Tree, Verdict};
+use deepsade_check::{Arithmetic, Bounds, PairArgument, PairProof, PairProvedBy, Tree, Verdict};
 use deepsade_net::{Activation, Network, Node, Op};
 use deepsade_spec::{Cut, Domain, Feature, Kept, NormalSpec, OneHot, Pair, Rational, Schema, Task, Var, compile};
 
@@ -14,7 +14,7 @@ fn schema() -> Schema {
         Feature { name: "n".into(), domain: Domain::Integer { lo: 0, hi: 4 } },
         Feature { name: "k".into(), domain: Domain::Category { levels } },
     ];
-    Schema { features, task: Task::regression(vec!["a".into(), "b".into()]), one_hot: OneHot::Full }
+    Schema { features, task: Task::regression(vec!["a".into(), "b".into()]), one_hot: OneHot::Full, filled: vec![] }
 }
 
 /// The verdict on one rule with an argument.
@@ -118,6 +118,30 @@ fn a_product_needs_the_signs_of_its_factors() {
     assert!(accepted(&signs(&three, &schema(), "increasing(a, {x, n})")));
     assert!(accepted(&signs(&network(-1.0, -2.5), &schema(), "decreasing(a, {x, n})")));
     assert!(!accepted(&signs(&network(-1.0, -2.5), &schema(), "increasing(a, n)")));
+}
+
+/// By a rounding a number falls a little, and a class is another one: what slopes show of scores up to rounding they do not show of it.
+#[test]
+fn slopes_do_not_prove_a_class_in_float32() {
+    let classes = ["N", "Y"].map(String::from).to_vec();
+    let schema = Schema { task: Task::Binary { target: "loan".into(), classes }, ..schema() };
+    // The score of Y rises with x by a slope so small that rounding beside 1000 hides it; N's stays.
+    let nodes = vec![dense(2, 5, vec![0.0, 0.0, 0.0, 0.0, 0.0, 1e-6, 0.0, 0.0, 0.0, 0.0], vec![1000.0, 1000.0], 0)];
+    let network = Network { inputs: 5, nodes };
+    let text = "increasing(score('Y') - score('N'), x)";
+    let of = |text: &str, arithmetic| verdict(&network, &schema, text, arithmetic, PairArgument::Slopes(whole()));
+    assert!(accepted(&of(text, Arithmetic::Float32)), "up to what rounding costs");
+    let class = "increasing(loan == 'Y', x)";
+    assert!(accepted(&of(class, Arithmetic::Real)), "{:?}", rejection(&of(class, Arithmetic::Real)));
+    // Signs show this one, and they come first; with a path that goes the other way they do not.
+    assert!(accepted(&of(class, Arithmetic::Float32)));
+    let hidden = vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0];
+    let nodes = vec![dense(2, 5, hidden, vec![3.0, 3.0], 0), dense(2, 2, vec![0.0, 0.0, 1.0, -1.0], vec![0.0, 0.0], 1)];
+    let crossed = Network { inputs: 5, nodes };
+    let of = |arithmetic| verdict(&crossed, &schema, class, arithmetic, PairArgument::Slopes(whole()));
+    assert!(accepted(&of(Arithmetic::Real)), "{:?}", rejection(&of(Arithmetic::Real)));
+    let (at, why) = rejection(&of(Arithmetic::Float32));
+    assert!(at.contains("increasing") && why.contains("only signs show it in float32"), "{at}: {why}");
 }
 
 #[test]
@@ -250,7 +274,8 @@ fn nothing_accepted_is_broken_by_any_two_evaluations() {
                     Runtime { rng: &mut own, flush }.values(&network, &row(&schema, p)).pop().expect("outputs")
                 };
                 // Signs speak of one order of operations, bounds of slopes of any two.
-                let (ya, yb) = (run(&from, order), run(&to, if proved.pairs[0].by == "slopes" { rng.next() } else { order }));
+                let (ya, yb) =
+                    (run(&from, order), run(&to, if proved.pairs[0].by == PairProvedBy::Slopes { rng.next() } else { order }));
                 let a = |var: Var| value(&schema, &from, &ya, var);
                 let b = |var: Var| value(&schema, &to, &yb, var);
                 if part.allows(&schema, &a, &b) {

@@ -1,9 +1,15 @@
 //! The command line.
 
+mod predict;
+mod shell;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use deepsade_data::Limits;
+
+pub use predict::PredictArgs;
+pub use shell::{CompletionsArgs, ManArgs};
 
 /// Neural networks whose rules hold for every input, proved.
 #[derive(Debug, Parser)]
@@ -40,15 +46,17 @@ impl From<&LimitArgs> for Limits {
 }
 
 /// The version, and the commit it was built from where that is known.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("DEEPSADE_COMMIT"));
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("DEEPSADE_COMMIT"));
 
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 a finding (rules contradictory, not certified, certificate rejected), 2 usage or input error, \
-                          3 unknown or interrupted.\nStart with `deepsade demo`, then read docs/rules.md.";
+                          3 unknown or interrupted.\nStart with `deepsade init DATA.csv`, or see `deepsade demo`; docs/rules.md has the rules.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Train on data that comes with the program, and show what happens
     Demo(DemoArgs),
+    /// Draft a rule file for a data file: columns, ranges, task, rules that the rows suggest
+    Init(InitArgs),
     /// Say what the rules of a file mean, before anything is trained
     Explain(ExplainArgs),
     /// Train a network on the data of a rule file
@@ -71,6 +79,12 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Write a problem down for other programs
     Export(ExportArgs),
+    /// Print the JSON schema of rule files, for editors
+    Schema,
+    /// Print what makes a shell complete the commands and options of this program
+    Completions(CompletionsArgs),
+    /// Print a manual page
+    Man(ManArgs),
 }
 
 #[derive(Debug, Parser)]
@@ -78,6 +92,34 @@ pub struct DemoArgs {
     /// Folder for the demo's rule file, data, model and predictions
     #[arg(long, value_name = "DIR", default_value = "deepsade-demo")]
     pub out: PathBuf,
+    /// Replace the model of an earlier demo
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Parser)]
+pub struct InitArgs {
+    /// The data: CSV, .csv.gz or .parquet
+    #[arg(value_name = "DATA.csv")]
+    pub data: PathBuf,
+    /// A column to predict; can be repeated [default: guessed by name, else the last column]
+    #[arg(long, value_name = "COLUMN")]
+    pub target: Vec<String>,
+    /// Write the rule file here; - prints it
+    #[arg(long, value_name = "FILE.toml", default_value = "problem.toml")]
+    pub out: PathBuf,
+    /// Overwrite the rule file if it is there
+    #[arg(long)]
+    pub force: bool,
+    /// What stands between two values of the data file [default: guessed]
+    #[arg(long, value_name = "CHAR")]
+    pub separator: Option<char>,
+    /// Print what was found as one JSON object on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, Parser)]
@@ -113,6 +155,9 @@ pub struct TrainArgs {
     /// Test on fold K of N (counted from 0) instead of the file's split; a tenth of the rows validates
     #[arg(long, value_name = "K/N", value_parser = fold)]
     pub fold: Option<(usize, usize)>,
+    /// Train and test N models, each on a fold of its own, and print the mean and deviation of their scores; no model is kept
+    #[arg(long, value_name = "N", conflicts_with_all = ["fold", "resume"])]
+    pub folds: Option<usize>,
     /// Where the rules are enforced, instead of what the file says
     #[arg(long, value_enum)]
     pub enforce: Option<EnforceArg>,
@@ -137,6 +182,9 @@ pub struct TrainArgs {
     /// Go on from the last epoch that was saved in the output folder
     #[arg(long)]
     pub resume: bool,
+    /// Replace what the output folder holds
+    #[arg(long)]
+    pub force: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,
@@ -268,38 +316,6 @@ pub enum ExportTarget {
 }
 
 #[derive(Debug, Parser)]
-pub struct PredictArgs {
-    /// The model, as `deepsade train` writes it
-    #[arg(value_name = "MODEL.onnx")]
-    pub model: PathBuf,
-    /// The rows: CSV, .csv.gz or .parquet with the model's feature columns
-    #[arg(value_name = "DATA.csv")]
-    pub data: PathBuf,
-    /// Write the predictions here [default: standard output]
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Refuse rows outside the domain, for which nothing is guaranteed
-    #[arg(long)]
-    pub strict: bool,
-    /// Add the raw scores of the network
-    #[arg(long)]
-    pub scores: bool,
-    /// Add the probability of each label, class or place, and of the whole prediction, among all that obey the rules; for models
-    /// that choose their outputs (enforce = "decode")
-    #[arg(long)]
-    pub proba: bool,
-    /// What stands between two values of the data file [default: comma]
-    #[arg(long, value_name = "CHAR")]
-    pub separator: Option<char>,
-    /// Print one JSON object with counts on standard output (needs --out)
-    #[arg(long, requires = "out")]
-    pub json: bool,
-    /// Say nothing but results and errors
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
-#[derive(Debug, Parser)]
 pub struct ReportArgs {
     /// A folder as `deepsade train` writes it (model.onnx), or one with an experiment's results.jsonl
     #[arg(value_name = "DIR")]
@@ -371,6 +387,9 @@ pub struct ShieldArgs {
     /// Where model.onnx, certificate.json and rules.toml are written
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Replace the model that the folder holds
+    #[arg(long)]
+    pub force: bool,
     /// Data for the domain and the usual size of the outputs, instead of those of the rule file
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
@@ -412,6 +431,9 @@ pub struct VerifyArgs {
     /// Write model.onnx, rules.toml and certificate.json into this folder, for `deepsade check`
     #[arg(long, value_name = "DIR")]
     pub certificate: Option<PathBuf>,
+    /// Replace the model that the folder of --certificate holds
+    #[arg(long, requires = "certificate")]
+    pub force: bool,
     /// Stop reading the network at this tensor: the scores before a Softmax, say
     #[arg(long, value_name = "NAME")]
     pub output: Option<String>,
@@ -487,6 +509,9 @@ pub struct RepairArgs {
     /// Folder for model.onnx, rules.toml and certificate.json; not the model's own
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Replace the model that the folder holds
+    #[arg(long)]
+    pub force: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     pub json: bool,

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use anyhow::bail;
+use deepsade_engine::files::RULES;
+use deepsade_engine::pipeline::Occupied;
 use deepsade_engine::problem::Problem;
 
 pub mod adversity;
@@ -10,13 +12,45 @@ pub mod check;
 pub mod demo;
 pub mod explain;
 pub mod export;
+pub mod folds;
+pub mod init;
 pub mod predict;
 pub mod repair;
 pub mod report;
 pub mod reproduce;
+pub mod shell;
 pub mod shield;
 pub mod train;
 pub mod verify;
+
+/// Refuses a folder whose own rules are the file given: they would be written anew, without what a person wrote into it.
+fn not_into_its_rules(folder: &Path, rules: &Path) -> anyhow::Result<()> {
+    if predict::same_file(&folder.join(RULES), rules) {
+        bail!(
+            "{} is the rule file given and would be overwritten by the run's own; name another folder",
+            folder.join(RULES).display()
+        );
+    }
+    Ok(())
+}
+
+/// Refuses a folder that holds what would be replaced, unless that is asked for.
+fn not_over_another(folder: &Path, resume: bool, force: bool) -> anyhow::Result<()> {
+    let found = Occupied::of(folder, resume).filter(|_| !force);
+    match found {
+        None => Ok(()),
+        Some(Occupied::Finished) if resume => {
+            bail!("{} holds a finished run: there is nothing to resume. --force replaces it", folder.display())
+        }
+        Some(Occupied::Finished) => {
+            bail!("{} holds a model already; name another folder, or replace it with --force", folder.display())
+        }
+        Some(Occupied::Unfinished) => bail!(
+            "{} holds an unfinished run; go on with it by --resume, name another folder, or replace it with --force",
+            folder.display()
+        ),
+    }
+}
 
 /// Reads a rule file, with `--data`: another file than the one it names, or a folder to look in.
 fn problem(file: &Path, data: Option<&Path>) -> anyhow::Result<Problem> {

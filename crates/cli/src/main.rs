@@ -20,8 +20,10 @@ use crate::outcome::Exit;
 fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|error| render::usage(&error));
     deepsade_data::set_limits((&args.limits).into());
+    deepsade_engine::summary::set_program(args::VERSION);
     let result = match &args.command {
         Command::Demo(args) => command::demo::run(args),
+        Command::Init(args) => command::init::run(args),
         Command::Explain(args) => command::explain::run(args),
         Command::Train(args) => command::train::run(args),
         Command::Check(args) => command::check::run(args),
@@ -33,6 +35,9 @@ fn main() -> ExitCode {
         Command::Repair(args) => command::repair::run(args),
         Command::Reproduce(args) => command::reproduce::run(args),
         Command::Export(args) => command::export::run(args),
+        Command::Schema => command::shell::schema(),
+        Command::Completions(args) => command::shell::completions(args),
+        Command::Man(args) => command::shell::man(args),
     };
     match result {
         Ok(outcome) => outcome.into(),

@@ -72,7 +72,7 @@ fn a_rule_file_that_leaves_something_open_needs_its_data() {
     for data in ["away", "away/loans.csv"] {
         expect(dir.path(), 0, &["check", "run", "--rules", "loans.toml", "--data", data]);
         expect(dir.path(), 0, &["explain", "loans.toml", "--data", data]);
-        expect(dir.path(), 0, &["train", "loans.toml", "--data", data, "--out", "again", "-q"]);
+        expect(dir.path(), 0, &["train", "loans.toml", "--data", data, "--out", "again", "--force", "-q"]);
     }
     assert!(fs::read(dir.path().join("again/model.onnx")).unwrap() == fs::read(dir.path().join("run/model.onnx")).unwrap());
     // More was in the data than the model covers.
@@ -120,7 +120,7 @@ fn where_there_are_data_their_columns_are_meant_in_whatever_order_they_are_state
     let checked = deepsade(dir.path(), &["check", "ab", "--rules", "gone.toml"]);
     assert!(checked.status.success() && stderr(&checked).contains("gone.csv was not found"), "{}", stderr(&checked));
     assert!(!stderr(&deepsade(dir.path(), &["check", "ab"])).contains("not found"));
-    let mend = ["repair", "--model", "ab/model.onnx", "--rules", "gone.toml", "--out", "mended"];
+    let mend = ["repair", "--model", "ab/model.onnx", "--rules", "gone.toml", "--out", "mended", "--force"];
     assert!(expect(dir.path(), 0, &mend).contains("nothing to repair"));
     refusal(dir.path(), &["check", "ab", "--rules", "aeb.toml"]);
     // What is asked for must be there: without it the order that is stated would pass.
@@ -206,7 +206,7 @@ fn a_decimal_in_a_condition_is_what_a_data_file_makes_of_it() {
     assert_eq!(e["rules"][0]["normal"], "rate > 0.1 or not label[0]");
     assert_eq!(e["rules"][0]["rows_breaking"], 0, "{e}");
     for enforce in ["weights", "decode"] {
-        expect(dir.path(), 0, &["train", "p.toml", "--out", "run", "-q", "--enforce", enforce]);
+        expect(dir.path(), 0, &["train", "p.toml", "--out", "run", "--force", "-q", "--enforce", enforce]);
         fs::write(dir.path().join("new.csv"), "rate,share\n0.1,0.2\n0.5,0.7\n0.1,0.7\n").unwrap();
         let out = expect(dir.path(), 0, &["predict", "run/model.onnx", "new.csv", "-q"]);
         for line in out.lines().skip(1) {

@@ -7,11 +7,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use deepsade_data::{ReadOptions, read_table};
 use deepsade_engine::fit;
+use deepsade_engine::pipeline::{Checked, Ended, Prepared};
+use deepsade_engine::train::Silent;
 use deepsade_lab::reproduce::experiment::{Experiment, Options};
 use deepsade_lab::reproduce::measure::measure;
 use deepsade_lab::reproduce::stock::Stock;
-use serde_json::Value;
+use serde_json::{Value, json as object};
 use support::{checkpoints, command, deepsade, expect, json, kill_after_checkpoint, refusal, small_problem, stderr};
 
 #[test]
@@ -19,7 +22,7 @@ fn the_demo_trains_predicts_and_fits_a_screen() {
     let dir = tempfile::tempdir().unwrap();
     let shown = expect(dir.path(), 0, &["demo", "--out", "demo"]);
     assert!(shown.contains("0 <= `free sulfur dioxide` <= `total sulfur dioxide`"));
-    assert!(shown.lines().count() <= 50, "a screenful:\n{shown}");
+    assert!(shown.lines().count() <= 52, "a screenful:\n{shown}");
     for file in ["wine.toml", "model/model.onnx", "model/run.jsonl", "model/report.html", "predictions.csv"] {
         assert!(dir.path().join("demo").join(file).exists(), "{file}");
     }
@@ -67,7 +70,7 @@ fn train_then_predict_with_the_onnx_file_alone() {
 fn rules_that_cannot_be_met_lose_nothing_of_an_earlier_run() {
     let dir = tempfile::tempdir().unwrap();
     small_problem(dir.path(), 3);
-    let report = json(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--json"]);
+    let report = json(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--force", "--json"]);
     for step in ["read", "train", "certify", "check"] {
         assert!(report["timings"][step].as_f64().unwrap() > 0.0, "{report}");
     }
@@ -76,7 +79,7 @@ fn rules_that_cannot_be_met_lose_nothing_of_an_earlier_run() {
     let before = ["run.jsonl", "model.onnx", "certificate.json"].map(kept);
     for (rule, verdict) in [("income < 10 => loan == 'yes'", "contradictory"), ("score('yes') == income * 0.3", "infeasible")] {
         fs::write(dir.path().join("bad.toml"), format!("{rules}[[rule]]\nname = \"bad\"\ntext = \"{rule}\"\n")).unwrap();
-        let report = json(dir.path(), 1, &["train", "bad.toml", "--out", "run", "--json"]);
+        let report = json(dir.path(), 1, &["train", "bad.toml", "--out", "run", "--force", "--json"]);
         assert_eq!((&report["certified"], &report["verdict"]), (&false.into(), &verdict.into()), "{report}");
         assert!(report["error"].as_str().unwrap().contains("'bad'"), "{report}");
         assert_eq!(["run.jsonl", "model.onnx", "certificate.json"].map(kept), before);
@@ -180,7 +183,7 @@ fn contradictory_rules_are_a_finding_with_a_witness() {
 fn bad_input_is_refused_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     small_problem(dir.path(), 2);
-    expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "-q"]);
+    expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--force", "-q"]);
     let model = fs::read(dir.path().join("run/model.onnx")).unwrap();
     fs::write(dir.path().join("cut.onnx"), &model[..model.len() / 2]).unwrap();
     fs::write(dir.path().join("empty.csv"), "").unwrap();
@@ -205,7 +208,7 @@ fn bad_input_is_refused_and_loses_nothing() {
         let error = refusal(dir.path(), &["predict", "run/model.onnx", "loans.csv", "--out", "/dev/full"]);
         assert!(error.contains("/dev/full"), "{error}");
     }
-    let error = refusal(dir.path(), &["train", "loans.toml", "--out", "run", "--seed", "minus one"]);
+    let error = refusal(dir.path(), &["train", "loans.toml", "--out", "run", "--force", "--seed", "minus one"]);
     assert!(error.contains("--seed"), "{error}");
     let error = refusal(dir.path(), &["predict", "run/model.onnx", "loans.csv", "--out", "./loans.csv"]);
     assert!(error.contains("overwrite an input"), "{error}");
@@ -217,7 +220,7 @@ fn bad_input_is_refused_and_loses_nothing() {
             + "[[rule]]\nname = \"raw\"\ntext = \"score('yes') == 0.1 * income\"\n",
     )
     .unwrap();
-    let output = deepsade(dir.path(), &["train", "enforced.toml", "--out", "run"]);
+    let output = deepsade(dir.path(), &["train", "enforced.toml", "--out", "run", "--force"]);
     assert_eq!(output.status.code(), Some(1), "a finding");
     assert!(stderr(&output).contains("'raw'"), "{output:?}");
     assert_eq!(fs::read(dir.path().join("run/model.onnx")).unwrap(), model, "the earlier model is still there");
@@ -284,7 +287,7 @@ fn rules_that_no_last_layer_can_meet_are_named_before_training() {
     let head = "[data]\nfile = \"d.csv\"\ntargets = [\"y\"]\n[task]\nkind = \"regression\"\n[train]\nepochs = 2\n";
     // An equality leaves no margin; the rule beside it is not to blame.
     fs::write(dir.path().join("r.toml"), format!("{head}{}{}", rule("loose", "y <= 200"), rule("exact", "y == 2 * x"))).unwrap();
-    let output = deepsade(dir.path(), &["train", "r.toml", "--out", "run"]);
+    let output = deepsade(dir.path(), &["train", "r.toml", "--out", "run", "--force"]);
     assert_eq!(output.status.code(), Some(1), "a finding");
     let error = stderr(&output);
     assert!(error.contains("rule 'exact'") && error.contains("smallest tolerance that float32 allows"), "{error}");
@@ -297,12 +300,12 @@ fn rules_that_no_last_layer_can_meet_are_named_before_training() {
     assert!(shown.contains("Through the weights they can't be enforced: no last layer satisfies 'exact'"), "{shown}");
     // In exact arithmetic there is one: the margin is named, and nothing is said about equalities.
     fs::write(dir.path().join("s.toml"), format!("{head}{}", rule("narrow", "2 * x <= y and y <= 2 * x + 0.00001"))).unwrap();
-    let error = stderr(&deepsade(dir.path(), &["train", "s.toml", "--out", "run"]));
+    let error = stderr(&deepsade(dir.path(), &["train", "s.toml", "--out", "run", "--force"]));
     assert!(error.contains("'narrow'") && error.contains("takes a margin of about") && !error.contains("an equality"), "{error}");
     fs::write(dir.path().join("t.toml"), format!("{head}{}", rule("near", "abs(y - 2 * x) <= 0.5"))).unwrap();
     let shown = expect(dir.path(), 0, &["explain", "t.toml", "-q"]);
     assert!(!shown.contains("Through the weights"), "{shown}");
-    let report = json(dir.path(), 0, &["train", "t.toml", "--out", "run", "--json", "-q"]);
+    let report = json(dir.path(), 0, &["train", "t.toml", "--out", "run", "--force", "--json", "-q"]);
     assert_eq!(report["certified"], true);
 }
 
@@ -340,11 +343,11 @@ fn a_useless_model_is_warned_of_though_it_is_certified() {
     let numbers = "[data]\nfile = \"numbers.csv\"\ntargets = [\"y\"]\n[task]\nkind = \"regression\"\n[network]\nhidden = [8]\n\
                    [train]\nepochs = 5\nbatch = 10\nlearning_rate = 1e6\n[[rule]]\nname = \"floor\"\ntext = \"y >= -10 * x - 1\"\n";
     fs::write(dir.path().join("wild.toml"), numbers).unwrap();
-    let report = json(dir.path(), 0, &["train", "wild.toml", "--out", "wild", "--json"]);
+    let report = json(dir.path(), 0, &["train", "wild.toml", "--out", "wild", "--force", "--json"]);
     assert_eq!(report["certified"], true, "{report}");
     let warning = report["warnings"][0].as_str().unwrap_or_else(|| panic!("{report}")).to_owned();
     assert!(warning.contains("no better than one constant prediction: mse"), "{warning}");
-    let shown = expect(dir.path(), 0, &["train", "wild.toml", "--out", "wild", "-q"]);
+    let shown = expect(dir.path(), 0, &["train", "wild.toml", "--out", "wild", "--force", "-q"]);
     assert!(shown.contains(&format!("WARNING: {warning}")), "{shown}");
     let kept: Value = serde_json::from_slice(&fs::read(dir.path().join("wild/summary.json")).unwrap()).unwrap();
     assert_eq!(kept["warnings"], report["warnings"]);
@@ -362,15 +365,17 @@ fn the_version_names_the_commit_where_there_is_one() {
     assert_eq!(printed, format!("deepsade {}{commit}\n", env!("CARGO_PKG_VERSION")));
 }
 
-/// The keys of an object and of the objects in it.
-fn keys(value: &Value, under: &str) -> BTreeSet<String> {
-    let inner =
-        |(key, value): (&String, &Value)| [BTreeSet::from([format!("{under}{key}")]), keys(value, &format!("{under}{key}."))];
-    value.as_object().into_iter().flatten().flat_map(inner).flatten().collect()
+/// What a summary says of the model: all but where it is and how long it took.
+fn of_the_model(summary: &Value) -> Value {
+    let mut said = summary.clone();
+    for key in ["model", "seconds", "timings"] {
+        said.as_object_mut().unwrap().remove(key).unwrap_or_else(|| panic!("no {key}: {summary}"));
+    }
+    said
 }
 
 #[test]
-fn train_and_reproduce_leave_the_same_files_with_the_same_keys() {
+fn train_and_reproduce_leave_the_same_files_and_say_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let header = "Gender,Married,Dependents,Education,Self_Employed,ApplicantIncome,CoapplicantIncome,LoanAmount,Loan_Amount_Term,\
@@ -381,7 +386,9 @@ fn train_and_reproduce_leave_the_same_files_with_the_same_keys() {
     let names = |name: &str| vec![name.to_string()];
     let options = Options { cases: names("uc2"), methods: names("deepsade"), repeats: 1, folds: 2, quick: false, seed: 0 };
     let mut plan = Experiment::new(&options).unwrap();
-    let (run, case) = (plan.runs[0].clone(), &mut plan.cases[0]);
+    let (mut run, case) = (plan.runs[0].clone(), &mut plan.cases[0]);
+    // A run of the command line has one seed.
+    run.seed = run.split_seed;
     case.epochs.insert(run.method, 2);
     fs::write(at("uc2.toml"), case.rules()).unwrap();
     // These are not the rows of the paper.
@@ -393,22 +400,77 @@ fn train_and_reproduce_leave_the_same_files_with_the_same_keys() {
     case.breaking = found.breaking.iter().filter(|b| **b).count();
 
     measure(&plan, &run, &Stock::new(folder.path()), Some(&at("lab")), &|| false).unwrap().unwrap();
-    expect(folder.path(), 0, &["train", "uc2.toml", "--enforce", "weights", "--epochs", "2", "--out", "cli", "-q"]);
+    let (seed, fold) = (run.seed.to_string(), format!("{}/2", run.fold));
+    let as_in_the_lab = ["--enforce", "weights", "--epochs", "2", "--seed", &seed, "--fold", &fold];
+    expect(folder.path(), 0, &[&["train", "uc2.toml", "--out", "cli", "-q"], &as_in_the_lab[..]].concat());
     let files = |name: &str| -> BTreeSet<_> { fs::read_dir(at(name)).unwrap().map(|f| f.unwrap().file_name()).collect() };
     assert_eq!(files("cli"), files("lab"));
     let said = |name: &str| -> Value { serde_json::from_slice(&fs::read(at(name).join("summary.json")).unwrap()).unwrap() };
     let (cli, lab) = (said("cli"), said("lab"));
+    let file = |of: &str, name: &str| fs::read(at(of).join(name)).unwrap();
+    for name in ["model.onnx", "certificate.json"] {
+        assert_eq!(file("cli", name), file("lab", name), "{name}");
+    }
     // The lab trains what a table names, and nothing to compare it with.
-    assert_eq!((cli["cost"]["metric"].as_str(), &lab["cost"]), (Some("accuracy"), &Value::Null));
-    let alike = |summary: &Value| keys(summary, "").into_iter().filter(|key| !key.starts_with("cost.")).collect::<BTreeSet<_>>();
-    assert_eq!(alike(&cli), alike(&lab));
-    assert_eq!((&cli["certified"], &lab["certified"]), (&true.into(), &true.into()));
+    assert_eq!((cli["cost"]["metric"].as_str(), &cli["certified"]), (Some("accuracy"), &true.into()));
+    let mut compared = of_the_model(&cli);
+    // Nor does it judge a model for a page of its own.
+    for key in ["cutoff", "data", "date", "effects", "program", "report", "scores", "split"] {
+        assert!(compared.as_object_mut().unwrap().remove(key).is_some() && lab.get(key).is_none(), "{key}");
+    }
+    for key in ["cost", "distinct", "fallbacks"] {
+        assert_eq!((cli[key].is_null(), &lab[key]), (false, &Value::Null), "{key}");
+        compared[key] = Value::Null;
+    }
+    // What is worth saying of the cost is said where there is one.
+    let warnings = compared["warnings"].as_array_mut().unwrap();
+    warnings.retain(|words| lab["warnings"].as_array().unwrap().contains(words));
+    assert_eq!(compared, of_the_model(&lab));
 
     let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/training.md")).unwrap();
     let listed =
         docs.split_once("The keys of a summary").unwrap().1.split_once("made it:").unwrap().1.split_once(".\n").unwrap().0;
     let listed: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
     assert_eq!(listed, cli.as_object().unwrap().keys().collect::<Vec<_>>(), "docs/training.md lists the keys");
+}
+
+/// The way of the Python package: settings as JSON, rows as a table.
+#[test]
+fn rows_in_memory_give_what_their_file_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let row = |k: usize| format!("{},{},{}\n", 10 + k * 37 % 101, 1 + k % 6, (k * 53 % 97) as f64 / 10.0);
+    fs::write(at("d.csv"), format!("income,members,rent\n{}", (0..120).map(row).collect::<String>())).unwrap();
+    let rules = "[data]\nfile = 'd.csv'\ntargets = ['rent']\nsplit = { train = 0.8, validation = 0.2, test = 0.0 }\n\
+                 [task]\nkind = 'regression'\n[features]\nincome = { range = [0, 200] }\n[network]\nhidden = [6]\n\
+                 [train]\nepochs = 3\n[[rule]]\nname = 'afford'\ntext = '0 <= rent <= 0.5 * income'\n";
+    fs::write(at("d.toml"), rules).unwrap();
+    let file = json(folder.path(), 0, &["train", "d.toml", "--seed", "7", "--out", "run", "--json", "-q"]);
+
+    let settings = object!({
+        "data": {"targets": ["rent"], "split": {"train": 0.8, "validation": 0.2, "test": 0.0}},
+        "task": {"kind": "regression"},
+        "features": {"income": {"range": [0, 200]}},
+        "network": {"hidden": [6]},
+        "train": {"epochs": 3},
+        "rule": [{"name": "afford", "text": "0 <= rent <= 0.5 * income"}],
+    });
+    let table = read_table(&at("d.csv"), &ReadOptions::default(), &mut |_| {}).unwrap();
+    let Prepared::Ready(ready) = Checked::in_memory(&settings.to_string(), 7).unwrap().take(table).unwrap() else {
+        panic!("rent can be 0")
+    };
+    let Ended::Done(finished) = ready.train(None, &mut Silent).unwrap() else { panic!("three epochs end") };
+    assert_eq!(finished.bytes, fs::read(at("run/model.onnx")).unwrap());
+    assert_eq!(finished.certificate.as_ref().unwrap().as_bytes(), fs::read(at("run/certificate.json")).unwrap());
+    let said_of = |summary: &Value| {
+        let mut said = of_the_model(summary);
+        // The program's commit and where rows come from are the command's to tell, and so is what its page shows.
+        for key in ["data", "effects", "program"] {
+            said.as_object_mut().unwrap().remove(key).unwrap_or_else(|| panic!("no {key}: {summary}"));
+        }
+        said
+    };
+    assert_eq!(said_of(&finished.summary(None)), said_of(&file));
 }
 
 /// Inputs with decimals that are no float32 numbers, targets at the borders of the rules; a reader computes in float64.
@@ -426,7 +488,7 @@ fn predictions_obey_as_they_are_printed() {
     let train = "[network]\nhidden = [6]\n[train]\nepochs = 40\nlearning_rate = 0.01\n";
     fs::write(dir.path().join("r.toml"), format!("{head}{train}{rules}")).unwrap();
     for enforce in ["weights", "decode"] {
-        expect(dir.path(), 0, &["train", "r.toml", "--out", "run", "--enforce", enforce, "-q"]);
+        expect(dir.path(), 0, &["train", "r.toml", "--out", "run", "--force", "--enforce", enforce, "-q"]);
         let printed = expect(dir.path(), 0, &["predict", "run/model.onnx", "d.csv", "-q"]);
         let mut near = 0;
         for (i, line) in printed.lines().skip(1).enumerate() {
@@ -441,4 +503,40 @@ fn predictions_obey_as_they_are_printed() {
         }
         assert!(enforce == "weights" || near > 40, "only {near} at the border");
     }
+}
+
+/// A rule file is a person's own: what would write another one in its place is refused before any work.
+#[test]
+fn the_rule_file_given_is_never_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    small_problem(dir.path(), 1);
+    expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--enforce", "none", "-q"]);
+    let own = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
+    let before = [own("run/rules.toml"), own("loans.toml")];
+    let asked = ["--model", "run/model.onnx", "--rules", "run/rules.toml"];
+    for (first, last) in [
+        (&["train", "run/rules.toml"][..], &["--out", "run"][..]),
+        (&["shield", asked[0], asked[1], asked[2], asked[3]], &["--out", "run/../run"]),
+        (&["repair", asked[0], asked[1], asked[2], asked[3]], &["--out", "run"]),
+        (&["verify", asked[0], asked[1], asked[2], asked[3]], &["--certificate", "run"]),
+        (&["export", "loans.toml", "--to", "vnnlib"], &["--out", "loans.toml"]),
+    ] {
+        let said = refusal(dir.path(), &[first, last].concat());
+        assert!(said.contains("overwrit") && said.contains("name another"), "{first:?}: {said}");
+        assert_eq!([own("run/rules.toml"), own("loans.toml")], before, "{first:?}");
+    }
+    // Two numbers a row are one for each class, and a threshold is for one.
+    let shield = ["shield", "--model", "run/model.onnx", "--rules", "loans.toml", "--out", "kept", "--force"];
+    let said = refusal(dir.path(), &[&shield[..], &["--threshold", "0.5"]].concat());
+    assert!(said.contains("2 numbers a row") && said.contains("--threshold is for one"), "{said}");
+    expect(dir.path(), 0, &shield);
+    // A rule that can't be read is told in words.
+    fs::write(
+        dir.path().join("odd.toml"),
+        own("kept/rules.toml").replace("=> loan == 'no'", "=> increasing(loan == 'no', age) or age > 3"),
+    )
+    .unwrap();
+    let output = deepsade(dir.path(), &["check", "kept", "--rules", "odd.toml"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
+    assert!(!output.status.success() && said.contains("poor") && !said.contains("RuleError"), "{said}");
 }

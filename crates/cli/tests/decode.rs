@@ -129,7 +129,7 @@ fn a_given_network_is_decoded_as_it_is_or_trained_on() {
         std::fs::write(folder.join("p.toml"), text).unwrap();
     };
     with("trunk = \"plain/model.onnx\"\nfreeze = true");
-    let frozen = json(folder, 0, &["train", "p.toml", "--out", "out", "--json", "-q"]);
+    let frozen = json(folder, 0, &["train", "p.toml", "--out", "out", "--force", "--json", "-q"]);
     assert_eq!(
         (&frozen["certified"], &frozen["epochs"], &frozen["test"]["rows_breaking_all"]),
         (&true.into(), &0.into(), &0.into())
@@ -142,16 +142,27 @@ fn a_given_network_is_decoded_as_it_is_or_trained_on() {
     };
     assert_eq!(scores("plain/model.onnx"), scores("out/model.onnx"));
     with("trunk = \"plain/model.onnx\"");
-    let tuned = json(folder, 0, &["train", "p.toml", "--out", "out", "--json", "-q"]);
+    let tuned = json(folder, 0, &["train", "p.toml", "--out", "out", "--force", "--json", "-q"]);
     assert_eq!((&tuned["certified"], &tuned["epochs"]), (&true.into(), &10.into()));
     // A decoded model is a trunk, too; a missing one is an error.
     std::fs::copy(folder.join("out/model.onnx"), folder.join("again.onnx")).unwrap();
     with("trunk = \"again.onnx\"\nfreeze = true");
-    assert_eq!(json(folder, 0, &["train", "p.toml", "--out", "out", "--json", "-q"])["certified"], true);
+    assert_eq!(json(folder, 0, &["train", "p.toml", "--out", "out", "--force", "--json", "-q"])["certified"], true);
     with("trunk = \"nowhere.onnx\"");
     assert!(refusal(folder, &["train", "p.toml", "-q"]).contains("nowhere.onnx"));
     with("freeze = true");
     assert!(refusal(folder, &["train", "p.toml", "-q"]).contains("network.freeze"));
+    // With the rules in its weights only the last layer moves.
+    let by_weights = |network: &str| {
+        let text = text.replace("hidden = [8]", network).replace("enforce = \"none\"", "enforce = \"weights\"");
+        std::fs::write(folder.join("p.toml"), text).unwrap();
+    };
+    by_weights("trunk = \"plain/model.onnx\"");
+    let kept = json(folder, 0, &["train", "p.toml", "--out", "kept", "--json", "-q"]);
+    assert_eq!((&kept["certified"], &kept["test"]["rows_breaking_all"]), (&true.into(), &0.into()));
+    expect(folder, 0, &["check", "kept"]);
+    by_weights("trunk = \"plain/model.onnx\"\nfreeze = true");
+    assert!(refusal(folder, &["train", "p.toml", "-q"]).contains("freeze = true trains nothing"));
 }
 
 #[test]
@@ -160,12 +171,17 @@ fn what_can_not_be_decoded_says_why() {
     let folder = folder.path();
     problem(folder, "[train]\nenforce = \"decode\"\ndecode_nodes = 3", &["sum(j * label[j] for j in 0..4) >= 3"]);
     // Training can't know of so many sets; the step still stands behind it.
-    assert_eq!(json(folder, 0, &["train", "p.toml", "--epochs", "1", "--out", "out", "--json", "-q"])["certified"], true);
+    assert_eq!(
+        json(folder, 0, &["train", "p.toml", "--epochs", "1", "--out", "out", "--force", "--json", "-q"])["certified"],
+        true
+    );
     problem(folder, "[train]\nenforce = \"decode\"", &["score(0) <= 5"]);
     assert!(refusal(folder, &["train", "p.toml", "-q"]).contains("raw scores"));
     problem(folder, "[train]\nenforce = \"none\"\nepochs = 1", &FREE_OF_INPUTS);
-    expect(folder, 0, &["train", "p.toml", "-q", "--out", "out"]);
-    assert!(refusal(folder, &["predict", "out/model.onnx", "new.csv", "--proba"]).contains("--proba needs"));
+    expect(folder, 0, &["train", "p.toml", "-q", "--out", "out", "--force"]);
+    // Without a choice each label has a probability of its own.
+    let csv = expect(folder, 0, &["predict", "out/model.onnx", "new.csv", "--proba", "-q"]);
+    assert!(csv.lines().next().unwrap().ends_with("probability,p('l0'),p('l1'),p('l2'),p('l3')"), "{csv}");
 }
 
 #[test]
@@ -229,7 +245,7 @@ fn what_the_graph_takes_for_zero_is_outside_for_predict_too() {
     };
     for (range, inside) in [("[1e-35, 1e-33]", "false"), ("[0, 1]", "true")] {
         std::fs::write(folder.join("p.toml"), file(range)).unwrap();
-        expect(folder, 0, &["train", "p.toml", "--out", "out", "-q"]);
+        expect(folder, 0, &["train", "p.toml", "--out", "out", "--force", "-q"]);
         let out = expect(folder, 0, &["predict", "out/model.onnx", "data.csv", "-q"]);
         let found: Vec<String> = csv::Reader::from_reader(out.as_bytes()).records().map(|r| r.unwrap()[1].to_string()).collect();
         assert_eq!(found, vec![inside; 40], "{range}");

@@ -25,6 +25,7 @@ fn model(folder: &Path, feature: &str, target: &str) {
         features: vec![Feature { name: feature.into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
         task: Task::regression(vec![target.into()]),
         one_hot: OneHot::Full,
+        filled: vec![],
     };
     let mut model = Model::new(network);
     model.metadata.insert("deepsade.schema".into(), schema.to_json());
@@ -73,11 +74,11 @@ fn names_of_a_hostile_file_are_shown_and_not_obeyed() {
     calls.extend(files.iter().map(|file| vec!["explain", *file, "--json"]));
     calls.extend(files.iter().map(|file| with("verify", file)));
     calls.extend(files.iter().map(|file| [with("verify", file), vec!["--json"]].concat()));
-    calls.push([with("verify", "true.toml"), vec!["--certificate", "proof"]].concat());
+    calls.push([with("verify", "true.toml"), vec!["--certificate", "proof", "--force"]].concat());
     calls.push(vec!["check", "proof"]);
     calls.push(vec!["check", "proof", "--json"]);
     calls.push(vec!["check", "proof", "--rules", "false.toml"]);
-    calls.push([with("repair", "false.toml"), vec!["--out", "fixed"]].concat());
+    calls.push([with("repair", "false.toml"), vec!["--out", "fixed", "--force"]].concat());
     calls.push([with("adversity", "false.toml"), vec!["--data", "good.csv"]].concat());
     calls.push(vec!["predict", "m.onnx", "good.csv", "--out", "p.csv"]);
     calls.push(vec!["predict", "m.onnx", "rows.csv", "--out", "p.csv"]);
@@ -265,7 +266,7 @@ fn two_trainings_into_one_folder_do_not_meet() {
     first.kill().unwrap();
     first.wait().unwrap();
     // However the first ended, the folder is free again.
-    expect(home, 0, &["train", "loans.toml", "--out", "run", "--epochs", "1", "-q"]);
+    expect(home, 0, &["train", "loans.toml", "--out", "run", "--epochs", "1", "-q", "--force"]);
     let left: Vec<_> = fs::read_dir(home.join("run")).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("lock")), "{left:?}");
 }
@@ -275,12 +276,13 @@ fn a_run_that_fails_leaves_the_log_of_the_model_that_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path();
     small_problem(home, 3);
-    expect(home, 0, &["train", "loans.toml", "--out", "run", "-q"]);
+    expect(home, 0, &["train", "loans.toml", "--out", "run", "--force", "-q"]);
     let kept =
         || ["run.jsonl", "model.onnx", "certificate.json", "summary.json"].map(|f| fs::read(home.join("run").join(f)).unwrap());
     let before = kept();
     // Killed on the way, and begun anew without --resume.
-    let mut child = command(home, &["train", "loans.toml", "--out", "run", "-q", "--epochs", "1000000"]).spawn().unwrap();
+    let mut child =
+        command(home, &["train", "loans.toml", "--out", "run", "--force", "-q", "--epochs", "1000000"]).spawn().unwrap();
     let begun = Instant::now();
     while !home.join("run/run.jsonl.part").exists() && begun.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(20));
@@ -288,7 +290,7 @@ fn a_run_that_fails_leaves_the_log_of_the_model_that_is_there() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(kept(), before);
-    expect(home, 0, &["train", "loans.toml", "--out", "run", "-q", "--epochs", "4"]);
+    expect(home, 0, &["train", "loans.toml", "--out", "run", "--force", "-q", "--epochs", "4"]);
     assert_eq!(fs::read_to_string(home.join("run/run.jsonl")).unwrap().lines().count(), 4);
     assert!(!home.join("run/run.jsonl.part").exists());
 }

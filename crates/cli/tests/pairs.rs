@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use support::{deepsade as run, json};
+use support::{deepsade as run, expect, json, refusal};
 
 const HEAD: &str = "[data]\nfile = \"d.csv\"\ntargets = [\"rate\"]\n\n[features.grade]\norder = [\"A\", \"B\", \"C\"]\n\n[task]\nkind = \"regression\"\n\n[network]\nhidden = [12, 8]\n\n[train]\nepochs = 15\n";
 
@@ -55,6 +55,77 @@ fn all_kinds_of_rules_are_kept_in_one_file() {
     assert_eq!(proved["verdict"], "proved");
 }
 
+/// What looks at one input says which rules it does not see, and is refused where no other is left.
+#[test]
+fn commands_about_one_input_name_the_rules_that_they_leave_out() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "", &RULES[..2]);
+    let trained = expect(dir.path(), 0, &["train", "r.toml", "--out", "free", "--enforce", "none", "-q"]);
+    assert!(
+        trained.contains("Not counted: rules 'r0', 'r1' compare two inputs") && !trained.contains("break a rule"),
+        "{trained}"
+    );
+    let model = "free/model.onnx";
+    let export = |to: &str| run(dir.path(), &["export", "r.toml", "--to", to]);
+    for output in [run(dir.path(), &["adversity", "--model", model, "--rules", "r.toml"]), export("vnnlib"), export("smtlib")] {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains("rules 'r0', 'r1' compare two inputs"), "{said}");
+    }
+    assert!(expect(dir.path(), 0, &["report", "free"]).contains("Not proved: there is no certificate"));
+    let page = fs::read_to_string(dir.path().join("free/report.html")).unwrap();
+    assert!(page.contains("rules between two inputs are not counted") && page.contains("ordered ones as the place"), "the page");
+
+    write(dir.path(), "", &["increasing(rate, grade)", "rate <= 1000"]);
+    let near = json(dir.path(), 0, &["adversity", "--model", model, "--rules", "r.toml", "--json", "-q"]);
+    assert_eq!(near["not_looked_at"], serde_json::json!(["r0"]), "{near}");
+    let words = expect(dir.path(), 0, &["adversity", "--model", model, "--rules", "r.toml", "-q"]);
+    assert!(words.contains("not looked at: rule 'r0' compares two inputs"), "{words}");
+    for to in ["vnnlib", "smtlib"] {
+        let output = export(to);
+        let (text, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && said.contains("left out: rule 'r0'"), "{said}");
+        assert!(text.lines().any(|l| l.starts_with("; ") && l.contains("ot said here: rule 'r0' compares two inputs")), "{text}");
+    }
+}
+
+/// A step looks at one input: of rules between two nothing is known behind it, and no other step would help.
+#[test]
+fn behind_an_output_step_rules_between_two_inputs_stay_open() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "enforce = \"decode\"", &["rate <= 1000"]);
+    expect(dir.path(), 0, &["train", "r.toml", "--out", "step", "-q"]);
+    write(dir.path(), "", &["rate <= 1000", "increasing(rate, grade)"]);
+    let said = expect(dir.path(), 3, &["verify", "--model", "step/model.onnx", "--rules", "r.toml"]);
+    assert!(said.contains("rule 'r1'") && said.contains("looks at one input at a time") && !said.contains("shield"), "{said}");
+}
+
+/// Levels that spell numbers are levels still, and one that the order does not have lies outside the domain.
+#[test]
+fn rows_with_an_ordered_category_are_predicted() {
+    let dir = tempfile::tempdir().unwrap();
+    for levels in [["A", "B", "C"], ["2", "1", "0"]] {
+        write(dir.path(), "enforce = \"weights\"", &RULES[..2]);
+        for file in ["d.csv", "r.toml"] {
+            let text = fs::read_to_string(dir.path().join(file)).unwrap();
+            let swapped = ["A", "B", "C"].iter().zip(levels).fold(text, |text, (old, new)| {
+                text.replace(&format!("\n{old},"), &format!("\n{new},")).replace(&format!("\"{old}\""), &format!("\"{new}\""))
+            });
+            fs::write(dir.path().join(file), swapped).unwrap();
+        }
+        json(dir.path(), 0, &["train", "r.toml", "--out", "run", "--force", "--json", "-q"]);
+        let rows: String = levels.iter().chain(&["foo"]).map(|level| format!("{level},30,n\n")).collect();
+        fs::write(dir.path().join("new.csv"), format!("grade,age,area\n{rows}")).unwrap();
+        let out = expect(dir.path(), 0, &["predict", "run/model.onnx", "new.csv", "-q"]);
+        let cells: Vec<Vec<&str>> = out.lines().skip(1).map(|line| line.split(',').collect()).collect();
+        let rate = |k: usize| cells[k][0].parse::<f64>().unwrap();
+        assert!(rate(0) <= rate(1) && rate(1) <= rate(2) && rate(0) < rate(2), "{out}");
+        assert_eq!(cells.iter().map(|c| c[1]).collect::<Vec<_>>(), ["true", "true", "true", "false"], "{out}");
+        assert_eq!((cells[3][0], cells[3][2]), ("", "grade"), "{out}");
+        let said = refusal(dir.path(), &["predict", "run/model.onnx", "new.csv", "--strict"]);
+        assert!(said.contains("grade = foo is outside its domain"), "{said}");
+    }
+}
+
 #[test]
 fn explain_says_what_pairs_of_rows_say() {
     let dir = tempfile::tempdir().unwrap();
@@ -72,7 +143,7 @@ fn settings_that_keep_no_such_rule_are_refused_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
     for (more, word) in [("enforce = \"decode\"", "enforce = \"weights\""), ("update = \"paper\"", "update = \"project\"")] {
         write(dir.path(), more, &RULES);
-        let out = run(dir.path(), &["train", "r.toml", "--out", "run"]);
+        let out = run(dir.path(), &["train", "r.toml", "--out", "run", "--force"]);
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(out.status.code() == Some(2) && said.contains("compares two inputs") && said.contains(word), "{said}");
         assert!(!dir.path().join("run/model.onnx").exists());
@@ -85,9 +156,9 @@ fn settings_that_keep_no_such_rule_are_refused_with_the_way_out() {
             .replace("hidden = [12, 8]", "hidden = [12, 8]\nactivation = \"tanh\""),
     )
     .unwrap();
-    let said = String::from_utf8_lossy(&run(dir.path(), &["train", "s.toml", "--out", "run"]).stderr).into_owned();
+    let said = String::from_utf8_lossy(&run(dir.path(), &["train", "s.toml", "--out", "run", "--force"]).stderr).into_owned();
     assert!(said.contains("activation = \"relu\""), "{said}");
-    json(dir.path(), 0, &["train", "r.toml", "--out", "run", "--json", "-q"]);
+    json(dir.path(), 0, &["train", "r.toml", "--out", "run", "--force", "--json", "-q"]);
     for command in ["shield", "repair"] {
         let out = run(dir.path(), &[command, "--model", "run/model.onnx", "--rules", "run/rules.toml", "--out", "other"]);
         let said = String::from_utf8_lossy(&out.stderr).into_owned() + &String::from_utf8_lossy(&out.stdout);

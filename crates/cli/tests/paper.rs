@@ -51,7 +51,7 @@ fn engines_end_certified_and_count_their_steps(engines: &[&[&str]]) {
     let folder = tempfile::tempdir().unwrap();
     small_problem(folder.path(), 3);
     for engine in engines {
-        let args = [&["train", "loans.toml", "--update", "paper", "--json", "-q", "--out", "run"], *engine].concat();
+        let args = [&["train", "loans.toml", "--update", "paper", "--json", "-q", "--out", "run", "--force"], *engine].concat();
         let report = json(folder.path(), 0, &args);
         assert_eq!(report["certified"], true, "{engine:?}");
         assert_eq!(report["test"]["rows_breaking_all"], 0, "{engine:?}");
@@ -93,7 +93,7 @@ fn linear_models_keep_rules_under_both_updates() {
     .unwrap();
     for file in ["loans.toml", "linear.toml"] {
         for update in ["project", "paper"] {
-            let report = json(folder.path(), 0, &["train", file, "--update", update, "--json", "-q", "--out", "run"]);
+            let report = json(folder.path(), 0, &["train", file, "--update", update, "--json", "-q", "--out", "run", "--force"]);
             assert_eq!(report["certified"], true, "{file} {update}");
         }
     }

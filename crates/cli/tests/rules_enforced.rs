@@ -76,7 +76,7 @@ impl Case<'_> {
     fn holds(&self) -> Value {
         let dir = tempfile::tempdir().unwrap();
         self.write(dir.path(), "epochs = 4\nbatch = 16\nlearning_rate = 0.01");
-        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--json", "-q"]);
+        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--force", "--json", "-q"]);
         let about = format!("{:?} {:?}\n{}", self.rules, self.network, stderr(&output));
         assert_eq!(output.status.code(), Some(0), "{about}");
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -97,7 +97,7 @@ impl Case<'_> {
     fn refused(&self, code: i32) -> String {
         let dir = tempfile::tempdir().unwrap();
         self.write(dir.path(), "epochs = 1");
-        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "-q"]);
+        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--force", "-q"]);
         assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
         assert!(!dir.path().join("run/model.onnx").exists());
         stderr(&output)
@@ -136,7 +136,8 @@ fn rules_on_numbers_hold_in_the_nearest_outputs() {
     for rule in ON_NUMBERS.iter().chain(&["y == w", "0 <= y and y <= w and w <= 3 * x + 5", "x > 1000 => y <= 1"]) {
         let dir = tempfile::tempdir().unwrap();
         Case { rules: &[rule], ..REGRESSION }.write(dir.path(), "epochs = 2\nbatch = 16");
-        let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--enforce", "decode", "--json", "-q"]);
+        let output =
+            deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--force", "--enforce", "decode", "--json", "-q"]);
         assert_eq!(output.status.code(), Some(0), "{rule} {}", stderr(&output));
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         for split in ["train", "validation", "test"] {
@@ -150,7 +151,7 @@ fn rules_on_numbers_hold_in_the_nearest_outputs() {
     }
     let dir = tempfile::tempdir().unwrap();
     Case { rules: &["y >= x", "y <= 5"], ..REGRESSION }.write(dir.path(), "epochs = 1");
-    let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--enforce", "decode"]);
+    let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--force", "--enforce", "decode"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("can't be obeyed together where x ="), "{}", stderr(&output));
 }
@@ -304,7 +305,7 @@ fn no_learning_rate_breaks_a_rule() {
     let dir = tempfile::tempdir().unwrap();
     Case { rules: &["0 <= y <= w", "y <= 5 or y >= 6"], ..REGRESSION }
         .write(dir.path(), "epochs = 20\nbatch = 4\nlearning_rate = 10");
-    let report = json(dir.path(), 0, &["train", "rules.toml", "--out", "run", "--json", "-q"]);
+    let report = json(dir.path(), 0, &["train", "rules.toml", "--out", "run", "--force", "--json", "-q"]);
     assert_eq!((&report["certified"], &report["train"]["rows_breaking_all"]), (&true.into(), &0.into()));
 }
 
@@ -348,7 +349,7 @@ fn a_category_of_one_level_and_small_targets_hold() {
              [network]\nhidden = [6, 4]\n[train]\nepochs = 3\n[[rule]]\nname = \"small\"\ntext = \"0 <= y <= 0.0001\"\n"
         );
         fs::write(dir.path().join("r.toml"), toml).unwrap();
-        let report = json(dir.path(), 0, &["train", "r.toml", "--out", "run", "--json", "-q"]);
+        let report = json(dir.path(), 0, &["train", "r.toml", "--out", "run", "--force", "--json", "-q"]);
         assert_eq!(report["certified"], true, "{report}");
         // Targets are at most 5e-5: predictions are of that size, not of the size of a slack in other units.
         assert!(report["test"]["mse"].as_f64().unwrap() < 1e-8, "{report}");
@@ -366,7 +367,7 @@ fn rules_without_a_margin_are_refused_with_advice() {
     }
     let dir = tempfile::tempdir().unwrap();
     Case { rules: &["y >= 1", "y <= 0"], ..REGRESSION }.write(dir.path(), "epochs = 1");
-    let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run"]);
+    let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--force"]);
     assert_eq!(output.status.code(), Some(1), "a finding");
     assert!(stderr(&output).contains("'rule 0', 'rule 1' can't be obeyed together"), "{}", stderr(&output));
 }

@@ -22,7 +22,8 @@ const MUSIC: &str = "[data]\nfile = \"uc3_equiv_music_data.csv\"\ntargets = [\"M
 fn certified(folder: &Path, data: &Path, head: &str, rule: &str, seed: &str) {
     std::fs::write(folder.join("rules.toml"), format!("{head}[[rule]]\nname = \"r\"\ntext = \"{rule}\"\n")).unwrap();
     let data = data.to_str().unwrap();
-    let report = json(folder, 0, &["train", "rules.toml", "--out", "run", "--data", data, "--seed", seed, "--json", "-q"]);
+    let report =
+        json(folder, 0, &["train", "rules.toml", "--force", "--out", "run", "--data", data, "--seed", seed, "--json", "-q"]);
     assert_eq!(report["certified"], true, "{rule}: {report}");
     expect(folder, 0, &["check", "run"]);
 }

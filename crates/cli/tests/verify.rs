@@ -145,14 +145,19 @@ fn what_is_read_inexactly_is_never_proved_of_the_file() {
     std::fs::write(home.join("div.onnx"), DIVISION).unwrap();
     line(home, "holds.toml", "y <= 3");
     line(home, "breaks.toml", "y <= 1");
-    let report = json(home, 3, &["verify", "--model", "div.onnx", "--rules", "holds.toml", "--json", "--certificate", "proof"]);
+    let report =
+        json(home, 3, &["verify", "--model", "div.onnx", "--rules", "holds.toml", "--json", "--certificate", "proof", "--force"]);
     assert_eq!(report["verdict"], "unknown");
     assert!(report["why"].as_str().unwrap().contains("(Div)"), "{report}");
     assert_eq!(expect(home, 3, &["verify", "--model", "div.onnx", "--rules", "holds.toml", "--vnncomp"]), "unknown\n");
     // The model that was written is what was looked at.
     expect(home, 0, &["check", "proof"]);
     expect(home, 0, &["verify", "--model", "proof/model.onnx", "--rules", "holds.toml"]);
-    let report = json(home, 1, &["verify", "--model", "div.onnx", "--rules", "breaks.toml", "--json", "--certificate", "proof"]);
+    let report = json(
+        home,
+        1,
+        &["verify", "--model", "div.onnx", "--rules", "breaks.toml", "--json", "--certificate", "proof", "--force"],
+    );
     assert_eq!(report["in_every_runtime"], false);
     assert!(!home.join("proof/certificate.json").exists(), "an old certificate does not stay beside a new answer");
     // At 3 the file gives 1.5728768, and a product with 1 / 1.9073331 gives 1.5728767: only the network as it was read breaks this.
@@ -213,7 +218,7 @@ fn an_inner_tensor_is_judged_where_it_is_named() {
     assert!(inner["example"]["output"]["y"].as_f64().unwrap() > 2.0, "{inner}");
     assert!(refusal(home, &[&adversity[..], &["--output", "v9"]].concat()).contains("v9"));
 
-    let repair = ["repair", "--model", "two.onnx", "--rules", "line.toml", "--out", "fixed", "--json"];
+    let repair = ["repair", "--model", "two.onnx", "--rules", "line.toml", "--out", "fixed", "--force", "--json"];
     assert_eq!(json(home, 0, &repair)["repaired"], false);
     let inner = json(home, 0, &[&repair[..], &["--output", "v1"]].concat());
     assert_eq!((&inner["repaired"], &inner["certified"]), (&Value::from(true), &Value::from(true)));
@@ -235,7 +240,11 @@ fn repair_weighs_by_rows_that_only_the_command_line_names() {
     std::fs::write(home.join("low.csv"), "x,y\n0,0\n0.5,0.5\n1,1\n").unwrap();
     std::fs::write(home.join("inputs.csv"), "x\n0\n0.5\n1\n").unwrap();
     let repair = |rest: &[&str]| {
-        json(home, 0, &[&["repair", "--model", "line.onnx", "--rules", "line.toml", "--out", "out", "--json"], rest].concat())
+        json(
+            home,
+            0,
+            &[&["repair", "--model", "line.onnx", "--rules", "line.toml", "--out", "out", "--force", "--json"], rest].concat(),
+        )
     };
     let (none, low, inputs) = (repair(&[]), repair(&["--data", "low.csv"]), repair(&["--data", "inputs.csv"]));
     assert!(none["before"].is_null() && inputs["before"].is_null());
@@ -249,7 +258,7 @@ fn repair_weighs_by_rows_that_only_the_command_line_names() {
     assert!(first["before_shrinking"].is_null() && first["certified"] == true, "{first}");
     assert!(change(&first) > change(&none), "{first} {none}");
     assert_eq!(none["before_shrinking"], first["change"]);
-    let wrong = ["repair", "--model", "line.onnx", "--rules", "line.toml", "--out", "out", "--timeout=-1"];
+    let wrong = ["repair", "--model", "line.onnx", "--rules", "line.toml", "--out", "out", "--force", "--timeout=-1"];
     assert!(refusal(home, &wrong).contains("--timeout"));
     // On [0, 4] the nearest line to y = x below 2 changes by about 1 root mean square; twice that is not near.
     assert!(change(&none) < 1.2, "{none}");

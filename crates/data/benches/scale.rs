@@ -39,6 +39,7 @@ fn a_million_rows_of_fifty_columns() {
     println!("file: {size} MB; peak before reading: {:?} MB", peak_megabytes());
 
     let data: DataSettings = toml::from_str("file = 'big.csv'\ntargets = ['c0']").unwrap();
+    let data = data.checked().unwrap();
     let task: TaskSettings = toml::from_str("kind = 'regression'").unwrap();
     let overrides = Overrides::new();
     let request = Request { data: &data, task: &task, overrides: &overrides, rule_file_dir: folder.path(), data_dir: None };
@@ -54,6 +55,7 @@ fn a_million_rows_of_fifty_columns() {
 
 fn twenty_thousand_digit_sums() {
     let data: DataSettings = toml::from_str("recipe = 'mnist-sum'").unwrap();
+    let data = data.checked().unwrap();
     let task: TaskSettings = toml::from_str("kind = 'multilabel'").unwrap();
     let (overrides, here) = (Overrides::new(), std::path::Path::new("."));
     let request = Request { data: &data, task: &task, overrides: &overrides, rule_file_dir: here, data_dir: None };

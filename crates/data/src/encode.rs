@@ -8,7 +8,7 @@ use super::error::DataError;
 use super::inputs::{RowStatus, encode_inputs};
 use super::number;
 use super::read::known;
-use super::table::{Column, Table, Value};
+use super::table::{Column, Table, TableValue};
 
 /// Encodes features and targets, weight 1 each row; a gap or a value outside the domain is an error.
 pub fn encode(table: &Table, schema: &Schema) -> Result<Dataset, DataError> {
@@ -17,9 +17,9 @@ pub fn encode(table: &Table, schema: &Schema) -> Result<Dataset, DataError> {
         let (RowStatus::Outside { feature } | RowStatus::Missing { feature }) = *status else { continue };
         let f = &schema.features[feature];
         let (row_number, column) = (table.row_numbers[row], f.name.clone());
-        let value = table.column(&f.name).map_or(Value::Missing, |c| c.value(row));
+        let value = table.column(&f.name).map_or(TableValue::Missing, |c| c.value(row));
         return Err(match value {
-            Value::Missing => DataError::MissingValue { row: row_number, column },
+            TableValue::Missing => DataError::MissingValue { row: row_number, column },
             _ => DataError::OutsideDomain { row: row_number, column, value: value.to_string(), domain: f.domain.in_words() },
         });
     }
@@ -77,7 +77,7 @@ struct Target<'a> {
 impl Target<'_> {
     fn number(&self, row: usize, expected: &str) -> Result<f64, DataError> {
         match self.column.value(row) {
-            Value::Number(v) => Ok(v),
+            TableValue::Number(v) => Ok(v),
             _ => Err(self.refused(row, expected)),
         }
     }
@@ -93,9 +93,9 @@ impl Target<'_> {
 
     fn class(&self, row: usize, classes: &[String]) -> Result<usize, DataError> {
         let at = match self.column.value(row) {
-            Value::Text(text) => classes.iter().position(|c| c == text),
-            Value::Number(v) => classes.iter().position(|c| number::parse(c) == Some(v)),
-            Value::Missing => None,
+            TableValue::Text(text) => classes.iter().position(|c| c == text),
+            TableValue::Number(v) => classes.iter().position(|c| number::parse(c) == Some(v)),
+            TableValue::Missing => None,
         };
         at.ok_or_else(|| self.refused(row, &format!("the classes are {}", classes.join(", "))))
     }
@@ -103,7 +103,7 @@ impl Target<'_> {
     fn refused(&self, row: usize, expected: &str) -> DataError {
         let (row_number, column) = (self.table.row_numbers[row], self.name.to_owned());
         match self.column.value(row) {
-            Value::Missing => DataError::MissingValue { row: row_number, column },
+            TableValue::Missing => DataError::MissingValue { row: row_number, column },
             value => DataError::BadTarget { row: row_number, column, value: value.to_string(), expected: expected.to_owned() },
         }
     }

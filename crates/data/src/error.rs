@@ -36,6 +36,51 @@ pub enum DataError {
         /// The column.
         name: String,
     },
+    /// A target that would say how much its row counts.
+    #[error("column '{name}' is a target: it can't be the `weight` of its row too, or say how rows are split")]
+    NotATarget {
+        /// The column.
+        name: String,
+    },
+    /// A weight that is none.
+    #[error("row {row}, column '{column}': {value} is no weight: it must be a number, 0 or above, in every row")]
+    BadWeight {
+        /// 1-based data row.
+        row: u64,
+        /// The column.
+        column: String,
+        /// The value.
+        value: String,
+    },
+    /// A row that is in no part of the split.
+    #[error("row {row}: {value} says not whether it trains, validates or tests: write train, validation or test{place}")]
+    BadPart {
+        /// 1-based data row.
+        row: u64,
+        /// What is said.
+        value: String,
+        /// Where, if that is known.
+        place: String,
+    },
+    /// Dates that are not in order when their texts are.
+    #[error(
+        "row {row}, column '{column}': rows can't be ordered by {value}: `split.by` takes numbers, or dates that begin with the year, \
+         such as 2024-12-31"
+    )]
+    BadTime {
+        /// 1-based data row.
+        row: u64,
+        /// The column.
+        column: String,
+        /// The value.
+        value: String,
+    },
+    /// Nothing to learn from.
+    #[error("no row trains: {place} puts none of them in the part `train`")]
+    NobodyTrains {
+        /// The column or file.
+        place: String,
+    },
     /// The file is in none of the places.
     #[error("data file '{file}' not found; looked for {}; docs/data.md says where the public files come from and how to name a folder",
         list(.looked_in))]
@@ -105,7 +150,9 @@ pub enum DataError {
         why: String,
     },
     /// The parquet reader gave up.
-    #[error("{file}: not a readable parquet file: {source} (uncompressed and snappy-compressed files are supported)")]
+    #[error(
+        "{file}: not a readable parquet file: {source} (uncompressed files and those packed by snappy, gzip, lz4 or zstd are supported)"
+    )]
     Parquet {
         /// The file.
         file: String,
@@ -145,7 +192,9 @@ pub enum DataError {
         file: String,
     },
     /// Two columns of one name.
-    #[error("{file}: two columns are named '{name}'; names must differ")]
+    #[error(
+        "{file}: two columns are named '{name}'; names must differ: rename one, or list '{name}' under `ignore`, which leaves out both"
+    )]
     DuplicateColumn {
         /// The file.
         file: String,
@@ -221,7 +270,7 @@ pub enum DataError {
     /// Missing values under `missing = "error"`.
     #[error(
         "{count} missing values in {rows} rows, the first in row {row}, column '{column}'; set `missing = \"drop\"` to leave such \
-         rows out, or `missing = \"impute\"` to fill them in"
+         rows out, or `impute = \"median\"` to fill them in, here and in every row that the model will ever see"
     )]
     Missing {
         /// 1-based data row of the first.
@@ -241,7 +290,7 @@ pub enum DataError {
     },
     /// Every row was dropped.
     #[error(
-        "no rows are left: each of the {rows} rows has a missing value; list sparse columns under `ignore` or use `missing = \"impute\"`"
+        "no rows are left: each of the {rows} rows has a missing value; list sparse columns under `ignore` or use `impute = \"median\"`"
     )]
     AllDropped {
         /// How many rows there were.
@@ -289,6 +338,17 @@ pub enum DataError {
         count: usize,
         /// How many are accepted.
         most: usize,
+    },
+    /// A text column that is no plain category.
+    #[error(
+        "column '{column}' {what}. Decide what it is: list it under `ignore` in [data], or state in [features.{column}] `kind = \"category\"` \
+         (if it is one all the same), its `levels`, or their `order` from the lowest to the highest"
+    )]
+    Undecided {
+        /// The column.
+        column: String,
+        /// What speaks against it.
+        what: String,
     },
     /// Nothing left to learn from.
     #[error("no feature columns are left besides the targets and the ignored columns")]
@@ -356,6 +416,8 @@ impl DataError {
             Self::NotANumber { column, value, .. }
             | Self::TooLarge { column, value, .. }
             | Self::OutsideDomain { column, value, .. }
+            | Self::BadWeight { column, value, .. }
+            | Self::BadTime { column, value, .. }
             | Self::BadTarget { column, value, .. } => (*column, *value) = (HIDDEN.into(), HIDDEN.into()),
             Self::UnknownColumn { nearest, columns, .. } => (*nearest, *columns) = (None, vec![HIDDEN.into()]),
             Self::Missing { column, .. }
@@ -363,6 +425,8 @@ impl DataError {
             | Self::WrongKind { column, .. }
             | Self::TooManyLevels { column, .. }
             | Self::MissingValue { column, .. } => *column = HIDDEN.into(),
+            Self::Undecided { column, what } => (*column, *what) = (HIDDEN.into(), HIDDEN.into()),
+            Self::BadPart { value, .. } => *value = HIDDEN.into(),
             Self::Task { problem: TaskProblem::ClassCount { found, .. } } => *found = vec![HIDDEN.into()],
             _ => {}
         }

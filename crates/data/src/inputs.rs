@@ -6,8 +6,9 @@ use deepsade_net::Matrix;
 use deepsade_spec::{Domain, Schema};
 
 use super::error::DataError;
+use super::missing::with_gaps_filled;
 use super::read::{Columns, ReadOptions, known};
-use super::table::{Column, Kind, Table, Value};
+use super::table::{Column, Kind, Table, TableValue};
 
 /// Rows encoded together, so that a wide matrix is written cache line by cache line.
 const BLOCK: usize = 64;
@@ -26,7 +27,7 @@ pub struct Inputs {
 pub enum RowStatus {
     /// Every feature is in its domain.
     Inside,
-    /// A feature has a value outside its domain; an unknown level is encoded as zeros.
+    /// A feature has a value outside its domain; an unknown level is encoded as zeros, in an ordered category as NaN.
     Outside {
         /// Index of the first such feature.
         feature: usize,
@@ -41,19 +42,23 @@ pub enum RowStatus {
 impl ReadOptions {
     /// For prediction with a known schema: its features and nothing else, each as the schema wants it.
     pub fn for_schema(schema: &Schema) -> Self {
-        let names = schema.features.iter().map(|f| f.name.clone()).collect();
-        Self { columns: Columns::Only(names), expected: kinds_of_schema(schema), ..Self::default() }
+        let names = schema.given().iter().map(|f| f.name.clone()).collect();
+        let markers_of = schema.filled.iter().map(|f| (f.feature.clone(), f.markers.clone())).collect();
+        Self { columns: Columns::Only(names), expected: kinds_of_schema(schema), markers_of, ..Self::default() }
     }
 }
 
 /// How a known schema wants the columns of its features to be read, for prediction.
 pub fn kinds_of_schema(schema: &Schema) -> BTreeMap<String, Kind> {
-    let kind = |domain: &Domain| if domain.range().is_some() { Kind::Number } else { Kind::Text };
-    schema.features.iter().map(|f| (f.name.clone(), kind(&f.domain))).collect()
+    // A level is a text also where its place is what enters, and though all levels spell numbers.
+    let kind = |domain: &Domain| if domain.levels().is_some() { Kind::Text } else { Kind::Number };
+    schema.given().iter().map(|f| (f.name.clone(), kind(&f.domain))).collect()
 }
 
-/// Encodes the features of `schema`; other columns of the table play no part, so targets may be absent.
+/// Encodes the features of `schema`, with what it fills in where there is no value; other columns of the table play no part, so targets
+/// may be absent.
 pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError> {
+    let table = &*with_gaps_filled(table, schema);
     let wanted: Vec<String> = schema.features.iter().map(|f| f.name.clone()).collect();
     known(&wanted, &table.names, "the model")?;
     let mut plans = Vec::with_capacity(schema.features.len());
@@ -84,7 +89,7 @@ pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError
     Ok(Inputs { x, status })
 }
 
-/// Encodes rows of plain numbers, for a schema without categories; `value` is asked for each row and column.
+/// Encodes rows of plain numbers, for a schema without categories; `value` is asked for each row and each feature that data have.
 ///
 /// # Panics
 /// If a feature is a category.
@@ -97,6 +102,14 @@ pub fn encode_numbers(rows: usize, schema: &Schema, value: impl Fn(usize, usize)
             (lo, hi, &f.domain)
         })
         .collect();
+    let fills: Vec<Option<f32>> =
+        schema.given().iter().map(|f| schema.fill(&f.name).and_then(|fill| fill.number(&f.domain))).collect();
+    let flagged: Vec<usize> = schema.indicated().filter_map(|name| schema.feature(name)).collect();
+    let value = |row: usize, feature: usize| match (feature.checked_sub(fills.len()), fills.get(feature).copied().flatten()) {
+        (Some(indicator), _) => f64::from(u8::from(value(row, flagged[indicator]).is_nan())),
+        (_, Some(fill)) => Some(value(row, feature)).filter(|v| !v.is_nan()).unwrap_or_else(|| fill.into()),
+        _ => value(row, feature),
+    };
     let mut x = Matrix { rows, cols: ranges.len(), data: Vec::with_capacity(rows * ranges.len()) };
     let mut status = vec![RowStatus::Inside; rows];
     for (row, status) in status.iter_mut().enumerate() {
@@ -120,10 +133,10 @@ pub fn encode_numbers(rows: usize, schema: &Schema, value: impl Fn(usize, usize)
 pub(crate) struct FeatureEncoder<'a> {
     column: &'a Column,
     domain: &'a Domain,
-    how: How,
+    how: ReadAs,
 }
 
-enum How {
+enum ReadAs {
     Number {
         lo: f32,
         hi: f32,
@@ -148,15 +161,15 @@ impl<'a> FeatureEncoder<'a> {
     pub(crate) fn new(name: &str, column: &'a Column, domain: &'a Domain) -> Result<Self, DataError> {
         let how = match (domain, column, domain.range()) {
             (Domain::Ordered { levels }, Column::Text { levels: of_table, .. }, _) => {
-                How::Places(of_table.iter().map(|level| levels.iter().position(|l| l == level)).collect())
+                ReadAs::Places(of_table.iter().map(|level| levels.iter().position(|l| l == level)).collect())
             }
             (Domain::Ordered { .. }, ..) => {
                 return Err(DataError::WrongKind { column: name.to_owned(), found: column.kind(), expected: Kind::Text });
             }
-            (_, Column::Number(_) | Column::Bytes { .. }, Some((lo, hi))) => How::Number { lo, hi },
+            (_, Column::Number(_) | Column::Bytes { .. }, Some((lo, hi))) => ReadAs::Number { lo, hi },
             (Domain::Category { levels }, Column::Text { levels: of_table, .. }, _) => {
                 let to_domain = of_table.iter().map(|level| levels.iter().position(|l| l == level)).collect();
-                How::Levels { to_domain, count: levels.len() }
+                ReadAs::Levels { to_domain, count: levels.len() }
             }
             _ => {
                 let expected = if domain.range().is_some() { Kind::Number } else { Kind::Text };
@@ -173,14 +186,14 @@ impl<'a> FeatureEncoder<'a> {
 
     fn width(&self, skip: usize) -> usize {
         match &self.how {
-            How::Number { .. } | How::Places(_) => 1,
-            How::Levels { count, .. } => count.saturating_sub(skip),
+            ReadAs::Number { .. } | ReadAs::Places(_) => 1,
+            ReadAs::Levels { count, .. } => count.saturating_sub(skip),
         }
     }
 
     /// Writes the feature's columns, which are zero so far; of an `out` too short only the place is found.
     fn fill(&self, row: usize, skip: usize, out: &mut [f32]) -> ValueStatus {
-        if let (How::Levels { to_domain, .. }, Column::Text { codes, .. }) = (&self.how, self.column) {
+        if let (ReadAs::Levels { to_domain, .. }, Column::Text { codes, .. }) = (&self.how, self.column) {
             let Some(level) = to_domain.get(codes[row] as usize) else {
                 // The code of a missing text is beyond every level.
                 out.fill(f32::NAN);
@@ -191,7 +204,7 @@ impl<'a> FeatureEncoder<'a> {
             }
             return if level.is_some() { ValueStatus::Inside } else { ValueStatus::Outside };
         }
-        if let (How::Places(places), Column::Text { codes, .. }) = (&self.how, self.column) {
+        if let (ReadAs::Places(places), Column::Text { codes, .. }) = (&self.how, self.column) {
             let place = places.get(codes[row] as usize);
             out.fill(place.copied().flatten().map_or(f32::NAN, |k| k as f32));
             return match place {
@@ -200,7 +213,7 @@ impl<'a> FeatureEncoder<'a> {
                 Some(Some(_)) => ValueStatus::Inside,
             };
         }
-        let (How::Number { lo, hi }, Value::Number(v)) = (&self.how, self.column.value(row)) else {
+        let (ReadAs::Number { lo, hi }, TableValue::Number(v)) = (&self.how, self.column.value(row)) else {
             out.fill(f32::NAN);
             return ValueStatus::Missing;
         };

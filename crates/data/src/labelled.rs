@@ -4,7 +4,7 @@ use deepsade_output::Judge;
 use deepsade_spec::{Domain, NormalSpec, Task, Var};
 
 use crate::dataset::Dataset;
-use crate::table::{Column, Table, Value};
+use crate::table::{Column, Table, TableValue};
 
 /// Data rows as written: decimals of the file for numbers, encoded columns for everything else.
 pub struct Labelled<'a> {
@@ -35,7 +35,7 @@ impl<'a> Labelled<'a> {
         let written = |var: Var| match (var, &self.spec.schema.task) {
             (Var::Feature(f), _) => match &self.spec.schema.features[f].domain {
                 Domain::Ordered { levels } => match self.features[f].value(row) {
-                    Value::Text(text) => levels.iter().position(|l| l == text).map_or(f64::NAN, |k| k as f64),
+                    TableValue::Text(text) => levels.iter().position(|l| l == text).map_or(f64::NAN, |k| k as f64),
                     _ => f64::NAN,
                 },
                 _ => number(self.features[f], row),
@@ -55,7 +55,7 @@ impl<'a> Labelled<'a> {
 
 fn number(column: &Column, row: usize) -> f64 {
     match column.value(row) {
-        Value::Number(v) => v,
+        TableValue::Number(v) => v,
         _ => f64::NAN,
     }
 }

@@ -12,7 +12,7 @@ use crate::dataset::Dataset;
 /// Scores by name. Shares are percentages. A name alone counts rows whose true label obeys the rules; with `_all` every row.
 pub type Metrics = BTreeMap<String, f64>;
 
-/// Scores outputs `y` against the rows; `breaking` marks rows whose true label breaks a rule.
+/// Scores outputs `y` against the rows, each with its weight; `breaking` marks rows whose true label breaks a rule.
 pub fn metrics(spec: &NormalSpec, rows: &Dataset, y: &Matrix, breaking: &[bool]) -> Metrics {
     let mut metrics = Metrics::new();
     let judge = Judge::new(spec);
@@ -24,11 +24,12 @@ pub fn metrics(spec: &NormalSpec, rows: &Dataset, y: &Matrix, breaking: &[bool])
         };
         put("rows", chosen.len() as f64);
         put("rows_breaking", judge.count_breaking(&rows.x, y, counted) as f64);
-        if chosen.is_empty() {
+        let weight: f64 = chosen.iter().map(|r| f64::from(rows.weight[*r])).sum();
+        if chosen.is_empty() || weight <= 0.0 {
             continue;
         }
         let mean = |score: &dyn Fn(&[f32], &[f32]) -> f64| {
-            chosen.iter().map(|r| score(y.row(*r), rows.y.row(*r))).sum::<f64>() / chosen.len() as f64
+            chosen.iter().map(|r| f64::from(rows.weight[*r]) * score(y.row(*r), rows.y.row(*r))).sum::<f64>() / weight
         };
         let own = mean(&|y, truth| row_score(&spec.schema.task, y, truth));
         put(deciding_score(&spec.schema.task).0, own);

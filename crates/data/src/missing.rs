@@ -1,8 +1,15 @@
-//! A table of used columns with gaps enters; one without leaves, or the error that says where the gaps are.
+//! A table of used columns with gaps enters; one without leaves, with what was filled in for each feature, or the error that says where
+//! the gaps are.
 
-use super::error::DataError;
-use super::settings::MissingPolicy;
-use super::table::{Column, MISSING_CODE, Table};
+use std::borrow::Cow;
+
+use deepsade_spec::{Domain, Fill, Filled, Schema, indicator_of};
+
+use super::error::{DataError, OverrideProblem};
+use super::gap::{Impute, MISSING_LEVEL, Missing};
+use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, Overrides, stepped};
+use super::settings::{DataSettings, MissingPolicy};
+use super::table::{Column, MISSING_CODE, Table, TableValue};
 
 /// What was done about missing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,22 +20,152 @@ pub struct MissingReport {
     pub imputed_values: usize,
 }
 
-/// Applies the policy to every column of `table`; `targets` are never imputed, a row without one is left out.
-pub fn settle_missing(table: &mut Table, targets: &[String], policy: MissingPolicy) -> Result<MissingReport, DataError> {
-    match policy {
-        MissingPolicy::Error => refuse(table).map(|()| MissingReport::default()),
-        MissingPolicy::Drop => drop_rows(table, |_| true),
-        MissingPolicy::Impute => {
-            let report = drop_rows(table, |name| targets.iter().any(|t| t == name))?;
-            Ok(MissingReport { imputed_values: impute(table)?, ..report })
+/// Settles every column of `table`: features that are filled in, by their own statement or by `[data]`, are, and get a column that says
+/// where, if that is asked for; gaps in the others are treated by the policy. Targets are never filled in.
+pub fn settle_missing(
+    table: &mut Table,
+    targets: &[String],
+    data: &DataSettings,
+    overrides: &Overrides,
+) -> Result<(MissingReport, Vec<Filled>), DataError> {
+    let policy = data.missing_policy();
+    let is_target = |name: &str| targets.iter().any(|t| t == name);
+    let how = |name: &str, column: &Column| {
+        let stated = overrides.get(name).and_then(|o| o.missing.clone());
+        let default = (policy == MissingPolicy::Impute && !matches!(column, Column::Bytes { .. }))
+            .then(|| Missing::Found(data.imputes_by()));
+        stated.or(default).filter(|_| !is_target(name))
+    };
+    let plan: Vec<Option<Missing>> = table.names.iter().zip(&table.columns).map(|(name, column)| how(name, column)).collect();
+    let open: Vec<bool> = plan.iter().map(Option::is_none).collect();
+    let dropped_rows = match policy {
+        MissingPolicy::Error => refuse(table, &open).map(|()| 0)?,
+        MissingPolicy::Drop | MissingPolicy::Impute => drop_rows(table, &open)?,
+    };
+    let mut filled = Vec::new();
+    for (c, how) in plan.into_iter().enumerate() {
+        let Some(how) = how else { continue };
+        let (name, column) = (&table.names[c], &table.columns[c]);
+        let stated = overrides.get(name).cloned().unwrap_or_default();
+        let with = value(name, column, &how, &stated)?;
+        let number = matches!(with, Fill::Number(_)) || stated.order.is_some();
+        let gaps = (0..column.len()).any(|row| column.is_missing(row));
+        let indicator = stated.indicator.unwrap_or(data.indicator && number && gaps);
+        if indicator && !number {
+            return Err(DataError::Override { name: name.clone(), problem: OverrideProblem::IndicatorOfCategory });
         }
+        if indicator && table.names.contains(&indicator_of(name)) {
+            return Err(DataError::DuplicateColumn { file: "the data".into(), name: indicator_of(name) });
+        }
+        let markers = [&data.missing_values.0[..], &stated.missing_values.0[..]].concat();
+        filled.push(Filled { feature: name.clone(), with, indicator, markers });
+    }
+    let imputed_values = fill(table, &filled);
+    Ok((MissingReport { dropped_rows, imputed_values }, filled))
+}
+
+/// The table with the gaps of a schema filled in, and with its indicators; where it has none of either, as it is.
+pub fn with_gaps_filled<'t>(table: &'t Table, schema: &Schema) -> Cow<'t, Table> {
+    if schema.filled.is_empty() {
+        return Cow::Borrowed(table);
+    }
+    let mut copy = table.clone();
+    fill(&mut copy, &schema.filled);
+    Cow::Owned(copy)
+}
+
+/// Fills in gaps and adds the columns of indicators that are not there; how many values were missing.
+fn fill(table: &mut Table, filled: &[Filled]) -> usize {
+    let mut count = 0;
+    for Filled { feature, with, indicator, .. } in filled {
+        let Some(c) = table.names.iter().position(|n| n == feature) else { continue };
+        if *indicator && !table.names.contains(&indicator_of(feature)) {
+            let flags = (0..table.rows()).map(|row| f64::from(u8::from(table.columns[c].is_missing(row)))).collect();
+            table.names.push(indicator_of(feature));
+            table.columns.push(Column::Number(flags));
+        }
+        match (&mut table.columns[c], with) {
+            (Column::Number(values), Fill::Number(v)) => {
+                for value in values.iter_mut().filter(|value| value.is_nan()) {
+                    *value = f64::from(*v);
+                    count += 1;
+                }
+            }
+            (Column::Text { levels, codes }, Fill::Level(level)) if codes.contains(&MISSING_CODE) => {
+                let code = levels.iter().position(|l| l == level).unwrap_or_else(|| {
+                    levels.push(level.clone());
+                    levels.len() - 1
+                });
+                for code_of_row in codes.iter_mut().filter(|code| **code == MISSING_CODE) {
+                    *code_of_row = code as u32;
+                    count += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    count
+}
+
+/// What is read where a column has no value.
+fn value(name: &str, column: &Column, how: &Missing, stated: &FeatureOverride) -> Result<Fill, DataError> {
+    let wrong = |problem| DataError::Override { name: name.to_owned(), problem };
+    let nothing = || DataError::NothingToImpute { column: name.to_owned() };
+    let found = match (how, column) {
+        (Missing::Stated(fill), _) => fill.clone(),
+        (Missing::OwnLevel, Column::Text { .. }) => Fill::Level(MISSING_LEVEL.into()),
+        (Missing::OwnLevel, _) => return Err(wrong(OverrideProblem::LevelOfNumber)),
+        (Missing::Found(_), Column::Text { levels, codes }) => {
+            let most = most_frequent(levels.len(), codes).ok_or_else(nothing)?;
+            Fill::Level(levels[most as usize].clone())
+        }
+        (Missing::Found(how), column) => {
+            let mut values: Vec<f64> = (0..column.len())
+                .filter_map(|row| match column.value(row) {
+                    TableValue::Number(v) => Some(v),
+                    _ => None,
+                })
+                .collect();
+            if values.is_empty() {
+                return Err(nothing());
+            }
+            let v = match how {
+                Impute::Median | Impute::None => median(&mut values),
+                Impute::Mean => on_grid(values.iter().sum::<f64>() / values.len() as f64, stated),
+                Impute::MostFrequent => commonest(&mut values),
+            };
+            // Adding zero turns -0 into 0.
+            Fill::Number(v as f32 + 0.0)
+        }
+    };
+    // Of what is stated: a value beside its range must not be told as one of the data.
+    let domain = stated.stated_domain().or(match (stated.kind, stated.step) {
+        (Some(FeatureKind::Integer), _) => Some(Domain::Integer { lo: -(LARGEST_INTEGER as i32), hi: LARGEST_INTEGER as i32 }),
+        (_, Some(step)) => Some(stepped(-LARGEST_INTEGER * step, LARGEST_INTEGER * step, step)),
+        _ => None,
+    });
+    let fits = match (&domain, column) {
+        (Some(domain), _) => found.number(domain).is_some() || found.level(domain).is_some(),
+        (None, Column::Text { .. }) => matches!(found, Fill::Level(_)),
+        (None, _) => matches!(found, Fill::Number(v) if v.is_finite()),
+    };
+    let shown = || domain.map_or_else(|| format!("the column holds {}", column.kind()), |d| d.in_words());
+    if fits { Ok(found) } else { Err(wrong(OverrideProblem::FillOutside { value: found.to_string(), domain: shown() })) }
+}
+
+/// The nearest whole number, or multiple, where a feature has only these.
+fn on_grid(v: f64, stated: &FeatureOverride) -> f64 {
+    match (stated.kind, stated.step) {
+        (Some(FeatureKind::Integer), _) => v.round(),
+        (_, Some(step)) => (v / step).round() * step,
+        _ => v,
     }
 }
 
-fn refuse(table: &Table) -> Result<(), DataError> {
+fn refuse(table: &Table, open: &[bool]) -> Result<(), DataError> {
     let (mut first, mut count, mut rows) = (None, 0, 0);
     for row in 0..table.rows() {
-        let mut gaps = (0..table.columns.len()).filter(|&c| table.columns[c].is_missing(row)).peekable();
+        let mut gaps = (0..table.columns.len()).filter(|&c| open[c] && table.columns[c].is_missing(row)).peekable();
         if let Some(&c) = gaps.peek() {
             first.get_or_insert((row, c));
             rows += 1;
@@ -41,10 +178,10 @@ fn refuse(table: &Table) -> Result<(), DataError> {
     }
 }
 
-fn drop_rows(table: &mut Table, counts: impl Fn(&str) -> bool) -> Result<MissingReport, DataError> {
+fn drop_rows(table: &mut Table, open: &[bool]) -> Result<usize, DataError> {
     let rows = table.rows();
     let mut keep = vec![true; rows];
-    for (_, column) in table.names.iter().zip(&table.columns).filter(|(name, _)| counts(name)) {
+    for (column, _) in table.columns.iter().zip(open).filter(|(_, open)| **open) {
         for (row, keep) in keep.iter_mut().enumerate() {
             *keep &= !column.is_missing(row);
         }
@@ -56,42 +193,21 @@ fn drop_rows(table: &mut Table, counts: impl Fn(&str) -> bool) -> Result<Missing
     if kept < rows {
         table.keep_rows(&keep);
     }
-    Ok(MissingReport { dropped_rows: rows - kept, imputed_values: 0 })
+    Ok(rows - kept)
 }
 
-fn impute(table: &mut Table) -> Result<usize, DataError> {
-    let mut filled = 0;
-    for (name, column) in table.names.iter().zip(&mut table.columns) {
-        let found = match column {
-            Column::Number(values) => median(values).map(|m| {
-                for v in values.iter_mut().filter(|v| v.is_nan()) {
-                    *v = m;
-                    filled += 1;
-                }
-            }),
-            Column::Text { levels, codes } => most_frequent(levels.len(), codes).map(|most| {
-                for code in codes.iter_mut().filter(|c| **c == MISSING_CODE) {
-                    *code = most;
-                    filled += 1;
-                }
-            }),
-            Column::Bytes { .. } => Some(()),
-        };
-        if found.is_none() {
-            return Err(DataError::NothingToImpute { column: name.clone() });
-        }
-    }
-    Ok(filled)
+/// The value in the middle; of two the smaller, so that it is a value of the column.
+fn median(values: &mut [f64]) -> f64 {
+    let middle = (values.len() - 1) / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// The middle value; of two middle values the smaller, so that an integer stays one.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut present: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
-    if present.is_empty() {
-        return None;
-    }
-    let middle = (present.len() - 1) / 2;
-    Some(*present.select_nth_unstable_by(middle, f64::total_cmp).1)
+/// The commonest value; of equally common ones the smallest.
+fn commonest(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let groups = values.chunk_by(|a, b| a == b);
+    // Of several `max_by_key` takes the last.
+    groups.rev().max_by_key(|group| group.len()).map_or(0.0, |group| group[0])
 }
 
 /// The commonest level; of equally common ones the first.
@@ -105,67 +221,5 @@ fn most_frequent(levels: usize, codes: &[u32]) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GAP: f64 = f64::NAN;
-
-    fn table() -> Table {
-        Table {
-            names: ["a", "t", "y"].map(String::from).to_vec(),
-            columns: vec![
-                Column::Number(vec![4.0, GAP, 1.0, 3.0, GAP]),
-                Column::Text { levels: vec!["p".into(), "q".into()], codes: vec![1, 0, 1, MISSING_CODE, 0] },
-                Column::Number(vec![0.0, 1.0, 1.0, 0.0, GAP]),
-            ],
-            row_numbers: vec![1, 2, 3, 4, 5],
-        }
-    }
-
-    fn targets() -> Vec<String> {
-        vec!["y".into()]
-    }
-
-    #[test]
-    fn error_names_the_first_place_the_counts_and_the_ways_out() {
-        let message = settle_missing(&mut table(), &targets(), MissingPolicy::Error).unwrap_err().to_string();
-        for part in ["4 missing values in 3 rows", "row 2, column 'a'", "missing = \"drop\"", "missing = \"impute\""] {
-            assert!(message.contains(part), "{message}");
-        }
-    }
-
-    #[test]
-    fn drop_leaves_full_rows() {
-        let mut t = table();
-        let report = settle_missing(&mut t, &targets(), MissingPolicy::Drop).unwrap();
-        assert_eq!(report, MissingReport { dropped_rows: 3, imputed_values: 0 });
-        assert_eq!(t.row_numbers, [1, 3]);
-        assert_eq!(t.columns[1], Column::Text { levels: vec!["q".into()], codes: vec![0, 0] });
-    }
-
-    #[test]
-    fn impute_fills_features_and_drops_rows_without_a_target() {
-        let mut t = table();
-        let report = settle_missing(&mut t, &targets(), MissingPolicy::Impute).unwrap();
-        assert_eq!(report, MissingReport { dropped_rows: 1, imputed_values: 2 });
-        // The row without a target is gone before the median (1, 3, 4) and the commonest level (q, p, q) are taken.
-        assert_eq!(t.columns[0], Column::Number(vec![4.0, 3.0, 1.0, 3.0]));
-        assert_eq!(t.columns[1], Column::Text { levels: vec!["p".into(), "q".into()], codes: vec![1, 0, 1, 1] });
-    }
-
-    #[test]
-    fn median_of_an_even_count_is_a_value_of_the_column() {
-        assert_eq!(median(&[5.0, 1.0, GAP, 2.0, 9.0]), Some(2.0));
-        assert_eq!(median(&[GAP]), None);
-    }
-
-    #[test]
-    fn empty_columns_are_refused_by_name() {
-        let mut t = table();
-        t.columns[0] = Column::Number(vec![GAP; 5]);
-        let message = settle_missing(&mut t.clone(), &targets(), MissingPolicy::Impute).unwrap_err().to_string();
-        assert!(message.contains("column 'a' has no values"), "{message}");
-        let message = settle_missing(&mut t, &targets(), MissingPolicy::Drop).unwrap_err().to_string();
-        assert!(message.contains("no rows are left: each of the 5 rows"), "{message}");
-    }
-}
+#[path = "missing/tests.rs"]
+mod tests;

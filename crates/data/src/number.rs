@@ -1,12 +1,39 @@
 //! The bytes of one field enter; a missing value, a decimal number or neither leaves. Also float32 rounding with a direction.
 
 /// Fields that stand for "no value".
-pub const MISSING_TOKENS: [&str; 7] = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"];
+pub const MISSING_TOKENS: [&str; 8] = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"];
 
 /// Whether a trimmed field stands for "no value".
 pub(crate) fn is_missing(field: &[u8]) -> bool {
     // Every token is short: the length settles nearly all fields.
     field.len() <= 4 && MISSING_TOKENS.iter().any(|token| token.as_bytes() == field)
+}
+
+/// Further fields that stand for "no value".
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MarkedMissing {
+    texts: Vec<String>,
+    numbers: Vec<f64>,
+}
+
+impl MarkedMissing {
+    pub(crate) fn new(markers: &[String]) -> Self {
+        Self { texts: markers.to_vec(), numbers: markers.iter().filter_map(|m| parse(m)).collect() }
+    }
+
+    /// Whether a trimmed field is one of them, or spells the same number as one of them.
+    pub(crate) fn holds(&self, field: &[u8]) -> bool {
+        if self.texts.is_empty() {
+            return false;
+        }
+        let number = || std::str::from_utf8(field).ok().and_then(parse);
+        self.texts.iter().any(|m| m.as_bytes() == field) || !self.numbers.is_empty() && number().is_some_and(|v| self.is(v))
+    }
+
+    /// The same for a number.
+    pub(crate) fn is(&self, v: f64) -> bool {
+        self.numbers.contains(&v)
+    }
 }
 
 /// The number a text spells, infinities included (they are refused later, with their place); never NaN.

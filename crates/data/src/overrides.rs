@@ -1,10 +1,11 @@
 //! The `[features.NAME]` tables of a rule file enter as TOML; stated kinds and domains, free of contradictions, leave.
 
-use deepsade_spec::Domain;
+use deepsade_spec::{Domain, Feature, Schema};
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::error::{DataError, OverrideProblem};
+use super::gap::{MISSING_LEVEL, Markers, Missing};
 use super::number::{fits_f32, round_down, round_up};
 use super::table::Kind;
 
@@ -14,6 +15,13 @@ pub(crate) const LARGEST_INTEGER: f64 = deepsade_spec::LARGEST_INTEGER as f64;
 /// The `[features]` table, in the order of the rule file.
 pub type Overrides = IndexMap<String, FeatureOverride>;
 
+/// A list of two numbers: serde's own reading of an array takes the first two of a longer list.
+fn two_ends<'de, D: Deserializer<'de>>(list: D) -> Result<Option<[f64; 2]>, D::Error> {
+    let Some(ends) = Option::<Vec<f64>>::deserialize(list)? else { return Ok(None) };
+    let count = ends.len();
+    ends.try_into().map(Some).map_err(|_| de::Error::custom(format!("expected a list of 2 values, found {count}")))
+}
+
 /// What a rule file states about one feature; what it leaves open comes from the data.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -22,7 +30,7 @@ pub struct FeatureOverride {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<FeatureKind>,
     /// Smallest and largest value of a number, finite, in this order. Default: those of the data.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "two_ends")]
     pub range: Option<[f64; 2]>,
     /// What every value of a real number is a multiple of: a power of two from 2^-20 to 2^20 other than 1. Default: they may be any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,6 +42,16 @@ pub struct FeatureOverride {
     /// number. Default: levels have no order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<Vec<String>>,
+    /// What is read where a row has no value, in training and ever after: `"median"`, `"mean"`, `"most-frequent"`, `"level"` (a level of
+    /// its own), a number, or `{ level = "..." }`. Default: as `[data]` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Missing>,
+    /// Whether a feature of its own, `NAME is missing`, says where there was no value. Default: as `[data]` says; not of a category.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub indicator: Option<bool>,
+    /// Texts that stand for no value in this column, besides those of `[data]`. Default: none.
+    #[serde(skip_serializing_if = "Markers::is_empty")]
+    pub missing_values: Markers,
 }
 
 /// The kind of a feature's domain.
@@ -71,6 +89,17 @@ impl FeatureOverride {
         }
     }
 
+    /// A statement of exactly this feature of a schema.
+    pub fn of_feature(feature: &Feature, schema: &Schema) -> Self {
+        let filled = schema.filled.iter().find(|f| f.feature == feature.name);
+        Self {
+            missing: filled.map(|f| Missing::Stated(f.with.clone())),
+            indicator: filled.map(|f| f.indicator),
+            missing_values: Markers(filled.map(|f| f.markers.clone()).unwrap_or_default()),
+            ..Self::of(&feature.domain)
+        }
+    }
+
     /// Refuses contradictions; `name` is the feature's, for the message.
     pub fn check(&self, name: &str) -> Result<(), DataError> {
         match self.problem() {
@@ -89,6 +118,15 @@ impl FeatureOverride {
         }
         if self.levels.is_some() && self.order.is_some() {
             return Some(OverrideProblem::LevelsAndOrder);
+        }
+        if self.missing == Some(Missing::OwnLevel) && (is_number || self.order.is_some()) {
+            return Some(if is_number { OverrideProblem::LevelOfNumber } else { OverrideProblem::LevelInOrder });
+        }
+        if self.indicator == Some(true)
+            && (self.levels.is_some() || self.kind == Some(FeatureKind::Category))
+            && self.order.is_none()
+        {
+            return Some(OverrideProblem::IndicatorOfCategory);
         }
         if let Some(step) = self.step {
             let problem = match self.kind {
@@ -140,7 +178,9 @@ impl FeatureOverride {
     /// The domain, if it is fully stated; for an override that passed [`FeatureOverride::check`].
     pub fn stated_domain(&self) -> Option<Domain> {
         if let Some(levels) = &self.levels {
-            return Some(Domain::Category { levels: levels.clone() });
+            let own = (self.missing == Some(Missing::OwnLevel)).then(|| MISSING_LEVEL.to_owned());
+            let own = own.filter(|own| !levels.contains(own));
+            return Some(Domain::Category { levels: levels.iter().cloned().chain(own).collect() });
         }
         if let Some(levels) = &self.order {
             return Some(Domain::Ordered { levels: levels.clone() });

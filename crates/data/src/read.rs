@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::error::DataError;
 use super::limits::limits;
-use super::number;
+use super::number::{self, MarkedMissing};
 use super::table::{Kind, Table};
 
 /// How to read a file.
@@ -23,6 +23,17 @@ pub struct ReadOptions {
     pub rows: Option<usize>,
     /// The byte between two values of a CSV file. Default: a comma.
     pub separator: Option<u8>,
+    /// Texts that stand for no value in any column, besides those that always do. Default: none.
+    pub markers: Vec<String>,
+    /// Further ones of some columns. Default: none.
+    pub markers_of: BTreeMap<String, Vec<String>>,
+}
+
+impl ReadOptions {
+    /// What stands for no value in a column.
+    pub(crate) fn marked(&self, column: &str) -> MarkedMissing {
+        MarkedMissing::new(&[&self.markers[..], self.markers_of.get(column).map_or(&[][..], |m| &m[..])].concat())
+    }
 }
 
 /// Which columns to read; the others cost no memory and may hold anything.
@@ -35,6 +46,15 @@ pub enum Columns {
     Except(Vec<String>),
     /// These, in the order of the file.
     Only(Vec<String>),
+    /// Those of a model and further ones, in the order of the file.
+    Beside {
+        /// Those of the model.
+        model: Vec<String>,
+        /// The further ones.
+        further: Vec<String>,
+        /// Who names these, for messages.
+        place: &'static str,
+    },
 }
 
 /// How far a reader is: bytes of the file as stored, both passes of a CSV file counted.
@@ -58,16 +78,25 @@ pub fn read_table(path: &Path, options: &ReadOptions, progress: &mut dyn FnMut(P
 }
 
 impl Columns {
-    /// Indices into `header` of the columns to read; an unknown name is an error.
-    pub(crate) fn choose(&self, header: &[String]) -> Result<Vec<usize>, DataError> {
+    /// Indices into `header` of the columns to read; an unknown name is an error, and so is one that two of them have.
+    pub(crate) fn choose(&self, file: &str, header: &[String]) -> Result<Vec<usize>, DataError> {
         let (named, place, wanted) = match self {
-            Columns::All => return Ok((0..header.len()).collect()),
+            Columns::Beside { model, further, place } => {
+                known(further, header, place)?;
+                return Columns::Only([model.as_slice(), further].concat()).choose(file, header);
+            }
+            Columns::All => (&Vec::new(), "", false),
             Columns::Except(names) => (names, "`ignore`", false),
             Columns::Only(names) => (names, "the model", true),
         };
         known(named, header, place)?;
         let named: HashSet<&String> = named.iter().collect();
-        Ok((0..header.len()).filter(|&i| named.contains(&header[i]) == wanted).collect())
+        let chosen: Vec<usize> = (0..header.len()).filter(|&i| named.contains(&header[i]) == wanted).collect();
+        let mut seen = HashSet::new();
+        match chosen.iter().find(|&&i| !seen.insert(&header[i])) {
+            Some(&i) => Err(DataError::DuplicateColumn { file: file.to_owned(), name: header[i].clone() }),
+            None => Ok(chosen),
+        }
     }
 }
 
@@ -95,7 +124,7 @@ pub(crate) fn check_size(file: &str, rows: u64, columns: usize) -> Result<(), Da
     Err(DataError::Limit { file: file.to_owned(), what, option: "max-values" })
 }
 
-/// Refuses a header without names, with numbers for names, or with a name twice.
+/// Refuses a header without names, or with numbers for names.
 pub(crate) fn check_header(file: &str, header: &[String]) -> Result<(), DataError> {
     let most = limits().columns;
     if header.len() > most {
@@ -103,18 +132,15 @@ pub(crate) fn check_header(file: &str, header: &[String]) -> Result<(), DataErro
         return Err(DataError::Limit { file: file.to_owned(), what, option: "max-columns" });
     }
     let mut seen = HashSet::new();
-    let twice = header.iter().find(|name| !seen.insert(*name));
+    let twice = header.iter().any(|name| !seen.insert(name));
     let numbers: Vec<f64> = header.iter().filter_map(|name| number::parse(name)).collect();
     // Whole numbers, each once, may be names (programs number their columns); decimals and repetitions are data.
-    let is_data = numbers.len() == header.len() && (twice.is_some() || numbers.iter().any(|v| v.fract() != 0.0));
+    let is_data = numbers.len() == header.len() && (twice || numbers.iter().any(|v| v.fract() != 0.0));
     if is_data && !header.is_empty() {
         let first_line = header.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
         return Err(DataError::NoHeader { file: file.to_owned(), first_line });
     }
-    match twice {
-        Some(name) => Err(DataError::DuplicateColumn { file: file.to_owned(), name: name.clone() }),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Passes progress on, a few times a second.

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use deepsade_spec::{Domain, Feature, OneHot, Schema, Task};
+use deepsade_spec::{Domain, Feature, Fill, Filled, OneHot, Schema, Task, indicator_of};
 
+use super::decision::undecided;
 use super::error::{DataError, OverrideProblem};
+use super::gap::{MISSING_LEVEL, Missing};
 use super::inputs::FeatureEncoder;
 use super::levels::MOST_LEVELS;
 use super::number::{round_down, round_up};
 use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, Overrides, stepped};
-use super::table::{Column, Kind, Table, Value};
+use super::table::{Column, Kind, Table, TableValue};
 use super::task::TaskSettings;
 
 /// The schema of a table: every column that is no target becomes a feature.
@@ -35,7 +37,7 @@ pub fn infer_schema(
     if features.is_empty() {
         return Err(DataError::NoFeatures);
     }
-    Ok(Schema { features, task, one_hot })
+    Ok(Schema { features, task, one_hot, filled: Vec::new() })
 }
 
 /// The task, with those of its targets that are stated to be whole numbers; the table must hold whole numbers then.
@@ -88,27 +90,48 @@ pub fn widen(schema: &mut Schema, overrides: &Overrides, margin: f64) {
 }
 
 /// The schema that a rule file states without its data: the features in the order of the file, each with a stated domain. `of_data`
-/// are the targets of `[data]`.
+/// are the targets of `[data]`, and with `imputes` data would say what is read for missing values that the file says nothing of.
 pub fn stated_schema(
     overrides: &Overrides,
     task: &TaskSettings,
     of_data: &[String],
     one_hot: OneHot,
+    imputes: bool,
 ) -> Result<Schema, DataError> {
     let targets = task.resolve_targets(of_data)?;
     let task = built(task, &targets, overrides, None)?;
-    let mut features = Vec::new();
+    let (mut features, mut filled) = (Vec::new(), Vec::new());
     for (name, stated) in overrides.iter().filter(|(name, _)| !targets.contains(name)) {
         stated.check(name)?;
         let Some(domain) = stated.stated_domain() else {
             return Err(DataError::Override { name: name.clone(), problem: OverrideProblem::NoDomain });
         };
+        filled.extend(stated_fill(name, stated, &domain, imputes)?);
         features.push(Feature { name: name.clone(), domain });
     }
     if features.is_empty() {
         return Err(DataError::NoFeatures);
     }
-    Ok(Schema { features, task, one_hot })
+    let indicators = filled.iter().filter(|f: &&Filled| f.indicator).map(|f| indicator_of(&f.feature));
+    features.extend(indicators.map(|name| Feature { name, domain: Domain::Integer { lo: 0, hi: 1 } }));
+    Ok(Schema { features, task, one_hot, filled })
+}
+
+/// What is read for a missing value, if that is stated.
+fn stated_fill(name: &str, stated: &FeatureOverride, domain: &Domain, imputes: bool) -> Result<Option<Filled>, DataError> {
+    let wrong = |problem| Err(DataError::Override { name: name.to_owned(), problem });
+    let with = match &stated.missing {
+        Some(Missing::Stated(fill)) => fill.clone(),
+        Some(Missing::OwnLevel) => Fill::Level(MISSING_LEVEL.into()),
+        Some(Missing::Found(_)) => return wrong(OverrideProblem::FillNotStated),
+        None if imputes => return wrong(OverrideProblem::FillNotStated),
+        None => return Ok(None),
+    };
+    if with.number(domain).is_none() && with.level(domain).is_none() {
+        return wrong(OverrideProblem::FillOutside { value: with.to_string(), domain: domain.in_words() });
+    }
+    let (indicator, markers) = (stated.indicator == Some(true), stated.missing_values.0.clone());
+    Ok(Some(Filled { feature: name.to_owned(), with, indicator, markers }))
 }
 
 /// How overrides want columns to be read.
@@ -147,7 +170,10 @@ fn domain(table: &Table, name: &str, column: &Column, stated: &FeatureOverride) 
             Err(DataError::TooManyLevels { column: name.to_owned(), count: levels.len(), most: MOST_LEVELS })
         }
         (Column::Text { levels, .. }, _) if levels.is_empty() => Err(DataError::NothingToImpute { column: name.to_owned() }),
-        (Column::Text { levels, .. }, _) => Ok(Domain::Category { levels: levels.clone() }),
+        (Column::Text { levels, .. }, kind) => match undecided(table, column).filter(|_| kind.is_none()) {
+            Some(what) => Err(DataError::Undecided { column: name.to_owned(), what }),
+            None => Ok(Domain::Category { levels: levels.clone() }),
+        },
         (_, kind) => {
             let (lo, hi) = range(column).ok_or_else(|| DataError::NothingToImpute { column: name.to_owned() })?;
             if let Some(step) = stated.step {
@@ -168,7 +194,7 @@ fn domain(table: &Table, name: &str, column: &Column, stated: &FeatureOverride) 
 fn range(column: &Column) -> Option<(f64, f64)> {
     let mut range: Option<(f64, f64)> = None;
     for row in 0..column.len() {
-        if let Value::Number(v) = column.value(row) {
+        if let TableValue::Number(v) = column.value(row) {
             let (lo, hi) = range.unwrap_or((v, v));
             range = Some((lo.min(v), hi.max(v)));
         }
@@ -179,7 +205,7 @@ fn range(column: &Column) -> Option<(f64, f64)> {
 fn refuse_outside(table: &Table, name: &str, column: &Column, domain: &Domain) -> Result<(), DataError> {
     let plan = FeatureEncoder::new(name, column, domain)?;
     // Rounding must not turn a fraction into the whole number, or the multiple, that a column claims to hold.
-    let beside = |row| matches!(column.value(row), Value::Number(v) if !domain.on_grid(v));
+    let beside = |row| matches!(column.value(row), TableValue::Number(v) if !domain.on_grid(v));
     match (0..column.len()).find(|&row| !column.is_missing(row) && (!plan.holds(row) || beside(row))) {
         None => Ok(()),
         Some(row) => Err(DataError::OutsideDomain {

@@ -5,7 +5,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::error::DataError;
-use super::settings::SplitShares;
+use super::settings::{CheckedData, SplitShares};
 
 /// Row indices of the three parts, ascending in each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,16 +19,57 @@ pub struct Split {
 }
 
 /// Deals `n` rows out at random by their shares; at least one row trains.
-pub fn split(n: usize, shares: &SplitShares, seed: u64) -> Result<Split, DataError> {
-    shares.check()?;
+pub fn split(n: usize, settings: &CheckedData, seed: u64) -> Split {
+    let (train, seen) = cuts(n, &settings.split.shares());
     let order = permutation(n, seed);
+    Split { train: sorted(&order[..train]), validation: sorted(&order[train..seen]), test: sorted(&order[seen..]) }
+}
+
+/// How many of `n` rows train, and how many train or validate.
+pub(crate) fn cuts(n: usize, shares: &SplitShares) -> (usize, usize) {
     let upto = |share: f64| ((n as f64 * share).round() as usize).min(n);
     let train = upto(shares.train).max(n.min(1));
     // Without a test share rounding of the sum must leave no row behind.
     let seen = if shares.test == 0.0 { n } else { upto(shares.train + shares.validation).max(train) };
     // Without a validation share neither may a row slip in between.
     let train = if shares.validation == 0.0 { seen } else { train };
-    Ok(Split { train: sorted(&order[..train]), validation: sorted(&order[train..seen]), test: sorted(&order[seen..]) })
+    (train, seen)
+}
+
+/// A part of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Train,
+    Validation,
+    Test,
+}
+
+impl Part {
+    pub(crate) fn read(word: &str) -> Option<Self> {
+        match word {
+            "train" => Some(Self::Train),
+            "validation" => Some(Self::Validation),
+            "test" => Some(Self::Test),
+            _ => None,
+        }
+    }
+}
+
+impl Split {
+    pub(crate) fn of_parts(parts: &[Part]) -> Self {
+        let of = |part: Part| (0..parts.len()).filter(|row| parts[*row] == part).collect();
+        Self { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) }
+    }
+
+    /// The split as a CSV file, row by row: `row` is that of the data file, from 1. What `split = { file = ... }` reads.
+    pub fn to_csv(&self, row_numbers: &[u64]) -> String {
+        let mut parts = vec![""; row_numbers.len()];
+        for (part, rows) in [("train", &self.train), ("validation", &self.validation), ("test", &self.test)] {
+            rows.iter().for_each(|row| parts[*row] = part);
+        }
+        let lines = row_numbers.iter().zip(parts).filter(|(_, part)| !part.is_empty());
+        std::iter::once("row,part\n".to_owned()).chain(lines.map(|(row, part)| format!("{row},{part}\n"))).collect()
+    }
 }
 
 /// Share of all rows that validates where rows are dealt out in folds, as in the paper: they train nothing.
@@ -70,7 +111,13 @@ fn sorted(rows: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DataSettings, SplitShares};
     use proptest::prelude::*;
+
+    fn shares(train: f64, validation: f64, test: f64) -> CheckedData {
+        let split = SplitShares { train, validation, test };
+        DataSettings { split: split.into(), ..DataSettings::default() }.checked_without_file().unwrap()
+    }
 
     fn everything(s: &Split) -> Vec<usize> {
         sorted(&[s.train.as_slice(), &s.validation, &s.test].concat())
@@ -78,21 +125,21 @@ mod tests {
 
     #[test]
     fn the_default_shares_of_ten_rows() {
-        let s = split(10, &SplitShares::default(), 0).unwrap();
+        let s = split(10, &CheckedData::default(), 0);
         assert_eq!((s.train.len(), s.validation.len(), s.test.len()), (7, 1, 2));
-        assert_eq!(s, split(10, &SplitShares::default(), 0).unwrap());
-        assert_ne!(s, split(10, &SplitShares::default(), 1).unwrap());
+        assert_eq!(s, split(10, &CheckedData::default(), 0));
+        assert_ne!(s, split(10, &CheckedData::default(), 1));
     }
 
     #[test]
     fn shares_of_zero_get_no_rows() {
-        let s = split(7, &SplitShares { train: 0.9, validation: 0.1, test: 0.0 }, 3).unwrap();
+        let s = split(7, &shares(0.9, 0.1, 0.0), 3);
         assert!(s.test.is_empty());
-        let s = split(7, &SplitShares { train: 0.9, validation: 0.0, test: 0.1 }, 3).unwrap();
+        let s = split(7, &shares(0.9, 0.0, 0.1), 3);
         assert!(s.validation.is_empty());
-        let s = split(1, &SplitShares { train: 0.1, validation: 0.1, test: 0.8 }, 3).unwrap();
+        let s = split(1, &shares(0.1, 0.1, 0.8), 3);
         assert_eq!(s.train, [0]);
-        assert_eq!(split(0, &SplitShares::default(), 0).unwrap(), Split::default());
+        assert_eq!(split(0, &CheckedData::default(), 0), Split::default());
     }
 
     #[test]
@@ -112,15 +159,14 @@ mod tests {
         assert!(folds(3, 5, 0, 0.1, 0).unwrap_err().to_string().contains("no more than there are rows"));
         assert!(folds(10, 5, 5, 0.1, 0).unwrap_err().to_string().contains("counted from 0"));
         assert!(folds(10, 5, 0, 1.0, 0).unwrap_err().to_string().contains("below 1"));
-        assert!(split(10, &SplitShares { train: 0.5, validation: 0.1, test: 0.1 }, 0).is_err());
     }
 
     proptest! {
         #[test]
         fn every_row_is_dealt_once(n in 1_usize..200, a in 1_u32..100, b in 0_u32..100, c in 0_u32..100, seed: u64) {
             let sum = f64::from(a + b + c);
-            let shares = SplitShares { train: f64::from(a) / sum, validation: f64::from(b) / sum, test: f64::from(c) / sum };
-            let s = split(n, &shares, seed).unwrap();
+            let shares = shares(f64::from(a) / sum, f64::from(b) / sum, f64::from(c) / sum);
+            let s = split(n, &shares, seed);
             prop_assert_eq!(everything(&s), (0..n).collect::<Vec<_>>());
             prop_assert!(!s.train.is_empty());
         }

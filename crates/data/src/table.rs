@@ -48,7 +48,7 @@ pub enum Kind {
 
 /// One cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value<'a> {
+pub enum TableValue<'a> {
     /// A number.
     Number(f64),
     /// A text.
@@ -66,12 +66,12 @@ impl std::fmt::Display for Kind {
     }
 }
 
-impl std::fmt::Display for Value<'_> {
+impl std::fmt::Display for TableValue<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Value::Number(v) => write!(f, "{v}"),
-            Value::Text(text) => f.write_str(text),
-            Value::Missing => f.write_str("(missing)"),
+            TableValue::Number(v) => write!(f, "{v}"),
+            TableValue::Text(text) => f.write_str(text),
+            TableValue::Missing => f.write_str("(missing)"),
         }
     }
 }
@@ -144,13 +144,13 @@ impl Column {
     ///
     /// # Panics
     /// If `row` is not below [`Column::len`].
-    pub fn value(&self, row: usize) -> Value<'_> {
+    pub fn value(&self, row: usize) -> TableValue<'_> {
         match self {
-            Column::Number(values) if values[row].is_nan() => Value::Missing,
-            Column::Number(values) => Value::Number(values[row]),
-            Column::Bytes { values, divisor } => Value::Number(f64::from(values[row]) / divisor),
-            Column::Text { codes, .. } if codes[row] == MISSING_CODE => Value::Missing,
-            Column::Text { levels, codes } => Value::Text(&levels[codes[row] as usize]),
+            Column::Number(values) if values[row].is_nan() => TableValue::Missing,
+            Column::Number(values) => TableValue::Number(values[row]),
+            Column::Bytes { values, divisor } => TableValue::Number(f64::from(values[row]) / divisor),
+            Column::Text { codes, .. } if codes[row] == MISSING_CODE => TableValue::Missing,
+            Column::Text { levels, codes } => TableValue::Text(&levels[codes[row] as usize]),
         }
     }
 
@@ -207,8 +207,8 @@ mod tests {
         table.keep_rows(&[true, false, true]);
         assert_eq!(table.row_numbers, [1, 3]);
         assert_eq!(table.columns[1], Column::Text { levels: vec!["c".into()], codes: vec![0, MISSING_CODE] });
-        assert_eq!(table.columns[2].value(1), Value::Number(1.0));
-        assert_eq!(table.columns[1].value(1), Value::Missing);
+        assert_eq!(table.columns[2].value(1), TableValue::Number(1.0));
+        assert_eq!(table.columns[1].value(1), TableValue::Missing);
         table.drop_columns(&["t".into()]);
         assert_eq!(table.names, ["n", "b"]);
         assert!(table.column("t").is_none());

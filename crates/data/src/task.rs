@@ -10,7 +10,7 @@ use super::levels::{MOST_LEVELS, sort_by_level};
 use super::number;
 use super::overrides::{FeatureKind, FeatureOverride, Overrides};
 use super::read::known;
-use super::table::{Column, Table, Value};
+use super::table::{Column, Table, TableValue};
 
 /// What is predicted: the `[task]` table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,10 @@ pub struct TaskSettings {
     /// The classes of a classification, in output order. Default: those of the data, sorted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Vec<String>>,
+    /// The probability of the second of two classes from which on it is predicted, between 0 and 1; the prediction of the model, and every
+    /// rule about the class, is the one decided so. Default: 0.5. Only for `"binary"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cutoff: Option<f64>,
     /// The `[targets.NAME]` tables, which stand beside `[task]` in a rule file.
     #[serde(skip)]
     pub stated: Overrides,
@@ -88,6 +92,14 @@ impl TaskSettings {
         if self.classes.is_some() && !classification {
             return Err(TaskProblem::NoClassesHere.into());
         }
+        match self.cutoff {
+            Some(_) if self.kind != TaskKind::Binary => return Err(TaskProblem::NoCutoffHere.into()),
+            Some(cutoff) if !(0.001..=0.999).contains(&cutoff) => {
+                let expected = "a probability from 0.001 to 0.999";
+                return Err(DataError::Setting { setting: "cutoff", value: cutoff.to_string(), expected });
+            }
+            _ => {}
+        }
         match self.kind {
             TaskKind::Regression => Ok(Task::regression(targets)),
             TaskKind::Multilabel => Ok(Task::Multilabel { labels: targets }),
@@ -133,10 +145,12 @@ impl TaskSettings {
     fn target_kind(&self, stated: &FeatureOverride) -> Result<Option<FeatureKind>, TargetProblem> {
         match stated {
             _ if self.kind != TaskKind::Regression => Err(TargetProblem::OnlyRegression),
-            FeatureOverride { range: None, step: None, levels: None, order: None, kind } => match kind {
-                Some(FeatureKind::Category) => Err(TargetProblem::Category),
-                kind => Ok(*kind),
-            },
+            FeatureOverride { kind, .. } if *stated == (FeatureOverride { kind: *kind, ..FeatureOverride::default() }) => {
+                match kind {
+                    Some(FeatureKind::Category) => Err(TargetProblem::Category),
+                    kind => Ok(*kind),
+                }
+            }
             _ => Err(TargetProblem::OnlyKind),
         }
     }
@@ -165,7 +179,7 @@ fn values_of(name: &str, column: &Column) -> Result<Vec<String>, DataError> {
         Column::Number(_) | Column::Bytes { .. } => {
             let mut bits: Vec<u64> = (0..column.len())
                 .filter_map(|row| match column.value(row) {
-                    Value::Number(v) => Some((v + 0.0).to_bits()),
+                    TableValue::Number(v) => Some((v + 0.0).to_bits()),
                     _ => None,
                 })
                 .collect();

@@ -1,6 +1,8 @@
 //! The five use cases' files become the rows the paper speaks of. Ignored where the files are absent (not with `CI=true`).
 
-use deepsade_data::{DataSettings, Dataset, Loaded, Overrides, Request, TaskSettings, Value, encode, encode_inputs, load, split};
+use deepsade_data::{
+    DataSettings, Dataset, Loaded, Overrides, Request, TableValue, TaskSettings, encode, encode_inputs, load, split,
+};
 
 #[path = "../../../tests/rust/needs.rs"]
 mod needs;
@@ -18,13 +20,14 @@ needs::tests! {
 fn use_case(data: &str, task: &str) -> (Loaded, Dataset) {
     let folder = needs::data_folder();
     let data: DataSettings = toml::from_str(data).unwrap();
+    let data = data.checked().unwrap();
     let task: TaskSettings = toml::from_str(task).unwrap();
     let (overrides, rules) = (Overrides::new(), tempfile::tempdir().unwrap());
     let request =
         Request { data: &data, task: &task, overrides: &overrides, rule_file_dir: rules.path(), data_dir: Some(&folder) };
     let loaded = load(request, &mut |_| {}).unwrap_or_else(|e| panic!("{e}"));
     let set = encode(&loaded.table, &loaded.schema).unwrap_or_else(|e| panic!("{e}"));
-    let parts = split(set.rows(), &data.split, data.seed).unwrap();
+    let parts = split(set.rows(), &data, data.seed);
     assert_eq!(parts.train.len() + parts.validation.len() + parts.test.len(), set.rows());
     assert!(encode_inputs(&loaded.table, &loaded.schema).is_ok());
     (loaded, set)
@@ -68,7 +71,7 @@ fn sushi() {
         assert!(set.y.row(r).chunks(4).all(|places| places.iter().sum::<f32>() == 1.0));
     }
     // The first order of the file is 7,4,5,1,10,2,8,3,9,6.
-    assert_eq!(loaded.table.column("kappa-maki").unwrap().value(0), Value::Number(2.0));
+    assert_eq!(loaded.table.column("kappa-maki").unwrap().value(0), TableValue::Number(2.0));
 }
 
 fn mnist_sums() {

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use deepsade_data::Dataset;
-use deepsade_engine::bounds::Bounds;
+use deepsade_engine::bounds::HiddenBounds;
 use deepsade_engine::fit;
 use deepsade_engine::gate::{self, skip_columns};
-use deepsade_engine::guard::cell::{Cell, Layer, Margin, Scratch, Term};
-use deepsade_engine::guard::{Guard, How, Metric};
+use deepsade_engine::guard::cell::{Cell, LayerWeights, Margin, Scratch, Term};
+use deepsade_engine::guard::{Guard, Metric, Tightness};
 use deepsade_engine::pipeline::Checked;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::{Enforce, NetworkSettings, Optimiser, Silent, Standard, Stepper, TrainSettings, Trained};
@@ -34,7 +34,7 @@ const OUTPUTS: [usize; 4] = [2, 10, 100, 1000];
 
 /// Min and median microseconds of `work` over repeated blocks.
 /// Intervals, one region a rule: the default.
-const HOW: How = How { bounds: deepsade_check::Bounds::Interval, regions: 1 };
+const TIGHTNESS: Tightness = Tightness { bounds: deepsade_check::Bounds::Interval, regions: 1 };
 
 fn time(mut work: impl FnMut()) -> (f64, f64) {
     let started = Instant::now();
@@ -96,9 +96,9 @@ struct Loans {
     guard: Guard,
     /// The rule's only cell on its region, as the guard makes it, and the region's boxes.
     cell: Cell,
-    bounds: Bounds,
+    bounds: HiddenBounds,
     /// The boxes of the whole domain.
-    whole: Bounds,
+    whole: HiddenBounds,
 }
 
 fn loans() -> Option<Loans> {
@@ -108,8 +108,8 @@ fn loans() -> Option<Loans> {
     guard.begin_epoch(None);
     let (cell, region) = only_cell(&spec);
     let whole = Region::whole(&spec.schema).expect("the domain is bounded");
-    let bounds = Bounds::new(&trained.network, &spec.schema, &[region]);
-    let whole = Bounds::new(&trained.network, &spec.schema, &[whole]);
+    let bounds = HiddenBounds::new(&trained.network, &spec.schema, &[region]);
+    let whole = HiddenBounds::new(&trained.network, &spec.schema, &[whole]);
     Some(Loans { spec, network: trained.network, guard, cell, bounds, whole })
 }
 
@@ -159,7 +159,7 @@ fn check() {
         time(|| {
             let (w, b) = black_box(&mut candidate[..]).split_at_mut(split);
             let v = bounds.last_input(0);
-            cell.read(&Layer { w, b }, v, &mut scratch);
+            cell.read(&LayerWeights { w, b }, v, &mut scratch);
             black_box(cell.slack(v, margin, &scratch));
         }),
     );
@@ -193,7 +193,7 @@ fn candidate() {
     let parameters = stepper.parameters().to_vec();
     bounds.update(&parameters);
     whole.update(&parameters);
-    let ends = |bounds: &Bounds, sign: f32| -> Vec<f32> {
+    let ends = |bounds: &HiddenBounds, sign: f32| -> Vec<f32> {
         let v = bounds.last_input(0);
         v.m.iter().zip(&v.r).map(|(m, r)| m + sign * r).collect()
     };
@@ -216,7 +216,12 @@ fn one_linear_rule(outputs: usize) -> NormalSpec {
     let targets: Vec<String> = (0..outputs).map(|j| format!("y{j}")).collect();
     let rule = RuleText { name: "sum".into(), text: format!("sum({}) <= x0", targets.join(", ")) };
     let feature = |k: usize| Feature { name: format!("x{k}"), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
-    let schema = Schema { features: (0..8).map(feature).collect(), task: Task::regression(targets), one_hot: OneHot::default() };
+    let schema = Schema {
+        features: (0..8).map(feature).collect(),
+        task: Task::regression(targets),
+        one_hot: OneHot::default(),
+        filled: vec![],
+    };
     compile(&[rule], &schema).expect("the rule is linear")
 }
 
@@ -227,7 +232,7 @@ fn scale() {
             let hidden = NetworkSettings { hidden: vec![width], ..NetworkSettings::default() };
             let network = gate::network(&spec, &hidden, None, 1);
             let started = Instant::now();
-            let mut guard = Guard::new(&spec, &network, &Units::raw(outputs), HOW).expect("the rule can be met");
+            let mut guard = Guard::new(&spec, &network, &Units::raw(outputs), TIGHTNESS).expect("the rule can be met");
             let setup_ms = started.elapsed().as_secs_f64() * 1e3;
             let rows = 32;
             let mut stepper = Stepper::new(&network, rows).expect("the network can be trained");
@@ -273,10 +278,10 @@ fn profile(name: &str, file: &str, epochs: Option<usize>) {
     standard.to_standard(&mut stepper);
     let prepared = stepper.prepare(&train.x, &standard.standardise(&train.y), &train.weight);
     let started = Instant::now();
-    let mut guard = Guard::new(&spec, &trained.network, &standard.units(), HOW).expect("the rules were enforced");
+    let mut guard = Guard::new(&spec, &trained.network, &standard.units(), TIGHTNESS).expect("the rules were enforced");
     let setup_ms = started.elapsed().as_secs_f64() * 1e3;
     let whole = Region::whole(&spec.schema).expect("the domain is bounded");
-    let mut bounds = Bounds::new(&trained.network, &spec.schema, &[whole]);
+    let mut bounds = HiddenBounds::new(&trained.network, &spec.schema, &[whole]);
     let mut optimiser = Optimiser::new(&TrainSettings::default(), stepper.parameters().len());
     let rows = train.weight.len();
     // Gradient, optimiser, guard, metric; the boxes of one region on top.

@@ -32,7 +32,7 @@ fn batches(count: usize) -> Vec<MaxSmtProblem> {
     let train = rows.all.select(&rows.split.train);
     let network = gate::network(&spec, file.network(), None, settings.seed);
     let (loss, units) = (fit::loss(&spec.schema.task), Units::raw(spec.schema.task.outputs()));
-    let mut guard = Guard::new(&spec, &network, &units, file.train().how()).expect("rules that can be met");
+    let mut guard = Guard::new(&spec, &network, &units, file.train().tightness()).expect("rules that can be met");
     let mut stepper = Stepper::new(&network, file.train().batch).expect("a network");
     let prepared = stepper.prepare(&train.x, &train.y, &train.weight);
     guard.solve(stepper.parameters_mut());

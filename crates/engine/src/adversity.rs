@@ -2,7 +2,8 @@
 //!
 //! Near: every number within `radius` times the width of its domain, clipped to the domain; whole numbers stay whole, and a category
 //! keeps its level (its columns are 0 and 1, farther apart than the radius). Attack first, then branch and bound, so every row is
-//! decided but for those that run out of time or that rounding decides; these are counted apart.
+//! decided but for those that run out of time or that rounding decides; these are counted apart. Rules between two inputs are not looked
+//! at, and are named.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,9 +12,11 @@ use deepsade_solve::parallel;
 use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, Rational, Region, Schema, Var};
 use serde_json::{Value, json};
 
+use crate::left_out::{pair_names, pairs_in_words};
 use crate::verify::words::example_as_json;
 use crate::verify::{
-    Choice, CounterExample, Outcome, Settings, Undecided, VerifyError, broken, broken_within, chosen, fits, passes_on, proved,
+    Choice, CounterExample, Outcome, Undecided, VerifyError, VerifySettings, broken, broken_within, chosen, fits, passes_on,
+    proved,
 };
 
 /// Inputs near a row that are tried where a network chooses.
@@ -63,16 +66,36 @@ pub fn is_radius(radius: f64) -> bool {
 
 /// Looks around every row of `x`, which must be rows of the domain; `settings.timeout` is for each row. Rows are dealt out to
 /// `settings.threads`; `progress` is told how many are done.
+///
+/// ```
+/// use deepsade_engine::adversity::{Near, adversity};
+/// use deepsade_engine::verify::VerifySettings;
+/// use deepsade_net::{Matrix, Model, Network, Node, Op};
+/// use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+///
+/// let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
+/// let schema = Schema { features: vec![feature("income")], task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full, filled: vec![] };
+/// let spec = compile(&[RuleText { name: "little".into(), text: "rent <= 2".into() }], &schema).unwrap();
+/// // rent = income / 2
+/// let half = Op::Dense { w: Matrix { rows: 1, cols: 1, data: vec![0.5] }, b: vec![0.0] };
+/// let network = Network { inputs: 1, nodes: vec![Node { op: half, from: vec![0] }] };
+/// let rows = Matrix { rows: 2, cols: 1, data: vec![1.0, 3.9] };
+/// let near = adversity(&spec, &Model::new(network), &rows, 0.1, &VerifySettings::default(), &|_| {}, &|| false).unwrap();
+/// assert!(matches!(&near[..], [Near::Safe, Near::Broken(example)] if example.x[0] > 4.0));
+/// ```
 pub fn adversity(
     spec: &NormalSpec,
     model: &Model,
     x: &Matrix,
     radius: f64,
-    settings: &Settings,
+    settings: &VerifySettings,
     progress: &(dyn Fn(usize) + Sync),
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<Near>, VerifyError> {
     let network = &model.network;
+    if let Some(pairs) = pairs_in_words(spec).filter(|_| spec.rules.is_empty()) {
+        return Err(VerifyError::OnlyPairs(pairs));
+    }
     fits(spec, network)?;
     let passes_on = passes_on(spec, model);
     if !passes_on && proved(spec, model).is_ok() {
@@ -88,7 +111,7 @@ pub fn adversity(
         },
         Some(_) => return all(Near::Safe),
     };
-    let alone = Settings { threads: 1, ..settings.clone() };
+    let alone = VerifySettings { threads: 1, ..settings.clone() };
     let done = AtomicUsize::new(0);
     let near = |(): &mut (), k: &usize| {
         let region = ball(&spec.schema, &whole, x.row(*k), radius);
@@ -111,7 +134,7 @@ pub fn adversity(
 
 /// What was found near a row, as JSON; `row` is its number.
 pub fn near_as_json(spec: &NormalSpec, row: u64, near: &Near) -> Value {
-    match near {
+    let mut out = match near {
         Near::Safe => json!({"row": row, "near": SAFE}),
         Near::Undecided(why) => json!({"row": row, "near": UNDECIDED, "why": why.to_string()}),
         Near::Broken(example) => {
@@ -120,8 +143,15 @@ pub fn near_as_json(spec: &NormalSpec, row: u64, near: &Near) -> Value {
             out["near"] = json!(BROKEN);
             out
         }
+    };
+    if !spec.pairs.is_empty() {
+        out[NOT_LOOKED_AT] = json!(pair_names(spec));
     }
+    out
 }
+
+/// Rules between two inputs.
+const NOT_LOOKED_AT: &str = "not_looked_at";
 
 const BROKEN: &str = "broken";
 const SAFE: &str = "safe";
@@ -138,6 +168,7 @@ pub fn as_json(near: &[Value], radius: f64, outside: usize, seconds: f64) -> Val
         "adversity": share(broken.len()), "at_most": share(broken.len() + undecided.len()), "radius": radius,
         "rows": near.len(), "broken": broken.len(), "safe": of(SAFE).len(), "undecided": undecided.len(), "outside_domain": outside,
         "broken_rows": rows(&broken), "undecided_rows": rows(&undecided), "seconds": seconds,
+        NOT_LOOKED_AT: near.first().and_then(|n| n.get(NOT_LOOKED_AT)).cloned().unwrap_or_else(|| json!([])),
         "example": broken.first().map(|e| json!({"rule": e["rule"], "input": e["input"], "output": e["output"]})),
     })
 }
@@ -156,7 +187,7 @@ fn near_choice(
     why: &Undecided,
     region: &Region,
     row: &[f32],
-    settings: &Settings,
+    settings: &VerifySettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Near {
     if let Some(example) = choice.tried(region, &[row], TRIED, settings.seed, &|| interrupted()) {

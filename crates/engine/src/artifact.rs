@@ -1,9 +1,10 @@
 //! The files of a model: the ONNX file carries schema and rules in its metadata, and is written whole or not at all.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use deepsade_check::filling_of;
 use deepsade_net::{Carried, ImportError, Model, Network, NetworkError, Port};
 use deepsade_spec::{NormalSpec, Schema, carried, print};
 pub use deepsade_spec::{RULES_KEY, SCHEMA_KEY};
@@ -12,6 +13,8 @@ use thiserror::Error;
 
 /// Metadata key of the output step, with the proof of its fallback: such a file carries its own certificate.
 pub const STEP_KEY: &str = "deepsade.step";
+/// The key under which a model's metadata say what its outputs are clipped to.
+pub const CLIPS_KEY: &str = "deepsade.clips";
 /// Metadata key of the program's version.
 pub const VERSION_KEY: &str = "deepsade.version";
 /// How the name of a file begins that is being written: what is left of it if the program is killed.
@@ -39,7 +42,7 @@ pub enum ArtifactError {
         source: std::io::Error,
     },
     /// It is too large.
-    #[error("{}: {bytes} bytes is more than any network that this program reads", path.display())]
+    #[error("{}: {bytes} bytes or more, which is more than any network or certificate that this program reads", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -106,7 +109,7 @@ pub enum ArtifactError {
 }
 
 #[derive(Serialize)]
-struct RuleEntry<'a> {
+struct PrintedRule<'a> {
     name: &'a str,
     text: &'a str,
     normal: String,
@@ -117,14 +120,15 @@ pub fn model(spec: &NormalSpec, network: Network) -> Result<Model, ArtifactError
     network.validate()?;
     let mut model = Model::new(network);
     model.metadata = metadata(spec);
+    model.filling = filling_of(&spec.schema);
     Ok(model)
 }
 
 /// What a file says of itself: schema, rules, and the program that wrote it.
 pub fn metadata(spec: &NormalSpec) -> BTreeMap<String, String> {
     let one =
-        spec.rules.iter().map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) });
-    let two = spec.pairs.iter().map(|r| RuleEntry { name: &r.name, text: &r.text, normal: print::pair_rule(r, &spec.schema) });
+        spec.rules.iter().map(|r| PrintedRule { name: &r.name, text: &r.text, normal: print::formula(&r.claim, &spec.schema) });
+    let two = spec.pairs.iter().map(|r| PrintedRule { name: &r.name, text: &r.text, normal: print::pair_rule(r, &spec.schema) });
     let rules: Vec<_> = one.chain(two).collect();
     BTreeMap::from([
         (SCHEMA_KEY.into(), spec.schema.to_json()),
@@ -135,13 +139,24 @@ pub fn metadata(spec: &NormalSpec) -> BTreeMap<String, String> {
 
 /// Reads any model; `output` names a tensor to stop at.
 pub fn read_any(path: &Path, output: Option<&str>) -> Result<Model, ArtifactError> {
-    let unreadable = |source| ArtifactError::Unreadable { path: path.into(), source };
-    let bytes = read_at_most(path, MAX_BYTES).map_err(unreadable)?;
-    let bytes = bytes.map_err(|bytes| ArtifactError::TooLarge { path: path.into(), bytes })?;
-    parse_any(&bytes, path, output)
+    parse_any(&read_bytes(path)?, path, output)
 }
 
-/// The bytes of a file, or how many there are at least, if more than `most`: also of one that never ends, whatever size it states.
+/// The bytes of a model or a certificate, as [`read_at_most`] reads them.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ArtifactError> {
+    let unreadable = |source| ArtifactError::Unreadable { path: path.into(), source };
+    let bytes = read_at_most(path, MAX_BYTES).map_err(unreadable)?;
+    bytes.map_err(|bytes| ArtifactError::TooLarge { path: path.into(), bytes })
+}
+
+/// The same as text.
+pub fn read_text(path: &Path) -> Result<String, ArtifactError> {
+    let wrong = |e| ArtifactError::Unreadable { path: path.into(), source: std::io::Error::new(ErrorKind::InvalidData, e) };
+    String::from_utf8(read_bytes(path)?).map_err(|e| wrong(e.utf8_error()))
+}
+
+/// The bytes of a file, or how many there are at least, if more than `most`: also of one that never ends, whatever size it states. A
+/// file whose name ends in `.gz` is unpacked.
 pub fn read_at_most(path: &Path, most: u64) -> std::io::Result<Result<Vec<u8>, u64>> {
     let file = std::fs::File::open(path)?;
     let stated = file.metadata()?.len();
@@ -149,7 +164,11 @@ pub fn read_at_most(path: &Path, most: u64) -> std::io::Result<Result<Vec<u8>, u
         return Ok(Err(stated));
     }
     let mut bytes = Vec::with_capacity(stated as usize);
-    file.take(most + 1).read_to_end(&mut bytes)?;
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz")) {
+        flate2::read::MultiGzDecoder::new(file).take(most + 1).read_to_end(&mut bytes)?;
+    } else {
+        file.take(most + 1).read_to_end(&mut bytes)?;
+    }
     let found = bytes.len() as u64;
     Ok(if found > most { Err(found) } else { Ok(bytes) })
 }

@@ -11,9 +11,11 @@
 mod activation;
 mod affine;
 mod concat;
+mod conv;
 mod dense;
 mod gate;
 mod input;
+mod max_pool;
 mod relation;
 mod select;
 
@@ -21,7 +23,7 @@ use deepsade_net::{Network, Op};
 use deepsade_spec::{Region, Schema};
 
 use input::Masked;
-pub use relation::Relation;
+pub use relation::RelationScratch;
 
 /// Half a unit in the last place of float32.
 const UNIT: f32 = deepsade_net::enclose::UNIT as f32;
@@ -54,7 +56,7 @@ pub struct Origin {
 
 /// Boxes of every value up to the one that the last dense layer reads.
 #[derive(Debug, Clone)]
-pub struct Bounds {
+pub struct HiddenBounds {
     network: Network,
     /// Where each dense node's weights start in the flat parameters; they are followed by the bias.
     starts: Vec<usize>,
@@ -63,6 +65,8 @@ pub struct Bounds {
     /// The value that the last dense layer reads.
     last_input: usize,
     regions: Vec<RegionBoxes>,
+    /// The boxes of the whole domain, if hidden units are bounded over it in every region.
+    whole: Option<Box<HiddenBounds>>,
 }
 
 #[derive(Debug, Clone)]
@@ -76,11 +80,11 @@ struct RegionBoxes {
     /// For linear bounds: how far float32 may be from the exact values.
     errors: Vec<Vec<f32>>,
     /// What dense layers read, laid out for them: for those that read a value that does not move, and for the others in turn.
-    fixed: Vec<Option<dense::Lanes>>,
-    lanes: dense::Lanes,
+    fixed: Vec<Option<dense::LaneLayout>>,
+    lanes: dense::LaneLayout,
 }
 
-impl Bounds {
+impl HiddenBounds {
     /// Lays the boxes out; `regions` must not be empty sets.
     pub fn new(network: &Network, schema: &Schema, regions: &[Region]) -> Self {
         let widths = network.widths();
@@ -96,7 +100,7 @@ impl Bounds {
             }
             moving.push(matches!(node.op, Op::Dense { .. }) || node.from.iter().any(|v| moving[*v]));
         }
-        let mut bounds = Self { network: network.clone(), starts, moving, last_input, regions: Vec::new() };
+        let mut bounds = Self { network: network.clone(), starts, moving, last_input, regions: Vec::new(), whole: None };
         for region in regions {
             let values = widths.iter().map(|w| Boxed::new(*w)).collect();
             let masked = vec![None; network.nodes.len()];
@@ -106,7 +110,7 @@ impl Bounds {
                 masked,
                 errors: Vec::new(),
                 fixed: vec![None; network.nodes.len()],
-                lanes: dense::Lanes::default(),
+                lanes: dense::LaneLayout::default(),
             };
             input::interval(&mut boxes.values[0], schema, region);
             for k in 0..network.nodes.len() {
@@ -116,7 +120,7 @@ impl Bounds {
             }
             for (k, node) in network.nodes.iter().enumerate() {
                 if matches!(node.op, Op::Dense { .. }) && !bounds.moving[node.from[0]] {
-                    let mut lanes = dense::Lanes::default();
+                    let mut lanes = dense::LaneLayout::default();
                     boxes.masked[k] = input::mask(&boxes.values[node.from[0]], &bounds.origins_of(node.from[0]), schema, region);
                     lanes.fill(boxes.masked[k].as_ref().map_or(&boxes.values[node.from[0]], |masked| &masked.value));
                     boxes.fixed[k] = Some(lanes);
@@ -153,6 +157,22 @@ impl Bounds {
             }
         }
         self.regions = regions;
+        if let Some(whole) = &mut self.whole {
+            whole.update(parameters);
+            let hidden = whole.origins().iter().map(Option::is_none).collect::<Vec<_>>();
+            let from = whole.last_input(0);
+            for boxes in &mut self.regions {
+                let value = &mut boxes.values[self.last_input];
+                for k in (0..hidden.len()).filter(|k| hidden[*k]) {
+                    (value.m[k], value.r[k]) = (from.m[k], from.r[k]);
+                }
+            }
+        }
+    }
+
+    /// From now on hidden units are bounded over `whole`, in every region; what comes straight from the input stays the region's.
+    pub fn widen(&mut self, schema: &Schema, whole: &Region) {
+        self.whole = Some(Box::new(Self::new(&self.network, schema, std::slice::from_ref(whole))));
     }
 
     /// The box of a value before the last dense layer.
@@ -197,6 +217,8 @@ impl Bounds {
             Op::Select(columns) => select::interval(&mut out, x, columns),
             Op::Concat => concat::interval(&mut out, node.from.iter().map(|v| &boxes.values[*v])),
             Op::Gate => gate::interval(&mut out, x, &boxes.values[node.from[1]]),
+            Op::Conv(op) => conv::interval(&mut out, x, op),
+            Op::MaxPool(window) => max_pool::interval(&mut out, x, window),
             // A choice has no guard.
             Op::Choose(_) => {}
         }
@@ -230,6 +252,8 @@ pub fn origins_of(network: &Network, value: usize) -> Vec<Option<Origin>> {
             columns.iter().map(|c| before[*c]).collect()
         }
         Op::Concat => node.from.iter().flat_map(|v| origins_of(network, *v)).collect(),
-        Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) => vec![None; network.width(value).unwrap_or(0)],
+        Op::Dense { .. } | Op::Act(_) | Op::Gate | Op::Choose(_) | Op::Conv(_) | Op::MaxPool(_) => {
+            vec![None; network.width(value).unwrap_or(0)]
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Rows and the ways in which their rules may be kept enter; the best model on validation among those that are proved leaves, with what
 //! the guarantee costs beside the free network.
 //!
-//! The free network is trained first; what is enforced in the output step starts from it.
+//! The free network is trained first; what is enforced in the output step starts from it. Where that is trained on, so is the free network, for
+//! as many epochs: the better of the two is what a step stands behind, and what training through the step is compared with.
 
 mod costly;
 
@@ -12,11 +13,12 @@ use deepsade_output::predict::{distinct, in_words};
 use deepsade_spec::NormalSpec;
 use serde::Serialize;
 
+use crate::enforce::step::{self, StepError};
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
 use crate::train::{Enforce, Observer, StopReason, TrainError, Trained, UpdateName};
 use crate::warnings::{Warning, falls_back};
-use costly::{Ways, costly};
+use costly::{TriedWays, costly};
 
 /// The model that was chosen.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ pub struct Chosen {
 pub struct Cost {
     /// The score by which models are compared.
     pub metric: &'static str,
-    /// That of the free network on the test rows whose label obeys the rules.
+    /// That of the free network on the test rows whose label obeys the rules: with as many epochs at hand as the model.
     pub free: Option<f64>,
     /// That of the model.
     pub enforced: Option<f64>,
@@ -40,6 +42,8 @@ pub struct Cost {
     pub free_validation: Option<f64>,
     /// The model's.
     pub enforced_validation: Option<f64>,
+    /// Epochs that the free network had at hand, and as many the model, from its beginning in the free network's.
+    pub epochs: usize,
     /// Test predictions of the free network that break a rule.
     pub free_breaking: usize,
     /// Test rows whose prediction the output step changed; `None` without one.
@@ -51,12 +55,12 @@ pub struct Cost {
     /// Share of the test rows for which the fallback of the output step answered.
     pub fallbacks: f64,
     /// What was tried, in order.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TriedWay>,
 }
 
 /// A way that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tried {
+pub struct TriedWay {
     /// Where the rules are enforced.
     pub enforced_by: Enforce,
     /// How, in a few words.
@@ -99,15 +103,35 @@ pub fn choose(
         return Ok(Chosen { fitted: free, cost: None });
     }
     let ended = free.trained.best_epoch.is_some() || fit.network.freeze;
-    let (mut best, mut tried): (Option<Fitted>, Vec<Tried>) = (None, Vec::new());
+    let through = |means: &EnforcedBy| matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest);
+    let goes_on = ended && !fit.network.freeze && candidates.iter().any(|c| through(&c.means));
+    let longer = if goes_on {
+        observer.phase("without rules, as long again");
+        let from = Some(&free.trained.network);
+        let on = run(Fit { decision: &nowhere, from, shape: Some(&first.means), ..fit }, "free-on", observer)?;
+        if on.trained.stop == StopReason::Interrupted {
+            return Ok(Chosen { fitted: on, cost: None });
+        }
+        Some(on).filter(|on| better(fit.spec, on, &free))
+    } else {
+        None
+    };
+    let longest = longer.as_ref().unwrap_or(&free);
+    let (mut best, mut tried): (Option<Fitted>, Vec<TriedWay>) = (None, Vec::new());
     let mut failed: Vec<(&str, FitError)> = Vec::new();
     for decision in candidates {
         let how = words(&decision.means);
-        let from = Some(&free.trained.network).filter(|_| ended && !matches!(decision.means, EnforcedBy::Weights));
+        let before = if matches!(decision.means, EnforcedBy::Behind) { longest } else { &free };
+        let through = matches!(decision.means, EnforcedBy::Weights | EnforcedBy::Clips);
+        let from = Some(&before.trained.network).filter(|_| ended && !through);
         observer.phase(how);
-        let fitted = run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer);
+        let torn = if matches!(decision.means, EnforcedBy::Weights) { step::torn(fit.spec) } else { None };
+        let fitted = match torn {
+            Some(why) => Err(StepError::from(why).into()),
+            None => run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer),
+        };
         let mut entry =
-            Tried { enforced_by: decision.means.setting(), how, score: None, test: None, certified: false, why_not: None };
+            TriedWay { enforced_by: decision.means.setting(), how, score: None, test: None, certified: false, why_not: None };
         match fitted {
             // What can't be saved or gone on with is no word on the way.
             Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
@@ -119,7 +143,7 @@ pub fn choose(
             Ok(mut fitted) => {
                 if matches!(decision.means, EnforcedBy::Behind) && from.is_some() {
                     // What is behind the free network was trained when that was.
-                    let Trained { records, best_epoch, stop, .. } = &free.trained;
+                    let Trained { records, best_epoch, stop, .. } = &longest.trained;
                     (fitted.trained.records, fitted.trained.best_epoch, fitted.trained.stop) =
                         (records.clone(), *best_epoch, *stop);
                 }
@@ -134,21 +158,23 @@ pub fn choose(
         tried.push(entry);
     }
     let Some(mut fitted) = best else { return Err(FitError::no_way(failed)) };
-    let cost = cost(fit.spec, &free, &fitted, tried);
+    // Weights that keep the rules are trained from the start.
+    let (times, free) = if goes_on && fitted.means.setting() != Enforce::Weights { (2, longest) } else { (1, &free) };
+    let cost = Cost { epochs: times * fit.settings.epochs, ..cost(fit.spec, free, &fitted, tried) };
     fitted.warnings.extend(falls_back(cost.fallbacks, "the test rows"));
-    let warning = worth_saying(fit, &free, &fitted, &cost.tried);
+    let warning = worth_saying(fit, free, &fitted, &cost.tried);
     fitted.warnings.extend(warning);
     Ok(Chosen { fitted, cost: Some(cost) })
 }
 
 /// What there is to say of the cost.
-fn worth_saying(fit: Fit, free: &Fitted, fitted: &Fitted, tried: &[Tried]) -> Option<Warning> {
+fn worth_saying(fit: Fit, free: &Fitted, fitted: &Fitted, tried: &[TriedWay]) -> Option<Warning> {
     let breaking = &fitted.test.breaking;
     if !breaking.is_empty() && breaking.iter().all(|b| *b) {
         return Some(Warning::NoneObeys { rows: breaking.len() });
     }
     let free_to_choose = fit.settings.update != UpdateName::Paper && fit.spec.pairs.is_empty();
-    let ways = Ways { taken: fitted.means.setting(), tried, free_to_choose };
+    let ways = TriedWays { taken: fitted.means.setting(), tried, free_to_choose };
     costly(fit.spec, &free.test.scored(), &fitted.test.scored(), &ways)
 }
 
@@ -179,10 +205,11 @@ fn words(means: &EnforcedBy) -> &'static str {
         EnforcedBy::Weights => "through the weights",
         EnforcedBy::Behind => "output step behind the free network",
         EnforcedBy::Decode(_) | EnforcedBy::Nearest => "output step, trained through",
+        EnforcedBy::Clips => "outputs clipped to bounds, trained through",
     }
 }
 
-fn cost(spec: &NormalSpec, free: &Fitted, fitted: &Fitted, tried: Vec<Tried>) -> Cost {
+fn cost(spec: &NormalSpec, free: &Fitted, fitted: &Fitted, tried: Vec<TriedWay>) -> Cost {
     let (name, _) = deciding_score(&spec.schema.task);
     let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
     let Predicted { rows, outputs: y, flags, .. } = &fitted.test;
@@ -199,6 +226,7 @@ fn cost(spec: &NormalSpec, free: &Fitted, fitted: &Fitted, tried: Vec<Tried>) ->
         enforced: of(&fitted.test.metrics),
         free_validation: of(&free.validation),
         enforced_validation: of(&fitted.validation),
+        epochs: 0,
         free_breaking: free.test.metrics["rows_breaking_all"] as usize,
         moved,
         rows: y.rows,

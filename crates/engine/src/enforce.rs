@@ -3,11 +3,12 @@
 //! Once a network is trained, [`weights`] or [`step`] writes it down with its certificate; `decode` and `nearest` let training know of
 //! the step, [`penalty`] only dissuades it from breaking rules.
 
-mod decode;
+mod clipped;
+pub mod decode;
+mod favoured;
 mod nearest;
 pub mod penalty;
 pub mod step;
-mod usual;
 pub mod weights;
 
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use deepsade_spec::{NormalSpec, Task};
 
 use crate::audit::{Audit, audit};
 use crate::train::{Enforce, TrainSettings, UpdateName};
-pub use usual::usual_outputs;
+pub use clipped::Clipped;
+pub use favoured::favoured;
 
 /// Where rules are enforced.
 #[derive(Debug, Clone)]
@@ -32,6 +34,8 @@ pub enum EnforcedBy {
     Nearest,
     /// In the output step, behind a network that was trained without knowing of it.
     Behind,
+    /// In the signs of the weights, as far as two inputs are compared, and in bounds to which the outputs are clipped.
+    Clips,
 }
 
 /// Where, and why there.
@@ -49,7 +53,7 @@ impl EnforcedBy {
         match self {
             Self::Nowhere => Enforce::None,
             Self::Weights => Enforce::Weights,
-            Self::Decode(_) | Self::Nearest | Self::Behind => Enforce::Decode,
+            Self::Decode(_) | Self::Nearest | Self::Behind | Self::Clips => Enforce::Decode,
         }
     }
 
@@ -62,6 +66,7 @@ impl EnforcedBy {
     pub(crate) fn key(&self) -> &'static str {
         match self {
             Self::Behind => "behind",
+            Self::Clips => "clips",
             other => other.name(),
         }
     }
@@ -73,8 +78,12 @@ pub fn candidates(spec: &NormalSpec, settings: &TrainSettings) -> Result<Vec<Dec
     let why = |words: &str| format!("it is the best on validation of what is proved{words}");
     let mut all = Vec::new();
     match (&first.means, settings.enforce) {
-        (EnforcedBy::Nowhere, _) | (EnforcedBy::Weights, Enforce::Weights) => return Ok(vec![first]),
-        (EnforcedBy::Weights, _) if settings.update == UpdateName::Paper || !spec.pairs.is_empty() => return Ok(vec![first]),
+        (EnforcedBy::Nowhere | EnforcedBy::Clips, _) | (EnforcedBy::Weights, Enforce::Weights) => return Ok(vec![first]),
+        (EnforcedBy::Weights, _) if settings.update == UpdateName::Paper => return Ok(vec![first]),
+        (EnforcedBy::Weights, _) if !spec.pairs.is_empty() => {
+            let clips = step::clip::clips(spec, None).is_ok().then(|| Decision { means: EnforcedBy::Clips, why: why("") });
+            return Ok([first].into_iter().chain(clips).collect());
+        }
         (EnforcedBy::Weights, _) => {
             all.push(Decision { means: EnforcedBy::Weights, why: why("") });
             all.extend(through(spec, settings).ok().map(|means| Decision { means, why: why("") }));
@@ -110,9 +119,12 @@ pub(crate) fn decide_by(spec: &NormalSpec, settings: &TrainSettings, audit: &dyn
         _ if spec.is_empty() && !whole => say(EnforcedBy::Nowhere, "there are no rules"),
         Enforce::None => say(EnforcedBy::Nowhere, "the settings say so"),
         Enforce::Weights => say(EnforcedBy::Weights, "the settings say so"),
+        Enforce::Decode if !spec.pairs.is_empty() => say(EnforcedBy::Clips, "the settings say so"),
+        _ if !spec.pairs.is_empty() && whole => say(EnforcedBy::Clips, "only an output step makes whole numbers"),
         _ if !spec.pairs.is_empty() => say(
             EnforcedBy::Weights,
-            "rules between two inputs are kept by the signs of the weights, which an output step would not leave alone",
+            "rules between two inputs are kept by the signs of the weights; other rules by the weights, too, or by clipping outputs to \
+             bounds, where these leave the signs' work alone",
         ),
         Enforce::Decode => match through(spec, settings) {
             Ok(means) => say(means, "the settings say so"),

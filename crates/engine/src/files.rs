@@ -13,6 +13,10 @@ pub const RULES: &str = "rules.toml";
 pub const CERTIFICATE: &str = "certificate.json";
 /// What a training says at its end.
 pub const SUMMARY: &str = "summary.json";
+/// The scores of all folds.
+pub const FOLDS: &str = "folds.json";
+/// Which rows of the data trained, validated and tested.
+pub const SPLIT: &str = "split.csv";
 /// The log of a training: one line an epoch, written as they come.
 pub const LOG: &str = "run.jsonl";
 

@@ -1,252 +1,56 @@
 //! A problem with its data enters; a trained model with its scores leaves.
 
-use std::path::{Path, PathBuf};
+mod error;
+mod rows;
+
+use std::path::Path;
 use std::time::Instant;
 
-use deepsade_data::{
-    self as data, BreakingRows, DataError, DataSettings, Dataset, InjectError, Labelled, Loaded, Metrics, Split, Table, inject,
-    metrics,
-};
+use deepsade_data::{BreakingRows, Dataset, Metrics, Split};
 use deepsade_net::{Matrix, Model, Network};
-use deepsade_output::decode::{DecodeError, Decoder};
+use deepsade_output::Judge;
 use deepsade_output::nearest::{Allowed, AllowedError};
-use deepsade_output::reader::Flags;
-use deepsade_output::{Judge, Output};
+use deepsade_output::reader::{CUTOFF_KEY, shift};
 use deepsade_spec::{NormalSpec, Task};
-use thiserror::Error;
 
 use crate::artifact;
-use crate::enforce::penalty::{Penalty, PenaltyError};
-use crate::enforce::step::{self, StepError, Usual};
-use crate::enforce::weights::{Asked, CertifyError, certify, flagged};
-use crate::enforce::{self, Decision, EnforcedBy};
+use crate::enforce::decode::AtCutoff;
+use crate::enforce::penalty::Penalty;
+use crate::enforce::step::{self, Usual, clip};
+use crate::enforce::weights::{Asked, certify, flagged};
+use crate::enforce::{self, Clipped, Decision, EnforcedBy};
 use crate::gate;
-use crate::guard::{Guard, GuardError};
+use crate::given;
+use crate::guard::{Favoured, Guard};
 use crate::objective::{Loss, RuleLoss, StepData};
-use crate::proof::Proof;
+use crate::proof::{Proof, renewed};
 use crate::signs::{Signs, beside_gate};
 use crate::train::{
-    self, CheckpointSettings, Gate, NetworkSettings, Observer, Run, Start, StopReason, TrainError, TrainSettings, Trained,
+    self, ActivationName, CheckpointSettings, ClassWeight, Gate, NetworkSettings, Observer, Run, Start, StopReason,
+    TrainSettings, Trained,
 };
 use crate::units::Units;
-use crate::warnings::{Scored, Warning, warnings};
+use crate::warnings::{Warning, warnings};
+pub use error::FitError;
+pub use rows::{Predicted, Rows, rows, rows_of};
 
-/// Encoded rows, dealt out, with what their labels say about the rules.
-#[derive(Debug, Clone)]
-pub struct Rows {
-    /// All rows; labels after injection.
-    pub all: Dataset,
-    /// For each rule how many labels break it in the data as shipped; `None` for rules about scores.
-    pub breaking_shipped: Vec<Option<usize>>,
-    /// How many labels break some rule in the data as shipped.
-    pub any_breaking_shipped: usize,
-    /// For each row whether its label breaks some rule, after injection.
-    pub breaking: Vec<bool>,
-    /// Which rows train, validate and test.
-    pub split: Split,
-}
-
-/// Why rows can't be prepared or a model can't be trained.
-#[derive(Debug, Error)]
-pub enum FitError {
-    /// The data don't fit.
-    #[error(transparent)]
-    Data(#[from] DataError),
-    /// Rows can't be relabelled.
-    #[error(transparent)]
-    Inject(#[from] InjectError),
-    /// Training can't start or can't be saved.
-    #[error(transparent)]
-    Train(#[from] TrainError),
-    /// The rules can't be built into the output step.
-    #[error(transparent)]
-    Decode(#[from] DecodeError),
-    /// The same, for a regression.
-    #[error(transparent)]
-    Allowed(#[from] AllowedError),
-    /// The output step can't be put behind the network.
-    #[error(transparent)]
-    Step(Box<StepError>),
-    /// Weights that should make whole numbers.
-    #[error(
-        "{targets} must be whole numbers, which the weights of a network can't make sure of: use enforce = \"auto\" or \"decode\" (the \
-         output step, with another update than \"paper\"), or drop `kind = \"integer\"` of the target"
-    )]
-    WeightsNotWhole {
-        /// The targets.
-        targets: String,
-    },
-    /// The settings leave no way to keep a rule between two inputs.
-    #[error("rule '{rule}' compares two inputs, and {why}")]
-    TwoInputs {
-        /// The rule.
-        rule: String,
-        /// What stands in the way.
-        why: &'static str,
-    },
-    /// The rules can't be made a penalty.
-    #[error(transparent)]
-    Penalty(#[from] PenaltyError),
-    /// A network to start from that does not fit.
-    #[error("network.trunk = \"{}\": {why}", path.display())]
-    Trunk {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// A gate that can't be one.
-    #[error("network.gate = \"{name}\": {why}")]
-    Gate {
-        /// What was asked for.
-        name: String,
-        /// Why not.
-        why: &'static str,
-    },
-    /// The model can't be written down.
-    #[error(transparent)]
-    Artifact(#[from] artifact::ArtifactError),
-    /// Every way to keep the rules failed.
-    #[error("the rules can't be kept:{}", ways.iter().map(|(how, why)| format!("\n  {how}: {why}")).collect::<String>())]
-    NoWay {
-        /// What was tried, and why it failed.
-        ways: Vec<(&'static str, FitError)>,
-    },
-    /// No way to keep the rules was given.
-    #[error("there is no way to keep the rules that could be tried")]
-    NothingToTry,
-    /// The observer stopped the run and wants nothing of it.
-    #[error("interrupted; nothing was kept")]
-    Abandoned,
-}
-
-impl FitError {
-    /// Why nothing came of some ways: each reason once.
-    pub(crate) fn no_way(mut failed: Vec<(&'static str, Self)>) -> Self {
-        let mut said = Vec::new();
-        failed.retain(|(_, why)| {
-            let words = why.to_string();
-            let new = !said.contains(&words);
-            said.push(words);
-            new
-        });
-        match failed.len() {
-            0 => Self::NothingToTry,
-            1 => failed.remove(0).1,
-            _ => Self::NoWay { ways: failed },
-        }
-    }
-
-    /// Whether it says of the rules that they can't be kept this way: a finding, and no mistake in what was asked.
-    pub fn is_about_rules(&self) -> bool {
-        match self {
-            Self::Train(TrainError::Guard(GuardError::Infeasible { .. })) => true,
-            Self::Step(why) => match &**why {
-                StepError::Make(why) => why.is_about_rules(),
-                why => matches!(why, StepError::Fallback(_)),
-            },
-            Self::NoWay { ways } => ways.iter().any(|(_, why)| why.is_about_rules()),
-            _ => false,
-        }
-    }
-}
-
-impl From<StepError> for FitError {
-    fn from(error: StepError) -> Self {
-        Self::Step(Box::new(error))
-    }
-}
-
-impl From<CertifyError> for FitError {
-    fn from(error: CertifyError) -> Self {
-        match error {
-            CertifyError::Plan(error) => TrainError::from(error).into(),
-            CertifyError::Guard(error) => TrainError::from(error).into(),
-            CertifyError::Artifact(error) => error.into(),
-        }
-    }
-}
-
-/// Encodes the rows, judges their labels, injects violations and deals the rows out.
-pub fn rows(spec: &NormalSpec, loaded: &Loaded, settings: &DataSettings, seed: u64) -> Result<Rows, FitError> {
-    rows_of(spec, &loaded.table, settings, seed)
-}
-
-/// The same for a table whose rows lie in the domain.
-pub fn rows_of(spec: &NormalSpec, table: &Table, settings: &DataSettings, seed: u64) -> Result<Rows, FitError> {
-    let mut all = data::encode(table, &spec.schema)?;
-    let judge = Judge::new(spec);
-    let labelled = Labelled::new(spec, table, &all);
-    let n = all.rows();
-    let breaking_shipped =
-        (0..spec.rules.len()).map(|rule| (0..n).map(|row| labelled.breaks(&judge, rule, row).map(usize::from)).sum()).collect();
-    let mut breaking: Vec<bool> = (0..n).map(|row| labelled.breaks_any(&judge, row)).collect();
-    let any_breaking_shipped = breaking.iter().filter(|b| **b).count();
-    inject(spec, &mut all, &mut breaking, settings.inject_violations, seed)?;
-    let split = data::split(n, &settings.split, seed)?;
-    Ok(Rows { all, breaking_shipped, any_breaking_shipped, breaking, split })
-}
-
-impl Rows {
-    /// Rows to learn from, with `breaking_rows` applied.
-    fn weighted(&self, indices: &[usize], policy: BreakingRows) -> Dataset {
-        let kept: Vec<usize> = match policy {
-            BreakingRows::Drop => indices.iter().copied().filter(|r| !self.breaking[*r]).collect(),
-            BreakingRows::Keep | BreakingRows::Weight(_) => indices.to_vec(),
-        };
-        let mut rows = self.all.select(&kept);
-        if let BreakingRows::Weight(weight) = policy {
-            for (v, row) in rows.weight.iter_mut().zip(&kept) {
-                if self.breaking[*row] {
-                    *v = weight as f32;
-                }
-            }
-        }
-        rows
-    }
-
-    fn predicted(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Predicted, DecodeError> {
-        let rows = self.all.select(indices);
-        let breaking: Vec<bool> = indices.iter().map(|r| self.breaking[*r]).collect();
-        let (outputs, flags) = Output::of(model, spec)?.outputs_and_flags(&rows.x);
-        Ok(Predicted { metrics: metrics(spec, &rows, &outputs, &breaking), rows, outputs, flags, breaking })
-    }
-}
-
-/// Some rows with a model's outputs and their scores.
-#[derive(Debug, Clone)]
-pub struct Predicted {
-    /// The rows.
-    pub rows: Dataset,
-    /// What the model gives for them.
-    pub outputs: Matrix,
-    /// What its output step says of each, if it has one.
-    pub flags: Option<Vec<Flags>>,
-    /// Which labels break a rule.
-    pub breaking: Vec<bool>,
-    /// Scores.
-    pub metrics: Metrics,
-}
-
-impl Predicted {
-    /// The rows to be judged by.
-    pub(crate) fn scored(&self) -> Scored<'_> {
-        Scored { rows: &self.rows, outputs: &self.outputs, breaking: &self.breaking }
-    }
-}
+/// Where the units of the last hidden layer end, if the weights keep rules about labels.
+const CLIP: u32 = 8;
 
 /// What the network is trained knowing about the rules, where they are not kept by its weights.
 enum Knowing<'a> {
-    Decoder(&'a Decoder),
+    Decoder(AtCutoff<'a>),
     Nearest(Allowed<'a>),
+    Clips(Clipped),
     Penalty(Penalty),
 }
 
 impl Knowing<'_> {
     fn step(&self) -> &dyn RuleLoss {
         match self {
-            Self::Decoder(decoder) => *decoder,
+            Self::Decoder(decoder) => decoder,
             Self::Nearest(allowed) => allowed,
+            Self::Clips(clipped) => clipped,
             Self::Penalty(penalty) => penalty,
         }
     }
@@ -254,12 +58,13 @@ impl Knowing<'_> {
     /// What it has to know about the inputs of rows; for a decoder the conditions that they meet.
     fn side_of(&self, spec: &NormalSpec, x: &Matrix) -> Result<Matrix, AllowedError> {
         match self {
-            Self::Decoder(decoder) => {
+            Self::Decoder(AtCutoff { decoder, .. }) => {
                 let judge = Judge::new(spec);
                 let met = (0..x.rows).flat_map(|r| decoder.met(&judge, x.row(r))).map(|met| f32::from(u8::from(met)));
                 Ok(Matrix { rows: x.rows, cols: decoder.conditions(), data: met.collect() })
             }
             Self::Nearest(allowed) => allowed.side_of(x),
+            Self::Clips(clipped) => Ok(clipped.side_of(spec, x)),
             Self::Penalty(penalty) => Ok(penalty.side_of(spec, x)),
         }
     }
@@ -309,6 +114,8 @@ pub struct Fit<'a> {
     pub network: &'a NetworkSettings,
     /// How to train it.
     pub settings: &'a TrainSettings,
+    /// The probability of the second of two classes from which on it is predicted, if not one half.
+    pub cutoff: Option<f64>,
     /// Decides the initial weights and the order of the rows.
     pub seed: u64,
     /// A trained network to start from, in place of random weights.
@@ -328,10 +135,21 @@ impl Fit<'_> {
     ) -> Result<Fitted, FitError> {
         let schema = &self.spec.schema;
         let Decision { means, why } = self.decision;
-        let rules = matches!(means, EnforcedBy::Weights).then_some(self.spec);
+        // Behind clips the weights keep the rules between two inputs alone.
+        let between = NormalSpec { rules: Vec::new(), ..self.spec.clone() };
+        let rules = match means {
+            EnforcedBy::Weights => Some(self.spec),
+            EnforcedBy::Clips => Some(&between),
+            _ => None,
+        };
         let (train_policy, validation_policy) = self.policies();
-        let (train_rows, validation_rows) =
+        let (mut train_rows, mut validation_rows) =
             (rows.weighted(&split.train, train_policy), rows.weighted(&split.validation, validation_policy));
+        if let Some(weight) = &self.settings.class_weight {
+            let weights = weight.of(&schema.task, &train_rows).map_err(|unknown| FitError::ClassWeight { unknown })?;
+            ClassWeight::apply(&weights, &mut train_rows);
+            ClassWeight::apply(&weights, &mut validation_rows);
+        }
         let knowing = self.knowing(&train_rows)?;
         let side = |rows: &Dataset| knowing.as_ref().map(|knowing| knowing.side_of(self.spec, &rows.x)).transpose();
         let (train_side, validation_side) = (side(&train_rows)?.unwrap_or_default(), side(&validation_rows)?.unwrap_or_default());
@@ -339,14 +157,14 @@ impl Fit<'_> {
         let trunk = self.network.trunk.as_deref().map(|path| self.trunk(path, rules.is_some())).transpose()?;
         let gate = self.gate(self.shape.unwrap_or(means), &train_rows)?.filter(|_| trunk.is_none());
         // What a gate multiplies may have rules of its own to keep.
-        let behind = gate.and_then(|g| beside_gate(self.spec, schema.columns()[g.column].feature));
+        let behind = gate.zip(rules).and_then(|(g, rules)| beside_gate(rules, schema.columns()[g.column].feature));
         let rules = rules.map(|spec| behind.as_ref().unwrap_or(spec));
         let given = self.from.cloned().or(trunk);
         let start = if given.is_some() { Start::Warm } else { Start::Fresh };
         let mut run = Run {
             network: given.unwrap_or_else(|| self.first_network(gate, rules, &train_rows)),
             start,
-            loss: loss(&schema.task),
+            loss: self.loss(),
             train: &train_rows,
             validation: &validation_rows,
             settings: self.settings.clone(),
@@ -367,9 +185,10 @@ impl Fit<'_> {
         if trained.stop == StopReason::Interrupted && observer.abandons() {
             return Err(FitError::Abandoned);
         }
-        let network = train::fold_gate(trained.network.clone());
+        let network = given::as_dense(train::fold_gate(trained.network.clone()));
         let started = Instant::now();
-        let (model, proof) = self.attach(&network, &trained, gate, rules, &train_rows)?;
+        let attached = self.attach(&network, &trained, knowing.as_ref(), gate, rules, &train_rows)?;
+        let (model, proof) = self.with_cutoff(attached)?;
         let certify_seconds = started.elapsed().as_secs_f64();
         let predicted = |indices: &[usize]| rows.predicted(self.spec, &model, indices);
         let (train, validation, test) = (predicted(&split.train)?, predicted(&split.validation)?, predicted(&split.test)?);
@@ -393,13 +212,18 @@ impl Fit<'_> {
     }
 
     /// What the network is trained knowing.
-    fn knowing(&self, rows: &Dataset) -> Result<Option<Knowing<'_>>, PenaltyError> {
+    fn knowing(&self, rows: &Dataset) -> Result<Option<Knowing<'_>>, FitError> {
         Ok(match (&self.decision.means, &self.settings.penalty) {
-            (EnforcedBy::Decode(decoder), _) => Some(Knowing::Decoder(decoder)),
+            (EnforcedBy::Decode(decoder), _) => {
+                Some(Knowing::Decoder(AtCutoff { decoder, shift: self.cutoff.map_or(0.0, shift) }))
+            }
             (EnforcedBy::Nearest, _) => Some(Knowing::Nearest(Allowed::new(self.spec).with_spread(Usual::of(&rows.y).spread))),
+            (EnforcedBy::Clips, _) => {
+                let clips = clip::clips(self.spec, Some(rows))?;
+                Some(Knowing::Clips(Clipped { clips, loss: self.loss() }))
+            }
             (EnforcedBy::Nowhere, Some(settings)) if !self.spec.rules.is_empty() => {
-                let loss = loss(&self.spec.schema.task);
-                Some(Knowing::Penalty(Penalty::new(self.spec, settings, loss, self.settings.decode_nodes)?))
+                Some(Knowing::Penalty(Penalty::new(self.spec, settings, self.loss(), self.settings.decode_nodes)?))
             }
             (EnforcedBy::Nowhere | EnforcedBy::Weights | EnforcedBy::Behind, _) => None,
         })
@@ -411,7 +235,9 @@ impl Fit<'_> {
             // Behind a decoder a set that is not valid has no likelihood.
             EnforcedBy::Decode(_) => (BreakingRows::Drop, BreakingRows::Drop),
             // A network that obeys the rules can't agree with labels that don't: they would choose the wrong epoch.
-            EnforcedBy::Weights | EnforcedBy::Nearest | EnforcedBy::Behind => (self.breaking_rows, BreakingRows::Drop),
+            EnforcedBy::Weights | EnforcedBy::Nearest | EnforcedBy::Behind | EnforcedBy::Clips => {
+                (self.breaking_rows, BreakingRows::Drop)
+            }
             EnforcedBy::Nowhere => (self.breaking_rows, self.breaking_rows),
         }
     }
@@ -421,10 +247,15 @@ impl Fit<'_> {
         self,
         network: &Network,
         trained: &Trained,
+        knowing: Option<&Knowing>,
         gate: Option<Gate>,
         rules: Option<&NormalSpec>,
         rows: &Dataset,
     ) -> Result<(Model, Option<Proof>), FitError> {
+        if let Some(Knowing::Clips(Clipped { clips, .. })) = knowing {
+            let (model, proof) = clip::attach(self.spec, network, clips)?;
+            return Ok((model, Some(proof)));
+        }
         if let Some((guard, units, _)) = &trained.guard {
             let asked = Asked { spec: self.spec, guarded: rules.unwrap_or(self.spec) };
             let (mut model, mut proof) = certify(asked, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
@@ -438,22 +269,39 @@ impl Fit<'_> {
                 let (model, proof) = step::attach(self.spec, network, &Usual::of(&rows.y))?;
                 (model, Some(proof))
             }
-            EnforcedBy::Nowhere | EnforcedBy::Weights => (artifact::model(self.spec, network.clone())?, None),
+            EnforcedBy::Nowhere | EnforcedBy::Weights | EnforcedBy::Clips => (artifact::model(self.spec, network.clone())?, None),
         })
     }
 
-    /// What a last layer that keeps the rules had best favour; the paper's update knows nothing of it.
-    fn usual(self, rules: Option<&NormalSpec>, rows: &Dataset) -> Option<Vec<f64>> {
-        rules.filter(|_| self.settings.update == train::UpdateName::Project).and_then(|rules| enforce::usual_outputs(rules, rows))
+    /// What training makes small.
+    fn loss(&self) -> Loss {
+        match self.cutoff {
+            Some(cutoff) => Loss::SoftmaxAtCutoff { shift: shift(cutoff) },
+            None => loss(&self.spec.schema.task),
+        }
     }
 
-    /// The network to start from, up to its scores.
+    /// The model saying at which probability it decides. That changes its file, so the checker is asked again.
+    fn with_cutoff(&self, (mut model, proof): (Model, Option<Proof>)) -> Result<(Model, Option<Proof>), FitError> {
+        let Some(cutoff) = self.cutoff else { return Ok((model, proof)) };
+        model.metadata.insert(CUTOFF_KEY.into(), cutoff.to_string());
+        let bytes = model.to_bytes().map_err(artifact::ArtifactError::from)?;
+        let proof = proof.map(|proof| renewed(self.spec, &bytes, &proof));
+        Ok((model, proof))
+    }
+
+    /// What a last layer that keeps the rules had best favour; the paper's update to the letter knows nothing of it.
+    fn usual(self, rules: Option<&NormalSpec>, rows: &Dataset) -> Option<Favoured> {
+        rules.filter(|_| !self.settings.strictly_paper()).and_then(|rules| enforce::favoured(rules, rows))
+    }
+
+    /// The network to start from, up to its scores. Where the weights keep the rules, its layers before the last are given.
     fn trunk(self, path: &Path, by_weights: bool) -> Result<Network, FitError> {
         let wrong = |why: String| FitError::Trunk { path: path.into(), why };
-        if by_weights {
-            return Err(wrong("a given network can't be trained with the rules in its weights; use enforce = \"decode\"".into()));
+        if by_weights && self.network.freeze {
+            return Err(wrong("freeze = true trains nothing, and rules in the weights need a last layer that keeps them: leave it out, or use enforce = \"decode\"".into()));
         }
-        let bytes = std::fs::read(path).map_err(|e| wrong(format!("can't read it: {e}")))?;
+        let bytes = artifact::read_bytes(path).map_err(|e| wrong(e.to_string()))?;
         let mut network = Model::from_bytes(&bytes).map_err(|e| wrong(e.to_string()))?.network;
         if let Some(scores) = network.scores() {
             network.nodes.truncate(scores);
@@ -464,12 +312,21 @@ impl Fit<'_> {
             let shape = |(inputs, outputs)| format!("{inputs} inputs and {outputs} outputs");
             return Err(wrong(format!("it has {}, and the data ask for {}", shape(found), shape(expected))));
         }
+        if by_weights {
+            return given::before_last(self.spec, &network)
+                .ok_or_else(|| wrong("it does not end in a dense layer, so there is no last layer to train".into()));
+        }
         Ok(network)
     }
 
     /// Random weights, with the signs that rules between two inputs ask for.
     fn first_network(self, gate: Option<Gate>, rules: Option<&NormalSpec>, rows: &Dataset) -> Network {
-        let mut network = gate::network(self.spec, self.network, gate, self.seed);
+        let labels = matches!(self.spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
+        let clips =
+            labels && rules.is_some_and(|rules| rules.pairs.is_empty()) && self.network.activation == ActivationName::Relu;
+        let clip = self.network.clip.or(clips.then_some(CLIP));
+        let shape = NetworkSettings { clip, ..self.network.clone() };
+        let mut network = gate::network_for(self.spec, &shape, gate, self.seed, &rows.x);
         if let Some(signs) = rules.and_then(|rules| Signs::new(rules, &network)) {
             signs.start(&mut network, &rows.x);
         }
@@ -487,18 +344,20 @@ impl Fit<'_> {
         let refuse = |why| Err(FitError::Gate { name: self.network.gate.clone(), why });
         match self.network.gate.as_str() {
             "none" => Ok(None),
+            "auto" if self.settings.strictly_paper() => Ok(None),
+            _ if self.settings.strictly_paper() => refuse("train.paper.strict = true has no gate"),
             "auto" => {
                 let works = |g: &Gate| match means {
                     EnforcedBy::Weights => {
                         let units = Units::raw(schema.task.outputs());
                         let guarded = beside_gate(self.spec, schema.columns()[g.column].feature);
-                        let network = gate::network(self.spec, self.network, Some(*g), self.seed);
-                        guarded.is_some_and(|spec| Guard::new(&spec, &network, &units, self.settings.how()).is_ok())
+                        let network = gate::network_for(self.spec, self.network, Some(*g), self.seed, &rows.x);
+                        guarded.is_some_and(|spec| Guard::new(&spec, &network, &units, self.settings.tightness()).is_ok())
                     }
                     EnforcedBy::Nearest | EnforcedBy::Behind if matches!(schema.task, Task::Regression { .. }) => {
                         Allowed::new(self.spec).scales_with(schema.columns()[g.column].feature)
                     }
-                    EnforcedBy::Nowhere | EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind => false,
+                    _ => false,
                 };
                 Ok(gate::candidates(self.spec).map(gated).find(works))
             }
@@ -508,9 +367,9 @@ impl Fit<'_> {
                     (Some((lo, _)), Some(column)) if lo >= 0.0 && gate::clear(&schema.features[f].domain) => {
                         Ok(Some(gated(column)))
                     }
-                    (Some((lo, _)), _) if lo >= 0.0 => {
-                        refuse("a real gate must stay above 1e-20 on its domain; state a range for it, or kind = \"integer\"")
-                    }
+                    (Some((lo, _)), _) if lo >= 0.0 => refuse(
+                        "a real gate must stay above 1e-20 on its domain: start at 0.001 or state whole numbers (kind = \"integer\")",
+                    ),
                     _ => refuse("a gate must be a numeric feature that is never negative on its domain"),
                 },
             },

@@ -1,9 +1,9 @@
 //! Rules enter; the columns that may gate outputs leave, and the network that training starts from, gated or not.
 
-use deepsade_net::Network;
+use deepsade_net::{Matrix, Network};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema};
 
-use crate::train::{Gate, NetworkSettings, column_ranges, initial_network};
+use crate::train::{Gate, NetworkSettings, Scales, column_ranges, scaled_network};
 
 /// The columns of the features with which the rules scale, where these can be a gate.
 pub fn candidates(spec: &NormalSpec) -> impl Iterator<Item = usize> + '_ {
@@ -25,12 +25,27 @@ pub fn clear(domain: &Domain) -> bool {
     }
 }
 
-/// The network that training starts from. A gate's own feature stays out of what it multiplies, or the product would be quadratic
-/// in it.
+/// The feature with which the rules scale and which can't be a gate only because its domain reaches 0.
+pub fn too_near_zero(spec: &NormalSpec) -> Option<&str> {
+    let reaches = |domain: &Domain| matches!(*domain, Domain::Real { lo, .. } if (0.0..=1e-20).contains(&lo));
+    let feature = spec.gate.iter().map(|f| &spec.schema.features[*f]).find(|f| reaches(&f.domain))?;
+    candidates(spec).next().is_none().then_some(feature.name.as_str())
+}
+
+/// The network that training starts from, scaled by ranges. A gate's own feature stays out of what it multiplies, or the product would be
+/// quadratic in it.
 pub fn network(spec: &NormalSpec, settings: &NetworkSettings, gate: Option<Gate>, seed: u64) -> Network {
-    let schema = &spec.schema;
+    scaled(spec, &Scales::of_ranges(&column_ranges(&spec.schema)), settings, gate, seed)
+}
+
+/// The same, scaled as the settings say by the rows that are to be learnt from.
+pub fn network_for(spec: &NormalSpec, settings: &NetworkSettings, gate: Option<Gate>, seed: u64, rows: &Matrix) -> Network {
+    scaled(spec, &Scales::new(&spec.schema, settings, rows), settings, gate, seed)
+}
+
+fn scaled(spec: &NormalSpec, scales: &Scales, settings: &NetworkSettings, gate: Option<Gate>, seed: u64) -> Network {
     let skip: Vec<usize> = skip_columns(spec).into_iter().filter(|c| gate.is_none_or(|g| g.column != *c)).collect();
-    initial_network(&column_ranges(schema), &skip, gate, schema.task.outputs(), settings, seed)
+    scaled_network(scales, &skip, gate, spec.schema.task.outputs(), settings, seed)
 }
 
 /// The columns of the features that rules mention.

@@ -5,19 +5,33 @@ mod loss;
 use std::fmt::Debug;
 
 use deepsade_net::Matrix;
-pub use loss::{Loss, Sum};
+pub use loss::{Loss, LossSum};
 
 use crate::units::Units;
 
+/// Rows of a batch, one after the other in each slice.
+#[derive(Debug, Clone, Copy)]
+pub struct ScoredRows<'a> {
+    /// What the network said, `width` numbers a row.
+    pub scores: &'a [f32],
+    /// What it should have said, as many.
+    pub truth: &'a [f32],
+    /// What the loss knows of the input: [`RuleLoss::side`] numbers a row.
+    pub side: &'a [f32],
+    /// How much each row counts.
+    pub weight: &'a [f32],
+    /// Scores of a row.
+    pub width: usize,
+}
+
 /// A loss with buffers of its own.
 pub trait Objective {
-    /// The loss of a batch with `width` scores a row, and as many targets; its gradient with respect to the scores goes into `delta`.
-    /// `side` has [`RuleLoss::side`] numbers a row.
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum;
+    /// The loss of a batch; its gradient with respect to the scores goes into `delta`.
+    fn gradient(&mut self, rows: ScoredRows, delta: &mut [f32]) -> LossSum;
 }
 
 impl Objective for Loss {
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], _: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+    fn gradient(&mut self, ScoredRows { scores, truth, weight, width, .. }: ScoredRows, delta: &mut [f32]) -> LossSum {
         Loss::gradient(*self, scores, truth, weight, width, delta)
     }
 }

@@ -9,18 +9,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use deepsade_data::{self as data, DataSettings, Loaded, Progress, Split, Table, VALIDATION};
+use deepsade_data::{self as data, CheckedData, Loaded, Progress, Segment, Split, Table, VALIDATION};
+use deepsade_output::Output;
 use deepsade_output::decode::DecodeError;
-use deepsade_spec::{Moves, NormalSpec, Task};
+use deepsade_spec::{Moves, NormalSpec, Task, shown};
 use thiserror::Error;
 
-pub use self::finished::{Finished, Times};
-pub use self::folder::Folder;
+pub use self::finished::{Evidence, Finished, Times};
+pub use self::folder::{Folder, Occupied};
 use crate::artifact::ArtifactError;
+use crate::by_shape::Shape;
 use crate::choose::{Chosen, choose};
+use crate::enforce::step::clip::is_mixed;
 use crate::enforce::{Decision, EnforcedBy, candidates};
-use crate::explain::{audit, conflict_in_words, vacuous_notes};
+use crate::explain::{at_stake, audit, conflict_in_words, vacuous_notes};
 use crate::fit::{self, Fit, FitError, Rows};
+use crate::gate::too_near_zero;
+use crate::judge::{self, DataSource};
 use crate::problem::{Problem, ProblemError};
 use crate::train::{ActivationName, Enforce, EpochRecord, Observer, StopReason, TrainSettings, UpdateName};
 
@@ -81,7 +86,7 @@ pub enum PipelineError {
 #[derive(Debug, Clone)]
 pub struct Checked {
     problem: Problem,
-    data: DataSettings,
+    data: CheckedData,
 }
 
 /// One fold of several, to test on.
@@ -112,7 +117,7 @@ impl Checked {
     /// The same for settings as JSON, for rows that are in memory.
     pub fn in_memory(json: &str, seed: u64) -> Result<Self, PipelineError> {
         let (problem, data) = Problem::in_memory(json)?;
-        Ok(Self { problem, data: DataSettings { seed, ..data } })
+        Ok(Self { problem, data: data.with_seed(seed) })
     }
 
     /// The settings of training.
@@ -139,18 +144,23 @@ impl Checked {
             return Ok(Prepared::Contradictory(words));
         }
         let seed = self.data.seed;
+        let segments = data::segments(&self.problem.report.segments, loaded, &self.data).map_err(ProblemError::from)?;
+        let source = DataSource::of(&loaded.file, loaded.table.rows());
         let rows = fit::rows(&spec, loaded, &self.data, seed)?;
         let split = match fold {
             Some(Fold { index, of }) => data::folds(rows.all.rows(), of, index, VALIDATION, seed).map_err(FitError::from)?,
             None => rows.split.clone(),
         };
-        let ready = match self.with(Arc::new(spec), Arc::new(rows), split, seed) {
+        let shape = Shape { rows: split.train.len(), validation: split.validation.len(), columns: spec.schema.columns().len() };
+        let shaped = Self { problem: self.problem.shaped(shape)?, data: self.data };
+        let ready = match shaped.with(Arc::new(spec), Arc::new(rows), split, seed) {
             Err(PipelineError::Fit(FitError::Decode(impossible @ DecodeError::Impossible { .. }))) => {
                 return Ok(Prepared::Contradictory(impossible.to_string()));
             }
             other => other?,
         };
-        Ok(Prepared::Ready(Box::new(Ready { read_seconds: begun.elapsed().as_secs_f64(), ..ready })))
+        let (read_seconds, of_data) = (begun.elapsed().as_secs_f64(), loaded.notes.clone());
+        Ok(Prepared::Ready(Box::new(Ready { read_seconds, of_data, segments, source, ..ready })))
     }
 
     /// Takes rules that don't contradict each other and rows that are encoded, which several trainings may share; `split` deals the
@@ -166,9 +176,20 @@ impl Checked {
             return Err(FitError::WeightsNotWhole { targets: whole.join(", ") }.into());
         }
         two_inputs(&spec, &problem)?;
-        let data = DataSettings { seed, ..data };
+        let data = data.with_seed(seed);
         let read_seconds = begun.elapsed().as_secs_f64();
-        Ok(Ready { problem, data, spec, rows, split, candidates, read_seconds })
+        Ok(Ready {
+            problem,
+            data,
+            spec,
+            rows,
+            split,
+            candidates,
+            read_seconds,
+            of_data: Vec::new(),
+            segments: Vec::new(),
+            source: None,
+        })
     }
 }
 
@@ -176,8 +197,11 @@ impl Checked {
 fn two_inputs(spec: &NormalSpec, problem: &Problem) -> Result<(), FitError> {
     let Some(rule) = spec.pairs.first().filter(|_| problem.train().enforce != Enforce::None) else { return Ok(()) };
     let trends = spec.pairs.iter().flat_map(|r| &r.parts).any(|part| part.moves == Moves::Up);
-    let why = if problem.train().enforce == Enforce::Decode || !spec.schema.task.whole_outputs().is_empty() {
-        "an output step, which looks at one input, does not keep it: use enforce = \"weights\" or \"auto\", and no whole-number targets"
+    let whole = !spec.schema.task.whole_outputs().is_empty();
+    let why = if whole && !is_mixed(spec) {
+        "an output step, which makes whole numbers, does not keep it: drop `kind = \"integer\"` of the targets"
+    } else if problem.train().enforce == Enforce::Decode && !is_mixed(spec) {
+        "what stands behind a network looks at one input and does not keep it here: use enforce = \"weights\""
     } else if problem.train().update == UpdateName::Paper {
         "update = \"paper\" knows nothing of signs: use update = \"project\""
     } else if problem.network().trunk.is_some() {
@@ -197,13 +221,15 @@ pub enum Note {
     Rules(String),
     /// What "auto" chooses, and why.
     Choice(String),
+    /// The data may be read otherwise than they are meant.
+    Data(String),
 }
 
 impl Note {
     /// In words.
     pub fn words(&self) -> &str {
         match self {
-            Self::Rules(words) | Self::Choice(words) => words,
+            Self::Rules(words) | Self::Choice(words) | Self::Data(words) => words,
         }
     }
 }
@@ -214,7 +240,7 @@ pub struct Ready {
     /// The settings.
     pub problem: Problem,
     /// Those of the rows, with the seed of the training.
-    pub data: DataSettings,
+    pub data: CheckedData,
     /// The rules.
     pub spec: Arc<NormalSpec>,
     /// The rows.
@@ -225,6 +251,12 @@ pub struct Ready {
     pub candidates: Vec<Decision>,
     /// How long all this took.
     pub read_seconds: f64,
+    /// What to know of the data.
+    pub of_data: Vec<String>,
+    /// Parts of the rows whose scores are told as well.
+    pub segments: Vec<Segment>,
+    /// Where the rows came from, if from a file.
+    pub source: Option<DataSource>,
 }
 
 /// How a training ended.
@@ -243,10 +275,32 @@ impl Ready {
     pub fn notes(&self) -> Vec<Note> {
         let Self { spec, problem, .. } = self;
         let Decision { means, why } = &self.candidates[0];
-        let mut notes: Vec<Note> = vacuous_notes(spec).into_iter().map(Note::Rules).collect();
+        let mut notes: Vec<Note> = self.of_data.iter().cloned().map(Note::Data).collect();
+        notes.extend(vacuous_notes(spec).into_iter().map(Note::Rules));
         if matches!(means, EnforcedBy::Weights) {
             let found = audit(spec);
             notes.extend(found.constant_only.then_some(Note::Rules(found.words)));
+            if self.candidates.len() == 1 {
+                notes.extend(at_stake(spec, &self.rows.all, &self.split.train).into_iter().map(Note::Rules));
+            }
+        }
+        if let Some(rule) =
+            spec.pairs.first().filter(|_| problem.train().enforce == Enforce::None && problem.train().penalty.is_some())
+        {
+            notes.push(Note::Rules(format!(
+                "the penalty looks at one input at a time and ignores rules between two inputs, such as '{}': nothing keeps the network \
+                 from breaking them",
+                shown::name(&rule.name)
+            )));
+        }
+        let gated =
+            problem.network().gate == "auto" && problem.train().enforce != Enforce::None && !problem.train().strictly_paper();
+        if let Some(name) = too_near_zero(spec).filter(|_| gated) {
+            notes.push(Note::Rules(format!(
+                "the rules scale with '{0}', but its domain reaches 0 and can't gate the outputs, which costs accuracy: let the range of \
+                 '{0}' start at 0.001 or state whole numbers",
+                shown::name(name)
+            )));
         }
         let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
         if problem.train().enforce == Enforce::Auto && labels && !spec.rules.is_empty() {
@@ -269,7 +323,10 @@ impl Ready {
                 Ok(Ended::Interrupted)
             }
             stop @ StopReason::Diverged { .. } if chosen.fitted.trained.best_epoch.is_none() => Ok(Ended::Diverged(stop)),
-            _ => Ok(Ended::Done(Box::new(self.finish(chosen, seconds)?))),
+            _ => {
+                let finished = self.finish(chosen, seconds)?;
+                Ok(Ended::Done(Box::new(self.judge(finished, folder.is_some())?)))
+            }
         }
     }
 
@@ -300,7 +357,29 @@ impl Ready {
     /// Puts down a model that took so many seconds, and asks the checker about it.
     pub fn finish(&self, Chosen { fitted, cost }: Chosen, seconds: f64) -> Result<Finished, PipelineError> {
         let times = Times { read: self.read_seconds, fit: seconds };
-        Finished::new(fitted, cost, &self.problem, &self.spec, times, self.data.seed)
+        let finished = Finished::new(fitted, cost, &self.problem, &self.spec, times, self.data.seed)?;
+        Ok(Finished { split: self.split.to_csv(&self.rows.numbers), weighted_by: self.data.weight.clone(), ..finished })
+    }
+
+    /// Adds what the model is judged by; what takes longest only where it is kept.
+    fn judge(&self, finished: Finished, kept: bool) -> Result<Finished, PipelineError> {
+        let (budget, seed) = (self.problem.train().decode_nodes, self.data.seed);
+        let output = Output::of(&finished.fitted.model, &self.spec).map_err(FitError::from)?;
+        let scores = judge::scores(&output, &self.rows, &self.split, &self.segments, budget, seed);
+        let shown = if self.split.test.is_empty() { &self.split.train } else { &self.split.test };
+        let effects = if kept { judge::effects(&output, &self.rows.all.select(shown), budget, seed) } else { None };
+        let parts = [&self.split.train, &self.split.validation, &self.split.test].map(Vec::len);
+        let facts = Evidence {
+            scores,
+            effects,
+            source: self.source.clone(),
+            parts,
+            breaking: self.rows.any_breaking_shipped,
+            report: self.problem.report.clone(),
+            cutoff: self.problem.task.cutoff,
+        };
+        drop(output);
+        Ok(finished.with(facts))
     }
 
     fn fit<'a>(&'a self, settings: &'a TrainSettings) -> Fit<'a> {
@@ -310,6 +389,7 @@ impl Ready {
             breaking_rows: self.data.breaking_rows,
             network: self.problem.network(),
             settings,
+            cutoff: self.problem.task.cutoff,
             seed: self.data.seed,
             from: None,
             shape: None,

@@ -1,35 +1,72 @@
 //! A rule file enters, its settings leave, checked; with its data, everything that training and `explain` work on.
 
+mod plain;
+mod report;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use deepsade_data::{
-    self as data, DataError, DataSettings, FeatureKind, FeatureOverride, Loaded, Overrides, Progress, Request, Table,
-    TaskSettings,
+    self as data, CheckedData, DataError, DataSettings, FeatureKind, FeatureOverride, Loaded, MissingPolicy, Overrides, Progress,
+    Request, Table, TaskSettings,
 };
 use deepsade_spec::{Claim, NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name, shown};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use self::report::ReportSettings;
 use crate::artifact::read_at_most;
+use crate::by_shape::{self, Shape, StatedSettings};
+use crate::rule_files::{self, LabelNames, RuleFileError, RuleTable};
 use crate::train::{NetworkSettings, SettingsError, TrainSettings};
 
 /// A rule file, read and checked; its data not yet.
 ///
 /// [`crate::pipeline::Checked`] shows the way from here to a model with a proof.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use deepsade_engine::problem::Problem;
+///
+/// let text = r#"
+///     [task]
+///     kind = "regression"
+///     targets = ["rent"]
+///     [features]
+///     income = { range = [0, 10] }
+///     [train]
+///     epochs = 3
+///     [[rule]]
+///     name = "afford"
+///     text = "rent <= income"
+/// "#;
+/// let problem = Problem::parse(text, Path::new("homes.toml"))?;
+/// assert_eq!(problem.train().epochs, 3);
+/// let (spec, rows) = problem.load(&mut |_| {})?;
+/// assert_eq!((spec.rules.len(), rows.is_none()), (1, true));
+/// // Settings pass the gate, whoever changes them.
+/// assert!(problem.with_settings(|_, train| train.batch = 0).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// Where it was read from.
     pub path: PathBuf,
     /// `[data]`, if the file names any data.
-    pub data: Option<DataSettings>,
+    pub data: Option<CheckedData>,
     /// `[features.NAME]`.
     pub features: Overrides,
     /// `[task]`.
     pub task: TaskSettings,
     /// `[[rule]]`.
     pub rules: Vec<RuleText>,
+    /// `[report]`.
+    pub report: ReportSettings,
     network: NetworkSettings,
     train: TrainSettings,
+    stated: StatedSettings,
     one_hot: OneHot,
     /// A further folder to look for data in.
     folder: Option<PathBuf>,
@@ -76,6 +113,9 @@ pub enum ProblemError {
     /// A rule without a name that can be shown.
     #[error("a rule is called {0:?}; a name is one line of visible characters")]
     RuleName(String),
+    /// Rules of other files.
+    #[error(transparent)]
+    RuleFile(#[from] RuleFileError),
     /// A setting outside its range.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -120,7 +160,18 @@ struct File {
     #[serde(default)]
     train: TrainSettings,
     #[serde(default)]
-    rule: Vec<RuleText>,
+    report: ReportSettings,
+    #[serde(default)]
+    rule: Vec<RuleTable>,
+}
+
+/// The settings that a file states, whatever they are.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+#[expect(clippy::zero_sized_map_values, reason = "serde reads tables into maps, and only the names matter")]
+struct Keys {
+    network: BTreeMap<String, IgnoredAny>,
+    train: BTreeMap<String, IgnoredAny>,
 }
 
 impl Problem {
@@ -135,21 +186,15 @@ impl Problem {
 
     /// Checks the text of a rule file; `path` is where data files are looked for first.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ProblemError> {
-        let file: File = toml::from_str(text)
-            .map_err(|e| ProblemError::Toml { path: path.into(), message: e.to_string().trim_end().to_string() })?;
-        if let Some(data) = &file.data {
-            data.check()?;
-            if let (Some(named), None) = (&data.file, &data.recipe)
-                && !data::is_data_name(Path::new(named))
-            {
-                return Err(DataError::NotData { file: named.clone() }.into());
-            }
-        }
-        Self::checked(file, path)
+        let wrong = |e: toml::de::Error| ProblemError::Toml { path: path.into(), message: plain::of_toml(&e) };
+        let file: File = toml::from_str(text).map_err(wrong)?;
+        let keys: Keys = toml::from_str(text).map_err(wrong)?;
+        let data = file.data.clone().map(DataSettings::checked).transpose()?;
+        Self::checked(file, &keys, data, path)
     }
 
     /// Checks the tables of a rule file that are in memory, as JSON, for rows that are too: `[data]` names no file and is handed back.
-    pub fn in_memory(json: &str) -> Result<(Self, DataSettings), ProblemError> {
+    pub fn in_memory(json: &str) -> Result<(Self, CheckedData), ProblemError> {
         let path = Path::new("settings");
         // A place in text that nobody wrote or sees would only confuse.
         let placeless = |e: &serde_json::Error| {
@@ -158,16 +203,18 @@ impl Problem {
         };
         let mut reader = serde_json::Deserializer::from_str(json);
         let file: File = serde_path_to_error::deserialize(&mut reader)
-            .map_err(|e| ProblemError::Setting { name: e.path().to_string(), message: placeless(e.inner()) })?;
+            .map_err(|e| ProblemError::Setting { name: e.path().to_string(), message: plain::words(&placeless(e.inner())) })?;
         reader.end().map_err(|e| ProblemError::Setting { name: "settings".into(), message: placeless(&e) })?;
-        let data = file.data.clone().unwrap_or_default();
-        data.check_without_file()?;
-        Ok((Self::checked(file, path)?, data))
+        let keys: Keys =
+            serde_json::from_str(json).map_err(|e| ProblemError::Setting { name: "settings".into(), message: placeless(&e) })?;
+        let data = file.data.clone().unwrap_or_default().checked_without_file()?;
+        Ok((Self::checked(file, &keys, Some(data.clone()), path)?, data))
     }
 
     /// The problem of rules over a schema that is known, for its rule file ([`Self::stated`]).
     pub fn about(schema: &Schema, rules: Vec<RuleText>) -> Result<Self, ProblemError> {
-        let task = TaskSettings { kind: (&schema.task).into(), targets: None, classes: None, stated: Overrides::new() };
+        let task =
+            TaskSettings { kind: (&schema.task).into(), targets: None, classes: None, cutoff: None, stated: Overrides::new() };
         let file = File {
             data: None,
             features: Overrides::new(),
@@ -175,16 +222,20 @@ impl Problem {
             task,
             network: NetworkSettings::default(),
             train: TrainSettings::default(),
-            rule: rules,
+            report: ReportSettings::default(),
+            rule: rules.into_iter().map(RuleTable::from).collect(),
         };
-        Self::checked(file, Path::new("rules"))
+        Self::checked(file, &Keys::default(), None, Path::new("rules"))
     }
 
-    fn checked(file: File, path: &Path) -> Result<Self, ProblemError> {
-        let File { data, features, targets, mut task, mut network, train, rule } = file;
+    fn checked(file: File, keys: &Keys, data: Option<CheckedData>, path: &Path) -> Result<Self, ProblemError> {
+        let File { data: _, features, targets, mut task, mut network, train, report, rule } = file;
         task.stated = targets;
         let folder = path.parent().unwrap_or(Path::new(""));
         network.trunk = network.trunk.map(|trunk| folder.join(trunk));
+        let of_data = data.as_ref().map_or(&[][..], |d| &d.targets);
+        let labels = LabelNames { task: task.kind, names: task.targets.as_deref().unwrap_or(of_data) };
+        let rule = rule_files::expand(rule, folder, &labels)?;
         if let Some(rule) = rule.iter().find(|r| r.name.trim().is_empty() || shown::name(&r.name) != r.name) {
             return Err(ProblemError::RuleName(rule.name.clone()));
         }
@@ -193,7 +244,8 @@ impl Problem {
         }
         let one_hot = data.as_ref().map(|d| d.one_hot).unwrap_or_default();
         let data = data.filter(|d| d.file.is_some() || d.recipe.is_some());
-        Self { path: path.into(), data, features, task, network, train, rules: rule, one_hot, folder: None }
+        let stated = StatedSettings::of(keys.network.keys(), keys.train.keys());
+        Self { path: path.into(), data, features, task, network, train, rules: rule, report, stated, one_hot, folder: None }
             .with_settings(|_, _| {})
     }
 
@@ -203,6 +255,19 @@ impl Problem {
         self.network.check()?;
         self.train.check()?;
         Ok(self)
+    }
+
+    /// The same with a setting, such as `train.epochs`, that counts as stated whatever its value is.
+    #[must_use]
+    pub fn stating(mut self, name: &str) -> Self {
+        self.stated.state(name);
+        self
+    }
+
+    /// The same with what is not stated of `[network]` and `[train]` chosen by the shape of the rows.
+    pub fn shaped(self, shape: Shape) -> Result<Self, ProblemError> {
+        let stated = self.stated.clone();
+        self.with_settings(|network, train| by_shape::choose(&stated, shape, network, train))
     }
 
     /// `[network]`.
@@ -271,10 +336,10 @@ impl Problem {
         // data, their columns are what the rules are about, whatever the order in which the file states them.
         let fits = |claim: &Claim| model.is_none_or(|m| claim.same_columns(m).is_ok());
         let names = match loaded {
-            Some(loaded) => Some(loaded.schema.features.iter().map(|f| f.name.clone()).collect()),
+            Some(loaded) => Some(loaded.schema.given().iter().map(|f| f.name.clone()).collect()),
             None => self.request().map(data::feature_names).transpose()?.flatten(),
         };
-        let of_data = |claim: &Claim| names.as_ref().is_none_or(|n| n.iter().eq(claim.schema.features.iter().map(|f| &f.name)));
+        let of_data = |claim: &Claim| names.as_ref().is_none_or(|n| n.iter().eq(claim.schema.given().iter().map(|f| &f.name)));
         if let Some(claim) = stated.as_ref().ok().filter(|claim| fits(claim) && of_data(claim)) {
             return Ok(claim.clone());
         }
@@ -292,7 +357,8 @@ impl Problem {
     /// The schema, if the file states all of it.
     pub fn stated_schema(&self) -> Result<Schema, DataError> {
         let of_data = self.data.as_ref().map_or(&[][..], |d| &d.targets);
-        data::stated_schema(&self.features, &self.task, of_data, self.one_hot)
+        let imputes = self.data.as_ref().is_some_and(|d| d.missing_policy() == MissingPolicy::Impute);
+        data::stated_schema(&self.features, &self.task, of_data, self.one_hot, imputes)
     }
 
     /// The same problem with another data file than the one in the rule file, or a further folder to look for it in.
@@ -304,7 +370,7 @@ impl Problem {
             (Some(path), _) if path.is_dir() => self.folder = Some(path.into()),
             (Some(path), Some(settings)) => {
                 let path = path.canonicalize().unwrap_or_else(|_| path.into());
-                settings.file = Some(path.to_string_lossy().into_owned());
+                *settings = settings.clone().with_file(path.to_string_lossy().into_owned());
             }
             _ => {}
         }
@@ -312,7 +378,7 @@ impl Problem {
     }
 
     /// The same for rows that are in memory.
-    pub fn load_table(&self, table: Table, data: &DataSettings) -> Result<(NormalSpec, Loaded), ProblemError> {
+    pub fn load_table(&self, table: Table, data: &CheckedData) -> Result<(NormalSpec, Loaded), ProblemError> {
         let loaded = data::load_table(table, data, &self.task, &self.features)?;
         Ok((self.compile(&loaded.schema)?, loaded))
     }
@@ -327,6 +393,8 @@ impl Problem {
             task: TaskSettings,
             network: &'a NetworkSettings,
             train: &'a TrainSettings,
+            #[serde(skip_serializing_if = "ReportSettings::is_empty")]
+            report: &'a ReportSettings,
             #[serde(skip_serializing_if = "Overrides::is_empty")]
             targets: Overrides,
             features: Overrides,
@@ -341,18 +409,20 @@ impl Problem {
             kind: self.task.kind,
             targets: Some(schema.task.target_columns().into_iter().map(String::from).collect()),
             classes: schema.task.classes().map(<[String]>::to_vec),
+            cutoff: self.task.cutoff,
             stated: Overrides::new(),
         };
         let whole =
             |j: usize| (schema.task.output_name(j), FeatureOverride { kind: Some(FeatureKind::Integer), ..Default::default() });
         let encoding = DataSettings { one_hot: schema.one_hot, ..DataSettings::default() };
         let stated = Stated {
-            data: self.data.clone().or_else(|| (encoding != DataSettings::default()).then_some(encoding)),
+            data: self.data.as_deref().cloned().or_else(|| (encoding != DataSettings::default()).then_some(encoding)),
             task,
             network: &self.network,
             train: &self.train,
+            report: &self.report,
             targets: schema.task.whole_outputs().into_iter().map(whole).collect(),
-            features: schema.features.iter().map(|f| (f.name.clone(), FeatureOverride::of(&f.domain))).collect(),
+            features: schema.given().iter().map(|f| (f.name.clone(), FeatureOverride::of_feature(f, schema))).collect(),
             rule: self.rules.iter().map(|r| Rule { name: &r.name, text: &r.text }).collect(),
         };
         toml::to_string(&stated).expect("settings become TOML")

@@ -2,7 +2,7 @@
 //!
 //! Whatever says "proved" holds a [`Certified`], and only the checker's word makes one.
 
-use deepsade_check::step::OutputStep;
+use deepsade_check::step::{Clips, OutputStep};
 use deepsade_check::{
     Accepted, Arithmetic, Bounds, Certificate, PairArgument, PairProof, Rejected, RuleProof, Tree, Verdict, check_until,
     sha256_hex,
@@ -69,8 +69,17 @@ fn arguments(spec: &NormalSpec) -> Vec<PairArgument> {
 
 /// Writes the certificate of a file that ends in an output step, and asks the checker.
 pub fn prove_step(spec: &NormalSpec, model: &[u8], step: OutputStep) -> Proof {
+    prove_behind(spec, model, StepOrClips { step: Some(step), ..StepOrClips::default() })
+}
+
+/// The same for a file that clips its network's outputs.
+pub fn prove_clips(spec: &NormalSpec, model: &[u8], clips: Clips) -> Proof {
+    prove_behind(spec, model, StepOrClips { clips: Some(clips), ..StepOrClips::default() })
+}
+
+fn prove_behind(spec: &NormalSpec, model: &[u8], behind: StepOrClips) -> Proof {
     let trees = spec.rules.iter().map(|_| Tree::Step);
-    judged(spec, model, Arithmetic::Float32, trees, arguments(spec), Some(step), &|| false)
+    judged(spec, model, Arithmetic::Float32, trees, arguments(spec), behind, &|| false)
 }
 
 /// The same in the arithmetic that is asked for; `stop` is asked now and then.
@@ -82,7 +91,19 @@ pub fn prove_until(
     pairs: impl IntoIterator<Item = PairArgument>,
     stop: &dyn Fn() -> bool,
 ) -> Proof {
-    judged(spec, model, arithmetic, trees, pairs, None, stop)
+    judged(spec, model, arithmetic, trees, pairs, StepOrClips::default(), stop)
+}
+
+/// The certificate of the same graph in a file that says more of itself: the checker is asked again, about this file.
+pub fn renewed(spec: &NormalSpec, model: &[u8], proof: &Proof) -> Proof {
+    asked(spec, model, Certificate { model_sha256: sha256_hex(model), ..certificate(proof).clone() }, &|| false)
+}
+
+/// What keeps the rules behind a network.
+#[derive(Default)]
+struct StepOrClips {
+    step: Option<OutputStep>,
+    clips: Option<Clips>,
 }
 
 fn judged(
@@ -91,7 +112,7 @@ fn judged(
     arithmetic: Arithmetic,
     trees: impl IntoIterator<Item = Tree>,
     pairs: impl IntoIterator<Item = PairArgument>,
-    step: Option<OutputStep>,
+    StepOrClips { step, clips }: StepOrClips,
     stop: &dyn Fn() -> bool,
 ) -> Proof {
     let certificate = Certificate {
@@ -101,7 +122,12 @@ fn judged(
         rules: spec.rules.iter().zip(trees).map(|(r, tree)| RuleProof { name: r.name.clone(), tree }).collect(),
         pairs: spec.pairs.iter().zip(pairs).map(|(r, argument)| PairProof { name: r.name.clone(), argument }).collect(),
         step,
+        clips,
     };
+    asked(spec, model, certificate, stop)
+}
+
+fn asked(spec: &NormalSpec, model: &[u8], certificate: Certificate, stop: &dyn Fn() -> bool) -> Proof {
     match check_until(model, &Claim::from(spec), &certificate.to_json(), stop) {
         Verdict::Accepted(accepted) => Ok(Certified { model: model.to_vec(), certificate, accepted }),
         Verdict::Rejected(rejected) => Err(Box::new(Refused { certificate, rejected })),

@@ -7,7 +7,7 @@ use deepsade_net::Carried;
 use deepsade_spec::Schema;
 use thiserror::Error;
 
-use crate::artifact::{ArtifactError, SCHEMA_KEY};
+use crate::artifact::{ArtifactError, SCHEMA_KEY, read_bytes, read_text};
 use crate::files::{CERTIFICATE, MODEL, RULES};
 use crate::problem::{Problem, ProblemError};
 
@@ -45,12 +45,8 @@ pub enum RecheckError {
 
 /// Checks the files.
 pub fn files(files: &CheckFiles) -> Result<Verdict, RecheckError> {
-    let unreadable = |path: &Path| {
-        let path = path.to_path_buf();
-        move |source| RecheckError::File(ArtifactError::Unreadable { path, source })
-    };
-    let bytes = std::fs::read(&files.model).map_err(unreadable(&files.model))?;
-    let text = std::fs::read_to_string(&files.certificate).map_err(unreadable(&files.certificate))?;
+    let bytes = read_bytes(&files.model).map_err(RecheckError::File)?;
+    let text = read_text(&files.certificate).map_err(RecheckError::File)?;
     Ok(held(&bytes, &Problem::read(&files.rules)?.with_data(files.data.as_deref())?, &text)?)
 }
 

@@ -13,9 +13,9 @@ pub mod words;
 
 use std::time::{Duration, Instant};
 
-use deepsade_check::Bounds as BoundsKind;
+use deepsade_check::Bounds;
 use deepsade_data::{Dataset, deciding_score, metrics};
-use deepsade_net::{Matrix, Network, Node, Op};
+use deepsade_net::{Matrix, Network, Op};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Region};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -23,28 +23,26 @@ use shrink::Shrink;
 use thiserror::Error;
 
 use crate::artifact::ArtifactError;
-use crate::bounds::origins_of;
 use crate::enforce::weights::{CertifyError, ladder, margins};
 use crate::fit::Rows;
-use crate::gate::skip_columns;
-use crate::guard::{Guard, GuardError, How, Metric};
+use crate::guard::{Guard, GuardError, Metric, Tightness};
 use crate::proof::Certified;
-use crate::train::column_ranges;
+use crate::skips::{last_layer, straight, with_skips};
 use crate::train::{LastLayer, PlanError, Stepper};
 use crate::units::Units;
-use crate::verify::{self, Outcome, VerifyError, fits, verify};
+use crate::verify::{Outcome, VerifyError, VerifySettings, fits, verify};
 
 /// Rows from which distances between last layers are measured.
 const MOST_ROWS: usize = 4096;
 /// Rows drawn from the domain where there are no data.
 const SAMPLED: usize = 1000;
 /// Ways to bound the hidden layers, in the order in which they are tried.
-const WAYS: [How; 5] = [
-    How { bounds: BoundsKind::Interval, regions: 1 },
-    How { bounds: BoundsKind::Relational, regions: 1 },
-    How { bounds: BoundsKind::Interval, regions: 16 },
-    How { bounds: BoundsKind::Relational, regions: 16 },
-    How { bounds: BoundsKind::Interval, regions: 64 },
+const WAYS: [Tightness; 5] = [
+    Tightness { bounds: Bounds::Interval, regions: 1 },
+    Tightness { bounds: Bounds::Relational, regions: 1 },
+    Tightness { bounds: Bounds::Interval, regions: 16 },
+    Tightness { bounds: Bounds::Relational, regions: 16 },
+    Tightness { bounds: Bounds::Interval, regions: 64 },
 ];
 
 /// How long.
@@ -70,7 +68,7 @@ pub struct Repaired {
     /// Its network.
     pub network: Network,
     /// How the hidden layers were bounded.
-    pub how: How,
+    pub tightness: Tightness,
     /// Features that now reach the last layer.
     pub skipped: Vec<String>,
     /// Whether only weights of features and the bias were moved.
@@ -170,7 +168,7 @@ fn mend_unless_proved(
     settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
-    let look = verify::Settings { timeout: Some(settings.look), ..verify::Settings::default() };
+    let look = VerifySettings { timeout: Some(settings.look), ..VerifySettings::default() };
     if let Outcome::Proved(proof) = verify(spec, network, &look, interrupted)?.0 {
         return Ok(Mended::Already(proof));
     }
@@ -190,7 +188,7 @@ enum Weighing<'a> {
 ///
 /// ```
 /// use deepsade_engine::repair::repair;
-/// use deepsade_engine::verify::{Outcome, Settings, verify};
+/// use deepsade_engine::verify::{Outcome, VerifySettings, verify};
 /// use deepsade_net::{Matrix, Network, Node, Op};
 /// use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 ///
@@ -198,9 +196,9 @@ enum Weighing<'a> {
 /// let w = Matrix { rows: 1, cols: 1, data: vec![0.5] };
 /// let network = Network { inputs: 1, nodes: vec![Node { op: Op::Dense { w, b: vec![5.0] }, from: vec![0] }] };
 /// let features = vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } }];
-/// let schema = Schema { features, task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full };
+/// let schema = Schema { features, task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full, filled: vec![] };
 /// let spec = compile(&[RuleText { name: "afford".into(), text: "rent <= income".into() }], &schema).unwrap();
-/// let decide = |network: &Network| verify(&spec, network, &Settings::default(), &|| false).unwrap().0;
+/// let decide = |network: &Network| verify(&spec, network, &VerifySettings::default(), &|| false).unwrap().0;
 /// let Outcome::Refuted(example) = decide(&network) else { panic!("5 > 0") };
 /// assert!(example.y[0] > example.x[0]);
 /// let repaired = repair(&spec, &network, None)?;
@@ -226,7 +224,7 @@ fn weighed(
     if matches!(network.nodes.last().map(|n| &n.op), Some(Op::Choose(_))) {
         return Err(VerifyError::Choice.into());
     }
-    let (network, skipped) = with_skips(spec, network)?;
+    let (network, skipped) = with_skips(spec, network).ok_or(RepairError::NoLastLayer)?;
     let sampled;
     let (rows, labelled) = match rows {
         Weighing::Labelled(rows) if rows.x.rows > 0 => (rows, true),
@@ -238,8 +236,8 @@ fn weighed(
     };
     let mut best: Option<(f64, Repaired)> = None;
     let mut failure = None;
-    for how in WAYS {
-        let guard = match Guard::new(spec, &network, &Units::raw(spec.schema.task.outputs()), how) {
+    for tightness in WAYS {
+        let guard = match Guard::new(spec, &network, &Units::raw(spec.schema.task.outputs()), tightness) {
             Ok(guard) => guard,
             Err(error) => {
                 failure = Some(error.into());
@@ -247,7 +245,7 @@ fn weighed(
             }
         };
         for features_only in [true, false] {
-            match attempt(spec, &network, rows, &guard, how, features_only) {
+            match attempt(spec, &network, rows, &guard, tightness, features_only) {
                 Ok(found) => {
                     let cost = if labelled { loss(spec, rows, &found.network) } else { found.change };
                     if best.as_ref().is_none_or(|(b, _)| cost < *b) {
@@ -308,7 +306,7 @@ fn shrunk(
     Ok(Some(Repaired {
         certified: *certified,
         network: nearer,
-        how: found.how,
+        tightness: found.tightness,
         skipped: found.skipped.clone(),
         features_only,
         change,
@@ -373,7 +371,7 @@ fn attempt(
     network: &Network,
     rows: &Dataset,
     guard: &Guard,
-    how: How,
+    tightness: Tightness,
     features_only: bool,
 ) -> Result<Repaired, RepairError> {
     let capacity = rows.x.rows.clamp(1, MOST_ROWS);
@@ -392,69 +390,9 @@ fn attempt(
     let certified = proof.map_err(|refused| RepairError::Rejected(refused.to_string()))?;
     let change = change(network, &model.network, &rows.x);
     let network = model.network;
-    Ok(Repaired { certified, network, how, skipped: Vec::new(), features_only, change, before_shrinking: None })
+    Ok(Repaired { certified, network, tightness, skipped: Vec::new(), features_only, change, before_shrinking: None })
 }
 
 fn distance(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum::<f64>().sqrt()
-}
-
-/// The node of the last dense layer, if the network ends in it or in its product with a feature.
-fn last_layer(network: &Network) -> Option<usize> {
-    let end = network.nodes.len().checked_sub(1)?;
-    let at = match &network.nodes[end].op {
-        Op::Dense { .. } => end,
-        // A factor that is itself computed would be one more thing to solve for.
-        Op::Gate if straight(network, network.nodes[end].from[1])[..] != [None] => network.nodes[end].from[0].checked_sub(1)?,
-        _ => return None,
-    };
-    matches!(network.nodes[at].op, Op::Dense { .. }).then_some(at)
-}
-
-/// The network with every feature that the rules mention read by the last layer, scaled to [0, 1], at weight zero where it is new.
-fn with_skips(spec: &NormalSpec, network: &Network) -> Result<(Network, Vec<String>), RepairError> {
-    let at = last_layer(network).ok_or(RepairError::NoLastLayer)?;
-    let read = straight(network, network.nodes[at].from[0]);
-    let gate = match network.nodes.last() {
-        Some(Node { op: Op::Gate, from }) => straight(network, from[1]).first().copied().flatten(),
-        _ => None,
-    };
-    let columns = spec.schema.columns();
-    let missing: Vec<usize> = skip_columns(spec).into_iter().filter(|c| !read.contains(&Some(*c)) && gate != Some(*c)).collect();
-    if missing.is_empty() {
-        return Ok((network.clone(), Vec::new()));
-    }
-    let mut nodes = network.nodes[..at].to_vec();
-    let mut push = |op: Op, from: Vec<usize>| {
-        nodes.push(Node { op, from });
-        nodes.len()
-    };
-    let ranges = column_ranges(&spec.schema);
-    let scale = |c: &usize| {
-        let (lo, hi) = ranges[*c];
-        let level = columns[*c].kind != ColumnKind::Number;
-        let factor = (1.0 / (f64::from(hi) - f64::from(lo))) as f32;
-        if level || !factor.is_finite() { (1.0, if level { 0.0 } else { -lo }) } else { (factor, -lo * factor) }
-    };
-    let (factors, shifts) = missing.iter().map(scale).unzip();
-    let selected = push(Op::Select(missing.clone()), vec![0]);
-    let scaled = push(Op::Affine { scale: factors, shift: shifts }, vec![selected]);
-    let joined = push(Op::Concat, vec![network.nodes[at].from[0], scaled]);
-    let Op::Dense { w, b } = &network.nodes[at].op else { return Err(RepairError::NoLastLayer) };
-    let mut wider = Matrix::zeros(w.rows, w.cols + missing.len());
-    (0..w.rows).for_each(|r| wider.row_mut(r)[..w.cols].copy_from_slice(w.row(r)));
-    push(Op::Dense { w: wider, b: b.clone() }, vec![joined]);
-    // Nodes behind the last layer (a gate and what it reads) move up by the three new ones.
-    let moved = |v: &usize| if *v > at { v + 3 } else { *v };
-    for node in &network.nodes[at + 1..] {
-        nodes.push(Node { op: node.op.clone(), from: node.from.iter().map(moved).collect() });
-    }
-    let mut names: Vec<String> = missing.iter().map(|c| spec.schema.features[columns[*c].feature].name.clone()).collect();
-    names.dedup();
-    Ok((Network { inputs: network.inputs, nodes }, names))
-}
-
-/// For each column of a value the input column that it copies or scales.
-fn straight(network: &Network, value: usize) -> Vec<Option<usize>> {
-    origins_of(network, value).into_iter().map(|origin| origin.map(|o| o.column)).collect()
 }

@@ -28,7 +28,7 @@ pub struct Signs {
 type Trends = Vec<Trend>;
 
 /// What the rules ask of the outputs.
-struct Asked {
+struct AskedTrends {
     /// The moved features.
     features: Vec<usize>,
     /// For each output and moved feature.
@@ -44,7 +44,7 @@ enum Weight {
     Zero,
 }
 
-impl Asked {
+impl AskedTrends {
     /// `None` if no rule asks for a trend. A gate's feature asks of what it multiplies what it asks of the product.
     fn new(spec: &NormalSpec) -> Option<Self> {
         let parts = || spec.pairs.iter().flat_map(|rule| &rule.parts).filter(|part| !matches!(part.moves, Moves::By(_)));
@@ -110,7 +110,7 @@ pub fn beside_gate(spec: &NormalSpec, feature: usize) -> Option<NormalSpec> {
         return None;
     }
     let mut guarded = spec.clone();
-    let Some(asked) = Asked::new(spec) else { return Some(guarded) };
+    let Some(asked) = AskedTrends::new(spec) else { return Some(guarded) };
     let Some(k) = asked.features.iter().position(|f| *f == feature) else { return Some(guarded) };
     for (j, trends) in asked.outputs.iter().enumerate() {
         match trends[k] {
@@ -154,9 +154,9 @@ impl Signs {
     /// The signs of all parameters of a network that the rules ask for: layer by layer, weights row by row, then the bias. `None` if
     /// they ask for none.
     pub fn new(spec: &NormalSpec, network: &Network) -> Option<Self> {
-        let asked = Asked::new(spec)?;
+        let asked = AskedTrends::new(spec)?;
         let columns = spec.schema.columns();
-        let input = |column: &deepsade_spec::Column| -> Trends {
+        let input = |column: &deepsade_spec::InputColumn| -> Trends {
             let trend = |f: &usize| match spec.schema.features[*f].domain.range() {
                 _ if *f != column.feature => Trend::Constant,
                 Some(_) => Trend::Up,
@@ -184,6 +184,10 @@ impl Signs {
                 Op::Act(_) => {
                     let behind = |t: &Trend| if *t == Trend::Constant { *t } else { Trend::Unknown };
                     x.iter().map(|t| t.iter().map(behind).collect()).collect()
+                }
+                // Their weights are given, so nothing can be asked of them.
+                Op::Conv(_) | Op::MaxPool(_) => {
+                    vec![vec![Trend::Unknown; asked.features.len()]; network.width(k + 1).unwrap_or_default()]
                 }
                 Op::Select(list) => list.iter().map(|c| x[*c].clone()).collect(),
                 Op::Concat => node.from.iter().flat_map(|v| values[*v].iter().cloned()).collect(),

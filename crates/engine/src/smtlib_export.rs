@@ -5,8 +5,9 @@ use deepsade_solve::maxsmt::smtlib::{self, Labels, Quantifiers};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema};
 use thiserror::Error;
 
-use crate::bounds::Bounds;
-use crate::guard::{Guard, GuardError, How};
+use crate::bounds::HiddenBounds;
+use crate::guard::{Guard, GuardError, Tightness};
+use crate::left_out::pairs_in_words;
 use crate::units::Units;
 
 /// Why the problem can't be written down.
@@ -28,6 +29,9 @@ pub enum LastLayerError {
     /// The model does not end in a dense layer, perhaps with a gate.
     #[error("the model's last layer is not a dense layer whose inputs are known (perhaps with a gate): nothing to write down")]
     NoLastLayer,
+    /// No rule is about one input.
+    #[error("{0}, and K' speaks of one: there is no other rule to write down")]
+    OnlyPairs(String),
     /// The rules can't be kept.
     #[error(transparent)]
     Guard(#[from] GuardError),
@@ -38,9 +42,13 @@ pub fn smtlib(
     spec: &NormalSpec,
     network: &Network,
     fixed: bool,
-    how: How,
+    tightness: Tightness,
     quantifiers: Quantifiers,
 ) -> Result<String, LastLayerError> {
+    let pairs = pairs_in_words(spec);
+    if let Some(pairs) = pairs.clone().filter(|_| spec.rules.is_empty()) {
+        return Err(LastLayerError::OnlyPairs(pairs));
+    }
     let schema = &spec.schema;
     let (inputs, outputs) = (schema.columns().len(), schema.task.outputs());
     for (what, found, expected) in
@@ -54,7 +62,7 @@ pub fn smtlib(
     if !ends_dense.is_some_and(|n| matches!(n.op, Op::Dense { .. })) {
         return Err(LastLayerError::NoLastLayer);
     }
-    let mut guard = Guard::new(spec, network, &Units::raw(outputs), how)?;
+    let mut guard = Guard::new(spec, network, &Units::raw(outputs), tightness)?;
     let parameters = network.nodes.iter().filter_map(|n| if let Op::Dense { w, b } = &n.op { Some((w, b)) } else { None });
     let parameters: Vec<f32> = parameters.flat_map(|(w, b)| w.data.iter().chain(b).copied()).collect();
     guard.translate(&parameters);
@@ -81,6 +89,7 @@ pub fn smtlib(
             Quantifiers::Eliminate => "; t_C_H_F_K: at least |coefficient of input K| in form F of choice H of case C",
         }
     );
+    text += &pairs.map(|pairs| format!("; Not said here: {pairs}.\n")).unwrap_or_default();
     let problem = guard.problem(lo, hi);
     text += &smtlib::preamble(&problem, quantifiers, &labels(schema, network));
     let names: Vec<String> = (0..problem.unknowns()).map(|k| smtlib::unknown(&problem, k)).collect();
@@ -97,7 +106,7 @@ fn labels(schema: &Schema, network: &Network) -> Labels {
             _ => feature.name.clone(),
         }
     };
-    let origins = Bounds::new(network, schema, &[]).origins();
+    let origins = HiddenBounds::new(network, schema, &[]).origins();
     let inputs = origins.iter().enumerate().map(|(k, origin)| match origin {
         Some(o) => format!("{} * {} + {}", name(o.column), o.scale, o.shift),
         None => format!("hidden unit {k}"),

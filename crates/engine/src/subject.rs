@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use deepsade_check::filling_of;
 use deepsade_data::{DataError, Loaded};
 use deepsade_net::Model;
 use deepsade_spec::{Mismatch, NormalSpec, Schema, compile};
@@ -80,6 +81,19 @@ pub enum SubjectError {
         /// How they differ.
         source: Box<VerifyError>,
     },
+    /// Other values are read where there is none.
+    #[error(
+        "{} and {} don't fill in missing values alike: state in the rule file what the model reads for them (`missing` in [features]), as \
+         the rules.toml beside it does",
+        rules.display(),
+        model.display()
+    )]
+    Filled {
+        /// The network.
+        model: PathBuf,
+        /// The rule file.
+        rules: PathBuf,
+    },
     /// The model's columns or outputs are others.
     #[error("{} and {} are not about the same: {source}", rules.display(), model.display())]
     Other {
@@ -120,6 +134,9 @@ pub fn together(model: Model, problem: Problem, files: &SubjectFiles) -> Result<
     };
     if spec.is_empty() {
         return Err(SubjectError::NoRule { rules: files.rules.into() });
+    }
+    if model.filling != filling_of(&spec.schema) {
+        return Err(SubjectError::Filled { model: files.model.into(), rules: files.rules.into() });
     }
     fits(&spec, &model.network).map_err(|source| SubjectError::Fit {
         model: files.model.into(),

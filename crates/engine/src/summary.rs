@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use deepsade_check::Verdict;
 use deepsade_data::Metrics;
@@ -11,8 +12,26 @@ use serde_json::{Value, json};
 use crate::choose::Cost;
 use crate::enforce::EnforcedBy;
 use crate::fit::Fitted;
+use crate::pace::Pace;
 use crate::train::{EpochRecord, PaperSteps};
 use crate::verdict;
+
+static PROGRAM: OnceLock<String> = OnceLock::new();
+
+/// Which program trains, with the commit that it was built from where that is known; said once, at its start.
+pub fn set_program(version: &str) {
+    let _ = PROGRAM.set(version.into());
+}
+
+/// The version that was said, or that of this crate.
+pub fn program() -> &'static str {
+    PROGRAM.get().map_or(env!("CARGO_PKG_VERSION"), String::as_str)
+}
+
+/// The date, in UTC.
+pub fn today() -> String {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+}
 
 /// Where the seconds went.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -25,6 +44,8 @@ pub struct Timings {
     pub certify: f64,
     /// Checking what is written.
     pub check: f64,
+    /// How long the model runs, where an output step is part of it.
+    pub run: Option<Pace>,
 }
 
 /// Everything about a training; `model` is where its model is, if it is anywhere but in memory.
@@ -96,4 +117,32 @@ pub fn numbers(metrics: &Metrics) -> Value {
 pub fn scores(metrics: &Metrics) -> String {
     let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {v:.3}"));
     ["mse", "accuracy", "coherent", "flattened", "jaccard"].iter().filter_map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// The scores of the test rows by which other tools judge, with their intervals, for people; nothing where there are none.
+pub fn judged(scores: &Value) -> Option<String> {
+    let test = &scores["test"];
+    let shown = |(key, name): &(&str, &str)| {
+        let value = test[key].as_f64()?;
+        let ends = &test["intervals"][key];
+        let interval = match (ends[0].as_f64(), ends[1].as_f64()) {
+            (Some(lo), Some(hi)) => format!(" ({lo:.3} to {hi:.3})"),
+            _ => String::new(),
+        };
+        Some(format!("{name} {value:.3}{interval}"))
+    };
+    let told = [
+        ("accuracy", "accuracy"),
+        ("auc", "AUC"),
+        ("auc_macro", "macro AUC"),
+        ("ks", "KS"),
+        ("log_loss", "log-loss"),
+        ("exact_match", "exact matches"),
+        ("f1_micro", "micro F1"),
+        ("auprc_macro", "macro AUPRC"),
+        ("mae", "MAE"),
+        ("r2", "R2"),
+    ];
+    let found: Vec<String> = told.iter().filter_map(shown).collect();
+    (!found.is_empty()).then(|| format!("All {} test rows, with 95 % intervals: {}.", test["rows"], found.join(", ")))
 }

@@ -8,27 +8,31 @@
 
 mod build;
 mod checkpoint;
+mod class_weight;
 mod error;
 mod observe;
 mod optimiser;
 mod pass;
 mod plan;
 mod run;
+mod scaling;
 mod settings;
 mod shape;
 mod standard;
 mod stepper;
 mod update;
 
-pub use build::{Gate, column_ranges, fold_gate, initial_network};
+pub use build::{Gate, column_ranges, fold_gate, initial_network, scaled_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};
+pub use class_weight::ClassWeight;
 pub use error::TrainError;
 pub use observe::{EpochRecord, Observer, Silent, StopReason, best_epoch};
 pub use optimiser::Optimiser;
 pub use run::{Run, Start, Trained, train};
+pub use scaling::Scales;
 pub use settings::{
-    ActivationName, BoundsName, Enforce, NetworkSettings, OptimiserName, PenaltyName, PenaltySettings, SettingsError,
-    TrainSettings, UpdateName,
+    ActivationName, BoundsName, Enforce, NetworkSettings, OptimiserName, PenaltyName, PenaltySettings, ScalingName,
+    SettingsError, TrainSettings, UpdateName,
 };
 pub use shape::PlanError;
 pub use standard::Standard;

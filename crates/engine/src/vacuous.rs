@@ -1,11 +1,14 @@
 //! A rule enters; leaves whether it says anything: whether some input of the domain lies under its condition, and some output there
-//! would break it.
+//! would break it. For a rule between two inputs: whether two of them lie to each other as it says, and some outputs would break it.
+
+mod pair;
 
 use std::fmt;
 use std::ops::ControlFlow;
 
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Domain, Formula, NormalRule, NormalSpec, Region, RuleText, Schema, compile, shown};
+use deepsade_spec::{Domain, Formula, NormalRule, NormalSpec, PairRule, Region, RuleText, Schema, compile, shown};
+pub use pair::vacuous_pair;
 
 use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::Point;
@@ -26,6 +29,8 @@ pub enum Vacuous {
     NoInput,
     /// Where its condition holds, no output would break it.
     EveryOutput,
+    /// No two different inputs lie to each other as it says.
+    NoPair,
 }
 
 impl fmt::Display for Vacuous {
@@ -33,6 +38,7 @@ impl fmt::Display for Vacuous {
         f.write_str(match self {
             Self::NoInput => "vacuous: no input of the domain meets its condition",
             Self::EveryOutput => "vacuous: it holds whatever is predicted",
+            Self::NoPair => "vacuous: no two different inputs of the domain lie to each other as it says",
         })
     }
 }
@@ -76,7 +82,8 @@ fn on_all_inputs(rule: &NormalRule, schema: &Schema) -> Option<Formula> {
 /// A note for each rule that says nothing.
 pub fn vacuous_notes(spec: &NormalSpec) -> Vec<String> {
     let note = |r: &NormalRule| vacuous(r, &spec.schema).map(|why| format!("rule '{}' is {why}", shown::name(&r.name)));
-    spec.rules.iter().filter_map(note).collect()
+    let pair = |r: &PairRule| vacuous_pair(r, &spec.schema).map(|why| format!("rule '{}' is {why}", shown::name(&r.name)));
+    spec.rules.iter().filter_map(note).chain(spec.pairs.iter().filter_map(pair)).collect()
 }
 
 /// Whether it is certain that no float32 input of the domain, with any outputs, satisfies the formula.
@@ -119,6 +126,7 @@ mod tests {
             ],
             task: Task::regression(vec!["u".into()]),
             one_hot: OneHot::Full,
+            filled: vec![],
         };
         for (text, expected) in [
             ("r == 0.1 => u >= 0", None),
@@ -153,6 +161,7 @@ mod tests {
             features: vec![Feature { name: "r".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
             task: Task::Multilabel { labels: ["d0", "d1", "d2"].map(String::from).to_vec() },
             one_hot: OneHot::Full,
+            filled: vec![],
         };
         for (text, expected) in [
             ("at_most(3, d0, d1, d2)", Some(EveryOutput)),

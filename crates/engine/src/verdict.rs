@@ -1,22 +1,23 @@
 //! The checker's verdict enters; what it says leaves, in words and as JSON.
 
-use deepsade_check::{Accepted, Arithmetic, Keeper, ProvedPair, ProvedRule, Rejected, Step, Verdict, Why};
+use deepsade_check::{
+    Accepted, Arithmetic, InputPart, Keeper, PairProvedBy, ProvedPair, ProvedRule, Rejected, Step, Verdict, Why,
+};
 use deepsade_spec::{NormalRule, NormalSpec, PairRule, Schema, Task, print, shown};
 use serde_json::{Value, json};
 
-use crate::vacuous::{says_nothing, vacuous};
+use crate::vacuous::{says_nothing, vacuous, vacuous_pair};
 
 /// Where outputs are made to obey, if that is behind the network.
 pub const IN_GRAPH: &str = "in-graph";
 
 /// A proof for exact real arithmetic says nothing about float32: as deployed it is rejected, unless `real` numbers are enough.
 pub fn as_deployed(verdict: Verdict, real: bool) -> Verdict {
-    let rejected = |part, why: &str| Verdict::Rejected(Rejected { at: Step::Input(part), why: Why::from(why) });
     match verdict {
-        Verdict::Accepted(a) if a.arithmetic != Arithmetic::Float32 && !real => rejected(
-            "arithmetic",
-            "it proves the rules for exact real arithmetic, not for float32 as deployed; --real accepts that",
-        ),
+        Verdict::Accepted(a) if a.arithmetic != Arithmetic::Float32 && !real => {
+            let why = "it proves the rules for exact real arithmetic, not for float32 as deployed; --real accepts that";
+            Verdict::Rejected(Rejected { at: Step::Input(InputPart::Arithmetic), why: Why::from(why) })
+        }
         verdict => verdict,
     }
 }
@@ -60,6 +61,11 @@ pub fn in_words(verdict: &Verdict) -> String {
                     whole_in_words(&a.spec.schema.shown().task),
                     a.arithmetic.name()
                 ),
+                Keeper::Clips => format!(
+                    "certificate accepted: {hold} for every input of the domain in {}: the graph clips its outputs to bounds that \
+                     keep them (model {model}...)",
+                    a.arithmetic.name()
+                ),
                 Keeper::Choice => format!(
                     "certificate accepted: {hold} for every input of the domain, {choice}: the graph chooses among outputs that obey \
                      (model {model}...)"
@@ -96,6 +102,7 @@ pub fn as_json(verdict: &Verdict) -> Value {
             "decode": (a.kept_by != Keeper::Weights).then_some(IN_GRAPH),
             "task": a.spec.schema.task,
             "domain": a.spec.schema.features,
+            "missing": a.spec.schema.filled,
             "rules": proved_rules_as_json(a),
         }),
         Verdict::Rejected(Rejected { at, why }) => {
@@ -128,20 +135,20 @@ fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
 /// A rule between two inputs that was proved.
 fn pair_as_json(done: &ProvedPair, rule: &PairRule, schema: &Schema) -> Value {
     json!({
-        "name": rule.name, "text": rule.text, "normal": print::pair_rule(rule, schema), "vacuous": false,
-        "proved_by": done.by, "regions": done.regions, "tolerance": done.tolerance,
+        "name": rule.name, "text": rule.text, "normal": print::pair_rule(rule, schema), "vacuous": vacuous_pair(rule, schema).is_some(),
+        "proved_by": done.by.name(), "regions": done.regions, "tolerance": done.tolerance,
     })
 }
 
 /// How a rule between two inputs was proved, for people.
 pub fn pair_effort(done: &ProvedPair) -> String {
     match done.by {
-        "slopes" if done.tolerance > 0.0 => format!(
+        PairProvedBy::Slopes if done.tolerance > 0.0 => format!(
             "by bounds of the slopes on {} regions, for exact numbers; in float32 up to {:e}, which rounding may cost",
             done.regions, done.tolerance
         ),
-        "slopes" => format!("by bounds of the slopes on {} regions, rounding included", done.regions),
-        _ => "by the signs of the weights, exactly, where both inputs are computed in the same order".into(),
+        PairProvedBy::Slopes => format!("by bounds of the slopes on {} regions, rounding included", done.regions),
+        PairProvedBy::Signs => "by the signs of the weights, exactly, where both inputs are computed in the same order".into(),
     }
 }
 
@@ -157,6 +164,9 @@ pub fn claim_in_words(a: &Accepted) -> String {
     }
     for (done, rule) in a.pairs.iter().zip(&spec.pairs) {
         out += &format!("rule '{}': {}\n  {}\n", rule.name, print::pair_rule(rule, &spec.schema), pair_effort(done));
+        if let Some(why) = vacuous_pair(rule, &spec.schema) {
+            out += &format!("  {why}\n");
+        }
     }
     out
 }
@@ -167,6 +177,10 @@ fn effort(a: &Accepted, rule: &ProvedRule) -> String {
         Keeper::Step if rule.cells == 0 => "checked in the graph; the fallback obeys it by its constants".into(),
         Keeper::Step => format!(
             "checked in the graph; the fallback obeys it: {} regions, {} cells, margin {:e}",
+            rule.regions, rule.cells, rule.margin
+        ),
+        Keeper::Clips => format!(
+            "clipped in the graph; all between the bounds obey it: {} regions, {} cells, margin {:e}",
             rule.regions, rule.cells, rule.margin
         ),
         Keeper::Weights => format!("{} regions, {} cells, margin {:e}", rule.regions, rule.cells, rule.margin),
@@ -186,6 +200,9 @@ fn domain_in_words(spec: &NormalSpec) -> String {
     match features.len() - listed.len() {
         0 => {}
         more => out += &format!("  and {more} more; --json lists all\n"),
+    }
+    if let Some(words) = spec.schema.filling_in_words() {
+        out += &format!("missing values (NaN) are read, in the graph too, and the rules hold for what is read: {words}\n");
     }
     out
 }

@@ -250,7 +250,7 @@ mod tests {
 
     fn spec(task: Task) -> NormalSpec {
         let features = vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }];
-        compile(&[], &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+        compile(&[], &Schema { features, task, one_hot: OneHot::Full, filled: vec![] }).unwrap()
     }
 
     fn rows(y: Matrix) -> Dataset {

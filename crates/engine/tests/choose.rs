@@ -3,12 +3,14 @@
 
 use deepsade_check::{Certificate, Keeper};
 use deepsade_data::{Column, Table};
+use deepsade_engine::enforce::step::torn;
 use deepsade_engine::explain::through_weights;
 use deepsade_engine::pipeline::{Checked, Ended, Finished, PipelineError, Prepared};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::train::Silent;
 use deepsade_net::Matrix;
 use deepsade_output::{Judge, Output};
+use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
@@ -60,6 +62,8 @@ fn a_guarantee_that_costs_much_is_warned_of_with_the_way_out() {
     let told: Vec<&str> = summary["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     let cost = told.iter().find(|w| w.starts_with("the guarantee costs much: accuracy")).unwrap_or_else(|| panic!("{told:?}"));
     assert!(cost.contains("--enforce decode was not tried") && cost.contains("deepsade explain"), "{cost}");
+    // Weights are trained from the start, and have no step to run.
+    assert_eq!((&summary["cost"]["epochs"], &summary["timings"]["run"]), (&json!(30), &Value::Null));
     let done = train(&loan_settings("auto"), loans()).unwrap();
     assert!(!done.summary(None)["warnings"].to_string().contains("costs much"));
 }
@@ -93,6 +97,10 @@ fn auto_takes_the_output_step_where_the_weights_collapse() {
     for field in ["free", "enforced", "free_validation", "enforced_validation"] {
         assert!((0.0..=100.0).contains(&cost[field].as_f64().unwrap()), "{field}: {cost}");
     }
+    // What went on from the free network's 30 epochs is compared with one that did, too.
+    assert_eq!(cost["epochs"], 60);
+    let run = &summary["timings"]["run"];
+    assert!(run["network_us"].as_f64().unwrap() > 0.0 && run["ratio"].as_f64().unwrap() > 1.0, "{run}");
     // The rule is true of the rows: the guarantee costs next to nothing.
     assert!(cost["enforced"].as_f64().unwrap() > cost["free"].as_f64().unwrap() - 5.0, "{cost}");
     assert_eq!((&summary["distinct"], &summary["fallbacks"]), (&cost["distinct"], &cost["fallbacks"]));
@@ -202,6 +210,25 @@ fn what_float32_can_not_tell_apart_is_not_promised() {
     }
 }
 
+/// Where one class must win on one side of a border and may not on the other, no weights need be looked for.
+#[test]
+fn classes_that_are_torn_apart_at_a_border_are_told_beforehand() {
+    let told = |domain: &Domain, text: &str| {
+        let features = ["p", "q"].map(|name| Feature { name: name.into(), domain: domain.clone() }).to_vec();
+        let task = Task::Multiclass { target: "t".into(), classes: ["a", "b", "c"].map(String::from).to_vec() };
+        let rules = [RuleText { name: "rule".into(), text: text.into() }];
+        torn(&compile(&rules, &Schema { features, task, one_hot: OneHot::Full, filled: vec![] }).unwrap())
+            .map(|why| why.to_string())
+    };
+    let real = Domain::Real { lo: 0.0, hi: 5.0 };
+    let why = told(&real, "p > q + 0.5 <=> t == 'a'").unwrap();
+    assert!(why.contains("near the border float32 cannot tell `p <= q + 0.5`") && why.contains("rule 'rule'"), "{why}");
+    // Whole numbers are told apart, and one side alone leaves room; of one feature float32 knows the side.
+    assert_eq!(told(&Domain::Integer { lo: 0, hi: 5 }, "p > q + 0.5 <=> t == 'a'"), None);
+    assert_eq!(told(&real, "p > q + 0.5 => t == 'a'"), None);
+    assert_eq!(told(&real, "p > 0.5 <=> t == 'a'"), None);
+}
+
 /// Shares that differ by category need a gate, and a real one must stay clear of 0: `explain` promises no other than `train` takes.
 #[test]
 fn explain_promises_the_gate_that_training_takes() {
@@ -225,7 +252,7 @@ fn explain_promises_the_gate_that_training_takes() {
         let rows = || table(&["income", "kind", "rent"], columns.clone(), rows as usize);
         let (problem, data) = Problem::in_memory(&settings.to_string()).unwrap();
         let (spec, _) = problem.load_table(rows(), &data).unwrap();
-        let promised = through_weights(&spec, problem.network(), problem.train().how());
+        let promised = through_weights(&spec, problem.network(), problem.train().tightness());
         assert_eq!(promised.is_ok(), gated, "from {least}: {promised:?}");
         match train(&settings, rows()) {
             Ok(done) => assert!(gated && done.fitted.gate.as_deref() == Some("income")),

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use deepsade_engine::explain::{Conflict, Conflicts, Possible, audit, possible, smallest_conflict};
+use deepsade_engine::explain::words::in_words;
+use deepsade_engine::explain::{Conflict, Conflicts, Possible, audit, explain, possible, smallest_conflict};
+use deepsade_engine::train::{NetworkSettings, TrainSettings};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile};
 use proptest::prelude::*;
 
@@ -18,11 +20,17 @@ fn numbers() -> Schema {
         features: vec![real("income", 1.0, 100.0), real("age", 18.0, 90.0)],
         task: Task::regression(vec!["food".into(), "rent".into()]),
         one_hot: OneHot::Full,
+        filled: vec![],
     }
 }
 
 fn labels(n: usize, features: Vec<Feature>) -> Schema {
-    Schema { features, task: Task::Multilabel { labels: (0..n).map(|i| format!("l{i}")).collect() }, one_hot: OneHot::Full }
+    Schema {
+        features,
+        task: Task::Multilabel { labels: (0..n).map(|i| format!("l{i}")).collect() },
+        one_hot: OneHot::Full,
+        filled: vec![],
+    }
 }
 
 fn found(spec: &NormalSpec) -> Conflict {
@@ -144,6 +152,7 @@ fn classes_and_categories() {
         features: vec![Feature { name: "area".into(), domain: Domain::Category { levels: vec!["a".into(), "b".into()] } }],
         task: Task::Multiclass { target: "g".into(), classes: vec!["x".into(), "y".into(), "z".into()] },
         one_hot: OneHot::Full,
+        filled: vec![],
     };
     let fine = spec(&schema, &["area == 'a' => g in {'x', 'y'}", "g != 'y'", "score('z') > score('y') + 1"]);
     assert_eq!(smallest_conflict(&fine), Conflicts::None);
@@ -160,6 +169,7 @@ fn the_audit_counts_what_the_paper_ran_into() {
         features: vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
         task: Task::Ranking { items: ["a", "b", "c", "d"].map(String::from).to_vec() },
         one_hot: OneHot::Full,
+        filled: vec![],
     };
     let orderings = spec(
         &ranking,
@@ -247,5 +257,26 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+/// No whole or stepped input lies at a constant between two of them, so none enters the network as its float32.
+#[test]
+fn constants_between_whole_and_stepped_inputs_get_no_note() {
+    let feature = |name: &str, domain| Feature { name: name.into(), domain };
+    let schema = Schema {
+        features: vec![
+            feature("x", Domain::Real { lo: 0.0, hi: 1.0 }),
+            feature("k", Domain::Integer { lo: 0, hi: 5 }),
+            feature("s", Domain::Stepped { lo: 0.0, hi: 1.0, step: 0.25 }),
+        ],
+        task: Task::regression(vec!["y".into()]),
+        one_hot: OneHot::Full,
+        filled: vec![],
+    };
+    for rule in ["k <= 0.1 => y <= 1", "s <= 0.1 => y <= 1"] {
+        let spec = spec(&schema, &[rule]);
+        let words = in_words(&explain(&spec, None, &NetworkSettings::default(), &TrainSettings::default()), &spec);
+        assert!(!words.contains("enters the network as"), "{rule}: {words}");
     }
 }

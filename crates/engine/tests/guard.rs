@@ -1,13 +1,15 @@
 //! Whatever a network computes in float32, in any order of summation, lies in the boxes by which its last layer is guarded; and a
 //! last layer that the guard has moved obeys the rules.
 
-use deepsade_check::Bounds as BoundsKind;
-use deepsade_engine::bounds::{Bounds, Relation};
+use deepsade_check::Bounds;
+use deepsade_data::Dataset;
+use deepsade_engine::bounds::{HiddenBounds, RelationScratch};
+use deepsade_engine::enforce::favoured;
 use deepsade_engine::gate;
-use deepsade_engine::guard::{Guard, GuardError, How, Obstacle};
-use deepsade_engine::train::{ActivationName, NetworkSettings, column_ranges, initial_network};
+use deepsade_engine::guard::{Favoured, Guard, GuardError, Obstacle, Tightness};
+use deepsade_engine::train::{ActivationName, NetworkSettings, Stepper, column_ranges, initial_network};
 use deepsade_engine::units::Units;
-use deepsade_net::{Activation, Network, Op};
+use deepsade_net::{Activation, Matrix, Network, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{ColumnKind, Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 use deepsade_spec::{Cut, Region};
@@ -30,7 +32,7 @@ fn schema(one_hot: OneHot) -> Schema {
         ("single", levels(1)),
     ];
     let features = domains.map(|(name, domain)| Feature { name: name.into(), domain }).into();
-    Schema { features, task: Task::regression(vec!["a".into(), "b".into()]), one_hot }
+    Schema { features, task: Task::regression(vec!["a".into(), "b".into()]), one_hot, filled: vec![] }
 }
 
 /// An input of the region: at an end of each number, at the next one inside, or in between.
@@ -58,7 +60,7 @@ fn sample(rng: &mut ChaCha8Rng, schema: &Schema, region: &Region) -> Vec<f32> {
             (None, None) => unreachable!("a feature is a number or a category"),
         });
     }
-    let column = |c: &deepsade_spec::Column| match c.kind {
+    let column = |c: &deepsade_spec::InputColumn| match c.kind {
         ColumnKind::Number => value[c.feature],
         ColumnKind::Level(l) => f32::from(value[c.feature] == l as f32),
     };
@@ -87,7 +89,7 @@ fn evaluate(rng: &mut ChaCha8Rng, network: &Network, x: &[f32]) -> Vec<Vec<f32>>
             Op::Select(columns) => columns.iter().map(|c| x[*c]).collect(),
             Op::Concat => node.from.iter().flat_map(|v| values[*v].clone()).collect(),
             Op::Gate => x.iter().map(|v| v * values[node.from[1]][0]).collect(),
-            Op::Choose(_) => unreachable!("the guard's networks do not choose"),
+            Op::Choose(_) | Op::Conv(_) | Op::MaxPool(_) => unreachable!("the guard's networks here have none"),
         };
         values.push(value);
     }
@@ -134,10 +136,10 @@ fn every_computed_value_lies_in_its_box() {
             let [few, rest] = high.split(7, &Cut::Levels(vec![0, 3])).unwrap();
             let [none, _] = low.split(5, &Cut::At(7.5)).unwrap();
             let regions = [whole, low, few, rest, none];
-            let mut bounds = Bounds::new(&network, &schema, &regions);
+            let mut bounds = HiddenBounds::new(&network, &schema, &regions);
             let mut tied = bounds.clone();
             bounds.update(&parameters(&network));
-            tied.update_tied(&parameters(&network), &mut Relation::default());
+            tied.update_tied(&parameters(&network), &mut RelationScratch::default());
             let last = network.nodes.last().unwrap().from[0];
             for (r, region) in regions.iter().enumerate() {
                 let (boxed, tied) = (bounds.last_input(r), tied.last_input(r));
@@ -187,8 +189,8 @@ fn a_last_layer_that_was_moved_obeys_the_rules() {
         let spec = compile(&texts, &schema).unwrap();
         let settings = NetworkSettings { hidden: vec![9, 5], ..NetworkSettings::default() };
         let network = gate::network(&spec, &settings, None, seed);
-        let bounds = if seed % 4 < 2 { BoundsKind::Interval } else { BoundsKind::Relational };
-        let mut guard = Guard::new(&spec, &network, &Units::raw(2), How { bounds, regions: 1 }).unwrap();
+        let bounds = if seed % 4 < 2 { Bounds::Interval } else { Bounds::Relational };
+        let mut guard = Guard::new(&spec, &network, &Units::raw(2), Tightness { bounds, regions: 1 }).unwrap();
         let mut moved = parameters(&network);
         for _ in 0..20 {
             // As after a step of training, a large one.
@@ -224,12 +226,13 @@ fn refusal(rules: &[&str]) -> Result<(), (Vec<String>, Obstacle)> {
         Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } },
         Feature { name: "c".into(), domain: Domain::Category { levels: vec!["p".into(), "q".into(), "r".into()] } },
     ];
-    let schema = Schema { features, task: Task::regression(vec!["a".into(), "b".into()]), one_hot: OneHot::default() };
+    let schema =
+        Schema { features, task: Task::regression(vec!["a".into(), "b".into()]), one_hot: OneHot::default(), filled: vec![] };
     let texts: Vec<RuleText> = rules.iter().map(|text| RuleText { name: (*text).into(), text: (*text).into() }).collect();
     let spec = compile(&texts, &schema).unwrap();
     let settings = NetworkSettings { hidden: vec![6], ..NetworkSettings::default() };
     let network = gate::network(&spec, &settings, None, 1);
-    match Guard::new(&spec, &network, &Units::raw(2), How { bounds: BoundsKind::Interval, regions: 1 }) {
+    match Guard::new(&spec, &network, &Units::raw(2), Tightness { bounds: Bounds::Interval, regions: 1 }) {
         Ok(_) => Ok(()),
         Err(GuardError::Infeasible { rules, why }) => Err((rules, why)),
         Err(other) => panic!("{other}"),
@@ -266,15 +269,15 @@ fn what_a_last_layer_can_keep_is_decided() {
 fn labels_that_the_rules_need_not_touch_stay_as_they_were() {
     let features = vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }];
     let task = Task::Multilabel { labels: (0..5).map(|j| format!("l{j}")).collect() };
-    let schema = Schema { features, task, one_hot: OneHot::default() };
+    let schema = Schema { features, task, one_hot: OneHot::default(), filled: vec![] };
     let rule = RuleText { name: "some".into(), text: "sum((j + 1) * label[j] for j in 0..5) > 5".into() };
     let spec = compile(&[rule], &schema).unwrap();
     let settings = NetworkSettings { hidden: vec![7], ..NetworkSettings::default() };
     let network = gate::network(&spec, &settings, None, 3);
-    let how = How { bounds: BoundsKind::Interval, regions: 1 };
+    let tightness = Tightness { bounds: Bounds::Interval, regions: 1 };
     // Labels 1 and 3 obey the rule together.
-    let usual = [-1.0, 1.0, -1.0, 1.0, -1.0];
-    let mut guard = Guard::around(&spec, &network, &Units::raw(5), how, Some(&usual)).unwrap();
+    let usual = Favoured { clauses: None, outputs: Some(vec![-1.0, 1.0, -1.0, 1.0, -1.0]) };
+    let mut guard = Guard::around(&spec, &network, &Units::raw(5), tightness, Some(&usual)).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut moved = parameters(&network);
     let (inputs, start) = (7, moved.len() - 8 * 5);
@@ -288,4 +291,51 @@ fn labels_that_the_rules_need_not_touch_stay_as_they_were() {
         assert!(!changed.is_empty() && changed.iter().all(|j| [1, 3].contains(j)), "labels {changed:?}");
         moved = before;
     }
+}
+
+/// At least two of four labels, by rows that have one of {0, 1} and one of {2, 3}: the weights keep these two clauses, and no label is
+/// present for every input.
+#[test]
+fn weights_keep_the_clauses_that_most_rows_obey() {
+    let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
+    let task = Task::Multilabel { labels: (0..4).map(|j| j.to_string()).collect() };
+    let schema = Schema { features: ["a", "b", "c"].map(feature).to_vec(), task, one_hot: OneHot::Full, filled: vec![] };
+    let text = "count(label[j] for j in 0..4) >= 2".to_string();
+    let spec = compile(&[RuleText { name: "two".into(), text }], &schema).unwrap();
+    let y = vec![1., 0., 1., 0., 0., 1., 0., 1., 1., 0., 0., 1.];
+    let rows = Dataset {
+        x: Matrix { rows: 3, cols: 3, data: vec![0.5; 9] },
+        y: Matrix { rows: 3, cols: 4, data: y },
+        weight: vec![1.0; 3],
+    };
+    let settings = NetworkSettings { hidden: vec![8], clip: Some(8), ..NetworkSettings::default() };
+    let network = gate::network(&spec, &settings, None, 3);
+    let tightness = Tightness { bounds: Bounds::Interval, regions: 1 };
+    let favoured = favoured(&spec, &rows).unwrap();
+    let mut guard = Guard::around(&spec, &network, &Units::raw(4), tightness, Some(&favoured)).unwrap();
+    let mut stepper = Stepper::new(&network, 1).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let x = Matrix { rows: 2000, cols: 3, data: (0..6000).map(|_| rng.random::<f32>()).collect() };
+    // Outputs 0 and 1 are opposite to each other but for a bias that is too low, and so are 2 and 3.
+    let last = stepper.parameters().len() - 9 * 4;
+    for j in 0..4 {
+        let sign = |k: usize| if (k >> (j / 2)) % 2 == j % 2 { 1.0 } else { -1.0 };
+        (0..8).for_each(|k| stepper.parameters_mut()[last + 8 * j + k] = sign(k));
+        stepper.parameters_mut()[last + 32 + j] = 0.0;
+    }
+    let out = stepper.network().forward(&x);
+    for j in 0..4 {
+        let mean = (0..2000).map(|r| out.row(r)[j]).sum::<f32>() / 2000.0;
+        stepper.parameters_mut()[last + 32 + j] = -mean - 0.01;
+    }
+    let solved = guard.solve(stepper.parameters_mut());
+    assert!(solved.moves > 0 && !solved.pulled_back, "{solved:?}");
+    let out = stepper.network().forward(&x);
+    let mut present = [0; 4];
+    for r in 0..2000 {
+        let y = out.row(r);
+        assert!((y[0] > 0.0 || y[1] > 0.0) && (y[2] > 0.0 || y[3] > 0.0), "{y:?}");
+        (0..4).for_each(|j| present[j] += usize::from(y[j] > 0.0));
+    }
+    assert!(present.iter().all(|n| (1..2000).contains(n)), "{present:?}");
 }

@@ -1,9 +1,9 @@
 //! Rules for which a last layer exists are found one, in whatever units they are written, and the checker accepts its certificate.
 
-use deepsade_check::{Bounds as BoundsKind, Verdict, check};
+use deepsade_check::{Bounds, Verdict, check};
 use deepsade_engine::enforce::weights::certify;
 use deepsade_engine::gate;
-use deepsade_engine::guard::{Guard, GuardError, How, Obstacle};
+use deepsade_engine::guard::{Guard, GuardError, Obstacle, Tightness};
 use deepsade_engine::train::{NetworkSettings, Stepper};
 use deepsade_engine::units::Units;
 use deepsade_net::Matrix;
@@ -12,7 +12,7 @@ use deepsade_spec::{Claim, Domain, Feature, NormalSpec, OneHot, RuleText, Schema
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const HOW: How = How { bounds: BoundsKind::Interval, regions: 1 };
+const TIGHTNESS: Tightness = Tightness { bounds: Bounds::Interval, regions: 1 };
 
 fn classes(names: &[&str]) -> Task {
     let classes: Vec<String> = names.iter().map(|n| (*n).into()).collect();
@@ -35,6 +35,7 @@ fn spec(task: Task, rules: &[String]) -> NormalSpec {
         ],
         task,
         one_hot: OneHot::DropFirst,
+        filled: vec![],
     };
     let rules: Vec<RuleText> = rules.iter().map(|t| RuleText { name: t.clone(), text: t.clone() }).collect();
     compile(&rules, &schema).unwrap()
@@ -46,7 +47,7 @@ fn kept(spec: &NormalSpec) {
     let shape = NetworkSettings { hidden: vec![6], ..NetworkSettings::default() };
     let network = gate::network(spec, &shape, None, 1);
     let units = Units::raw(spec.schema.task.outputs());
-    let guard = Guard::new(spec, &network, &units, HOW).unwrap_or_else(|e| panic!("{told:?}: {e}"));
+    let guard = Guard::new(spec, &network, &units, TIGHTNESS).unwrap_or_else(|e| panic!("{told:?}: {e}"));
     let (model, proof) = certify(spec.into(), &network, &guard, &units, 1.0).unwrap();
     let proof = proof.unwrap_or_else(|refused| panic!("{told:?}: {refused}"));
     let bytes = model.to_bytes().unwrap();
@@ -127,7 +128,7 @@ fn other_units_move_the_last_layer_alike() {
         ];
         let spec = spec(classes(&["0", "1"]), &rules);
         let network = gate::network(&spec, &NetworkSettings { hidden: vec![6], ..NetworkSettings::default() }, None, 1);
-        let mut guard = Guard::new(&spec, &network, &Units::raw(2), HOW).unwrap();
+        let mut guard = Guard::new(&spec, &network, &Units::raw(2), TIGHTNESS).unwrap();
         guard.begin_epoch(None);
         let mut stepper = Stepper::new(&network, 1).unwrap();
         guard.solve(stepper.parameters_mut());
@@ -150,7 +151,7 @@ fn what_is_not_found_is_said_so_and_decoding_is_named() {
     ];
     let spec = spec(classes(&["0", "1"]), &texts_of(&rules));
     let network = gate::network(&spec, &NetworkSettings { hidden: vec![6], ..NetworkSettings::default() }, None, 1);
-    let error = Guard::new(&spec, &network, &Units::raw(2), HOW).unwrap_err();
+    let error = Guard::new(&spec, &network, &Units::raw(2), TIGHTNESS).unwrap_err();
     assert!(matches!(error, GuardError::Infeasible { why: Obstacle::NotFound, .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains("no last layer was found that satisfies") && text.contains("enforce = \"decode\""), "{text}");
@@ -163,7 +164,7 @@ fn a_guard_remembers_nothing_of_earlier_epochs() {
         ["tot >= 20 => risk in {'a', 'b'}", "k == 'q' => risk in {'b', 'c', 'd'}", "tot + n60 >= 60 => risk in {'b', 'c'}"];
     let spec = spec(classes(&["a", "b", "c", "d", "e"]), &texts_of(&rules));
     let network = gate::network(&spec, &NetworkSettings { hidden: vec![8, 5], ..NetworkSettings::default() }, None, 1);
-    let fresh = Guard::new(&spec, &network, &Units::raw(5), HOW).unwrap();
+    let fresh = Guard::new(&spec, &network, &Units::raw(5), TIGHTNESS).unwrap();
     // A walk of all weights, pulled back by the guard after each step.
     let walk = |guard: &mut Guard, seed: u64| {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use deepsade_check::Arithmetic;
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::repair::{self, Mended, mend};
-use deepsade_engine::verify::{Outcome, Settings, verify};
+use deepsade_engine::verify::{Outcome, VerifySettings, verify};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, Region, RuleText, Schema, Task, compile};
@@ -37,7 +37,7 @@ fn schema(rng: &mut ChaCha8Rng, task: Task) -> Schema {
         feature("n", if point { Domain::Integer { lo: 3, hi: 3 } } else { Domain::Integer { lo: 0, hi: 4 } }),
         feature("c", Domain::Category { levels: levels.into_iter().map(String::from).collect() }),
     ];
-    Schema { features, task, one_hot: if rng.random::<bool>() { OneHot::Full } else { OneHot::DropFirst } }
+    Schema { features, task, one_hot: if rng.random::<bool>() { OneHot::Full } else { OneHot::DropFirst }, filled: vec![] }
 }
 
 fn regression() -> Task {
@@ -190,8 +190,14 @@ fn inside(schema: &Schema, x: &[f32]) -> bool {
     Region::whole(schema).unwrap().contains(&point)
 }
 
-fn settings(arithmetic: Arithmetic) -> Settings {
-    Settings { timeout: Some(Duration::from_secs(2)), most_regions: 200, threads: 1, arithmetic, ..Settings::default() }
+fn settings(arithmetic: Arithmetic) -> VerifySettings {
+    VerifySettings {
+        timeout: Some(Duration::from_secs(2)),
+        most_regions: 200,
+        threads: 1,
+        arithmetic,
+        ..VerifySettings::default()
+    }
 }
 
 fn spec(rng: &mut ChaCha8Rng, schema: &Schema, rules: usize) -> Option<NormalSpec> {
@@ -315,6 +321,7 @@ fn relus_behind_gates_with_computed_factors_are_decided() {
         features: ["a", "b"].map(|n| Feature { name: n.into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } }).to_vec(),
         task: Task::regression(vec!["u".into()]),
         one_hot: OneHot::Full,
+        filled: vec![],
     };
     let mut open = 0;
     for seed in 0..30 {
@@ -339,7 +346,7 @@ fn relus_behind_gates_with_computed_factors_are_decided() {
         let outcome = |c: f32| {
             let rule = RuleText { name: "r".into(), text: format!("u + a <= ({c:.5})") };
             let spec = compile(&[rule], &schema).unwrap();
-            verify(&spec, &network, &Settings { most_regions: 400, ..settings(Arithmetic::Float32) }, &|| false).unwrap().0
+            verify(&spec, &network, &VerifySettings { most_regions: 400, ..settings(Arithmetic::Float32) }, &|| false).unwrap().0
         };
         // With 0 for the relus the bound is 1: only their lines, which do reach the product, show more.
         open += usize::from(most < 0.9);

@@ -1,8 +1,11 @@
-//! One way through the house: no top-level module of a crate needs one that needs it.
+//! One way through the house: no top-level module of a crate needs one that needs it, none holds most of the code, functions are short,
+//! a word has one meaning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+const CRATES: [&str; 10] = ["check", "cli", "data", "engine", "lab", "net", "output", "python", "solve", "spec"];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
@@ -104,11 +107,124 @@ fn cycle(graph: &Graph) -> Option<Vec<String>> {
 #[test]
 fn no_module_needs_one_that_needs_it() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for name in ["check", "cli", "data", "engine", "lab", "net", "output", "python", "solve", "spec"] {
+    for name in CRATES {
         let graph = modules(&crates.join(name).join("src"));
         assert!(graph.values().map(BTreeSet::len).sum::<usize>() > 0, "{name}: nothing was read");
         assert_eq!(cycle(&graph), None, "crates/{name}");
     }
+}
+
+/// All Rust files below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let inside = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| if path.is_dir() { sources(&path) } else { vec![path] };
+    inside.flat_map(below).filter(|path| path.extension().is_some_and(|e| e == "rs")).collect()
+}
+
+/// Functions of formatted code that are longer than so many lines.
+fn long_functions(text: &str, most: usize) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let before = ["pub", "const", "unsafe", "async", "extern"];
+    let begins = |line: &str| {
+        let start = line.split_once("fn ").map(|(start, _)| start);
+        start.is_some_and(|start| start.split_whitespace().all(|word| before.iter().any(|w| word.starts_with(w))))
+    };
+    // It ends at the next line with its indent that closes a block or, without one, ends a declaration.
+    let length = |k: usize| {
+        let indent = lines[k].len() - lines[k].trim_start().len();
+        let ends = |line: &str| line.get(indent..).is_some_and(|rest| !rest.starts_with(' ') && rest.ends_with([';', '}']));
+        lines[k..].iter().position(|line| ends(line)).map_or(0, |n| n + 1)
+    };
+    (0..lines.len()).filter(|k| begins(lines[*k]) && length(*k) > most).map(|k| lines[k].trim()).collect()
+}
+
+#[test]
+fn functions_are_short_and_no_crate_holds_most_of_the_code() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for name in CRATES {
+        for path in sources(&crates.join(name).join("src")) {
+            let text = fs::read_to_string(&path).unwrap();
+            *lines.entry(name.into()).or_default() += text.lines().count();
+            assert_eq!(long_functions(&text, 100), Vec::<&str>::new(), "{}", path.display());
+        }
+    }
+    let all: usize = lines.values().sum();
+    let (largest, most) = lines.iter().max_by_key(|(_, n)| **n).unwrap();
+    assert!(5 * most < 2 * all, "{largest} has {most} of {all} lines");
+}
+
+#[test]
+fn a_long_function_is_seen() {
+    let body = "        x();\n".repeat(100);
+    let text = format!("impl A {{\n    pub fn long(\n        &self,\n    ) {{\n{body}    }}\n\n    fn short() {{\n    }}\n}}\n");
+    assert_eq!(long_functions(&text, 100), ["pub fn long("]);
+    assert!(long_functions(&text, 104).is_empty());
+}
+
+/// Words that mean the same wherever a type has this name: working memory, what is still to be read, an end of what is allowed, the
+/// intervals of all values on a region, outputs or labels that rules tie together, and the like.
+const SHARED: [&str; 13] = [
+    "Bound",
+    "Boxes",
+    "Feasible",
+    "File",
+    "Form",
+    "Group",
+    "LowerSlopes",
+    "Reader",
+    "Scratch",
+    "Sign",
+    "TooLarge",
+    "Trends",
+    "Watch",
+];
+
+/// The type that a line declares, if it is not inside of another item.
+fn declared(line: &str) -> Option<&str> {
+    let line = match line.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+        Some(rest) => rest.strip_prefix(' ')?,
+        None => line,
+    };
+    let name = ["struct ", "enum ", "trait ", "type "].iter().find_map(|keyword| line.strip_prefix(keyword))?;
+    Some(&name[..name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len())])
+}
+
+#[test]
+fn a_word_has_one_meaning() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    // Python's types wrap those of their name.
+    for name in CRATES.iter().filter(|name| **name != "python") {
+        let of_tests =
+            |path: &PathBuf| path.components().any(|part| ["tests", "tests.rs"].iter().any(|t| part.as_os_str() == *t));
+        for path in sources(&crates.join(name).join("src")).into_iter().filter(|path| !of_tests(path)) {
+            for word in fs::read_to_string(&path).unwrap().lines().filter_map(declared) {
+                places.entry(word.into()).or_default().push(path.clone());
+            }
+        }
+    }
+    assert!(places.len() > 500, "only {} types were read", places.len());
+    for word in SHARED {
+        assert!(places.get(word).is_some_and(|places| places.len() > 1), "{word} is not shared any more");
+    }
+    places.retain(|word, places| places.len() > 1 && !SHARED.contains(&word.as_str()));
+    assert_eq!(places, BTreeMap::new());
+}
+
+#[test]
+fn declarations_are_seen() {
+    let lines = [
+        "pub struct A<'a>(f32);",
+        "pub(super) enum Bc {",
+        "trait D: E {",
+        "type F = G;",
+        "    struct H;",
+        "impl I {",
+        "structure",
+    ];
+    assert_eq!(lines.map(declared), [Some("A"), Some("Bc"), Some("D"), Some("F"), None, None, None]);
 }
 
 #[test]

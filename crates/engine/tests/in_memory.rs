@@ -67,7 +67,7 @@ fn a_margin_widens_what_is_not_stated() {
     let (spec, _) = problem.load_table(table(), &data).unwrap();
     assert_eq!(spec.schema.features[0].domain, Domain::Integer { lo: 1, hi: 20 });
     assert_eq!(spec.schema.features[2].domain, Domain::Real { lo: 50.0, hi: 130.0 });
-    let refused = DataSettings { margin: f64::NAN, ..data }.check_without_file().unwrap_err();
+    let refused = DataSettings { margin: f64::NAN, ..DataSettings::default() }.checked_without_file().unwrap_err();
     assert!(refused.to_string().contains("0 or above"), "{refused}");
 }
 
@@ -103,5 +103,5 @@ fn settings_end_where_they_end_and_errors_name_the_setting() {
     let message = |json: String| Problem::in_memory(&json).unwrap_err().to_string();
     assert_eq!(message(format!("{task}}} more")), "settings: trailing characters");
     let wrong = message(format!(r#"{task}, "network": {{"activation": "gelu"}}}}"#));
-    assert!(wrong.starts_with("network.activation: unknown variant `gelu`"), "{wrong}");
+    assert!(wrong.starts_with("network.activation: unknown value `gelu`"), "{wrong}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deepsade_check::Bounds;
-use deepsade_engine::guard::{Guard, How};
+use deepsade_engine::guard::{Guard, Tightness};
 use deepsade_engine::objective::Loss;
 use deepsade_engine::train::{Latent, NetworkSettings, PaperSettings, initial_network, search_box, soft_constraints};
 use deepsade_engine::units::Units;
@@ -29,7 +29,7 @@ const BUDGET: MaxSmtBudget = MaxSmtBudget { time: Duration::from_mins(1), nodes:
 fn batches(count: u64) -> Vec<MaxSmtProblem> {
     let feature = |k: usize| Feature { name: format!("f{k}"), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
     let task = Task::Binary { target: "loan".into(), classes: vec!["N".into(), "Y".into()] };
-    let schema = Schema { features: (0..13).map(feature).collect(), task, one_hot: OneHot::Full };
+    let schema = Schema { features: (0..13).map(feature).collect(), task, one_hot: OneHot::Full, filled: vec![] };
     let rule = RuleText { name: "no loan".into(), text: "f0 < 0.3 and f1 == 0 => loan == 'N'".into() };
     let spec = compile(&[rule], &schema).unwrap();
     let mut problems = Vec::new();
@@ -40,8 +40,8 @@ fn batches(count: u64) -> Vec<MaxSmtProblem> {
             if let Op::Dense { w, b } = &n.op { Some(w.data.iter().chain(b).copied().collect::<Vec<f32>>()) } else { None }
         });
         let mut parameters: Vec<f32> = dense.flatten().collect();
-        let how = How { bounds: Bounds::Interval, regions: 1 };
-        let mut guard = Guard::new(&spec, &network, &Units::raw(2), how).unwrap();
+        let tightness = Tightness { bounds: Bounds::Interval, regions: 1 };
+        let mut guard = Guard::new(&spec, &network, &Units::raw(2), tightness).unwrap();
         guard.solve(&mut parameters);
         guard.translate(&parameters);
         let w = &parameters[parameters.len() - 26..];

@@ -1,10 +1,14 @@
 //! Rules between two inputs: trained networks keep them together with other rules, and `verify` finds planted violations.
 
-use deepsade_check::Arithmetic;
+use deepsade_check::{Arithmetic, Bounds, PairProvedBy};
+use deepsade_engine::guard::{Guard, Tightness};
+use deepsade_engine::units::Units;
 use deepsade_engine::verdict::all_hold;
-use deepsade_engine::verify::{Outcome, Settings, verify};
+use deepsade_engine::verify::{Outcome, VerifySettings, verify};
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 fn schema() -> Schema {
     let features = vec![
@@ -12,7 +16,7 @@ fn schema() -> Schema {
         Feature { name: "z".into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } },
         Feature { name: "g".into(), domain: Domain::Ordered { levels: ["low", "mid", "high"].map(String::from).to_vec() } },
     ];
-    Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full }
+    Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full, filled: vec![] }
 }
 
 fn spec(text: &str) -> NormalSpec {
@@ -28,7 +32,7 @@ fn relu(from: usize) -> Node {
 }
 
 fn decide(text: &str, network: &Network) -> Outcome {
-    verify(&spec(text), network, &Settings::default(), &|| false).unwrap().0
+    verify(&spec(text), network, &VerifySettings::default(), &|| false).unwrap().0
 }
 
 /// y = 2 relu(x) - relu(-x) + z + g, with a second way from x whose weight may have the wrong sign.
@@ -41,7 +45,7 @@ fn network(second: f32) -> Network {
 #[test]
 fn a_monotone_network_is_proved_by_its_signs_and_a_wrong_sign_is_refuted_by_two_inputs() {
     let Outcome::Proved(proof) = decide("increasing(y, {x, z, g})", &network(0.5)) else { panic!("it rises") };
-    assert_eq!((proof.accepted().pairs[0].by, proof.accepted().pairs[0].tolerance), ("signs", 0.0));
+    assert_eq!((proof.accepted().pairs[0].by, proof.accepted().pairs[0].tolerance), (PairProvedBy::Signs, 0.0));
     // Where x is above 0.9 the slope is 2 - 3.
     let Outcome::Refuted(example) = decide("increasing(y, x)", &network(-3.0)) else { panic!("it falls at the end") };
     let (other, y) = example.other.expect("two inputs");
@@ -52,12 +56,12 @@ fn a_monotone_network_is_proved_by_its_signs_and_a_wrong_sign_is_refuted_by_two_
 /// The slope is 2 - 1.5 where both ways are open: no sign says so, the slopes do, for exact numbers. In float32 an ulp may be lost there.
 #[test]
 fn slopes_prove_what_signs_do_not() {
-    let exact = Settings { arithmetic: Arithmetic::Real, ..Settings::default() };
+    let exact = VerifySettings { arithmetic: Arithmetic::Real, ..VerifySettings::default() };
     let Outcome::Proved(proof) = verify(&spec("increasing(y, x)"), &network(-1.5), &exact, &|| false).unwrap().0 else {
         panic!("it rises")
     };
     let done = &proof.accepted().pairs[0];
-    assert!(done.by == "slopes" && done.regions > 1 && done.tolerance == 0.0, "{done:?}");
+    assert!(done.by == PairProvedBy::Slopes && done.regions > 1 && done.tolerance == 0.0, "{done:?}");
     match decide("increasing(y, x)", &network(-1.5)) {
         Outcome::Refuted(example) => assert!(!example.in_every_runtime),
         Outcome::Proved(proof) => assert!(proof.accepted().pairs[0].tolerance > 0.0),
@@ -99,7 +103,7 @@ fn a_tolerance_is_told_in_the_verdict() {
         dense(1, vec![1.0], vec![0.0], 2),
     ];
     let spec = spec("increasing(y, x)");
-    match verify(&spec, &Network { inputs: 3, nodes }, &Settings::default(), &|| false).unwrap().0 {
+    match verify(&spec, &Network { inputs: 3, nodes }, &VerifySettings::default(), &|| false).unwrap().0 {
         Outcome::Proved(proof) => {
             assert!(proof.accepted().pairs[0].tolerance > 0.0);
             assert!(all_hold(proof.accepted()).contains("1 of them up to the tolerance"));
@@ -107,5 +111,19 @@ fn a_tolerance_is_told_in_the_verdict() {
         // Our own sigmoid may lose an ulp somewhere, too.
         Outcome::Refuted(example) => assert!(!example.in_every_runtime),
         other @ Outcome::Unknown { .. } => panic!("{other:?}"),
+    }
+}
+
+/// A last layer of zeros changes nothing, so there is always one to start from, however far the numbers of a rule lie beyond float64.
+#[test]
+fn distances_and_bounds_of_any_size_are_guarded() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut size = || [-400, -320, -40, -1, 0, 1, 38, 300, 309, 400][rng.random_range(0..10)];
+    for _ in 0..200 {
+        let (of, by, most, percent) = (size(), size(), size(), size() > 0);
+        let text = format!("change(1e{of} * y, {{x, z}}, by = 1e{by}{}) <= 1e{most}", if percent { "%" } else { "" });
+        let tightness = Tightness { bounds: Bounds::Interval, regions: 1 };
+        let guard = Guard::new(&spec(&text), &network(0.5), &Units::raw(1), tightness);
+        assert!(guard.is_ok(), "{text}: {:?}", guard.err());
     }
 }

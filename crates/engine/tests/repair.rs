@@ -5,7 +5,7 @@ use std::time::Duration;
 use deepsade_check::{Verdict, check};
 use deepsade_engine::adversity::{Near, adversity};
 use deepsade_engine::repair::{RepairError, repair};
-use deepsade_engine::verify::{Outcome, Settings, verify};
+use deepsade_engine::verify::{Outcome, VerifySettings, verify};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{Claim, Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
@@ -22,6 +22,7 @@ fn spec(texts: &[&str]) -> NormalSpec {
         ],
         task: Task::Binary { target: "t".into(), classes: vec!["no".into(), "yes".into()] },
         one_hot: OneHot::Full,
+        filled: vec![],
     };
     let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
     compile(&rules, &schema).unwrap()
@@ -56,7 +57,7 @@ fn adversity_agrees_with_dense_grids_around_every_row() {
             })
             .collect();
         let x = Matrix { rows: rows.len(), cols: 4, data: rows.concat() };
-        let settings = Settings { timeout: Some(Duration::from_secs(30)), ..Settings::default() };
+        let settings = VerifySettings { timeout: Some(Duration::from_secs(30)), ..VerifySettings::default() };
         let found = adversity(&spec, &Model::new(network.clone()), &x, 0.1, &settings, &|_| {}, &|| false).unwrap();
         for (row, near) in rows.iter().zip(&found) {
             // x within 0.4, n within 1, the level as it is.
@@ -91,7 +92,7 @@ fn a_repaired_network_is_certified_and_its_trunk_is_untouched() {
     let mut repaired = 0;
     for seed in 0..5 {
         let network = network(seed, &[4, 8, 6, 2]);
-        let settings = Settings { timeout: Some(Duration::from_secs(20)), ..Settings::default() };
+        let settings = VerifySettings { timeout: Some(Duration::from_secs(20)), ..VerifySettings::default() };
         let (outcome, _) = verify(&spec, &network, &settings, &|| false).unwrap();
         assert!(matches!(outcome, Outcome::Refuted(_)), "seed {seed}: a random network breaks the rules");
         let found = repair(&spec, &network, None).unwrap();

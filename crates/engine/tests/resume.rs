@@ -25,7 +25,7 @@ fn spec(task: Task, rules: &[&str]) -> NormalSpec {
     let number = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
     let mut features: Vec<Feature> = names("x", 5).iter().map(|n| number(n)).collect();
     features.push(Feature { name: "k".into(), domain: Domain::Category { levels: names("l", 3) } });
-    let schema = Schema { features, task, one_hot: OneHot::Full };
+    let schema = Schema { features, task, one_hot: OneHot::Full, filled: vec![] };
     let rules: Vec<RuleText> = rules.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
     compile(&rules, &schema).unwrap()
 }

@@ -1,6 +1,8 @@
 //! Algorithm 1 as a whole: the kept network satisfies the rules, what happened is counted, and a resumed run ends with the same bytes.
 
 mod common;
+#[path = "common/low.rs"]
+mod low;
 
 use std::time::Duration;
 
@@ -12,26 +14,10 @@ use deepsade_engine::train::{
     UpdateName, initial_network, train,
 };
 use deepsade_net::{Matrix, Network};
-use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use deepsade_spec::NormalSpec;
 
 use common::StopAfter;
-
-/// y <= a + 0.5 where a < 0.5; the data say y = 2 a + b, which breaks it.
-fn spec() -> NormalSpec {
-    let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
-    let task = Task::regression(vec!["y".into()]);
-    let schema = Schema { features: vec![feature("a"), feature("b")], task, one_hot: OneHot::Full };
-    compile(&[RuleText { name: "low".into(), text: "a < 0.5 => y <= a + 0.5".into() }], &schema).unwrap()
-}
-
-fn data(rows: usize) -> Dataset {
-    let x: Vec<[f32; 2]> = (0..rows).map(|r| [(r * 37 % 101) as f32 / 100.0, (r * 53 % 97) as f32 / 96.0]).collect();
-    Dataset {
-        y: Matrix { rows, cols: 1, data: x.iter().map(|[a, b]| 2.0 * a + b).collect() },
-        x: Matrix { rows, cols: 2, data: x.concat() },
-        weight: vec![1.0; rows],
-    }
-}
+use low::{data, spec};
 
 fn run<'a>(spec: &'a NormalSpec, train: &'a Dataset, validation: &'a Dataset) -> Run<'a> {
     let shape = NetworkSettings { hidden: vec![6], ..NetworkSettings::default() };

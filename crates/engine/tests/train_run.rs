@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use deepsade_data::Dataset;
-use deepsade_engine::objective::{Loss, Objective, RuleLoss, StepData, Sum};
+use deepsade_engine::objective::{Loss, LossSum, Objective, RuleLoss, ScoredRows, StepData};
 use deepsade_engine::train::{
     ActivationName, CheckpointSettings, EpochRecord, NetworkSettings, OptimiserName, Run, Silent, Start, Stepper, StopReason,
     TrainError, TrainSettings, Trained, initial_network, train,
@@ -169,7 +169,7 @@ fn a_checkpoint_of_another_run_is_refused() {
     run.settings.learning_rate = 0.5;
     run.checkpoint = Some(CheckpointSettings { resume: true, fingerprint: run.fingerprint(), ..saved });
     let message = train(&run, &mut Silent).unwrap_err().to_string();
-    assert!(message.contains("other settings, data or network: start without --resume"), "{message}");
+    assert!(message.contains("other settings, data or network: start anew with --force"), "{message}");
 }
 
 #[test]
@@ -264,7 +264,8 @@ impl RuleLoss for Mirrored {
 }
 
 impl Objective for Mirrored {
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+    fn gradient(&mut self, rows: ScoredRows, delta: &mut [f32]) -> LossSum {
+        let ScoredRows { scores, truth, side, weight, width } = rows;
         assert_eq!((scores.len(), truth.len(), side.len()), (weight.len() * 2, weight.len() * 2, weight.len() * 2));
         assert_eq!(side, truth.chunks_exact(2).flat_map(|y| [y[0], -y[1]]).collect::<Vec<_>>());
         Loss::SigmoidCrossEntropy.gradient(scores, truth, weight, width, delta)

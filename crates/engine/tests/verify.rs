@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deepsade_check::Arithmetic;
-use deepsade_engine::verify::{Outcome, Settings, Undecided, verify};
+use deepsade_engine::verify::{Outcome, Undecided, VerifySettings, verify};
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 fn schema(domains: Vec<Domain>, outputs: usize, one_hot: OneHot) -> Schema {
     let features = domains.into_iter().enumerate().map(|(k, domain)| Feature { name: format!("x{k}"), domain }).collect();
-    Schema { features, task: Task::regression((0..outputs).map(|j| format!("y{j}")).collect()), one_hot }
+    Schema { features, task: Task::regression((0..outputs).map(|j| format!("y{j}")).collect()), one_hot, filled: vec![] }
 }
 
 /// Dense layers of these widths with an activation between them.
@@ -56,12 +56,12 @@ fn grid(schema: &Schema, n: usize) -> Matrix {
     Matrix { rows: rows.len(), cols: schema.columns().len(), data: rows.concat() }
 }
 
-fn settings(seconds: u64) -> Settings {
-    Settings { timeout: Some(Duration::from_secs(seconds)), ..Settings::default() }
+fn settings(seconds: u64) -> VerifySettings {
+    VerifySettings { timeout: Some(Duration::from_secs(seconds)), ..VerifySettings::default() }
 }
 
 /// The verdict, checked: a counter-example breaks its rule, a proof was accepted.
-fn decide(spec: &NormalSpec, network: &Network, settings: &Settings) -> Outcome {
+fn decide(spec: &NormalSpec, network: &Network, settings: &VerifySettings) -> Outcome {
     let (outcome, _) = verify(spec, network, settings, &|| false).expect("the network fits");
     if let Outcome::Refuted(example) = &outcome {
         let x = Matrix { rows: 1, cols: example.x.len(), data: example.x.clone() };
@@ -86,7 +86,7 @@ fn conditions_that_contradict_each_other_are_seen_at_once() {
         "x0 + x2 > 0.5 and x0 > x1 and x1 > x2 and x2 > x0 => y0 >= 100",
         "x0 - 3*x1 > 0 and 3*x1 - x2 > 0 and x2 - x0 >= 0 => y0 >= 100",
     ] {
-        let allowed = Settings { most_regions: 100, ..settings(60) };
+        let allowed = VerifySettings { most_regions: 100, ..settings(60) };
         let decided = decide(&rules(&[text], &schema), &network, &allowed);
         assert!(matches!(decided, Outcome::Proved(_)), "{text}: {decided:?}");
     }
@@ -132,7 +132,8 @@ fn a_name_is_not_read() {
         // A rule that is rejected at the root first must not stand in its way, whatever the names.
         let rules = ["other", name].map(|name| RuleText { name: name.into(), text: format!("y0 - y1 <= ({:.6})", most + 0.01) });
         let spec = compile(&rules, &schema).expect("rules compile");
-        let (outcome, done) = verify(&spec, &network, &Settings { threads: 1, ..settings(60) }, &|| false).expect("it fits");
+        let (outcome, done) =
+            verify(&spec, &network, &VerifySettings { threads: 1, ..settings(60) }, &|| false).expect("it fits");
         assert!(matches!(outcome, Outcome::Proved(_)), "{name}: {outcome:?}");
         work.push(done.regions);
     }
@@ -210,7 +211,7 @@ fn what_rounding_decides_is_unknown_in_float32_and_proved_in_exact_numbers() {
     let spec = rules(&["y0 <= 0.1000000025"], &schema);
     let float32 = decide(&spec, &network, &settings(10));
     assert!(matches!(float32, Outcome::Unknown { rule: 0, why: Undecided::Margin }), "{float32:?}");
-    let real = Settings { arithmetic: Arithmetic::Real, ..settings(10) };
+    let real = VerifySettings { arithmetic: Arithmetic::Real, ..settings(10) };
     assert!(matches!(decide(&spec, &network, &real), Outcome::Proved(_)));
 }
 
@@ -224,8 +225,8 @@ fn exact_questions_are_judged_in_exact_numbers() {
     let big = 16_777_216.0;
     let network = Network { inputs: 1, nodes: vec![dense(1, &[1.0], &[big], 0), dense(1, &[1.0], &[-big], 1)] };
     let schema = schema(vec![Domain::Real { lo: 1.0, hi: 1.0 }], 1, OneHot::Full);
-    let real = Settings { arithmetic: Arithmetic::Real, ..settings(10) };
-    let ask = |text: &str, settings: &Settings| verify(&rules(&[text], &schema), &network, settings, &|| false).unwrap().0;
+    let real = VerifySettings { arithmetic: Arithmetic::Real, ..settings(10) };
+    let ask = |text: &str, settings: &VerifySettings| verify(&rules(&[text], &schema), &network, settings, &|| false).unwrap().0;
     assert!(matches!(ask("y0 >= 1", &settings(10)), Outcome::Refuted(example) if example.y == [0.0] && !example.exact));
     assert!(matches!(ask("y0 >= 1", &real), Outcome::Proved(_)));
     assert!(matches!(ask("y0 > 0.999", &real), Outcome::Proved(_)));
@@ -380,10 +381,11 @@ fn time_that_one_rule_leaves_is_for_the_others() {
     assert!(network.forward(&x).data[0].abs() < 1e-2, "it is the same network twice");
     let spec = rules(&["y0 <= 1", "y0 <= 1000000000", "y0 >= -1000000000"], &schema);
     let started = std::time::Instant::now();
-    let patient = Settings { most_open: usize::MAX, ..settings(2) };
+    let patient = VerifySettings { most_open: usize::MAX, ..settings(2) };
     let (outcome, _) = verify(&spec, &network, &patient, &|| false).unwrap();
     assert!(matches!(outcome, Outcome::Unknown { rule: 0, why: Undecided::Timeout }), "{outcome:?}");
-    assert!(started.elapsed() >= Duration::from_secs(2), "{:?}", started.elapsed());
+    // Three quarters of it: the rest would be the checker's.
+    assert!(started.elapsed() >= Duration::from_millis(1500), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -393,7 +395,7 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
     let network = network(&[3, 8, 8, 1], Activation::Relu, rng);
     let most = network.forward(&grid(&schema, 30)).data.into_iter().fold(f32::MIN, f32::max);
     let spec = rules(&[&format!("y0 <= ({:.6})", most + 0.1)], &schema);
-    let text = |threads| match decide(&spec, &network, &Settings { threads, ..settings(60) }) {
+    let text = |threads| match decide(&spec, &network, &VerifySettings { threads, ..settings(60) }) {
         Outcome::Proved(proof) => proof.certificate().to_json(),
         other => panic!("{other:?}"),
     };
@@ -411,7 +413,7 @@ fn a_stop_is_an_answer() {
     let spec = rules(&[&format!("y0 <= ({:.6})", most * 1.5)], &schema);
     let (outcome, _) = verify(&spec, &network, &settings(60), &|| true).unwrap();
     assert!(matches!(outcome, Outcome::Unknown { why: Undecided::Interrupted, .. }), "{outcome:?}");
-    let soon = Settings { timeout: Some(Duration::ZERO), ..Settings::default() };
+    let soon = VerifySettings { timeout: Some(Duration::ZERO), ..VerifySettings::default() };
     let (outcome, _) = verify(&spec, &network, &soon, &|| false).unwrap();
     assert!(matches!(outcome, Outcome::Unknown { why: Undecided::Timeout, .. }), "{outcome:?}");
 }

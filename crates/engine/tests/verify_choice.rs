@@ -2,7 +2,7 @@
 
 use deepsade_check::Arithmetic;
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::verify::{Outcome, Settings, Undecided, verify};
+use deepsade_engine::verify::{Outcome, Undecided, VerifySettings, verify};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
@@ -14,7 +14,12 @@ const TABLE: [[f32; 3]; 4] = [[0., 0., 0.], [1., 0., 0.], [1., 1., 0.], [0., 1.,
 fn schema() -> Schema {
     let domains = [Domain::Real { lo: -1.0, hi: 1.0 }, Domain::Integer { lo: 0, hi: 4 }];
     let features = domains.into_iter().enumerate().map(|(k, domain)| Feature { name: format!("x{k}"), domain }).collect();
-    Schema { features, task: Task::Multilabel { labels: (0..3).map(|j| format!("d{j}")).collect() }, one_hot: OneHot::Full }
+    Schema {
+        features,
+        task: Task::Multilabel { labels: (0..3).map(|j| format!("d{j}")).collect() },
+        one_hot: OneHot::Full,
+        filled: vec![],
+    }
 }
 
 fn choosing(rng: &mut ChaCha8Rng) -> Network {
@@ -47,7 +52,7 @@ fn grid() -> Matrix {
 #[test]
 fn an_input_that_leads_to_a_forbidden_row_is_found_and_none_is_made_up() {
     let rng = &mut ChaCha8Rng::seed_from_u64(3);
-    let settings = Settings::default();
+    let settings = VerifySettings::default();
     let mut seen = [0, 0];
     for case in 0..40 {
         let network = choosing(rng);
@@ -86,7 +91,7 @@ fn rows_near_a_forbidden_choice_are_told_from_those_that_are_not() {
     let network = Network { inputs: 2, nodes: vec![dense, choose] };
     let spec = rule("x1 == 4 => not d0");
     let x = Matrix { rows: 4, cols: 2, data: vec![0.0, 4.0, 0.2, 4.0, 0.5, 4.0, 0.2, 2.0] };
-    let settings = Settings::default();
+    let settings = VerifySettings::default();
     let near = adversity(&spec, &Model::new(network.clone()), &x, 0.1, &settings, &|_| {}, &|| false).expect("the network fits");
     let broken: Vec<Option<bool>> = near
         .iter()
@@ -114,7 +119,7 @@ fn totals_beyond_float32_choose_as_the_runtime_does() {
     let rules = [RuleText { name: "r".into(), text: "not d0".into() }];
     let spec = compile(&rules, &schema).unwrap();
     for arithmetic in [Arithmetic::Float32, Arithmetic::Real] {
-        let settings = Settings { arithmetic, ..Settings::default() };
+        let settings = VerifySettings { arithmetic, ..VerifySettings::default() };
         match verify(&spec, &network, &settings, &|| false).unwrap().0 {
             Outcome::Refuted(example) => assert!(example.exact && !example.in_every_runtime, "{example:?}"),
             Outcome::Unknown { .. } => assert_eq!(arithmetic, Arithmetic::Float32),
@@ -137,10 +142,10 @@ fn a_long_table_is_tried_before_it_is_given_up() {
     let schema = Schema { task: Task::Multilabel { labels: (0..labels).map(|j| format!("d{j}")).collect() }, ..schema() };
     let rules = ["x0 > 0.9 => d1", "d1 => d0"].map(|t| RuleText { name: t.into(), text: t.into() });
     let spec = compile(&rules, &schema).unwrap();
-    let outcome = verify(&spec, &network, &Settings::default(), &|| false).unwrap().0;
+    let outcome = verify(&spec, &network, &VerifySettings::default(), &|| false).unwrap().0;
     assert!(matches!(outcome, Outcome::Refuted(_)), "{outcome:?}");
     let x = Matrix { rows: 2, cols: 2, data: vec![-0.5, 1.0, 0.5, 1.0] };
-    let near = adversity(&spec, &Model::new(network.clone()), &x, 0.01, &Settings::default(), &|_| {}, &|| false).unwrap();
+    let near = adversity(&spec, &Model::new(network.clone()), &x, 0.01, &VerifySettings::default(), &|_| {}, &|| false).unwrap();
     assert!(matches!(&near[0], Near::Broken(example) if example.rule == 1 && example.x == [-0.5, 1.0]), "{near:?}");
     assert!(matches!(near[1], Near::Undecided(_)), "{near:?}");
 }

@@ -1,7 +1,7 @@
 //! VNN-LIB properties: what they mean as rules, where bad ones go wrong, and that written rules read back as the same question.
 
 use deepsade_engine::verify::vnnlib::{PropertyProblem, WriteError, read, write};
-use deepsade_solve::sexpr::Fault;
+use deepsade_solve::sexpr::ParenthesisFault;
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, Var, compile};
 
 const DECLARED: &str = "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n(declare-const Y_1 Real)\n";
@@ -47,8 +47,8 @@ fn bad_texts_are_refused_at_their_place() {
         let error = read(text).unwrap_err();
         ((error.place.line, error.place.column), error.problem)
     };
-    assert_eq!(of("(assert\n  (<= Y_0 0)"), ((1, 1), PropertyProblem::Parentheses(Fault::Unclosed)));
-    assert_eq!(of("(declare-const X_0 Real))"), ((1, 25), PropertyProblem::Parentheses(Fault::Unopened)));
+    assert_eq!(of("(assert\n  (<= Y_0 0)"), ((1, 1), PropertyProblem::Parentheses(ParenthesisFault::Unclosed)));
+    assert_eq!(of("(declare-const X_0 Real))"), ((1, 25), PropertyProblem::Parentheses(ParenthesisFault::Unopened)));
     let after = |last: &str| of(&format!("{DECLARED}{BOX}(assert (<= Y_0 0))\n(check-sat)(get-model)(exit){last}")).1;
     assert_eq!(after("(assert (<= Y_0 -9))"), PropertyProblem::After("assert".into()));
     assert_eq!(after("(declare-const Y_2 Real)"), PropertyProblem::After("declare-const".into()));
@@ -82,7 +82,7 @@ fn bad_texts_are_refused_at_their_place() {
         of(&format!("{DECLARED}(assert (<= X_0 1e60))(assert (>= X_0 0))(assert (<= Y_0 0))")).1,
         PropertyProblem::Range(_)
     ));
-    assert_eq!(of(&"(".repeat(100_000)).1, PropertyProblem::Parentheses(Fault::TooDeep));
+    assert_eq!(of(&"(".repeat(100_000)).1, PropertyProblem::Parentheses(ParenthesisFault::TooDeep));
     let message = read("(declare-const X_0 Real))").unwrap_err().to_string();
     assert_eq!(message, "line 1, column 25: this `)` closes nothing");
 }
@@ -97,6 +97,7 @@ fn spec(texts: &[&str], one_hot: OneHot) -> NormalSpec {
         ],
         task: Task::regression(vec!["a".into(), "b".into()]),
         one_hot,
+        filled: vec![],
     };
     let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
     compile(&rules, &schema).unwrap()
@@ -155,6 +156,7 @@ fn written_bounds_are_read_as_they_were_to_the_last_float32_number() {
         features: vec![feature("x", 0.1, 0.7), feature("z", -0.3, 0.9)],
         task: Task::regression(vec!["a".into()]),
         one_hot: OneHot::Full,
+        filled: vec![],
     };
     let exact = |v: f32| deepsade_spec::Rational::try_from(v).unwrap();
     let around = |v: f32| [v.next_down().next_down(), v.next_down(), v, v.next_up(), v.next_up().next_up()];
@@ -261,7 +263,7 @@ fn large_properties_are_read_in_proportion() {
 fn multiples_of_a_step_are_listed_or_a_comment_says_that_they_are_not() {
     let written = |hi: f32| {
         let features = vec![Feature { name: "t".into(), domain: Domain::Stepped { lo: -0.25, hi, step: 0.25 } }];
-        let schema = Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full };
+        let schema = Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full, filled: vec![] };
         let rule = RuleText { name: "r".into(), text: "y <= t".into() };
         write(&compile(&[rule], &schema).unwrap()).unwrap()
     };

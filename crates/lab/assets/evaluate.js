@@ -37,12 +37,49 @@ const deepsade = (() => {
     tanh: (x) => f(Math.tanh(x)),
   };
 
+  // One number a window and channel, line by line; `of` is told the channel and how to visit a window of a channel that is read.
+  function overWindows({ input: [, height, width], size, stride, dilation, pads }, channels, of) {
+    const places = (n, k) => Math.floor((n + pads[k] + pads[k + 2] - (size[k] - 1) * dilation[k] - 1) / stride[k]) + 1;
+    const [down, right] = [places(height, 0), places(width, 1)];
+    const y = new Float32Array(channels * down * right);
+    for (let o = 0; o < y.length; o++) {
+      const [top, left] = [Math.floor((o / right) % down) * stride[0] - pads[0], (o % right) * stride[1] - pads[1]];
+      y[o] = of(Math.floor(o / (down * right)), (channel, visit) => {
+        for (let k = 0; k < size[0] * size[1]; k++) {
+          const [i, j] = [top + Math.floor(k / size[1]) * dilation[0], left + (k % size[1]) * dilation[1]];
+          if (i >= 0 && i < height && j >= 0 && j < width) visit((channel * height + i) * width + j, k);
+        }
+      });
+    }
+    return y;
+  }
+
   const operations = {
     affine: (n, [x]) => x.map((v, k) => f(f(v * n.scale[k]) + n.shift[k])),
     dense: (n, [x]) => Float32Array.from({ length: n.b.length }, (_, o) => dot(n.w, o * x.length, x, n.b[o])),
     activation: (n, [x]) => x.map(activations[n.of]),
     select: (n, [x]) => Float32Array.from(n.columns, (c) => x[c]),
     concat: (n, from) => Float32Array.from(from.flatMap((v) => [...v])),
+    conv: (n, [x]) => {
+      const each = n.window.input[0] / n.groups, size = n.window.size[0] * n.window.size[1];
+      return overWindows(n.window, n.b.length, (o, at) => {
+        let sum = 0;
+        for (let c = 0; c < each; c++) {
+          const first = Math.floor(o / (n.b.length / n.groups)) * each + c;
+          at(first, (column, k) => {
+            const w = n.w[(o * each + c) * size + k];
+            if (w !== 0) sum = f(sum + f(w * x[column]));
+          });
+        }
+        return f(sum + n.b[o]);
+      });
+    },
+    maxpool: (n, [x]) =>
+      overWindows(n.window, n.window.input[0], (o, at) => {
+        let most = -Infinity;
+        at(o, (column) => (most = x[column] > most || Number.isNaN(x[column]) ? x[column] : most));
+        return most;
+      }),
     gate: (n, [x, g]) => x.map((v) => f(v * g[0])),
     // The row of a table whose column of the value read is largest; of several the first.
     choose: (n, [x]) => {

@@ -1,4 +1,16 @@
 "use strict";
+// A table of many rules shows those that hold what is typed.
+(() => {
+  const filter = document.getElementById("rule-filter");
+  if (!filter) return;
+  const rows = [...document.querySelectorAll("#rule-table tbody tr")];
+  filter.addEventListener("input", () => {
+    const wanted = filter.value.trim().toLowerCase();
+    rows.forEach((row) => (row.hidden = !row.textContent.toLowerCase().includes(wanted)));
+    const left = rows.filter((row) => !row.hidden).length;
+    document.getElementById("rule-count").textContent = wanted ? `${left} of ${rows.length} rules` : `${rows.length} rules`;
+  });
+})();
 // The page's controls: values of features enter, the prediction and the state of every rule leave, live.
 (() => {
   const data = JSON.parse(document.getElementById("model").textContent);
@@ -149,6 +161,20 @@
     return row;
   }
 
+  // Of many rules those that are broken are listed, then those whose condition is met.
+  const mostRules = 12;
+  function few() {
+    const lines = [...find("rule-states").children];
+    if (lines.length <= mostRules) return;
+    const rank = (line) => ["broken", "unknown", "holds", "idle"].indexOf(line.dataset.state);
+    const order = [...lines].sort((a, b) => rank(a) - rank(b));
+    order.forEach((line, k) => (line.hidden = k >= mostRules));
+    const count = (state) => lines.filter((line) => line.dataset.state === state).length;
+    const note = find("rule-states-note");
+    note.hidden = false;
+    note.textContent = `${lines.length} rules: ${count("broken")} broken, ${count("holds")} hold, ${count("idle")} whose condition is not met; ${mostRules} are listed.`;
+  }
+
   const words = { holds: "holds", idle: "holds: its condition is not met here", broken: "BROKEN" };
   function update() {
     const columns = deepsade.encode(data.features, data.dropFirst, inputs);
@@ -171,6 +197,7 @@
       line.dataset.state = state;
       line.querySelector("b").textContent = words[state] ?? "a value is missing";
     });
+    few();
     const outside = data.features.filter((feature, k) => !deepsade.inside(feature, inputs[k]));
     const note = find("domain-note");
     note.className = outside.length ? "note outside" : "note";

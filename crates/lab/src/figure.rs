@@ -7,6 +7,7 @@
 mod adversity;
 mod axis;
 mod bounds;
+mod calibration;
 mod compare;
 mod curves;
 mod font;
@@ -14,18 +15,21 @@ mod lambda;
 mod latent;
 mod network;
 mod png;
+mod response;
 mod scene;
 mod svg;
 
-pub use adversity::{Adversity, GridPoint};
+pub use adversity::{AdversitySlice, GridPoint};
 pub(crate) use bounds::quantile;
 pub use bounds::{LayerWidths, bounds_per_layer};
+pub use calibration::{Bin, calibration_curve};
 pub use compare::{Sample, beyond, compare};
 pub use curves::{Epoch, training_curves};
 pub use lambda::{LambdaPoint, LambdaSeries, loss_against_lambda};
 pub use latent::{Panel, latent_space};
 pub use network::network_shape;
-pub use scene::{Anchor, Ink, Mark, Scene, Shape, Stroke};
+pub use response::{Response, responses};
+pub use scene::{DotShape, Ink, Mark, Scene, Stroke, TextAnchor};
 pub use svg::{Theme, escape};
 
 #[cfg(test)]

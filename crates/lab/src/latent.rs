@@ -3,7 +3,7 @@
 use deepsade_net::{Matrix, Network, Op};
 
 use crate::figure::Panel;
-use crate::tsne::{Settings, tsne};
+use crate::tsne::{TsneSettings, tsne};
 
 /// Rows of a picture.
 pub(crate) const MOST_ROWS: usize = 400;
@@ -23,5 +23,5 @@ pub(crate) fn last_hidden(network: &Network, x: &Matrix) -> Matrix {
 /// The rows laid out in the plane.
 pub(crate) fn panel(title: &str, values: &Matrix) -> Panel {
     let rows: Vec<Vec<f64>> = (0..values.rows).map(|r| values.row(r).iter().map(|v| f64::from(*v)).collect()).collect();
-    Panel { title: title.into(), points: tsne(&rows, Settings::default()) }
+    Panel { title: title.into(), points: tsne(&rows, TsneSettings::default()) }
 }

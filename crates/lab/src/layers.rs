@@ -1,6 +1,6 @@
 //! A network over its domain enters; the widths of its bounds, layer by layer, and a picture of its shape leave.
 
-use deepsade_engine::bounds::Bounds;
+use deepsade_engine::bounds::HiddenBounds;
 use deepsade_engine::train::Stepper;
 use deepsade_net::{Network, Op};
 use deepsade_spec::{Region, Schema};
@@ -12,7 +12,7 @@ use crate::figure::LayerWidths;
 pub(crate) fn widths(network: &Network, schema: &Schema) -> Option<Vec<LayerWidths>> {
     let region = Region::whole(schema).ok()?;
     let stepper = Stepper::new(network, 1).ok()?;
-    let mut bounds = Bounds::new(network, schema, &[region]);
+    let mut bounds = HiddenBounds::new(network, schema, &[region]);
     bounds.update(stepper.parameters());
     let mut layers = Vec::new();
     for (k, node) in network.nodes.iter().enumerate() {
@@ -37,7 +37,7 @@ pub(crate) fn before_choice(network: &Network) -> Network {
 }
 
 /// The shape of a network: names and sizes of its layers.
-pub(crate) struct Shape {
+pub(crate) struct NetworkShape {
     /// Name and units: the input, each hidden layer, the output.
     pub(crate) layers: Vec<(String, usize)>,
     /// Input columns that reach the last layer directly.
@@ -49,8 +49,8 @@ pub(crate) struct Shape {
 }
 
 /// Reads the shape off the nodes.
-pub(crate) fn shape(network: &Network) -> Shape {
-    let mut shape = Shape { layers: vec![("input".into(), network.inputs)], skipped: 0, gated: false, parameters: 0 };
+pub(crate) fn shape(network: &Network) -> NetworkShape {
+    let mut shape = NetworkShape { layers: vec![("input".into(), network.inputs)], skipped: 0, gated: false, parameters: 0 };
     let dense: Vec<usize> =
         network.nodes.iter().enumerate().filter(|(_, n)| matches!(n.op, Op::Dense { .. })).map(|(k, _)| k).collect();
     for (at, &k) in dense.iter().enumerate() {

@@ -2,11 +2,15 @@
 //!
 //! "Proved" stands on the page only where the checker, run on the files of the folder, says so.
 
+mod dossier;
 mod experiment;
 mod explorer;
 mod html;
+mod judged;
+mod pairs;
 mod payload;
 mod proof;
+mod rules;
 mod run;
 mod sections;
 
@@ -81,7 +85,7 @@ impl RunFolder {
     /// Makes its page.
     pub fn page(self) -> Page {
         let html = run::page(&self);
-        let said = self.proof.in_words(self.spec.as_ref().map_or(0, |s| s.rules.len()));
+        let said = self.proof.in_words(self.spec.as_ref().map_or(0, deepsade_spec::NormalSpec::count));
         Page { html, proof: Some(self.proof), said }
     }
 }

@@ -96,6 +96,19 @@ pub struct Mean {
 }
 
 /// Reads the runs.
+///
+/// ```
+/// use deepsade_lab::results::{mean, read};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("results.jsonl");
+/// let run = |mse: f64| format!("{{\"use_case\": \"uc1\", \"method\": \"ffn\", \"metrics\": {{\"mse\": {mse}}}}}\n");
+/// std::fs::write(&file, run(1.0) + &run(3.0))?;
+/// let results = read(&file)?;
+/// let scores: Vec<f64> = results.of("uc1", "ffn").iter().filter_map(|run| run.metric("mse")).collect();
+/// assert_eq!(mean(&scores).unwrap().mean, 2.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read(path: &Path) -> Result<Results, ResultsError> {
     let text = std::fs::read_to_string(path).map_err(|source| ResultsError::Unreadable { path: path.into(), source })?;
     let mut results = Results::default();

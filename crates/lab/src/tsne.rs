@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// How the layout is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct TsneSettings {
     /// How many neighbours a point roughly has; lowered to a third of the rows.
     pub perplexity: f64,
     /// Steps of gradient descent.
@@ -17,7 +17,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for TsneSettings {
     fn default() -> Self {
         Self { perplexity: 30.0, steps: 500, seed: 0 }
     }
@@ -28,7 +28,16 @@ const EARLY: usize = 120;
 const EXAGGERATION: f64 = 12.0;
 
 /// Lays the rows out. Fewer than four rows have no neighbourhoods to keep: they stay at the start's places.
-pub fn tsne(rows: &[Vec<f64>], settings: Settings) -> Vec<[f64; 2]> {
+///
+/// ```
+/// use deepsade_lab::tsne::{TsneSettings, tsne};
+///
+/// let rows: Vec<Vec<f64>> = (0..12).map(|k| vec![f64::from(k % 2) * 100.0, f64::from(k) * 0.01, 1.0]).collect();
+/// let places = tsne(&rows, TsneSettings { perplexity: 3.0, ..TsneSettings::default() });
+/// let far = |a: usize, b: usize| (places[a][0] - places[b][0]).hypot(places[a][1] - places[b][1]);
+/// assert!(far(0, 2) < far(0, 1), "what is near stays near");
+/// ```
+pub fn tsne(rows: &[Vec<f64>], settings: TsneSettings) -> Vec<[f64; 2]> {
     let n = rows.len();
     let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
     let mut y: Vec<[f64; 2]> = (0..n).map(|_| [1e-2 * (rng.random::<f64>() - 0.5), 1e-2 * (rng.random::<f64>() - 0.5)]).collect();
@@ -111,14 +120,14 @@ fn affinities(rows: &[Vec<f64>], perplexity: f64) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Settings, tsne};
+    use super::{TsneSettings, tsne};
 
     /// Two far groups in ten dimensions stay two groups: every point's nearest neighbour is of its own group.
     #[test]
     fn planted_groups_are_kept_apart() {
         let row = |k: usize| (0..10).map(|d| ((k * 31 + d * 17) % 13) as f64 / 13.0 + 8.0 * (k % 2) as f64).collect();
         let rows: Vec<Vec<f64>> = (0..60).map(row).collect();
-        let settings = Settings { perplexity: 8.0, steps: 300, seed: 3 };
+        let settings = TsneSettings { perplexity: 8.0, steps: 300, seed: 3 };
         let y = tsne(&rows, settings);
         let distance = |i: usize, j: usize| (y[i][0] - y[j][0]).hypot(y[i][1] - y[j][1]);
         for i in 0..60 {
@@ -131,7 +140,7 @@ mod tests {
     #[test]
     fn few_or_equal_rows_are_no_trouble() {
         for rows in [vec![], vec![vec![1.0]], vec![vec![2.0, 2.0]; 12]] {
-            assert!(tsne(&rows, Settings { steps: 20, ..Settings::default() }).iter().flatten().all(|v| v.is_finite()));
+            assert!(tsne(&rows, TsneSettings { steps: 20, ..TsneSettings::default() }).iter().flatten().all(|v| v.is_finite()));
         }
     }
 }

@@ -59,6 +59,11 @@ fn stays_finite(network: &Network, values: &[Vec<Ball>]) -> bool {
         let small = |sum: f64, b: &f32| sum + f64::from(b.abs()) < LARGEST;
         let sums_are_small = match &node.op {
             Op::Dense { w, b } => (0..w.rows).all(|o| small(w.row(o).iter().zip(read).map(|(w, x)| term(w, x)).sum(), &b[o])),
+            Op::Conv(conv) => (0..conv.rows()).all(|o| {
+                let mut row = Vec::new();
+                let b = conv.row(o, &mut row);
+                small(row.iter().map(|(i, w)| term(w, &read[*i])).sum(), &b)
+            }),
             Op::Affine { scale, shift } => scale.iter().zip(shift).zip(read).all(|((s, t), x)| small(term(s, x), t)),
             _ => true,
         };

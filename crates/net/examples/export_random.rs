@@ -43,6 +43,7 @@ fn networks() -> Vec<(&'static str, Network, f32)> {
         ("single", Network { inputs: 3, nodes: vec![] }, 5.0),
         ("far", far(), 5.0),
         ("column", column(), 5.0),
+        ("pictures", common::pictures(8), 3.0),
     ]
 }
 

@@ -1,6 +1,8 @@
 //! A feed-forward network in single-assignment form: each node reads the input or earlier nodes.
 
 use crate::Matrix;
+use crate::op::conv::Conv;
+use crate::op::window::Window;
 
 /// Value 0 is the input; value k + 1 is what node k computes; the last value is the output.
 ///
@@ -69,6 +71,10 @@ pub enum Op {
     /// The row of the table whose column of the value read is largest; of several the first. Whatever is read, infinite or not a
     /// number included, the result is a row of the table.
     Choose(Matrix),
+    /// A convolution: `W x + b` with a W whose rows are the same few weights at other columns.
+    Conv(Conv),
+    /// The largest column of each window.
+    MaxPool(Window),
 }
 
 /// Element-wise non-linear functions, all of them non-decreasing.
@@ -119,6 +125,8 @@ impl Node {
             Op::Affine { .. } | Op::Act(_) | Op::Gate => first,
             Op::Dense { w, .. } => w.rows,
             Op::Choose(table) => table.cols,
+            Op::Conv(conv) => conv.rows(),
+            Op::MaxPool(window) => window.results(),
             Op::Select(columns) => columns.len(),
             Op::Concat => self.from.iter().try_fold(0usize, |sum, &v| Some(sum.saturating_add(*before.get(v)?)))?,
         })

@@ -3,6 +3,7 @@
 pub mod carried;
 mod error;
 mod export;
+pub mod filling;
 mod import;
 pub mod piece;
 mod proto;
@@ -12,6 +13,7 @@ mod wire;
 use std::collections::BTreeMap;
 
 use self::carried::{Carried, Port};
+use self::filling::Filling;
 use self::piece::Piece;
 use crate::{Network, NetworkError};
 pub use error::{ImportError, NodePlace};
@@ -43,8 +45,16 @@ pub struct Model {
     /// Where import did not keep the file's operators one to one: `node 'name' (Op): reason`. Rounding in float32 may differ there
     /// between the file and this network; the network written by [`Model::to_bytes`] has no such places. Never written to a file.
     pub inexact: Vec<String>,
+    /// Where the file makes a constant by a node, in the same form. Runtimes that do not fold it may round rows of one batch in different
+    /// orders: each order is charged, but two inputs may not be computed in the same. Never written to a file.
+    pub made: Vec<String>,
+    /// Where a constant of the file became the float32 number next to it, in the same form. In float32 that is charged; in exact arithmetic
+    /// the file computes something else. Never written to a file.
+    pub rounded: Vec<String>,
     /// What stands behind the network, which then only makes the numbers that this reads.
     pub behind: Option<Behind>,
+    /// What fills in gaps in front of the network, whose input is then the filled one.
+    pub filling: Option<Filling>,
 }
 
 /// A piece behind a network, and the outputs of the whole.
@@ -69,7 +79,23 @@ pub const BEHIND: &str = "deepsade.";
 impl Model {
     /// A network without metadata.
     pub fn new(network: Network) -> Self {
-        Self { network, metadata: BTreeMap::new(), inexact: Vec::new(), behind: None }
+        Self {
+            network,
+            metadata: BTreeMap::new(),
+            inexact: Vec::new(),
+            made: Vec::new(),
+            rounded: Vec::new(),
+            behind: None,
+            filling: None,
+        }
+    }
+
+    /// Where what holds of this network need not hold of the file: of one input, and of two that are compared; in float32, or in exact
+    /// arithmetic.
+    pub fn differs(&self, two_inputs: bool, exact: bool) -> Vec<String> {
+        let made = if two_inputs { &self.made[..] } else { &[] };
+        let rounded = if exact { &self.rounded[..] } else { &[] };
+        self.inexact.iter().chain(made).chain(rounded).cloned().collect()
     }
 
     /// Whether an output step stands behind the network.
@@ -79,6 +105,14 @@ impl Model {
 
     /// The ONNX file; equal models give equal bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, NetworkError> {
+        let file = self.to_filled_bytes()?;
+        let Some(filling) = &self.filling else { return Ok(file) };
+        let (columns, inputs) = (filling.width(), self.network.inputs);
+        filling.before(&file).map_err(|_| NetworkError::Filling { columns, inputs })
+    }
+
+    /// The file without what fills in gaps: its input has none.
+    fn to_filled_bytes(&self) -> Result<Vec<u8>, NetworkError> {
         let Some(Behind { piece, outputs }) = &self.behind else { return export::export(self, export::OUTPUT) };
         let trunk = self.to_trunk_bytes()?;
         let carried = Carried::read(&trunk).expect("what was written is read");
@@ -92,6 +126,13 @@ impl Model {
 
     /// Reads an ONNX file whose graph has one output that is a float tensor, or a network of ours with a piece behind it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
+        match Filling::split(bytes)? {
+            None => Self::from_filled_bytes(bytes),
+            Some((filling, inner)) => Ok(Self { filling: Some(filling), ..Self::from_filled_bytes(&inner)? }),
+        }
+    }
+
+    fn from_filled_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
         let has_piece =
             |carried: &Carried| carried.outputs.len() >= 2 && carried.piece(&[BEHIND]).is_ok_and(|p| !p.calls.is_empty());
         match Carried::read(bytes).ok().filter(has_piece) {
@@ -121,6 +162,9 @@ impl Model {
 
     /// Reads an ONNX file up to the tensor called `output`, which may lie inside the graph: the scores before a Softmax, say.
     pub fn from_bytes_until(bytes: &[u8], output: &str) -> Result<Self, ImportError> {
-        import::import(bytes, Some(output))
+        match Filling::split(bytes)? {
+            None => import::import(bytes, Some(output)),
+            Some((filling, inner)) => Ok(Self { filling: Some(filling), ..import::import(&inner, Some(output))? }),
+        }
     }
 }

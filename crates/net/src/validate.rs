@@ -1,6 +1,6 @@
 //! A network -> `Ok`, or the first node at which it is not one, with both shapes.
 
-use crate::{Network, Node, Op};
+use crate::{Network, Node, Op, Window};
 
 /// Why a [`Network`] cannot be evaluated. Node k computes value k + 1; value 0 is the input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +73,14 @@ pub enum NetworkError {
         /// The offending value, as text.
         value: String,
     },
+    /// What fills in gaps does not fit in front of it.
+    #[error("what fills in missing values gives {columns} columns, but the network reads {inputs}")]
+    Filling {
+        /// Columns behind what fills in.
+        columns: usize,
+        /// Width of the network's input.
+        inputs: usize,
+    },
     /// A selected column does not exist.
     #[error("node {node} (select) takes column {column}, but value {value} that it reads has width {width}")]
     Column {
@@ -84,6 +92,16 @@ pub enum NetworkError {
         value: usize,
         /// Its width.
         width: usize,
+    },
+    /// A convolution or a pool whose numbers do not fit together.
+    #[error("node {node} ({op}): {what}")]
+    Window {
+        /// The node.
+        node: usize,
+        /// Its operation.
+        op: &'static str,
+        /// What must be so and is not.
+        what: &'static str,
     },
     /// A node's result would have no columns.
     #[error("node {node} ({op}) computes nothing: its result has width 0")]
@@ -179,7 +197,37 @@ fn check_shapes(k: usize, node: &Node, widths: &[usize]) -> Result<(), NetworkEr
             length("table", table.rows.saturating_mul(table.cols), table.data.len())?;
             reads(0, table.rows)
         }
+        Op::Conv(conv) => {
+            let wrong = |what| Err(NetworkError::Window { node: k, op, what });
+            let (channels, outputs) = (conv.window.input[0], conv.b.len());
+            if conv.groups == 0 || !channels.is_multiple_of(conv.groups) || !outputs.is_multiple_of(conv.groups) {
+                return wrong("channels must be a multiple of its groups");
+            }
+            let Some(weights) = conv.weights().and_then(|n| n.checked_mul(outputs)) else { return wrong(WINDOW) };
+            length("weights", weights, conv.w.len())?;
+            check_window(k, op, &conv.window, &reads)
+        }
+        Op::MaxPool(window) => {
+            check_window(k, op, window, &reads)?;
+            let what = "each window must read something";
+            if window.reads_always() { Ok(()) } else { Err(NetworkError::Window { node: k, op, what }) }
+        }
         Op::Act(_) | Op::Concat => Ok(()),
+    }
+}
+
+const WINDOW: &str = "its window, strides and dilations must be at least 1, and it must fit into what is read";
+
+fn check_window(
+    node: usize,
+    op: &'static str,
+    window: &Window,
+    reads: &dyn Fn(usize, usize) -> Result<(), NetworkError>,
+) -> Result<(), NetworkError> {
+    let positive = window.size.iter().chain(&window.stride).chain(&window.dilation).all(|n| *n > 0);
+    match window.columns().filter(|_| positive && window.places().is_some()) {
+        Some(columns) => reads(0, columns),
+        None => Err(NetworkError::Window { node, op, what: WINDOW }),
     }
 }
 
@@ -188,6 +236,7 @@ fn check_finite(k: usize, node: &Node) -> Result<(), NetworkError> {
         Op::Affine { scale, shift } => [("scale", scale), ("shift", shift)],
         Op::Dense { w, b } => [("weight matrix", &w.data), ("bias", b)],
         Op::Choose(table) => [("table", &table.data), ("table", &[])],
+        Op::Conv(conv) => [("weights", &conv.w), ("bias", &conv.b)],
         _ => return Ok(()),
     };
     for (what, numbers) in parameters {

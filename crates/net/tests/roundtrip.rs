@@ -20,7 +20,7 @@ proptest! {
     fn any_network_comes_back(seed: u64, metadata in prop::collection::btree_map(".{0,12}", "(?s).{0,40}", 0..4)) {
         let network = common::any_network(seed);
         prop_assert_eq!(network.validate(), Ok(()));
-        comes_back(&Model { network, metadata, inexact: vec![], behind: None });
+        comes_back(&Model { network, metadata, inexact: vec![], made: vec![], rounded: vec![], behind: None, filling: None });
     }
 
     #[test]
@@ -46,6 +46,20 @@ fn use_case_networks_come_back() {
     ] {
         comes_back(&Model::new(common::use_case(7, sizes, skip, gate)));
     }
+}
+
+#[test]
+fn convolutions_pools_and_wide_selections_come_back() {
+    let mut network = common::pictures(5);
+    assert_eq!(network.validate(), Ok(()));
+    assert_eq!(network.widths(), [60, 60, 60, 36, 18, 18, 2]);
+    comes_back(&Model::new(network.clone()));
+    // Weights that encoders like to lose.
+    let Op::Conv(conv) = &mut network.nodes[0].op else { panic!("a convolution") };
+    (conv.w[0], conv.w[1], conv.b[0]) = (-0.0, 1e-40, -0.0);
+    comes_back(&Model::new(network));
+    let columns = (0..2000).rev().collect();
+    comes_back(&Model::new(Network { inputs: 2000, nodes: vec![Node { op: Op::Select(columns), from: vec![0] }] }));
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn names(n: usize) -> Vec<String> {
 fn problem(task: Task, texts: Vec<String>) -> NormalSpec {
     let features = vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }];
     let rules: Vec<RuleText> = texts.into_iter().map(|text| RuleText { name: text.clone(), text }).collect();
-    compile(&rules, &Schema { features, task, one_hot: OneHot::Full }).expect("the rules are well formed")
+    compile(&rules, &Schema { features, task, one_hot: OneHot::Full, filled: vec![] }).expect("the rules are well formed")
 }
 
 /// The fastest of several rounds over the same random scores, half of them positive, a row.

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use deepsade_net::Piece;
 
 pub use error::{GraphError, Wrong};
-use op::{Op, Operands};
+use op::{GraphOp, Operands};
 use value::Room;
 pub use value::{Array, Value};
 
@@ -62,13 +62,13 @@ pub struct Graph {
     slots: BTreeMap<String, usize>,
     given: Vec<String>,
     constants: Vec<Value>,
-    steps: Vec<Step>,
+    steps: Vec<ReadyCall>,
 }
 
 /// A call made ready.
 #[derive(Debug, Clone)]
-struct Step {
-    op: Op,
+struct ReadyCall {
+    op: GraphOp,
     /// The slots it reads; `None` where an operand is left out.
     reads: Vec<Option<usize>>,
     makes: usize,
@@ -100,7 +100,7 @@ impl Graph {
         let mut steps = Vec::with_capacity(piece.calls.len());
         for call in &piece.calls {
             let name = [call.op.clone(), call.makes.clone()];
-            let op = Op::read(call).map_err(|why| wrong(&name, why))?;
+            let op = GraphOp::read(call).map_err(|why| wrong(&name, why))?;
             let slot = |read: &String| match slots.get(read) {
                 _ if read.is_empty() => Ok(None),
                 Some(slot) => Ok(Some(*slot)),
@@ -108,7 +108,7 @@ impl Graph {
             };
             let reads = call.reads.iter().map(slot).collect::<Result<_, _>>()?;
             let makes = add(&mut slots, &call.makes)?;
-            steps.push(Step { op, reads, makes, name });
+            steps.push(ReadyCall { op, reads, makes, name });
         }
         Ok(Self { slots, given: given.iter().map(|name| (*name).into()).collect(), constants, steps })
     }

@@ -5,6 +5,19 @@ use deepsade_net::Matrix;
 use deepsade_spec::{Atom, NormalSpec, Rational, Var};
 
 /// Evaluates the rules of a problem on rows.
+///
+/// ```
+/// use deepsade_output::Judge;
+/// use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+///
+/// let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
+/// let schema = Schema { features: vec![feature("income")], task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full, filled: vec![] };
+/// let spec = compile(&[RuleText { name: "afford".into(), text: "rent <= 0.1 * income".into() }], &schema).unwrap();
+/// let judge = Judge::new(&spec);
+/// assert!(!judge.breaks(0, &[10.0], &[1.0]));
+/// // As real numbers: 0.3 in float32 is a little more than 3/10.
+/// assert!(judge.breaks(0, &[3.0], &[0.3]));
+/// ```
 #[derive(Debug)]
 pub struct Judge<'a> {
     spec: &'a NormalSpec,

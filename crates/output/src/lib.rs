@@ -13,6 +13,8 @@ pub mod make;
 pub mod nearest;
 pub mod predict;
 pub mod printed;
+#[cfg(test)]
+mod random_rules;
 pub mod reader;
 
 pub use judge::Judge;

@@ -12,7 +12,7 @@ use deepsade_check::step::Outputs;
 use deepsade_net::Piece;
 use thiserror::Error;
 
-pub use self::tried::fallback_share;
+pub use self::tried::{Tried, tried};
 
 /// How all names of what makes candidates begin.
 pub const PREFIX: &str = "deepsade.make.";

@@ -134,7 +134,7 @@ mod tests {
         ];
         let task = Task::regression(targets.iter().map(|t| (*t).into()).collect());
         let texts: Vec<RuleText> = rules.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
-        compile(&texts, &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+        compile(&texts, &Schema { features, task, one_hot: OneHot::Full, filled: vec![] }).unwrap()
     }
 
     /// Outputs on the very border of what the model sees, from inputs that are no float32 numbers; a reader computes in float64.

@@ -1,21 +1,50 @@
 //! A model and input rows enter; its outputs leave, those of the output step behind its network where it has one.
 
+mod probability;
+
 use std::borrow::Cow;
 
 use deepsade_net::{Behind, Matrix, Model, TRUNK_OUTPUT};
-use deepsade_spec::NormalSpec;
+use deepsade_spec::{NormalSpec, Task};
 
-use crate::decode::{DecodeError, Decoder, Scratch, paths};
+use crate::decode::DecodeError;
 use crate::graph::{Graph, Value};
-use crate::judge::Judge;
+pub use probability::{Estimator, Probabilities};
 
 /// How a model's outputs are read.
+///
+/// ```
+/// use deepsade_net::{Matrix, Model, Network, Node, Op};
+/// use deepsade_output::Output;
+/// use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+///
+/// let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
+/// let schema = Schema { features: vec![feature("income")], task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full, filled: vec![] };
+/// let spec = compile(&[RuleText { name: "afford".into(), text: "rent <= income".into() }], &schema).unwrap();
+/// // rent = income / 2
+/// let half = Op::Dense { w: Matrix { rows: 1, cols: 1, data: vec![0.5] }, b: vec![0.0] };
+/// let model = Model::new(Network { inputs: 1, nodes: vec![Node { op: half, from: vec![0] }] });
+/// let output = Output::of(&model, &spec).unwrap();
+/// assert_eq!(output.outputs(&Matrix { rows: 2, cols: 1, data: vec![3.0, 8.0] }).data, [1.5, 4.0]);
+/// assert!(!output.has_step());
+/// ```
 #[derive(Debug, Clone)]
 pub struct Output<'a> {
     model: Cow<'a, Model>,
     spec: Cow<'a, NormalSpec>,
     /// The step, and what its outputs are called.
     step: Option<(Graph, Vec<String>)>,
+    /// The probability of the second of two classes from which on it is predicted, if not one half.
+    cutoff: Option<f64>,
+}
+
+/// The metadata of a model that decides between two classes at another probability of the second than one half: its scores are those
+/// of the decision, and that probability says how to read the probabilities from them.
+pub const CUTOFF_KEY: &str = "deepsade.cutoff";
+
+/// By how much the score of the second class is lower in a model that decides at `cutoff`: the logit, as it is trained.
+pub fn shift(cutoff: f64) -> f32 {
+    (cutoff / (1.0 - cutoff)).ln() as f32
 }
 
 /// What the step says of one row.
@@ -25,15 +54,6 @@ pub struct Flags {
     pub in_domain: bool,
     /// Whether the candidate passed; else the fallback answered.
     pub ok: bool,
-}
-
-/// What the valid sets make of one row of scores.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Probabilities {
-    /// Of each label, given that the set is valid.
-    pub labels: Vec<f64>,
-    /// Of the set that is predicted, given that it is valid.
-    pub set: f64,
 }
 
 /// What a graph takes for 0 at the borders of the domain is smaller: 2^-100.
@@ -60,7 +80,9 @@ impl<'a> Output<'a> {
             Graph::new(piece, &["x", TRUNK_OUTPUT]).map(|graph| (graph, names)).map_err(|e| wrong(&e))
         };
         let step = model.behind.as_ref().map(ready).transpose()?;
-        Ok(Self { model, spec, step })
+        let stated = model.metadata.get(CUTOFF_KEY).and_then(|text| text.parse::<f64>().ok());
+        let cutoff = stated.filter(|c| 0.0 < *c && *c < 1.0 && matches!(spec.schema.task, Task::Binary { .. }));
+        Ok(Self { model, spec, step, cutoff })
     }
 
     /// The model.
@@ -140,31 +162,4 @@ impl<'a> Output<'a> {
     pub fn scores(&self, x: &Matrix) -> Matrix {
         self.model.network.forward(x)
     }
-
-    /// The probabilities behind each row of outputs; `None` for a row without a valid set. An error if they can't be had.
-    pub fn probabilities(&self, x: &Matrix, y: &Matrix, budget: usize) -> Result<Vec<Option<Probabilities>>, DecodeError> {
-        let decoder = Decoder::new(&self.spec, budget)?;
-        if decoder.nodes().is_none() {
-            return Err(DecodeError::NoProbabilities { budget });
-        }
-        let (scores, judge, mut scratch) = (self.scores(x), Judge::new(&self.spec), Scratch::default());
-        let mut labels = vec![0.0; decoder.labels()];
-        let row = |r: usize| {
-            if y.row(r).iter().any(|y| y.is_nan()) {
-                return None;
-            }
-            let (s, met) = (scores.row(r), decoder.met(&judge, x.row(r)));
-            let log_valid = decoder.log_valid(s, &met, &mut scratch, &mut labels)?;
-            let chosen = if decoder.is_one_of() { one_hot(y.row(r)) } else { y.row(r).to_vec() };
-            let set = (paths::log_set(s, &chosen) - log_valid).exp();
-            (log_valid > f64::NEG_INFINITY).then(|| Probabilities { labels: labels.clone(), set })
-        };
-        Ok((0..x.rows).map(row).collect())
-    }
-}
-
-/// Scores of classes as the one that wins.
-fn one_hot(scores: &[f32]) -> Vec<f32> {
-    let best = crate::predict::predicted_class(scores);
-    (0..scores.len()).map(|c| if c == best { 1.0 } else { 0.0 }).collect()
 }

@@ -6,14 +6,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// A matrix of numbers as numpy has it.
-pub enum Numbers<'py> {
+pub enum NumberArray<'py> {
     /// `float64`
     Double(PyReadonlyArray2<'py, f64>),
     /// `float32`
     Single(PyReadonlyArray2<'py, f32>),
 }
 
-impl<'py> Numbers<'py> {
+impl<'py> NumberArray<'py> {
     /// Takes `float32` and `float64` matrices as they lie in memory.
     pub fn of(x: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(x) = x.extract::<PyReadonlyArray2<'py, f64>>() {

@@ -99,7 +99,9 @@ impl From<ProblemError> for Failure {
                 // Shown already, and of several lines.
                 Self { class: Class::Rule, text: rule_errors(&path.display().to_string(), errors, false) }
             }
-            ProblemError::DuplicateRule(_) | ProblemError::RuleName(_) => Self::new(Class::Rule, &error),
+            ProblemError::DuplicateRule(_) | ProblemError::RuleName(_) | ProblemError::RuleFile(_) => {
+                Self::new(Class::Rule, &error)
+            }
             ProblemError::Unreadable { .. } => Self::new(Class::Os, &error),
             ProblemError::Data(_) | ProblemError::Unstated { .. } => Self::new(Class::Data, &error),
             ProblemError::Toml { .. }
@@ -120,6 +122,7 @@ impl From<FitError> for Failure {
             | FitError::Allowed(_)
             | FitError::Decode(_)
             | FitError::Step(_)
+            | FitError::Clips(_)
             | FitError::NoWay { .. }
             | FitError::NothingToTry => Class::Infeasible,
             FitError::Data(_)
@@ -128,6 +131,7 @@ impl From<FitError> for Failure {
             FitError::Train(_)
             | FitError::Gate { .. }
             | FitError::Penalty(_)
+            | FitError::ClassWeight { .. }
             | FitError::TwoInputs { .. }
             | FitError::WeightsNotWhole { .. } => Class::Settings,
             FitError::Trunk { .. } | FitError::Artifact(_) => Class::Model,
@@ -166,7 +170,7 @@ impl From<SubjectError> for Failure {
             SubjectError::Problem(error) => error.into(),
             SubjectError::Data(error) => error.into(),
             SubjectError::NoRule { .. } => Self::new(Class::Rule, error),
-            SubjectError::Fit { .. } | SubjectError::Other { .. } => Self::new(Class::Model, error),
+            SubjectError::Fit { .. } | SubjectError::Other { .. } | SubjectError::Filled { .. } => Self::new(Class::Model, error),
         }
     }
 }

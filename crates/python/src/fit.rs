@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use crate::enter::{Signals, enter};
 use crate::errors::{Class, Failure};
 use crate::model::Model;
-use crate::subject::{self, Rules};
+use crate::subject::{self, RulesFrom};
 use crate::table::Table;
 
 /// The progress callback is called no more often than this.
@@ -101,7 +101,8 @@ pub fn fit(
         };
         // What "auto" chooses is no warning; the summary says it.
         let notes = ready.notes();
-        let notes = notes.iter().filter(|note| matches!(note, Note::Rules(_))).map(|note| note.words().to_owned());
+        let notes =
+            notes.iter().filter(|note| matches!(note, Note::Rules(_) | Note::Data(_))).map(|note| note.words().to_owned());
         let notes: Vec<String> = notes.chain(finished.fitted.warnings.iter().map(ToString::to_string)).collect();
         Ok((Model::of(finished.bytes.clone())?, finished, notes))
     })?;
@@ -142,7 +143,7 @@ pub fn explain(py: Python<'_>, settings: &str, table: Option<PyRefMut<'_, Table>
 /// and a rule file.
 #[pyfunction]
 #[pyo3(signature = (onnx, rules, output=None))]
-pub fn decoded(py: Python<'_>, onnx: &[u8], rules: Rules, output: Option<String>) -> PyResult<(Model, String, bool, String)> {
+pub fn decoded(py: Python<'_>, onnx: &[u8], rules: RulesFrom, output: Option<String>) -> PyResult<(Model, String, bool, String)> {
     enter(py, |_| {
         let asked = subject::read(onnx, &rules, output.as_deref())?;
         let (spec, network) = (&asked.spec, &asked.model.network);

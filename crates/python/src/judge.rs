@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use deepsade_check::Arithmetic;
-use deepsade_data::{self as data, DataSettings, Loaded, MissingReport, RowStatus};
+use deepsade_data::{self as data, CheckedData, RowStatus};
 use deepsade_engine::adversity::{self as engine, Near};
 use deepsade_engine::artifact;
 use deepsade_engine::files;
-use deepsade_engine::fit::rows;
+use deepsade_engine::fit::rows_of;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::recheck;
@@ -16,7 +16,7 @@ use deepsade_engine::repair::words::{as_json as repaired_as_json, scores};
 use deepsade_engine::repair::{RepairSettings, mend};
 use deepsade_engine::verdict::{as_deployed, as_json, in_words};
 use deepsade_engine::verify::words;
-use deepsade_engine::verify::{self as search, Outcome, Settings};
+use deepsade_engine::verify::{self as search, Outcome, VerifySettings};
 use deepsade_lab::report::RunFolder;
 use deepsade_net::Matrix;
 use deepsade_spec::Claim;
@@ -25,29 +25,29 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
 
-use crate::array::Numbers;
+use crate::array::NumberArray;
 use crate::enter::enter;
 use crate::errors::{Class, Failure};
 use crate::model::NAME;
-use crate::subject::{self, Rules};
+use crate::subject::{self, RulesFrom};
 use crate::table::{self, Table};
 
 /// What the checker says to a certificate, as JSON, and in words.
 #[pyfunction]
 #[pyo3(signature = (onnx, rules, certificate, real=false))]
-pub fn check(py: Python<'_>, onnx: &[u8], rules: Rules, certificate: &str, real: bool) -> PyResult<(String, String)> {
+pub fn check(py: Python<'_>, onnx: &[u8], rules: RulesFrom, certificate: &str, real: bool) -> PyResult<(String, String)> {
     enter(py, |_| {
         let judged = match &rules {
             // The checker reads the graph: a shielded one may be made of anything.
-            Rules::Own => {
+            RulesFrom::Own => {
                 let spec = artifact::carried_spec(onnx, Path::new(NAME))?;
                 if spec.is_empty() {
                     return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
                 }
                 deepsade_check::check(onnx, &Claim::from(&spec), certificate)
             }
-            Rules::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate)?,
-            Rules::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate)?,
+            RulesFrom::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate)?,
+            RulesFrom::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate)?,
         };
         let verdict = as_deployed(judged, real);
         Ok((as_json(&verdict).to_string(), in_words(&verdict)))
@@ -67,7 +67,7 @@ fn proof(py: Python<'_>, certified: &Certified) -> ProofFiles {
 pub fn verify(
     py: Python<'_>,
     onnx: &[u8],
-    rules: Rules,
+    rules: RulesFrom,
     timeout: f64,
     arithmetic: &str,
     threads: Option<usize>,
@@ -79,22 +79,23 @@ pub fn verify(
         other => return Err(PyValueError::new_err(format!("arithmetic = '{other}': must be 'float32' or 'real'"))),
     };
     let settings = settings(timeout, threads)?;
-    let settings = Settings { arithmetic, ..settings };
+    let settings = VerifySettings { arithmetic, ..settings };
     let (json, words, rules, decided) = enter(py, |signals| {
         let asked = subject::read(onnx, &rules, output.as_deref())?;
         let started = Instant::now();
         let (decided, work) = search::verify_model(&asked.spec, &asked.model, &settings, &|| signals.pressed())?;
-        let (decided, seconds) = (decided.of_file(&asked.model.inexact), started.elapsed().as_secs_f64());
-        let json = words::as_json(&decided, &asked.spec, seconds, work, &asked.model.inexact).to_string();
+        let differs = asked.model.differs(!asked.spec.pairs.is_empty(), settings.arithmetic == Arithmetic::Real);
+        let (decided, seconds) = (decided.of_file(&differs), started.elapsed().as_secs_f64());
+        let json = words::as_json(&decided, &asked.spec, seconds, work, &differs).to_string();
         Ok((json, words::in_words(&decided, &asked.spec, seconds, work.regions, None), asked.rules, decided))
     })?;
     let proof = if let Outcome::Proved(found) = &decided { Some(proof(py, found)) } else { None };
     Ok((json, words, rules, proof))
 }
 
-fn settings(timeout: f64, threads: Option<usize>) -> PyResult<Settings> {
+fn settings(timeout: f64, threads: Option<usize>) -> PyResult<VerifySettings> {
     let wrong = || PyValueError::new_err(format!("timeout = {timeout}: must be a positive number of seconds"));
-    Settings::new(timeout, threads).ok_or_else(wrong)
+    VerifySettings::new(timeout, threads).ok_or_else(wrong)
 }
 
 /// Rows to look around.
@@ -110,7 +111,7 @@ enum Given {
 pub fn adversity(
     py: Python<'_>,
     onnx: &[u8],
-    rules: Rules,
+    rules: RulesFrom,
     x: &Bound<'_, PyAny>,
     radius: f64,
     timeout: f64,
@@ -124,7 +125,7 @@ pub fn adversity(
     let given = if x.is_instance_of::<Table>() {
         Given::Table(table::of(x)?.inner.clone())
     } else {
-        Given::Matrix(Numbers::of(x)?.matrix())
+        Given::Matrix(NumberArray::of(x)?.matrix())
     };
     enter(py, |signals| {
         let asked = subject::read(onnx, &rules, None)?;
@@ -172,7 +173,7 @@ pub fn adversity_index(lines: Vec<String>, radius: f64, outside: usize, seconds:
 pub fn repair(
     py: Python<'_>,
     onnx: &[u8],
-    rules: Rules,
+    rules: RulesFrom,
     table: Option<PyRefMut<'_, Table>>,
 ) -> PyResult<(String, String, ProofFiles)> {
     let table = table.map(|mut t| std::mem::take(&mut t.inner));
@@ -181,11 +182,7 @@ pub fn repair(
         let (spec, network) = (&asked.spec, &asked.model.network);
         Failure::if_contradictory(spec)?;
         let known = match table {
-            Some(table) => {
-                let loaded =
-                    Loaded { table, schema: spec.schema.clone(), file: PathBuf::new(), missing: MissingReport::default() };
-                Some(rows(spec, &loaded, &DataSettings::default(), 0)?)
-            }
+            Some(table) => Some(rows_of(spec, &table, &CheckedData::default(), 0)?),
             None => None,
         };
         let started = Instant::now();

@@ -10,7 +10,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::array::{Numbers, doubles, marks, out};
+use crate::array::{NumberArray, doubles, marks, out};
 use crate::enter::enter;
 use crate::errors::{Class, Failure};
 
@@ -35,7 +35,7 @@ type LogValid<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 impl Rules {
     /// The batch, if its widths are right.
     fn batch(&self, scores: &Bound<'_, PyAny>, x: &Bound<'_, PyAny>) -> PyResult<(Matrix, Matrix)> {
-        let (scores, x) = (Numbers::of(scores)?.matrix(), Numbers::of(x)?.matrix());
+        let (scores, x) = (NumberArray::of(scores)?.matrix(), NumberArray::of(x)?.matrix());
         let (outputs, columns) = (self.spec.schema.task.outputs(), self.spec.schema.columns().len());
         if scores.cols != outputs || x.cols != columns || scores.rows != x.rows {
             return Err(PyValueError::new_err(format!(
@@ -149,7 +149,7 @@ impl Rules {
 
     /// Turns gradients with respect to the nearest numbers into gradients with respect to the scores.
     fn backward<'py>(&self, py: Python<'py>, held: &Held, gradient: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let g = Numbers::of(gradient)?.matrix();
+        let g = NumberArray::of(gradient)?.matrix();
         let outputs = self.spec.schema.task.outputs();
         if g.rows != held.active.len() || g.cols != outputs {
             return Err(PyValueError::new_err("gradients are not as wide or as many as the outputs"));

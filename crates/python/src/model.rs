@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
 
-use crate::array::{Numbers, doubles, marks, out};
+use crate::array::{NumberArray, doubles, marks, out};
 use crate::enter::enter;
 use crate::errors::Failure;
 use crate::table::{self, Table};
@@ -51,10 +51,10 @@ impl Model {
             let inputs = encode_inputs(&table.inner, schema).map_err(Failure::from)?;
             return self.complete(inputs);
         }
-        let numbers = Numbers::of(x)?;
+        let numbers = NumberArray::of(x)?;
         let (rows, cols) = match &numbers {
-            Numbers::Double(x) => x.as_array().dim(),
-            Numbers::Single(x) => x.as_array().dim(),
+            NumberArray::Double(x) => x.as_array().dim(),
+            NumberArray::Single(x) => x.as_array().dim(),
         };
         if !self.numbers {
             return Err(PyValueError::new_err("some features are categories: give the rows as a frame"));
@@ -66,22 +66,15 @@ impl Model {
             )));
         }
         let inputs = match &numbers {
-            Numbers::Double(x) => {
-                if let Ok(values) = x.as_slice() {
-                    encode_numbers(rows, schema, |r, c| values[r * cols + c])
-                } else {
-                    let x = x.as_array();
-                    encode_numbers(rows, schema, |r, c| x[[r, c]])
-                }
-            }
-            Numbers::Single(x) => {
-                if let Ok(values) = x.as_slice() {
-                    encode_numbers(rows, schema, |r, c| f64::from(values[r * cols + c]))
-                } else {
-                    let x = x.as_array();
-                    encode_numbers(rows, schema, |r, c| f64::from(x[[r, c]]))
-                }
-            }
+            // A slice of the view lies row by row; numpy's own would also be one of columns (Fortran's order).
+            NumberArray::Double(x) => match x.as_array().as_slice() {
+                Some(values) => encode_numbers(rows, schema, |r, c| values[r * cols + c]),
+                None => encode_numbers(rows, schema, |r, c| x.as_array()[[r, c]]),
+            },
+            NumberArray::Single(x) => match x.as_array().as_slice() {
+                Some(values) => encode_numbers(rows, schema, |r, c| f64::from(values[r * cols + c])),
+                None => encode_numbers(rows, schema, |r, c| f64::from(x.as_array()[[r, c]])),
+            },
         };
         self.complete(inputs)
     }
@@ -96,7 +89,12 @@ impl Model {
             let (RowStatus::Missing { feature } | RowStatus::Outside { feature }) = *status else { continue };
             let bad = inputs.x.row(row).iter().find(|v| !v.is_finite());
             if let Some(bad) = bad {
-                let name = &self.output.spec().schema.features[feature].name;
+                let feature = &self.output.spec().schema.features[feature];
+                let name = &feature.name;
+                if matches!(status, RowStatus::Outside { .. }) && feature.domain.levels().is_some() {
+                    let domain = feature.domain.in_words();
+                    return Err(PyValueError::new_err(format!("row {row} (counted from 0): '{name}' must be {domain}.")));
+                }
                 return Err(PyValueError::new_err(format!(
                     "Input X contains {bad} in row {row}, column '{name}' (counted from 0)."
                 )));
@@ -173,9 +171,8 @@ impl Model {
         Ok((out(py, scores)?, outside))
     }
 
-    /// For a model that chooses its outputs: the probability of each label, class or place among all that obey the rules, and of
-    /// the whole prediction (in the last column); not a number for a row without a valid prediction. And how many rows lie outside
-    /// the domain.
+    /// The probability of each label, class or place, of a model that chooses its outputs among all that obey the rules, and of the whole
+    /// prediction (in the last column); not a number for a row without a valid prediction. And how many rows lie outside the domain.
     fn probabilities<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyArray2<f64>>, usize)> {
         let ((data, rows), outside) = self.run(x, |output, x| {
             let y = output.outputs(x);

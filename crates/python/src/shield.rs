@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::enter::enter;
-use crate::subject::Rules;
+use crate::subject::RulesFrom;
 use crate::table::Table;
 
 /// A shielded model.
@@ -46,7 +46,7 @@ pub struct Shielded {
 pub fn shield(
     py: Python<'_>,
     onnx: &[u8],
-    rules: Rules,
+    rules: RulesFrom,
     table: Option<PyRefMut<'_, Table>>,
     output: Option<String>,
     threshold: Option<f32>,
@@ -55,9 +55,9 @@ pub fn shield(
     let table = table.map(|mut t| std::mem::take(&mut t.inner));
     let (shielded, schema, note) = enter(py, |_| {
         let (mut problem, stated) = match &rules {
-            Rules::Own => return Err(ShieldError::NoRule.into()),
-            Rules::Json(text) => Problem::in_memory(text)?,
-            Rules::File(path) => {
+            RulesFrom::Own => return Err(ShieldError::NoRule.into()),
+            RulesFrom::Json(text) => Problem::in_memory(text)?,
+            RulesFrom::File(path) => {
                 let problem = Problem::read(path)?;
                 let stated = problem.data.clone().unwrap_or_default();
                 (problem, stated)
@@ -66,7 +66,7 @@ pub fn shield(
         let (spec, loaded, note) = match table {
             Some(table) => {
                 problem.data = None;
-                let (spec, loaded) = engine::over_table(&problem, stated, table)?;
+                let (spec, loaded) = engine::over_table(&problem, &stated, table)?;
                 (spec, Some(loaded), None)
             }
             None => problem.load_or_stated(&mut |_| {})?,

@@ -16,7 +16,7 @@ use crate::model::NAME;
 
 /// Which rules.
 #[derive(Debug, Clone)]
-pub enum Rules {
+pub enum RulesFrom {
     /// Those that the model carries.
     Own,
     /// The tables of a rule file, as JSON.
@@ -25,7 +25,7 @@ pub enum Rules {
     File(PathBuf),
 }
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Rules {
+impl<'a, 'py> FromPyObject<'a, 'py> for RulesFrom {
     type Error = PyErr;
 
     /// None, text or a path.
@@ -49,11 +49,11 @@ pub struct Subject {
 }
 
 /// Reads a model and brings it together with rules; `output` names a tensor to stop at.
-pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject, Failure> {
+pub fn read(onnx: &[u8], rules: &RulesFrom, output: Option<&str>) -> Result<Subject, Failure> {
     let path = Path::new(NAME);
     let model = parse_any(onnx, path, output)?;
     let (problem, named) = match rules {
-        Rules::Own => {
+        RulesFrom::Own => {
             let (model, schema) = described(model, path)?;
             let spec = model_rules(path, &model, &schema)?;
             if spec.is_empty() {
@@ -63,8 +63,8 @@ pub fn read(onnx: &[u8], rules: &Rules, output: Option<&str>) -> Result<Subject,
             let rules = Problem::about(&schema, texts)?.stated(&schema);
             return Ok(Subject { model, spec, rules });
         }
-        Rules::Json(text) => (Problem::in_memory(text)?.0, PathBuf::from("the rules")),
-        Rules::File(path) => (Problem::read(path)?, path.clone()),
+        RulesFrom::Json(text) => (Problem::in_memory(text)?.0, PathBuf::from("the rules")),
+        RulesFrom::File(path) => (Problem::read(path)?, path.clone()),
     };
     let files = SubjectFiles { model: path, rules: &named, data: None, output, rows: false };
     let subject = together(model, problem, &files)?;

@@ -37,6 +37,14 @@ pub struct Infeasible;
 const DEPENDENT: f64 = 1e-9;
 
 /// The nearest point to `p`, up to rounding.
+///
+/// ```
+/// use deepsade_solve::active_set::{HalfSpace, nearest};
+///
+/// // The nearest point to (1, 1) with x <= 0.
+/// let found = nearest(&[1.0, 1.0], &[HalfSpace { a: &[-1.0, 0.0], c: 0.0 }]).unwrap();
+/// assert_eq!((found.y, found.active), (vec![0.0, 1.0], vec![0]));
+/// ```
 pub fn nearest(p: &[f64], half_spaces: &[HalfSpace]) -> Result<Nearest, Infeasible> {
     let size = p.iter().fold(1.0f64, |m, v| m.max(v.abs()));
     let mut at = Nearest { y: p.to_vec(), active: Vec::new(), multipliers: Vec::new() };
@@ -61,8 +69,7 @@ impl Nearest {
             let normals: Vec<&[f64]> = self.active.iter().map(|j| half_spaces[*j].a).collect();
             let r = least_squares(&normals, a);
             let z = rest(&normals, &r, a);
-            let blocking = (0..r.len()).filter(|j| r[*j] > 0.0).map(|j| (self.multipliers[j] / r[j], j));
-            let blocking = blocking.min_by(|a, b| a.0.total_cmp(&b.0));
+            let blocking = first_to_leave(self.multipliers.iter().copied(), &r);
             let length = dot(&z, a);
             let full = if length > DEPENDENT { -(dot(a, &self.y) + half_spaces[k].c).min(0.0) / length } else { f64::INFINITY };
             let step = blocking.map_or(full, |(t, _)| t.min(full));
@@ -87,6 +94,13 @@ impl Nearest {
             }
         }
     }
+}
+
+/// Which multiplier reaches 0 first while each falls by its share of the direction, and after what step; `None` if none falls.
+#[inline]
+pub fn first_to_leave(multipliers: impl Iterator<Item = f64>, direction: &[f64]) -> Option<(f64, usize)> {
+    let falling = multipliers.zip(direction).enumerate().filter(|(_, (_, d))| **d > 0.0);
+    falling.map(|(i, (l, d))| (l / d, i)).min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// Takes the components along the normals, which are linearly independent, out of `g`: the derivative of the nearest point.

@@ -14,7 +14,7 @@ pub fn vector<R>(f: impl FnOnce() -> R) -> R {
 
 /// Rows of a batch, inputs and outputs of a dense layer.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape {
+pub struct DenseShape {
     /// Rows of the batch.
     pub rows: usize,
     /// Width of what the layer reads.
@@ -24,7 +24,7 @@ pub struct Shape {
 }
 
 /// `y = x W' + b`; x: rows x inputs, W: outputs x inputs.
-pub fn dense(y: &mut [f32], x: &[f32], w: &[f32], b: &[f32], s: Shape) {
+pub fn dense(y: &mut [f32], x: &[f32], w: &[f32], b: &[f32], s: DenseShape) {
     y.chunks_exact_mut(s.outputs.max(1)).for_each(|row| row.copy_from_slice(b));
     let y = MatMut::from_row_major_slice_mut(y, s.rows, s.outputs);
     let x = MatRef::from_row_major_slice(x, s.rows, s.inputs);
@@ -33,7 +33,7 @@ pub fn dense(y: &mut [f32], x: &[f32], w: &[f32], b: &[f32], s: Shape) {
 }
 
 /// `dW = dy' x` and `db` = the sum of the rows of dy.
-pub fn dense_weights(dw: &mut [f32], db: &mut [f32], dy: &[f32], x: &[f32], s: Shape) {
+pub fn dense_weights(dw: &mut [f32], db: &mut [f32], dy: &[f32], x: &[f32], s: DenseShape) {
     db.fill(0.0);
     vector(
         #[inline(always)]
@@ -50,7 +50,7 @@ pub fn dense_weights(dw: &mut [f32], db: &mut [f32], dy: &[f32], x: &[f32], s: S
 }
 
 /// `dx = dy W`, or `dx += dy W`.
-pub fn dense_input(dx: &mut [f32], add: bool, dy: &[f32], w: &[f32], s: Shape) {
+pub fn dense_input(dx: &mut [f32], add: bool, dy: &[f32], w: &[f32], s: DenseShape) {
     let dx = MatMut::from_row_major_slice_mut(dx, s.rows, s.inputs);
     let dy = MatRef::from_row_major_slice(dy, s.rows, s.outputs);
     let w = MatRef::from_row_major_slice(w, s.outputs, s.inputs);

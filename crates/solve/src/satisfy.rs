@@ -33,6 +33,20 @@ pub enum Satisfiable {
 pub const MAX_TERMS: usize = 20_000_000;
 
 /// Looks for a point of the domain, and any outputs, that satisfies all of the conditions; `fixed` values are given.
+///
+/// ```
+/// use deepsade_solve::eliminate::Point;
+/// use deepsade_solve::satisfy::{Satisfiable, satisfy};
+/// use deepsade_spec::{Domain, Feature, OneHot, Rational, RuleText, Schema, Task, Var, compile};
+///
+/// let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
+/// let schema = Schema { features: vec![feature("income")], task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full, filled: vec![] };
+/// let rule = |text: &str| compile(&[RuleText { name: text.into(), text: text.into() }], &schema).unwrap().rules.remove(0).claim;
+/// let (more, less) = (rule("rent >= 2 * income or rent >= 5"), rule("rent < income"));
+/// let Satisfiable::Yes(point, _) = satisfy(&[&more, &less], &schema, &Point::new()) else { panic!("income 6, rent 5") };
+/// assert!(point[&Var::Output(0)] >= Rational::from(5));
+/// assert_eq!(satisfy(&[&rule("rent >= income"), &less], &schema, &Point::new()), Satisfiable::No);
+/// ```
 pub fn satisfy(conditions: &[&Formula], schema: &Schema, fixed: &Point) -> Satisfiable {
     satisfy_within(conditions, schema, fixed, &Budget::new(MAX_TERMS))
 }

@@ -17,14 +17,14 @@ pub struct Position {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sexpr {
     /// Which of the two.
-    pub expr: Expr,
+    pub expr: WordOrList,
     /// Where.
     pub place: Position,
 }
 
 /// A word or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expr {
+pub enum WordOrList {
     /// `sat`, `0.5`, `"text"`.
     Word(String),
     /// `(...)`.
@@ -33,7 +33,7 @@ pub enum Expr {
 
 /// What is wrong with parentheses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Fault {
+pub enum ParenthesisFault {
     /// One too many.
     #[error("this `)` closes nothing")]
     Unopened,
@@ -50,25 +50,25 @@ const MAX_DEPTH: usize = 200;
 impl Sexpr {
     /// The word, if it is one.
     pub fn word(&self) -> Option<&str> {
-        if let Expr::Word(text) = &self.expr { Some(text) } else { None }
+        if let WordOrList::Word(text) = &self.expr { Some(text) } else { None }
     }
 
     /// The parts, if it is a list.
     pub fn list(&self) -> Option<&[Sexpr]> {
-        if let Expr::List(parts) = &self.expr { Some(parts) } else { None }
+        if let WordOrList::List(parts) = &self.expr { Some(parts) } else { None }
     }
 
     /// The word, or the first word of the list.
     pub fn head(&self) -> &str {
         match &self.expr {
-            Expr::Word(word) => word,
-            Expr::List(items) => items.first().map_or("", |first| first.word().unwrap_or("(")),
+            WordOrList::Word(word) => word,
+            WordOrList::List(items) => items.first().map_or("", |first| first.word().unwrap_or("(")),
         }
     }
 
     /// The value of `1.5`, `(- 2)`, `(/ 1 3)`; `None` for what is no rational number.
     pub fn rational(&self) -> Option<Rational> {
-        let Expr::List(parts) = &self.expr else { return decimal(self.head()) };
+        let WordOrList::List(parts) = &self.expr else { return decimal(self.head()) };
         match (parts.first()?.word()?, &parts[1..]) {
             ("-", [x]) => Some(-x.rational()?),
             ("/", [x, y]) => {
@@ -101,7 +101,7 @@ pub fn decimal(word: &str) -> Option<Rational> {
 /// assert_eq!(read[0].head(), "assert");
 /// assert!(parse("(a").is_err());
 /// ```
-pub fn parse(text: &str) -> Result<Vec<Sexpr>, (Position, Fault)> {
+pub fn parse(text: &str) -> Result<Vec<Sexpr>, (Position, ParenthesisFault)> {
     let mut open: Vec<(Position, Vec<Sexpr>)> = Vec::new();
     let mut done = Vec::new();
     // Counted on the way: all of a property may stand on one line.
@@ -109,14 +109,14 @@ pub fn parse(text: &str) -> Result<Vec<Sexpr>, (Position, Fault)> {
     while let Some(c) = rest.chars().next() {
         let mut len = c.len_utf8();
         let finished = match c {
-            '(' if open.len() == MAX_DEPTH => return Err((place, Fault::TooDeep)),
+            '(' if open.len() == MAX_DEPTH => return Err((place, ParenthesisFault::TooDeep)),
             '(' => {
                 open.push((place, Vec::new()));
                 None
             }
             ')' => {
-                let (place, items) = open.pop().ok_or((place, Fault::Unopened))?;
-                Some(Sexpr { expr: Expr::List(items), place })
+                let (place, items) = open.pop().ok_or((place, ParenthesisFault::Unopened))?;
+                Some(Sexpr { expr: WordOrList::List(items), place })
             }
             ';' => {
                 len = rest.find('\n').unwrap_or(rest.len());
@@ -125,11 +125,11 @@ pub fn parse(text: &str) -> Result<Vec<Sexpr>, (Position, Fault)> {
             c if c.is_whitespace() => None,
             '"' | '|' => {
                 len = rest[1..].find(c).map_or(rest.len(), |end| end + 2);
-                Some(Sexpr { expr: Expr::Word(rest[..len].into()), place })
+                Some(Sexpr { expr: WordOrList::Word(rest[..len].into()), place })
             }
             _ => {
                 len = rest.find(|c: char| c.is_whitespace() || "()\";|".contains(c)).unwrap_or(rest.len());
-                Some(Sexpr { expr: Expr::Word(rest[..len].into()), place })
+                Some(Sexpr { expr: WordOrList::Word(rest[..len].into()), place })
             }
         };
         if let Some(expr) = finished {
@@ -145,7 +145,7 @@ pub fn parse(text: &str) -> Result<Vec<Sexpr>, (Position, Fault)> {
         rest = &rest[len..];
     }
     match open.pop() {
-        Some((place, _)) => Err((place, Fault::Unclosed)),
+        Some((place, _)) => Err((place, ParenthesisFault::Unclosed)),
         None => Ok(done),
     }
 }
@@ -160,13 +160,13 @@ pub fn parse_one(text: &str) -> Option<Sexpr> {
 pub fn is_whole(text: &str) -> bool {
     match parse(text) {
         Ok(read) => !read.is_empty(),
-        Err((_, fault)) => fault != Fault::Unclosed,
+        Err((_, fault)) => fault != ParenthesisFault::Unclosed,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, Position, is_whole, parse, parse_one};
+    use super::{ParenthesisFault, Position, is_whole, parse, parse_one};
 
     #[test]
     fn answers_of_solvers_are_read() {
@@ -186,7 +186,7 @@ mod tests {
             assert_eq!(parse_one(text).and_then(|s| s.rational()), None, "{text}");
         }
         let deep = "(".repeat(100_000);
-        assert_eq!(parse(&deep).unwrap_err(), (Position { line: 1, column: 201 }, Fault::TooDeep));
+        assert_eq!(parse(&deep).unwrap_err(), (Position { line: 1, column: 201 }, ParenthesisFault::TooDeep));
     }
 
     #[test]
@@ -195,6 +195,6 @@ mod tests {
         assert!(is_whole("(a |( b| ; )\n)"));
         assert!(!is_whole("((a 1) ; )"));
         assert!(!is_whole("; a comment\n"));
-        assert_eq!(parse("\n a (b\n c").unwrap_err(), (Position { line: 2, column: 4 }, Fault::Unclosed));
+        assert_eq!(parse("\n a (b\n c").unwrap_err(), (Position { line: 2, column: 4 }, ParenthesisFault::Unclosed));
     }
 }

@@ -23,6 +23,18 @@ pub enum Status {
 }
 
 /// A linear program with its present dictionary: `basic = t * nonbasic + k`.
+///
+/// ```
+/// use deepsade_solve::simplex::{Simplex, Status};
+///
+/// // The least x + 2 y with x + y >= 3, x and y from 0 to 2.
+/// let mut program = Simplex::new(vec![1.0, 2.0], vec![0.0; 2], vec![2.0; 2]);
+/// program.add_row(&[(0, 1.0), (1, 1.0)], -3.0);
+/// assert_eq!(program.solve(100), Status::Optimal);
+/// assert_eq!((program.value(0), program.value(1), program.objective()), (2.0, 1.0, 4.0));
+/// program.add_row(&[(0, -1.0), (1, -1.0)], 2.0);
+/// assert_eq!(program.solve(100), Status::Infeasible);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Simplex {
     /// Unknowns; variables from here on are the slacks of rows.

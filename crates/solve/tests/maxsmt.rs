@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use deepsade_solve::maxsmt::problem::{Atom, Clause, Form, Latent, Row, Soft};
+use deepsade_solve::maxsmt::problem::{Clause, LatentBox, LayerAtom, LayerForm, LayerRow, Soft};
 use deepsade_solve::maxsmt::smtlib::Quantifiers;
 use deepsade_solve::maxsmt::{
     BranchAndBound, FuMalik, LocalSearch, MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, SolverName, Unsolved,
@@ -42,19 +42,19 @@ fn random(seed: u64) -> MaxSmtProblem {
     let n = inputs * outputs + outputs;
     let lo: Vec<f64> = (0..n).map(|_| rng.random_range(-1.0..0.5)).collect();
     let hi: Vec<f64> = lo.iter().map(|lo| lo + rng.random_range(0.2..1.5)).collect();
-    let latent = Latent {
+    let latent = LatentBox {
         m: (0..inputs).map(|_| rng.random_range(-1.0..1.0)).collect(),
         r: (0..inputs).map(|_| if rng.random_range(0..4) == 0 { 0.0 } else { rng.random_range(0.0..1.0) }).collect(),
     };
     let mut form = || {
         let alpha = (0..outputs).map(|j| (j, rng.random_range(-1.0..1.0))).collect();
         let c = vec![(rng.random_range(0..inputs), rng.random_range(-0.5..0.5))];
-        Form { alpha, c, constant: rng.random_range(-1.5..0.6) }
+        LayerForm { alpha, c, constant: rng.random_range(-1.5..0.6) }
     };
-    let clause = |forms: Vec<Form>| Clause {
+    let clause = |forms: Vec<LayerForm>| Clause {
         rule: "r".into(),
         latent: 0,
-        atoms: forms.iter().map(|form| Atom { form: form.clone(), gate: 0.0 }).collect(),
+        atoms: forms.iter().map(|form| LayerAtom { form: form.clone(), gate: 0.0 }).collect(),
         choices: forms.into_iter().map(|form| vec![form]).collect(),
         gate: (1.0, 1.0),
     };
@@ -69,7 +69,7 @@ fn random(seed: u64) -> MaxSmtProblem {
         .map(|_| {
             let row = |rng: &mut ChaCha8Rng| {
                 let a = (0..n).map(|k| (k, rng.random_range(-1.0..1.0))).collect();
-                Row { a, c: rng.random_range(-1.0..0.7) }
+                LayerRow { a, c: rng.random_range(-1.0..0.7) }
             };
             let rows = (0..rng.random_range(1..3)).map(|_| row(&mut rng)).collect();
             Soft { rows, weight: if weighted { f64::from(rng.random_range(1..5)) / 2.0 } else { 1.0 } }
@@ -88,7 +88,7 @@ fn brute_force(problem: &MaxSmtProblem) -> Option<f64> {
         planes.push((axis.clone(), -problem.lo[k]));
         planes.push((axis, -problem.hi[k]));
     }
-    let dense = |row: &Row| {
+    let dense = |row: &LayerRow| {
         let mut a = vec![0.0; n];
         row.a.iter().for_each(|(k, v)| a[*k] += v);
         (a, row.c)

@@ -31,11 +31,11 @@ struct Walk<'f> {
     /// What was taken apart already.
     atoms: Vec<Atom>,
     /// The choices above, outermost first.
-    choices: Vec<Choice<'f>>,
+    choices: Vec<BranchPoint<'f>>,
 }
 
 /// A choice, and how things stood before it was made.
-struct Choice<'f> {
+struct BranchPoint<'f> {
     ways: Ways<'f>,
     links: usize,
     head: Option<usize>,
@@ -72,7 +72,7 @@ impl<'f> Walk<'f> {
                 Formula::Or(parts) => Ways::Parts(parts.iter()),
                 Formula::Threshold(threshold) => Ways::Sets(MinimalSets::new(threshold)),
             };
-            self.choices.push(Choice { ways, links: self.links.len(), head: self.head, atoms: self.atoms.len() });
+            self.choices.push(BranchPoint { ways, links: self.links.len(), head: self.head, atoms: self.atoms.len() });
             return false;
         }
         true

@@ -3,11 +3,12 @@
 //! A rule is about named features and outputs. If the model gave these names to other columns, read its outputs in another way, or
 //! covered less than the stated domain, then a proof about the model would say nothing about the rule that a person wrote.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::compile::RuleText;
 use crate::normalize::NormalSpec;
-use crate::schema::{Domain, OneHot, Schema, Task};
+use crate::schema::{Domain, Fill, OneHot, Schema, Task};
 
 /// Rules, and the features, domain and task that they are about: all of it stated, nothing taken from a model.
 ///
@@ -18,6 +19,7 @@ use crate::schema::{Domain, OneHot, Schema, Task};
 ///     features: vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi } }],
 ///     task: Task::regression(vec!["rent".into()]),
 ///     one_hot: OneHot::Full,
+///     filled: vec![],
 /// };
 /// let claim = Claim { schema: over(100.0), rules: vec![RuleText { name: "afford".into(), text: "rent <= income".into() }] };
 /// assert!(claim.covered_by(&over(200.0)).is_ok());
@@ -62,6 +64,15 @@ pub enum Mismatch {
         /// The feature that the model has there.
         model: String,
     },
+    /// Another value, or none, is read where a feature has no value.
+    Filled {
+        /// The feature.
+        name: String,
+        /// What the rule file says.
+        stated: Option<Fill>,
+        /// What the model says.
+        model: Option<Fill>,
+    },
     /// A category where the other has a number, levels in another order, or a domain that the model does not cover.
     Domain {
         /// The feature.
@@ -81,10 +92,12 @@ impl Claim {
         if any_numbers(&stated.task) != any_numbers(&model.task) {
             return Err(Mismatch::Task { stated: stated.task.clone(), model: model.task.clone() });
         }
-        if let Some(f) = stated.features.iter().find(|f| model.feature(&f.name).is_none()) {
+        let names = |schema: &Schema| schema.features.iter().map(|f| f.name.clone()).collect::<BTreeSet<String>>();
+        let (of_model, of_claim) = (names(model), names(stated));
+        if let Some(f) = stated.features.iter().find(|f| !of_model.contains(&f.name)) {
             return Err(Mismatch::Missing(f.name.clone()));
         }
-        if let Some(f) = model.features.iter().find(|f| stated.feature(&f.name).is_none()) {
+        if let Some(f) = model.features.iter().find(|f| !of_claim.contains(&f.name)) {
             return Err(Mismatch::Unmentioned(f.name.clone()));
         }
         for (place, (s, m)) in stated.features.iter().zip(&model.features).enumerate() {
@@ -123,6 +136,13 @@ impl Claim {
         // are.
         if self.schema.task != model.task {
             return Err(Mismatch::Task { stated: self.schema.task.clone(), model: model.task.clone() });
+        }
+        let of = |schema: &Schema, name: &str| schema.fill(name).cloned();
+        let filled = self.schema.filled.iter().zip(&model.filled).find(|(s, m)| !s.alike(m)).map(|(s, _)| &s.feature);
+        let further = |a: &Schema, b: &Schema| a.filled.get(b.filled.len()).map(|f| f.feature.clone());
+        let other = filled.cloned().or_else(|| further(&self.schema, model)).or_else(|| further(model, &self.schema));
+        if let Some(name) = other {
+            return Err(Mismatch::Filled { stated: of(&self.schema, &name), model: of(model, &name), name });
         }
         for (s, m) in self.schema.features.iter().zip(&model.features) {
             let covered = match (&s.domain, &m.domain) {
@@ -167,6 +187,11 @@ impl fmt::Display for Mismatch {
             }
             Self::Encoding { stated, model } => {
                 write!(f, "the rules are about categories with {}, the model has {}", stated.in_words(), model.in_words())
+            }
+            Self::Filled { name, stated, model } => {
+                let shown = |fill: &Option<Fill>| fill.as_ref().map_or("nothing".into(), ToString::to_string);
+                let (stated, model) = (shown(stated), shown(model));
+                write!(f, "where {name:?} has no value, {stated} is read by the rule file, {model} by the model")
             }
             Self::Missing(name) => write!(f, "the model has no feature {name:?}"),
             Self::Unmentioned(name) => write!(f, "the model has the feature {name:?}, of which the rule file says nothing"),

@@ -60,6 +60,7 @@ pub fn check_types(rules: &[RuleText], schema: &Schema) -> Result<TypedSpec, Vec
 ///     features: vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } }],
 ///     task: Task::regression(vec!["food".into(), "rent".into()]),
 ///     one_hot: OneHot::Full,
+///     filled: vec![],
 /// };
 /// let rule = RuleText { name: "budget".into(), text: "food + rent <= income".into() };
 /// let spec = compile(&[rule], &schema).unwrap();

@@ -9,14 +9,14 @@ use crate::Rational;
 use crate::ast::{Expr, ExprKind, Generator, Operator, Quantifier};
 use crate::error::{Fault, RuleErrorKind, Span};
 use crate::schema::Schema;
-use crate::typed::{Bool, Num, Piece, TypedPair};
+use crate::typed::{Bool, Num, Piecewise, TypedPair};
 
 /// Expanded parts a single rule may have: far above any rule a person means, far below what fills the memory.
 const MAX_PARTS: usize = 500_000;
 
 /// What an expression can be.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum Meaning {
     Num(Num),
     Bool(Bool),
     /// A categorical feature.
@@ -73,22 +73,22 @@ impl Elaborator<'_> {
     }
 
     /// A copy: what is written once and stands twice can double at each level.
-    fn copy(&mut self, value: &Value, span: &Span) -> Result<Value, Fault> {
+    fn copy(&mut self, value: &Meaning, span: &Span) -> Result<Meaning, Fault> {
         let parts = match value {
-            Value::Num(num) => num.parts(),
-            Value::Bool(condition) => condition.parts(),
-            Value::Category(_) | Value::Ordered(_) | Value::Class | Value::Text(_) => 1,
+            Meaning::Num(num) => num.parts(),
+            Meaning::Bool(condition) => condition.parts(),
+            Meaning::Category(_) | Meaning::Ordered(_) | Meaning::Class | Meaning::Text(_) => 1,
         };
         self.grow(parts, span)?;
         Ok(value.clone())
     }
 
-    fn value(&mut self, expr: &Expr) -> Result<Value, Fault> {
+    fn value(&mut self, expr: &Expr) -> Result<Meaning, Fault> {
         self.grow(1, &expr.span)?;
         match &expr.kind {
-            ExprKind::Number(value) => Ok(Value::Num(Num::constant(value.clone()))),
-            ExprKind::Text(text) => Ok(Value::Text(text.clone())),
-            ExprKind::Truth(truth) => Ok(Value::Bool(Bool::Const(*truth))),
+            ExprKind::Number(value) => Ok(Meaning::Num(Num::constant(value.clone()))),
+            ExprKind::Text(text) => Ok(Meaning::Text(text.clone())),
+            ExprKind::Truth(truth) => Ok(Meaning::Bool(Bool::Const(*truth))),
             ExprKind::Name(name) => self.name(name, &expr.span),
             ExprKind::Index(name, indices) => self.index(name, indices, &expr.span),
             ExprKind::Call { function, args, generators, by: None } => self.call(function, args, generators, &expr.span),
@@ -100,15 +100,15 @@ impl Elaborator<'_> {
                 let kind = RuleErrorKind::Type { expected: "a number or a condition", found: "a set".into() };
                 Err((kind, expr.span.clone(), Some("a set stands after `in`, or lists features: increasing(y, {a, b})".into())))
             }
-            ExprKind::Negate(a) => Ok(Value::Num(self.number(a)?.scaled(&-Rational::ONE))),
-            ExprKind::Not(a) => Ok(Value::Bool(not(self.condition(a)?))),
-            ExprKind::All(parts) => Ok(Value::Bool(and(self.conditions(parts)?))),
-            ExprKind::Any(parts) => Ok(Value::Bool(or(self.conditions(parts)?))),
+            ExprKind::Negate(a) => Ok(Meaning::Num(self.number(a)?.scaled(&-Rational::ONE))),
+            ExprKind::Not(a) => Ok(Meaning::Bool(not(self.condition(a)?))),
+            ExprKind::All(parts) => Ok(Meaning::Bool(and(self.conditions(parts)?))),
+            ExprKind::Any(parts) => Ok(Meaning::Bool(or(self.conditions(parts)?))),
             ExprKind::Binary(operator, a, b) => self.binary(*operator, a, b),
             ExprKind::Chain(operands, relations) => self.chain(operands, relations),
             ExprKind::In { item, set, negated } => {
                 let member = self.membership(item, set)?;
-                Ok(Value::Bool(if *negated { not(member) } else { member }))
+                Ok(Meaning::Bool(if *negated { not(member) } else { member }))
             }
             ExprKind::If(condition, yes, no) => self.choice(condition, yes, no),
             ExprKind::Quantified(quantifier, generators, body) => {
@@ -117,7 +117,7 @@ impl Elaborator<'_> {
                     parts.push(this.condition(body)?);
                     Ok(())
                 })?;
-                Ok(Value::Bool(match quantifier {
+                Ok(Meaning::Bool(match quantifier {
                     Quantifier::ForAll => and(parts),
                     Quantifier::Exists => or(parts),
                 }))
@@ -128,11 +128,11 @@ impl Elaborator<'_> {
     /// An expression that must be a condition.
     fn condition(&mut self, expr: &Expr) -> Result<Bool, Fault> {
         match self.value(expr)? {
-            Value::Bool(condition) => Ok(condition),
+            Meaning::Bool(condition) => Ok(condition),
             other => {
                 let hint = match (&expr.kind, &other) {
-                    (ExprKind::Name(name), Value::Num(_)) => Some(format!("compare it, as in `{name} > 0`")),
-                    (ExprKind::Name(name), Value::Category(_) | Value::Ordered(_) | Value::Class) => {
+                    (ExprKind::Name(name), Meaning::Num(_)) => Some(format!("compare it, as in `{name} > 0`")),
+                    (ExprKind::Name(name), Meaning::Category(_) | Meaning::Ordered(_) | Meaning::Class) => {
                         Some(format!("compare it, as in `{name} == '...'`"))
                     }
                     _ => None,
@@ -153,27 +153,27 @@ impl Elaborator<'_> {
         self.to_number(value, &expr.span)
     }
 
-    fn to_number(&self, value: Value, span: &Span) -> Result<Num, Fault> {
+    fn to_number(&self, value: Meaning, span: &Span) -> Result<Num, Fault> {
         match value {
-            Value::Num(num) => Ok(num),
-            Value::Bool(Bool::Const(truth)) => Ok(Num::constant(Rational::from(u8::from(truth)))),
-            Value::Bool(condition) => Ok(Num::piece(Piece::Indicator(Box::new(condition)))),
+            Meaning::Num(num) => Ok(num),
+            Meaning::Bool(Bool::Const(truth)) => Ok(Num::constant(Rational::from(u8::from(truth)))),
+            Meaning::Bool(condition) => Ok(Num::piece(Piecewise::Indicator(Box::new(condition)))),
             other => Err((RuleErrorKind::Type { expected: "a number", found: self.describe(&other) }, span.clone(), None)),
         }
     }
 
-    fn describe(&self, value: &Value) -> String {
+    fn describe(&self, value: &Meaning) -> String {
         match value {
-            Value::Num(_) => "a number".into(),
-            Value::Bool(_) => "a condition".into(),
-            Value::Category(f) | Value::Ordered(f) => format!("the category '{}'", self.schema.features[*f].name),
-            Value::Class => format!("the class '{}'", self.schema.task.target_columns()[0]),
-            Value::Text(text) => format!("the text '{text}'"),
+            Meaning::Num(_) => "a number".into(),
+            Meaning::Bool(_) => "a condition".into(),
+            Meaning::Category(f) | Meaning::Ordered(f) => format!("the category '{}'", self.schema.features[*f].name),
+            Meaning::Class => format!("the class '{}'", self.schema.task.target_columns()[0]),
+            Meaning::Text(text) => format!("the text '{text}'"),
         }
     }
 
     /// A chain such as `a + b - c` nests to the left: it is taken apart in a loop, not by a call for each link.
-    fn binary(&mut self, operator: Operator, a: &Expr, b: &Expr) -> Result<Value, Fault> {
+    fn binary(&mut self, operator: Operator, a: &Expr, b: &Expr) -> Result<Meaning, Fault> {
         let (mut first, mut rest) = (a, vec![(operator, b)]);
         while let ExprKind::Binary(inner, a, b) = &first.kind
             && inner.chains_with(operator)
@@ -182,20 +182,20 @@ impl Elaborator<'_> {
             first = a;
         }
         match operator {
-            Operator::Implies => Ok(Value::Bool(or(vec![not(self.condition(a)?), self.condition(b)?]))),
+            Operator::Implies => Ok(Meaning::Bool(or(vec![not(self.condition(a)?), self.condition(b)?]))),
             Operator::Iff => {
                 let mut left = self.condition(first)?;
                 for (_, right) in rest.into_iter().rev() {
                     left = iff(left, self.condition(right)?);
                 }
-                Ok(Value::Bool(left))
+                Ok(Meaning::Bool(left))
             }
             Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide => {
                 let mut left = self.number(first)?;
                 for (operator, term) in rest.into_iter().rev() {
                     left = self.operate(operator, left, first.span.start, term)?;
                 }
-                Ok(Value::Num(left))
+                Ok(Meaning::Num(left))
             }
         }
     }
@@ -229,20 +229,20 @@ impl Elaborator<'_> {
         Ok(left)
     }
 
-    fn choice(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Value, Fault> {
+    fn choice(&mut self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Meaning, Fault> {
         let span = &condition.span;
         let condition = self.condition(condition)?;
         let (a, b) = (self.value(yes)?, self.value(no)?);
-        if let (Value::Bool(a), Value::Bool(b)) = (&a, &b) {
+        if let (Meaning::Bool(a), Meaning::Bool(b)) = (&a, &b) {
             self.grow(condition.parts(), span)?;
             let first = or(vec![not(condition.clone()), a.clone()]);
-            return Ok(Value::Bool(and(vec![first, or(vec![condition, b.clone()])])));
+            return Ok(Meaning::Bool(and(vec![first, or(vec![condition, b.clone()])])));
         }
         let (a, b) = (self.to_number(a, &yes.span)?, self.to_number(b, &no.span)?);
-        Ok(Value::Num(match condition {
+        Ok(Meaning::Num(match condition {
             Bool::Const(true) => a,
             Bool::Const(false) => b,
-            condition => Num::piece(Piece::If(Box::new(condition), Box::new(a), Box::new(b))),
+            condition => Num::piece(Piecewise::If(Box::new(condition), Box::new(a), Box::new(b))),
         }))
     }
 

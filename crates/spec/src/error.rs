@@ -16,6 +16,7 @@ pub type Span = Range<usize>;
 ///     features: vec![Feature { name: "income".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } }],
 ///     task: Task::regression(vec!["rent".into()]),
 ///     one_hot: OneHot::Full,
+///     filled: vec![],
 /// };
 /// let rule = RuleText { name: "afford".into(), text: "rent <= incom".into() };
 /// let error = compile(&[rule], &schema).unwrap_err().remove(0);

@@ -6,22 +6,22 @@ use std::collections::BTreeSet;
 
 /// A JSON value, as far as certificates need it; numbers stay text, so that each reader decides what it takes.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum Json {
     /// A number, as written.
     Number(String),
     /// A string, unescaped.
     Text(String),
     /// `[...]`.
-    Array(Vec<Value>),
+    Array(Vec<Json>),
     /// `{...}`, keys in the order of the text, each once.
-    Object(Vec<(String, Value)>),
+    Object(Vec<(String, Json)>),
 }
 
 /// Brackets inside brackets; keeps the recursion, here and in whoever reads the tree, far from the end of the stack.
 const MAX_DEPTH: usize = 256;
 
 /// The whole text as one value.
-pub fn parse(text: &str) -> Result<Value, String> {
+pub fn parse(text: &str) -> Result<Json, String> {
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(0)?;
     match reader.peek() {
@@ -62,7 +62,7 @@ impl Reader<'_> {
         if self.take(byte) { Ok(()) } else { Err(self.expected(&format!("`{}`", char::from(byte)))) }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, String> {
+    fn value(&mut self, depth: usize) -> Result<Json, String> {
         match self.peek() {
             Some(b'{' | b'[') if depth == MAX_DEPTH => Err(format!("byte {}: nested deeper than {MAX_DEPTH}", self.at)),
             Some(b'{') => {
@@ -75,10 +75,10 @@ impl Reader<'_> {
                 if keys.len() < fields.len() {
                     return Err(format!("byte {}: a key of this object occurs twice", self.at));
                 }
-                Ok(Value::Object(fields))
+                Ok(Json::Object(fields))
             }
-            Some(b'[') => Ok(Value::Array(self.items(b']', |this| this.value(depth + 1))?)),
-            Some(b'"') => Ok(Value::Text(self.string()?)),
+            Some(b'[') => Ok(Json::Array(self.items(b']', |this| this.value(depth + 1))?)),
+            Some(b'"') => Ok(Json::Text(self.string()?)),
             Some(b'-' | b'0'..=b'9') => self.number(),
             _ => Err(self.expected("a value")),
         }
@@ -108,7 +108,7 @@ impl Reader<'_> {
         if self.at > start { Ok(()) } else { Err(self.expected("a digit")) }
     }
 
-    fn number(&mut self) -> Result<Value, String> {
+    fn number(&mut self) -> Result<Json, String> {
         let start = self.at;
         self.at += usize::from(self.byte() == Some(b'-'));
         let first = self.at;
@@ -125,7 +125,7 @@ impl Reader<'_> {
             self.at += usize::from(matches!(self.byte(), Some(b'+' | b'-')));
             self.digits()?;
         }
-        Ok(Value::Number(self.text[start..self.at].to_string()))
+        Ok(Json::Number(self.text[start..self.at].to_string()))
     }
 
     fn string(&mut self) -> Result<String, String> {
@@ -198,16 +198,16 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// The nearest float32, as Rust reads decimals; an infinite one is refused.
-pub fn float(value: Value, what: &str) -> Result<f32, String> {
+pub fn float(value: Json, what: &str) -> Result<f32, String> {
     match value {
-        Value::Number(text) => text.parse().ok().filter(|x: &f32| x.is_finite()).ok_or(format!("`{what}` is out of range")),
+        Json::Number(text) => text.parse().ok().filter(|x: &f32| x.is_finite()).ok_or(format!("`{what}` is out of range")),
         _ => Err(format!("`{what}` is no number")),
     }
 }
 
 /// The values of exactly these keys.
-pub fn fields<const N: usize>(value: Value, keys: [&str; N], what: &str) -> Result<[Value; N], String> {
-    let Value::Object(mut fields) = value else { return Err(format!("{what} is no object")) };
+pub fn fields<const N: usize>(value: Json, keys: [&str; N], what: &str) -> Result<[Json; N], String> {
+    let Json::Object(mut fields) = value else { return Err(format!("{what} is no object")) };
     let mut values = Vec::new();
     for key in keys {
         let at = fields.iter().position(|(k, _)| k == key).ok_or_else(|| format!("{what} has no `{key}`"))?;
@@ -218,19 +218,19 @@ pub fn fields<const N: usize>(value: Value, keys: [&str; N], what: &str) -> Resu
 }
 
 /// The text of a string.
-pub fn string(value: Value, what: &str) -> Result<String, String> {
-    if let Value::Text(text) = value { Ok(text) } else { Err(format!("`{what}` is no string")) }
+pub fn string(value: Json, what: &str) -> Result<String, String> {
+    if let Json::Text(text) = value { Ok(text) } else { Err(format!("`{what}` is no string")) }
 }
 
 /// The items of a list.
-pub fn array(value: Value, what: &str) -> Result<Vec<Value>, String> {
-    if let Value::Array(items) = value { Ok(items) } else { Err(format!("`{what}` is no list")) }
+pub fn array(value: Json, what: &str) -> Result<Vec<Json>, String> {
+    if let Json::Array(items) = value { Ok(items) } else { Err(format!("`{what}` is no list")) }
 }
 
 /// A whole number without sign, point or exponent.
-pub fn whole<T: std::str::FromStr>(value: Value, what: &str) -> Result<T, String> {
+pub fn whole<T: std::str::FromStr>(value: Json, what: &str) -> Result<T, String> {
     match value {
-        Value::Number(text) if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
+        Json::Number(text) if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
         _ => None,
     }
     .ok_or_else(|| format!("{what} is no whole number in range"))

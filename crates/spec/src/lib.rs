@@ -31,7 +31,10 @@ pub use linear::{Linear, Var};
 pub use normalize::{NormalRule, NormalSpec};
 pub use pair::{Kept, Moves, Pair, PairRule, Trend};
 pub use region::{Cut, Region};
-pub use schema::{Column, ColumnKind, Domain, Feature, LARGEST_INTEGER, OneHot, SCHEMA_KEY, Schema, SchemaError, Task};
+pub use schema::{
+    ColumnKind, Domain, Feature, Fill, Filled, InputColumn, LARGEST_INTEGER, OneHot, SCHEMA_KEY, Schema, SchemaError, Task,
+    indicator_of,
+};
 pub use typed::TypedSpec;
 
 /// Exact rational numbers: every coefficient of a rule is one.

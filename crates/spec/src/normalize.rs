@@ -9,7 +9,7 @@ use crate::formula::{Atom, Formula};
 use crate::linear::{Linear, Var};
 use crate::pair::{Kept, Moves, Pair, PairRule};
 use crate::schema::{Domain, Schema};
-use crate::typed::{Bool, Compared, Num, Piece, TypedPair, TypedPairRule, TypedRule, TypedSpec};
+use crate::typed::{Bool, Compared, Num, Piecewise, TypedPair, TypedPairRule, TypedRule, TypedSpec};
 
 /// The rules of a problem in normal form.
 ///
@@ -22,6 +22,7 @@ use crate::typed::{Bool, Compared, Num, Piece, TypedPair, TypedPairRule, TypedRu
 ///     features: vec![Feature { name: "history".into(), domain: Domain::Integer { lo: 0, hi: 1 } }],
 ///     task: Task::Binary { target: "loan".into(), classes: vec!["no".into(), "yes".into()] },
 ///     one_hot: OneHot::Full,
+///     filled: vec![],
 /// };
 /// let rule = RuleText { name: "none without".into(), text: "history == 0 => loan == 'no'".into() };
 /// let spec = compile(&[rule], &schema).unwrap();
@@ -234,7 +235,7 @@ impl Normalizer<'_> {
         let Some(((factor, piece), rest)) = num.pieces.split_first() else {
             return Ok(self.atom(Atom { linear: num.linear.clone(), strict }));
         };
-        if num.linear.is_constant() && num.pieces.iter().all(|(_, p)| matches!(p, Piece::Indicator(_))) {
+        if num.linear.is_constant() && num.pieces.iter().all(|(_, p)| matches!(p, Piecewise::Indicator(_))) {
             return self.weighted_count(num, strict);
         }
         // The pieces that are still to come are copied for each of this one's cases, and a piece has several parts.
@@ -246,18 +247,18 @@ impl Normalizer<'_> {
             this.positive(&sum, strict)
         };
         match piece {
-            Piece::Max(args) | Piece::Min(args) => {
+            Piecewise::Max(args) | Piecewise::Min(args) => {
                 let parts = args.iter().map(|a| with(self, a)).collect::<Result<Vec<_>, _>>()?;
-                let one_will_do = matches!(piece, Piece::Max(_)) == (*factor > Rational::ZERO);
+                let one_will_do = matches!(piece, Piecewise::Max(_)) == (*factor > Rational::ZERO);
                 Ok(if one_will_do { Formula::or(parts) } else { Formula::and(parts) })
             }
             // If the condition holds, so does the first; if not, the second.
-            Piece::If(condition, yes, no) => {
+            Piecewise::If(condition, yes, no) => {
                 let first = Formula::or([self.condition(condition, false)?, with(self, yes)?]);
                 let second = Formula::or([self.condition(condition, true)?, with(self, no)?]);
                 Ok(Formula::and([first, second]))
             }
-            Piece::Indicator(condition) => {
+            Piecewise::Indicator(condition) => {
                 let first = Formula::or([self.condition(condition, false)?, with(self, &Num::constant(Rational::ONE))?]);
                 let second = Formula::or([self.condition(condition, true)?, with(self, &Num::default())?]);
                 Ok(Formula::and([first, second]))
@@ -270,7 +271,7 @@ impl Normalizer<'_> {
         let mut bound = -num.linear.constant.clone();
         let mut terms = Vec::new();
         for (factor, piece) in &num.pieces {
-            let Piece::Indicator(condition) = piece else { unreachable!("only indicators are counted") };
+            let Piecewise::Indicator(condition) = piece else { unreachable!("only indicators are counted") };
             let positive = *factor > Rational::ZERO;
             if positive {
                 terms.push((factor.clone(), self.condition(condition, true)?));

@@ -86,7 +86,18 @@ pub fn pair_rule(rule: &PairRule, schema: &Schema) -> String {
 /// A distance for people: a share of a range may have many digits.
 fn short(value: &Rational) -> String {
     let exact = number(value);
-    if exact.len() <= 12 { exact } else { format!("{:.6}", value.to_f64().value()) }
+    let near = value.to_f64().value();
+    match near.abs() {
+        _ if exact.len() <= 12 => exact,
+        1e-3..1e9 => format!("{near:.6}"),
+        size if size.is_normal() => format!("{near:.6e}"),
+        // Beyond float64: its power of ten.
+        _ => {
+            let digits = |n: String| n.len() as isize;
+            let power = digits(value.numerator().to_string()) - digits(value.denominator().to_string());
+            format!("about 1e{power}")
+        }
+    }
 }
 
 fn join(parts: &[Formula], word: &str, schema: &Schema) -> String {

@@ -3,9 +3,21 @@
 use std::collections::BTreeSet;
 
 use crate::normalize::var_range;
-use crate::{Atom, Domain, Feature, LARGEST_INTEGER, Linear, Rational, Schema, Var};
+use crate::{Atom, Domain, Feature, Formula, LARGEST_INTEGER, Linear, Rational, Schema, Var};
 
 /// A product of one set a feature. Empty as soon as one of them is.
+///
+/// ```
+/// use deepsade_spec::{Cut, Domain, Feature, OneHot, Region, Schema, Task};
+///
+/// let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
+/// let schema = Schema { features: vec![feature("income")], task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full, filled: vec![] };
+/// let whole = Region::whole(&schema).unwrap();
+/// let [below, above] = whole.split(0, &Cut::At(4.0)).unwrap();
+/// assert_eq!(below.range(0), Some((0.0, 4.0)));
+/// // The two have no float32 number in common, and leave none out.
+/// assert_eq!(above.range(0), Some((f64::from(4f32.next_up()), 10.0)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Region(Vec<Set>);
 
@@ -112,6 +124,18 @@ impl Region {
             sum += if *c > Rational::ZERO { c * hi } else { c * lo };
         }
         sum
+    }
+
+    /// Whether no input of a region that is not empty meets a condition, looked at one atom at a time, and only of a conjunction: a set
+    /// without gaps.
+    pub fn excludes(&self, condition: &Formula, schema: &Schema) -> bool {
+        let atoms = condition.conjuncts();
+        atoms.iter().all(|part| matches!(part, Formula::Atom(_)))
+            && atoms.iter().any(|part| {
+                let Formula::Atom(atom) = part else { return false };
+                let most = self.most(&atom.linear, schema);
+                most < Rational::ZERO || atom.strict && most == Rational::ZERO
+            })
     }
 
     /// Whether no input is left.

@@ -1,6 +1,9 @@
 //! The vocabulary of a problem: features with their domains, the task, and how features become network columns.
 
+mod filled;
 mod sound;
+
+pub use filled::{Fill, Filled, indicator_of};
 
 use serde::{Deserialize, Serialize};
 pub use sound::{LARGEST_INTEGER, SchemaError};
@@ -19,7 +22,7 @@ pub const SCHEMA_KEY: &str = "deepsade.schema";
 ///     Feature { name: "area".into(), domain: Domain::Category { levels } },
 /// ];
 /// let task = Task::Binary { target: "loan".into(), classes: vec!["no".into(), "yes".into()] };
-/// let schema = Schema { features, task, one_hot: OneHot::Full };
+/// let schema = Schema { features, task, one_hot: OneHot::Full, filled: vec![] };
 /// let columns: Vec<String> = schema.columns().into_iter().map(|c| c.name).collect();
 /// assert_eq!(columns, ["income", "area=Rural", "area=Urban"]);
 /// assert_eq!(Schema::from_json(&schema.to_json())?, schema);
@@ -34,6 +37,9 @@ pub struct Schema {
     pub task: Task,
     /// How categories become columns.
     pub one_hot: OneHot,
+    /// What is read where a feature has no value, in the order of the features; empty where every feature must have one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filled: Vec<Filled>,
 }
 
 /// One input feature.
@@ -140,7 +146,7 @@ pub enum OneHot {
 
 /// One column of the network's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct InputColumn {
     /// `income`, or `Property_Area=Urban` for a level.
     pub name: String,
     /// Index into [`Schema::features`].
@@ -160,15 +166,15 @@ pub enum ColumnKind {
 
 impl Schema {
     /// The network's input columns, feature by feature.
-    pub fn columns(&self) -> Vec<Column> {
+    pub fn columns(&self) -> Vec<InputColumn> {
         let mut columns = Vec::new();
         for (feature, f) in self.features.iter().enumerate() {
             match &f.domain {
                 Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } | Domain::Ordered { .. } => {
-                    columns.push(Column { name: f.name.clone(), feature, kind: ColumnKind::Number });
+                    columns.push(InputColumn { name: f.name.clone(), feature, kind: ColumnKind::Number });
                 }
                 Domain::Category { levels } => {
-                    columns.extend(levels.iter().enumerate().skip(self.one_hot.dropped()).map(|(l, level)| Column {
+                    columns.extend(levels.iter().enumerate().skip(self.one_hot.dropped()).map(|(l, level)| InputColumn {
                         name: format!("{}={level}", f.name),
                         feature,
                         kind: ColumnKind::Level(l),

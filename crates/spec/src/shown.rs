@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use crate::schema::{Domain, Schema, Task};
+use crate::schema::{Domain, Fill, Schema, Task};
 use crate::{NormalRule, NormalSpec, PairRule};
 
 /// Characters that one line of a message may have; the middle of longer ones is left out.
@@ -88,6 +88,12 @@ impl Schema {
             self::show(&mut feature.name);
             if let Domain::Category { levels } | Domain::Ordered { levels } = &mut feature.domain {
                 show(levels);
+            }
+        }
+        for filled in &mut copy.filled {
+            self::show(&mut filled.feature);
+            if let Fill::Level(level) = &mut filled.with {
+                self::show(level);
             }
         }
         match &mut copy.task {

@@ -70,12 +70,12 @@ pub struct Num {
     /// The linear part.
     pub linear: Linear,
     /// The piecewise linear part.
-    pub pieces: Vec<(Rational, Piece)>,
+    pub pieces: Vec<(Rational, Piecewise)>,
 }
 
 /// Piecewise linear building blocks; abs(a) is max(a, -a).
 #[derive(Debug, Clone, PartialEq)]
-pub enum Piece {
+pub enum Piecewise {
     /// The smallest of the arguments.
     Min(Vec<Num>),
     /// The largest of the arguments.
@@ -121,7 +121,7 @@ impl Num {
     }
 
     /// A single piece.
-    pub fn piece(piece: Piece) -> Self {
+    pub fn piece(piece: Piecewise) -> Self {
         Self { linear: Linear::default(), pieces: vec![(Rational::ONE, piece)] }
     }
 
@@ -154,10 +154,10 @@ impl Num {
 
     /// How many parts it is made of.
     pub fn parts(&self) -> usize {
-        let piece = |(_, piece): &(Rational, Piece)| match piece {
-            Piece::Min(args) | Piece::Max(args) => args.iter().map(Num::parts).sum(),
-            Piece::If(c, a, b) => c.parts() + a.parts() + b.parts(),
-            Piece::Indicator(b) => b.parts(),
+        let piece = |(_, piece): &(Rational, Piecewise)| match piece {
+            Piecewise::Min(args) | Piecewise::Max(args) => args.iter().map(Num::parts).sum(),
+            Piecewise::If(c, a, b) => c.parts() + a.parts() + b.parts(),
+            Piecewise::Indicator(b) => b.parts(),
         };
         1 + self.linear.terms.len() + self.pieces.iter().map(piece).sum::<usize>()
     }
@@ -165,26 +165,26 @@ impl Num {
     fn mentions_output(&self) -> bool {
         self.linear.mentions_output()
             || self.pieces.iter().any(|(_, piece)| match piece {
-                Piece::Min(args) | Piece::Max(args) => args.iter().any(Num::mentions_output),
-                Piece::If(c, a, b) => c.mentions_output() || a.mentions_output() || b.mentions_output(),
-                Piece::Indicator(b) => b.mentions_output(),
+                Piecewise::Min(args) | Piecewise::Max(args) => args.iter().any(Num::mentions_output),
+                Piecewise::If(c, a, b) => c.mentions_output() || a.mentions_output() || b.mentions_output(),
+                Piecewise::Indicator(b) => b.mentions_output(),
             })
     }
 }
 
-impl Piece {
+impl Piecewise {
     fn at(&self, value: &impl Fn(Var) -> Rational) -> Rational {
         match self {
-            Piece::Min(args) => args.iter().map(|a| a.at(value)).min().expect("min has an argument"),
-            Piece::Max(args) => args.iter().map(|a| a.at(value)).max().expect("max has an argument"),
-            Piece::If(c, a, b) => {
+            Piecewise::Min(args) => args.iter().map(|a| a.at(value)).min().expect("min has an argument"),
+            Piecewise::Max(args) => args.iter().map(|a| a.at(value)).max().expect("max has an argument"),
+            Piecewise::If(c, a, b) => {
                 if c.at(value) {
                     a.at(value)
                 } else {
                     b.at(value)
                 }
             }
-            Piece::Indicator(b) => {
+            Piecewise::Indicator(b) => {
                 if b.at(value) {
                     Rational::ONE
                 } else {
@@ -243,10 +243,10 @@ impl Bool {
 impl Num {
     /// A feature of the input that it depends on.
     fn a_feature(&self) -> Option<usize> {
-        let piece = |(_, piece): &(Rational, Piece)| match piece {
-            Piece::Min(args) | Piece::Max(args) => args.iter().find_map(Num::a_feature),
-            Piece::If(c, a, b) => c.a_feature().or_else(|| a.a_feature()).or_else(|| b.a_feature()),
-            Piece::Indicator(b) => b.a_feature(),
+        let piece = |(_, piece): &(Rational, Piecewise)| match piece {
+            Piecewise::Min(args) | Piecewise::Max(args) => args.iter().find_map(Num::a_feature),
+            Piecewise::If(c, a, b) => c.a_feature().or_else(|| a.a_feature()).or_else(|| b.a_feature()),
+            Piecewise::Indicator(b) => b.a_feature(),
         };
         self.linear.terms.keys().find_map(|v| v.feature()).or_else(|| self.pieces.iter().find_map(piece))
     }

@@ -7,6 +7,7 @@ fn schema() -> Schema {
         features: vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
         task: Task::regression(vec!["y".into()]),
         one_hot: OneHot::Full,
+        filled: vec![],
     }
 }
 
@@ -104,7 +105,7 @@ fn classes_levels_and_long_sums_are_counted_as_what_they_become() {
     let mut features: Vec<Feature> = names("x", 500).into_iter().map(real).collect();
     features.push(Feature { name: "c".into(), domain: Domain::Category { levels: names("l", 400) } });
     let task = Task::Multiclass { target: "g".into(), classes: names("c", 40) };
-    let schema = Schema { features, task, one_hot: OneHot::Full };
+    let schema = Schema { features, task, one_hot: OneHot::Full, filled: vec![] };
     let chain = |times: usize, part: &dyn Fn(usize) -> String| (0..times).map(part).collect::<Vec<_>>().join(" <=> ");
     let class = |k: usize| format!("g == 'c{k}'");
     let levels = |k: usize| format!("c in {{{}}}", (k..k + 300).map(|l| format!("'l{l}'")).collect::<Vec<_>>().join(", "));

@@ -13,7 +13,7 @@ fn features() -> Vec<Feature> {
 }
 
 fn schema(task: Task) -> Schema {
-    Schema { features: features(), task, one_hot: OneHot::Full }
+    Schema { features: features(), task, one_hot: OneHot::Full, filled: vec![] }
 }
 
 fn tasks() -> [Task; 4] {

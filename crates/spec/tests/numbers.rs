@@ -12,6 +12,7 @@ fn schema() -> Schema {
         ],
         task: Task::Multilabel { labels: vec!["a".into(), "b".into()] },
         one_hot: OneHot::Full,
+        filled: vec![],
     }
 }
 

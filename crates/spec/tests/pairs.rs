@@ -15,7 +15,7 @@ fn features() -> Vec<Feature> {
 }
 
 fn schema(task: Task) -> Schema {
-    Schema { features: features(), task, one_hot: OneHot::Full }
+    Schema { features: features(), task, one_hot: OneHot::Full, filled: vec![] }
 }
 
 fn numbers() -> Schema {
@@ -71,6 +71,23 @@ fn they_are_told_in_words() {
     let labels = schema(Task::Multilabel { labels: vec!["a".into(), "b".into()] });
     let spec = read("forall i in 0..2: increasing(label[i], age)", &labels);
     assert_eq!(spec.pairs[0].parts.len(), 2);
+}
+
+/// No two inputs lie farther apart than the range is wide: a longer distance is the width, so that no number beyond float64 is left.
+#[test]
+fn a_distance_beyond_the_range_is_the_range() {
+    let most = read("change(risk, {age, claims}, by = 100%) <= 1", &numbers());
+    for by in ["80", "81", "1e39", "1e400", "100%", "1e300%"] {
+        let spec = read(&format!("change(risk, {{age, claims}}, by = {by}) <= 1"), &numbers());
+        assert_eq!((&spec.pairs[0].parts, canonical(&spec)), (&most.pairs[0].parts, canonical(&most)), "{by}");
+    }
+    let spec = read("change(risk, {age, claims}, by = 79) <= 1", &numbers());
+    assert_eq!(spec.pairs[0].parts[0].moves, Moves::By(vec![Rational::from(79), Rational::from(10)]));
+    for (by, shown) in [("1e-400", "about 1e-400"), ("1e-40", "1.000000e-40"), ("1e-5", "0.00001"), ("1 / 3", "1/3")] {
+        let spec = read(&format!("change(risk, {{age}}, by = {by}) <= 1"), &numbers());
+        let words = print::pair_rule(&spec.pairs[0], &spec.schema);
+        assert_eq!(words, format!("risk changes by at most 1 when age moves by at most {shown}"));
+    }
 }
 
 /// A rule, which inputs it speaks of, and what it claims of their outputs.

@@ -16,6 +16,7 @@ fn schema(scale: f32, reals: usize) -> Schema {
         features: (0..reals).map(|k| Feature { name: format!("x{k}"), domain: domain(k) }).collect(),
         task: Task::regression(vec!["a".into()]),
         one_hot: OneHot::Full,
+        filled: vec![],
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use deepsade_spec::json::{self, Value, array, fields, float, quoted, string, whole};
+use deepsade_spec::json::{self, Json, array, fields, float, quoted, string, whole};
 
 use super::{Tree, tree};
 
@@ -50,53 +50,58 @@ pub struct Number {
     pub grid: Option<i32>,
 }
 
-pub(super) fn read(value: Value) -> Result<OutputStep, String> {
+pub(super) fn read(value: Json) -> Result<OutputStep, String> {
     let [candidate, outputs, fallback] = fields(value, ["candidate", "outputs", "fallback"], "the step")?;
     let fallback = array(fallback, "fallback")?.into_iter().map(case).collect::<Result<_, _>>()?;
     Ok(OutputStep { candidate: string(candidate, "candidate")?, outputs: self::outputs(outputs)?, fallback })
 }
 
-fn outputs(value: Value) -> Result<Outputs, String> {
-    if let Value::Number(_) = value {
+fn outputs(value: Json) -> Result<Outputs, String> {
+    if let Json::Number(_) = value {
         return whole(value, "the number of labels").map(Outputs::Labels);
     }
     array(value, "outputs")?.into_iter().map(number).collect::<Result<_, _>>().map(Outputs::Numbers)
 }
 
 /// `[lo, hi]` or `[lo, hi, k]`.
-fn number(value: Value) -> Result<Number, String> {
+pub(super) fn number(value: Json) -> Result<Number, String> {
     let mut parts = array(value, "an output")?.into_iter();
     let (Some(lo), Some(hi), grid, None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
         return Err("an output is not [lo, hi] or [lo, hi, k]".into());
     };
     let grid = match grid {
         None => None,
-        Some(Value::Number(text)) => Some(text.parse().map_err(|_| "`k` is no whole number in range")?),
+        Some(Json::Number(text)) => Some(text.parse().map_err(|_| "`k` is no whole number in range")?),
         Some(_) => return Err("`k` is no number".into()),
     };
     Ok(Number { lo: float(lo, "lo")?, hi: float(hi, "hi")?, grid })
 }
 
-fn case(value: Value) -> Result<Case, String> {
+fn case(value: Json) -> Result<Case, String> {
     let [when, weights, bias, trees] = fields(value, ["when", "weights", "bias", "trees"], "a case")?;
-    let condition = |v: Value| {
-        let [c, truth] = exactly(v, "a condition")?;
-        let truth: u8 = whole(truth, "a truth")?;
-        if truth > 1 { Err("a truth is 0 or 1".to_string()) } else { Ok((whole(c, "a condition")?, truth == 1)) }
-    };
-    let weight = |v: Value| {
-        let [o, c, w] = exactly(v, "a weight")?;
-        Ok::<_, String>((whole(o, "an output")?, whole(c, "a column")?, float(w, "a weight")?))
-    };
     Ok(Case {
-        when: array(when, "when")?.into_iter().map(condition).collect::<Result<_, _>>()?,
+        when: conditions(when)?,
         weights: array(weights, "weights")?.into_iter().map(weight).collect::<Result<_, _>>()?,
         bias: array(bias, "bias")?.into_iter().map(|v| float(v, "a bias")).collect::<Result<_, _>>()?,
         trees: array(trees, "trees")?.into_iter().map(|v| tree(v, 0)).collect::<Result<_, _>>()?,
     })
 }
 
-fn exactly<const N: usize>(value: Value, what: &str) -> Result<[Value; N], String> {
+pub(super) fn conditions(value: Json) -> Result<Vec<(usize, bool)>, String> {
+    let condition = |v: Json| {
+        let [c, truth] = exactly(v, "a condition")?;
+        let truth: u8 = whole(truth, "a truth")?;
+        if truth > 1 { Err("a truth is 0 or 1".to_string()) } else { Ok((whole(c, "a condition")?, truth == 1)) }
+    };
+    array(value, "when")?.into_iter().map(condition).collect()
+}
+
+pub(super) fn weight(value: Json) -> Result<(usize, usize, f32), String> {
+    let [o, c, w] = exactly(value, "a weight")?;
+    Ok((whole(o, "an output")?, whole(c, "a column")?, float(w, "a weight")?))
+}
+
+fn exactly<const N: usize>(value: Json, what: &str) -> Result<[Json; N], String> {
     array(value, what)?.try_into().map_err(|_| format!("{what} has not {N} numbers"))
 }
 
@@ -120,25 +125,42 @@ pub(super) fn write(step: &OutputStep, out: &mut String) {
     match &step.outputs {
         Outputs::Labels(n) => out.push_str(&n.to_string()),
         Outputs::Numbers(numbers) => {
-            let one = |n: &Number| match n.grid {
-                None => format!("[{:?},{:?}]", n.lo, n.hi),
-                Some(k) => format!("[{:?},{:?},{k}]", n.lo, n.hi),
-            };
-            let _ = write!(out, "[{}]", numbers.iter().map(one).collect::<Vec<_>>().join(","));
+            let _ = write!(out, "{}", ranges(numbers));
         }
     }
     out.push_str(",\"fallback\":[");
     for (k, case) in step.fallback.iter().enumerate() {
         let comma = if k > 0 { "," } else { "" };
-        let when: Vec<String> = case.when.iter().map(|(c, truth)| format!("[{c},{}]", u8::from(*truth))).collect();
-        let weights: Vec<String> = case.weights.iter().map(|(o, c, w)| format!("[{o},{c},{w:?}]")).collect();
-        let (when, weights) = (when.join(","), weights.join(","));
-        let _ = write!(out, "{comma}\n{{\"when\":[{when}],\"weights\":[{weights}],\"bias\":{:?},\"trees\":[", case.bias);
-        for (k, tree) in case.trees.iter().enumerate() {
-            out.push_str(if k > 0 { "," } else { "" });
-            tree.write(out);
-        }
-        out.push_str("]}");
+        let (when, weights) = (asked(&case.when), triples(&case.weights));
+        let _ = write!(out, "{comma}\n{{\"when\":{when},\"weights\":{weights},\"bias\":{:?},\"trees\":", case.bias);
+        trees(&case.trees, out);
+        out.push('}');
     }
     out.push_str("]}");
+}
+
+pub(super) fn ranges(numbers: &[Number]) -> String {
+    let one = |n: &Number| match n.grid {
+        None => format!("[{:?},{:?}]", n.lo, n.hi),
+        Some(k) => format!("[{:?},{:?},{k}]", n.lo, n.hi),
+    };
+    format!("[{}]", numbers.iter().map(one).collect::<Vec<_>>().join(","))
+}
+
+pub(super) fn asked(when: &[(usize, bool)]) -> String {
+    let one = |(c, truth): &(usize, bool)| format!("[{c},{}]", u8::from(*truth));
+    format!("[{}]", when.iter().map(one).collect::<Vec<_>>().join(","))
+}
+
+pub(super) fn triples(weights: &[(usize, usize, f32)]) -> String {
+    format!("[{}]", weights.iter().map(|(o, c, w)| format!("[{o},{c},{w:?}]")).collect::<Vec<_>>().join(","))
+}
+
+pub(super) fn trees(trees: &[Tree], out: &mut String) {
+    out.push('[');
+    for (k, tree) in trees.iter().enumerate() {
+        out.push_str(if k > 0 { "," } else { "" });
+        tree.write(out);
+    }
+    out.push(']');
 }

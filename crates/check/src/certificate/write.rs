@@ -35,6 +35,10 @@ impl Certificate {
             out.push_str(",\n\"step\":");
             super::step::write(step, &mut out);
         }
+        if let Some(clips) = &self.clips {
+            out.push_str(",\n\"clips\":");
+            out.push_str(&clips.to_json());
+        }
         out.push_str("}\n");
         out
     }

@@ -13,6 +13,7 @@ fn schema() -> Schema {
         ],
         task: Task::regression(vec!["a".into()]),
         one_hot: OneHot::DropFirst,
+        filled: vec![],
     }
 }
 

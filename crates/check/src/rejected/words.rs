@@ -4,12 +4,36 @@ use std::fmt::{Display, Formatter, Result};
 
 use deepsade_spec::Trend;
 
-use super::{LostTrend, Step, Why};
+use super::{InputPart, LostTrend, Step, Why};
+
+impl InputPart {
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Certificate => "certificate",
+            Self::Model => "model",
+            Self::ModelHash => "model hash",
+            Self::Schema => "schema",
+            Self::Filling => "missing values",
+            Self::Claim => "claim",
+            Self::Rules => "rules",
+            Self::RulesHash => "rules hash",
+            Self::Pairs => "pairs",
+            Self::Inputs => "inputs",
+            Self::Decode => "decode",
+            Self::Step => "step",
+            Self::Clips => "clips",
+            Self::Whole => "whole",
+            Self::Arithmetic => "arithmetic",
+            Self::Range => "range",
+        }
+    }
+}
 
 impl Display for Step {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Input(part) => f.write_str(part),
+            Self::Input(part) => f.write_str(part.name()),
             Self::Pair { name, .. } => write!(f, "rule {name:?}"),
             Self::Rule { name, path, cell, .. } => {
                 write!(f, "rule {name:?}, region root")?;

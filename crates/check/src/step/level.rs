@@ -3,6 +3,9 @@
 //! Everything is a weighted count of truths below it: `and` counts up to all, `or` up to one. The counts of a level are one product
 //! with a matrix of small whole numbers, and halves as constants: exact in float32 in any order; then one comparison with 0.
 //! A label is 0 or 1, and so is its own truth: nothing is computed for a comparison with it.
+//!
+//! What is computed stands: a line a sum or truth, a column a row of the input. So lines are as long as a batch, and runtimes are quick at
+//! products and comparisons of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +13,7 @@ use deepsade_net::Piece;
 use deepsade_net::onnx::piece::TO_FLOAT;
 use deepsade_spec::{Formula, Rational, Threshold};
 
-use super::literal::{Literal, Sum, Sums};
+use super::literal::{ColumnSum, Literal, Sums};
 use super::over::Over;
 
 /// Counts stay below it: with signs they are exact in float32.
@@ -26,7 +29,7 @@ pub(super) enum Truth {
 
 /// Holds iff the weights of what holds reach the bound.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Gate {
+struct CountGate {
     terms: Vec<(i64, Truth)>,
     bound: i64,
 }
@@ -35,9 +38,9 @@ struct Gate {
 #[derive(Debug, Default)]
 pub(super) struct Gates {
     pub(super) sums: Sums,
-    all: Vec<Gate>,
+    all: Vec<CountGate>,
     heights: Vec<usize>,
-    known: BTreeMap<Gate, usize>,
+    known: BTreeMap<CountGate, usize>,
 }
 
 impl Gates {
@@ -128,7 +131,7 @@ impl Gates {
             [(_, part)] => *part,
             _ => {
                 kept.sort_unstable();
-                let gate = Gate { terms: kept, bound };
+                let gate = CountGate { terms: kept, bound };
                 if let Some(known) = self.known.get(&gate) {
                     return Truth::Gate(*known);
                 }
@@ -145,72 +148,51 @@ impl Gates {
         if let Truth::Gate(g) = part { self.heights[g] } else { 0 }
     }
 
-    /// Writes the calls that compute all that the roots count, from parts side by side: tensors, and which columns they hold; the first
-    /// `labels` columns are 0 or 1.
-    pub(super) fn write(
-        &self,
-        roots: &[Truth],
-        parts: &[(&str, Vec<usize>)],
-        labels: usize,
-        prefix: &str,
-        piece: &mut Piece,
-    ) -> Counted {
+    /// Writes the calls that compute all that the roots count, from the columns that parts hold; the first `labels` columns are 0 or 1.
+    pub(super) fn write(&self, roots: &[Truth], parts: &[SumTensor], labels: usize, prefix: &str, piece: &mut Piece) -> Truths {
         let top = roots.iter().map(|r| self.height(*r)).max().unwrap_or(0).max(1);
         piece.floats(&format!("{prefix}none"), &[], vec![0.0]);
         let mut counted = self.write_sums(parts, labels, prefix, piece);
         for level in 1..top {
             let next = self.level(level, roots);
-            let truth = self.count_all(&next, level, &counted, &format!("{prefix}level{level}"), prefix, piece);
+            counted.top = level;
+            let truth = self.finish(&next, &counted, &[], &format!("level{level}"), prefix, piece);
             let number = format!("{prefix}number{level}");
             piece.call_with("Cast", &[&truth], &number, &[("to", TO_FLOAT)]);
-            counted = Counted { parts: vec![(number, next.into_iter().map(Some).collect())], top: level };
+            counted = Truths { parts: vec![(number, next.into_iter().map(Some).collect())], top: level };
         }
         counted.top = top;
         counted
     }
 
-    /// Writes the calls that compute roots from what they count; the booleans, a column a root.
-    pub(super) fn finish(&self, roots: &[Truth], counted: &Counted, name: &str, prefix: &str, piece: &mut Piece) -> String {
-        self.count_all(roots, counted.top, counted, &format!("{prefix}{name}"), prefix, piece)
-    }
-
-    /// The same for one root, as booleans without a second dimension that are made under a name of their own; some more is
-    /// taken off its count. The count is laid flat before it is compared: runtimes are slow at comparing a
-    /// column.
-    pub(super) fn finish_flat(
+    /// Writes the calls that compute roots from what they count, some more taken off; the booleans, a line a root.
+    pub(super) fn finish(
         &self,
-        root: Truth,
-        counted: &Counted,
+        roots: &[Truth],
+        from: &Truths,
         offs: &[Off],
-        names: [&str; 3],
+        name: &str,
         prefix: &str,
         piece: &mut Piece,
-    ) {
-        let [name, shape, makes] = names;
-        let count = self.counts(&[root], counted.top, counted, offs, &format!("{prefix}{name}"), piece);
-        let flat = format!("{prefix}{name}_flat");
-        piece.call("Reshape", &[&count, shape], &flat);
-        piece.call("Greater", &[&flat, &format!("{prefix}none")], makes);
-    }
-
-    fn count_all(&self, wanted: &[Truth], level: usize, from: &Counted, name: &str, prefix: &str, piece: &mut Piece) -> String {
-        let count = self.counts(wanted, level, from, &[], name, piece);
+    ) -> String {
+        let name = format!("{prefix}{name}");
+        let count = self.counts(roots, from, offs, &name, piece);
         let truth = format!("{name}_truth");
         piece.call("Greater", &[&count, &format!("{prefix}none")], &truth);
         truth
     }
 
-    /// Counts that are above 0 where what is wanted is true, a column each.
-    fn counts(&self, wanted: &[Truth], level: usize, from: &Counted, offs: &[Off], name: &str, piece: &mut Piece) -> String {
-        let cols = wanted.len();
-        let mut matrices: Vec<Vec<f32>> = from.parts.iter().map(|(_, items)| vec![0.0; items.len() * cols]).collect();
-        let mut constants = vec![0.0f32; cols];
+    /// Counts that are above 0 where what is wanted is true, a line each.
+    fn counts(&self, wanted: &[Truth], from: &Truths, offs: &[Off], name: &str, piece: &mut Piece) -> String {
+        let lines = wanted.len();
+        let mut matrices: Vec<Vec<f32>> = from.parts.iter().map(|(_, items)| vec![0.0; lines * items.len()]).collect();
+        let mut constants = vec![0.0f32; lines];
         let place = from.places();
         for (k, item) in wanted.iter().enumerate() {
             let own = [(1, *item)];
             let (terms, mut bound) = match item {
                 Truth::Constant(truth) => (&[][..], i64::from(!truth)),
-                Truth::Gate(g) if self.heights[*g] == level => (&self.all[*g].terms[..], self.all[*g].bound),
+                Truth::Gate(g) if self.heights[*g] == from.top => (&self.all[*g].terms[..], self.all[*g].bound),
                 _ => (&own[..], 1),
             };
             for (weight, part) in terms {
@@ -220,23 +202,25 @@ impl Gates {
                     part => (*part, 1),
                 };
                 bound -= if sign < 0 { *weight } else { 0 };
-                let (at, row) = place[&part];
-                matrices[at][row * cols + k] += (sign * weight) as f32;
+                let (at, place) = place[&part];
+                matrices[at][k * from.parts[at].1.len() + place] += (sign * weight) as f32;
             }
             constants[k] = 0.5 - bound as f32;
         }
         let mut total = format!("{name}_less");
-        piece.floats(&total, &[cols], constants);
-        for (k, Off { tensor, factors }) in offs.iter().enumerate() {
+        piece.floats(&total, &[lines, 1], constants);
+        for (k, Off { part, factors, root }) in offs.iter().enumerate() {
             let [matrix, left] = ["off", "left"].map(|what| format!("{name}_{what}{k}"));
-            piece.floats(&matrix, &[factors.len(), 1], factors.clone());
-            piece.call("Gemm", &[tensor, &matrix, &total], &left);
+            let mut m = vec![0.0; lines * factors.len()];
+            m[root * factors.len()..][..factors.len()].copy_from_slice(factors);
+            piece.floats(&matrix, &[lines, factors.len()], m);
+            part.product(&matrix, &total, &left, piece);
             total = left;
         }
         for (k, ((tensor, items), m)) in from.parts.iter().zip(matrices).enumerate() {
             let [matrix, count] = ["matrix", "count"].map(|what| format!("{name}_{what}{k}"));
-            piece.floats(&matrix, &[items.len(), cols], m);
-            piece.call("Gemm", &[tensor, &matrix, &total], &count);
+            piece.floats(&matrix, &[lines, items.len()], m);
+            piece.call("Gemm", &[&matrix, tensor, &total], &count);
             total = count;
         }
         total
@@ -258,41 +242,42 @@ impl Gates {
     }
 
     /// The sums, above 0 or not: one product for each of the parts, added up.
-    fn write_sums(&self, parts: &[(&str, Vec<usize>)], labels: usize, prefix: &str, piece: &mut Piece) -> Counted {
+    fn write_sums(&self, parts: &[SumTensor], labels: usize, prefix: &str, piece: &mut Piece) -> Truths {
         // Above a half: the label itself.
-        let label = |sum: &Sum| match sum.terms[..] {
+        let label = |sum: &ColumnSum| match sum.terms[..] {
             [(column, 1.0)] if column < labels && sum.constant == -0.5 => Some(column),
             _ => None,
         };
         let computed: Vec<usize> = (0..self.sums.0.len()).filter(|s| label(&self.sums.0[*s]).is_none()).collect();
-        let sums: Vec<&Sum> = computed.iter().map(|s| &self.sums.0[*s]).collect();
-        let mut counted = Counted { parts: Vec::new(), top: 0 };
+        let sums: Vec<&ColumnSum> = computed.iter().map(|s| &self.sums.0[*s]).collect();
+        let mut counted = Truths { parts: Vec::new(), top: 0 };
         let mut total = format!("{prefix}constants");
         if !sums.is_empty() {
-            piece.floats(&total, &[sums.len()], sums.iter().map(|s| s.constant).collect());
+            piece.floats(&total, &[sums.len(), 1], sums.iter().map(|s| s.constant).collect());
         }
-        for (k, (tensor, columns)) in parts.iter().enumerate() {
-            let mut m = vec![0.0f32; columns.len() * sums.len()];
+        for (k, part) in parts.iter().enumerate() {
+            let columns = &part.columns;
+            let mut m = vec![0.0f32; sums.len() * columns.len()];
             for (s, sum) in sums.iter().enumerate() {
                 for (column, c) in &sum.terms {
-                    if let Some(row) = columns.iter().position(|own| own == column) {
-                        m[row * sums.len() + s] = *c;
+                    if let Some(place) = columns.iter().position(|own| own == column) {
+                        m[s * columns.len() + place] = *c;
                     }
                 }
             }
             let truth_of =
                 |column: &usize| self.sums.0.iter().position(|s| label(s) == Some(*column)).map(|s| Truth::Sum(s, true));
             let truths: Vec<Option<Truth>> = columns.iter().map(truth_of).collect();
-            // What is read as it is has its width checked by the products that count it.
+            // What is read as it is has its height checked by the products that count it.
             if truths.iter().any(Option::is_some) {
-                counted.parts.push((tensor.to_string(), truths));
+                counted.parts.push((part.tensor.clone(), truths));
                 if m.iter().all(|v| *v == 0.0) {
                     continue;
                 }
             }
             let (matrix, sum) = (format!("{prefix}sums{k}"), format!("{prefix}sum{k}"));
-            piece.floats(&matrix, &[columns.len(), sums.len()], m);
-            piece.call("Gemm", &[tensor, &matrix, &total], &sum);
+            piece.floats(&matrix, &[sums.len(), columns.len()], m);
+            part.product(&matrix, &total, &sum, piece);
             total = sum;
         }
         if !sums.is_empty() {
@@ -305,22 +290,39 @@ impl Gates {
     }
 }
 
-/// What is taken off a count: a tensor's columns times factors.
-pub(super) struct Off {
+/// A tensor that sums read, and which columns it holds: each is a line of it, or a column where it lies.
+#[derive(Debug, Clone)]
+pub(super) struct SumTensor {
     pub(super) tensor: String,
+    pub(super) columns: Vec<usize>,
+    pub(super) lies: bool,
+}
+
+impl SumTensor {
+    /// `matrix . columns + plus`, a line a row of the matrix.
+    pub(super) fn product(&self, matrix: &str, plus: &str, makes: &str, piece: &mut Piece) {
+        let turned: &[(&str, i64)] = if self.lies { &[("transB", 1)] } else { &[] };
+        piece.call_with("Gemm", &[matrix, &self.tensor, plus], makes, turned);
+    }
+}
+
+/// What is taken off the count of a root: a part's columns times factors.
+pub(super) struct Off {
+    pub(super) part: SumTensor,
     pub(super) factors: Vec<f32>,
+    pub(super) root: usize,
 }
 
 /// What was computed so far: truths as 0 and 1.
-pub(super) struct Counted {
-    /// Tensors, and whose truth each column is.
+pub(super) struct Truths {
+    /// Tensors, and whose truth each line is.
     parts: Vec<(String, Vec<Option<Truth>>)>,
     /// The height of the gates that count them.
     top: usize,
 }
 
-impl Counted {
-    /// The tensor and the column that hold each truth.
+impl Truths {
+    /// The tensor and the line that hold each truth.
     fn places(&self) -> BTreeMap<Truth, (usize, usize)> {
         let all = self
             .parts

@@ -13,18 +13,18 @@
 use dashu::base::Abs;
 use deepsade_spec::{Atom, Linear, Rational};
 
-use super::over::{CALM, Column, Over, exact, power};
+use super::over::{CALM, ColumnRange, Over, exact, power};
 use crate::bounds::dot_error;
 use crate::certificate::Arithmetic;
 use crate::dyadic::Dyadic;
 
 /// What the tail computes of its columns.
 #[derive(Debug, Default)]
-pub(super) struct Sums(pub(super) Vec<Sum>);
+pub(super) struct Sums(pub(super) Vec<ColumnSum>);
 
 /// `sum of factor * column + constant > 0`
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sum {
+pub(super) struct ColumnSum {
     pub(super) terms: Vec<(usize, f32)>,
     pub(super) constant: f32,
 }
@@ -48,7 +48,7 @@ impl Sums {
         let holds = |v: &Rational| if atom.strict { *v > Rational::ZERO } else { *v >= Rational::ZERO };
         let ends = |upper: bool| {
             let end = |(column, c): &(usize, Rational)| {
-                let Column { lo, hi, .. } = &over.columns[*column];
+                let ColumnRange { lo, hi, .. } = &over.columns[*column];
                 c * if (*c > Rational::ZERO) == upper { hi } else { lo }
             };
             form.iter().map(end).fold(constant.clone(), |sum, v| sum + v)
@@ -89,7 +89,7 @@ impl Sums {
 
     /// The comparison of a column with a constant: whether it is above.
     pub(super) fn above(&mut self, column: usize, at: f32) -> usize {
-        self.put(Sum { terms: vec![(column, 1.0)], constant: 0.0 - at })
+        self.put(ColumnSum { terms: vec![(column, 1.0)], constant: 0.0 - at })
     }
 
     fn sum(&mut self, atom: &Atom, form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Result<Literal, String> {
@@ -98,7 +98,7 @@ impl Sums {
             let factor = if atom.strict { factor } else { -factor };
             let terms = form.iter().map(|(column, c)| Some((*column, itself(&(c * &factor))?))).collect::<Option<_>>();
             if let (Some(terms), Some(constant)) = (terms, itself(&(constant * &factor))) {
-                let sum = self.put(Sum { terms, constant });
+                let sum = self.put(ColumnSum { terms, constant });
                 return Ok(Literal::Computed { sum, truth: atom.strict, otherwise: atom.opposite() });
             }
         }
@@ -111,7 +111,7 @@ impl Sums {
     }
 
     /// The sum, once.
-    pub(super) fn put(&mut self, sum: Sum) -> usize {
+    pub(super) fn put(&mut self, sum: ColumnSum) -> usize {
         self.0.iter().position(|s| *s == sum).unwrap_or_else(|| {
             self.0.push(sum);
             self.0.len() - 1
@@ -162,7 +162,12 @@ fn pair(form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Option<
 
 /// A sum with factors rounded to float32, and so much taken off its constant, that it is above 0 only where the exact one is; and what the
 /// exact one, times the factor, is at most where it is not.
-fn rounded(form: &[(usize, Rational)], constant: &Rational, factor: &Rational, over: &Over) -> Result<(Sum, Rational), String> {
+fn rounded(
+    form: &[(usize, Rational)],
+    constant: &Rational,
+    factor: &Rational,
+    over: &Over,
+) -> Result<(ColumnSum, Rational), String> {
     let (mut terms, mut sizes, mut coefficients) = (Vec::new(), Vec::new(), Rational::ZERO);
     for (column, c) in form {
         let (c, size) = (c * factor, over.columns[*column].size());
@@ -188,7 +193,7 @@ fn rounded(form: &[(usize, Rational)], constant: &Rational, factor: &Rational, o
         let error = rounding.rational() + &coefficients;
         let taken = &constant - exact(less);
         if taken >= error {
-            return Ok((Sum { terms, constant: less }, taken + error));
+            return Ok((ColumnSum { terms, constant: less }, taken + error));
         }
         off = error * Rational::from_parts(257.into(), 256u16.into());
     }

@@ -11,7 +11,7 @@ pub(super) const FAR: i32 = 60;
 
 /// What is known of a column, for every input of the domain and every candidate that passes the range check.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Column {
+pub(super) struct ColumnRange {
     pub(super) lo: Rational,
     pub(super) hi: Rational,
     /// It is a multiple of 2^-step.
@@ -20,7 +20,7 @@ pub(super) struct Column {
     pub(super) calm: bool,
 }
 
-impl Column {
+impl ColumnRange {
     pub(super) fn size(&self) -> Rational {
         let (a, b) = (-&self.lo, self.hi.clone());
         if a > b { a } else { b }
@@ -35,7 +35,7 @@ impl Column {
 /// The columns that literals and sums read: outputs, then the input.
 #[derive(Debug, Clone)]
 pub struct Over {
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<ColumnRange>,
     /// Place of each feature's first column, behind the outputs.
     first: Vec<usize>,
     width: Vec<usize>,
@@ -111,11 +111,11 @@ impl Number {
 impl Over {
     /// Outputs, if there are any, beside the columns of a schema.
     pub fn new(schema: &Schema, outputs: Option<&Outputs>) -> Self {
-        let mut columns: Vec<Column> = match outputs {
+        let mut columns: Vec<ColumnRange> = match outputs {
             None => Vec::new(),
             Some(Outputs::Labels(n)) => vec![whole(Rational::ZERO, Rational::ONE); *n],
             Some(Outputs::Numbers(numbers)) => {
-                let column = |n: &Number| Column { lo: exact(n.lo), hi: exact(n.hi), step: n.grid, calm: true };
+                let column = |n: &Number| ColumnRange { lo: exact(n.lo), hi: exact(n.hi), step: n.grid, calm: true };
                 numbers.iter().map(column).collect()
             }
         };
@@ -129,19 +129,24 @@ impl Over {
                 (Domain::Real { lo, hi }, ColumnKind::Number) => {
                     let near = 2f32.powi(CALM);
                     let calm = *lo >= near || *hi <= -near || *lo == 0.0 && *hi == 0.0;
-                    Column { lo: exact(*lo), hi: exact(*hi), step: None, calm }
+                    ColumnRange { lo: exact(*lo), hi: exact(*hi), step: None, calm }
                 }
                 (Domain::Integer { lo, hi }, ColumnKind::Number) => whole(Rational::from(*lo), Rational::from(*hi)),
                 (Domain::Ordered { levels }, ColumnKind::Number) => {
                     whole(Rational::ZERO, Rational::from(levels.len().saturating_sub(1)))
                 }
                 (domain @ Domain::Stepped { lo, hi, .. }, _) => {
-                    Column { lo: exact(*lo), hi: exact(*hi), step: domain.grid(), calm: true }
+                    ColumnRange { lo: exact(*lo), hi: exact(*hi), step: domain.grid(), calm: true }
                 }
                 _ => whole(Rational::ZERO, Rational::ONE),
             });
         }
         Self { columns, first, width, dropped: schema.one_hot.dropped() }
+    }
+
+    /// Whether each column holds whole numbers only.
+    pub fn whole_columns(&self) -> impl Iterator<Item = bool> {
+        self.columns.iter().map(|column| column.step.is_some_and(|k| k <= 0))
     }
 
     /// Adds `c * var` to a linear form over the columns. A level without a column is 1 minus the others of its feature.
@@ -162,6 +167,6 @@ impl Over {
     }
 }
 
-fn whole(lo: Rational, hi: Rational) -> Column {
-    Column { lo, hi, step: Some(0), calm: true }
+fn whole(lo: Rational, hi: Rational) -> ColumnRange {
+    ColumnRange { lo, hi, step: Some(0), calm: true }
 }

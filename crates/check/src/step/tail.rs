@@ -6,8 +6,8 @@ use deepsade_net::onnx::piece::{Attribute, Call, TO_FLOAT};
 use deepsade_net::{Behind, Piece, Port, TRUNK_OUTPUT};
 use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec, OneHot, Schema};
 
-use super::level::{Gates, Off, Truth};
-use super::literal::{Sum, below};
+use super::level::{Gates, Off, SumTensor, Truth};
+use super::literal::{ColumnSum, below};
 use super::over::{CALM, Over, exact};
 use super::{Case, Number, OutputStep};
 use crate::certificate::Outputs;
@@ -17,7 +17,7 @@ pub const PREFIX: &str = "deepsade.step.";
 
 /// How the columns of the input reach the graph.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Inputs {
+pub enum InputPorts {
     /// One float tensor, a row of columns each; of any further shape.
     Rows(Port),
     /// One tensor a feature.
@@ -33,11 +33,11 @@ pub struct Tail {
     pub outputs: Vec<Port>,
 }
 
-fn named(what: &str) -> String {
+pub(super) fn named(what: &str) -> String {
     format!("{PREFIX}{what}")
 }
 
-impl Inputs {
+impl InputPorts {
     /// How a schema's columns stand among the inputs of a graph.
     pub fn of(ports: &[Port], schema: &Schema) -> Result<Self, String> {
         let columns = schema.columns().len();
@@ -64,6 +64,16 @@ impl Inputs {
                 // Whole numbers of a domain are exact in float32.
                 (Domain::Integer { .. } | Domain::Ordered { .. }, element) => ["float", "int64", "int32"].contains(&element),
             };
+            // Beyond 2^24 a whole number is cast to a neighbour, and the first beyond to 2^24 itself.
+            if let Domain::Integer { lo, hi } = feature.domain
+                && port.element != "float"
+                && (lo <= -(1 << 24) || hi >= 1 << 24)
+            {
+                return Err(format!(
+                    "the input '{}' holds {} numbers, of which float32 does not tell 16777217 from 16777216: let its range end before that",
+                    port.name, port.element
+                ));
+            }
             if !fits || port.dims.len() != 2 || port.dims[1] != Some(1) {
                 return Err(format!("the input '{}' is no column of {}", port.name, feature.domain.in_words()));
             }
@@ -141,22 +151,25 @@ pub(crate) fn found_names(outputs: &[Port]) -> Option<[String; 3]> {
 }
 
 /// Calls that compute, for each row of the columns in tensor `x`, which of some conditions on the input certainly hold; the name of the
-/// booleans, a column a condition.
+/// booleans, a line a condition and a column a row.
 pub fn certain(schema: &Schema, conditions: &[Formula], x: &str, prefix: &str, piece: &mut Piece) -> Result<String, String> {
     let (over, mut gates) = (Over::new(schema, None), Gates::default());
     let roots = conditions.iter().map(|f| gates.formula(f, &over)).collect::<Result<Vec<_>, _>>()?;
     // There is always something to count.
     gates.sums.above(0, 0.0);
-    let counted = gates.write(&roots, &[(x, (0..over.columns.len()).collect())], 0, prefix, piece);
-    Ok(gates.finish(&roots, &counted, "certain", prefix, piece))
+    let part = SumTensor { tensor: x.into(), columns: (0..over.columns.len()).collect(), lies: true };
+    let counted = gates.write(&roots, &[part], 0, prefix, piece);
+    Ok(gates.finish(&roots, &counted, &[], "certain", prefix, piece))
 }
 
-/// More outputs than this are chosen row by row.
-const MANY: usize = 64;
-
 impl Tail {
-    /// Writes the tail, with these names for its outputs.
-    pub fn new(spec: &NormalSpec, step: &OutputStep, inputs: &Inputs, [y, in_domain, ok]: [String; 3]) -> Result<Self, String> {
+    /// Writes the tail, with these names for its outputs. The candidate stands: a line an output, a column a row of the input.
+    pub fn new(
+        spec: &NormalSpec,
+        step: &OutputStep,
+        inputs: &InputPorts,
+        [y, in_domain, ok]: [String; 3],
+    ) -> Result<Self, String> {
         let (outputs, columns) = (step.outputs.count(), spec.schema.columns().len());
         step.sound(spec, columns)?;
         let mut piece = Piece::default();
@@ -178,37 +191,35 @@ impl Tail {
         let good = gates.all_of(obeys);
         // The input first: conditions are then computed as [`certain`] computes them for whoever makes candidates.
         let mut parts = Vec::new();
-        let (inside, offs) = inside(&spec.schema, &x, outputs, &mut gates, &mut parts, &mut piece);
-        parts.push((c.clone(), (0..outputs).collect()));
-        let roots: Vec<Truth> = [good, inside].into_iter().chain(whens.iter().copied()).collect();
-        let parts: Vec<(&str, Vec<usize>)> = parts.iter().map(|(name, columns)| (name.as_str(), columns.clone())).collect();
+        let (inside, offs) = inside(&spec.schema, &x, outputs, 1, &mut gates, &mut parts, &mut piece);
+        parts.push(SumTensor { tensor: c.clone(), columns: (0..outputs).collect(), lies: false });
+        let roots: Vec<Truth> = [good, inside].into_iter().chain(whens).collect();
         let labels = if let Outputs::Labels(n) = step.outputs { n } else { 0 };
         let counted = gates.write(&roots, &parts, labels, PREFIX, &mut piece);
-        // As wide as the outputs, so that a choice has nothing to repeat; unless they are many, and a product would take longer.
-        let copies = if outputs <= MANY { outputs } else { 1 };
-        let root =
-            |truth: Truth, name: &str, piece: &mut Piece| gates.finish(&vec![truth; copies], &counted, name, PREFIX, piece);
+        let truths = gates.finish(&roots, &counted, &offs, "root", PREFIX, &mut piece);
+        let line = |k: usize, makes: &str, piece: &mut Piece| {
+            let at = named(&format!("line{k}"));
+            piece.ints(&at, &[], vec![k as i64]);
+            piece.call_with("Gather", &[&truths, &at], makes, &[("axis", 0)]);
+        };
+        line(0, &ok, &mut piece);
+        line(1, &in_domain, &mut piece);
 
         let mut fallback = String::new();
         for (k, case) in step.fallback.iter().enumerate().rev() {
-            let map = affine(case, k, columns, &x, &c, &mut piece);
+            let map = affine(case, k, columns, &x, &mut piece);
             if fallback.is_empty() {
                 fallback = map;
                 continue;
             }
-            let chosen = named(&format!("chosen{k}"));
-            let when = root(whens[k], &format!("when{k}"), &mut piece);
+            let [when, chosen] = ["when", "chosen"].map(|what| named(&format!("{what}{k}")));
+            line(2 + k, &when, &mut piece);
             piece.call("Where", &[&when, &map, &fallback], &chosen);
             fallback = chosen;
         }
-        let wide = root(good, "good", &mut piece);
-        piece.call("Where", &[&wide, &c, &fallback], &y);
-        let [flat, first] = ["flat", "first"].map(named);
-        piece.ints(&flat, &[1], vec![-1]);
-        piece.ints(&first, &[], vec![0]);
-        gates.finish_flat(inside, &counted, &offs, ["inside", &flat, &in_domain], PREFIX, &mut piece);
-        // Every column of it says the same.
-        piece.call_with("Gather", &[&wide, &first], &ok, &[("axis", 1)]);
+        let given = named("given");
+        piece.call("Where", &[&ok, &c, &fallback], &given);
+        piece.call("Transpose", &[&given], &y);
         let ports =
             vec![Port::rows(&y, "float", Some(outputs)), Port::rows(&in_domain, "bool", None), Port::rows(&ok, "bool", None)];
         Ok(Self { piece, outputs: ports })
@@ -218,12 +229,12 @@ impl Tail {
 /// What says of each row whether it is in the domain, behind a network that keeps the rules by its weights; its outputs pass through.
 pub fn domain_flag(schema: &Schema) -> Behind {
     let (mut piece, mut gates, mut parts) = (Piece::default(), Gates::default(), Vec::new());
-    let (inside, offs) = inside(schema, "x", 0, &mut gates, &mut parts, &mut piece);
-    let parts: Vec<(&str, Vec<usize>)> = parts.iter().map(|(name, columns)| (name.as_str(), columns.clone())).collect();
+    let (inside, offs) = inside(schema, "x", 0, 0, &mut gates, &mut parts, &mut piece);
     let counted = gates.write(&[inside], &parts, 0, PREFIX, &mut piece);
-    let ([y, in_domain, _], flat) = (OUTPUTS, named("flat"));
-    piece.ints(&flat, &[1], vec![-1]);
-    gates.finish_flat(inside, &counted, &offs, ["inside", &flat, in_domain], PREFIX, &mut piece);
+    let truth = gates.finish(&[inside], &counted, &offs, "root", PREFIX, &mut piece);
+    let ([y, in_domain, _], first) = (OUTPUTS, named("line0"));
+    piece.ints(&first, &[], vec![0]);
+    piece.call_with("Gather", &[&truth, &first], in_domain, &[("axis", 0)]);
     piece.call("Identity", &[TRUNK_OUTPUT], y);
     Behind { piece, outputs: vec![Port::rows(y, "float", Some(schema.task.outputs())), Port::rows(in_domain, "bool", None)] }
 }
@@ -231,7 +242,7 @@ pub fn domain_flag(schema: &Schema) -> Behind {
 /// The candidate as it is judged, whatever it was: labels as 0 and 1; numbers in their ranges, on their grids and never tiny, 0 in place of
 /// what is none.
 /// A candidate of another width than the outputs, or of another rank, ends at the first product with it.
-fn judged(step: &OutputStep, piece: &mut Piece) -> String {
+pub(super) fn judged(step: &OutputStep, piece: &mut Piece) -> String {
     let (c, count) = (named("c"), step.outputs.count());
     match &step.outputs {
         Outputs::Labels(_) => {
@@ -254,8 +265,8 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
             if gridded {
                 let [up, down, scaled, floor, on_grid, open] = ["up", "down", "scaled", "floored", "on_grid", "open"].map(named);
                 let k = |n: &Number| n.grid.unwrap_or(0);
-                piece.floats(&up, &[1, count], numbers.iter().map(|n| 2f32.powi(k(n))).collect());
-                piece.floats(&down, &[1, count], numbers.iter().map(|n| 2f32.powi(-k(n))).collect());
+                piece.floats(&up, &[count, 1], numbers.iter().map(|n| 2f32.powi(k(n))).collect());
+                piece.floats(&down, &[count, 1], numbers.iter().map(|n| 2f32.powi(-k(n))).collect());
                 piece.call("Mul", &[&calm, &up], &scaled);
                 piece.call("Floor", &[&scaled], &floor);
                 let all = numbers.iter().all(|n| n.grid.is_some());
@@ -264,7 +275,7 @@ fn judged(step: &OutputStep, piece: &mut Piece) -> String {
                     let half = named("half");
                     let free = named("free");
                     piece.floats(&half, &[], vec![0.5]);
-                    piece.floats(&free, &[1, count], numbers.iter().map(|n| f32::from(u8::from(n.grid.is_none()))).collect());
+                    piece.floats(&free, &[count, 1], numbers.iter().map(|n| f32::from(u8::from(n.grid.is_none()))).collect());
                     piece.call("Greater", &[&free, &half], &open);
                     piece.call("Where", &[&open, &calm, &on_grid], &c);
                 }
@@ -282,27 +293,23 @@ fn clip(from: &str, numbers: &[Number], makes: &str, piece: &mut Piece) {
         [&lo, &hi].into_iter().zip(ends).for_each(|(name, data)| piece.floats(name, &[], vec![data[0]]));
         return piece.call("Clip", &[from, &lo, &hi], makes);
     }
-    [&lo, &hi].into_iter().zip(ends).for_each(|(name, data)| piece.floats(name, &[1, data.len()], data));
+    [&lo, &hi].into_iter().zip(ends).for_each(|(name, data)| piece.floats(name, &[data.len(), 1], data));
     piece.call("Max", &[from, &lo], &least);
     piece.call("Min", &[&least, &hi], makes);
 }
 
-/// A case's outputs, for every row: its affine map of the input; or constants, made of the judged candidate, which is finite, so that no
-/// input is read; for many outputs as they are.
-fn affine(case: &Case, k: usize, columns: usize, x: &str, judged: &str, piece: &mut Piece) -> String {
+/// A case's outputs, a line each: its affine map of the input, or constants, which read none.
+fn affine(case: &Case, k: usize, columns: usize, x: &str, piece: &mut Piece) -> String {
     let [matrix, bias, map] = ["weights", "bias", "map"].map(|what| named(&format!("{what}{k}")));
     let outputs = case.bias.len();
-    let constant = case.weights.is_empty();
-    if constant && outputs > MANY {
-        piece.floats(&bias, &[1, outputs], case.bias.clone());
+    piece.floats(&bias, &[outputs, 1], case.bias.clone());
+    if case.weights.is_empty() {
         return bias;
     }
-    let (from, rows) = if constant { (judged, outputs) } else { (x, columns) };
-    let mut w = vec![0.0f32; rows * outputs];
-    case.weights.iter().for_each(|(o, c, v)| w[c * outputs + o] = *v);
-    piece.floats(&matrix, &[rows, outputs], w);
-    piece.floats(&bias, &[outputs], case.bias.clone());
-    piece.call("Gemm", &[from, &matrix, &bias], &map);
+    let mut w = vec![0.0f32; outputs * columns];
+    case.weights.iter().for_each(|(o, c, v)| w[o * columns + c] = *v);
+    piece.floats(&matrix, &[outputs, columns], w);
+    piece.call_with("Gemm", &[&matrix, x, &bias], &map, &[("transB", 1)]);
     map
 }
 
@@ -317,19 +324,21 @@ fn clear(at: f32) -> f32 {
 }
 
 /// Above so many columns a range is looked at column by column, and not as one sum for each of its ends.
-const WIDE: usize = 64;
+const WIDE: usize = 24;
 /// Distances from the domain count 2^125-fold: one that is not a denormal takes all of the half by which a count of what holds is above 0.
 /// Counted in steps, of at most 2^20, an input of at least 2^-100 in size is no denormal; one beyond all numbers is outside anyway.
 const AWAY: i32 = 125;
 
 /// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders and between multiples of a step. Adds the parts that
-/// sums read of the input; what is taken off its count, which is not a number, or not above 0, where an input is none or is beyond all numbers.
-fn inside(
+/// sums read of the input; what is taken off its count (`root` of those that are counted), which is not a number, or not above 0, where an
+/// input is none or is beyond all numbers.
+pub(super) fn inside(
     schema: &Schema,
     x: &str,
     outputs: usize,
+    root: usize,
     gates: &mut Gates,
-    parts: &mut Vec<(String, Vec<usize>)>,
+    parts: &mut Vec<SumTensor>,
     piece: &mut Piece,
 ) -> (Truth, Vec<Off>) {
     let all = schema.columns();
@@ -349,51 +358,60 @@ fn inside(
         }
     }
     for terms in group.into_iter().filter(|g| !g.is_empty()) {
-        let mut sum = |constant: f32| gates.sums.put(Sum { terms: terms.clone(), constant });
+        let mut sum = |constant: f32| gates.sums.put(ColumnSum { terms: terms.clone(), constant });
         truths.push(Truth::Sum(sum(-1.5), false));
         if schema.one_hot == OneHot::Full {
             truths.push(Truth::Sum(sum(-0.5), true));
         }
     }
+    let wide = count > WIDE;
+    let part = |tensor: &str, columns: Vec<usize>| SumTensor { tensor: tensor.into(), columns, lies: !wide };
+    let off = |tensor: &str, factors: Vec<f32>| Off { part: part(tensor, (first..first + count).collect()), factors, root };
+    // Many columns are put upright, to be compared with numbers of their own.
+    let (upright, dims) = (named("upright"), if wide { [count, 1] } else { [1, count] });
+    if wide {
+        piece.call("Transpose", &[x], &upright);
+    }
+    let x = if wide { &upright } else { x };
     let mut offs = Vec::new();
     if grids.iter().any(Option::is_some) {
         let [per_step, steps, floor, fraction] = ["per_step", "steps", "floor", "fraction"].map(named);
         let stepped = grids.iter().any(|k| k.is_some_and(|k| k != 0));
         if stepped {
-            piece.floats(&per_step, &[1, count], grids.iter().map(|k| 2f32.powi(k.unwrap_or(0))).collect());
+            piece.floats(&per_step, &dims, grids.iter().map(|k| 2f32.powi(k.unwrap_or(0))).collect());
             piece.call("Mul", &[x, &per_step], &steps);
         }
         let counted = if stepped { &steps } else { x };
         piece.call("Floor", &[counted], &floor);
         piece.call("Sub", &[counted, &floor], &fraction);
         let factor = |k: &Option<i32>| if k.is_some() { -2f32.powi(AWAY) } else { 0.0 };
-        offs.push(Off { tensor: fraction, factors: grids.iter().map(factor).collect() });
+        offs.push(off(&fraction, grids.iter().map(factor).collect()));
     }
-    if count <= WIDE {
+    if !wide {
         for k in 0..count {
             let (lo, hi) = ends(k);
             truths.push(Truth::Sum(gates.sums.above(first + k, clear(below(&exact(lo)))), true));
             truths.push(Truth::Sum(gates.sums.above(first + k, clear(hi)), false));
         }
-        parts.push((x.into(), (first..first + count).collect()));
+        parts.push(part(x, (first..first + count).collect()));
         return (gates.all_of(truths), offs);
     }
     // How far the columns are outside, all together.
-    let [lo, hi, least, most, off, size] = ["lo", "hi", "least", "most", "off", "outside"].map(named);
-    piece.floats(&lo, &[1, count], (0..count).map(|k| ends(k).0).collect());
-    piece.floats(&hi, &[1, count], (0..count).map(|k| ends(k).1).collect());
+    let [lo, hi, least, most, away, size] = ["lo", "hi", "least", "most", "off", "outside"].map(named);
+    piece.floats(&lo, &dims, (0..count).map(|k| ends(k).0).collect());
+    piece.floats(&hi, &dims, (0..count).map(|k| ends(k).1).collect());
     piece.call("Max", &[x, &lo], &least);
     piece.call("Min", &[&least, &hi], &most);
-    piece.call("Sub", &[x, &most], &off);
-    piece.call("Abs", &[&off], &size);
-    offs.push(Off { tensor: size, factors: vec![-2f32.powi(AWAY); count] });
+    piece.call("Sub", &[x, &most], &away);
+    piece.call("Abs", &[&away], &size);
+    offs.push(off(&size, vec![-2f32.powi(AWAY); count]));
     let used: BTreeSet<usize> = gates.sums.0.iter().flat_map(|s| s.terms.iter().map(|(c, _)| *c)).collect();
     let used: Vec<usize> = used.into_iter().filter(|c| (first..first + count).contains(c)).collect();
     if !used.is_empty() {
         let [columns, taken] = ["columns", "taken"].map(named);
         piece.ints(&columns, &[used.len()], used.iter().map(|c| (c - first) as i64).collect());
-        piece.call_with("Gather", &[x, &columns], &taken, &[("axis", 1)]);
-        parts.push((taken, used));
+        piece.call_with("Gather", &[x, &columns], &taken, &[("axis", 0)]);
+        parts.push(part(&taken, used));
     }
     (gates.all_of(truths), offs)
 }

@@ -5,8 +5,10 @@ pub mod tail;
 
 use std::ops::ControlFlow;
 
-use deepsade_check::{Arithmetic, Bounds, Certificate, Lines, Rejected, RuleProof, Step, Tree, Verdict, Why, check, sha256_hex};
-use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
+use deepsade_check::{
+    Arithmetic, Bounds, Certificate, Lines, Rejected, RuleProof, Step, Tree, Verdict, Why, check, check_exactly, sha256_hex,
+};
+use deepsade_net::{Activation, Conv, Matrix, Model, Network, Node, Op, Window};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Claim, Domain, Formula, OneHot, Rational, RuleText, Schema, Var, compile};
@@ -82,6 +84,23 @@ impl Runtime<'_> {
             let x = values[node.from[0]].clone();
             let y = match &node.op {
                 Op::Dense { w, b } => (0..w.rows).map(|o| self.dot(w.row(o), &x, b[o])).collect(),
+                Op::Conv(conv) => {
+                    let mut row = Vec::new();
+                    let mut unit = |o| {
+                        let b = conv.row(o, &mut row);
+                        let (w, x): (Vec<f32>, Vec<f32>) = row.iter().map(|(i, w)| (*w, x[*i])).unzip();
+                        self.dot(&w, &x, b)
+                    };
+                    (0..conv.rows()).map(&mut unit).collect()
+                }
+                Op::MaxPool(window) => {
+                    let mut columns = Vec::new();
+                    let unit = |o| {
+                        window.columns_of(o, &mut columns);
+                        self.flush(columns.iter().map(|c| x[*c]).fold(f32::NEG_INFINITY, f32::max))
+                    };
+                    (0..window.results()).map(unit).collect()
+                }
                 Op::Affine { scale, shift } => (0..x.len()).map(|i| self.dot(&scale[i..=i], &x[i..=i], shift[i])).collect(),
                 Op::Act(Activation::Relu) => x.iter().map(|x| self.flush(x.max(0.0))).collect(),
                 Op::Act(Activation::Sigmoid) => x.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect(),
@@ -101,6 +120,36 @@ impl Runtime<'_> {
         }
         values
     }
+}
+
+/// A signal of the inputs' width through a convolution, the result as a picture through another one with odd pads, strides and
+/// dilations or in groups, a pool, and a dense layer.
+pub fn pictures(inputs: usize, outputs: usize, size: f32, rng: &mut Rng) -> Network {
+    let mut list = |n: usize| (0..n).map(|_| rng.weight() * size).collect::<Vec<_>>();
+    let window = |input, size, stride, dilation, pads| Window { input, size, stride, dilation, pads };
+    let signal = window([1, 1, inputs], [1, 3], [1, 1], [1, 1], [0, 1, 0, 1]);
+    let first = Conv { window: signal, groups: 1, w: list(12), b: list(4) };
+    let grouped = inputs.is_multiple_of(2);
+    let second = if grouped {
+        let window = window([2, 2, inputs], [2, 2], [1, 2], [1, 2], [1, 0, 0, 2]);
+        Conv { window, groups: 2, w: list(4 * 4), b: list(4) }
+    } else {
+        let window = window([1, 4, inputs], [3, 2], [2, 1], [1, 1], [1, 1, 0, 0]);
+        Conv { window, groups: 1, w: list(2 * 6), b: list(2) }
+    };
+    let channels = second.b.len();
+    let [height, width] = second.window.places().expect("a window that fits");
+    let pool = window([channels, height, width], [2, 2], [1, 2], [1, 1], [1, 0, 0, 1]);
+    let pooled = pool.results();
+    let nodes = vec![
+        Node { op: Op::Conv(first), from: vec![0] },
+        act(Activation::Relu, 1),
+        Node { op: Op::Conv(second), from: vec![2] },
+        Node { op: Op::MaxPool(pool), from: vec![3] },
+        act(Activation::Relu, 4),
+        dense(outputs, pooled, list(outputs * pooled), list(outputs), 5),
+    ];
+    Network { inputs, nodes }
 }
 
 /// One input: a number or the index of a level for each feature.
@@ -178,6 +227,7 @@ pub fn certificate(bytes: &[u8], rules: &[RuleText], schema: &Schema, arithmetic
         rules,
         pairs: vec![],
         step: None,
+        clips: None,
     }
 }
 
@@ -233,9 +283,15 @@ pub fn prove(bytes: &[u8], text: &RuleText, schema: &Schema, arithmetic: Arithme
     prove_along(bytes, text, schema, arithmetic, tree, |_| None)
 }
 
-/// The verdict on rules about what the model says itself.
+/// The verdict on rules about what the model says itself. What is accepted, exact arithmetic accepts, too.
 pub fn claimed(bytes: &[u8], rules: &[RuleText], schema: &Schema, certificate: &str) -> Verdict {
-    check(bytes, &Claim { schema: schema.clone(), rules: rules.to_vec() }, certificate)
+    let claim = Claim { schema: schema.clone(), rules: rules.to_vec() };
+    let verdict = check(bytes, &claim, certificate);
+    if accepted(&verdict) {
+        let exactly = check_exactly(bytes, &claim, certificate);
+        assert!(accepted(&exactly), "{exactly:?}");
+    }
+    verdict
 }
 
 /// The same with lines for each cell, given how many signs are known; for all cells or for none.

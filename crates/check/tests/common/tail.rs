@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_net::Piece;
-use deepsade_net::onnx::piece::{Call, Numbers};
+use deepsade_check::step::InputPorts;
+use deepsade_net::onnx::piece::{Attribute, Call, Numbers};
+use deepsade_net::{Piece, Port};
+use deepsade_spec::Schema;
 
 use super::Rng;
 
@@ -17,6 +19,20 @@ pub struct Tensor {
 impl Tensor {
     pub fn rows(width: usize, data: Vec<f32>) -> Self {
         Self { dims: vec![data.len() / width, width], data }
+    }
+
+    /// The outputs of one row, a line each.
+    pub fn standing(data: Vec<f32>) -> Self {
+        Self::rows(1, data)
+    }
+
+    fn line(&self, k: usize) -> &[f32] {
+        &self.data[k * self.dims[1]..(k + 1) * self.dims[1]]
+    }
+
+    fn turned(&self) -> Self {
+        let data = (0..self.dims[1]).flat_map(|c| (0..self.dims[0]).map(move |r| self.line(r)[c])).collect();
+        Self::rows(self.dims[0], data)
     }
 }
 
@@ -56,6 +72,8 @@ impl Tails<'_> {
         match call.op.as_str() {
             "Abs" => one(&|v| self.read(v).abs()),
             "Floor" => one(&|v| self.read(v).floor()),
+            "Ceil" => one(&|v| self.read(v).ceil()),
+            "Add" => self.pairs(reads, |a, b| a + b),
             "Cast" | "Identity" => one(&|v| v),
             "Flatten" => Tensor::rows(reads[0].data.len() / reads[0].dims[0], reads[0].data.clone()),
             "Reshape" => Tensor { dims: vec![reads[0].data.len()], data: reads[0].data.clone() },
@@ -86,30 +104,29 @@ impl Tails<'_> {
                     (0..rows).flat_map(|r| reads.iter().flat_map(move |t| t.data[r * t.dims[1]..(r + 1) * t.dims[1]].to_vec()));
                 Tensor::rows(reads.iter().map(|t| t.dims[1]).sum(), data.collect())
             }
+            // Along the first axis whole lines are taken, along the second columns of all of them.
             "Gather" => {
-                let (rows, width) = (reads[0].dims[0], reads[0].dims[1]);
-                let data: Vec<f32> = (0..rows)
-                    .flat_map(|r| reads[1].data.iter().map(move |c| (r, *c as usize)))
-                    .map(|(r, c)| {
-                        assert!(c < width, "{call:?}");
-                        reads[0].data[r * width + c]
-                    })
-                    .collect();
-                if reads[1].dims.is_empty() { Tensor { dims: vec![rows], data } } else { Tensor::rows(reads[1].data.len(), data) }
+                let of = if flag(call, "axis") == 0 { reads[0].clone() } else { reads[0].turned() };
+                let taken = reads[1].data.iter().flat_map(|k| of.line(*k as usize).to_vec()).collect();
+                let taken = Tensor::rows(of.dims[1], taken);
+                match reads[1].dims.is_empty() {
+                    true => Tensor { dims: vec![of.dims[1]], data: taken.data },
+                    false if flag(call, "axis") == 0 => taken,
+                    false => taken.turned(),
+                }
             }
-            "MatMul" | "Gemm" => {
-                let (rows, inner, cols) = (reads[0].dims[0], reads[0].dims[1], reads[1].dims[1]);
-                assert_eq!(inner, reads[1].dims[0]);
+            "Transpose" => reads[0].turned(),
+            "Gemm" => {
+                let (a, b) = (&reads[0], if flag(call, "transB") == 0 { reads[1].turned() } else { reads[1].clone() });
+                assert_eq!(a.dims[1], b.dims[1], "{call:?}");
                 let mut data = Vec::new();
-                for r in 0..rows {
-                    for c in 0..cols {
-                        let x = &reads[0].data[r * inner..(r + 1) * inner];
-                        let w: Vec<f32> = (0..inner).map(|k| reads[1].data[k * cols + c]).collect();
-                        let b = reads.get(2).map_or(0.0, |b| b.data[if b.dims.len() == 2 { r * cols + c } else { c }]);
-                        data.push(self.dot(&w, x, b));
+                for r in 0..a.dims[0] {
+                    for c in 0..b.dims[0] {
+                        let plus = reads[2].data[place(&[a.dims[0], b.dims[0]], r * b.dims[0] + c, &reads[2])];
+                        data.push(self.dot(a.line(r), b.line(c), plus));
                     }
                 }
-                Tensor::rows(cols, data)
+                Tensor::rows(b.dims[0], data)
             }
             other => panic!("a tail has no {other}"),
         }
@@ -136,6 +153,11 @@ impl Tails<'_> {
     }
 }
 
+fn flag(call: &Call, name: &str) -> i64 {
+    let found = call.attributes.iter().find(|(own, _)| own == name);
+    if let Some((_, Attribute::Int(v))) = found { *v } else { 0 }
+}
+
 fn shape(of: &[&Tensor]) -> Vec<usize> {
     let rank = of.iter().map(|t| t.dims.len()).max().unwrap();
     let dim = |k: usize| of.iter().filter_map(|t| (k + t.dims.len()).checked_sub(rank).map(|k| t.dims[k])).max().unwrap();
@@ -152,4 +174,23 @@ fn place(dims: &[usize], mut k: usize, t: &Tensor) -> usize {
         stride *= own_dim;
     }
     at
+}
+
+pub fn rows_of(schema: &Schema) -> InputPorts {
+    InputPorts::Rows(Port::rows("in", "float", Some(schema.columns().len())))
+}
+
+/// Numbers that matter for rules: small whole ones, borders, their neighbours, what is not a number, what is tiny or huge.
+pub fn number(rng: &mut Rng, near: &[f32]) -> f32 {
+    let base = match rng.below(8) {
+        0 => [0.0, 1.0, -1.0, 5.0, 0.1, 0.5][rng.below(6)],
+        1 => [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, 1e-45, -1e-45, 1e-39, -2e-38][rng.below(9)],
+        2 | 3 => near[rng.below(near.len())],
+        _ => (rng.unit() * 12.0 - 4.0) as f32,
+    };
+    match rng.below(6) {
+        0 => base.next_up(),
+        1 => base.next_down(),
+        _ => base,
+    }
 }

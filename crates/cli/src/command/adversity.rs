@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::bail;
 use deepsade_data::{ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
 use deepsade_engine::adversity::{Counts, Near, adversity, as_json, is_radius, near_as_json};
+use deepsade_engine::left_out::pairs_in_words;
 use deepsade_engine::verify::words::example_in_words;
 use deepsade_net::Matrix;
 
@@ -62,6 +63,9 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Exit> {
         }
         if outside > 0 {
             out += &format!("not looked at: {outside} rows outside the domain or incomplete\n");
+        }
+        if let Some(pairs) = pairs_in_words(spec) {
+            out += &format!("not looked at: {pairs}; `deepsade verify` decides them\n");
         }
         if let Some(example) = first {
             out += &format!("the first:\n{}", example_in_words(&spec.shown(), example));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use deepsade_check::{Verdict, check};
+use deepsade_engine::artifact::{read_bytes, read_text};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::recheck::{self, CheckFiles, RecheckError};
 use deepsade_engine::verdict::{accepted, as_deployed, as_json, claim_in_words, in_words};
@@ -10,7 +11,6 @@ use deepsade_spec::Claim;
 
 use crate::args::CheckArgs;
 use crate::outcome::{Exit, emit};
-use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
@@ -50,8 +50,7 @@ fn files(files: &CheckFiles) -> anyhow::Result<Verdict> {
 
 /// Checks a certificate for a VNN-LIB property: rules, inputs and outputs are read from the property again.
 fn of_property(model: &Path, property: &Path, certificate: &Path) -> anyhow::Result<Verdict> {
-    let bytes = std::fs::read(model).while_doing(|| format!("can't read {}", model.display()))?;
-    let text = std::fs::read_to_string(certificate).while_doing(|| format!("can't read {}", certificate.display()))?;
+    let (bytes, text) = (read_bytes(model)?, read_text(certificate)?);
     let property = super::verify::read_property(property)?;
     Ok(check(&bytes, &Claim { schema: property.schema, rules: property.rules }, &text))
 }

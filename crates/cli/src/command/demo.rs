@@ -5,7 +5,7 @@ use std::path::Path;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::problem::Problem;
 
-use super::train::Ended;
+use super::train::TrainingEnd;
 use super::{explain, predict, report, train};
 use crate::args::{DemoArgs, ExplainArgs, PredictArgs, TrainArgs};
 use crate::outcome::{Exit, emit};
@@ -19,6 +19,7 @@ const WINES: &[u8] = include_bytes!("../../../../examples/winequality-red.csv.gz
 /// Runs the command.
 pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     let out = &args.out;
+    super::not_over_another(&out.join("model"), false, args.force)?;
     std::fs::create_dir_all(out).while_doing(|| format!("can't make the folder {}", out.display()))?;
     let file = out.join("wine.toml");
     if std::fs::read_to_string(&file).is_ok_and(|text| text != RULES) {
@@ -44,6 +45,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
         data: None,
         seed: None,
         fold: None,
+        folds: None,
         enforce: None,
         update: None,
         maxsmt: None,
@@ -52,10 +54,11 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
         epochs: None,
         allow_library: false,
         resume: false,
+        force: args.force,
         json: false,
         quiet: false,
     };
-    let Ended::Done(done) = train::train(&problem, &folder, &args)? else { return Ok(Exit::Unknown) };
+    let TrainingEnd::Done(done) = train::train(&problem, &folder, &args)? else { return Ok(Exit::Unknown) };
     emit(&done.in_words())?;
     let outcome = done.outcome();
 
@@ -69,6 +72,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
         strict: true,
         scores: false,
         proba: false,
+        id: Vec::new(),
         separator: None,
         json: false,
         quiet: true,

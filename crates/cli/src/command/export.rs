@@ -1,11 +1,16 @@
 //! `deepsade export`: a rule file, and perhaps a model, enter; its problem leaves in the words of another program.
 
-use deepsade_engine::artifact::write_whole;
+use anyhow::bail;
+use deepsade_engine::artifact::{read_bytes, write_whole};
 use deepsade_engine::gate;
+use deepsade_engine::left_out::pairs_in_words;
+use deepsade_engine::problem::Problem;
 use deepsade_engine::smtlib_export;
 use deepsade_engine::verify::vnnlib;
 use deepsade_net::Model;
+use deepsade_spec::NormalSpec;
 
+use super::predict::same_file;
 use crate::args::{ExportArgs, ExportTarget};
 use crate::outcome::{Exit, emit_data};
 use crate::progress::ReadBar;
@@ -13,14 +18,21 @@ use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
-    let text = match args.to {
-        ExportTarget::Smtlib => smtlib(args)?,
-        ExportTarget::Vnnlib => {
-            let mut bar = ReadBar::new(args.quiet);
-            let (spec, _) = super::problem(&args.file, args.data.as_deref())?.load(&mut |p| bar.update(p))?;
-            vnnlib::write(&spec)?
+    for input in [Some(&args.file), args.model.as_ref(), args.data.as_ref()].into_iter().flatten() {
+        if args.out.as_ref().is_some_and(|out| same_file(out, input)) {
+            bail!("--out {} would overwrite an input; name another file", input.display());
         }
+    }
+    let problem = super::problem(&args.file, args.data.as_deref())?;
+    let mut bar = ReadBar::new(args.quiet);
+    let (spec, _) = problem.load(&mut |p| bar.update(p))?;
+    let text = match args.to {
+        ExportTarget::Smtlib => smtlib(args, &problem, &spec)?,
+        ExportTarget::Vnnlib => vnnlib::write(&spec)?,
     };
+    if let Some(pairs) = pairs_in_words(&spec) {
+        eprintln!("note: left out: {pairs}; `deepsade verify` decides them");
+    }
     match &args.out {
         Some(path) => write_whole(path, text.as_bytes())?,
         None => emit_data(&text)?,
@@ -28,18 +40,15 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn smtlib(args: &ExportArgs) -> anyhow::Result<String> {
-    let problem = super::problem(&args.file, args.data.as_deref())?;
-    let mut bar = ReadBar::new(args.quiet);
-    let (spec, _) = problem.load(&mut |p| bar.update(p))?;
+fn smtlib(args: &ExportArgs, problem: &Problem, spec: &NormalSpec) -> anyhow::Result<String> {
     let seed = problem.data.as_ref().map_or(0, |data| data.seed);
     let (network, fixed) = match &args.model {
         Some(path) => {
-            let bytes = std::fs::read(path).while_doing(|| format!("can't read the model {}", path.display()))?;
+            let bytes = read_bytes(path)?;
             let model = Model::from_bytes(&bytes).while_doing(|| format!("{} is no model", path.display()))?;
             (model.network, true)
         }
-        None => (gate::network(&spec, problem.network(), None, seed), false),
+        None => (gate::network(spec, problem.network(), None, seed), false),
     };
-    Ok(smtlib_export::smtlib(&spec, &network, fixed, problem.train().how(), args.quantifiers.into())?)
+    Ok(smtlib_export::smtlib(spec, &network, fixed, problem.train().tightness(), args.quantifiers.into())?)
 }

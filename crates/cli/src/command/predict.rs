@@ -1,10 +1,12 @@
 //! `deepsade predict`: a model and rows enter, a CSV of predictions leaves.
 
+mod given;
+
 use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use deepsade_data::{ReadOptions, RowStatus, Table, Value, encode_inputs, read_table};
+use deepsade_data::{Columns, Kind, ReadOptions, RowStatus, Table, TableValue, encode_inputs, read_table};
 use deepsade_engine::artifact::{model_rules, read_model, write_whole};
 use deepsade_engine::train::TrainSettings;
 use deepsade_net::Matrix;
@@ -28,6 +30,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
         }
     }
     let (model, schema) = read_model(&args.model)?;
+    let rows = given::RowsFrom::at(&args.data)?;
     let mut bar = ReadBar::new(args.quiet);
     let separator = match args.separator {
         Some(c) => Some(
@@ -35,8 +38,8 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
         ),
         None => None,
     };
-    let options = ReadOptions { separator, ..ReadOptions::for_schema(&schema) };
-    let table = read_table(&args.data, &options, &mut |p| bar.update(p))?;
+    let options = passing(&args.id, &schema, ReadOptions { separator, ..ReadOptions::for_schema(&schema) })?;
+    let table = rows.named(read_table(rows.path(), &options, &mut |p| bar.update(p)))?;
     let mut inputs = encode_inputs(&table, &schema)?;
     let rules = model_rules(&args.model, &model, &schema)?;
     let output = Output::of(&model, &rules)?;
@@ -57,32 +60,39 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
         );
     }
     let y = output.outputs(&inputs.x);
-    let probabilities = match (args.proba, output.has_step()) {
+    let probabilities = match (args.proba, &schema.task) {
         (false, _) => None,
-        (true, true) if !matches!(schema.task, Task::Regression { .. }) => {
-            Some(output.probabilities(&inputs.x, &y, TrainSettings::default().decode_nodes)?)
+        (true, Task::Regression { .. }) => {
+            bail!("--proba: {} predicts numbers, which have no probabilities", args.model.display())
         }
-        (true, _) => bail!(
-            "--proba needs a model that chooses labels or classes among those that obey the rules (enforce = \"decode\"); {} does not",
-            args.model.display()
-        ),
+        (true, _) => Some(output.probabilities(&inputs.x, &y, TrainSettings::default().decode_nodes)?),
     };
     let printed = Printed::new(&rules);
     // The outputs of a regression are its predictions, unless they were moved.
     let raw = !matches!(schema.task, Task::Regression { .. }) || output.has_step();
     let scores = (args.scores && raw).then(|| output.scores(&inputs.x));
+    let first = schema.first_columns();
     let words = |row: usize| {
         if !matches!(schema.task, Task::Regression { .. }) {
             return predict::in_words(&schema.task, y.row(row));
         }
         let written = |f: usize| match table.column(&schema.features[f].name).map(|c| c.value(row)) {
-            Some(Value::Number(v)) => v,
-            _ => f64::NAN,
+            Some(TableValue::Number(v)) => v,
+            // The place of a level.
+            _ => inputs.x.row(row).get(first[f]).copied().map_or(f64::NAN, f64::from),
         };
         printed.numbers(inputs.x.row(row), y.row(row), &written).iter().map(f64::to_string).collect()
     };
-    let csv = predictions(&schema, &y, &words, &inputs.status, scores.as_ref(), probabilities.as_deref())?;
-    match &args.out {
+    let ids = |row: usize| {
+        let written = |name: &String| match table.column(name).map(|c| c.value(row)) {
+            Some(TableValue::Missing) | None => String::new(),
+            Some(value) => value.to_string(),
+        };
+        args.id.iter().map(written).collect::<Vec<_>>()
+    };
+    let told = Told { ids: &args.id, status: &inputs.status, scores: scores.as_ref(), probabilities: probabilities.as_deref() };
+    let csv = predictions(&schema, &y, &ids, &words, &told)?;
+    match args.out.as_deref().filter(|path| *path != Path::new(given::STANDARD)) {
         Some(path) => write_whole(path, &csv)?,
         None => emit_data(&String::from_utf8(csv)?)?,
     }
@@ -108,6 +118,23 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     Ok(if blanks > 0 { Exit::Finding } else { Exit::Success })
 }
 
+/// How to read further columns, which are passed on as they are written.
+fn passing(ids: &[String], schema: &Schema, options: ReadOptions) -> anyhow::Result<ReadOptions> {
+    let (Columns::Only(names), false) = (&options.columns, ids.is_empty()) else { return Ok(options) };
+    let taken = predict::columns(&schema.task);
+    if let Some(name) = ids.iter().find(|id| taken.contains(id) || ["in_domain", "outside", "probability"].contains(&id.as_str()))
+    {
+        bail!("--id {name}: the predictions have a column of this name; rename it in the data");
+    }
+    if let Some((_, name)) = ids.iter().enumerate().find(|(k, id)| ids[..*k].contains(id)) {
+        bail!("--id {name} is given twice");
+    }
+    let passed: Vec<String> = ids.iter().filter(|id| !names.contains(id)).cloned().collect();
+    let mut expected = options.expected.clone();
+    expected.extend(passed.iter().map(|id| (id.clone(), Kind::Text)));
+    Ok(ReadOptions { columns: Columns::Beside { model: names.clone(), further: passed, place: "`--id`" }, expected, ..options })
+}
+
 /// Whether two paths lead to one file.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
@@ -131,42 +158,57 @@ fn why(table: &Table, schema: &Schema, status: RowStatus, row: usize) -> String 
 }
 
 /// A name that no spreadsheet takes for a formula: behind an apostrophe, unless it is a number. Such a name that begins with
-/// apostrophes already gets one more, so that taking one away gives the name back.
+/// apostrophes already gets one more, so that taking one away gives the name back. Full-width signs and signs behind characters without
+/// width count, too: spreadsheets read them alike.
 fn as_text(name: &str) -> Cow<'_, str> {
-    let formula = name.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    const SIGNS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+    let unseen = |c: char| matches!(c, '\'' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}');
+    let formula = name.trim_start_matches(unseen).starts_with(SIGNS);
     if formula && name.parse::<f64>().is_err() { Cow::Owned(format!("'{name}")) } else { Cow::Borrowed(name) }
+}
+
+/// What is printed beside predictions.
+struct Told<'a> {
+    /// Names of the columns that are passed on.
+    ids: &'a [String],
+    status: &'a [RowStatus],
+    scores: Option<&'a Matrix>,
+    probabilities: Option<&'a [Option<Probabilities>]>,
 }
 
 fn predictions(
     schema: &Schema,
     y: &Matrix,
+    ids: &impl Fn(usize) -> Vec<String>,
     in_words: &impl Fn(usize) -> Vec<String>,
-    status: &[RowStatus],
-    scores: Option<&Matrix>,
-    probabilities: Option<&[Option<Probabilities>]>,
+    told: &Told,
 ) -> anyhow::Result<Vec<u8>> {
+    let Told { status, scores, probabilities, .. } = *told;
     let mut csv = csv::Writer::from_writer(Vec::new());
     let outputs = schema.task.outputs();
-    let mut header = predict::columns(&schema.task);
+    let named = predict::columns(&schema.task);
+    let words = named.len();
+    let mut header: Vec<String> = told.ids.iter().chain(&named).cloned().collect();
     header.extend(["in_domain".into(), "outside".into()]);
-    let words = header.len() - 2;
     if scores.is_some() {
         let prefix = if matches!(schema.task, Task::Regression { .. }) { "raw " } else { "" };
         header.extend((0..outputs).map(|j| format!("{prefix}{}", schema.task.output_name(j))));
     }
     if probabilities.is_some() {
         header.push("probability".into());
-        header.extend((0..outputs).map(|j| schema.task.output_name(j).replacen("score", "p", 1)));
+        header.extend(schema.task.classes().unwrap_or(&named).iter().map(|name| format!("p('{name}')")));
     }
     csv.write_record(header.iter().map(|name| as_text(name).into_owned()))?;
     for (row, status) in status.iter().enumerate() {
-        let mut record = match status {
+        let mut record: Vec<String> = ids(row).iter().map(|id| as_text(id).into_owned()).collect();
+        let said = match status {
             // Without all its inputs a row has no prediction.
             RowStatus::Missing { .. } => vec![String::new(); words],
             // Nor has a row for which no output obeys the rules.
             _ if y.row(row).iter().any(|v| v.is_nan()) => vec![String::new(); words],
             _ => in_words(row).iter().map(|word| as_text(word).into_owned()).collect(),
         };
+        record.extend::<Vec<String>>(said);
         record.push((*status == RowStatus::Inside).to_string());
         record.push(feature(*status).map(|f| as_text(&schema.features[f].name).into_owned()).unwrap_or_default());
         if let Some(scores) = scores {
@@ -174,7 +216,7 @@ fn predictions(
         }
         if let Some(probabilities) = probabilities {
             match &probabilities[row] {
-                Some(p) => record.extend(std::iter::once(&p.set).chain(&p.labels).map(|p| format!("{p:.6}"))),
+                Some(p) => record.extend(std::iter::once(&p.set).chain(&p.labels).map(f64::to_string)),
                 None => record.extend(vec![String::new(); 1 + outputs]),
             }
         }
@@ -191,7 +233,20 @@ mod tests {
     fn a_name_is_never_a_formula_and_can_be_had_back() {
         let plain = ["yes", "", "-1", "+1", "-2.5e3", "a=b", "o'clock", "'quoted'", " =1"];
         plain.iter().for_each(|name| assert_eq!(as_text(name), *name));
-        for name in ["=HYPERLINK(\"http://x\")", "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''@a"] {
+        for name in [
+            "=HYPERLINK(\"http://x\")",
+            "+1+cmd|' /C calc'!A0",
+            "-2+3",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            "'=1",
+            "''@a",
+            "＝1+1",
+            "＠a",
+            "\u{200b}=1",
+            "\u{feff}'+a",
+        ] {
             let cell = as_text(name);
             assert!(cell.starts_with('\''), "{cell}");
             assert_eq!(&cell[1..], name);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use deepsade_check::Bounds;
-use deepsade_data::{Columns, DataSettings, Metrics, ReadOptions, encode_inputs};
+use deepsade_data::{CheckedData, Columns, Metrics, ReadOptions, encode_inputs};
 use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
 use deepsade_engine::fit::{self, Rows};
 use deepsade_engine::repair::{Mended, RepairError, RepairSettings, Repaired, mend, mend_inputs, words};
@@ -23,7 +23,7 @@ use crate::outcome::{Exit, emit};
 enum KnownRows {
     Nothing,
     Inputs(Matrix),
-    Labelled(Rows),
+    Labelled(Box<Rows>),
 }
 
 /// Runs the command.
@@ -31,6 +31,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let Ok(back) = Duration::try_from_secs_f64(args.timeout) else {
         bail!("--timeout {} must be a number of seconds from 0 on", args.timeout);
     };
+    super::not_into_its_rules(&args.out, &args.rules)?;
     let settings = RepairSettings { back, ..RepairSettings::default() };
     let output = args.output.as_deref();
     let files = SubjectFiles { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
@@ -45,9 +46,9 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     subject.notes().into_iter().chain(vacuous_notes(&subject.spec)).for_each(|note| eprintln!("note: {note}"));
     let (spec, network) = (&subject.spec, &subject.model.network);
     let known = known(args, &subject)?;
-    let rows = if let KnownRows::Labelled(rows) = &known { Some(rows) } else { None };
+    let rows = if let KnownRows::Labelled(rows) = &known { Some(rows.as_ref()) } else { None };
     let rules = subject.problem.stated(&spec.schema);
-    let _hold = report::writable(&args.out, &args.model)?;
+    let _hold = report::writable(&args.out, &args.model, args.force)?;
     let interrupt = Interrupt::listen();
     let started = Instant::now();
     let mended = match &known {
@@ -81,7 +82,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
 fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<KnownRows> {
     let spec = &subject.spec;
     if let (Some(settings), Some(loaded)) = (&subject.problem.data, &subject.loaded) {
-        return Ok(KnownRows::Labelled(fit::rows(spec, loaded, settings, settings.seed)?));
+        return Ok(KnownRows::Labelled(Box::new(fit::rows(spec, loaded, settings, settings.seed)?)));
     }
     let Some(path) = args.data.as_deref().filter(|p| !p.is_dir()) else { return Ok(KnownRows::Nothing) };
     // Targets, too, where they are.
@@ -103,7 +104,7 @@ fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<KnownRows> {
         );
         return Ok(KnownRows::Inputs(encode_inputs(&table, &spec.schema)?.x));
     }
-    Ok(KnownRows::Labelled(fit::rows_of(spec, &table, &DataSettings::default(), 0)?))
+    Ok(KnownRows::Labelled(Box::new(fit::rows_of(spec, &table, &CheckedData::default(), 0)?)))
 }
 
 /// Says why not, and what else there is.
@@ -129,12 +130,12 @@ fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, given: bool, 
     if !found.skipped.is_empty() {
         out += &format!("  features that now reach the last layer: {}\n", shown::name(&found.skipped.join(", ")));
     }
-    let bounds = if found.how.bounds == Bounds::Interval { "intervals" } else { "linear bounds" };
+    let bounds = if found.tightness.bounds == Bounds::Interval { "intervals" } else { "linear bounds" };
     let moved = if found.features_only { "weights of features and the bias" } else { "the last layer" };
     out += &match found.before_shrinking {
         None => format!(
             "  moved: {moved}; all before it is as it was (bounded by {bounds}, at most {} regions a rule)\n",
-            found.how.regions
+            found.tightness.regions
         ),
         Some(before) => {
             format!(

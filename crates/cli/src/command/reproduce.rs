@@ -8,7 +8,7 @@ use deepsade_engine::artifact::write_whole;
 use deepsade_lab::reproduce::experiment::{Experiment, Options};
 use deepsade_lab::reproduce::figures;
 use deepsade_lab::reproduce::print::{Tables, hardware, today};
-use deepsade_lab::reproduce::runner::{self, Ended, Event, Setting};
+use deepsade_lab::reproduce::runner::{self, Event, RunsEnded, Setting};
 use deepsade_lab::reproduce::stock::Stock;
 use deepsade_lab::reproduce::table::tables;
 use deepsade_lab::results;
@@ -49,7 +49,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Exit> {
     if let Some(bar) = bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner).as_ref() {
         bar.finish();
     }
-    if let Ended::Interrupted { done, runs } = ended? {
+    if let RunsEnded::Interrupted { done, runs } = ended? {
         eprintln!("interrupted: {done} of {runs} runs are in {}; add --resume to the same command to go on", args.out.display());
         return Ok(Exit::Unknown);
     }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use deepsade_check::Verdict;
-use deepsade_engine::choose::{Cost, Tried};
+use deepsade_engine::choose::{Cost, TriedWay};
 use deepsade_engine::enforce::EnforcedBy;
 use deepsade_engine::fit::{FitError, Fitted};
 use deepsade_engine::folder_lock::Hold;
+use deepsade_engine::left_out::pairs_in_words;
+use deepsade_engine::pace::ROWS;
 use deepsade_engine::pipeline::{self, Checked, Finished, Fold, Folder, PipelineError, Prepared};
 use deepsade_engine::problem::Problem;
-use deepsade_engine::summary::{paper_steps, scores};
+use deepsade_engine::summary::{judged, paper_steps, scores};
 use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainSettings, UpdateName};
 use deepsade_engine::verdict;
 use deepsade_solve::maxsmt::SolverName;
@@ -27,9 +29,10 @@ use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &TrainArgs) -> anyhow::Result<Exit> {
-    let problem = super::problem(&args.file, args.data.as_deref())?;
     let out =
         args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str())));
+    super::not_into_its_rules(&out, &args.file)?;
+    let problem = super::problem(&args.file, args.data.as_deref())?;
     let ended = match train(&problem, &out, args) {
         // That the rules can't be met is what was found out, not a mistake in the input.
         Err(error) if error.downcast_ref().is_some_and(FitError::is_about_rules) => {
@@ -38,9 +41,10 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Exit> {
         other => other?,
     };
     let done = match ended {
-        Ended::Done(done) => *done,
-        Ended::Interrupted => return Ok(Exit::Unknown),
-        Ended::Contradictory(words) => {
+        TrainingEnd::Done(done) => *done,
+        TrainingEnd::Interrupted => return Ok(Exit::Unknown),
+        TrainingEnd::Folds(exit) => return Ok(exit),
+        TrainingEnd::Contradictory(words) => {
             let words = format!("{words}; `deepsade explain {}` says more", args.file.display());
             return unmet("contradictory", &words, args.json);
         }
@@ -67,35 +71,57 @@ pub struct Done {
     pub spec: Arc<NormalSpec>,
     pub finished: Finished,
     pub model: PathBuf,
+    /// The rule file.
+    pub file: PathBuf,
 }
 
 /// How a training ended.
-pub enum Ended {
+pub enum TrainingEnd {
     /// With a model.
     Done(Box<Done>),
     /// By Ctrl-C.
     Interrupted,
+    /// Of all folds, with no model.
+    Folds(Exit),
     /// Before it began: what the rules contradict each other in.
     Contradictory(String),
 }
 
 /// Trains and writes the files.
-pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<Ended> {
+pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<TrainingEnd> {
     let mut problem = problem.clone();
     if let (Some(data), Some(seed)) = (&mut problem.data, args.seed) {
-        data.seed = seed;
+        *data = data.clone().with_seed(seed);
     }
-    let problem = problem.with_settings(|_, settings| overrule(settings, args))?;
+    let mut problem = problem.with_settings(|_, settings| overrule(settings, args))?;
+    if args.epochs.is_some() {
+        problem = problem.stating("train.epochs");
+    }
     let checked = Checked::new(problem).map_err(plain)?;
     without_effect(checked.problem().train(), args)?;
+    let new = !out.exists();
     std::fs::create_dir_all(out).while_doing(|| format!("can't make the folder {}", out.display()))?;
+    let ended = into(checked, out, args);
+    if new && !matches!(ended, Ok(TrainingEnd::Done(_) | TrainingEnd::Interrupted)) {
+        // Only where nothing is in it.
+        let _ = std::fs::remove_dir(out);
+    }
+    ended
+}
+
+/// Trains into a folder that is there.
+fn into(checked: Checked, out: &Path, args: &TrainArgs) -> anyhow::Result<TrainingEnd> {
     // Two runs into one folder would leave files that don't belong together.
     let _hold = Hold::of(out).while_doing(|| format!("can't train into {}", out.display()))?;
+    if let Some(of) = args.folds {
+        return super::folds::run(&checked, out, args, of).map(TrainingEnd::Folds);
+    }
+    super::not_over_another(out, args.resume, args.force)?;
     let mut bar = ReadBar::new(args.quiet);
     let fold = args.fold.map(|(index, of)| Fold { index, of });
     let ready = match checked.read(fold, &mut |p| bar.update(p)).map_err(plain)? {
         Prepared::Ready(ready) => *ready,
-        Prepared::Contradictory(words) => return Ok(Ended::Contradictory(words)),
+        Prepared::Contradictory(words) => return Ok(TrainingEnd::Contradictory(words)),
     };
     for note in ready.notes().iter().filter(|_| !args.quiet) {
         eprintln!("note: {}", note.words());
@@ -111,23 +137,29 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     match ended {
         pipeline::Ended::Done(finished) => {
             let model = folder.finish(&finished)?;
-            Ok(Ended::Done(Box::new(Done { spec: ready.spec, finished: *finished, model })))
+            let file = ready.problem.path.clone();
+            Ok(TrainingEnd::Done(Box::new(Done { spec: ready.spec, finished: *finished, model, file })))
         }
         pipeline::Ended::Interrupted => {
             eprintln!("interrupted; go on with: {}", again(&ready.problem.path, out));
-            Ok(Ended::Interrupted)
+            Ok(TrainingEnd::Interrupted)
         }
         pipeline::Ended::Diverged(stop) => bail!("{stop}; no model was written"),
     }
 }
 
 /// The error that is shown in a way of its own, if it is one of those.
-fn plain(error: PipelineError) -> anyhow::Error {
+pub(super) fn plain(error: PipelineError) -> anyhow::Error {
     match error {
         PipelineError::Problem(error) => error.into(),
         PipelineError::Fit(error) => error.into(),
         error => error.into(),
     }
+}
+
+/// The command that trains the model of a rule file.
+pub(super) fn again_with(file: &Path) -> String {
+    format!("deepsade train {}", shown::name(&file.display().to_string()))
 }
 
 /// The command that goes on with this run: as it was given, with the folder and `--resume`.
@@ -245,11 +277,14 @@ impl Done {
                 trained.stop
             )
         }];
-        out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules", "", "rows", "obeying"));
+        let weighted =
+            self.finished.weighted_by.as_ref().map(|by| format!(", weighted by {}", shown::name(by))).unwrap_or_default();
+        out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules{weighted}", "", "rows", "obeying"));
         for (name, metrics) in [("train", train), ("validation", validation), ("test", test)] {
             let shown = if metrics["rows"] > 0.0 { scores(metrics) } else { "no row to score".into() };
             out.push(format!("{name:<12} {:>8} {:>8}  {shown}", metrics["rows_all"], metrics["rows"]));
         }
+        out.extend(self.finished.facts.as_ref().and_then(|facts| judged(&facts.scores)));
         let breaking = format!("{} of {} test predictions break a rule", test["rows_breaking_all"], test["rows_all"]);
         match &self.finished.verdict {
             Some(verdict) => {
@@ -271,6 +306,10 @@ impl Done {
                         let made = fitted.made.as_deref().unwrap_or("candidates");
                         out.push(format!("Rules enforced in the output step of the ONNX graph ({made}): {breaking}{left_out}."));
                     }
+                    EnforcedBy::Clips => out.push(format!(
+                        "Rules between two inputs kept by the signs of the weights, the others by bounds to which the ONNX graph clips the \
+                         outputs: {breaking}."
+                    )),
                     EnforcedBy::Nearest | EnforcedBy::Behind => {
                         let made = fitted.made.as_deref().unwrap_or("candidates");
                         out.push(format!("Rules enforced in the output step of the ONNX graph ({made}): {breaking}."));
@@ -293,10 +332,26 @@ impl Done {
                     }
                 }
                 out.extend(self.finished.cost.as_ref().map(|cost| cost_in_words(cost, fitted)));
+                out.extend(timings.run.map(|run| {
+                    format!(
+                        "Running it takes {:.2} us a row with the step, {:.2} without ({:.1} times; {ROWS} rows at once, in this program).",
+                        run.model_us, run.network_us, run.ratio
+                    )
+                }));
                 out.push(verdict::in_words(verdict));
             }
-            None if !self.spec.is_empty() => out.push(format!("Rules were NOT enforced (enforce = \"none\"): {breaking}.")),
-            None => {}
+            None if !self.spec.is_empty() => {
+                let about = if self.spec.rules.is_empty() { String::new() } else { format!(": {breaking}") };
+                out.push(format!("Rules were NOT enforced (enforce = \"none\"){about}."));
+                out.extend(
+                    pairs_in_words(&self.spec).map(|pairs| format!("Not counted: {pairs}; `deepsade verify` decides them.")),
+                );
+            }
+            None => out.push(format!(
+                "No rule is stated, so nothing was proved: write what must never be broken as [[rule]] into {} (docs/rules.md), or take \
+                 the # away from a rule that `deepsade init` suggested there.",
+                shown::name(&self.file.display().to_string())
+            )),
         }
         out.extend(fitted.warnings.iter().map(|warning| format!("WARNING: {}.", shown::name(&warning.to_string()))));
         out.push(format!("Model: {}", shown::name(&self.model.display().to_string())));
@@ -309,16 +364,16 @@ fn cost_in_words(cost: &Cost, fitted: &Fitted) -> String {
     let score = |v: Option<f64>| v.map_or("-".to_string(), |v| format!("{v:.3}"));
     let (free, enforced) = (score(cost.free), score(cost.enforced));
     let mut out = format!(
-        "With the guarantee {} {enforced}, without it {free} (test rows whose label obeys; without, {} of {} predictions break \
-         a rule); {} different predictions",
-        cost.metric, cost.free_breaking, cost.rows, cost.distinct
+        "With the guarantee {} {enforced}, without it {free} (up to {} epochs each; test rows whose label obeys; without, {} of {} \
+         predictions break a rule); {} different predictions",
+        cost.metric, cost.epochs, cost.free_breaking, cost.rows, cost.distinct
     );
     if let Some(moved) = cost.moved {
         out += &format!("; the step changes {moved} of {}, the fallback answers {:.2} %", cost.rows, 100.0 * cost.fallbacks);
     }
     out.push('.');
     if cost.tried.len() > 1 {
-        let each = |t: &Tried| {
+        let each = |t: &TriedWay| {
             let told = match (&t.why_not, t.certified) {
                 (Some(_), _) => "not possible".into(),
                 (None, false) => format!("{}, not proved", score(t.score)),
@@ -335,9 +390,9 @@ fn cost_in_words(cost: &Cost, fitted: &Fitted) -> String {
     out
 }
 
-struct Watch {
-    bar: EpochBar,
-    interrupt: Interrupt,
+pub(super) struct Watch {
+    pub(super) bar: EpochBar,
+    pub(super) interrupt: Interrupt,
 }
 
 impl Observer for Watch {

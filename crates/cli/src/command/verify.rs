@@ -12,7 +12,7 @@ use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::verify::vnnlib::{self, Property};
 use deepsade_engine::verify::words::{as_json, in_words};
-use deepsade_engine::verify::{Outcome, Settings, Undecided, fits, verify_model};
+use deepsade_engine::verify::{Outcome, Undecided, VerifySettings, fits, verify_model};
 use deepsade_net::Model;
 use deepsade_spec::NormalSpec;
 
@@ -30,11 +30,14 @@ const MOST_BYTES: u64 = 512 << 20;
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     // Reading is part of what the time is for: a property may be large.
     let begun = Instant::now();
+    if let (Some(folder), Some(rules)) = (&args.certificate, &args.rules) {
+        super::not_into_its_rules(folder, rules)?;
+    }
     let settings = settings(args.timeout, args.threads)?;
     let (model, spec, rules_toml, named) = question(args)?;
     // Found out before the search, not after it.
-    let _hold = args.certificate.as_deref().map(|folder| writable(folder, &args.model)).transpose()?;
-    let settings = Settings {
+    let _hold = args.certificate.as_deref().map(|folder| writable(folder, &args.model, args.force)).transpose()?;
+    let settings = VerifySettings {
         timeout: settings.timeout.map(|t| t.saturating_sub(begun.elapsed())),
         arithmetic: match args.arithmetic {
             ArithmeticArg::Float32 => Arithmetic::Float32,
@@ -48,17 +51,18 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     let seconds = started.elapsed().as_secs_f64();
     // The answer is printed whatever becomes of the files.
     let written = args.certificate.as_deref().map_or(Ok(()), |folder| write(&decided, args, &rules_toml, folder));
-    let decided = decided.of_file(&model.inexact);
+    let differs = model.differs(!spec.pairs.is_empty(), settings.arithmetic == Arithmetic::Real);
+    let decided = decided.of_file(&differs);
     if args.vnncomp {
         emit(&vnncomp(&decided))?;
     } else if args.json {
-        let report = as_json(&decided, &spec, seconds, work, &model.inexact);
+        let report = as_json(&decided, &spec, seconds, work, &differs);
         emit(&(serde_json::to_string_pretty(&report)? + "\n"))?;
     } else {
         if !named {
             eprintln!("the model does not name its columns; read as {}", columns_in_words(&spec.schema.shown()));
         }
-        for place in &model.inexact {
+        for place in &differs {
             eprintln!("note: {place}: the file may round differently there from the network that was looked at");
         }
         emit(&in_words(&decided, &spec.shown(), seconds, work.regions, args.certificate.as_deref()))?;
@@ -94,24 +98,26 @@ fn write(decided: &Outcome, args: &VerifyArgs, rules: &str, folder: &Path) -> an
     let Outcome::Proved(proof) = decided else { return forget(folder) };
     write_proof(proof, rules, folder)?;
     if let Some(property) = &args.vnnlib {
-        write_whole(&folder.join("property.vnnlib"), &std::fs::read(property)?)?;
+        write_whole(&folder.join("property.vnnlib"), &property_bytes(property)?)?;
     }
     Ok(())
 }
 
 /// How long, and on how many threads.
-pub fn settings(timeout: f64, threads: Option<usize>) -> anyhow::Result<Settings> {
-    Settings::new(timeout, threads).with_context(|| format!("--timeout {timeout} must be a positive number of seconds"))
+pub fn settings(timeout: f64, threads: Option<usize>) -> anyhow::Result<VerifySettings> {
+    VerifySettings::new(timeout, threads).with_context(|| format!("--timeout {timeout} must be a positive number of seconds"))
 }
 
 /// Makes a folder for results and sees that files can be written there, by nobody else, and that it is not where the model is.
-pub fn writable(folder: &Path, model: &Path) -> anyhow::Result<Hold> {
+pub fn writable(folder: &Path, model: &Path, force: bool) -> anyhow::Result<Hold> {
     std::fs::create_dir_all(folder).while_doing(|| format!("can't make the folder {}", folder.display()))?;
     if same_file(&folder.join(files::MODEL), model) {
         bail!("{} holds the model itself, which would be overwritten; name another folder", folder.display());
     }
     tempfile::tempfile_in(folder).while_doing(|| format!("can't write into {}", folder.display()))?;
-    Hold::of(folder).while_doing(|| format!("can't write into {}", folder.display()))
+    let hold = Hold::of(folder).while_doing(|| format!("can't write into {}", folder.display()))?;
+    super::not_over_another(folder, false, force)?;
+    Ok(hold)
 }
 
 /// Takes away the certificate of a run before: what is said now does not go with it.
@@ -138,10 +144,15 @@ fn question(args: &VerifyArgs) -> anyhow::Result<(Model, NormalSpec, String, boo
 
 /// Reads a property; errors name the file and the place.
 pub fn read_property(path: &Path) -> anyhow::Result<Property> {
-    let bytes = read_at_most(path, MOST_BYTES).while_doing(|| format!("can't read {}", path.display()))?;
-    let Ok(bytes) = bytes else { bail!("{}: more than {MOST_BYTES} bytes is too large for a property", path.display()) };
-    let text = String::from_utf8(bytes).while_doing(|| format!("can't read {}", path.display()))?;
+    let text = String::from_utf8(property_bytes(path)?).while_doing(|| format!("can't read {}", path.display()))?;
     vnnlib::read(&text).map_err(|e| anyhow::anyhow!("{}, {e}", path.display()))
+}
+
+fn property_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    match read_at_most(path, MOST_BYTES).while_doing(|| format!("can't read {}", path.display()))? {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => bail!("{}: more than {MOST_BYTES} bytes is too large for a property", path.display()),
+    }
 }
 
 /// Writes what `deepsade check DIR` reads.

@@ -13,7 +13,7 @@ fn encoded(task: Task, targets: Vec<(&str, Column)>) -> Result<Vec<f32>, DataErr
     }
     let table = Table { names, columns, row_numbers: (11..11 + rows as u64).collect() };
     let domain = Domain::Real { lo: 0.0, hi: 1.0 };
-    let schema = Schema { features: vec![Feature { name: "x".into(), domain }], task, one_hot: OneHot::Full };
+    let schema = Schema { features: vec![Feature { name: "x".into(), domain }], task, one_hot: OneHot::Full, filled: vec![] };
     let data = encode(&table, &schema)?;
     assert_eq!((data.x.data, data.weight), (vec![0.5; rows], vec![1.0; rows]));
     Ok(data.y.data)
@@ -72,7 +72,7 @@ fn gaps_and_strangers_are_refused() {
     assert!(outside.is_ok(), "a target may be any column");
     let domain = Domain::Real { lo: 0.0, hi: 1.0 };
     let task = Task::regression(words(&["x"]));
-    let schema = Schema { features: vec![Feature { name: "x".into(), domain }], task, one_hot: OneHot::Full };
+    let schema = Schema { features: vec![Feature { name: "x".into(), domain }], task, one_hot: OneHot::Full, filled: vec![] };
     let table = |v| Table { names: words(&["x"]), columns: vec![numbers(&[v])], row_numbers: vec![7] };
     let message = encode(&table(1.5), &schema).unwrap_err().to_string();
     assert!(message.contains("row 7, column 'x': 1.5 is not in the stated domain: numbers from 0 to 1"), "{message}");

@@ -44,6 +44,33 @@ pub enum OverrideProblem {
     /// Levels for a number.
     #[error("a number has a `range`, not `levels` or an `order` of them")]
     LevelsOfNumber,
+    /// A value that is filled in but does not exist.
+    #[error("`missing` gives {value} where there is no value, which must be a value of the feature: {domain}")]
+    FillOutside {
+        /// What is filled in.
+        value: String,
+        /// What the feature may be.
+        domain: String,
+    },
+    /// A level for a number.
+    #[error("`missing = \"level\"`: only a category has levels; say \"median\", \"mean\", \"most-frequent\" or a number")]
+    LevelOfNumber,
+    /// A level without a place.
+    #[error(
+        "`missing = \"level\"`: a level of its own has no place in an `order`; name the level that stands for no value, \
+             `missing = {{ level = \"...\" }}`"
+    )]
+    LevelInOrder,
+    /// An indicator where a level says the same.
+    #[error(
+        "`indicator = true` is for numbers; a category says by a level of its own that it has no value: `missing = \"level\"`"
+    )]
+    IndicatorOfCategory,
+    /// No data to take a value from.
+    #[error(
+        "without [data] what is read for a missing value must be stated: `missing = 0.5`, or `missing = {{ level = \"...\" }}`"
+    )]
+    FillNotStated,
     /// No data to take the domain from.
     #[error("without [data] the domain must be stated: `range = [lo, hi]` for a number, `levels = [...]` for a category")]
     NoDomain,
@@ -105,6 +132,9 @@ pub enum TaskProblem {
     /// Classes for a task that has none.
     #[error("`classes` belong to binary and multiclass tasks")]
     NoClassesHere,
+    /// A cut-off where nothing is decided at one.
+    #[error("`cutoff` belongs to binary tasks: the probability of the second class from which on it is predicted")]
+    NoCutoffHere,
     /// A class twice.
     #[error("class '{0}' is listed twice")]
     DuplicateClass(String),

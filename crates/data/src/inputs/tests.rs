@@ -14,6 +14,7 @@ fn schema(one_hot: OneHot) -> Schema {
         ],
         task: Task::regression(vec!["y".into()]),
         one_hot,
+        filled: vec![],
     }
 }
 
@@ -40,6 +41,25 @@ fn columns_follow_the_schema() {
     let dropped = encode_inputs(&t, &schema(OneHot::DropFirst)).unwrap();
     assert_eq!(dropped.x.data, [0.0, 1.0, 0.0, 2.0, 0.05, 0.0, 0.0, -1.0]);
     assert_eq!(dropped.status, [Inside; 2]);
+}
+
+/// The place in the stated order enters, also where levels spell numbers.
+#[test]
+fn levels_of_an_ordered_category_enter_as_places() {
+    let order = ["2", "1", "0"].map(String::from).to_vec();
+    let schema = Schema {
+        features: vec![Feature { name: "grade".into(), domain: Domain::Ordered { levels: order } }],
+        task: Task::regression(vec!["y".into()]),
+        one_hot: OneHot::Full,
+        filled: vec![],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new.csv");
+    std::fs::write(&path, "note,grade\na,2\nb,0\nc,1\nd,foo\ne,\n").unwrap();
+    let table = crate::read_table(&path, &ReadOptions::for_schema(&schema), &mut |_| {}).unwrap();
+    let inputs = encode_inputs(&table, &schema).unwrap();
+    assert_eq!(inputs.x.data[..3], [0.0, 2.0, 1.0]);
+    assert_eq!(inputs.status, [Inside, Inside, Inside, Outside { feature: 0 }, Missing { feature: 0 }]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::{Meter, Progress, ReadOptions, check_header, check_size};
 use crate::builder::ColumnBuilder;
 use crate::error::DataError;
 use crate::limits::{Limits, limits};
-use crate::number;
+use crate::number::{self, MarkedMissing};
 use crate::table::{Column, Kind, Table};
 
 /// How many rows pass between two looks at the clock.
@@ -25,20 +25,21 @@ pub(crate) fn read(path: &Path, gzip: bool, options: &ReadOptions, sink: &mut dy
     let file = path.display().to_string();
     let size = std::fs::metadata(path).map_err(|e| DataError::io(&file, e))?.len();
     let mut meter = Meter::new(sink, 2 * size);
-    let open = |bytes_before| Source::open(path, &file, gzip, options, bytes_before);
+    let open = |bytes_before| CsvPass::open(path, &file, gzip, options, bytes_before);
 
     let mut source = open(0)?;
     let header = source.header()?;
-    let chosen = options.columns.choose(&header)?;
+    let chosen = options.columns.choose(&file, &header)?;
     check_size(&file, 1, chosen.len())?;
-    let (kinds, rows) = find_kinds(&mut source, &header, &chosen, options, &mut meter)?;
+    let marked: Vec<MarkedMissing> = chosen.iter().map(|&i| options.marked(&header[i])).collect();
+    let (kinds, rows) = find_kinds(&mut source, &header, &chosen, (options, &marked), &mut meter)?;
     if rows == 0 {
         return Err(DataError::NoRows { file });
     }
 
     let mut source = open(size)?;
     source.header()?;
-    let columns = read_values(&mut source, &header, &chosen, &kinds, rows, &mut meter)?;
+    let columns = read_values(&mut source, &header, &chosen, (&kinds, &marked), rows, &mut meter)?;
     meter.end();
     let names = chosen.iter().map(|&i| header[i].clone()).collect();
     Ok(Table { names, columns, row_numbers: (1..=rows).collect() })
@@ -46,10 +47,10 @@ pub(crate) fn read(path: &Path, gzip: bool, options: &ReadOptions, sink: &mut dy
 
 /// First pass: a column holds numbers if every value that is not missing spells one. Also counts the rows.
 fn find_kinds(
-    source: &mut Source,
+    source: &mut CsvPass,
     header: &[String],
     chosen: &[usize],
-    options: &ReadOptions,
+    (options, marked): (&ReadOptions, &[MarkedMissing]),
     meter: &mut Meter,
 ) -> Result<(Vec<Kind>, u64), DataError> {
     let expected: Vec<Option<Kind>> = chosen.iter().map(|&i| options.expected.get(&header[i]).copied()).collect();
@@ -62,7 +63,7 @@ fn find_kinds(
         check_size(source.file, rows, chosen.len())?;
         for (c, &i) in chosen.iter().enumerate() {
             let field = record[i].trim_ascii();
-            if kinds[c] == Kind::Number && (number::is_number(field) || number::is_missing(field)) {
+            if kinds[c] == Kind::Number && (number::is_number(field) || number::is_missing(field) || marked[c].holds(field)) {
                 continue;
             }
             let text = source.utf8(field)?;
@@ -77,10 +78,10 @@ fn find_kinds(
 
 /// Second pass: the values of the chosen columns, `rows` of them.
 fn read_values(
-    source: &mut Source,
+    source: &mut CsvPass,
     header: &[String],
     chosen: &[usize],
-    kinds: &[Kind],
+    (kinds, marked): (&[Kind], &[MarkedMissing]),
     rows: u64,
     meter: &mut Meter,
 ) -> Result<Vec<Column>, DataError> {
@@ -90,9 +91,9 @@ fn read_values(
         if !source.next_row(&mut record, header.len(), meter)? {
             return Err(DataError::RowCount { file: source.file.to_owned(), found: row as usize, announced: rows as usize });
         }
-        for (builder, &i) in builders.iter_mut().zip(chosen) {
+        for ((builder, &i), marked) in builders.iter_mut().zip(chosen).zip(marked) {
             let field = record[i].trim_ascii();
-            if number::is_missing(field) {
+            if number::is_missing(field) || marked.holds(field) {
                 builder.push_missing();
                 continue;
             }
@@ -114,7 +115,7 @@ fn read_values(
 }
 
 /// One pass over the file.
-struct Source<'a> {
+struct CsvPass<'a> {
     file: &'a str,
     reader: csv::Reader<Metered>,
     /// Bytes read of the file as it is stored.
@@ -127,11 +128,11 @@ struct Source<'a> {
     one_column: Rc<Cell<bool>>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> CsvPass<'a> {
     fn open(path: &Path, file: &'a str, gzip: bool, options: &ReadOptions, bytes_before: u64) -> Result<Self, DataError> {
         let stored = File::open(path).map_err(|e| DataError::io(file, e))?;
         let bytes = Rc::new(Cell::new(bytes_before));
-        let counted = Counted { inner: stored, bytes: Rc::clone(&bytes) };
+        let counted = CountingReader { inner: stored, bytes: Rc::clone(&bytes) };
         let text: Box<dyn Read> = if gzip {
             Box::new(MultiGzDecoder::new(std::io::BufReader::with_capacity(1 << 16, counted)))
         } else {
@@ -151,7 +152,7 @@ impl<'a> Source<'a> {
                 row_bytes: Rc::clone(&row_bytes),
                 limits: limits(),
                 one_column: Rc::clone(&one_column),
-                lines: Lines::default(),
+                lines: EmptyLineFinder::default(),
             });
         Ok(Self { file, reader, bytes, row_bytes, row: 0, one_column })
     }
@@ -219,12 +220,12 @@ struct Metered {
     limits: Limits,
     /// Whether there may be one column only, so that lines are looked at.
     one_column: Rc<Cell<bool>>,
-    lines: Lines,
+    lines: EmptyLineFinder,
 }
 
 /// Looks for an empty line between others, outside of quotes.
 #[derive(Default)]
-struct Lines {
+struct EmptyLineFinder {
     /// Lines that have ended.
     ended: u64,
     /// Whether a line had anything in it, and whether the one at hand has.
@@ -238,7 +239,7 @@ struct Lines {
     empty: Option<u64>,
 }
 
-impl Lines {
+impl EmptyLineFinder {
     fn see(&mut self, bytes: &[u8]) {
         for byte in bytes {
             let ended = std::mem::replace(&mut self.returned, *byte == b'\r');
@@ -290,12 +291,12 @@ impl Read for Metered {
 }
 
 /// Counts what is read from the file itself, below any decompression.
-struct Counted {
+struct CountingReader {
     inner: File,
     bytes: Rc<Cell<u64>>,
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.inner.read(buffer)?;
         self.bytes.set(self.bytes.get() + n as u64);

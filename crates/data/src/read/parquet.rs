@@ -1,7 +1,10 @@
 //! A parquet file enters, a [`Table`] leaves: numbers, booleans (as 0/1) and strings; nulls are missing.
 
+mod zstd;
+
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -31,13 +34,14 @@ fn read_columns(path: &Path, options: &ReadOptions, sink: &mut dyn FnMut(Progres
     let file = path.display().to_string();
     let stored = File::open(path).map_err(|e| DataError::io(&file, e))?;
     let unreadable = |source: ParquetError| DataError::Parquet { file: file.clone(), source };
+    let whole = Arc::new(stored.try_clone().map_err(|e| DataError::io(&file, e))?);
     let reader = SerializedFileReader::new(stored).map_err(unreadable)?;
     let metadata = reader.metadata();
     let described = metadata.file_metadata().schema_descr();
 
     let header: Vec<String> = described.columns().iter().map(|c| c.path().string()).collect();
     check_header(&file, &header)?;
-    let chosen = options.columns.choose(&header)?;
+    let chosen = options.columns.choose(&file, &header)?;
     let group_rows = |g: &RowGroupMetaData| usize::try_from(g.num_rows()).unwrap_or(0);
     let stored_rows = metadata.row_groups().iter().map(group_rows).fold(0, usize::saturating_add);
     let rows = stored_rows.min(options.rows.unwrap_or(usize::MAX));
@@ -53,14 +57,20 @@ fn read_columns(path: &Path, options: &ReadOptions, sink: &mut dyn FnMut(Progres
     let mut bytes = 0;
     let mut columns = Vec::with_capacity(chosen.len());
     for &i in &chosen {
-        let held = Held::of(&described.column(i)).map_err(|found| {
+        let held = ParquetKind::of(&described.column(i)).map_err(|found| {
             let column = header[i].clone();
             DataError::ParquetType { file: file.clone(), column, found }
         })?;
         let kind = options.expected.get(&header[i]).copied().unwrap_or(held.kind());
-        let mut target = Target::new(&file, &header[i], held, kind, rows);
+        let mut target = OpenColumn::new(&file, &header[i], held, kind, rows);
         for group in 0..reader.num_row_groups() {
-            let chunk = reader.get_row_group(group).and_then(|g| g.get_column_reader(i)).map_err(unreadable)?;
+            let stated = metadata.row_group(group);
+            let chunk = if zstd::packs(stated.column(i)) {
+                zstd::column(Arc::clone(&whole), stated.column(i), group_rows(stated))
+            } else {
+                reader.get_row_group(group).and_then(|g| g.get_column_reader(i))
+            };
+            let chunk = chunk.map_err(unreadable)?;
             target.read_chunk(chunk)?;
             bytes = chunk_bytes(group, i).saturating_add(bytes);
             meter.at(bytes);
@@ -74,13 +84,13 @@ fn read_columns(path: &Path, options: &ReadOptions, sink: &mut dyn FnMut(Progres
 
 /// What a parquet column holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Held {
+enum ParquetKind {
     Number,
     Unsigned,
     Text,
 }
 
-impl Held {
+impl ParquetKind {
     fn of(column: &ColumnDescriptor) -> Result<Self, String> {
         if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
             return Err("nested values".into());
@@ -108,22 +118,22 @@ impl Held {
 }
 
 /// A column while it is being read.
-struct Target<'a> {
+struct OpenColumn<'a> {
     file: &'a str,
     name: &'a str,
-    held: Held,
+    held: ParquetKind,
     most: usize,
     row: usize,
     values: ColumnBuilder,
 }
 
-impl<'a> Target<'a> {
-    fn new(file: &'a str, name: &'a str, held: Held, kind: Kind, most: usize) -> Self {
+impl<'a> OpenColumn<'a> {
+    fn new(file: &'a str, name: &'a str, held: ParquetKind, kind: Kind, most: usize) -> Self {
         Self { file, name, held, most, row: 0, values: ColumnBuilder::new(kind, most) }
     }
 
     fn read_chunk(&mut self, chunk: ColumnReader) -> Result<(), DataError> {
-        let unsigned = self.held == Held::Unsigned;
+        let unsigned = self.held == ParquetKind::Unsigned;
         match chunk {
             ColumnReader::BoolColumnReader(r) => self.read_all(r, |t, v| t.push_number(f64::from(u8::from(*v)))),
             ColumnReader::Int32ColumnReader(r) if unsigned => self.read_all(r, |t, v| t.push_number(f64::from(*v as u32))),

@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::*;
-use crate::table::{Column, Value};
+use crate::table::{Column, TableValue};
 
 fn read_bytes(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Table, DataError> {
     let folder = tempfile::tempdir().unwrap();
@@ -44,8 +44,8 @@ fn kinds_are_found_and_values_kept() {
     assert_eq!(t.names, ["", "a", "b, c", "t"]);
     assert_eq!(t.row_numbers, [1, 2, 3]);
     assert_eq!(t.columns[0], Column::Number(vec![0.0, 1.0, 2.0]));
-    assert_eq!((t.columns[1].value(1), t.columns[1].value(2)), (Value::Number(-1000.0), Value::Missing));
-    assert_eq!((t.columns[2].value(1), t.columns[2].value(2)), (Value::Missing, Value::Number(0.1)));
+    assert_eq!((t.columns[1].value(1), t.columns[1].value(2)), (TableValue::Number(-1000.0), TableValue::Missing));
+    assert_eq!((t.columns[2].value(1), t.columns[2].value(2)), (TableValue::Missing, TableValue::Number(0.1)));
     assert_eq!(t.columns[3], Column::Text { levels: vec!["x".into(), "y, z".into()], codes: vec![0, 1, u32::MAX] });
 }
 
@@ -153,9 +153,9 @@ fn two_hundred_thousand_rows_arrive_unchanged_and_progress_ends_at_the_total() {
     for row in 0..rows {
         let r = row as usize;
         for c in 0..8 {
-            assert_eq!(t.columns[c as usize].value(r), Value::Number(value(row, c)));
+            assert_eq!(t.columns[c as usize].value(r), TableValue::Number(value(row, c)));
         }
-        assert_eq!(t.columns[8].value(r), Value::Text(&format!("level {}", row % 13)));
+        assert_eq!(t.columns[8].value(r), TableValue::Text(&format!("level {}", row % 13)));
         assert_eq!(t.columns[9].is_missing(r), row % 7 == 0);
     }
 }
@@ -199,11 +199,11 @@ fn parquet_numbers_booleans_strings_and_nulls() {
     assert_eq!(t.names, ["i", "u", "l", "d", "f", "b", "s"]);
     assert_eq!(t.row_numbers, [1, 2, 3, 4, 5, 6]);
     assert_eq!(t.columns[0], Column::Number(vec![1.0, -2.0, 3.0, 1.0, -2.0, 3.0]));
-    assert_eq!(t.columns[1].value(0), Value::Number(4_294_967_295.0));
-    assert_eq!(t.columns[2].value(3), Value::Number((1_u64 << 40) as f64));
-    assert_eq!((t.columns[3].value(3), t.columns[3].value(4)), (Value::Number(0.5), Value::Missing));
-    assert_eq!(t.columns[3].value(5), Value::Missing);
-    assert_eq!(t.columns[4].value(0), Value::Number(0.1));
+    assert_eq!(t.columns[1].value(0), TableValue::Number(4_294_967_295.0));
+    assert_eq!(t.columns[2].value(3), TableValue::Number((1_u64 << 40) as f64));
+    assert_eq!((t.columns[3].value(3), t.columns[3].value(4)), (TableValue::Number(0.5), TableValue::Missing));
+    assert_eq!(t.columns[3].value(5), TableValue::Missing);
+    assert_eq!(t.columns[4].value(0), TableValue::Number(0.1));
     assert_eq!(t.columns[5], Column::Text { levels: vec!["0".into(), "1".into()], codes: vec![1, 0, 1, 1, 0, 1] });
     let codes = vec![0, 1, u32::MAX, 0, 1, u32::MAX];
     assert_eq!(t.columns[6], Column::Text { levels: vec!["no".into(), "yes".into()], codes });

@@ -29,10 +29,10 @@ pub fn read(path: &Path, rows: Option<usize>) -> Result<RecipeTable, DataError> 
 type Misplaced = (usize, &'static str);
 
 /// All items from the most liked to the least.
-type Order = Vec<usize>;
+type Ranking = Vec<usize>;
 
 /// Item names (their first word) and the orders.
-fn parse(text: &str) -> Result<(Vec<String>, Vec<Order>), Misplaced> {
+fn parse(text: &str) -> Result<(Vec<String>, Vec<Ranking>), Misplaced> {
     let mut lines = text.lines().map(str::trim).enumerate().map(|(i, line)| (i + 1, line));
     let mut next = |expected| lines.next().ok_or((text.lines().count() + 1, expected));
     let (line, count) = next("the number of items, 10")?;
@@ -65,20 +65,20 @@ fn parse(text: &str) -> Result<(Vec<String>, Vec<Order>), Misplaced> {
     Ok((names, orders))
 }
 
-fn order(entry: &str) -> Option<Order> {
+fn order(entry: &str) -> Option<Ranking> {
     let numbers: Vec<usize> = entry.split(',').map(|n| n.trim().parse().ok()).collect::<Option<_>>()?;
     let items = numbers.get(1..)?.to_vec();
     let complete = items.len() == ITEMS && (1..=ITEMS).all(|item| items.contains(&item));
     complete.then_some(items)
 }
 
-fn table(names: &[String], orders: &[Order]) -> RecipeTable {
+fn table(names: &[String], orders: &[Ranking]) -> RecipeTable {
     // The place of `item` among `group`, from 1: how many of the group come no later.
     let place = |order: &[usize], group: &[usize], item: usize| {
         let upto = order.iter().position(|i| *i == item).map_or(0, |p| p + 1);
         order[..upto].iter().filter(|i| group.contains(i)).count() as u8
     };
-    let bytes = |value: &dyn Fn(&Order) -> u8| Column::Bytes { values: orders.iter().map(value).collect(), divisor: 1.0 };
+    let bytes = |value: &dyn Fn(&Ranking) -> u8| Column::Bytes { values: orders.iter().map(value).collect(), divisor: 1.0 };
     let mut table = Table { row_numbers: (1..=orders.len() as u64).collect(), ..Table::default() };
     for item in INPUTS {
         for p in 1..=INPUTS.len() {

@@ -21,7 +21,7 @@ fn table() -> Table {
 }
 
 fn task(kind: TaskKind) -> TaskSettings {
-    TaskSettings { kind, targets: None, classes: None, stated: Overrides::new() }
+    TaskSettings { kind, targets: None, classes: None, cutoff: None, stated: Overrides::new() }
 }
 
 fn infer(overrides: &str) -> Result<Schema, DataError> {
@@ -133,13 +133,19 @@ fn without_data_every_domain_is_stated() {
     let overrides: Overrides =
         toml::from_str("z = { range = [0, 1] }\na = { kind = 'integer', range = [0, 9] }\nm = { levels = ['p', 'q'] }").unwrap();
     let names = |list: &[&str]| Some(list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>());
-    let stated = TaskSettings { kind: TaskKind::Regression, targets: names(&["y"]), classes: None, stated: Overrides::new() };
-    let schema = stated_schema(&overrides, &stated, &[], OneHot::Full).unwrap();
+    let stated = TaskSettings {
+        kind: TaskKind::Regression,
+        targets: names(&["y"]),
+        classes: None,
+        cutoff: None,
+        stated: Overrides::new(),
+    };
+    let schema = stated_schema(&overrides, &stated, &[], OneHot::Full, false).unwrap();
     assert_eq!(schema.features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["z", "a", "m"]);
     assert_eq!(schema.columns().len(), 4);
 
     let refused = |text: &str, task: &TaskSettings| {
-        stated_schema(&toml::from_str(text).unwrap(), task, &[], OneHot::Full).unwrap_err().to_string()
+        stated_schema(&toml::from_str(text).unwrap(), task, &[], OneHot::Full, false).unwrap_err().to_string()
     };
     assert!(refused("a = { kind = 'integer' }", &stated).contains("the domain must be stated"));
     assert!(refused("a = {}", &stated).contains("[features.a]"));

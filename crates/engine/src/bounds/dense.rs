@@ -15,13 +15,13 @@ const ROWS: usize = 4;
 /// Middles and inflated radii laid out for the kernel: the last lanes overlap those before, with zeros where they do, so that no
 /// row has a remainder. Fewer columns than lanes are not laid out.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Lanes {
+pub(super) struct LaneLayout {
     columns: usize,
     m: Vec<[f32; LANES]>,
     r: Vec<[f32; LANES]>,
 }
 
-impl Lanes {
+impl LaneLayout {
     pub(super) fn fill(&mut self, x: &Boxed) {
         let n = x.m.len();
         let kappa = kappa(n);
@@ -45,7 +45,7 @@ fn kappa(n: usize) -> f32 {
     2.0 * (n as f32 + 3.0) * UNIT
 }
 
-pub(super) fn interval(out: &mut Boxed, lanes: &Lanes, w: &[f32], b: &[f32]) {
+pub(super) fn interval(out: &mut Boxed, lanes: &LaneLayout, w: &[f32], b: &[f32]) {
     let n = lanes.columns;
     if n < LANES {
         for i in 0..b.len() {
@@ -79,7 +79,7 @@ pub(super) fn interval(out: &mut Boxed, lanes: &Lanes, w: &[f32], b: &[f32]) {
 /// `sum w m` and `sum |w| r` of a few rows.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "compiled with the caller's vector instructions")]
-fn rows<const R: usize>(w: &[f32], n: usize, lanes: &Lanes, m_out: &mut [f32], r_out: &mut [f32]) {
+fn rows<const R: usize>(w: &[f32], n: usize, lanes: &LaneLayout, m_out: &mut [f32], r_out: &mut [f32]) {
     let (mut sums, mut sizes) = ([[0.0f32; LANES]; R], [[0.0f32; LANES]; R]);
     for (chunk, (m, r)) in lanes.m.iter().zip(&lanes.r).enumerate() {
         let at = (chunk * LANES).min(n - LANES);
@@ -151,7 +151,7 @@ mod tests {
             let w: Vec<f32> = (0..n * rows).map(|k| value(k + 2 * n)).collect();
             let b: Vec<f32> = (0..rows).map(|k| value(k + 77)).collect();
             let mut out = Boxed::new(rows);
-            let mut lanes = Lanes::default();
+            let mut lanes = LaneLayout::default();
             lanes.fill(&x);
             interval(&mut out, &lanes, &w, &b);
             for i in 0..rows {

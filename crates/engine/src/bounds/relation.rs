@@ -9,11 +9,11 @@
 
 use deepsade_net::{Activation, Op};
 
-use super::{Bounds, RegionBoxes, UNIT, activation, affine, concat, dense, gate, select};
+use super::{HiddenBounds, RegionBoxes, UNIT, activation, affine, concat, conv, dense, gate, max_pool, select};
 
 /// Working memory.
 #[derive(Debug, Clone, Default)]
-pub struct Relation {
+pub struct RelationScratch {
     coefficients: Vec<Vec<f64>>,
     /// Slope and offset of the line that stands for each unit of an activation.
     lines: Vec<Vec<(f64, f64)>>,
@@ -23,9 +23,9 @@ pub struct Relation {
     row: Vec<f64>,
 }
 
-impl Bounds {
+impl HiddenBounds {
     /// Recomputes the boxes for these parameters, each hidden unit's from the better of box and linear bounds.
-    pub fn update_tied(&mut self, parameters: &[f32], relation: &mut Relation) {
+    pub fn update_tied(&mut self, parameters: &[f32], relation: &mut RelationScratch) {
         let mut regions = std::mem::take(&mut self.regions);
         for boxes in &mut regions {
             // Without a hidden layer no node adds any.
@@ -50,7 +50,7 @@ impl Bounds {
     }
 
     /// The point that stands for the largest value of `q . v`, v what the last layer reads: that value is `q . point`.
-    pub fn relate<'r>(&self, region: usize, parameters: &[f32], q: &[f64], relation: &'r mut Relation) -> &'r [f64] {
+    pub fn relate<'r>(&self, region: usize, parameters: &[f32], q: &[f64], relation: &'r mut RelationScratch) -> &'r [f64] {
         let boxes = &self.regions[region];
         self.go_back(self.last_input, boxes, parameters, q, relation);
         relation.values.resize(boxes.values.len(), Vec::new());
@@ -62,14 +62,14 @@ impl Bounds {
     }
 
     /// The largest `q . v` for any value v.
-    fn most(&self, value: usize, boxes: &RegionBoxes, parameters: &[f32], q: &[f64], relation: &mut Relation) -> f64 {
+    fn most(&self, value: usize, boxes: &RegionBoxes, parameters: &[f32], q: &[f64], relation: &mut RelationScratch) -> f64 {
         self.go_back(value, boxes, parameters, q, relation);
         let coefficients = &relation.coefficients[0];
         relation.constant + coefficients.iter().zip(maximiser(coefficients, boxes)).map(|(c, x)| c * x).sum::<f64>()
     }
 
     /// Brings `q . v` back to the input: coefficients there, and a constant.
-    fn go_back(&self, value: usize, boxes: &RegionBoxes, parameters: &[f32], q: &[f64], relation: &mut Relation) {
+    fn go_back(&self, value: usize, boxes: &RegionBoxes, parameters: &[f32], q: &[f64], relation: &mut RelationScratch) {
         relation.coefficients.resize(boxes.values.len(), Vec::new());
         relation.lines.resize(boxes.values.len(), Vec::new());
         relation.constant = 0.0;
@@ -84,7 +84,7 @@ impl Bounds {
     }
 
     /// Cuts the boxes of a dense layer's results down to what linear bounds leave of them.
-    fn tie(&self, k: usize, boxes: &mut RegionBoxes, parameters: &[f32], relation: &mut Relation) {
+    fn tie(&self, k: usize, boxes: &mut RegionBoxes, parameters: &[f32], relation: &mut RelationScratch) {
         let Op::Dense { w, b } = &self.network.nodes[k].op else { return };
         let from = self.network.nodes[k].from[0];
         let (weights, bias) = self.dense(k, w.cols, b.len(), parameters);
@@ -136,13 +136,15 @@ impl Bounds {
                 let by = node.from[1];
                 gate::errors(&mut out, (x, errors), (&boxes.values[by], &boxes.errors[by]));
             }
+            Op::Conv(op) => conv::errors(&mut out, x, errors, op),
+            Op::MaxPool(window) => max_pool::errors(&mut out, errors, window),
             // A choice has no guard.
             Op::Choose(_) => {}
         }
         boxes.errors[k + 1] = out;
     }
 
-    fn backward(&self, k: usize, boxes: &RegionBoxes, parameters: &[f32], relation: &mut Relation) {
+    fn backward(&self, k: usize, boxes: &RegionBoxes, parameters: &[f32], relation: &mut RelationScratch) {
         let node = &self.network.nodes[k];
         let from = node.from[0];
         let coefficients = std::mem::take(&mut relation.coefficients[k + 1]);
@@ -163,7 +165,8 @@ impl Bounds {
             }
             Op::Select(columns) => select::back(&mut relation.coefficients[from], &coefficients, columns),
             Op::Concat => concat::back(&mut relation.coefficients, &coefficients, &node.from),
-            Op::Gate => {
+            Op::Conv(op) => relation.constant += conv::back(&mut relation.coefficients[from], &coefficients, op),
+            Op::Gate | Op::MaxPool(_) => {
                 gate::lines(&mut relation.lines[k], &coefficients, &boxes.values[k + 1]);
                 relation.constant += coefficients.iter().zip(&relation.lines[k]).map(|(c, (_, t))| c * t).sum::<f64>();
             }
@@ -172,7 +175,7 @@ impl Bounds {
         relation.coefficients[k + 1] = coefficients;
     }
 
-    fn forward_along(&self, k: usize, parameters: &[f32], relation: &mut Relation) {
+    fn forward_along(&self, k: usize, parameters: &[f32], relation: &mut RelationScratch) {
         let node = &self.network.nodes[k];
         let mut out = std::mem::take(&mut relation.values[k + 1]);
         out.clear();
@@ -186,7 +189,8 @@ impl Bounds {
             Op::Act(_) => activation::along(&mut out, x, &relation.lines[k]),
             Op::Select(columns) => select::along(&mut out, x, columns),
             Op::Concat => concat::along(&mut out, node.from.iter().map(|v| &relation.values[*v])),
-            Op::Gate => gate::along(&mut out, &relation.lines[k]),
+            Op::Conv(op) => conv::along(&mut out, x, op),
+            Op::Gate | Op::MaxPool(_) => gate::along(&mut out, &relation.lines[k]),
             Op::Choose(_) => {}
         }
         relation.values[k + 1] = out;

@@ -7,7 +7,7 @@ use deepsade_data::{deciding_score, row_score};
 use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Task};
 
-use super::Tried;
+use super::TriedWay;
 use crate::train::Enforce;
 use crate::warnings::{Costly, Instead, Scored, Warning};
 
@@ -16,15 +16,15 @@ const POINTS: f64 = 2.0;
 const ERRORS: f64 = 2.0;
 
 /// Where the rules are enforced, and what else was tried.
-pub(super) struct Ways<'a> {
+pub(super) struct TriedWays<'a> {
     pub(super) taken: Enforce,
-    pub(super) tried: &'a [Tried],
+    pub(super) tried: &'a [TriedWay],
     /// Whether there is a choice: the paper's update knows the weights alone.
     pub(super) free_to_choose: bool,
 }
 
 /// The warning, if there is one. Rows whose label breaks a rule do not count.
-pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Ways) -> Option<Warning> {
+pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &TriedWays) -> Option<Warning> {
     let task = &spec.schema.task;
     let (name, more) = deciding_score(task);
     let counted: Vec<usize> = (0..kept.outputs.rows).filter(|r| !kept.breaking[*r]).collect();
@@ -58,9 +58,9 @@ fn standard_error(values: &[f64]) -> Option<f64> {
 }
 
 /// The other place to enforce the rules in, if it is better on these rows or was not tried.
-fn instead(task: &Task, score: f64, more: bool, ways: &Ways) -> Option<Instead> {
+fn instead(task: &Task, score: f64, more: bool, ways: &TriedWays) -> Option<Instead> {
     let other = if ways.taken == Enforce::Weights { Enforce::Decode } else { Enforce::Weights };
-    let tried: Vec<&Tried> = ways.tried.iter().filter(|t| t.enforced_by == other).collect();
+    let tried: Vec<&TriedWay> = ways.tried.iter().filter(|t| t.enforced_by == other).collect();
     let found = tried.iter().filter(|t| t.certified).filter_map(|t| t.test);
     let best = found.reduce(|a, b| if (a > b) == more { a } else { b });
     // Weights keep labels at constants, and promise no whole numbers.
@@ -95,11 +95,11 @@ mod tests {
     fn spec(task: Task, rule: &str) -> NormalSpec {
         let features = vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }];
         let rules = [RuleText { name: "r".into(), text: rule.into() }];
-        compile(&rules, &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+        compile(&rules, &Schema { features, task, one_hot: OneHot::Full, filled: vec![] }).unwrap()
     }
 
     /// One target y, of which the free network is `a` off in every other row and the model `b`.
-    fn said(a: f32, b: f32, rows: usize, tried: &[Tried]) -> Option<String> {
+    fn said(a: f32, b: f32, rows: usize, tried: &[TriedWay]) -> Option<String> {
         let spec = spec(Task::regression(vec!["y".into()]), "y <= 0");
         let column = |size: f32| {
             let data = (0..rows).map(|r| if r % 2 == 0 { size } else { 0.0 }).collect();
@@ -108,7 +108,7 @@ mod tests {
         let data = Dataset { x: Matrix::zeros(rows, 1), weight: vec![1.0; rows], y: column(0.0) };
         let (free, kept, breaking) = (column(a), column(b), vec![false; rows]);
         let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
-        let ways = Ways { taken: Enforce::Weights, tried, free_to_choose: true };
+        let ways = TriedWays { taken: Enforce::Weights, tried, free_to_choose: true };
         costly(&spec, &of(&free), &of(&kept), &ways).map(|w| w.to_string())
     }
 
@@ -118,8 +118,14 @@ mod tests {
         assert!(told.contains("mse 2.0000 with it, 0.5000 without, on the 40 test rows"), "{told}");
         assert!(told.contains("--enforce decode was not tried"), "{told}");
         assert!(told.contains("'r'") && told.contains("20 of 40"), "{told}");
-        let way =
-            |test| Tried { enforced_by: Enforce::Decode, how: "", score: None, test: Some(test), certified: true, why_not: None };
+        let way = |test| TriedWay {
+            enforced_by: Enforce::Decode,
+            how: "",
+            score: None,
+            test: Some(test),
+            certified: true,
+            why_not: None,
+        };
         assert!(said(1.0, 2.0, 40, &[way(9.0), way(0.75)]).unwrap().contains("--enforce decode has 0.7500 on these rows"));
         assert!(!said(1.0, 2.0, 40, &[way(9.0)]).unwrap().contains("--enforce"));
     }
@@ -141,7 +147,7 @@ mod tests {
         let right = Matrix { rows, cols: 2, data: (0..rows).flat_map(|_| [1.0, 0.0]).collect() };
         let data = Dataset { x: Matrix::zeros(rows, 1), weight: vec![1.0; rows], y: right.clone() };
         let breaking = vec![false; rows];
-        let ways = Ways { taken: Enforce::Decode, tried: &[], free_to_choose: true };
+        let ways = TriedWays { taken: Enforce::Decode, tried: &[], free_to_choose: true };
         for (wrong, told) in [(19, false), (21, true)] {
             let mut kept = right.clone();
             kept.data[..2 * wrong].chunks_mut(2).for_each(<[f32]>::reverse);

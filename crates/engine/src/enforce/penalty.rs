@@ -17,7 +17,7 @@ use semantic::Semantic;
 use thiserror::Error;
 use tree::{Graded, Grades};
 
-use crate::objective::{Loss, Objective, RuleLoss, Sum};
+use crate::objective::{Loss, LossSum, Objective, RuleLoss, ScoredRows};
 use crate::train::{PenaltyName, PenaltySettings};
 use crate::units::Units;
 
@@ -98,7 +98,7 @@ impl Penalty {
 impl RuleLoss for Penalty {
     fn objective(&self, units: &Units) -> Box<dyn Objective + '_> {
         let weights = &self.settings.weights;
-        let part: Box<dyn Part + '_> = match &self.how {
+        let part: Box<dyn RowPenalty + '_> = match &self.how {
             PenaltyKind::Semantic(decoder) => Box::new(Semantic::new(decoder, weights[0])),
             PenaltyKind::Graded(graded) => {
                 let one = |of: usize| if weights.len() == 1 { weights[0] } else { weights[of] };
@@ -128,7 +128,7 @@ impl RuleLoss for Penalty {
 }
 
 /// The penalty of one row.
-trait Part {
+trait RowPenalty {
     /// `sum_r lambda_r R_r` of a row of scores, with what it has to know of its input; its gradient goes into `slope`.
     fn row(&mut self, scores: &[f32], side: &[f32], slope: &mut [f64]) -> f64;
 }
@@ -139,11 +139,12 @@ struct Penalised<'a> {
     rest: f64,
     side: usize,
     slope: Vec<f64>,
-    part: Box<dyn Part + 'a>,
+    part: Box<dyn RowPenalty + 'a>,
 }
 
 impl Objective for Penalised<'_> {
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+    fn gradient(&mut self, batch: ScoredRows, delta: &mut [f32]) -> LossSum {
+        let ScoredRows { scores, truth, side, weight, width } = batch;
         let mut sum = self.loss.gradient(scores, truth, weight, width, delta);
         sum.loss *= self.rest;
         delta.iter_mut().for_each(|d| *d *= self.rest as f32);

@@ -4,18 +4,19 @@
 //! own code; the fallback is found and proved here.
 
 mod affine;
+pub mod clip;
 mod equality;
 mod fallback;
 mod usual;
 
-use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
+use deepsade_check::step::{Case, InputPorts, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::onnx::TRUNK_OUTPUT;
 use deepsade_net::{Behind, Model, Network, Piece, Port};
-use deepsade_output::make::{self, CANDIDATE, Made, MakeError, Source};
+use deepsade_output::make::{self, CANDIDATE, Made, MakeError, Source, Tried};
 use deepsade_spec::{LARGEST_INTEGER, NormalSpec, Task};
 use thiserror::Error;
 
-pub use self::fallback::NoFallback;
+pub use self::fallback::{NoFallback, torn};
 use self::fallback::{fallback, only_classes};
 pub use self::usual::Usual;
 use crate::artifact::{self, ArtifactError, STEP_KEY};
@@ -47,27 +48,27 @@ pub enum StepError {
 
 /// What is put behind a model, before it is known what that model is.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct StepPlan {
     /// How candidates are made, in words.
     pub how: String,
     /// Whether they are the best there are.
     pub best: bool,
-    /// The share of random inputs and outputs for which the fallback answers, where it was tried: behind a model that can't be run here.
-    pub fallbacks: Option<f64>,
+    /// What it does with random inputs and outputs, where it was tried: behind a model that can't be run here.
+    pub tried: Option<Tried>,
     made: Made,
     step: OutputStep,
 }
 
-impl Plan {
+impl StepPlan {
     /// Finds all that does not depend on the network's weights; `usual` says where outputs usually are.
-    pub fn new(spec: &NormalSpec, inputs: &Inputs, scores: &str, usual: &Usual) -> Result<Self, StepError> {
+    pub fn new(spec: &NormalSpec, inputs: &InputPorts, scores: &str, usual: &Usual) -> Result<Self, StepError> {
         Self::found(spec, inputs, scores, None, usual)
     }
 
     /// The same behind a model of any tool, whose scores of classes may be probabilities: what can't be run here is tried with random ones.
     pub fn behind_any(
         spec: &NormalSpec,
-        inputs: &Inputs,
+        inputs: &InputPorts,
         scores: &str,
         probabilities: bool,
         usual: &Usual,
@@ -76,7 +77,13 @@ impl Plan {
     }
 
     /// `foreign` says of a model that can't be run here whether its scores may be probabilities.
-    fn found(spec: &NormalSpec, inputs: &Inputs, scores: &str, foreign: Option<bool>, usual: &Usual) -> Result<Self, StepError> {
+    fn found(
+        spec: &NormalSpec,
+        inputs: &InputPorts,
+        scores: &str,
+        foreign: Option<bool>,
+        usual: &Usual,
+    ) -> Result<Self, StepError> {
         let mut before = Piece::default();
         let x = inputs.columns(&spec.schema, make::PREFIX, &mut before);
         let source = Source { scores, x: &x, probabilities: foreign == Some(true) };
@@ -101,10 +108,10 @@ impl Plan {
             made = make::numbers::make(spec, &source, &alike(numbers), &spread, anchor.as_ref())?;
         }
         let step = OutputStep { candidate: CANDIDATE.into(), outputs: made.outputs.clone(), fallback };
-        let fallbacks = foreign.and_then(|_| make::fallback_share(spec, &made, &step, &source, usual.ends()));
+        let tried = foreign.and_then(|_| make::tried(spec, &made, &step, &source, usual.ends()));
         before.append(std::mem::take(&mut made.piece));
         made.piece = before;
-        Ok(Self { how: made.how.clone(), best: made.best, fallbacks, made, step })
+        Ok(Self { how: made.how.clone(), best: made.best, tried, made, step })
     }
 
     /// The step.
@@ -123,7 +130,7 @@ impl Plan {
     }
 
     /// What stands behind a graph with these inputs, in which some names are taken.
-    pub fn behind(&self, spec: &NormalSpec, inputs: &Inputs, taken: impl Fn(&str) -> bool) -> Result<Behind, StepError> {
+    pub fn behind(&self, spec: &NormalSpec, inputs: &InputPorts, taken: impl Fn(&str) -> bool) -> Result<Behind, StepError> {
         let tail = Tail::new(spec, &self.step, inputs, output_names(taken)).map_err(StepError::Tail)?;
         let mut piece = self.made.piece.clone();
         piece.append(tail.piece);
@@ -138,8 +145,8 @@ impl Plan {
 /// Puts the step behind a network of ours.
 pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Model, Proof), StepError> {
     let mut model = artifact::model(spec, network.clone())?;
-    let inputs = Inputs::Rows(Port::rows("x", "float", Some(network.inputs)));
-    let plan = Plan::new(spec, &inputs, TRUNK_OUTPUT, usual)?;
+    let inputs = InputPorts::Rows(Port::rows("x", "float", Some(network.inputs)));
+    let plan = StepPlan::new(spec, &inputs, TRUNK_OUTPUT, usual)?;
     model.metadata.extend(plan.metadata());
     model.behind = Some(plan.behind(spec, &inputs, |_| false)?);
     let proof = prove_step(spec, &model.to_bytes().map_err(ArtifactError::from)?, plan.step);
@@ -148,8 +155,8 @@ pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Mo
 
 /// How candidates would be made, in words.
 pub fn made(spec: &NormalSpec) -> Result<String, StepError> {
-    let inputs = Inputs::Rows(Port::rows("x", "float", Some(spec.schema.columns().len())));
-    let plan = Plan::new(spec, &inputs, TRUNK_OUTPUT, &Usual::unknown(spec))?;
+    let inputs = InputPorts::Rows(Port::rows("x", "float", Some(spec.schema.columns().len())));
+    let plan = StepPlan::new(spec, &inputs, TRUNK_OUTPUT, &Usual::unknown(spec))?;
     Ok(if plan.best { plan.how } else { format!("{}, which may not be the best that obeys", plan.how) })
 }
 

@@ -9,7 +9,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::pairs::{self, PairCount};
-use super::{Audit, Conflict, Conflicts, Possible, audit, possible_within, says_nothing, smallest_conflict, through_weights};
+use super::{
+    Audit, Conflict, Conflicts, Possible, audit, possible_within, says_nothing, smallest_conflict, through_weights, vacuous_pair,
+};
+use crate::clauses::{CaseInWords, Clauses};
 use crate::enforce::{Decision, EnforcedBy, decide_by, step};
 use crate::fit;
 use crate::train::{Enforce, NetworkSettings, TrainSettings, UpdateName};
@@ -28,6 +31,9 @@ pub struct Explanation {
     undecided: bool,
     /// Why no last layer keeps the rules, if none does: then they can't be enforced through the weights.
     weights: Option<String>,
+    /// For rules about labels: what a network that keeps them through its weights will always predict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clauses: Option<Vec<CaseInWords>>,
     /// What to look at twice.
     notes: Vec<String>,
     skip: Vec<String>,
@@ -83,6 +89,19 @@ struct AuditExplanation {
 }
 
 /// Explains rules, and what the labels of the rows say about them.
+///
+/// ```
+/// use deepsade_engine::explain::{explain, words::in_words};
+/// use deepsade_engine::train::{NetworkSettings, TrainSettings};
+/// use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+///
+/// let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
+/// let schema = Schema { features: vec![feature("income")], task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full, filled: vec![] };
+/// let rule = |name: &str, text: &str| RuleText { name: name.into(), text: text.into() };
+/// let spec = compile(&[rule("little", "rent <= 1"), rule("much", "income > 5 => rent >= 2")], &schema).unwrap();
+/// let explanation = explain(&spec, None, &NetworkSettings::default(), &TrainSettings::default());
+/// assert!(explanation.contradictory(), "{}", in_words(&explanation, &spec));
+/// ```
 pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSettings, settings: &TrainSettings) -> Explanation {
     let name = |f: &usize| spec.schema.features[*f].name.clone();
     let conflicts = smallest_conflict(spec);
@@ -122,7 +141,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         normal: print::pair_rule(r, &spec.schema),
         // A constant prediction obeys it.
         satisfiable: Some(true),
-        vacuous: false,
+        vacuous: vacuous_pair(r, &spec.schema).is_some(),
         rows_breaking: None,
         pairs,
         kept_by: Some(kept_by(r)),
@@ -132,7 +151,15 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     let mut enforce = enforce(spec, settings, &found);
     let Audit { components, constant_only, words } = found;
     let by_weights = conflict.is_none() && enforce.means == Some(Enforce::Weights);
-    let weights = by_weights.then(|| through_weights(spec, network, settings.how()).err().map(|e| e.to_string())).flatten();
+    let unable = || match step::torn(spec) {
+        Some(why) => Some(why.to_string()),
+        None => through_weights(spec, network, settings.tightness()).err().map(|e| e.to_string()),
+    };
+    let weights = by_weights.then(unable).flatten();
+    let at_stake =
+        rows.filter(|_| by_weights).map(|rows| super::at_stake(spec, &rows.all, &rows.split.train)).unwrap_or_default();
+    let of_rows = |rows: &fit::Rows| Clauses::new(spec, &rows.all, &rows.split.train);
+    let clauses = rows.filter(|_| conflict.is_none()).and_then(of_rows).map(|clauses| clauses.in_words(spec));
     let chosen = settings.enforce == Enforce::Auto && settings.update != UpdateName::Paper;
     if weights.is_some() && chosen && size(spec) <= MOST_ATOMS {
         enforce.step_alone(spec);
@@ -148,7 +175,8 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         conflict,
         undecided: conflicts == Conflicts::Unknown,
         weights,
-        notes: notes(spec),
+        clauses,
+        notes: notes(spec).into_iter().chain(at_stake).collect(),
         skip: spec.skip.iter().map(name).collect(),
         gate: spec.gate.iter().map(name).collect(),
         audit: AuditExplanation { components: components.map(|c| u64::try_from(c).unwrap_or(u64::MAX)), constant_only, words },
@@ -162,7 +190,11 @@ fn enforce(spec: &NormalSpec, settings: &TrainSettings, audit: &Audit) -> Enforc
             let decoder = if let EnforcedBy::Decode(decoder) = &means { Some(decoder) } else { None };
             let table = decoder.and_then(|d| d.table()).map(|t| t.rows);
             let stepped = matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind);
-            let made = stepped.then(|| step::in_words(spec));
+            let clipped = matches!(means, EnforcedBy::Clips).then(|| match step::clip::clips(spec, None) {
+                Ok(_) => step::clip::HOW.to_string(),
+                Err(why) => format!("which is not possible: {why}"),
+            });
+            let made = stepped.then(|| step::in_words(spec)).or(clipped);
             EnforceExplanation { means: Some(means.setting()), why, nodes: decoder.and_then(|d| d.nodes()), table, made }
         }
         Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, made: None },
@@ -181,7 +213,12 @@ fn size(spec: &NormalSpec) -> usize {
 impl EnforceExplanation {
     /// Where no weights keep the rules: whether the output step does.
     fn step_alone(&mut self, spec: &NormalSpec) {
-        match step::made(spec) {
+        let made = if spec.pairs.is_empty() {
+            step::made(spec).map_err(|why| why.to_string())
+        } else {
+            step::clip::clips(spec, None).map(|_| step::clip::HOW.into()).map_err(|why| why.to_string())
+        };
+        match made {
             Ok(made) => {
                 (self.means, self.made) = (Some(Enforce::Decode), Some(made));
                 self.why = "no weights of a last layer keep the rules".into();
@@ -210,7 +247,9 @@ fn notes(spec: &NormalSpec) -> Vec<String> {
             if let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) {
                 let bound = -&atom.linear.constant / c;
                 let near = bound.to_f32().value();
-                if Rational::try_from(near).is_ok_and(|v| v != bound) {
+                // No whole or stepped input lies there.
+                let real = matches!(spec.schema.features[*f].domain, Domain::Real { .. });
+                if real && Rational::try_from(near).is_ok_and(|v| v != bound) {
                     notes.push(format!(
                         "rule '{}': {} is not a float32 value; an input {} = {} enters the network as {near:.10}",
                         rule.name,
@@ -232,7 +271,14 @@ fn conflict(spec: &NormalSpec, conflict: &Conflict) -> ConflictExplanation {
     for (var, value) in &conflict.witness {
         match var {
             Var::Feature(f) => {
-                witness.insert(spec.schema.features[*f].name.clone(), json!(value.to_f64().value()));
+                let feature = &spec.schema.features[*f];
+                let number = value.to_f64().value();
+                let shown = match &feature.domain {
+                    Domain::Ordered { levels } => json!(levels.get(number as usize)),
+                    Domain::Integer { .. } if number.fract() == 0.0 => json!(number as i64),
+                    _ => json!(number),
+                };
+                witness.insert(feature.name.clone(), shown);
             }
             Var::Level(f, l) if value.is_one() => {
                 let Domain::Category { levels } = &spec.schema.features[*f].domain else { continue };
@@ -297,6 +343,9 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
         out.push(format!("    normal form: {}", shortened(&r.normal)));
         if let Some(how) = r.kept_by {
             out.push(format!("    {how}{}", r.pairs.as_ref().map(counted).unwrap_or_default()));
+            out.extend(
+                r.vacuous.then(|| "    it holds on this domain whatever is predicted: no pair of inputs can break it".into()),
+            );
             continue;
         }
         let can = match r.satisfiable {
@@ -319,6 +368,9 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
     }
     if let Some(why) = &e.weights {
         out.push(format!("Through the weights they can't be enforced: {why}."));
+    }
+    for case in e.clauses.iter().flatten() {
+        out.push(format!("{}.", case.sentence()));
     }
     out.extend(e.notes.iter().map(|note| format!("Note: {note}.")));
     let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };

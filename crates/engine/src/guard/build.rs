@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use dashu::base::BitTest;
-use deepsade_check::Bounds as BoundsKind;
+use deepsade_check::Bounds;
 use deepsade_net::enclose::UNIT;
 use deepsade_net::{Network, Op};
 use deepsade_spec::cells::cells;
@@ -16,8 +16,9 @@ use super::cell::{Cell, Margin, Scratch, Term};
 use super::change::Changes;
 use super::metric::Metric;
 use super::projection::Projection;
-use super::{Guard, GuardError, How, Obstacle, Regions, start};
-use crate::bounds::{Bounds, Origin, Relation};
+use super::trees::Regions;
+use super::{Favoured, Guard, GuardError, Obstacle, Tightness, start};
+use crate::bounds::{HiddenBounds, Origin, RelationScratch};
 use crate::limits::{MAX_ATOMS, MAX_CELLS};
 use crate::signs::Signs;
 use crate::units::Units;
@@ -31,18 +32,18 @@ const MAX_SPLITS: usize = 24;
 const FARTHEST: f64 = 1e250;
 
 /// Everything that does not move during training.
-pub(super) struct Frame<'a> {
+pub(super) struct FixedParts<'a> {
     pub spec: &'a NormalSpec,
     pub network: &'a Network,
     pub units: &'a Units,
-    pub kind: BoundsKind,
+    pub kind: Bounds,
     /// Columns of what the last layer reads that come straight from the input.
     pub origins: Vec<Option<Origin>>,
     /// The gate's feature column and factor.
     pub gate: Option<Origin>,
     pub margin: Margin,
-    /// Outputs to start from, in training units.
-    pub usual: Option<&'a [f64]>,
+    /// What the data favour.
+    pub favoured: Option<&'a Favoured>,
 }
 
 /// A rule's regions before cells are attached: where they are cut.
@@ -56,13 +57,13 @@ pub(super) fn guard(
     spec: &NormalSpec,
     network: &Network,
     units: &Units,
-    how: How,
-    usual: Option<&[f64]>,
+    tightness: Tightness,
+    favoured: Option<&Favoured>,
 ) -> Result<Guard, GuardError> {
-    let frame = Frame { usual, ..frame(spec, network, units, how.bounds, 1.0)? };
+    let frame = FixedParts { favoured, ..frame(spec, network, units, tightness.bounds, 1.0)? };
     let mut cuts: Vec<Cuts> = spec.rules.iter().map(|_| Cuts::Whole).collect();
     for (rule, cuts) in cuts.iter_mut().enumerate() {
-        frame.tighten(rule, cuts, how.regions);
+        frame.tighten(rule, cuts, tightness.regions);
     }
     for _ in 0..=MAX_SPLITS {
         let all: Vec<usize> = (0..spec.rules.len()).collect();
@@ -70,7 +71,8 @@ pub(super) fn guard(
         match start::safe(&mut guard, &frame) {
             Ok(()) => return Ok(guard),
             Err(stuck) => {
-                let cell = &guard.cells[stuck];
+                // Without cells only rules between two inputs stand in the way: no split helps.
+                let Some(cell) = guard.cells.get(stuck) else { break };
                 if !frame.split(&mut cuts[cell.rule], cell) {
                     break;
                 }
@@ -78,7 +80,10 @@ pub(super) fn guard(
         }
     }
     let set = frame.smallest_infeasible(&cuts);
-    let rules = set.iter().map(|r| spec.rules[*r].name.clone()).collect();
+    let mut rules: Vec<String> = set.iter().map(|r| spec.rules[*r].name.clone()).collect();
+    if rules.is_empty() {
+        rules.extend(spec.pairs.iter().map(|r| r.name.clone()));
+    }
     Err(GuardError::Infeasible { rules, why: frame.why(&cuts, &set) })
 }
 
@@ -87,7 +92,7 @@ pub(super) fn attach(
     spec: &NormalSpec,
     network: &Network,
     units: &Units,
-    kind: BoundsKind,
+    kind: Bounds,
     cuts: &[Cuts],
     strictness: f64,
 ) -> Result<Guard, GuardError> {
@@ -99,18 +104,18 @@ fn frame<'a>(
     spec: &'a NormalSpec,
     network: &'a Network,
     units: &'a Units,
-    kind: BoundsKind,
+    kind: Bounds,
     strictness: f64,
-) -> Result<Frame<'a>, GuardError> {
+) -> Result<FixedParts<'a>, GuardError> {
     let whole = Region::whole(&spec.schema).map_err(GuardError::Domain)?;
-    let shape = Bounds::new(network, &spec.schema, std::slice::from_ref(&whole));
+    let shape = HiddenBounds::new(network, &spec.schema, std::slice::from_ref(&whole));
     let gate = match network.nodes.last() {
         Some(node) if matches!(node.op, Op::Gate) => shape.origins_of(node.from[1]).first().copied().flatten(),
         _ => None,
     };
     let origins = shape.origins();
     let relative = strictness * 4.0 * (origins.len() as f64 + 8.0) * UNIT;
-    Ok(Frame { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 0.0 }, usual: None })
+    Ok(FixedParts { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 0.0 }, favoured: None })
 }
 
 /// A number as float64.
@@ -129,7 +134,7 @@ pub(super) fn readable(linear: &Linear) -> (Cow<'_, Linear>, isize) {
     }
 }
 
-impl Frame<'_> {
+impl FixedParts<'_> {
     /// Cells of the chosen rules on their regions.
     fn attach(&self, cuts: &[Cuts], chosen: &[usize]) -> Result<Guard, GuardError> {
         let schema = &self.spec.schema;
@@ -145,8 +150,8 @@ impl Frame<'_> {
         list.sort_by_key(|(_, index)| *index);
         let list: Vec<Region> = list.into_iter().map(|(region, _)| region).collect();
         let outputs = schema.task.outputs();
-        Ok(Guard {
-            bounds: Bounds::new(self.network, schema, &list),
+        let mut guard = Guard {
+            bounds: HiddenBounds::new(self.network, schema, &list),
             cells,
             cuts: chosen.iter().map(|r| cuts[*r].clone()).collect(),
             trees,
@@ -160,7 +165,7 @@ impl Frame<'_> {
             kept: Vec::new(),
             kept_count: 0,
             point: Vec::new(),
-            relation: Relation::default(),
+            relation: RelationScratch::default(),
             outputs,
             inputs: self.origins.len(),
             signs: Signs::new(self.spec, self.network).map(|signs| {
@@ -168,8 +173,11 @@ impl Frame<'_> {
                 signs.of(signs.len() - last..signs.len())
             }),
             changes: Changes::new(self.spec, self.network, self.units),
-            settled: self.usual.is_some(),
-        })
+            settled: false,
+            distinct: Vec::new(),
+        };
+        guard.distinct = (0..guard.cells.len()).collect();
+        Ok(guard)
     }
 
     fn leaves(
@@ -219,6 +227,8 @@ impl Frame<'_> {
     }
 
     fn cell(&self, rule: usize, region: usize, part: &Region, atoms: &[Atom]) -> Cell {
+        let clauses = self.favoured.and_then(|favoured| favoured.clauses.as_ref());
+        let favoured = clauses.and_then(|(clauses, _)| clauses.multipliers(atoms));
         let mut atoms: Vec<Term> = atoms.iter().map(|atom| self.term(atom, part)).collect();
         let several = atoms.iter().filter(|a| a.free).count() > 1;
         atoms.iter_mut().for_each(|atom| atom.in_unit(self.unit(atom, several)));
@@ -233,7 +243,9 @@ impl Frame<'_> {
             Some(ends) if !scales || ends.iter().any(|rho| *rho < 0.0) => ends.to_vec(),
             _ => vec![1.0],
         };
-        Cell::new(rule, region, atoms, rho)
+        let mut cell = Cell::new(rule, region, atoms, rho);
+        cell.favoured = favoured;
+        cell
     }
 
     /// An atom in training units. A feature that does not reach the last layer takes its worst value.

@@ -77,6 +77,8 @@ pub struct Cell {
     pub rho: Vec<f64>,
     /// How often it was found not to be empty in this epoch.
     pub visits: u32,
+    /// The multipliers that the data favour.
+    pub favoured: Option<Vec<f64>>,
     /// One non-negative multiplier an atom, of sum 1.
     lambda: Vec<f64>,
     /// The sum of multiplier * atom.
@@ -86,7 +88,7 @@ pub struct Cell {
 }
 
 /// The last layer, to be written: W row by row, and b.
-pub struct Layer<'a> {
+pub struct LayerWeights<'a> {
     /// Weights, outputs x inputs.
     pub w: &'a mut [f32],
     /// Bias.
@@ -133,7 +135,8 @@ impl Cell {
     /// A cell with the first atom that speaks of outputs as its only one in use.
     pub fn new(rule: usize, region: usize, atoms: Vec<Term>, rho: Vec<f64>) -> Self {
         let first = atoms.iter().position(|a| a.free).unwrap_or(0);
-        let mut cell = Self { rule, region, atoms, rho, visits: 0, lambda: Vec::new(), sum: Term::default(), reach: 0.0 };
+        let mut cell =
+            Self { rule, region, atoms, rho, visits: 0, favoured: None, lambda: Vec::new(), sum: Term::default(), reach: 0.0 };
         cell.use_only(first);
         cell
     }
@@ -163,6 +166,18 @@ impl Cell {
         self.sum = sum;
     }
 
+    /// What it says with its multipliers: cells that say the same are empty together.
+    pub(super) fn says(&self) -> (usize, Vec<u64>) {
+        let sorted = |terms: &[(usize, f64)]| {
+            let mut terms: Vec<(usize, f64)> = terms.to_vec();
+            terms.sort_unstable_by_key(|(k, _)| *k);
+            terms.into_iter().flat_map(|(k, c)| [k as u64, c.to_bits()]).collect::<Vec<u64>>()
+        };
+        let numbers = self.rho.iter().chain([&self.sum.gate, &self.sum.d, &self.reach]).map(|x| x.to_bits());
+        let outputs = [self.sum.a.len() as u64].into_iter().chain(sorted(&self.sum.a));
+        (self.region, numbers.chain(outputs).chain(sorted(&self.sum.c)).collect())
+    }
+
     /// Takes one atom alone.
     pub fn use_only(&mut self, atom: usize) {
         let alone: Vec<f64> = (0..self.atoms.len()).map(|k| f64::from(u8::from(k == atom))).collect();
@@ -170,7 +185,7 @@ impl Cell {
     }
 
     /// Brings the outputs' coefficients in the weighted sum through W and b into the scratch.
-    pub fn read(&self, layer: &Layer, v: &Boxed, scratch: &mut Scratch) {
+    pub fn read(&self, layer: &LayerWeights, v: &Boxed, scratch: &mut Scratch) {
         let n = v.m.len();
         scratch.y.clear();
         scratch.y.resize(n, 0.0);
@@ -300,7 +315,7 @@ impl Cell {
     /// The sum depends on W and b through g = W'alpha and beta = alpha.b alone, and the smallest change that moves these by dg
     /// and dbeta is alpha dg' / |alpha|^2. The nearest (g, beta) solves a scalar equation: for a step mu the coefficients q
     /// become soft(q - mu m, mu r), and the excess falls with mu.
-    pub fn project(&self, slack: Slack, layer: &mut Layer, v: &Boxed, scratch: &mut Scratch) -> bool {
+    pub fn project(&self, slack: Slack, layer: &mut LayerWeights, v: &Boxed, scratch: &mut Scratch) -> bool {
         let constant = self.constant(slack.rho, scratch);
         let mut alpha = std::mem::take(&mut scratch.alpha);
         let norm = self.alpha(slack.rho, layer.b.len(), &mut alpha);
@@ -319,7 +334,7 @@ impl Cell {
 }
 
 /// Adds `alpha [moved; bias]'` to W and b.
-pub(super) fn move_layer(layer: &mut Layer, alpha: &[f64], moved: &[f64], bias: f64) {
+pub(super) fn move_layer(layer: &mut LayerWeights, alpha: &[f64], moved: &[f64], bias: f64) {
     let n = moved.len();
     vector(
         #[inline(always)]

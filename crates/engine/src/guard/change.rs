@@ -3,9 +3,10 @@
 //! A relu has a slope between 0 and 1, so intervals of the slopes of hidden units follow from the weights alone; for fixed intervals the
 //! largest change is a convex function of the last layer that scales with it, and one that is too large is scaled down.
 
-use deepsade_net::{Activation, Network, Op};
-use deepsade_spec::{Kept, Moves, NormalSpec, Var};
+use deepsade_net::{Network, Op};
+use deepsade_spec::{Kept, Moves, NormalSpec, Rational, Var};
 
+use crate::slopes::{ANYWHERE, slope};
 use crate::units::Units;
 
 /// What is left for rounding and for bounds that the checker computes in another way.
@@ -35,18 +36,21 @@ impl Changes {
         let mut rules = Vec::new();
         for part in spec.pairs.iter().flat_map(|rule| &rule.parts) {
             let (Moves::By(by), Kept::Number { linear, by: most, .. }) = (&part.moves, &part.kept) else { continue };
-            let far = |f: &usize, d: &deepsade_spec::Rational| {
+            let far = |f: &usize, d: &Rational| {
                 let column = columns.iter().position(|c| c.feature == *f).unwrap_or(0);
                 (column, d.to_f64().value())
             };
-            let term = |(var, c): (&Var, &deepsade_spec::Rational)| match var {
-                Var::Output(j) => Some((*j, c.to_f64().value() * units.scale[*j])),
+            let size = |c: &Rational| if *c < Rational::ZERO { -c } else { c.clone() };
+            // Divided by the largest coefficient, in exact numbers, the form fits float64 whatever units the rule is written in.
+            let Some(largest) = linear.terms.values().map(size).max() else { continue };
+            let term = |(var, c): (&Var, &Rational)| match var {
+                Var::Output(j) => Some((*j, (c / &largest).to_f64().value() * units.scale[*j])),
                 _ => None,
             };
             rules.push(Change {
                 moves: part.features.iter().zip(by).map(|(f, d)| far(f, d)).collect(),
                 form: linear.terms.iter().filter_map(term).collect(),
-                most: most.to_f64().value() * ROOM,
+                most: (most / &largest).to_f64().value() * ROOM,
             });
         }
         (!rules.is_empty()).then(|| Self { rules, network: network.clone() })
@@ -97,41 +101,12 @@ impl Changes {
         }
     }
 
+    /// The largest change that a rule's moves can make, by the largest slopes, up or down, that the weights allow.
     fn largest(&self, rule: &Change) -> f64 {
-        rule.moves.iter().map(|(column, by)| by * self.slope(*column, &rule.form)).sum()
+        let far = |(column, by): &(usize, f64)| {
+            let (lo, hi) = slope(&self.network, *column, &rule.form, &|_, _| ANYWHERE);
+            by * hi.max(-lo)
+        };
+        rule.moves.iter().map(far).sum()
     }
-
-    /// The largest slope, up or down, of a form of the outputs in a column.
-    fn slope(&self, column: usize, form: &[(usize, f64)]) -> f64 {
-        let last = self.network.nodes.len();
-        let mut values: Vec<Vec<(f64, f64)>> = Vec::with_capacity(last);
-        values.push((0..self.network.inputs).map(|c| if c == column { (1.0, 1.0) } else { (0.0, 0.0) }).collect());
-        for (k, node) in self.network.nodes.iter().enumerate() {
-            let x = &values[node.from[0]];
-            let value: Vec<(f64, f64)> = match &node.op {
-                Op::Dense { w, .. } if k + 1 == last => {
-                    let row = |i: usize| form.iter().map(|(j, c)| c * f64::from(w.row(*j)[i])).sum::<f64>();
-                    let (lo, hi) = dot((0..w.cols).map(row), x);
-                    return hi.max(-lo);
-                }
-                Op::Dense { w, .. } => (0..w.rows).map(|o| dot(w.row(o).iter().map(|w| f64::from(*w)), x)).collect(),
-                Op::Affine { scale, .. } => {
-                    scale.iter().zip(x).map(|(s, x)| dot(std::iter::once(f64::from(*s)), &[*x])).collect()
-                }
-                Op::Act(f) => {
-                    let most = if *f == Activation::Sigmoid { 0.25 } else { 1.0 };
-                    x.iter().map(|(lo, hi)| ((lo * most).min(0.0), (hi * most).max(0.0))).collect()
-                }
-                Op::Select(columns) => columns.iter().map(|c| x[*c]).collect(),
-                Op::Concat => node.from.iter().flat_map(|v| values[*v].iter().copied()).collect(),
-                Op::Gate | Op::Choose(_) => return f64::INFINITY,
-            };
-            values.push(value);
-        }
-        f64::INFINITY
-    }
-}
-
-fn dot(w: impl Iterator<Item = f64>, x: &[(f64, f64)]) -> (f64, f64) {
-    w.zip(x).fold((0.0, 0.0), |(lo, hi), (w, (a, b))| if w < 0.0 { (lo + w * b, hi + w * a) } else { (lo + w * a, hi + w * b) })
 }

@@ -112,7 +112,7 @@ fn dead(guard: &Guard, cell: &Cell) -> Option<Vec<f64>> {
     }
     let v = guard.bounds.last_input(cell.region);
     let (mut w, mut b) = (vec![0.0; guard.inputs * guard.outputs], vec![0.0; guard.outputs]);
-    let layer = super::Layer { w: &mut w, b: &mut b };
+    let layer = super::cell::LayerWeights { w: &mut w, b: &mut b };
     let lambda = multiplier::best(&conditions, &layer, v, guard.margin, 0.0)?;
     conditions.weigh(&lambda);
     let mut scratch = super::Scratch::default();

@@ -6,7 +6,7 @@
 
 use deepsade_solve::game::Game;
 
-use super::cell::{Cell, Layer, Margin, Scratch, Slack, sum_up};
+use super::cell::{Cell, LayerWeights, Margin, Scratch, Slack, sum_up};
 use crate::bounds::Boxed;
 
 /// Corners to look at, at most.
@@ -25,7 +25,7 @@ struct Atoms<'a> {
 
 /// Gives a cell its best multipliers, up to a share `within` of their excess, or keeps those that it has if they are no worse;
 /// returns the excess.
-pub fn improve(cell: &mut Cell, layer: &Layer, v: &Boxed, margin: Margin, within: f64, scratch: &mut Scratch) -> Slack {
+pub fn improve(cell: &mut Cell, layer: &LayerWeights, v: &Boxed, margin: Margin, within: f64, scratch: &mut Scratch) -> Slack {
     cell.read(layer, v, scratch);
     let before = cell.slack(v, margin, scratch);
     let present = cell.lambda().to_vec();
@@ -42,7 +42,7 @@ pub fn improve(cell: &mut Cell, layer: &Layer, v: &Boxed, margin: Margin, within
 }
 
 /// The multipliers with the smallest excess; `None` if numbers fail.
-pub(super) fn best(cell: &Cell, layer: &Layer, v: &Boxed, margin: Margin, within: f64) -> Option<Vec<f64>> {
+pub(super) fn best(cell: &Cell, layer: &LayerWeights, v: &Boxed, margin: Margin, within: f64) -> Option<Vec<f64>> {
     let atoms = Atoms::new(cell, layer, v, margin);
     let count = atoms.free.len();
     let shift = (0..count).map(|k| atoms.largest(k)).fold(0.0, f64::max);
@@ -73,7 +73,7 @@ pub(super) fn best(cell: &Cell, layer: &Layer, v: &Boxed, margin: Margin, within
 }
 
 impl<'a> Atoms<'a> {
-    fn new(cell: &'a Cell, layer: &Layer, v: &'a Boxed, margin: Margin) -> Self {
+    fn new(cell: &'a Cell, layer: &LayerWeights, v: &'a Boxed, margin: Margin) -> Self {
         let n = v.m.len();
         let free: Vec<usize> = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free).collect();
         let (mut p, mut p0) = (Vec::new(), Vec::new());
@@ -158,7 +158,7 @@ mod tests {
             gate in prop::option::of((0.0f64..1.0, 1.0f64..3.0)),
         ) {
             let (mut w, mut b) = (numbers[..8].to_vec(), numbers[8..10].to_vec());
-            let layer = Layer { w: &mut w, b: &mut b };
+            let layer = LayerWeights { w: &mut w, b: &mut b };
             let v = Boxed { m: numbers[2..6].to_vec(), r: radii };
             let term = |a: &[(usize, f64)], c: &[(usize, f64)], d: f64| Term { a: a.into(), c: c.into(), d, free: true, ..Term::default() };
             let atoms = vec![

@@ -7,10 +7,11 @@
 //! and finite, and tells when no layer satisfies the cuts, hence K'. Cuts are added where they are broken; those that are active
 //! are kept for the next call, on the same sides of their boxes.
 
+use deepsade_solve::active_set::first_to_leave;
 use deepsade_solve::cholesky::Cholesky;
 use deepsade_solve::kernel::vector;
 
-use super::cell::{Layer, move_layer, sum_up};
+use super::cell::{LayerWeights, move_layer, sum_up};
 use super::metric::Metric;
 use crate::bounds::Boxed;
 
@@ -32,7 +33,7 @@ pub(super) enum Feasible {
 
 /// A condition on the last layer.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cut {
+pub(super) struct LayerCut {
     /// The cell it comes from.
     pub cell: usize,
     /// The gate's value.
@@ -55,7 +56,7 @@ pub(super) struct Cut {
     applied: f64,
 }
 
-impl Cut {
+impl LayerCut {
     /// The corner of a box on the cut's sides.
     pub fn place(&mut self, v: &Boxed) {
         self.point.clear();
@@ -63,7 +64,7 @@ impl Cut {
     }
 
     /// Whether it weighs the outputs alike: it comes from the same cell, at the same value of the gate.
-    fn same_outputs(&self, other: &Cut) -> bool {
+    fn same_outputs(&self, other: &LayerCut) -> bool {
         self.cell == other.cell && self.rho == other.rho
     }
 }
@@ -71,7 +72,7 @@ impl Cut {
 /// The cuts of one call, and what the call before has left.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Projection {
-    cuts: Vec<Cut>,
+    cuts: Vec<LayerCut>,
     /// How many of them are in use.
     count: usize,
     /// `g_k . M^-1 g_l`, MOST numbers a row.
@@ -91,7 +92,7 @@ impl Projection {
 
     /// Begins a call: hands over what is left of the one before, in exchange for room, and returns how many cuts that are. Those of
     /// one cell are made one: with the sum of their multipliers, the mean of their points has the same effect.
-    pub fn begin(&mut self, kept: &mut Vec<Cut>) -> usize {
+    pub fn begin(&mut self, kept: &mut Vec<LayerCut>) -> usize {
         let mut active = std::mem::take(&mut self.active);
         active.retain(|k| !self.cuts[*k].sides.is_empty() && self.cuts[*k].mu > 0.0);
         active.sort_unstable_by_key(|k| (self.cuts[*k].cell, *k));
@@ -105,7 +106,7 @@ impl Projection {
             } else {
                 weight = cut.mu;
                 if kept.len() == count {
-                    kept.push(Cut::default());
+                    kept.push(LayerCut::default());
                 }
                 std::mem::swap(&mut kept[count], cut);
                 count += 1;
@@ -139,12 +140,12 @@ impl Projection {
     }
 
     /// Room for the next cut, to be filled and given to [`commit`](Self::commit); `None` if there are too many.
-    pub fn next(&mut self) -> Option<&mut Cut> {
+    pub fn next(&mut self) -> Option<&mut LayerCut> {
         if self.count == MOST {
             return None;
         }
         if self.cuts.len() == self.count {
-            self.cuts.push(Cut::default());
+            self.cuts.push(LayerCut::default());
         }
         Some(&mut self.cuts[self.count])
     }
@@ -210,7 +211,7 @@ impl Projection {
     }
 
     /// Moves the layer to where the multipliers say: cuts of one cell together.
-    pub fn apply(&mut self, layer: &mut Layer) {
+    pub fn apply(&mut self, layer: &mut LayerWeights) {
         let mut moved = std::mem::take(&mut self.direction);
         let mut k = 0;
         while k < self.count {
@@ -235,7 +236,7 @@ impl Projection {
     }
 
     /// Moves the layer back to the one that was given.
-    pub fn undo(&mut self, layer: &mut Layer) {
+    pub fn undo(&mut self, layer: &mut LayerWeights) {
         self.cuts[..self.count].iter_mut().for_each(|cut| cut.mu = 0.0);
         self.apply(layer);
         self.clear();
@@ -263,10 +264,7 @@ impl Projection {
             self.cholesky.solve(&mut direction);
             let own = self.gram[p * MOST + p];
             let free = own - self.active.iter().zip(&direction).map(|(k, d)| self.gram[p * MOST + k] * d).sum::<f64>();
-            let blocking = (0..self.active.len())
-                .filter(|i| direction[*i] > 0.0)
-                .map(|i| (self.cuts[self.active[i]].mu / direction[i], i))
-                .min_by(|a, b| a.0.total_cmp(&b.0));
+            let blocking = first_to_leave(self.active.iter().map(|k| self.cuts[*k].mu), &direction);
             let full = if free > INDEPENDENT * own { left / free } else { f64::INFINITY };
             if full.is_nan() || own <= 0.0 && left > 0.0 {
                 return Feasible::Never(vec![p]);

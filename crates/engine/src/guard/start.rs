@@ -3,15 +3,17 @@
 //! With independent boxes for the hidden units nothing is lost: if some last layer satisfies K', so does the one that has the
 //! middle of the hidden boxes in its bias and no weights on them. So rules that can't be met are known before training.
 
-use deepsade_check::Bounds as BoundsKind;
+use deepsade_check::Bounds;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::{Atom, Domain, Formula, Rational, Var, normalize::var_range};
 
-use super::build::{Frame, readable};
+use super::build::{FixedParts, readable};
 use super::cell::{Cell, Margin};
 use super::projection::Feasible;
-use super::{Guard, Safe, Try, empty_cell, joint};
+use super::solve::Try;
+use super::sweep::empty_cell;
+use super::{Guard, Safe, joint};
 
 /// Distances from the border, in units of the outputs, to try for.
 const SLACKS: [f64; 9] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0];
@@ -22,14 +24,19 @@ const SIGN_TURNS: usize = 100;
 const CUTS: usize = 200;
 
 /// Finds the safe last layer of a guard, or names a cell that stays in the way.
-pub(super) fn safe(guard: &mut Guard, frame: &Frame) -> Result<(), usize> {
+pub(super) fn safe(guard: &mut Guard, frame: &FixedParts) -> Result<(), usize> {
+    // So that no cell gets other multipliers on the way.
+    guard.settled = true;
+    if let Some(layer) = SLACKS.iter().find_map(|slack| by_clauses(guard, frame, Margin { absolute: *slack, ..guard.margin })) {
+        keep(guard, layer);
+        return Ok(());
+    }
+    guard.settled = frame.favoured.is_some_and(|favoured| favoured.outputs.is_some());
     let mut stuck = 0;
     for slack in SLACKS {
         match first_layer(guard, frame, Margin { absolute: slack, ..guard.margin }) {
-            Ok(mut layer) => {
-                let b = layer.split_off(guard.inputs * guard.outputs);
-                let lambda = guard.cells.iter().map(|c| c.lambda().to_vec()).collect();
-                guard.safe = Safe { w: layer, b, lambda };
+            Ok(layer) => {
+                keep(guard, layer);
                 return Ok(());
             }
             Err(cell) => stuck = cell,
@@ -38,22 +45,41 @@ pub(super) fn safe(guard: &mut Guard, frame: &Frame) -> Result<(), usize> {
     together(guard, frame).ok_or(stuck)
 }
 
+/// Takes a layer for the safe one, with the multipliers at hand.
+fn keep(guard: &mut Guard, mut layer: Vec<f32>) {
+    let b = layer.split_off(guard.inputs * guard.outputs);
+    let lambda = guard.cells.iter().map(|c| c.lambda().to_vec()).collect();
+    guard.safe = Safe { w: layer, b, lambda };
+}
+
+/// A last layer that keeps the clauses that the data favour, near what is usual.
+fn by_clauses(guard: &mut Guard, frame: &FixedParts, margin: Margin) -> Option<Vec<f32>> {
+    let (_, usual) = frame.favoured?.clauses.as_ref()?;
+    for cell in &mut guard.cells {
+        let favoured = cell.favoured.clone()?;
+        cell.weigh(&favoured);
+    }
+    let mut layer = vec![0.0f32; guard.inputs * guard.outputs];
+    layer.extend(usual.iter().map(|v| *v as f32));
+    guard.nearest.clear();
+    (nearest_with_signs(guard, &mut layer, margin) == Feasible::Yes).then_some(layer)
+}
+
 /// The safe last layer of cells with several atoms by a search for all multipliers at once.
-fn together(guard: &mut Guard, frame: &Frame) -> Option<()> {
+fn together(guard: &mut Guard, frame: &FixedParts) -> Option<()> {
     if !guard.cells.iter().any(Cell::has_choice) {
         return None;
     }
-    let usual = frame.usual.map(<[f64]>::to_vec);
+    let usual = frame.favoured.and_then(|favoured| favoured.outputs.clone());
     let starts: Vec<Vec<f64>> = [usual, Some(vec![0.0; guard.outputs]), guess(guard, frame, 0.0)].into_iter().flatten().collect();
     let found = joint::search(guard, &starts)?;
     for slack in SLACKS.into_iter().filter(|s| *s <= found.distance.max(0.0)) {
         let mut layer = found.layer.clone();
         guard.cells.iter_mut().zip(&found.lambda).for_each(|(cell, lambda)| cell.weigh(lambda));
         guard.nearest.clear();
-        let how = Try { margin: Margin { absolute: slack, ..guard.margin }, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 };
+        let how = Try { margin: Margin { absolute: slack, ..guard.margin }, kind: Bounds::Interval, rounds: CUTS, lean: 0.0 };
         if guard.nearest(&mut layer, how).0 == Feasible::Yes && guard.pairs_hold(&layer) {
-            let b = layer.split_off(guard.inputs * guard.outputs);
-            guard.safe = Safe { w: layer, b, lambda: guard.cells.iter().map(|c| c.lambda().to_vec()).collect() };
+            keep(guard, layer);
             return Some(());
         }
     }
@@ -61,20 +87,20 @@ fn together(guard: &mut Guard, frame: &Frame) -> Option<()> {
 }
 
 /// If a last layer exists in exact arithmetic: how much of a margin float32 asks for there.
-pub(super) fn without_rounding(guard: &mut Guard, frame: &Frame) -> Option<f64> {
+pub(super) fn without_rounding(guard: &mut Guard, frame: &FixedParts) -> Option<f64> {
     let mut layer = first_layer(guard, frame, Margin { relative: 0.0, absolute: 0.0 }).ok()?;
     let margin = guard.margin;
-    (0..guard.cells.len()).map(|k| guard.slack(k, &mut layer, margin, BoundsKind::Interval).margin).reduce(f64::max)
+    (0..guard.cells.len()).map(|k| guard.slack(k, &mut layer, margin, Bounds::Interval).margin).reduce(f64::max)
 }
 
 /// A last layer for which every cell stays below zero by a margin. Where every cell has one atom, the quadratic program finds it or
 /// shows that there is none; where there is a choice of multipliers, those of several outputs that obey the rules are tried, and
 /// others found on the way.
-fn first_layer(guard: &mut Guard, frame: &Frame, margin: Margin) -> Result<Vec<f32>, usize> {
+fn first_layer(guard: &mut Guard, frame: &FixedParts, margin: Margin) -> Result<Vec<f32>, usize> {
     let size = guard.inputs * guard.outputs;
     let choice = guard.cells.iter().any(Cell::has_choice);
     let mut stuck = 0;
-    let usual = frame.usual.map(<[f64]>::to_vec);
+    let usual = frame.favoured.and_then(|favoured| favoured.outputs.clone());
     for start in [usual, Some(vec![0.0; guard.outputs]), guess(guard, frame, margin.absolute)].into_iter().flatten() {
         let mut layer = vec![0.0f32; size];
         layer.extend(start.iter().map(|v| *v as f32));
@@ -104,7 +130,7 @@ fn first_layer(guard: &mut Guard, frame: &Frame, margin: Margin) -> Result<Vec<f
 /// The nearest last layer for the multipliers at hand, in turns with the one whose weights have their signs.
 fn nearest_with_signs(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Feasible {
     for _ in 0..SIGN_TURNS {
-        let found = guard.nearest(layer, Try { margin, kind: BoundsKind::Interval, rounds: CUTS, lean: 0.0 }).0;
+        let found = guard.nearest(layer, Try { margin, kind: Bounds::Interval, rounds: CUTS, lean: 0.0 }).0;
         if found != Feasible::Yes || guard.pairs_hold(layer) {
             return found;
         }
@@ -160,7 +186,7 @@ fn choose_atoms(guard: &mut Guard, b: &[f32]) {
 }
 
 /// The formula with every atom about outputs tightened by `slack` in units of the outputs: what satisfies it keeps that distance.
-fn tightened(formula: &Formula, slack: f64, frame: &Frame) -> Formula {
+fn tightened(formula: &Formula, slack: f64, frame: &FixedParts) -> Formula {
     match formula {
         Formula::True | Formula::False => formula.clone(),
         Formula::And(parts) => Formula::and(parts.iter().map(|p| tightened(p, slack, frame))),
@@ -185,7 +211,7 @@ fn tightened(formula: &Formula, slack: f64, frame: &Frame) -> Formula {
 }
 
 /// Outputs that obey every rule in the middle of the domain, at a distance from the border, in training units.
-fn guess(guard: &Guard, frame: &Frame, slack: f64) -> Option<Vec<f64>> {
+fn guess(guard: &Guard, frame: &FixedParts, slack: f64) -> Option<Vec<f64>> {
     let chosen = frame.spec.rules.iter().filter(|r| guard.rules.contains(&r.name));
     let claims: Vec<Formula> = chosen.map(|r| tightened(&r.claim, slack, frame)).collect();
     let claims: Vec<&Formula> = claims.iter().collect();

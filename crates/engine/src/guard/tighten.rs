@@ -8,13 +8,13 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::{Cut, Region};
 use std::ops::ControlFlow;
 
-use super::build::{Cuts, Frame};
-use crate::bounds::Bounds;
+use super::build::{Cuts, FixedParts};
+use crate::bounds::HiddenBounds;
 
 /// Features looked at for each cut: enough for tables, and an end for images.
 const MAX_FEATURES: usize = 64;
 
-impl Frame<'_> {
+impl FixedParts<'_> {
     /// Cuts the regions of a rule until there are `leaves` of them, or none can be cut.
     pub(super) fn tighten(&self, rule: usize, cuts: &mut Cuts, leaves: usize) {
         let parameters = self.parameters();
@@ -90,7 +90,7 @@ impl Frame<'_> {
 
     /// The sum of the radii of what the last layer reads.
     fn spread(&self, region: &Region, parameters: &[f32]) -> f64 {
-        let mut bounds = Bounds::new(self.network, &self.spec.schema, std::slice::from_ref(region));
+        let mut bounds = HiddenBounds::new(self.network, &self.spec.schema, std::slice::from_ref(region));
         bounds.update(parameters);
         bounds.last_input(0).r.iter().map(|r| f64::from(*r)).sum()
     }

@@ -8,7 +8,7 @@ use deepsade_solve::kernel::vector;
 use serde::{Deserialize, Serialize};
 
 /// What training makes small: `L = sum_r v_r l(s_r, y_r) / sum_r v_r`, with a weight v, scores s and truth y for each row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
     /// Regression: `l = 1/n sum_j (s_j - y_j)^2` over n targets; `dl/ds_j = 2/n (s_j - y_j)`. In training, targets and scores
@@ -16,6 +16,12 @@ pub enum Loss {
     MeanSquares,
     /// Classes, y one-hot: `l = -log softmax(s)_c` for the true class c; `dl/ds = softmax(s) - y`.
     SoftmaxCrossEntropy,
+    /// The same of two classes that are decided at another probability than one half: the scores are those of the decision, and the
+    /// second is this logit above them where probabilities are meant, `softmax(s_0, s_1 + shift)`.
+    SoftmaxAtCutoff {
+        /// The logit of the cut-off.
+        shift: f32,
+    },
     /// Labels and rankings, y of 0 and 1: `l = -1/n sum_j (y_j log p_j + (1 - y_j) log(1 - p_j))`, `p = sigmoid(s)`, over n
     /// labels; `dl/ds = (p - y) / n`. A mean, so that a learning rate suits any number of labels.
     SigmoidCrossEntropy,
@@ -23,21 +29,21 @@ pub enum Loss {
 
 /// A sum of weighted losses and the sum of the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Sum {
+pub struct LossSum {
     /// `sum_r v_r l_r`
     pub loss: f64,
     /// `sum_r v_r`
     pub weight: f64,
 }
 
-impl Sum {
+impl LossSum {
     /// The weighted mean; 0 if no row has weight.
     pub fn mean(self) -> f64 {
         if self.weight > 0.0 || self.loss.is_nan() { self.loss / self.weight } else { 0.0 }
     }
 }
 
-impl std::ops::AddAssign for Sum {
+impl std::ops::AddAssign for LossSum {
     fn add_assign(&mut self, other: Self) {
         self.loss += other.loss;
         self.weight += other.weight;
@@ -46,17 +52,17 @@ impl std::ops::AddAssign for Sum {
 
 impl Loss {
     /// The loss of a batch of rows `width` wide; its gradient `dL/ds` goes into `delta`.
-    pub fn gradient(self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+    pub fn gradient(self, scores: &[f32], truth: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> LossSum {
         vector(
             #[inline(always)]
             || {
                 let total: f32 = weight.iter().sum();
-                let mut sum = Sum::default();
+                let mut sum = LossSum::default();
                 let rows = scores.chunks_exact(width).zip(truth.chunks_exact(width)).zip(weight);
                 for (((s, y), &v), d) in rows.zip(delta.chunks_exact_mut(width)) {
                     // A row without weight is absent, even if its loss is infinite.
                     if v > 0.0 {
-                        sum += Sum { loss: f64::from(v) * self.row(s, y, v / total, d), weight: f64::from(v) };
+                        sum += LossSum { loss: f64::from(v) * self.row(s, y, v / total, d), weight: f64::from(v) };
                     } else {
                         d.fill(0.0);
                     }
@@ -85,6 +91,7 @@ impl Loss {
                 let rest = f64::from(sum).ln();
                 s.iter().zip(y).map(|(s, y)| f64::from(*y) * (rest - f64::from(s - top))).sum()
             }
+            Loss::SoftmaxAtCutoff { shift } => Loss::SoftmaxCrossEntropy.row(&[s[0], s[1] + shift], y, v, d),
             Loss::SigmoidCrossEntropy => {
                 // -log sigmoid(s) = max(-s, 0) + log(1 + e^-|s|), and y = 0 mirrors s.
                 d.iter_mut().zip(s).for_each(|(d, s)| *d = exp(-s.abs()));
@@ -136,6 +143,15 @@ mod tests {
         assert_eq!(value(Loss::MeanSquares, &[3.0, 1.0], &[1.0, 1.0]), 2.0);
         assert!((value(Loss::SoftmaxCrossEntropy, &[1.0; 4], &[0.0, 1.0, 0.0, 0.0]) - 4f64.ln()).abs() < 1e-6);
         assert!((value(Loss::SigmoidCrossEntropy, &[0.0, 0.0], &[1.0, 0.0]) - 2f64.ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_cutoff_moves_the_decision_and_not_the_probability() {
+        let shift = deepsade_output::reader::shift(0.2);
+        // Scores that tie are at the cut-off: the second class has its probability there.
+        let mut d = [0.0; 2];
+        let loss = Loss::SoftmaxAtCutoff { shift }.gradient(&[0.7, 0.7], &[0.0, 1.0], &[1.0], 2, &mut d).mean();
+        assert!((loss + 0.2f64.ln()).abs() < 1e-6 && (d[1] + 0.8).abs() < 1e-6 && (d[0] - 0.8).abs() < 1e-6, "{loss} {d:?}");
     }
 
     #[test]

@@ -5,17 +5,19 @@ use std::time::Instant;
 
 use deepsade_check::{Accepted, Verdict};
 use deepsade_spec::NormalSpec;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::PipelineError;
 use crate::artifact::{ArtifactError, write_whole};
 use crate::choose::Cost;
-use crate::files::{self, LOG, RULES, SUMMARY, write_proof};
+use crate::files::{self, LOG, RULES, SPLIT, SUMMARY, write_proof};
 use crate::fit::Fitted;
-use crate::problem::Problem;
+use crate::judge::DataSource;
+use crate::pace::Pace;
+use crate::problem::{Problem, ReportSettings};
 use crate::proof;
 use crate::recheck;
-use crate::summary::{Timings, summary};
+use crate::summary::{Timings, program, summary, today};
 use crate::verdict;
 
 /// A model with its proof, as it is written.
@@ -37,6 +39,31 @@ pub struct Finished {
     pub timings: Timings,
     /// The seed of the training.
     pub seed: u64,
+    /// split.csv: which rows trained, validated and tested.
+    pub split: String,
+    /// The column of the rows' weights, if scores count them.
+    pub weighted_by: Option<String>,
+    /// What the model is judged by, if it was.
+    pub facts: Option<Evidence>,
+}
+
+/// What a model is judged by, beside its proof.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// Scores of the rows that trained, validated and tested.
+    pub scores: Value,
+    /// How much each feature matters.
+    pub effects: Option<Value>,
+    /// Where the rows came from.
+    pub source: Option<DataSource>,
+    /// Rows that trained, validated and tested.
+    pub parts: [usize; 3],
+    /// Rows of the data whose own label breaks a rule.
+    pub breaking: usize,
+    /// `[report]`.
+    pub report: ReportSettings,
+    /// The probability at which two classes are decided, if it is stated.
+    pub cutoff: Option<f64>,
 }
 
 /// Seconds before the checker was asked.
@@ -68,8 +95,23 @@ impl Finished {
             None => None,
         };
         let certify = fitted.certify_seconds;
-        let timings = Timings { read: times.read, train: times.fit - certify, certify, check: started.elapsed().as_secs_f64() };
-        Ok(Self { fitted, cost, bytes, certificate, rules, verdict, timings, seed })
+        let check = started.elapsed().as_secs_f64();
+        let run = Pace::of(&fitted.model, spec, &fitted.test.rows.x);
+        let timings = Timings { read: times.read, train: times.fit - certify, certify, check, run };
+        let weighted_by = problem.data.as_ref().and_then(|data| data.weight.clone());
+        Ok(Self {
+            fitted,
+            cost,
+            bytes,
+            certificate,
+            rules,
+            verdict,
+            timings,
+            seed,
+            split: String::new(),
+            weighted_by,
+            facts: None,
+        })
     }
 
     /// What was proved, if it was.
@@ -84,13 +126,33 @@ impl Finished {
 
     /// summary.json; `model` is where the model is, if it is anywhere but in memory.
     pub fn summary(&self, model: Option<&Path>) -> Value {
-        summary(&self.fitted, self.cost.as_ref(), self.verdict.as_ref(), self.timings, self.seed, model)
+        let mut said = summary(&self.fitted, self.cost.as_ref(), self.verdict.as_ref(), self.timings, self.seed, model);
+        said["weighted_by"] = self.weighted_by.as_deref().into();
+        if let Some(facts) = &self.facts {
+            let Evidence { scores, effects, source, parts: [train, validation, test], breaking, report, cutoff } = facts;
+            said["scores"] = scores.clone();
+            said["effects"] = json!(effects);
+            said["data"] = json!(source);
+            said["split"] = json!({"train": train, "validation": validation, "test": test, "rows_breaking_rules": breaking});
+            said["report"] = json!(report);
+            said["cutoff"] = json!(cutoff);
+            said["date"] = json!(today());
+            said["program"] = json!(program());
+        }
+        said
+    }
+
+    /// The same with what the model is judged by.
+    #[must_use]
+    pub fn with(self, facts: Evidence) -> Self {
+        Self { facts: Some(facts), ..self }
     }
 
     /// Writes the files into a folder that is there, and says where the model is.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, ArtifactError> {
         let model = write_proof(folder, &self.bytes, &self.rules, self.certificate.as_deref())?;
         write_whole(&folder.join(LOG), self.log().as_bytes())?;
+        write_whole(&folder.join(SPLIT), self.split.as_bytes())?;
         // For `deepsade report`.
         let said = serde_json::to_string_pretty(&self.summary(Some(&model))).expect("plain data becomes JSON") + "\n";
         write_whole(&folder.join(SUMMARY), said.as_bytes())?;

@@ -28,6 +28,28 @@ fn checkpoints(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).filter(ours).collect()
 }
 
+/// What a folder holds that another run would replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occupied {
+    /// A model.
+    Finished,
+    /// A run that was cut short.
+    Unfinished,
+}
+
+impl Occupied {
+    /// What is in a folder; `resume` goes on with what was cut short and replaces nothing else.
+    pub fn of(folder: &Path, resume: bool) -> Option<Self> {
+        let unfinished = !checkpoints(folder).is_empty();
+        match (unfinished, folder.join(MODEL).exists()) {
+            (true, _) if resume => None,
+            (_, true) => Some(Self::Finished),
+            (true, false) => Some(Self::Unfinished),
+            (false, false) => None,
+        }
+    }
+}
+
 /// Where a run leaves what it has come to. What an earlier run left stays until there is another model.
 #[derive(Debug)]
 pub struct Folder {
@@ -43,9 +65,13 @@ impl Folder {
     pub fn open(path: &Path, resume: bool) -> Result<Self, ArtifactError> {
         let last = path.join(LOG);
         let live = if path.join(MODEL).exists() { path.join(UNFINISHED_LOG) } else { last.clone() };
-        // That it can be written is known before.
+        // That it can be written is known before; a run that fails leaves no log of nothing.
+        let new = !last.exists();
         let writable = File::options().append(true).create(true).open(&last);
-        writable.map_err(|source| ArtifactError::Unwritable { path: last, source })?;
+        writable.map_err(|source| ArtifactError::Unwritable { path: last.clone(), source })?;
+        if new {
+            let _ = std::fs::remove_file(last);
+        }
         let resume = resume && !checkpoints(path).is_empty();
         Ok(Self { path: path.into(), live, file: None, resume })
     }

@@ -15,7 +15,7 @@ use deepsade_solve::cholesky::Cholesky;
 use deepsade_spec::{Atom, NormalSpec, Var};
 
 use crate::proof::Certified;
-use crate::verify::{Outcome, Settings, Undecided, nearest_cell, verify};
+use crate::verify::{Outcome, Undecided, VerifySettings, nearest_cell, verify};
 
 /// Inputs that are taken into account one after the other.
 const ROUNDS: usize = 400;
@@ -129,7 +129,7 @@ impl Shrink<'_> {
     }
 
     fn ask(&self, network: &Network, time: Duration) -> Option<Outcome> {
-        let settings = Settings { timeout: Some(time), ..Settings::default() };
+        let settings = VerifySettings { timeout: Some(time), ..VerifySettings::default() };
         if time.is_zero() || (self.interrupted)() {
             return None;
         }

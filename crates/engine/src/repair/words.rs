@@ -33,7 +33,7 @@ pub fn as_json(mended: &Mended, scores: Option<&(Metrics, Metrics)>, seconds: f6
         }
         Mended::Repaired(found) => json!({
             "repaired": true, "certified": true, "seconds": seconds, "change": found.change, "skips_added": found.skipped,
-            "bounds": found.how.bounds.name(), "regions": found.how.regions, "features_only": found.features_only,
+            "bounds": found.tightness.bounds.name(), "regions": found.tightness.regions, "features_only": found.features_only,
             "before_shrinking": found.before_shrinking, "before": before, "after": after,
         }),
     }

@@ -1,6 +1,6 @@
 //! A file of any tool and what is asked of it enter; leaves how its inputs are the features, and rows of float32 numbers of its outputs.
 
-use deepsade_check::step::Inputs;
+use deepsade_check::step::InputPorts;
 use deepsade_net::Port;
 use deepsade_net::onnx::carried::Carried;
 use deepsade_net::onnx::piece::{Piece, TO_FLOAT};
@@ -24,7 +24,7 @@ pub struct Reading {
 const WHOLE: [&str; 2] = ["int64", "int32"];
 
 /// How the features stand among the inputs of a graph.
-pub(super) fn inputs(ports: &[Port], schema: &Schema) -> Result<Inputs, ShieldError> {
+pub(super) fn inputs(ports: &[Port], schema: &Schema) -> Result<InputPorts, ShieldError> {
     let port = |name: &str| ports.iter().find(|p| p.name == name && WHOLE.contains(&p.element.as_str()));
     let real = |domain: &Domain| matches!(domain, Domain::Real { .. } | Domain::Stepped { .. });
     if let Some((feature, port)) = schema.features.iter().filter(|f| real(&f.domain)).find_map(|f| Some((f, port(&f.name)?))) {
@@ -46,7 +46,7 @@ pub(super) fn inputs(ports: &[Port], schema: &Schema) -> Result<Inputs, ShieldEr
             shown(port)
         )));
     }
-    Inputs::of(ports, schema).map_err(ShieldError::Inputs)
+    InputPorts::of(ports, schema).map_err(ShieldError::Inputs)
 }
 
 /// A name as a key of TOML.
@@ -128,6 +128,14 @@ impl Reading {
         let width = made.filter(|_| port.dims.len() == 2).or(stated);
         let wrong = |problem: String| wrong(carried, problem);
         let binary = matches!(spec.schema.task, Task::Binary { .. });
+        let each = |dims: &[Option<usize>]| dims.iter().try_fold(1usize, |n, d| n.checked_mul((*d)?));
+        let numbers = if port.dims.len() > 2 { each(&port.dims[1..]) } else { width };
+        if let Some(found) = numbers.filter(|n| binary && *n != 1 && self.threshold.is_some()) {
+            return Err(wrong(format!(
+                "'{}' has {found} numbers a row, one for each class, and --threshold is for one: leave it out",
+                port.name
+            )));
+        }
         if binary && (self.threshold.is_some() || width == Some(1) || port.dims.len() == 1) {
             let Some(threshold) = self.threshold else { return Err(ShieldError::Threshold { output: port.name.clone() }) };
             let [shape, rows, cut, up, down, both] =
@@ -148,7 +156,6 @@ impl Reading {
             }
             return Err(wrong(problem));
         }
-        let each = |dims: &[Option<usize>]| dims.iter().try_fold(1usize, |n, d| n.checked_mul((*d)?));
         if port.dims.len() > 2 && each(&port.dims[1..]) != Some(count) {
             return Err(wrong(format!("'{}' does not have one row of {count} numbers for each row of the input", port.name)));
         }

@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::NetworkSettings;
+use super::scaling::Scales;
 
 /// A network for columns with these ranges: scaling to [0, 1], the hidden layers, and a dense last layer that also reads the
 /// scaled columns `skip`.
@@ -23,21 +24,43 @@ pub fn initial_network(
     settings: &NetworkSettings,
     seed: u64,
 ) -> Network {
-    assert!(skip.iter().all(|&column| column < ranges.len()), "skip columns are input columns");
+    scaled_network(&Scales::of_ranges(ranges), skip, gate, outputs, settings, seed)
+}
+
+/// The same, where what the hidden layers read may be scaled otherwise. The last layer reads the columns `skip` scaled by their ranges
+/// all the same: rules are about them as they are, to the ends of the domain.
+pub fn scaled_network(
+    scales: &Scales,
+    skip: &[usize],
+    gate: Option<Gate>,
+    outputs: usize,
+    settings: &NetworkSettings,
+    seed: u64,
+) -> Network {
+    assert!(skip.iter().all(|&column| column < scales.width()), "skip columns are input columns");
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let activation = Activation::from(settings.activation);
-    let mut network = Network { inputs: ranges.len(), nodes: Vec::new() };
-    let scaled = push(&mut network, scaling(ranges), vec![0]);
+    let mut network = Network { inputs: scales.width(), nodes: Vec::new() };
+    let linear = settings.hidden.is_empty();
+    let scaled = scales.push(&mut network, linear);
 
-    let (mut value, mut width) = (scaled, ranges.len());
+    let (mut value, mut width) = (scaled, scales.width());
     for &units in &settings.hidden {
         let gain = if activation == Activation::Relu { 2.0 } else { 1.0 };
         value = push(&mut network, dense(&mut rng, units, width, gain), vec![value]);
         value = push(&mut network, Op::Act(activation), vec![value]);
         width = units;
     }
-    if !skip.is_empty() && !settings.hidden.is_empty() {
-        let skipped = push(&mut network, Op::Select(skip.to_vec()), vec![scaled]);
+    if let Some(clip) = settings.clip.filter(|clip| *clip > 0 && !settings.hidden.is_empty()) {
+        // min(z, clip) = clip - relu(clip - z).
+        let from_the_end = || Op::Affine { scale: vec![-1.0; width], shift: vec![clip as f32; width] };
+        value = push(&mut network, from_the_end(), vec![value]);
+        value = push(&mut network, Op::Act(Activation::Relu), vec![value]);
+        value = push(&mut network, from_the_end(), vec![value]);
+    }
+    if !skip.is_empty() && !linear {
+        let by_range = scales.by_range().map_or(scaled, |op| push(&mut network, op, vec![0]));
+        let skipped = push(&mut network, Op::Select(skip.to_vec()), vec![by_range]);
         value = push(&mut network, Op::Concat, vec![value, skipped]);
         width += skip.len();
     }
@@ -52,7 +75,7 @@ pub fn initial_network(
 
 /// The range of each input column.
 pub fn column_ranges(schema: &Schema) -> Vec<(f32, f32)> {
-    let range = |column: &deepsade_spec::Column| match column.kind {
+    let range = |column: &deepsade_spec::InputColumn| match column.kind {
         ColumnKind::Number => schema.features[column.feature].domain.range().unwrap_or((0.0, 1.0)),
         ColumnKind::Level(_) => (0.0, 1.0),
     };
@@ -88,22 +111,9 @@ pub fn fold_gate(mut network: Network) -> Network {
 }
 
 /// Adds a node and returns the index of its value.
-fn push(network: &mut Network, op: Op, from: Vec<usize>) -> usize {
+pub(super) fn push(network: &mut Network, op: Op, from: Vec<usize>) -> usize {
     network.nodes.push(Node { op, from });
     network.nodes.len()
-}
-
-/// `(x - lo) / (hi - lo)` as `x * scale + shift`.
-fn scaling(ranges: &[(f32, f32)]) -> Op {
-    let (scale, shift) = ranges
-        .iter()
-        .map(|&(lo, hi)| {
-            let width = f64::from(hi) - f64::from(lo);
-            let factor = (1.0 / width) as f32;
-            if width > 0.0 && factor.is_finite() { (factor, (-f64::from(lo) / width) as f32) } else { (1.0, -lo) }
-        })
-        .unzip();
-    Op::Affine { scale, shift }
 }
 
 fn dense(rng: &mut ChaCha8Rng, outputs: usize, inputs: usize, gain: f32) -> Op {
@@ -131,7 +141,7 @@ mod tests {
                 Op::Select(columns) => format!("select {columns:?}"),
                 Op::Concat => format!("concat {:?}", node.from),
                 Op::Gate => "gate".into(),
-                Op::Choose(_) => "choose".into(),
+                Op::Choose(_) | Op::Conv(_) | Op::MaxPool(_) => node.op.name().into(),
             })
             .collect();
         assert_eq!(names, ["affine", "dense 4x3", "act", "dense 3x4", "act", "select [2, 0]", "concat [5, 6]", "dense 2x5"]);
@@ -149,6 +159,20 @@ mod tests {
         let Op::Dense { w, .. } = &network.nodes[1].op else { panic!("the second node is dense") };
         let variance = w.data.iter().map(|x| x * x).sum::<f32>() / w.data.len() as f32;
         assert!((variance - 2.0 / 100.0).abs() < 0.001, "{variance}");
+    }
+
+    /// The same weights with and without: the last hidden unit, once at most 2.
+    #[test]
+    fn a_clip_ends_the_last_hidden_layer() {
+        let settings = NetworkSettings { hidden: vec![3], clip: Some(2), ..NetworkSettings::default() };
+        let at = |clip: Option<u32>| {
+            let mut network = initial_network(&[(0.0, 1.0)], &[], None, 1, &NetworkSettings { clip, ..settings.clone() }, 3);
+            network.nodes.pop();
+            network.forward(&Matrix { rows: 1, cols: 1, data: vec![30.0] }).data
+        };
+        let (free, clipped) = (at(None), at(Some(2)));
+        assert!(free.iter().any(|z| *z > 2.0), "{free:?}");
+        assert!(free.iter().zip(&clipped).all(|(z, c)| (z.min(2.0) - c).abs() < 1e-5), "{free:?} {clipped:?}");
     }
 
     #[test]

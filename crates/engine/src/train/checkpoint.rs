@@ -48,13 +48,13 @@ pub enum CheckpointError {
         source: std::io::Error,
     },
     /// There is none.
-    #[error("there is no checkpoint {}: start without --resume", path.display())]
+    #[error("there is no checkpoint {}: start anew with --force", path.display())]
     Missing {
         /// The file.
         path: PathBuf,
     },
     /// It could not be read.
-    #[error("cannot read the checkpoint {}: {source}; or start without --resume", path.display())]
+    #[error("cannot read the checkpoint {}: {source}; or start anew with --force", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -62,13 +62,13 @@ pub enum CheckpointError {
         source: std::io::Error,
     },
     /// It is some other file.
-    #[error("{} is not a checkpoint: start without --resume", path.display())]
+    #[error("{} is not a checkpoint: start anew with --force", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
     /// It is of another version.
-    #[error("the checkpoint {} has version {found}, this program reads version {VERSION}: start without --resume", path.display())]
+    #[error("the checkpoint {} has version {found}, this program reads version {VERSION}: start anew with --force", path.display())]
     Version {
         /// The file.
         path: PathBuf,
@@ -76,13 +76,13 @@ pub enum CheckpointError {
         found: u32,
     },
     /// It is cut off or altered.
-    #[error("the checkpoint {} is damaged: start without --resume", path.display())]
+    #[error("the checkpoint {} is damaged: start anew with --force", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
     },
     /// It is whole, but no run comes there.
-    #[error("the checkpoint {} says what no run can reach ({oddity}): start without --resume", path.display())]
+    #[error("the checkpoint {} says what no run can reach ({oddity}): start anew with --force", path.display())]
     Impossible {
         /// The file.
         path: PathBuf,
@@ -90,7 +90,7 @@ pub enum CheckpointError {
         oddity: Oddity,
     },
     /// It is of another run.
-    #[error("the checkpoint {} is of a run with other settings, data or network: start without --resume", path.display())]
+    #[error("the checkpoint {} is of a run with other settings, data or network: start anew with --force", path.display())]
     OtherRun {
         /// The file.
         path: PathBuf,
@@ -131,7 +131,7 @@ pub enum Oddity {
 
 /// How far a run can come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Epochs.
     pub epochs: usize,
     /// Batches of an epoch.
@@ -140,7 +140,7 @@ pub struct Limits {
 
 /// A run at the end of an epoch; all that the rest of the run depends on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
+pub struct RunState {
     /// Epochs done.
     pub epoch: usize,
     /// Steps of the optimiser.
@@ -159,9 +159,9 @@ pub struct State {
     pub records: Vec<EpochRecord>,
 }
 
-impl State {
+impl RunState {
     /// What is odd about it, if something is.
-    fn oddity(&self, Limits { epochs, batches }: Limits) -> Option<Oddity> {
+    fn oddity(&self, RunLimits { epochs, batches }: RunLimits) -> Option<Oddity> {
         let Self { epoch, steps, records, .. } = self;
         let (epoch, steps) = (*epoch, *steps);
         let mut weights = self.parameters.iter().chain(&self.best).chain(&self.first).chain(&self.second);
@@ -193,7 +193,7 @@ impl<'a> CheckpointFile<'a> {
     }
 
     /// The state to go on from, if that is asked for; it must be as large as `fresh`, and one that a run comes through.
-    pub fn resume(&self, fresh: State, limits: Limits) -> Result<State, CheckpointError> {
+    pub fn resume(&self, fresh: RunState, limits: RunLimits) -> Result<RunState, CheckpointError> {
         let Some(settings) = self.settings.filter(|settings| settings.resume) else { return Ok(fresh) };
         let path = &settings.path;
         let bytes = std::fs::read(path).map_err(|source| match source.kind() {
@@ -201,7 +201,7 @@ impl<'a> CheckpointFile<'a> {
             _ => CheckpointError::Read { path: path.clone(), source },
         })?;
         let state = decode(&bytes, &settings.fingerprint, path)?;
-        let sizes = |s: &State| [s.parameters.len(), s.first.len(), s.second.len(), s.best.len()];
+        let sizes = |s: &RunState| [s.parameters.len(), s.first.len(), s.second.len(), s.best.len()];
         if sizes(&state) != sizes(&fresh) {
             return Err(CheckpointError::OtherRun { path: path.clone() });
         }
@@ -212,13 +212,13 @@ impl<'a> CheckpointFile<'a> {
     }
 
     /// Saves if the interval has passed.
-    pub fn epoch_ended(&mut self, state: &State) -> Result<(), CheckpointError> {
+    pub fn epoch_ended(&mut self, state: &RunState) -> Result<(), CheckpointError> {
         let due = self.settings.is_some_and(|settings| self.saved.elapsed() >= settings.every);
         if due { self.save(state) } else { Ok(()) }
     }
 
     /// Saves now.
-    pub fn save(&mut self, state: &State) -> Result<(), CheckpointError> {
+    pub fn save(&mut self, state: &RunState) -> Result<(), CheckpointError> {
         let Some(CheckpointSettings { path, fingerprint, .. }) = self.settings else { return Ok(()) };
         replace(path, &encode(state, fingerprint)).map_err(|source| CheckpointError::Write { path: path.clone(), source })?;
         self.saved = Instant::now();
@@ -236,7 +236,7 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-fn encode(state: &State, fingerprint: &[u8; 32]) -> Vec<u8> {
+fn encode(state: &RunState, fingerprint: &[u8; 32]) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend(MAGIC);
     bytes.extend(VERSION.to_le_bytes());
@@ -270,7 +270,7 @@ fn encode(state: &State, fingerprint: &[u8; 32]) -> Vec<u8> {
     bytes
 }
 
-fn decode(bytes: &[u8], fingerprint: &[u8; 32], path: &Path) -> Result<State, CheckpointError> {
+fn decode(bytes: &[u8], fingerprint: &[u8; 32], path: &Path) -> Result<RunState, CheckpointError> {
     let path = || path.to_path_buf();
     let damaged = || CheckpointError::Damaged { path: path() };
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| CheckpointError::Foreign { path: path() })?;
@@ -335,8 +335,8 @@ impl Reader<'_> {
         })
     }
 
-    fn state(&mut self) -> Option<State> {
-        Some(State {
+    fn state(&mut self) -> Option<RunState> {
+        Some(RunState {
             epoch: self.count()?,
             steps: u64::from_le_bytes(self.take()?),
             parameters: self.list()?,

@@ -1,46 +1,53 @@
 //! A plan, its parameters and a batch enter; values go forward, gradients come backward. Nothing here allocates.
 
-use deepsade_net::Activation;
+use deepsade_net::{Activation, Matrix};
 use deepsade_solve::exp::{sigmoid, tanh};
-use deepsade_solve::kernel::{self, Shape, vector};
+use deepsade_solve::kernel::{self, DenseShape, vector};
 
-use super::plan::{Flow, Layer, Source, Step, Work};
+use super::plan::{Flow, NodeWork, ParameterSpan, PlannedNode, ReadSlot};
 
 /// Runs one step on the first `rows` rows of its buffers.
-pub fn forward(step: &Step, layers: &[Layer], parameters: &[f32], values: &mut [Vec<f32>], widths: &[usize], rows: usize) {
-    if let (Work::Act(activation), true) = (&step.work, step.from[0].slot == step.to) {
+pub fn forward(
+    step: &PlannedNode,
+    layers: &[ParameterSpan],
+    parameters: &[f32],
+    values: &mut [Vec<f32>],
+    widths: &[usize],
+    rows: usize,
+) {
+    if let (NodeWork::Act(activation), true) = (&step.work, step.from[0].slot == step.to) {
         return activate(*activation, &mut values[step.to][..rows * widths[step.to]]);
     }
     let width = widths[step.to];
     let (before, after) = values.split_at_mut(step.to);
     let y = &mut after[0][..rows * width];
-    let read = |source: &Source| (&before[source.slot][..rows * widths[source.slot]], widths[source.slot]);
+    let read = |source: &ReadSlot| (&before[source.slot][..rows * widths[source.slot]], widths[source.slot]);
     let (x, x_width) = read(&step.from[0]);
     match &step.work {
-        Work::Affine { scale, shift } => {
+        NodeWork::Affine { scale, shift } => {
             for (y, x) in y.chunks_exact_mut(width.max(1)).zip(x.chunks_exact(width.max(1))) {
                 for (((y, x), scale), shift) in y.iter_mut().zip(x).zip(scale).zip(shift) {
                     *y = x * scale + shift;
                 }
             }
         }
-        Work::Dense { layer } => {
+        NodeWork::Dense { layer } => {
             let layer = layers[*layer];
-            let shape = Shape { rows, inputs: layer.inputs, outputs: layer.outputs };
+            let shape = DenseShape { rows, inputs: layer.inputs, outputs: layer.outputs };
             kernel::dense(y, x, &parameters[layer.w()], &parameters[layer.b()], shape);
         }
-        Work::Act(activation) => {
+        NodeWork::Act(activation) => {
             y.copy_from_slice(x);
             activate(*activation, y);
         }
-        Work::Select(columns) => {
+        NodeWork::Select(columns) => {
             for (y, x) in y.chunks_exact_mut(width.max(1)).zip(x.chunks_exact(x_width.max(1))) {
                 for (y, &column) in y.iter_mut().zip(columns) {
                     *y = x[column];
                 }
             }
         }
-        Work::Concat => {
+        NodeWork::Concat => {
             let mut start = 0;
             for source in &step.from {
                 let (x, part) = read(source);
@@ -50,7 +57,11 @@ pub fn forward(step: &Step, layers: &[Layer], parameters: &[f32], values: &mut [
                 start += part;
             }
         }
-        Work::Gate => {
+        NodeWork::Given(op) => {
+            let given = op.apply(&Matrix { rows, cols: x_width, data: x.to_vec() });
+            y.copy_from_slice(&given.data);
+        }
+        NodeWork::Gate => {
             let (gate, _) = read(&step.from[1]);
             for ((y, x), g) in y.chunks_exact_mut(width.max(1)).zip(x.chunks_exact(width.max(1))).zip(gate) {
                 for (y, x) in y.iter_mut().zip(x) {
@@ -64,7 +75,7 @@ pub fn forward(step: &Step, layers: &[Layer], parameters: &[f32], values: &mut [
 /// The buffers that a backward step reads and writes.
 pub struct Backward<'a> {
     /// The dense layers.
-    pub layers: &'a [Layer],
+    pub layers: &'a [ParameterSpan],
     /// The parameters.
     pub parameters: &'a [f32],
     /// The gradient with respect to the parameters.
@@ -81,21 +92,21 @@ pub struct Backward<'a> {
 
 impl Backward<'_> {
     /// From the gradient of the step's result to that of its parameters and of what it read.
-    pub fn step(&mut self, step: &Step) {
+    pub fn step(&mut self, step: &PlannedNode) {
         let rows = self.rows;
         let widths = self.widths;
         let width = widths[step.to];
         let value = |slot: usize| &self.values[slot][..rows * widths[slot]];
-        if let (Work::Act(activation), true) = (&step.work, step.from[0].slot == step.to) {
+        if let (NodeWork::Act(activation), true) = (&step.work, step.from[0].slot == step.to) {
             return fall(*activation, &mut self.deltas[step.to][..rows * width], value(step.to));
         }
         let (before, after) = self.deltas.split_at_mut(step.to);
         let dy = &after[0][..rows * width];
-        let Source { slot, flow } = step.from[0];
+        let ReadSlot { slot, flow } = step.from[0];
         match &step.work {
-            Work::Dense { layer } => {
+            NodeWork::Dense { layer } => {
                 let layer = self.layers[*layer];
-                let shape = Shape { rows, inputs: layer.inputs, outputs: layer.outputs };
+                let shape = DenseShape { rows, inputs: layer.inputs, outputs: layer.outputs };
                 let (dw, db) = self.gradient[layer.w().start..layer.b().end].split_at_mut(layer.w().len());
                 kernel::dense_weights(dw, db, dy, value(slot), shape);
                 if flow != Flow::Stop {
@@ -103,13 +114,13 @@ impl Backward<'_> {
                     kernel::dense_input(dx, flow == Flow::Add, dy, &self.parameters[layer.w()], shape);
                 }
             }
-            Work::Affine { scale, .. } if flow != Flow::Stop => {
+            NodeWork::Affine { scale, .. } if flow != Flow::Stop => {
                 put(flow, &mut before[slot], dy.iter().zip(scale.iter().cycle()).map(|(d, s)| d * s));
             }
-            Work::Act(activation) if flow != Flow::Stop => {
+            NodeWork::Act(activation) if flow != Flow::Stop => {
                 put(flow, &mut before[slot], dy.iter().zip(value(step.to)).map(|(d, &y)| d * slope(*activation, y)));
             }
-            Work::Select(columns) if flow != Flow::Stop => {
+            NodeWork::Select(columns) if flow != Flow::Stop => {
                 let dx = &mut before[slot][..rows * widths[slot]];
                 // Several columns may be copies of one, so theirs is a sum in either case.
                 if flow == Flow::Write {
@@ -121,7 +132,7 @@ impl Backward<'_> {
                     }
                 }
             }
-            Work::Concat => {
+            NodeWork::Concat => {
                 let mut start = 0;
                 for source in &step.from {
                     let part = widths[source.slot];
@@ -134,8 +145,8 @@ impl Backward<'_> {
                     start += part;
                 }
             }
-            Work::Gate => {
-                let Source { slot: gate_slot, flow: gate_flow } = step.from[1];
+            NodeWork::Gate => {
+                let ReadSlot { slot: gate_slot, flow: gate_flow } = step.from[1];
                 let (x, gate) = (value(slot), value(gate_slot));
                 let dy = dy.chunks_exact(width.max(1));
                 if flow != Flow::Stop {
@@ -148,7 +159,7 @@ impl Backward<'_> {
                     put(gate_flow, &mut before[gate_slot], sums);
                 }
             }
-            Work::Affine { .. } | Work::Act(_) | Work::Select(_) => {}
+            NodeWork::Affine { .. } | NodeWork::Act(_) | NodeWork::Select(_) | NodeWork::Given(_) => {}
         }
     }
 }

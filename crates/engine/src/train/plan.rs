@@ -8,7 +8,7 @@ use super::PlanError;
 
 /// What a step computes.
 #[derive(Debug, Clone)]
-pub enum Work {
+pub enum NodeWork {
     /// `x * scale + shift`
     Affine { scale: Vec<f32>, shift: Vec<f32> },
     /// `W x + b`, with the parameters of layer `layer`.
@@ -21,6 +21,8 @@ pub enum Work {
     Concat,
     /// The first times the single column of the second.
     Gate,
+    /// A convolution or a pool of what is not trained.
+    Given(Op),
 }
 
 /// Where the gradient with respect to a value goes.
@@ -36,7 +38,7 @@ pub enum Flow {
 
 /// A value that a step reads.
 #[derive(Debug, Clone, Copy)]
-pub struct Source {
+pub struct ReadSlot {
     /// Its buffer.
     pub slot: usize,
     /// Its gradient.
@@ -45,18 +47,18 @@ pub struct Source {
 
 /// One step, in the order of the network's nodes.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub struct PlannedNode {
     /// What is computed.
-    pub work: Work,
+    pub work: NodeWork,
     /// The values read.
-    pub from: Vec<Source>,
+    pub from: Vec<ReadSlot>,
     /// The buffer written; after all it reads, or the one it reads.
     pub to: usize,
 }
 
 /// A dense layer's place in the flat parameters: the weights, row by row, then the bias.
 #[derive(Debug, Clone, Copy)]
-pub struct Layer {
+pub struct ParameterSpan {
     /// The network's node.
     pub node: usize,
     /// Where its weights start.
@@ -67,7 +69,7 @@ pub struct Layer {
     pub inputs: usize,
 }
 
-impl Layer {
+impl ParameterSpan {
     /// Its weights.
     pub fn w(&self) -> Range<usize> {
         self.start..self.start + self.outputs * self.inputs
@@ -81,7 +83,7 @@ impl Layer {
 
 /// How a change of units of the outputs can be moved into the last dense layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Units {
+pub enum Rescaling {
     /// The layer computes the outputs: factor and offset.
     Affine,
     /// A gate follows it: a factor only, an offset would be gated too.
@@ -94,21 +96,21 @@ pub enum Units {
 #[derive(Debug, Clone)]
 pub struct LayerPlan {
     /// Steps that depend on no parameter: run once for a whole dataset.
-    pub prelude: Vec<Step>,
+    pub prelude: Vec<PlannedNode>,
     /// All other steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlannedNode>,
     /// Width of each slot.
     pub widths: Vec<usize>,
     /// The slots that `steps` read and do not write.
     pub tables: Vec<usize>,
     /// The dense layers among `steps`, in order.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<ParameterSpan>,
     /// How many parameters they have.
     pub parameters: usize,
     /// The slot of the network's output.
     pub output: usize,
     /// What the last layer can take over.
-    pub units: Units,
+    pub units: Rescaling,
 }
 
 impl LayerPlan {
@@ -128,14 +130,17 @@ impl LayerPlan {
             layers: Vec::new(),
             parameters: 0,
             output: 0,
-            units: Units::Fixed,
+            units: Rescaling::Fixed,
         };
         // Slot of each value, and whether the value depends on a parameter.
         let mut slots = vec![0];
         let mut trained = vec![false];
         for (k, node) in network.nodes.iter().enumerate() {
             let depends = matches!(node.op, Op::Dense { .. }) || node.from.iter().any(|&v| trained[v]);
-            let from: Vec<_> = node.from.iter().map(|&v| Source { slot: slots[v], flow: Flow::Stop }).collect();
+            let from: Vec<_> = node.from.iter().map(|&v| ReadSlot { slot: slots[v], flow: Flow::Stop }).collect();
+            if depends && matches!(node.op, Op::Conv(_) | Op::MaxPool(_)) {
+                return Err(PlanError::Given { node: k, op: node.op.name() });
+            }
             trained.push(depends);
             // An activation needs only its own result to be differentiated, so it may overwrite what it alone reads,
             // unless that is the result of another activation.
@@ -146,7 +151,7 @@ impl LayerPlan {
                 plan.widths.push(value_widths[k + 1]);
             }
             slots.push(to);
-            let step = Step { work: plan.work(k, &node.op), from, to };
+            let step = PlannedNode { work: plan.work(k, &node.op), from, to };
             if depends { plan.steps.push(step) } else { plan.prelude.push(step) }
         }
         plan.output = slots[network.nodes.len()];
@@ -159,23 +164,24 @@ impl LayerPlan {
     }
 
     /// The last dense layer.
-    pub fn last(&self) -> Layer {
+    pub fn last(&self) -> ParameterSpan {
         self.layers[self.layers.len() - 1]
     }
 
-    fn work(&mut self, node: usize, op: &Op) -> Work {
+    fn work(&mut self, node: usize, op: &Op) -> NodeWork {
         match op {
-            Op::Affine { scale, shift } => Work::Affine { scale: scale.clone(), shift: shift.clone() },
+            Op::Affine { scale, shift } => NodeWork::Affine { scale: scale.clone(), shift: shift.clone() },
             Op::Dense { w, .. } => {
-                let layer = Layer { node, start: self.parameters, outputs: w.rows, inputs: w.cols };
+                let layer = ParameterSpan { node, start: self.parameters, outputs: w.rows, inputs: w.cols };
                 self.parameters = layer.b().end;
                 self.layers.push(layer);
-                Work::Dense { layer: self.layers.len() - 1 }
+                NodeWork::Dense { layer: self.layers.len() - 1 }
             }
-            Op::Act(activation) => Work::Act(*activation),
-            Op::Select(columns) => Work::Select(columns.clone()),
-            Op::Concat => Work::Concat,
-            Op::Gate => Work::Gate,
+            Op::Act(activation) => NodeWork::Act(*activation),
+            Op::Select(columns) => NodeWork::Select(columns.clone()),
+            Op::Concat => NodeWork::Concat,
+            Op::Gate => NodeWork::Gate,
+            Op::Conv(_) | Op::MaxPool(_) => NodeWork::Given(op.clone()),
             Op::Choose(_) => unreachable!("a plan has no choices"),
         }
     }
@@ -208,15 +214,15 @@ fn readers(network: &Network) -> Vec<usize> {
     readers
 }
 
-fn units(network: &Network, readers: &[usize]) -> Units {
+fn units(network: &Network, readers: &[usize]) -> Rescaling {
     let is_dense = |value: usize| value > 0 && matches!(network.nodes[value - 1].op, Op::Dense { .. });
     match network.nodes.last() {
-        Some(node) if matches!(node.op, Op::Dense { .. }) => Units::Affine,
+        Some(node) if matches!(node.op, Op::Dense { .. }) => Rescaling::Affine,
         // The gate's factor must not itself come out of the layer that is rescaled, nor the layer be read elsewhere.
         Some(node) if matches!(node.op, Op::Gate) && is_dense(node.from[0]) && readers[node.from[0]] == 1 => {
             let later_dense = (node.from[0] + 1..=network.nodes.len()).any(is_dense);
-            if later_dense { Units::Fixed } else { Units::Factor }
+            if later_dense { Rescaling::Fixed } else { Rescaling::Factor }
         }
-        _ => Units::Fixed,
+        _ => Rescaling::Fixed,
     }
 }

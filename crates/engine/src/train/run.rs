@@ -11,14 +11,14 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::checkpoint::{CheckpointFile, Limits, State};
+use super::checkpoint::{CheckpointFile, RunLimits, RunState};
 use super::error::{TrainError, check_data};
 use super::observe::best;
 use super::standard::Standard;
 use super::update::{self, Batch, Enforced, Update};
 use super::{CheckpointSettings, EpochRecord, Observer, Optimiser, Stepper, StopReason, TrainSettings};
-use crate::guard::Guard;
-use crate::objective::{Loss, StepData, Sum};
+use crate::guard::{Favoured, Guard};
+use crate::objective::{Loss, LossSum, StepData};
 use crate::signs::Signs;
 use crate::units::Units;
 
@@ -44,8 +44,8 @@ pub struct Run<'a> {
     pub seed: u64,
     /// The rules that the last layer must satisfy after every step; `None` for plain training.
     pub rules: Option<&'a NormalSpec>,
-    /// Outputs that a last layer which keeps the rules had best favour for all inputs, where the rules leave a choice.
-    pub usual: Option<Vec<f64>>,
+    /// What a last layer which keeps the rules had best favour for all inputs, where the rules leave a choice.
+    pub usual: Option<Favoured>,
     /// What follows the network and keeps the rules; its loss takes the place of `loss`. `None` for the plain outputs.
     pub step: Option<StepData<'a>>,
     /// Whether and where to save the run.
@@ -146,7 +146,8 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     if let Some(signs) = run.rules.and_then(|rules| Signs::new(rules, &run.network)) {
         stepper.keep_signs(signs);
     }
-    let standard = Standard::new(run.train, run.loss, &stepper);
+    let strict = settings.strictly_paper();
+    let standard = if strict { Standard::raw(&stepper) } else { Standard::new(run.train, run.loss, &stepper) };
     if run.start == Start::Warm {
         standard.to_standard(&mut stepper);
     }
@@ -156,7 +157,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     update.begin(&mut stepper, &data);
     let mut optimiser = Optimiser::new(&update.descent(settings), stepper.parameters().len());
     let mut keeper = CheckpointFile::new(run.checkpoint.as_ref());
-    let limits = Limits { epochs: settings.epochs, batches: rows.div_ceil(batch) };
+    let limits = RunLimits { epochs: settings.epochs, batches: rows.div_ceil(batch) };
     let mut state = keeper.resume(initial_state(&stepper, &optimiser, &*update), limits)?;
     restore(&state, &mut stepper, &mut optimiser);
     update.resume(&state);
@@ -172,9 +173,10 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         }
         let epoch = state.epoch + 1;
         let started = Instant::now();
-        shuffle(&mut order, run.seed, epoch);
+        // D is partitioned once, to the letter.
+        shuffle(&mut order, run.seed, if strict { 1 } else { epoch });
         update.begin_epoch(&mut stepper, &data, &order);
-        let mut train_sum = Sum::default();
+        let mut train_sum = LossSum::default();
         let mut done = 0;
         // Batches (line 6).
         for (index, rows) in order.chunks(batch).enumerate() {
@@ -206,7 +208,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     if stop == StopReason::Interrupted {
         keeper.save(&state)?;
     }
-    // The best solution found, in raw units (line 35).
+    // The best solution found, in raw units (line 34).
     let best_epoch = best(&state.records).map(|record| record.epoch);
     let network = if best_epoch.is_none() && run.start == Start::Warm {
         run.network.clone()
@@ -219,8 +221,8 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     Ok(Trained { network, records: state.records, best_epoch, stop, guard })
 }
 
-fn initial_state(stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) -> State {
-    State {
+fn initial_state(stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) -> RunState {
+    RunState {
         epoch: 0,
         steps: 0,
         parameters: stepper.parameters().to_vec(),
@@ -232,14 +234,14 @@ fn initial_state(stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) 
     }
 }
 
-fn restore(state: &State, stepper: &mut Stepper, optimiser: &mut Optimiser) {
+fn restore(state: &RunState, stepper: &mut Stepper, optimiser: &mut Optimiser) {
     stepper.parameters_mut().copy_from_slice(&state.parameters);
     optimiser.first.copy_from_slice(&state.first);
     optimiser.second.copy_from_slice(&state.second);
     optimiser.steps = state.steps;
 }
 
-fn save(state: &mut State, record: EpochRecord, stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) {
+fn save(state: &mut RunState, record: EpochRecord, stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) {
     state.epoch = record.epoch;
     state.enforced = enforced(update);
     state.steps = optimiser.steps;
@@ -263,5 +265,5 @@ fn enforced(update: &dyn Update) -> Enforced {
 
 /// Whether the last `patience` epochs brought nothing better.
 fn stale(records: &[EpochRecord], patience: Option<usize>) -> bool {
-    patience.is_some_and(|patience| records.iter().rev().take_while(|record| !record.best).count() >= patience)
+    patience.is_some_and(|patience| patience > 0 && records.iter().rev().take_while(|record| !record.best).count() >= patience)
 }

@@ -6,7 +6,8 @@ use deepsade_net::Activation;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::PaperSettings;
+use super::{ClassWeight, PaperSettings};
+use crate::guard::Tightness;
 
 /// The most weights that two neighbouring hidden layers may have between them.
 const MOST_WEIGHTS: usize = 1 << 28;
@@ -15,13 +16,20 @@ const MOST_WEIGHTS: usize = 1 << 28;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkSettings {
-    /// Units of each hidden layer, from the input on. Default `[50, 30, 10]`; each 1 to 65536; `[]` is a linear model.
+    /// Units of each hidden layer, from the input on. Default `[50, 30, 10]`, or by the shape of the data; each 1 to 65536; `[]` is a linear model.
     pub hidden: Vec<usize>,
     /// What follows each hidden layer: `"relu"` (default), `"sigmoid"` or `"tanh"`.
     pub activation: ActivationName,
     /// A feature that multiplies the outputs, for rules that scale with it: `"auto"` (default: where rules are enforced and scale
     /// with a feature), `"none"`, or the name of a numeric feature that is never negative.
     pub gate: String,
+    /// What brings the numbers to about 1 before the first hidden layer: `"range"` (default: the domain to [0, 1]), `"quantile"` (from
+    /// the 1 % to the 99 % quantile of the training rows to [0, 1], clipped beyond) or `"standard"` (mean 0 and deviation 1 over the
+    /// training rows).
+    pub scaling: ScalingName,
+    /// The last hidden layer's units end at this value, and 0 is none: with units that are bounded tightly, little rounding has to be
+    /// allowed for. Default: 8 where the weights keep rules about labels, else none; only after `"relu"`.
+    pub clip: Option<u32>,
     /// An ONNX file to start from instead of random weights, with the columns of the data as its input; relative to the rule file.
     /// `hidden`, `activation` and `gate` are then not read. Not with rules that are enforced by weights.
     pub trunk: Option<PathBuf>,
@@ -45,23 +53,36 @@ pub enum ActivationName {
     Tanh,
 }
 
+/// How scaling is written in settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScalingName {
+    /// The domain becomes [0, 1].
+    #[default]
+    Range,
+    /// What lies between two quantiles of the training rows becomes [0, 1]; beyond them, 0 or 1.
+    Quantile,
+    /// The training rows get mean 0 and deviation 1.
+    Standard,
+}
+
 /// How the network is trained, `[train]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainSettings {
     /// `"adam"` (default) or `"sgd"`.
     pub optimiser: OptimiserName,
-    /// Step size. Default 0.001; above 0, finite.
+    /// Step size. Default 0.001, or by the shape of the data; above 0, finite.
     pub learning_rate: f32,
     /// Momentum of `"sgd"`; Adam does not read it. Default 0; from 0 to below 1.
     pub momentum: f32,
-    /// L2 penalty: this times the weight is added to its gradient. Default 0; 0 or above, finite.
+    /// L2 penalty: this times the weight is added to its gradient. Default 0, or by the shape of the data; 0 or above, finite.
     pub weight_decay: f32,
-    /// Rows a step. Default 32; 1 or above.
+    /// Rows a step. Default 32, or by the shape of the data; 1 or above.
     pub batch: usize,
-    /// Passes over the training rows. Default 100; 1 or above.
+    /// Passes over the training rows. Default 100, or by the shape of the data; 1 or above.
     pub epochs: usize,
-    /// Stop after this many epochs without a better validation loss. Default: never; 1 or above.
+    /// Stop after this many epochs without a better validation loss; 0 is never. Default: never, or by the shape of the data.
     pub patience: Option<usize>,
     /// How the last layer moves when rules are enforced by weights: `"project"` (default) or `"paper"`.
     pub update: UpdateName,
@@ -79,6 +100,10 @@ pub struct TrainSettings {
     /// A loss for breaking rules that are not enforced, `[train.penalty]`. Default: none; only with `enforce = "none"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub penalty: Option<PenaltySettings>,
+    /// What the rows of each class count in the losses of training and validation: `"balanced"` (all classes alike) or a number a class,
+    /// 1 for those that are not named. Scores do not read it. Default: none; only for classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_weight: Option<ClassWeight>,
 }
 
 /// A loss for breaking rules, `[train.penalty]`: `(1 - sum of weights) * loss + weights * penalty`. It guarantees nothing.
@@ -193,6 +218,8 @@ impl Default for NetworkSettings {
             hidden: vec![50, 30, 10],
             activation: ActivationName::Relu,
             gate: "auto".into(),
+            scaling: ScalingName::Range,
+            clip: None,
             trunk: None,
             freeze: false,
             domain_flag: false,
@@ -217,6 +244,7 @@ impl Default for TrainSettings {
             decode_nodes: 200_000,
             paper: PaperSettings::default(),
             penalty: None,
+            class_weight: None,
         }
     }
 }
@@ -237,6 +265,14 @@ impl NetworkSettings {
         for (layer, &units) in self.hidden.iter().enumerate() {
             within((1..=65536).contains(&units), || format!("network.hidden[{layer}]"), units, "from 1 to 65536")?;
         }
+        let relu = self.activation == ActivationName::Relu || self.clip.is_none_or(|clip| clip == 0);
+        within(relu, || "network.clip".into(), self.clip.unwrap_or(0), "left out unless network.activation is \"relu\"")?;
+        within(
+            self.clip.is_none_or(|clip| clip <= 1 << 20),
+            || "network.clip".into(),
+            self.clip.unwrap_or(0),
+            "at most 1048576",
+        )?;
         within(!self.freeze || self.trunk.is_some(), || "network.freeze".into(), true, "false without network.trunk")?;
         let weights = self.hidden.windows(2).map(|pair| pair[0] * pair[1]).max().unwrap_or(0);
         within(
@@ -250,8 +286,13 @@ impl NetworkSettings {
 
 impl TrainSettings {
     /// How the rules are kept.
-    pub fn how(&self) -> crate::guard::How {
-        crate::guard::How { bounds: self.bounds.into(), regions: self.regions }
+    pub fn tightness(&self) -> Tightness {
+        Tightness { bounds: self.bounds.into(), regions: self.regions }
+    }
+
+    /// Whether Algorithm 1 is followed to the letter.
+    pub fn strictly_paper(&self) -> bool {
+        self.update == UpdateName::Paper && self.paper.strict
     }
 
     /// Refuses the first setting outside its range.
@@ -283,7 +324,12 @@ impl TrainSettings {
             let free = self.enforce == Enforce::None;
             within(free, || "train.penalty".into(), "given", "left out unless train.enforce is \"none\"")?;
         }
-        within(self.patience != Some(0), || "train.patience".into(), 0, "1 or above; leave it out to never stop early")
+        if let Some(ClassWeight::Given(weights)) = &self.class_weight {
+            let bad = weights.iter().find(|(_, w)| !(w.is_finite() && **w >= 0.0));
+            let shown = bad.map(|(class, w)| format!("{class} = {w}")).unwrap_or_default();
+            within(bad.is_none(), || "train.class_weight".into(), shown, "0 or above and finite for every class")?;
+        }
+        Ok(())
     }
 }
 
@@ -326,10 +372,6 @@ mod tests {
             (TrainSettings { momentum: 1.0, ..ok() }, "train.momentum = 1: must be from 0 to below 1"),
             (TrainSettings { weight_decay: -1.0, ..ok() }, "train.weight_decay = -1: must be 0 or above and finite"),
             (TrainSettings { epochs: 0, ..ok() }, "train.epochs = 0: must be 1 or above"),
-            (
-                TrainSettings { patience: Some(0), ..ok() },
-                "train.patience = 0: must be 1 or above; leave it out to never stop early",
-            ),
         ] {
             assert_eq!(settings.check().unwrap_err().to_string(), message);
         }

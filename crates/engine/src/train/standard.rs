@@ -3,9 +3,10 @@
 use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 
-use super::plan::Units;
+use super::plan::Rescaling;
 use super::{PreparedRows, Stepper};
 use crate::objective::Loss;
+use crate::units::Units;
 
 /// Units of the targets: `raw = shift + scale * standard`, one pair a target.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +22,7 @@ impl Standard {
         let outputs = stepper.outputs();
         let (mut shift, mut scale) = (vec![0.0; outputs], vec![1.0; outputs]);
         let total: f64 = data.weight.iter().map(|&v| f64::from(v)).sum();
-        if loss != Loss::MeanSquares || stepper.units() == Units::Fixed || total <= 0.0 {
+        if loss != Loss::MeanSquares || stepper.units() == Rescaling::Fixed || total <= 0.0 {
             return Self { shift, scale };
         }
         for j in 0..outputs {
@@ -31,7 +32,7 @@ impl Standard {
             };
             let centre = mean(&|y| y);
             let deviation = mean(&|y| (y - centre).powi(2)).sqrt();
-            if stepper.units() == Units::Affine {
+            if stepper.units() == Rescaling::Affine {
                 shift[j] = centre;
             }
             // A spread at the level of float32's own rounding is no spread.
@@ -42,9 +43,14 @@ impl Standard {
         Self { shift, scale }
     }
 
+    /// Targets as they are.
+    pub fn raw(stepper: &Stepper) -> Self {
+        Self { shift: vec![0.0; stepper.outputs()], scale: vec![1.0; stepper.outputs()] }
+    }
+
     /// The units as the guard of the rules needs them.
-    pub fn units(&self) -> crate::units::Units {
-        crate::units::Units { shift: self.shift.clone(), scale: self.scale.clone() }
+    pub fn units(&self) -> Units {
+        Units { shift: self.shift.clone(), scale: self.scale.clone() }
     }
 
     /// Rows for training, with targets in standard units and their side data, if they have any.
@@ -78,7 +84,7 @@ impl Standard {
     }
 
     fn rescale(&self, stepper: &mut Stepper, weight: impl Fn(f64, f64) -> f64, bias: impl Fn(f64, f64, f64) -> f64) {
-        if stepper.units() == Units::Fixed {
+        if stepper.units() == Rescaling::Fixed {
             return;
         }
         let inputs = stepper.last_layer().inputs;

@@ -5,10 +5,9 @@ use std::ops::Range;
 use deepsade_net::{Matrix, Network, Op};
 
 use super::pass::{Backward, forward};
-use super::plan::{LayerPlan, Units, Work};
+use super::plan::{LayerPlan, NodeWork, Rescaling};
 use super::{Optimiser, PlanError};
-use crate::objective::Sum;
-use crate::objective::{Loss, Objective};
+use crate::objective::{Loss, LossSum, Objective, ScoredRows};
 use crate::signs::Signs;
 
 /// A network laid out for training: all parameters in one buffer, one buffer a value for batches up to a fixed size.
@@ -165,12 +164,12 @@ impl Stepper {
     }
 
     /// The gradient of the loss of the batch; returns that loss.
-    pub fn gradient(&mut self, mut loss: Loss) -> Sum {
+    pub fn gradient(&mut self, mut loss: Loss) -> LossSum {
         self.gradient_of(&mut loss)
     }
 
     /// The gradient of any objective on the batch; returns its value.
-    pub fn gradient_of(&mut self, objective: &mut dyn Objective) -> Sum {
+    pub fn gradient_of(&mut self, objective: &mut dyn Objective) -> LossSum {
         let sum = self.loss(objective);
         let mut backward = Backward {
             layers: &self.plan.layers,
@@ -188,12 +187,13 @@ impl Stepper {
     }
 
     /// Forward, to the loss and its gradient with respect to the outputs.
-    fn loss(&mut self, objective: &mut dyn Objective) -> Sum {
+    fn loss(&mut self, objective: &mut dyn Objective) -> LossSum {
         self.forward();
         let (output, width) = (self.plan.output, self.outputs());
         let size = self.rows * width;
         let (scores, delta) = (&self.values[output][..size], &mut self.deltas[output][..size]);
-        objective.gradient(scores, &self.truth[..size], &self.side, &self.weight[..self.rows], width, delta)
+        let (truth, weight) = (&self.truth[..size], &self.weight[..self.rows]);
+        objective.gradient(ScoredRows { scores, truth, side: &self.side, weight, width }, delta)
     }
 
     /// The outputs for the batch, row by row.
@@ -205,13 +205,13 @@ impl Stepper {
     }
 
     /// The loss of all rows of `data`.
-    pub fn evaluate(&mut self, mut loss: Loss, data: &PreparedRows) -> Sum {
+    pub fn evaluate(&mut self, mut loss: Loss, data: &PreparedRows) -> LossSum {
         self.evaluate_of(&mut loss, data)
     }
 
     /// Any objective on all rows of `data`.
-    pub fn evaluate_of(&mut self, objective: &mut dyn Objective, data: &PreparedRows) -> Sum {
-        let mut sum = Sum::default();
+    pub fn evaluate_of(&mut self, objective: &mut dyn Objective, data: &PreparedRows) -> LossSum {
+        let mut sum = LossSum::default();
         for start in (0..data.rows()).step_by(self.capacity.max(1)) {
             self.load(data, start..data.rows().min(start + self.capacity));
             sum += self.loss(objective);
@@ -251,7 +251,7 @@ impl Stepper {
     /// The last dense layer.
     pub fn last_layer(&self) -> LastLayer<'_> {
         let last = self.plan.last();
-        let z = self.plan.steps.iter().rev().find(|step| matches!(step.work, Work::Dense { .. }));
+        let z = self.plan.steps.iter().rev().find(|step| matches!(step.work, NodeWork::Dense { .. }));
         LastLayer {
             w: &self.parameters[last.w()],
             b: &self.parameters[last.b()],
@@ -267,7 +267,7 @@ impl Stepper {
     pub fn latent(&self) -> Latent<'_> {
         let LastLayer { z, inputs, .. } = self.last_layer();
         let outputs = self.outputs();
-        let gate = self.plan.steps.last().filter(|step| matches!(step.work, Work::Gate));
+        let gate = self.plan.steps.last().filter(|step| matches!(step.work, NodeWork::Gate));
         Latent {
             z,
             truth: &self.truth[..self.rows * outputs],
@@ -300,7 +300,7 @@ impl Stepper {
     }
 
     /// How the outputs' units can be moved into the last dense layer.
-    pub(super) fn units(&self) -> Units {
+    pub(super) fn units(&self) -> Rescaling {
         self.plan.units
     }
 

@@ -9,11 +9,11 @@ use paper::Paper;
 use project::Project;
 use serde::Serialize;
 
-use super::checkpoint::State;
+use super::checkpoint::RunState;
 use super::error::TrainError;
 use super::{EpochRecord, LastLayer, Optimiser, PreparedRows, Run, Standard, Stepper, TrainSettings, UpdateName};
 use crate::guard::{Guard, Metric, Solved};
-use crate::objective::Sum;
+use crate::objective::LossSum;
 use deepsade_solve::maxsmt::SolverError;
 
 pub use paper::{ErrorsIn, MaxSmtName, PaperSettings, PaperSteps, search_box, soft_constraints};
@@ -32,19 +32,19 @@ pub trait Update {
     fn begin(&mut self, stepper: &mut Stepper, data: &PreparedRows);
 
     /// Goes on from a state; a fresh one changes nothing.
-    fn resume(&mut self, state: &State);
+    fn resume(&mut self, state: &RunState);
 
     /// An epoch begins, with its rows in this order.
     fn begin_epoch(&mut self, stepper: &mut Stepper, data: &PreparedRows, order: &[usize]);
 
     /// Lines 7 to 32. Returns the loss before the step; where it is not finite, or no solution is found, nothing has moved.
-    fn batch(&mut self, at: Batch) -> Result<Sum, SolverError>;
+    fn batch(&mut self, at: Batch) -> Result<LossSum, SolverError>;
 
     /// An epoch has ended: writes down what it came to.
     fn end_epoch(&mut self, stepper: &mut Stepper, record: &mut EpochRecord);
 
     /// Lines 24 to 26, as far as no batch has done them: whether `W_out`, `best` of the state, is of this epoch.
-    fn remember(&mut self, stepper: &Stepper, record: &EpochRecord, state: &mut State) -> bool;
+    fn remember(&mut self, stepper: &Stepper, record: &EpochRecord, state: &mut RunState) -> bool;
 
     /// What keeps the rules, if there are any.
     fn guarded(&self) -> Option<&Guarded>;
@@ -68,8 +68,11 @@ pub struct Batch<'a> {
 /// The update that a run asks for, with K' from K and the layers before the last (line 2), or the rules that can't be met.
 pub fn update<'a>(run: &Run<'a>, standard: &Standard, stepper: &mut Stepper) -> Result<Box<dyn Update + 'a>, TrainError> {
     let settings = &run.settings;
-    let around = |rules| Guard::around(rules, &run.network, &standard.units(), settings.how(), run.usual.as_deref());
-    let guarded = run.rules.map(around).transpose()?.map(Guarded::new);
+    let around = |rules| Guard::around(rules, &run.network, &standard.units(), settings.tightness(), run.usual.as_ref());
+    let mut guarded = run.rules.map(around).transpose()?.map(Guarded::new);
+    if let (Some(Guarded { guard, .. }), Some(rules), true) = (&mut guarded, run.rules, settings.strictly_paper()) {
+        guard.over_whole_latent_box(&rules.schema)?;
+    }
     Ok(match (settings.update, guarded) {
         (UpdateName::Paper, Some(guarded)) => Box::new(Paper::new(guarded, run, standard, stepper)?),
         (_, guarded) => Box::new(Project::new(guarded, run, standard, stepper)),

@@ -4,6 +4,7 @@
 //! rule is broken. Every candidate is a point of the domain (whole numbers, one level a category), judged exactly: on what
 //! [`Network::forward`] gives in float32, or on the outputs in exact arithmetic where the question is about those.
 
+use deepsade_check::Arithmetic;
 use deepsade_net::{Matrix, Network};
 use deepsade_output::Judge;
 use deepsade_spec::{Atom, NormalSpec, Rational, Region, Var};
@@ -11,10 +12,11 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::Halt;
-use super::bound::CellForms;
+use super::bound::{CellForms, KnownRegion};
 use super::choice::parts;
 use super::exact;
-use super::plan::{BoundPlan, Inputs};
+use super::pass::{Pass, Reach};
+use super::plan::{BoundPlan, InputBox};
 
 /// An input that breaks a rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +37,7 @@ pub struct CounterExample {
 }
 
 /// What an attack works on.
-pub(super) struct Target<'a> {
+pub(super) struct Attacked<'a> {
     pub plan: &'a BoundPlan,
     pub network: &'a Network,
     pub spec: &'a NormalSpec,
@@ -59,7 +61,7 @@ pub(super) fn first_broken(spec: &NormalSpec, judge: &Judge, x: &Matrix, y: &Mat
     all.find(|(r, rule)| judge.breaks(*rule, x.row(*r), y.row(*r)))
 }
 
-impl Target<'_> {
+impl Attacked<'_> {
     /// Asks `breaks` about these inputs, then about so many of each part of a region in which a rule asks for something.
     pub fn tried(
         &self,
@@ -92,7 +94,7 @@ impl Target<'_> {
         &self,
         cell: &CellForms,
         part: &Region,
-        inputs: &Inputs,
+        inputs: &InputBox,
         effort: Effort,
         from: &[Vec<f64>],
         seed: u64,
@@ -115,7 +117,7 @@ impl Target<'_> {
     }
 
     /// The middle, a corner or a random point.
-    pub fn start(&self, k: usize, inputs: &Inputs, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    pub fn start(&self, k: usize, inputs: &InputBox, rng: &mut ChaCha8Rng) -> Vec<f64> {
         let number = |(lo, hi): (&f64, &f64), rng: &mut ChaCha8Rng| match k % 3 {
             0 if k == 0 => f64::midpoint(*lo, *hi),
             0 => *if rng.next_u32() & 1 == 0 { lo } else { hi },
@@ -154,7 +156,7 @@ impl Target<'_> {
         &self,
         cell: &CellForms,
         part: &Region,
-        inputs: &Inputs,
+        inputs: &InputBox,
         steps: usize,
         mut x: Vec<f64>,
         rng: &mut ChaCha8Rng,
@@ -249,23 +251,28 @@ impl Target<'_> {
         Some(CounterExample { rule: self.rule, in_every_runtime: self.certainly_broken(&x), exact: true, x, y, other: None })
     }
 
-    /// Whether the rule is false for all outputs that a float32 runtime may give: no atom of it that could hold makes it true.
+    /// Whether the rule is false for all outputs that a float32 runtime may give: no atom of it that could hold makes it true. Lines
+    /// on the point's own box keep what rounding errors have in common, where intervals would multiply them layer by layer.
     fn certainly_broken(&self, x: &[f32]) -> bool {
-        let balls = self.network.enclose(x);
+        // Runtimes compute in float32, whatever arithmetic the question is about.
+        let rounded = self.plan.is_real().then(|| BoundPlan::new(self.network, &self.spec.schema, Arithmetic::Float32));
+        let plan = rounded.as_ref().unwrap_or(self.plan);
+        if plan.may_overflow_at(x) {
+            return false;
+        }
         let point: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
-        let y: Vec<f64> = balls.iter().map(|b| b.centre).collect();
-        let could_hold = |atom: &Atom| {
-            let cell = CellForms::new(self.plan, std::slice::from_ref(atom));
-            let form = &cell.atoms[0];
-            let reach: f64 = form.y.iter().zip(&balls).map(|(c, b)| c.abs() * b.radius).sum();
-            let size: f64 = form.y.iter().zip(&y).chain(form.x.iter().zip(&point)).map(|(c, v)| (c * v).abs()).sum();
-            let most = cell.value(0, &y, &point) + reach + 1e-14 * (size + form.constant.abs());
-            if form.y.iter().all(|c| *c == 0.0) {
+        let inputs = InputBox { lo: point.clone(), hi: point, groups: Vec::new() };
+        let mut pass = Pass::default();
+        let boxes = plan.boxes(&inputs, Reach::Lines, None, &mut pass);
+        let ground = KnownRegion { plan, kind: Reach::Lines, boxes: &boxes, inputs: &inputs, signs: &[] };
+        let mut could_hold = |atom: &Atom| {
+            if !atom.linear.mentions_output() {
                 // About the input alone: exact.
                 return self.judge.holds(atom, x, &[]);
             }
-            most >= 0.0
+            let cell = CellForms::new(plan, std::slice::from_ref(atom));
+            cell.by(ground, &[1.0], &mut pass) + 1e-12 * pass.size >= 0.0
         };
-        !self.plan.may_overflow_at(x) && !self.spec.rules[self.rule].claim.holds(&mut |atom| could_hold(atom))
+        !self.spec.rules[self.rule].claim.holds(&mut could_hold)
     }
 }

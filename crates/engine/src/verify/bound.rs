@@ -4,8 +4,8 @@ use deepsade_check::{Lines, SLOPES};
 use deepsade_solve::program::{self, Condition};
 use deepsade_spec::{Atom, Rational, Region, Var};
 
-use super::pass::{Form, Kind, Pass, Sign, Slopes};
-use super::plan::{BoundPlan, Boxes, Inputs, Step};
+use super::pass::{Form, LowerSlopes, Pass, Reach, Sign};
+use super::plan::{BoundPlan, BoundedNode, Boxes, InputBox};
 use crate::rounding::whole;
 
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
@@ -35,11 +35,11 @@ pub(super) struct CellForms {
 
 /// Where a cell is bounded: what is known of a region's values, and of signs of relus there.
 #[derive(Clone, Copy)]
-pub(super) struct Ground<'a> {
+pub(super) struct KnownRegion<'a> {
     pub plan: &'a BoundPlan,
-    pub kind: Kind,
+    pub kind: Reach,
     pub boxes: &'a Boxes,
-    pub inputs: &'a Inputs,
+    pub inputs: &'a InputBox,
     pub signs: &'a [Sign],
 }
 
@@ -50,8 +50,8 @@ pub(super) struct CellBound {
     pub refuted: bool,
     /// Not refuted, but so close to it that only exact arithmetic tells.
     pub tight: bool,
-    lambda: Vec<f64>,
-    slopes: Slopes,
+    pub lambda: Vec<f64>,
+    slopes: LowerSlopes,
     weights: Vec<f64>,
 }
 
@@ -131,17 +131,31 @@ impl CellForms {
     }
 
     /// The upper bound by these multipliers, weights of signs and slopes, and whether it is below zero by enough to refute the cell.
-    fn upper(&self, on: Ground, lambda: &[f64], weights: &[f64], slopes: &Slopes, pass: &mut Pass) -> (f64, bool) {
+    fn upper(&self, on: KnownRegion, lambda: &[f64], weights: &[f64], slopes: &LowerSlopes, pass: &mut Pass) -> (f64, bool) {
         let form = self.form(lambda, on.signs, weights);
         let upper = pass.upper(on.plan, &form, on.kind, on.boxes, on.inputs, slopes);
         (upper, upper < -MARGIN * pass.size)
     }
 
-    /// The least upper bound that a few steps find. What the pass holds afterwards belongs to it.
-    pub fn bound(&self, on: Ground, pass: &mut Pass) -> CellBound {
-        let Ground { plan, kind, inputs, signs, .. } = on;
+    /// The upper bound by these multipliers with the usual slopes.
+    pub fn by(&self, on: KnownRegion, lambda: &[f64], pass: &mut Pass) -> f64 {
+        let usual: LowerSlopes = on.plan.steps.iter().map(|_| Vec::new()).collect();
+        self.upper(on, lambda, &vec![0.0; on.signs.len()], &usual, pass).0
+    }
+
+    /// The least upper bound that one pass for each atom, and one for these multipliers, find.
+    pub fn quick(&self, on: KnownRegion, lambda: &[f64], pass: &mut Pass) -> f64 {
         let n = self.free.len();
-        let usual: Slopes = plan.steps.iter().map(|_| Vec::new()).collect();
+        let alone = if n > 1 { n } else { 0 };
+        let mixed = self.by(on, lambda, pass);
+        (0..alone).map(|i| self.by(on, &one_of(n, i), pass)).fold(mixed, f64::min)
+    }
+
+    /// The least upper bound that a few steps find. What the pass holds afterwards belongs to it.
+    pub fn bound(&self, on: KnownRegion, pass: &mut Pass) -> CellBound {
+        let KnownRegion { plan, kind, inputs, signs, .. } = on;
+        let n = self.free.len();
+        let usual: LowerSlopes = plan.steps.iter().map(|_| Vec::new()).collect();
         let none = vec![0.0; signs.len()];
         let mut best = CellBound {
             upper: f64::INFINITY,
@@ -152,13 +166,19 @@ impl CellForms {
             slopes: usual.clone(),
             weights: none.clone(),
         };
-        let mut starts: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
-        if n > 1 {
+        let by_program = n > 1 && kind == Reach::Lines && inputs.lo.len() <= PROGRAM_INPUTS && plan.gate.is_none();
+        let mut starts: Vec<Vec<f64>> = (0..n).map(|i| one_of(n, i)).collect();
+        if n > 1 && !by_program {
             starts.push(vec![1.0 / n as f64; n]);
         }
         starts.extend(self.contradictions(inputs));
+        let mut forms = Vec::new();
         for lambda in starts {
             let (upper, refuted) = self.upper(on, &lambda, &none, &usual, pass);
+            if by_program && forms.len() < n {
+                let (g, h) = pass.at_input();
+                forms.push(Condition { g: g.to_vec(), h });
+            }
             if upper < best.upper || refuted {
                 best = CellBound { upper, refuted, lambda, ..best };
             }
@@ -166,15 +186,18 @@ impl CellForms {
                 return best;
             }
         }
-        if n > 1 {
+        if by_program {
+            self.mix(on, &forms, pass, &mut best);
+        } else if n > 1 {
             self.balance(on, pass, &mut best);
         }
-        let optimise = !best.refuted && kind == Kind::Lines && (n > 1 || plan.steps.iter().any(|s| matches!(s, Step::Act(..))));
+        let optimise =
+            !best.refuted && kind == Reach::Lines && (n > 1 || plan.steps.iter().any(|s| matches!(s, BoundedNode::Act(..))));
         if optimise {
             self.optimise(on, pass, &mut best);
         }
         let small = inputs.lo.len() <= PROGRAM_INPUTS;
-        if small && !best.refuted && !signs.is_empty() && kind == Kind::Lines && plan.gate.is_none() {
+        if small && !best.refuted && !signs.is_empty() && kind == Reach::Lines && plan.gate.is_none() {
             self.program(on, pass, &mut best);
         }
         // Leave the pass at the best bound.
@@ -184,8 +207,23 @@ impl CellForms {
         best
     }
 
+    /// Multipliers by a linear program, from the bounds of the single atoms as forms of the input. The bound of the sum is no larger
+    /// than the sum of the bounds.
+    fn mix(&self, on: KnownRegion, forms: &[Condition], pass: &mut Pass, best: &mut CellBound) {
+        let Some(goal) = best.lambda.iter().position(|l| *l == 1.0) else { return };
+        let others: Vec<Condition> = forms.iter().enumerate().filter(|(k, _)| *k != goal).map(|(_, f)| f.clone()).collect();
+        let mut lambda = program::weights(&forms[goal].g, &others, &on.inputs.lo, &on.inputs.hi);
+        lambda.insert(goal, 1.0);
+        let sum: f64 = lambda.iter().sum();
+        lambda.iter_mut().for_each(|l| *l /= sum);
+        let (upper, refuted) = self.upper(on, &lambda, &best.weights, &best.slopes, pass);
+        if upper < best.upper || refuted {
+            *best = CellBound { upper, refuted, lambda, ..best.clone() };
+        }
+    }
+
     /// Multipliers of conditions on the inputs that contradict each other, if they do: then nothing is asked of the outputs.
-    fn contradictions(&self, inputs: &Inputs) -> Vec<Vec<f64>> {
+    fn contradictions(&self, inputs: &InputBox) -> Vec<Vec<f64>> {
         let conditions: Vec<usize> =
             (0..self.free.len()).filter(|i| self.atoms[self.free[*i]].y.iter().all(|c| *c == 0.0)).collect();
         if conditions.len() < 2 || conditions.len() > MOST_BALANCED || inputs.lo.len() > PROGRAM_INPUTS {
@@ -209,7 +247,7 @@ impl CellForms {
     }
 
     /// Multipliers by line searches between pairs of atoms: the bound is convex in them, as each line's end is the larger of two.
-    fn balance(&self, on: Ground, pass: &mut Pass, best: &mut CellBound) {
+    fn balance(&self, on: KnownRegion, pass: &mut Pass, best: &mut CellBound) {
         let n = self.free.len();
         if n > MOST_BALANCED {
             return;
@@ -259,18 +297,18 @@ impl CellForms {
     }
 
     /// Subgradient steps (Adam) on slopes and weights of signs, multiplicative ones on the multipliers.
-    fn optimise(&self, on: Ground, pass: &mut Pass, best: &mut CellBound) {
-        let Ground { plan, boxes, signs, .. } = on;
+    fn optimise(&self, on: KnownRegion, pass: &mut Pass, best: &mut CellBound) {
+        let KnownRegion { plan, boxes, signs, .. } = on;
         let n = self.free.len();
         let mut lambda: Vec<f64> = best.lambda.iter().map(|l| if n > 1 { 0.8 * l + 0.2 / n as f64 } else { *l }).collect();
-        let mut slopes: Slopes = plan.steps.iter().map(|step| open_slopes(step, boxes)).collect();
+        let mut slopes: LowerSlopes = plan.steps.iter().map(|step| open_slopes(step, boxes)).collect();
         let mut weights = vec![0.0; signs.len()];
         let (mut slope_moments, mut weight_moments) =
             (slopes.iter().map(|s| vec![(0.0, 0.0); s.len()]).collect::<Vec<_>>(), vec![(0.0, 0.0); signs.len()]);
         let steps = if signs.is_empty() { STEPS } else { STEPS_WITH_SIGNS };
         let start = best.upper;
         for t in 0..steps {
-            let rounded: Slopes =
+            let rounded: LowerSlopes =
                 slopes.iter().map(|s| s.iter().map(|s| (s * SLOPES as f64).round() / SLOPES as f64).collect()).collect();
             let (upper, refuted) = self.upper(on, &lambda, &weights, &rounded, pass);
             if upper < best.upper || refuted {
@@ -292,7 +330,7 @@ impl CellForms {
                 lambda.iter_mut().for_each(|l| *l /= sum);
             }
             for (k, step) in plan.steps.iter().enumerate() {
-                let Step::Act(_, from) = step else { continue };
+                let BoundedNode::Act(_, from) = step else { continue };
                 for i in 0..slopes[k].len() {
                     let a = pass.a[k + 1][i];
                     let g = if a < 0.0 && !slopes[k][i].is_nan() { a * pass.values[*from][i] } else { 0.0 };
@@ -301,7 +339,7 @@ impl CellForms {
                 }
             }
             for (j, sign) in signs.iter().enumerate() {
-                let Step::Act(_, from) = plan.steps[sign.node] else { continue };
+                let BoundedNode::Act(_, from) = plan.steps[sign.node] else { continue };
                 let g = pass.values[from][sign.unit] * if sign.above { 1.0 } else { -1.0 };
                 let scale = pass.a[from].iter().fold(1e-6f64, |m, a| m.max(a.abs()));
                 weights[j] = (weights[j] - adam(g, &mut weight_moments[j], t, 0.3 * decay * scale)).max(0.0);
@@ -310,17 +348,16 @@ impl CellForms {
     }
 
     /// Multipliers and weights of signs by a linear program, for the slopes at hand: where all signs are known it is exact.
-    fn program(&self, on: Ground, pass: &mut Pass, best: &mut CellBound) {
+    fn program(&self, on: KnownRegion, pass: &mut Pass, best: &mut CellBound) {
         let (n, signs) = (self.free.len(), on.signs.len());
-        let unit = |of: usize, k: usize| (0..of).map(|i| f64::from(u8::from(i == k))).collect::<Vec<f64>>();
         let mut linear = |lambda: &[f64], weights: &[f64]| {
             self.upper(on, lambda, weights, &best.slopes, pass);
             let (g, h) = pass.at_input();
             Condition { g: g.to_vec(), h }
         };
-        let goal = linear(&unit(n, 0), &vec![0.0; signs]);
-        let atoms = (1..n).map(|k| (unit(n, k), vec![0.0; signs]));
-        let sides = (0..signs).map(|j| (vec![0.0; n], unit(signs, j)));
+        let goal = linear(&one_of(n, 0), &vec![0.0; signs]);
+        let atoms = (1..n).map(|k| (one_of(n, k), vec![0.0; signs]));
+        let sides = (0..signs).map(|j| (vec![0.0; n], one_of(signs, j)));
         let conditions: Vec<Condition> = atoms.chain(sides).map(|(lambda, weights)| linear(&lambda, &weights)).collect();
         let found = program::weights(&goal.g, &conditions, &on.inputs.lo, &on.inputs.hi);
         let (others, weights) = found.split_at(n - 1);
@@ -335,7 +372,7 @@ impl CellForms {
     }
 
     /// The certificate's numbers for a cell that was refuted.
-    pub fn numbers(&self, on: Ground, found: &CellBound) -> (Vec<u64>, Lines) {
+    pub fn numbers(&self, on: KnownRegion, found: &CellBound) -> (Vec<u64>, Lines) {
         let raw: Vec<f64> = found.lambda.iter().zip(&self.free).map(|(l, k)| l * self.scale[*k]).collect();
         let (numbers, factor) = whole(&raw, BITS);
         let mut multipliers = vec![0u64; self.atoms.len()];
@@ -346,7 +383,7 @@ impl CellForms {
         let mut lines = Lines { signs: found.weights.iter().map(weight).collect(), slopes: Vec::new() };
         lines.signs.resize(on.signs.len(), 0.0);
         for (k, step) in on.plan.steps.iter().enumerate() {
-            let Step::Act(_, from) = step else { continue };
+            let BoundedNode::Act(_, from) = step else { continue };
             for (i, s) in found.slopes[k].iter().enumerate() {
                 let usual = f64::from(u8::from(on.boxes.hi[*from][i] > -on.boxes.lo[*from][i]));
                 if !s.is_nan() && *s != usual {
@@ -358,9 +395,14 @@ impl CellForms {
     }
 }
 
+/// The multipliers that take one atom alone.
+fn one_of(n: usize, k: usize) -> Vec<f64> {
+    (0..n).map(|i| f64::from(u8::from(i == k))).collect()
+}
+
 /// The usual slopes where a relu's sign is open, `NaN` elsewhere.
-fn open_slopes(step: &Step, boxes: &Boxes) -> Vec<f64> {
-    let Step::Act(deepsade_net::Activation::Relu, from) = step else { return Vec::new() };
+fn open_slopes(step: &BoundedNode, boxes: &Boxes) -> Vec<f64> {
+    let BoundedNode::Act(deepsade_net::Activation::Relu, from) = step else { return Vec::new() };
     let slope = |(lo, hi): (&f64, &f64)| if *lo < 0.0 && *hi > 0.0 { f64::from(u8::from(*hi > -lo)) } else { f64::NAN };
     boxes.lo[*from].iter().zip(&boxes.hi[*from]).map(slope).collect()
 }
@@ -376,7 +418,7 @@ fn adam(g: f64, (m, v): &mut (f64, f64), t: usize, rate: f64) -> f64 {
 pub(super) fn with_signs(plan: &BoundPlan, boxes: &Boxes, signs: &[Sign]) -> Option<Boxes> {
     let mut boxes = boxes.clone();
     for sign in signs {
-        let Step::Act(_, from) = plan.steps[sign.node] else { continue };
+        let BoundedNode::Act(_, from) = plan.steps[sign.node] else { continue };
         let (lo, hi) = (&mut boxes.lo[from][sign.unit], &mut boxes.hi[from][sign.unit]);
         if sign.above {
             *lo = lo.max(0.0);

@@ -4,21 +4,23 @@
 //! counter-example, or split on a feature or on the sign of a relu. What happens to a region depends on the region alone and rounds
 //! end together, so the result does not depend on the number of cores.
 
+mod split;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use deepsade_check::{Bounds, Lines, MAX_ATOMS, MAX_DEPTH, Tree};
-use deepsade_net::Activation;
 use deepsade_solve::parallel;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Cut, Region};
 
-use super::attack::{CounterExample, Effort, Target};
-use super::bound::{CellForms, Ground, with_signs};
-use super::pass::{Kind, Pass, Sign};
-use super::plan::{Boxes, Inputs, Step};
+use super::attack::{Attacked, CounterExample, Effort};
+use super::bound::{CellForms, KnownRegion, with_signs};
+use super::pass::{Pass, Reach, Sign};
+use super::plan::{Boxes, InputBox};
 use crate::limits::{self, MAX_CELLS};
+use split::{SplitAt, middle, width};
 
 /// Coefficients of atoms in all.
 const MAX_NUMBERS_IN_ALL: usize = 50_000_000;
@@ -26,27 +28,23 @@ const MAX_NUMBERS_IN_ALL: usize = 50_000_000;
 const ROUND: usize = 64;
 /// Splits above a region: fewer than the checker reads, so that there is room for those of a leaf that it does not accept.
 const DEEPEST: usize = MAX_DEPTH - 10;
-/// Up to so many free features regions are split on features at first: with few of them that shrinks a region fastest.
-const FEW_FEATURES: usize = 8;
-/// With so few relus left whose sign is open, and which count, their signs are split: that ends, whatever the function's shape;
-const FEW_UNITS: usize = 8;
-/// so it does in a network with so few of them;
-const SMALL: usize = 64;
-/// and where so many splits for each feature were not enough.
-const MOST_SPLITS: usize = 10;
-/// Signs known at once before features are split again.
-const MAX_SIGNS: usize = 60;
+/// Down to this depth every free feature is tried, and the best kept: near the root a bad split costs whole trees.
+const TRIED_DEPTH: usize = 12;
+/// One in so many open regions is attacked with more than the point where its bound is taken and one step from there.
+const ATTACKED: usize = 8;
 
 /// What a search works on.
 pub(super) struct RegionSearch<'a> {
     /// The rule, which is attacked on the way; whether to stop is asked after every round, too.
-    pub target: Target<'a>,
+    pub target: Attacked<'a>,
     pub threads: usize,
     pub seed: u64,
     /// Open regions that may wait at once.
     pub most_open: usize,
     /// Regions that may be bounded.
     pub most_regions: usize,
+    /// Boxes of the region that is searched, which all rules share.
+    pub root: &'a OnceLock<Arc<KnownBoxes>>,
 }
 
 /// Why a search ends early.
@@ -86,9 +84,9 @@ struct Open {
 }
 
 /// Boxes of the parts that cells leave of a region.
-struct KnownBoxes {
+pub(super) struct KnownBoxes {
     region: Region,
-    parts: BTreeMap<Region, Arc<(Inputs, Boxes)>>,
+    parts: BTreeMap<Region, Arc<(InputBox, Boxes)>>,
 }
 
 /// A place in the tree.
@@ -100,7 +98,7 @@ enum Slot {
 }
 
 /// The state of a search, which can go on.
-pub(super) struct State {
+pub(super) struct SearchState {
     cells: Vec<CellForms>,
     slots: Vec<Slot>,
     open: Vec<Open>,
@@ -111,16 +109,16 @@ pub(super) struct State {
     tentative: Vec<Open>,
 }
 
-enum Bounded {
-    Closed(Leaf),
+enum BoundedRegion {
+    Closed(LeafProof),
     Refuted(CounterExample),
-    Split(usize, Cut, Arc<KnownBoxes>),
+    Split(usize, Cut, [Arc<KnownBoxes>; 2]),
     Unit(usize, usize, Arc<KnownBoxes>),
     Stuck,
 }
 
 /// What the certificate says about a region, and whether only exact arithmetic can tell that it is true.
-struct Leaf {
+struct LeafProof {
     bounds: Bounds,
     lists: Vec<Vec<u64>>,
     lines: Vec<Lines>,
@@ -129,7 +127,7 @@ struct Leaf {
 
 impl RegionSearch<'_> {
     /// A search over a region, nothing done yet; `None` if the rule has too many cells.
-    pub fn start(&self, region: Region) -> Option<State> {
+    pub fn start(&self, region: Region) -> Option<SearchState> {
         let negation = self.target.spec.rules[self.target.rule].claim.negated();
         if negation.longest_cell() > MAX_ATOMS {
             return None;
@@ -151,13 +149,21 @@ impl RegionSearch<'_> {
             found.push(CellForms::new(self.target.plan, atoms));
             ControlFlow::Continue(())
         });
-        let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: None }];
-        Some(State { cells: found, slots: vec![Slot::Open], open, regions: 0, lenient: true, tentative: Vec::new() })
+        let boxes = found.iter().any(|cell| cell.part(&region) == region).then(|| self.root.get_or_init(|| self.known(&region)));
+        let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: boxes.cloned() }];
+        Some(SearchState { cells: found, slots: vec![Slot::Open], open, regions: 0, lenient: true, tentative: Vec::new() })
+    }
+
+    /// The boxes of a whole region.
+    fn known(&self, region: &Region) -> Arc<KnownBoxes> {
+        let inputs = self.target.plan.inputs(region);
+        let boxes = self.target.plan.boxes(&inputs, Reach::Lines, None, &mut Pass::default());
+        let parts = BTreeMap::from([(region.clone(), Arc::new((inputs, boxes)))]);
+        Arc::new(KnownBoxes { region: region.clone(), parts })
     }
 
     /// Attacks every cell on the whole region.
-    pub fn attack(&self, state: &State, effort: Effort) -> Option<CounterExample> {
-        let region = &state.open.first()?.region;
+    pub fn attack(&self, state: &SearchState, region: &Region, effort: Effort) -> Option<CounterExample> {
         let target = &self.target;
         // Many cells share the effort.
         let starts = (effort.starts * 8 / state.cells.len().max(8)).max(3);
@@ -177,7 +183,7 @@ impl RegionSearch<'_> {
     }
 
     /// Goes on until the search ends.
-    pub fn run(&self, state: &mut State) -> SearchEnd {
+    pub fn run(&self, state: &mut SearchState) -> SearchEnd {
         let mut margin = false;
         while !state.open.is_empty() {
             if let Some(halt) = (self.target.stop)() {
@@ -188,26 +194,33 @@ impl RegionSearch<'_> {
             }
             let batch = state.open.split_off(state.open.len().saturating_sub(ROUND));
             let results = self.round(&state.cells, &batch, state.lenient);
-            state.regions += batch.len();
             for (open, result) in batch.into_iter().zip(results) {
+                // The time was over before it was come to.
+                let Some(result) = result else {
+                    state.open.push(open);
+                    continue;
+                };
+                state.regions += 1;
                 match result {
-                    Bounded::Refuted(example) => return SearchEnd::Refuted(example),
-                    Bounded::Closed(leaf) => {
+                    BoundedRegion::Refuted(example) => return SearchEnd::Refuted(example),
+                    BoundedRegion::Closed(leaf) => {
                         state.slots[open.slot] = Slot::Leaf(leaf.bounds, leaf.lists, leaf.lines);
                         if leaf.tentative {
                             state.tentative.push(Open { boxes: None, ..open });
                         }
                     }
-                    Bounded::Stuck => margin = true,
-                    Bounded::Split(feature, cut, boxes) => match open.region.split(feature, &cut) {
+                    BoundedRegion::Stuck => margin = true,
+                    BoundedRegion::Split(feature, cut, boxes) => match open.region.split(feature, &cut) {
                         Ok(parts) => {
-                            let children = parts.map(|region| (region, open.signs.clone(), Some(boxes.clone())));
-                            let ids = state.add(&open, children);
+                            let [below, above] = parts;
+                            let [low, high] = boxes;
+                            let child = |region, boxes| (region, open.signs.clone(), Some(boxes));
+                            let ids = state.add(&open, [child(below, low), child(above, high)]);
                             state.slots[open.slot] = Slot::Split(feature, cut, ids);
                         }
                         Err(_) => margin = true,
                     },
-                    Bounded::Unit(node, unit, boxes) => {
+                    BoundedRegion::Unit(node, unit, boxes) => {
                         let child = |above| {
                             let mut signs = open.signs.clone();
                             signs.push(Sign { node, unit, above });
@@ -228,64 +241,57 @@ impl RegionSearch<'_> {
         SearchEnd::Proved
     }
 
-    fn round(&self, cells: &[CellForms], batch: &[Open], lenient: bool) -> Vec<Bounded> {
+    fn round(&self, cells: &[CellForms], batch: &[Open], lenient: bool) -> Vec<Option<BoundedRegion>> {
         let bound = |pass: &mut Pass, open: &Open| self.bound(cells, open, lenient, pass);
-        let results = parallel::map(batch, self.threads, &|| false, Pass::default, bound);
-        results.into_iter().map(|step| step.expect("every region was bounded")).collect()
+        parallel::map(batch, self.threads, &|| (self.target.stop)().is_some(), Pass::default, bound)
     }
 
-    /// Bounds one region: closed if every cell is refuted, else split where the first open cell says. Signs of units that are known
-    /// on a larger region are taken from there at first, which saves most of the work; the checker looks at each leaf afresh, so
-    /// a region is closed only if it closes without them, too.
-    fn bound(&self, cells: &[CellForms], open: &Open, lenient: bool, pass: &mut Pass) -> Bounded {
-        let larger = open.boxes.as_deref().filter(|k| k.region != open.region && self.target.plan.piecewise_linear());
-        if larger.is_some() {
-            match self.bound_from(cells, open, larger, lenient, pass) {
-                Bounded::Closed(..) | Bounded::Unit(..) => {}
-                other => return other,
-            }
-        }
-        self.bound_from(cells, open, None, lenient, pass)
-    }
-
-    fn bound_from(
+    /// The boxes of the part that a cell leaves of a region, no wider than those of a region above it.
+    fn boxes_of(
         &self,
-        cells: &[CellForms],
-        open: &Open,
-        larger: Option<&KnownBoxes>,
-        lenient: bool,
+        known: &mut KnownBoxes,
+        above: Option<&KnownBoxes>,
+        cell: &CellForms,
+        part: &Region,
         pass: &mut Pass,
-    ) -> Bounded {
+    ) -> Arc<(InputBox, Boxes)> {
+        if let Some(here) = known.parts.get(part) {
+            return here.clone();
+        }
+        let inputs = self.target.plan.inputs(part);
+        let prior = above.and_then(|k| k.parts.get(&cell.part(&k.region)));
+        let boxes = self.target.plan.boxes(&inputs, Reach::Lines, prior.map(|p| &p.1), pass);
+        let here = Arc::new((inputs, boxes));
+        known.parts.insert(part.clone(), here.clone());
+        here
+    }
+
+    /// Bounds one region: closed if every cell is refuted, else split where the first open cell says.
+    fn bound(&self, cells: &[CellForms], open: &Open, lenient: bool, pass: &mut Pass) -> BoundedRegion {
         let parts: Vec<(&CellForms, Region)> =
             cells.iter().map(|cell| (cell, cell.part(&open.region))).filter(|(_, part)| !part.is_empty()).collect();
-        let closed = |bounds, lists, lines, tentative| Bounded::Closed(Leaf { bounds, lists, lines, tentative });
+        let closed = |bounds, lists, lines, tentative| BoundedRegion::Closed(LeafProof { bounds, lists, lines, tentative });
         if parts.is_empty() {
             return closed(Bounds::Interval, Vec::new(), Vec::new(), false);
         }
-        if open.signs.is_empty()
+        if open.depth == 0
             && let Some((lists, tentative)) = self.by_intervals(&parts, lenient, pass)
         {
             return closed(Bounds::Interval, lists, Vec::new(), tentative);
         }
-        let mut known = KnownBoxes { region: open.region.clone(), parts: BTreeMap::new() };
-        let same = open.boxes.as_ref().filter(|k| k.region == open.region);
+        let same = open.boxes.as_deref().filter(|k| k.region == open.region);
+        let above = open.boxes.as_deref().filter(|k| k.region != open.region);
+        let mut known = KnownBoxes { region: open.region.clone(), parts: same.map_or_else(BTreeMap::new, |k| k.parts.clone()) };
         let (mut lists, mut lines, mut tentative) = (Vec::new(), Vec::new(), false);
         for (cell, part) in &parts {
-            let here = known.parts.entry(part.clone()).or_insert_with(|| {
-                same.and_then(|k| k.parts.get(part)).cloned().unwrap_or_else(|| {
-                    let inputs = self.target.plan.inputs(part);
-                    let prior = larger.and_then(|k| k.parts.get(&cell.part(&k.region)));
-                    let boxes = self.target.plan.boxes(&inputs, Kind::Lines, prior.map(|p| &p.1), pass);
-                    Arc::new((inputs, boxes))
-                })
-            });
-            let (inputs, base) = (here.0.clone(), here.clone());
-            let Some(boxes) = with_signs(self.target.plan, &base.1, &open.signs) else {
+            let here = self.boxes_of(&mut known, above, cell, part, pass);
+            let (inputs, base) = &*here;
+            let Some(boxes) = with_signs(self.target.plan, base, &open.signs) else {
                 lists.push(cell.atoms.iter().map(|_| 1).collect());
                 lines.push(Lines { signs: vec![0.0; open.signs.len()], slopes: Vec::new() });
                 continue;
             };
-            let ground = Ground { plan: self.target.plan, kind: Kind::Lines, boxes: &boxes, inputs: &inputs, signs: &open.signs };
+            let ground = KnownRegion { plan: self.target.plan, kind: Reach::Lines, boxes: &boxes, inputs, signs: &open.signs };
             let found = cell.bound(ground, pass);
             if found.refuted || lenient && found.tight {
                 let (list, line) = cell.numbers(ground, &found);
@@ -295,38 +301,46 @@ impl RegionSearch<'_> {
                 continue;
             }
             let from = [pass.best_input(self.target.plan)];
-            let choice = self.apart(&open.region, &parts).or_else(|| self.choose(open, part, &boxes, &inputs, pass));
-            let effort = Effort { starts: 1, steps: 6 };
-            if let Some(example) = self.target.search(cell, part, &inputs, effort, &from, self.seed ^ open.slot as u64) {
-                return Bounded::Refuted(example);
+            let apart = self.apart(&open.region, &parts);
+            let tried = apart.is_none();
+            let choice = apart.or_else(|| self.choose(open, part, &boxes, inputs, pass));
+            let effort = Effort { starts: 1, steps: if open.slot.is_multiple_of(ATTACKED) { 6 } else { 1 } };
+            if let Some(example) = self.target.search(cell, part, inputs, effort, &from, self.seed ^ open.slot as u64) {
+                return BoundedRegion::Refuted(example);
             }
             return match choice {
-                Some(Choice::Feature(feature, cut)) => Bounded::Split(feature, cut, Arc::new(known)),
-                Some(Choice::Unit(node, unit)) => {
-                    // Cells that come later keep their boxes, too.
-                    known.parts.extend(same.iter().flat_map(|k| k.parts.clone()));
-                    Bounded::Unit(node, unit, Arc::new(known))
+                Some(SplitAt::Feature(feature, cut)) => {
+                    if tried
+                        && open.depth < TRIED_DEPTH
+                        && open.signs.is_empty()
+                        && let Some(best) = self.try_features(&open.region, cell, &known, &found.lambda, pass)
+                    {
+                        return best;
+                    }
+                    let known = Arc::new(known);
+                    BoundedRegion::Split(feature, cut, [known.clone(), known])
                 }
-                None => Bounded::Stuck,
+                Some(SplitAt::Unit(node, unit)) => BoundedRegion::Unit(node, unit, Arc::new(known)),
+                None => BoundedRegion::Stuck,
             };
         }
         if open.signs.is_empty() && lines.iter().all(|l| l.slopes.is_empty()) {
             lines.clear();
         }
-        closed(Bounds::Relational, lists, lines, tentative)
+        closed(Bounds::Inherited, lists, lines, tentative)
     }
 
     /// Multipliers for all cells with intervals alone, which are the quickest to check; and whether only exact arithmetic can tell.
     fn by_intervals(&self, parts: &[(&CellForms, Region)], lenient: bool, pass: &mut Pass) -> Option<(Vec<Vec<u64>>, bool)> {
-        let mut boxes: BTreeMap<&Region, (Inputs, Boxes)> = BTreeMap::new();
+        let mut boxes: BTreeMap<&Region, (InputBox, Boxes)> = BTreeMap::new();
         let (mut lists, mut tentative) = (Vec::new(), false);
         for (cell, part) in parts {
             let (inputs, boxes) = boxes.entry(part).or_insert_with(|| {
                 let inputs = self.target.plan.inputs(part);
-                let boxes = self.target.plan.boxes(&inputs, Kind::Interval, None, pass);
+                let boxes = self.target.plan.boxes(&inputs, Reach::Interval, None, pass);
                 (inputs, boxes)
             });
-            let ground = Ground { plan: self.target.plan, kind: Kind::Interval, boxes, inputs, signs: &[] };
+            let ground = KnownRegion { plan: self.target.plan, kind: Reach::Interval, boxes, inputs, signs: &[] };
             let found = cell.bound(ground, pass);
             if !(found.refuted || lenient && found.tight) {
                 return None;
@@ -336,130 +350,9 @@ impl RegionSearch<'_> {
         }
         Some((lists, tentative))
     }
-
-    /// A cut along the border of a part, where cells leave different parts of a region: each then has its own regions.
-    fn apart(&self, region: &Region, parts: &[(&CellForms, Region)]) -> Option<Choice> {
-        let first = &parts[0].1;
-        if parts.iter().all(|(_, part)| part == first) {
-            return None;
-        }
-        let cut = |part: &Region, f: usize| {
-            let cut = match (region.range(f), part.range(f)) {
-                (Some((_, hi)), Some((_, end))) if end < hi => Cut::At(end as f32),
-                (Some((lo, _)), Some((end, _))) if end > lo => {
-                    Cut::At(region.step(f).map_or((end as f32).next_down(), |step| (end - step) as f32))
-                }
-                _ => match (region.levels(f), part.levels(f)) {
-                    (Some(all), Some(own)) if all != own => Cut::Levels((0..own.len()).filter(|l| own[*l]).collect()),
-                    _ => return None,
-                },
-            };
-            region.split(f, &cut).is_ok_and(|sides| !sides.iter().any(Region::is_empty)).then_some(Choice::Feature(f, cut))
-        };
-        let features = 0..self.target.plan.first.len();
-        features.into_iter().find_map(|f| parts.iter().find_map(|(_, part)| cut(part, f)))
-    }
-
-    fn choose(&self, open: &Open, part: &Region, boxes: &Boxes, inputs: &Inputs, pass: &Pass) -> Option<Choice> {
-        if open.depth >= DEEPEST {
-            return None;
-        }
-        let free = (0..self.target.plan.first.len()).filter(|f| width(part, *f) > 0.0).count();
-        let by_feature = || self.feature(part, boxes, inputs, pass).map(|(f, cut)| Choice::Feature(f, cut));
-        if open.signs.len() >= MAX_SIGNS || !self.target.plan.piecewise_linear() {
-            return by_feature();
-        }
-        let (unit, count) = self.unit(boxes, pass);
-        let by_unit = unit.map(|(k, i)| Choice::Unit(k, i));
-        // Signs say nothing about which whole numbers, multiples and levels there are.
-        let stepwise = (0..self.target.plan.first.len())
-            .any(|f| width(part, f) > 0.0 && (part.range(f).is_none() || part.step(f).is_some()));
-        let splits = open.depth - open.signs.len();
-        let small = self.target.plan.relus() <= SMALL || count <= FEW_UNITS || splits > MOST_SPLITS * free;
-        let first = free <= FEW_FEATURES && open.signs.is_empty() && (stepwise || !small);
-        if first { by_feature().or(by_unit) } else { by_unit.or_else(by_feature) }
-    }
-
-    /// The relu whose line lies farthest from it where the bound is taken, and how many have a line at all.
-    fn unit(&self, boxes: &Boxes, pass: &Pass) -> (Option<(usize, usize)>, usize) {
-        let mut count = 0;
-        let mut best: Option<(f64, (usize, usize))> = None;
-        for (k, step) in self.target.plan.steps.iter().enumerate() {
-            let Step::Act(Activation::Relu, from) = step else { continue };
-            for (i, a) in pass.a[k + 1].iter().enumerate() {
-                let (l, u) = (boxes.lo[*from][i], boxes.hi[*from][i]);
-                // Written so that ends which are not numbers, of values beyond float64, are left out.
-                let open = l < 0.0 && u > 0.0;
-                if !open || *a == 0.0 {
-                    continue;
-                }
-                count += 1;
-                let v = pass.values[*from][i].clamp(l, u);
-                let (s, t) = pass.lines[k][i];
-                let here = a.abs() * (s * v + t - v.max(0.0)).abs();
-                let room = if *a > 0.0 { -l * u / (u - l) } else { (-l * s).max(u * (1.0 - s)) };
-                let score = here + 0.1 * a.abs() * room;
-                if best.is_none_or(|(b, _)| score > b) {
-                    best = Some((score, (k, i)));
-                }
-            }
-        }
-        (best.map(|(_, place)| place), count)
-    }
-
-    /// The feature on which the bound depends most, and the middle of its range.
-    fn feature(&self, part: &Region, boxes: &Boxes, inputs: &Inputs, pass: &Pass) -> Option<(usize, Cut)> {
-        let smooth = !self.target.plan.piecewise_linear();
-        let weights =
-            if smooth { self.target.plan.sensitivity(&pass.a[self.target.plan.output()], boxes) } else { pass.a[0].clone() };
-        let mut reach = vec![0.0f64; self.target.plan.first.len()];
-        for (f, reach) in reach.iter_mut().enumerate() {
-            let first = self.target.plan.first[f];
-            if part.range(f).is_some() {
-                *reach = weights[first].abs() * (inputs.hi[first] - inputs.lo[first]);
-            } else if let Some(allowed) = part.levels(f) {
-                let weight = |l: usize| l.checked_sub(self.target.plan.dropped).map_or(0.0, |l| weights[first + l]);
-                let left = (0..allowed.len()).filter(|l| allowed[*l]).map(weight);
-                let (lo, hi) = left.fold((f64::MAX, f64::MIN), |(a, b), w| (a.min(w), b.max(w)));
-                *reach = if smooth { hi.max(-lo) * f64::from(u8::from(width(part, f) > 0.0)) } else { hi - lo };
-            }
-        }
-        let total = reach.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        let whole = Region::whole(&self.target.spec.schema).ok()?;
-        // A feature that the last lines do not mention may still widen the boxes: its share of the domain counts a little.
-        let score = |f: usize| reach[f] / total + 0.05 * width(part, f) / width(&whole, f).max(f64::MIN_POSITIVE);
-        let free = (0..reach.len()).filter(|f| width(part, *f) > 0.0);
-        let best = free.max_by(|a, b| score(*a).total_cmp(&score(*b)).then(b.cmp(a)))?;
-        Some((best, middle(part, best)?))
-    }
 }
 
-enum Choice {
-    Feature(usize, Cut),
-    Unit(usize, usize),
-}
-
-/// The range of a number, or how many levels too many a category has.
-fn width(region: &Region, feature: usize) -> f64 {
-    match region.range(feature) {
-        Some((lo, hi)) => hi - lo,
-        None => region.levels(feature).map_or(0.0, |l| l.iter().filter(|a| **a).count() as f64 - 1.0),
-    }
-}
-
-/// A cut that leaves something on both sides.
-fn middle(region: &Region, feature: usize) -> Option<Cut> {
-    if let Some((lo, hi)) = region.range(feature) {
-        let at = f64::midpoint(lo, hi) as f32;
-        let at = if f64::from(at) >= hi { at.next_down() } else { at };
-        let at = region.step(feature).map_or(at, |step| ((f64::midpoint(lo, hi) / step).floor() * step) as f32);
-        return (f64::from(at) >= lo && f64::from(at) < hi).then_some(Cut::At(at));
-    }
-    let allowed: Vec<usize> = region.levels(feature)?.iter().enumerate().filter(|(_, a)| **a).map(|(l, _)| l).collect();
-    (allowed.len() > 1).then(|| Cut::Levels(allowed[..allowed.len() / 2].to_vec()))
-}
-
-impl State {
+impl SearchState {
     fn add(&mut self, parent: &Open, children: [(Region, Vec<Sign>, Option<Arc<KnownBoxes>>); 2]) -> [usize; 2] {
         children.map(|(region, signs, boxes)| {
             let slot = self.slots.len();
@@ -484,6 +377,11 @@ impl State {
             }
             Slot::Unit(node, unit, [a, b]) => Tree::Unit { node: *node, unit: *unit, below: part(*a), above: part(*b) },
         }
+    }
+
+    /// Whether some leaf is only hoped to be closed.
+    pub fn hopes(&self) -> bool {
+        !self.tentative.is_empty()
     }
 
     /// Opens all leaves again that were only hoped to be closed, for good; false if there is none.

@@ -13,7 +13,7 @@ use deepsade_output::Judge;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Region, Schema, Task, Var};
 
-use super::attack::{CounterExample, Target, first_broken};
+use super::attack::{Attacked, CounterExample, first_broken};
 use super::plan::BoundPlan;
 use crate::vacuous::says_nothing;
 
@@ -81,7 +81,7 @@ impl<'a> Choice<'a> {
             return None;
         }
         let target =
-            Target { plan: &self.plan, network: self.network, spec: self.spec, judge: &self.judge, rule: 0, stop: &|| None };
+            Attacked { plan: &self.plan, network: self.network, spec: self.spec, judge: &self.judge, rule: 0, stop: &|| None };
         target.tried(region, from, points, seed, stop, &|x| self.breaks(x))
     }
 

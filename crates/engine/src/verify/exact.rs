@@ -24,15 +24,25 @@ pub(super) fn outputs(network: &Network, x: &[f32]) -> Option<Vec<Rational>> {
     for node in &network.nodes {
         let from = &values[node.from[0]];
         let value = match &node.op {
-            Op::Dense { w, b } => {
-                let row = |o: usize| {
-                    let mut sum = whole(b[o])? << from.bits;
-                    for (w, x) in w.row(o).iter().zip(&from.numbers).filter(|(w, x)| **w != 0.0 && !x.is_zero()) {
-                        sum += whole(*w)? * x;
+            Op::Dense { .. } | Op::Conv(_) => {
+                let mut row = Vec::new();
+                let unit = |o: usize| {
+                    let mut sum = whole(node.op.row(o, &mut row))? << from.bits;
+                    for (i, w) in row.iter().filter(|(i, _)| !from.numbers[*i].is_zero()) {
+                        sum += whole(*w)? * &from.numbers[*i];
                     }
                     Some(sum)
                 };
-                Values { numbers: (0..w.rows).map(row).collect::<Option<_>>()?, bits: from.bits + BITS }
+                let width = network.width(values.len())?;
+                Values { numbers: (0..width).map(unit).collect::<Option<_>>()?, bits: from.bits + BITS }
+            }
+            Op::MaxPool(window) => {
+                let mut columns = Vec::new();
+                let unit = |o: usize| {
+                    window.columns_of(o, &mut columns);
+                    columns.iter().map(|c| from.numbers[*c].clone()).max()
+                };
+                Values { numbers: (0..window.results()).map(unit).collect::<Option<_>>()?, bits: from.bits }
             }
             Op::Affine { scale, shift } => {
                 let column = |((x, s), t): ((&IBig, &f32), &f32)| Some(whole(*s)? * x + (whole(*t)? << from.bits));

@@ -6,13 +6,13 @@ use deepsade_spec::{Atom, Formula, Rational, Region};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::attack::{CounterExample, Effort, Target};
+use super::attack::{Attacked, CounterExample, Effort};
 use super::bound::CellForms;
 
 /// Times that a cell is chosen from one start.
 const CHOICES: usize = 4;
 
-impl Target<'_> {
+impl Attacked<'_> {
     /// Looks for a counter-example in the cells that come near.
     pub fn search_near(&self, region: &Region, effort: Effort, seed: u64, stopped: &dyn Fn() -> bool) -> Option<CounterExample> {
         let negation = self.spec.rules[self.rule].claim.negated();
@@ -89,6 +89,7 @@ mod tests {
             features: vec![Feature { name: "x".into(), domain: Domain::Real { lo: -1.0, hi: 1.0 } }],
             task: Task::regression((0..3).map(|j| format!("y{j}")).collect()),
             one_hot: OneHot::Full,
+            filled: vec![],
         };
         let at = [0.75, -0.5, 0.25];
         let chosen = |text: &str| {

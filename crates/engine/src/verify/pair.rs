@@ -2,15 +2,15 @@
 //!
 //! First pairs are tried, then signs of weights, which hold exactly; then bounds of the slopes on ever smaller regions.
 
-use deepsade_check::{Bounds, PairArgument, Tree};
-use deepsade_net::{Activation, Matrix, Network, Op};
-use deepsade_spec::{Cut, Domain, Formula, Kept, Linear, Moves, NormalSpec, Pair, Rational, Region, Var};
+mod slopes;
+
+use deepsade_net::{Matrix, Network};
+use deepsade_spec::{Domain, Kept, Linear, Moves, NormalSpec, Pair, Rational, Region, Var};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::attack::CounterExample;
-use super::pass::{Kind, Pass};
-use super::plan::{BoundPlan, Boxes, Inputs, Step};
+use super::plan::BoundPlan;
 use super::{Halt, exact};
 
 /// Pairs that are tried at a time, and rounds of them.
@@ -18,8 +18,6 @@ const BATCH: usize = 2048;
 const ROUNDS: usize = 24;
 /// Pairs that are moved on from one round to the next.
 const KEPT: usize = 64;
-/// Regions of one rule.
-const MOST_REGIONS: usize = 200_000;
 
 /// What is asked about a rule between two inputs.
 pub(super) struct PairQuestion<'a> {
@@ -211,170 +209,6 @@ impl PairQuestion<'_> {
         }
         to
     }
-
-    /// A tree of regions on whose leaves the slopes do what the parts of a rule ask, as far as float64 tells; or why there is none.
-    pub fn slopes(&self, rule: usize, regions: &mut usize) -> Result<PairArgument, Option<Halt>> {
-        let mut queries: Vec<(&Pair, Linear)> = Vec::new();
-        for part in &self.spec.pairs[rule].parts {
-            match &part.kept {
-                Kept::Number { linear, .. } => queries.push((part, linear.clone())),
-                Kept::Condition(formula) => formula.atoms(&mut |atom| queries.push((part, atom.linear.clone()))),
-            }
-            if part.moves == Moves::Any {
-                return Err(None);
-            }
-        }
-        let mut left = MOST_REGIONS;
-        let tree = self.tree(&queries, self.whole, &mut left, 0)?;
-        *regions += MOST_REGIONS - left;
-        Ok(PairArgument::Slopes(tree))
-    }
-
-    fn tree(&self, queries: &[(&Pair, Linear)], region: &Region, left: &mut usize, depth: usize) -> Result<Tree, Option<Halt>> {
-        if let Some(halt) = (self.stop)() {
-            return Err(Some(halt));
-        }
-        if *left == 0 || depth > deepsade_check::certificate::MAX_DEPTH - 10 {
-            return Err(None);
-        }
-        *left -= 1;
-        let bare = |bounds| Tree::Leaf { bounds, cells: Vec::new(), lines: Vec::new() };
-        let met = region.touching(self.whole);
-        let asked: Vec<&(&Pair, Linear)> = queries.iter().filter(|(part, _)| !self.excluded(&part.condition, &met)).collect();
-        let inputs = self.plan.inputs(&met);
-        let mut open = None;
-        for (kind, bounds) in [(Kind::Interval, Bounds::Interval), (Kind::Lines, Bounds::Relational)] {
-            let boxes = self.plan.boxes(&inputs, kind, None, &mut Pass::default());
-            if asked.iter().all(|(part, form)| self.holds(part, form, &boxes)) {
-                return Ok(bare(bounds));
-            }
-            open = Some(boxes);
-        }
-        let Some((feature, cut)) = open.and_then(|boxes| self.split(region, &inputs, &boxes)) else { return Err(None) };
-        let [low, high] = region.split(feature, &cut).map_err(|_| None)?;
-        let below = Box::new(self.tree(queries, &low, left, depth + 1)?);
-        let above = Box::new(self.tree(queries, &high, left, depth + 1)?);
-        Ok(Tree::Split { feature, cut, below, above })
-    }
-
-    fn excluded(&self, condition: &Formula, region: &Region) -> bool {
-        let parts = condition.conjuncts();
-        parts.iter().all(|p| matches!(p, Formula::Atom(_)))
-            && parts.iter().any(|p| {
-                let Formula::Atom(atom) = p else { return false };
-                region.most(&atom.linear, &self.spec.schema) < Rational::ZERO
-            })
-    }
-
-    /// Whether the slopes in these boxes do what a rule asks.
-    fn holds(&self, part: &Pair, form: &Linear, boxes: &Boxes) -> bool {
-        let slope = |f: usize| self.slope(self.plan.first[f], form, boxes);
-        match (&part.moves, &part.kept) {
-            (Moves::By(by), Kept::Number { by: most, .. }) => {
-                let change = |(f, d): (&usize, &Rational)| {
-                    let (lo, hi) = slope(*f);
-                    d.to_f64().value() * hi.max(-lo)
-                };
-                let total: f64 = part.features.iter().zip(by).map(change).sum();
-                total <= most.to_f64().value() * (1.0 - 1e-9)
-            }
-            _ => part.features.iter().all(|f| slope(*f).0 >= 0.0),
-        }
-    }
-
-    /// The slope of a form of the outputs in a column.
-    fn slope(&self, column: usize, form: &Linear, boxes: &Boxes) -> (f64, f64) {
-        let plan = self.plan;
-        let mut values: Vec<Vec<(f64, f64)>> = Vec::with_capacity(plan.widths.len());
-        values.push((0..plan.widths[0]).map(|c| if c == column { (1.0, 1.0) } else { (0.0, 0.0) }).collect());
-        let coefficients: Vec<(usize, f64)> = form
-            .terms
-            .iter()
-            .filter_map(|(v, c)| if let Var::Output(j) = v { Some((*j, c.to_f64().value())) } else { None })
-            .collect();
-        for (k, step) in plan.steps.iter().enumerate() {
-            let value: Vec<(f64, f64)> = match step {
-                Step::Dense { w, cols, from, .. } if k + 1 == plan.steps.len() => {
-                    let row = |i: usize| coefficients.iter().map(|(j, c)| c * w[j * cols + i]).sum::<f64>();
-                    return dot((0..*cols).map(row), &values[*from]);
-                }
-                Step::Dense { w, cols, from, .. } => {
-                    w.chunks(*cols).map(|row| dot(row.iter().copied(), &values[*from])).collect()
-                }
-                Step::Affine { scale, from, .. } => {
-                    scale.iter().zip(&values[*from]).map(|(s, x)| dot(std::iter::once(*s), &[*x])).collect()
-                }
-                Step::Act(f, from) => {
-                    let most = if *f == Activation::Sigmoid { 0.25 } else { 1.0 };
-                    let unit = |(i, x): (usize, &(f64, f64))| match f {
-                        Activation::Relu if boxes.lo[*from][i] >= 0.0 => *x,
-                        Activation::Relu if boxes.hi[*from][i] <= 0.0 => (0.0, 0.0),
-                        _ => ((x.0 * most).min(0.0), (x.1 * most).max(0.0)),
-                    };
-                    values[*from].iter().enumerate().map(unit).collect()
-                }
-                Step::Select(columns, from) => columns.iter().map(|c| values[*from][*c]).collect(),
-                Step::Concat(parts) => parts.iter().flat_map(|v| values[*v].iter().copied()).collect(),
-                Step::Gate(from, by) => {
-                    let factor = (boxes.lo[*by][0], boxes.hi[*by][0]);
-                    let unit = |(i, x): (usize, &(f64, f64))| {
-                        let v = (boxes.lo[*from][i], boxes.hi[*from][i]);
-                        let (a, b) = (product(*x, factor), product(values[*by][0], v));
-                        (a.0 + b.0, a.1 + b.1)
-                    };
-                    values[*from].iter().enumerate().map(unit).collect()
-                }
-            };
-            values.push(value);
-        }
-        coefficients.iter().fold((0.0, 0.0), |(lo, hi), (j, c)| {
-            let (a, b) = dot(std::iter::once(*c), &[values[plan.output()][*j]]);
-            (lo + a, hi + b)
-        })
-    }
-
-    /// Where to cut: the number whose range moves most what relus of the first layers read while their sign is open.
-    fn split(&self, region: &Region, inputs: &Inputs, boxes: &Boxes) -> Option<(usize, Cut)> {
-        let mut reach = vec![0.0; self.plan.widths[0]];
-        for node in &self.network.nodes {
-            let (Op::Act(Activation::Relu), Some(before)) = (&node.op, node.from[0].checked_sub(1)) else { continue };
-            let Step::Dense { w, cols, from, .. } = &self.plan.steps[before] else { continue };
-            if *cols != reach.len() {
-                continue;
-            }
-            let scale = |c: usize| match from.checked_sub(1).map(|k| &self.plan.steps[k]) {
-                Some(Step::Affine { scale, .. }) => scale[c].abs(),
-                _ => 1.0,
-            };
-            for (u, row) in w.chunks(*cols).enumerate() {
-                if boxes.lo[before + 1][u] < 0.0 && boxes.hi[before + 1][u] > 0.0 {
-                    row.iter().enumerate().for_each(|(c, w)| reach[c] += w.abs() * scale(c));
-                }
-            }
-        }
-        let whole = self.plan.inputs(self.whole);
-        let mut best: Option<(f64, usize, Cut)> = None;
-        for (f, &first) in self.plan.first.iter().enumerate() {
-            let found = if let Some((lo, hi)) = region.range(f) {
-                let width = (inputs.hi[first] - inputs.lo[first]) / (whole.hi[first] - whole.lo[first]).max(1e-30);
-                let middle = f64::midpoint(lo, hi) as f32;
-                // Below a few float32 numbers nothing is told apart any more.
-                (hi > lo && width > 1e-6).then(|| (reach[first] * (hi - lo) + 1e-3 * width, Cut::At(middle)))
-            } else {
-                let allowed = region.levels(f).unwrap_or_default();
-                let levels: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
-                let half = levels[..levels.len() / 2].to_vec();
-                let reached = reach[first..].iter().take(allowed.len() - self.plan.dropped).fold(0.0, |a: f64, b| a.max(*b));
-                (levels.len() > 1).then_some((reached + 1e-3, Cut::Levels(half)))
-            };
-            if let Some((size, cut)) = found
-                && best.as_ref().is_none_or(|(b, ..)| size > *b)
-            {
-                best = Some((size, f, cut));
-            }
-        }
-        best.map(|(_, f, cut)| (f, cut))
-    }
 }
 
 /// By how much what is claimed holds: negative if it may be broken.
@@ -410,13 +244,4 @@ fn certainly(part: &Pair, a: &[deepsade_net::enclose::Ball], b: &[deepsade_net::
         sum + c * (b[*j].centre - a[*j].centre) + c.abs() * (a[*j].radius + b[*j].radius)
     });
     most < 0.0
-}
-
-fn dot(w: impl Iterator<Item = f64>, x: &[(f64, f64)]) -> (f64, f64) {
-    w.zip(x).fold((0.0, 0.0), |(lo, hi), (w, (a, b))| if w < 0.0 { (lo + w * b, hi + w * a) } else { (lo + w * a, hi + w * b) })
-}
-
-fn product(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
-    let corners = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
-    corners.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), c| (lo.min(*c), hi.max(*c)))
 }

@@ -6,8 +6,9 @@
 
 use deepsade_net::Activation;
 
-use super::plan::{BoundPlan, Boxes, Inputs, Step};
-use super::rows::Rows;
+use super::plan::{BoundPlan, BoundedNode, Boxes, InputBox};
+use super::rows::RowsScratch;
+use super::{product, windows};
 
 /// The side on which a unit's input is known to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +20,7 @@ pub(super) struct Sign {
 }
 
 /// Slopes of lower lines by node and unit; `NaN` for the usual one.
-pub(super) type Slopes = Vec<Vec<f64>>;
+pub(super) type LowerSlopes = Vec<Vec<f64>>;
 
 /// Working memory, and what the last bound left in it.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,8 @@ pub(super) struct Pass {
     pub a: Vec<Vec<f64>>,
     /// Slope and offset of the line that stood for each unit of an activation.
     pub lines: Vec<Vec<(f64, f64)>>,
+    /// The column that each of a pool's lines goes along.
+    picked: Vec<Vec<usize>>,
     /// Values along the lines.
     pub values: Vec<Vec<f64>>,
     /// The input that is best for the form.
@@ -36,14 +39,14 @@ pub(super) struct Pass {
     pub size: f64,
     constant: f64,
     /// Working memory for the rows of a layer.
-    pub rows: Rows,
+    pub rows: RowsScratch,
     /// The gate's factor where the last bound was larger.
     gate_at: Option<f64>,
 }
 
 /// How far back a form goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum Reach {
     /// To the last activation, which takes an end of its interval.
     Interval,
     /// Through relus by lines.
@@ -55,6 +58,8 @@ impl Pass {
         self.a.resize(plan.widths.len(), Vec::new());
         self.lines.resize(plan.widths.len(), Vec::new());
         self.lines.iter_mut().for_each(Vec::clear);
+        self.picked.resize(plan.widths.len(), Vec::new());
+        self.picked.iter_mut().for_each(Vec::clear);
         for (a, w) in self.a.iter_mut().zip(&plan.widths) {
             a.clear();
             a.resize(*w, 0.0);
@@ -63,23 +68,16 @@ impl Pass {
         self.size = 0.0;
     }
 
-    /// An upper bound of `sign * (row . value + b)` by intervals.
-    pub fn row(
+    /// An upper bound of a form, over both ends of a gate.
+    pub fn upper(
         &mut self,
         plan: &BoundPlan,
-        (row, b, sign): (&[f64], f64, f64),
-        from: usize,
+        form: &Form,
+        kind: Reach,
         boxes: &Boxes,
-        inputs: &Inputs,
+        inputs: &InputBox,
+        slopes: &LowerSlopes,
     ) -> f64 {
-        self.clear(plan);
-        self.constant = sign * b;
-        self.a[from].iter_mut().zip(row).for_each(|(a, w)| *a = sign * w);
-        self.back(plan, from, Kind::Interval, boxes, inputs, None, None)
-    }
-
-    /// An upper bound of a form, over both ends of a gate.
-    pub fn upper(&mut self, plan: &BoundPlan, form: &Form, kind: Kind, boxes: &Boxes, inputs: &Inputs, slopes: &Slopes) -> f64 {
         let Some((_, column)) = plan.gate else { return self.end(plan, form, kind, boxes, inputs, slopes, None) };
         let ends = [inputs.lo[column], inputs.hi[column]].map(Some);
         let lower = self.end(plan, form, kind, boxes, inputs, slopes, ends[0]);
@@ -92,10 +90,10 @@ impl Pass {
         &mut self,
         plan: &BoundPlan,
         form: &Form,
-        kind: Kind,
+        kind: Reach,
         boxes: &Boxes,
-        inputs: &Inputs,
-        slopes: &Slopes,
+        inputs: &InputBox,
+        slopes: &LowerSlopes,
         gate: Option<f64>,
     ) -> f64 {
         self.clear(plan);
@@ -105,7 +103,7 @@ impl Pass {
         let last = plan.output();
         self.a[last].iter_mut().zip(&form.y).for_each(|(a, y)| *a += y);
         for (sign, l) in &form.signs {
-            let Step::Act(_, from) = plan.steps[sign.node] else { continue };
+            let BoundedNode::Act(_, from) = plan.steps[sign.node] else { continue };
             self.a[from][sign.unit] += if sign.above { *l } else { -*l };
         }
         self.back(plan, last, kind, boxes, inputs, Some(slopes), gate)
@@ -116,10 +114,10 @@ impl Pass {
         &mut self,
         plan: &BoundPlan,
         from_value: usize,
-        kind: Kind,
+        kind: Reach,
         boxes: &Boxes,
-        inputs: &Inputs,
-        slopes: Option<&Slopes>,
+        inputs: &InputBox,
+        slopes: Option<&LowerSlopes>,
         gate: Option<f64>,
     ) -> f64 {
         for k in (0..from_value).rev() {
@@ -142,31 +140,45 @@ impl Pass {
         plan: &BoundPlan,
         k: usize,
         a: &[f64],
-        kind: Kind,
+        kind: Reach,
         boxes: &Boxes,
-        slopes: Option<&Slopes>,
+        slopes: Option<&LowerSlopes>,
         gate: Option<f64>,
     ) {
         let charge = |constant: &mut f64| *constant += a.iter().zip(&boxes.error[k + 1]).map(|(a, e)| a.abs() * e).sum::<f64>();
         match &plan.steps[k] {
-            Step::Dense { w, b, cols, from } => {
+            BoundedNode::Dense { w, b, from, .. } => {
                 charge(&mut self.constant);
                 self.constant += a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-                let into = &mut self.a[*from];
-                for (a, row) in a.iter().zip(w.chunks_exact(*cols)).filter(|(a, _)| **a != 0.0) {
-                    into.iter_mut().zip(row).for_each(|(i, w)| *i += a * w);
+                product::back(w, a, &mut self.a[*from]);
+            }
+            BoundedNode::Conv(conv, from) => {
+                charge(&mut self.constant);
+                self.constant += windows::back(conv, a, &mut self.a[*from]);
+            }
+            BoundedNode::MaxPool(window, from) if kind == Reach::Lines => {
+                charge(&mut self.constant);
+                let mut columns = Vec::new();
+                for (o, a) in a.iter().enumerate() {
+                    window.columns_of(o, &mut columns);
+                    let [above, below] = windows::lines(&columns, &boxes.lo[*from], &boxes.hi[*from]);
+                    let (column, slope, offset) = if *a > 0.0 { above } else { below };
+                    self.constant += a * offset;
+                    self.a[*from][column] += a * slope;
+                    self.lines[k].push((slope, offset));
+                    self.picked[k].push(column);
                 }
             }
-            Step::Affine { scale, shift, from } => {
+            BoundedNode::Affine { scale, shift, from } => {
                 charge(&mut self.constant);
                 self.constant += a.iter().zip(shift).map(|(a, t)| a * t).sum::<f64>();
                 self.a[*from].iter_mut().zip(a.iter().zip(scale)).for_each(|(i, (a, s))| *i += a * s);
             }
-            Step::Select(columns, from) => {
+            BoundedNode::Select(columns, from) => {
                 charge(&mut self.constant);
                 a.iter().zip(columns).for_each(|(a, c)| self.a[*from][*c] += a);
             }
-            Step::Concat(parts) => {
+            BoundedNode::Concat(parts) => {
                 charge(&mut self.constant);
                 let mut at = 0;
                 for v in parts {
@@ -174,7 +186,7 @@ impl Pass {
                     at += plan.widths[*v];
                 }
             }
-            Step::Act(Activation::Relu, from) if kind == Kind::Lines => {
+            BoundedNode::Act(Activation::Relu, from) if kind == Reach::Lines => {
                 let lines = &mut self.lines[k];
                 lines.clear();
                 let (lo, hi) = (&boxes.lo[*from], &boxes.hi[*from]);
@@ -186,7 +198,7 @@ impl Pass {
                     lines.push(line);
                 }
             }
-            Step::Gate(from, _) if gate.is_some() && plan.gate.is_some_and(|g| g.0 == k + 1) => {
+            BoundedNode::Gate(from, _) if gate.is_some() && plan.gate.is_some_and(|g| g.0 == k + 1) => {
                 let (r, column) = (gate.unwrap_or(0.0), plan.gate.map_or(0, |g| g.1));
                 let range = (boxes.lo[0][column], boxes.hi[0][column]);
                 // First, for what is multiplied may be the input itself.
@@ -196,7 +208,7 @@ impl Pass {
                     self.a[*from][i] += a * r;
                 }
             }
-            Step::Act(..) | Step::Gate(..) => {
+            BoundedNode::Act(..) | BoundedNode::Gate(..) | BoundedNode::MaxPool(..) => {
                 let lines = &mut self.lines[k];
                 lines.clear();
                 for (i, a) in a.iter().enumerate() {
@@ -223,22 +235,24 @@ impl Pass {
             let out = &mut after[0];
             out.clear();
             match step {
-                Step::Dense { w, b, cols, from } => {
-                    let x = &before[*from];
-                    let dot = |row: &[f64]| row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
-                    out.extend(w.chunks_exact(*cols).zip(b).map(|(row, b)| dot(row) + b));
-                }
-                Step::Affine { scale, shift, from } => {
+                BoundedNode::Dense { w, b, from, .. } => product::times(w, b, &before[*from], out),
+                BoundedNode::Affine { scale, shift, from } => {
                     out.extend(before[*from].iter().zip(scale.iter().zip(shift)).map(|(x, (s, t))| x * s + t));
                 }
                 // Where the form did not reach a node there are no lines, and the bound does not depend on its values: any will do.
-                Step::Act(_, from) => {
+                BoundedNode::Act(_, from) => {
                     let lines = &self.lines[k];
                     out.extend(before[*from].iter().enumerate().map(|(i, v)| lines.get(i).map_or(0.0, |(s, t)| s * v + t)));
                 }
-                Step::Select(columns, from) => out.extend(columns.iter().map(|c| before[*from][*c])),
-                Step::Concat(parts) => parts.iter().for_each(|v| out.extend(&before[*v])),
-                Step::Gate(from, _) => match (self.gate_at, plan.gate.is_some_and(|g| g.0 == k + 1)) {
+                BoundedNode::Conv(conv, from) => out.extend(windows::times(conv, &before[*from])),
+                // By intervals, or where the form did not reach it, it goes along no column.
+                BoundedNode::MaxPool(_, from) => out.extend((0..plan.widths[k + 1]).map(|o| {
+                    let (s, t) = self.lines[k].get(o).copied().unwrap_or_default();
+                    self.picked[k].get(o).map_or(t, |c| s * before[*from][*c] + t)
+                })),
+                BoundedNode::Select(columns, from) => out.extend(columns.iter().map(|c| before[*from][*c])),
+                BoundedNode::Concat(parts) => parts.iter().for_each(|v| out.extend(&before[*v])),
+                BoundedNode::Gate(from, _) => match (self.gate_at, plan.gate.is_some_and(|g| g.0 == k + 1)) {
                     (Some(r), true) => out.extend(before[*from].iter().map(|u| u * r)),
                     _ => out.extend((0..plan.widths[k + 1]).map(|i| self.lines[k].get(i).map_or(0.0, |l| l.1))),
                 },

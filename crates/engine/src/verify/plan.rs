@@ -5,26 +5,29 @@
 
 use deepsade_check::Arithmetic;
 use deepsade_net::enclose::{ACTIVATION_ERROR, TINY, UNIT, gamma};
-use deepsade_net::{Activation, Network, Op};
+use deepsade_net::{Activation, Conv, Network, Op, Window};
 use deepsade_spec::{ColumnKind, Region, Schema};
 
-use super::pass::{Kind, Pass};
+use super::pass::{Pass, Reach};
+use super::{product, windows};
 
 /// One node; values are numbered as in [`Network`].
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum BoundedNode {
     Dense { w: Vec<f64>, b: Vec<f64>, cols: usize, from: usize },
     Affine { scale: Vec<f64>, shift: Vec<f64>, from: usize },
     Act(Activation, usize),
     Select(Vec<usize>, usize),
     Concat(Vec<usize>),
     Gate(usize, usize),
+    Conv(Conv, usize),
+    MaxPool(Window, usize),
 }
 
 /// The network in float64, and where features stand among its columns.
 #[derive(Debug, Clone)]
 pub(super) struct BoundPlan {
-    pub steps: Vec<Step>,
+    pub steps: Vec<BoundedNode>,
     pub widths: Vec<usize>,
     /// First column of each feature.
     pub first: Vec<usize>,
@@ -32,6 +35,8 @@ pub(super) struct BoundPlan {
     pub dropped: usize,
     /// The last gate's value and the raw column of its factor, if that is a number.
     pub gate: Option<(usize, usize)>,
+    /// For each row of a dense node how many weights are not 0, and the sum of their magnitudes.
+    rows: Vec<Vec<(usize, f64)>>,
     /// Whether that number is 0 or at least 1 in size.
     gate_whole: bool,
     float32: bool,
@@ -39,7 +44,7 @@ pub(super) struct BoundPlan {
 
 /// A region as the network's columns see it.
 #[derive(Debug, Clone)]
-pub(super) struct Inputs {
+pub(super) struct InputBox {
     pub lo: Vec<f64>,
     pub hi: Vec<f64>,
     /// First column and allowed levels of each category.
@@ -64,21 +69,23 @@ impl BoundPlan {
     pub fn new(network: &Network, schema: &Schema, arithmetic: Arithmetic) -> Self {
         let f = |v: &[f32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
         let steps = network.nodes.iter().map(|node| match &node.op {
-            Op::Dense { w, b } => Step::Dense { w: f(&w.data), b: f(b), cols: w.cols, from: node.from[0] },
-            Op::Affine { scale, shift } => Step::Affine { scale: f(scale), shift: f(shift), from: node.from[0] },
-            Op::Act(activation) => Step::Act(*activation, node.from[0]),
-            Op::Select(columns) => Step::Select(columns.clone(), node.from[0]),
-            Op::Concat => Step::Concat(node.from.clone()),
-            Op::Gate => Step::Gate(node.from[0], node.from[1]),
+            Op::Dense { w, b } => BoundedNode::Dense { w: f(&w.data), b: f(b), cols: w.cols, from: node.from[0] },
+            Op::Affine { scale, shift } => BoundedNode::Affine { scale: f(scale), shift: f(shift), from: node.from[0] },
+            Op::Act(activation) => BoundedNode::Act(*activation, node.from[0]),
+            Op::Select(columns) => BoundedNode::Select(columns.clone(), node.from[0]),
+            Op::Concat => BoundedNode::Concat(node.from.clone()),
+            Op::Gate => BoundedNode::Gate(node.from[0], node.from[1]),
+            Op::Conv(conv) => BoundedNode::Conv(conv.clone(), node.from[0]),
+            Op::MaxPool(window) => BoundedNode::MaxPool(window.clone(), node.from[0]),
             Op::Choose(_) => unreachable!("networks that choose have an answer of their own, or none"),
         });
-        let steps: Vec<Step> = steps.collect();
+        let steps: Vec<BoundedNode> = steps.collect();
         let columns = schema.columns();
         let first = schema.first_columns();
-        let gate = steps.iter().rposition(|s| matches!(s, Step::Gate(..))).and_then(|k| {
-            let Step::Gate(_, factor) = &steps[k] else { return None };
+        let gate = steps.iter().rposition(|s| matches!(s, BoundedNode::Gate(..))).and_then(|k| {
+            let BoundedNode::Gate(_, factor) = &steps[k] else { return None };
             match steps.get(factor.checked_sub(1)?)? {
-                Step::Select(selected, 0) => {
+                BoundedNode::Select(selected, 0) => {
                     let column = *selected.first()?;
                     (columns[column].kind == ColumnKind::Number).then_some((k + 1, column))
                 }
@@ -88,7 +95,17 @@ impl BoundPlan {
         let dropped = schema.one_hot.dropped();
         let domain = |c: usize| &schema.features[columns[c].feature].domain;
         let gate_whole = gate.is_some_and(|(_, c)| domain(c).grid().is_some_and(|k| k <= 0));
-        Self { steps, widths: network.widths(), first, dropped, gate, gate_whole, float32: arithmetic == Arithmetic::Float32 }
+        let rows = steps.iter().map(weights_of_rows).collect();
+        Self {
+            steps,
+            widths: network.widths(),
+            first,
+            dropped,
+            gate,
+            rows,
+            gate_whole,
+            float32: arithmetic == Arithmetic::Float32,
+        }
     }
 
     /// The value of the outputs.
@@ -96,9 +113,9 @@ impl BoundPlan {
         self.steps.len()
     }
 
-    pub fn inputs(&self, region: &Region) -> Inputs {
+    pub fn inputs(&self, region: &Region) -> InputBox {
         let width = self.widths[0];
-        let mut inputs = Inputs { lo: vec![0.0; width], hi: vec![1.0; width], groups: Vec::new() };
+        let mut inputs = InputBox { lo: vec![0.0; width], hi: vec![1.0; width], groups: Vec::new() };
         for (f, &first) in self.first.iter().enumerate() {
             if let Some((lo, hi)) = region.range(f) {
                 (inputs.lo[first], inputs.hi[first]) = (lo, hi);
@@ -150,8 +167,8 @@ impl BoundPlan {
         UNIT * reach * u + if one_sided && self.gate_whole { flushes * reach } else { flushes }
     }
 
-    /// Intervals of every value. With a prior (of a larger region) units whose sign is known there are not bounded anew.
-    pub fn boxes(&self, inputs: &Inputs, kind: Kind, prior: Option<&Boxes>, pass: &mut Pass) -> Boxes {
+    /// Intervals of every value. With a prior (of a larger region) none is wider than there, and signs that are known stay so.
+    pub fn boxes(&self, inputs: &InputBox, kind: Reach, prior: Option<&Boxes>, pass: &mut Pass) -> Boxes {
         let mut boxes =
             Boxes { lo: vec![inputs.lo.clone()], hi: vec![inputs.hi.clone()], error: vec![vec![0.0; inputs.lo.len()]] };
         for (k, step) in self.steps.iter().enumerate() {
@@ -166,10 +183,10 @@ impl BoundPlan {
     fn step(
         &self,
         k: usize,
-        step: &Step,
-        inputs: &Inputs,
+        step: &BoundedNode,
+        inputs: &InputBox,
         boxes: &Boxes,
-        (kind, prior): (Kind, Option<&Boxes>),
+        (kind, prior): (Reach, Option<&Boxes>),
         pass: &mut Pass,
     ) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let tiny = self.tiny();
@@ -177,41 +194,8 @@ impl BoundPlan {
             (if lo > 0.0 && lo < tiny { 0.0 } else { lo }, if hi < 0.0 && -hi < tiny { 0.0 } else { hi }, tiny)
         };
         match step {
-            Step::Dense { w, b, cols, from } => {
-                let sizes: Vec<f64> = (0..*cols).map(|i| boxes.size(*from, i)).collect();
-                let mut out = (Vec::new(), Vec::new(), Vec::new());
-                let mut open = Vec::new();
-                for (o, row) in w.chunks_exact(*cols).enumerate() {
-                    let (mut n, mut size, mut operands) = (0, b[o].abs(), 0.0);
-                    for (w, s) in row.iter().zip(&sizes).filter(|(w, _)| **w != 0.0) {
-                        n += 1;
-                        size += w.abs() * s;
-                        operands += w.abs() + s;
-                    }
-                    let error = self.dot_error(n, b[o] != 0.0, size, operands);
-                    let known = prior.map(|p| (p.lo[k + 1][o], p.hi[k + 1][o])).filter(|(lo, hi)| *lo > 0.0 || *hi < 0.0);
-                    let (lo, hi) = known.unwrap_or_else(|| {
-                        let mut most = |sign: f64| pass.row(self, (row, b[o], sign), *from, boxes, inputs) + error;
-                        let hi = most(1.0);
-                        (-most(-1.0), hi)
-                    });
-                    if known.is_none() && kind == Kind::Lines {
-                        open.push(o);
-                    }
-                    out.0.push(lo);
-                    out.1.push(hi);
-                    out.2.push(error);
-                }
-                let row = |o: usize| &w[o * cols..(o + 1) * cols];
-                let forms: Vec<(&[f64], f64)> = open.iter().flat_map(|o| [(row(*o), 1.0), (row(*o), -1.0)]).collect();
-                let bounds = pass.rows.bounds(self, &forms, *from, boxes, inputs);
-                for (o, ends) in open.iter().zip(bounds.chunks_exact(2)) {
-                    out.1[*o] = out.1[*o].min(ends[0] + b[*o] + out.2[*o]);
-                    out.0[*o] = out.0[*o].max(-(ends[1] - b[*o] + out.2[*o]));
-                }
-                out
-            }
-            Step::Affine { scale, shift, from } => {
+            BoundedNode::Dense { .. } | BoundedNode::Conv(..) => self.linear(k, inputs, boxes, (kind, prior), pass),
+            BoundedNode::Affine { scale, shift, from } => {
                 let column = |(i, (s, t)): (usize, (&f64, &f64))| {
                     let (a, b) = (boxes.lo[*from][i] * s + t, boxes.hi[*from][i] * s + t);
                     let size = boxes.size(*from, i);
@@ -221,19 +205,25 @@ impl BoundPlan {
                 };
                 unzip(scale.iter().zip(shift).enumerate().map(column))
             }
-            Step::Select(columns, from) => unzip(columns.iter().map(|c| flushed(boxes.lo[*from][*c], boxes.hi[*from][*c]))),
-            Step::Concat(parts) => {
+            BoundedNode::Select(columns, from) => {
+                unzip(columns.iter().map(|c| flushed(boxes.lo[*from][*c], boxes.hi[*from][*c])))
+            }
+            BoundedNode::Concat(parts) => {
                 unzip(parts.iter().flat_map(|v| (0..self.widths[*v]).map(move |i| flushed(boxes.lo[*v][i], boxes.hi[*v][i]))))
             }
-            Step::Act(Activation::Relu, from) => {
+            BoundedNode::Act(Activation::Relu, from) => {
                 unzip((0..self.widths[*from]).map(|i| flushed(boxes.lo[*from][i].max(0.0), boxes.hi[*from][i].max(0.0))))
             }
-            Step::Act(f, from) => {
+            BoundedNode::MaxPool(window, from) => {
+                let ends = windows::ends(window, &boxes.lo[*from], &boxes.hi[*from]);
+                unzip(ends.into_iter().map(|(lo, hi)| flushed(lo, hi)))
+            }
+            BoundedNode::Act(f, from) => {
                 let slack = if self.float32 { ACTIVATION_ERROR } else { 0.0 } + 1e-11;
                 let f = |x: f64| activate(*f, x);
                 unzip((0..self.widths[*from]).map(|i| (f(boxes.lo[*from][i]) - slack, f(boxes.hi[*from][i]) + slack, 0.0)))
             }
-            Step::Gate(from, factor) => unzip((0..self.widths[*from]).map(|i| {
+            BoundedNode::Gate(from, factor) => unzip((0..self.widths[*from]).map(|i| {
                 let (x, g) = ((boxes.lo[*from][i], boxes.hi[*from][i]), (boxes.lo[*factor][0], boxes.hi[*factor][0]));
                 let corners = [x.0 * g.0, x.0 * g.1, x.1 * g.0, x.1 * g.1];
                 let (lo, hi) = corners.iter().fold((f64::MAX, f64::MIN), |(a, b), c| (a.min(*c), b.max(*c)));
@@ -245,11 +235,50 @@ impl BoundPlan {
         }
     }
 
+    /// The units of a dense layer or a convolution: by intervals, no wider than on a larger region, and where a relu's sign is still open by lines.
+    fn linear(
+        &self,
+        k: usize,
+        inputs: &InputBox,
+        boxes: &Boxes,
+        (kind, prior): (Reach, Option<&Boxes>),
+        pass: &mut Pass,
+    ) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let (from, units) = (self.steps[k].reads(), self.widths[k + 1]);
+        let sizes: Vec<f64> = (0..self.widths[from]).map(|i| boxes.size(from, i)).collect();
+        let (most, together) = (self.steps[k].magnitudes(&sizes), sizes.iter().sum::<f64>());
+        let b: Vec<f64> = (0..units).map(|o| self.steps[k].bias(o)).collect();
+        let own_error = |o: usize| {
+            let (terms, weight) = self.rows[k][o];
+            self.dot_error(terms, b[o] != 0.0, most.get(o).map_or(0.0, |m| *m) + b[o].abs(), weight + together)
+        };
+        let error: Vec<f64> = (0..units).map(own_error).collect();
+        let (mut lo, mut hi) = (vec![f64::NEG_INFINITY; units], vec![f64::INFINITY; units]);
+        let mut narrow = |units: &[usize], kind: Reach, lo: &mut [f64], hi: &mut [f64]| {
+            let bounds = pass.rows.bounds(self, kind, (k, units), from, boxes, inputs);
+            for (&o, ends) in units.iter().zip(bounds.chunks_exact(2)) {
+                hi[o] = hi[o].min(ends[0] + b[o] + error[o]);
+                lo[o] = lo[o].max(-(ends[1] - b[o] + error[o]));
+            }
+        };
+        let all: Vec<usize> = (0..units).collect();
+        narrow(&all, Reach::Interval, &mut lo, &mut hi);
+        if let Some(prior) = prior {
+            lo.iter_mut().zip(&prior.lo[k + 1]).for_each(|(v, p)| *v = v.max(*p));
+            hi.iter_mut().zip(&prior.hi[k + 1]).for_each(|(v, p)| *v = v.min(*p));
+        }
+        if kind == Reach::Lines && k + 1 < self.steps.len() {
+            let open: Vec<usize> = all.into_iter().filter(|o| lo[*o] < 0.0 && hi[*o] > 0.0).collect();
+            narrow(&open, Reach::Lines, &mut lo, &mut hi);
+        }
+        (lo, hi, error)
+    }
+
     /// Whether a float32 runtime may leave its range on the way to some value of this input.
     pub fn may_overflow_at(&self, x: &[f32]) -> bool {
         let x: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
-        let inputs = Inputs { lo: x.clone(), hi: x, groups: Vec::new() };
-        self.exceeds_float32(&self.boxes(&inputs, Kind::Interval, None, &mut Pass::default()))
+        let inputs = InputBox { lo: x.clone(), hi: x, groups: Vec::new() };
+        self.exceeds_float32(&self.boxes(&inputs, Reach::Interval, None, &mut Pass::default()))
     }
 
     /// Whether float32 may leave its range on the way to some value, if the question is about it: no bound here means anything then.
@@ -258,21 +287,26 @@ impl BoundPlan {
     }
 
     fn exceeds_float32(&self, boxes: &Boxes) -> bool {
-        let most = |step: &Step| match step {
-            Step::Dense { w, b, cols, from } => {
+        let most = |step: &BoundedNode| match step {
+            BoundedNode::Dense { w, b, cols, from } => {
                 let row = |(row, b): (&[f64], &f64)| {
                     row.iter().enumerate().map(|(i, w)| w.abs() * boxes.size(*from, i)).sum::<f64>() + b.abs()
                 };
                 w.chunks_exact(*cols).zip(b).map(row).fold(0.0, f64::max)
             }
-            Step::Affine { scale, shift, from } => {
+            BoundedNode::Conv(conv, from) => {
+                let sizes: Vec<f64> = (0..self.widths[*from]).map(|i| boxes.size(*from, i)).collect();
+                let bias = conv.b.iter().fold(0.0f64, |m, b| m.max(f64::from(b.abs())));
+                step.magnitudes(&sizes).into_iter().fold(0.0, f64::max) + bias
+            }
+            BoundedNode::Affine { scale, shift, from } => {
                 let column = |(i, (s, t)): (usize, (&f64, &f64))| s.abs() * boxes.size(*from, i) + t.abs();
                 scale.iter().zip(shift).enumerate().map(column).fold(0.0, f64::max)
             }
-            Step::Gate(from, factor) => {
+            BoundedNode::Gate(from, factor) => {
                 (0..self.widths[*from]).map(|i| boxes.size(*from, i) * boxes.size(*factor, 0)).fold(0.0, f64::max)
             }
-            Step::Act(..) | Step::Select(..) | Step::Concat(..) => 0.0,
+            BoundedNode::Act(..) | BoundedNode::Select(..) | BoundedNode::Concat(..) | BoundedNode::MaxPool(..) => 0.0,
         };
         let finite = |ends: &Vec<f64>| ends.iter().all(|v| v.is_finite());
         let within = boxes.lo.iter().chain(&boxes.hi).all(finite);
@@ -284,18 +318,22 @@ impl BoundPlan {
         let mut values = vec![x.to_vec()];
         for step in &self.steps {
             let value = match step {
-                Step::Dense { w, b, cols, from } => {
-                    let x = &values[*from];
-                    let dot = |row: &[f64]| row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
-                    w.chunks_exact(*cols).zip(b).map(|(row, b)| dot(row) + b).collect()
+                BoundedNode::Dense { w, b, from, .. } => {
+                    let mut out = Vec::with_capacity(b.len());
+                    product::times(w, b, &values[*from], &mut out);
+                    out
                 }
-                Step::Affine { scale, shift, from } => {
+                BoundedNode::Affine { scale, shift, from } => {
                     values[*from].iter().zip(scale.iter().zip(shift)).map(|(x, (s, t))| x * s + t).collect()
                 }
-                Step::Act(f, from) => values[*from].iter().map(|v| activate(*f, *v)).collect(),
-                Step::Select(columns, from) => columns.iter().map(|c| values[*from][*c]).collect(),
-                Step::Concat(parts) => parts.iter().flat_map(|v| values[*v].iter().copied()).collect(),
-                Step::Gate(from, factor) => values[*from].iter().map(|u| u * values[*factor][0]).collect(),
+                BoundedNode::Act(f, from) => values[*from].iter().map(|v| activate(*f, *v)).collect(),
+                BoundedNode::Conv(conv, from) => windows::times(conv, &values[*from]),
+                BoundedNode::MaxPool(window, from) => {
+                    windows::largest(window, &values[*from]).map(|c| values[*from][c]).collect()
+                }
+                BoundedNode::Select(columns, from) => columns.iter().map(|c| values[*from][*c]).collect(),
+                BoundedNode::Concat(parts) => parts.iter().flat_map(|v| values[*v].iter().copied()).collect(),
+                BoundedNode::Gate(from, factor) => values[*from].iter().map(|u| u * values[*factor][0]).collect(),
             };
             values.push(value);
         }
@@ -309,15 +347,17 @@ impl BoundPlan {
         for (k, step) in self.steps.iter().enumerate().rev() {
             let a = std::mem::take(&mut gradient[k + 1]);
             match step {
-                Step::Dense { w, cols, from, .. } => {
-                    for (a, row) in a.iter().zip(w.chunks_exact(*cols)).filter(|(a, _)| **a != 0.0) {
-                        gradient[*from].iter_mut().zip(row).for_each(|(g, w)| *g += a * w);
-                    }
-                }
-                Step::Affine { scale, from, .. } => {
+                BoundedNode::Dense { w, from, .. } => product::back(w, &a, &mut gradient[*from]),
+                BoundedNode::Affine { scale, from, .. } => {
                     gradient[*from].iter_mut().zip(a.iter().zip(scale)).for_each(|(g, (a, s))| *g += a * s);
                 }
-                Step::Act(f, from) => {
+                BoundedNode::Conv(conv, from) => {
+                    windows::back(conv, &a, &mut gradient[*from]);
+                }
+                BoundedNode::MaxPool(window, from) => {
+                    windows::largest(window, &values[*from]).zip(&a).for_each(|(c, a)| gradient[*from][c] += a);
+                }
+                BoundedNode::Act(f, from) => {
                     for (i, a) in a.iter().enumerate() {
                         let (v, y) = (values[*from][i], values[k + 1][i]);
                         gradient[*from][i] += a * match f {
@@ -327,15 +367,15 @@ impl BoundPlan {
                         };
                     }
                 }
-                Step::Select(columns, from) => a.iter().zip(columns).for_each(|(a, c)| gradient[*from][*c] += a),
-                Step::Concat(parts) => {
+                BoundedNode::Select(columns, from) => a.iter().zip(columns).for_each(|(a, c)| gradient[*from][*c] += a),
+                BoundedNode::Concat(parts) => {
                     let mut at = 0;
                     for v in parts {
                         gradient[*v].iter_mut().zip(&a[at..]).for_each(|(g, a)| *g += a);
                         at += self.widths[*v];
                     }
                 }
-                Step::Gate(from, factor) => {
+                BoundedNode::Gate(from, factor) => {
                     let r = values[*factor][0];
                     gradient[*factor][0] += a.iter().zip(&values[*from]).map(|(a, u)| a * u).sum::<f64>();
                     gradient[*from].iter_mut().zip(&a).for_each(|(g, a)| *g += a * r);
@@ -344,6 +384,40 @@ impl BoundPlan {
         }
         gradient.swap_remove(0)
     }
+}
+
+impl BoundedNode {
+    /// What a dense layer or a convolution reads.
+    fn reads(&self) -> usize {
+        if let Self::Dense { from, .. } | Self::Conv(_, from) = self { *from } else { 0 }
+    }
+
+    /// The offset of one of its units.
+    fn bias(&self, o: usize) -> f64 {
+        match self {
+            Self::Dense { b, .. } => b[o],
+            Self::Conv(conv, _) => f64::from(conv.b[o / (conv.rows() / conv.b.len())]),
+            _ => 0.0,
+        }
+    }
+
+    /// The sums of `|w| x` of its units.
+    fn magnitudes(&self, x: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Dense { w, .. } => product::sizes(w, x),
+            Self::Conv(conv, _) => windows::rows(conv, |row| row.iter().map(|(i, w)| f64::from(w.abs()) * x[*i]).sum()),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn weights_of_rows(step: &BoundedNode) -> Vec<(usize, f64)> {
+    if let BoundedNode::Conv(conv, _) = step {
+        return windows::rows(conv, |row| (row.len(), row.iter().map(|(_, w)| f64::from(w.abs())).sum()));
+    }
+    let BoundedNode::Dense { w, b, cols, .. } = step else { return Vec::new() };
+    let row = |o: usize| &w[o * cols..(o + 1) * cols];
+    (0..b.len()).map(|o| (row(o).iter().filter(|w| **w != 0.0).count(), row(o).iter().map(|w| w.abs()).sum())).collect()
 }
 
 fn activate(f: Activation, v: f64) -> f64 {
@@ -364,7 +438,7 @@ fn unzip(columns: impl Iterator<Item = (f64, f64, f64)>) -> (Vec<f64>, Vec<f64>,
     out
 }
 
-impl Inputs {
+impl InputBox {
     /// The largest `c . x` and where it is taken: numbers at an end, categories at their best allowed level.
     pub fn most(&self, c: &[f64], dropped: usize, x: &mut Vec<f64>) -> f64 {
         x.clear();

@@ -1,45 +1,71 @@
-//! Rows of a layer enter; upper bounds of `sign * row . value` by lines leave, eight at a time.
+//! Units of a layer enter; upper bounds of `sign * row . value` leave, by intervals or by lines, eight at a time.
 //!
 //! The same as [`super::pass::Pass`] does for one form, with eight forms side by side, so that every weight is read once for all of
 //! them and the processor works on whole vectors. This is where nearly all time of a search goes.
 
-use deepsade_net::Activation;
+use deepsade_net::{Activation, Conv, Window};
 use deepsade_solve::kernel::vector;
 
-use super::plan::{BoundPlan, Boxes, Inputs, Step};
+use super::pass::Reach;
+use super::plan::{BoundPlan, BoundedNode, Boxes, InputBox};
+use super::windows;
 
 const LANES: usize = 8;
 type Lanes = [f64; LANES];
 
+#[inline]
+fn zero(a: &Lanes) -> bool {
+    a.iter().all(|a| *a == 0.0)
+}
+
 /// Working memory.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rows {
+pub(super) struct RowsScratch {
     a: Vec<Vec<Lanes>>,
     constant: Lanes,
 }
 
-impl Rows {
-    /// For each `(row, sign)` the bound of `sign * row . value`.
-    pub fn bounds(&mut self, plan: &BoundPlan, rows: &[(&[f64], f64)], from: usize, boxes: &Boxes, inputs: &Inputs) -> Vec<f64> {
-        let mut out = Vec::with_capacity(rows.len());
-        for chunk in rows.chunks(LANES) {
+impl RowsScratch {
+    /// For each of these units of a layer the bounds of `row . value` and of `-row . value`.
+    pub fn bounds(
+        &mut self,
+        plan: &BoundPlan,
+        kind: Reach,
+        (layer, units): (usize, &[usize]),
+        from: usize,
+        boxes: &Boxes,
+        inputs: &InputBox,
+    ) -> Vec<f64> {
+        let mut out = Vec::with_capacity(2 * units.len());
+        let mut sparse = Vec::new();
+        for chunk in units.chunks(LANES / 2) {
             self.a.resize(plan.widths.len(), Vec::new());
             for (a, w) in self.a.iter_mut().zip(&plan.widths).take(from + 1) {
                 a.clear();
                 a.resize(*w, [0.0; LANES]);
             }
             self.constant = [0.0; LANES];
-            for (lane, (row, sign)) in chunk.iter().enumerate() {
-                self.a[from].iter_mut().zip(*row).for_each(|(a, w)| a[lane] = sign * w);
+            for (k, o) in chunk.iter().enumerate() {
+                let both = |a: &mut Lanes, w: f64| (a[2 * k], a[2 * k + 1]) = (w, -w);
+                match &plan.steps[layer] {
+                    BoundedNode::Dense { w, cols, .. } => {
+                        self.a[from].iter_mut().zip(&w[o * cols..(o + 1) * cols]).for_each(|(a, w)| both(a, *w));
+                    }
+                    BoundedNode::Conv(conv, _) => {
+                        conv.row(*o, &mut sparse);
+                        sparse.iter().for_each(|(i, w)| both(&mut self.a[from][*i], f64::from(*w)));
+                    }
+                    _ => {}
+                }
             }
             for k in (0..from).rev() {
                 let a = std::mem::take(&mut self.a[k + 1]);
-                self.step(plan, k, &a, boxes);
+                self.step(plan, k, &a, kind, boxes);
                 self.a[k + 1] = a;
             }
             let mut c = vec![0.0; plan.widths[0]];
             let mut x = Vec::new();
-            for lane in 0..chunk.len() {
+            for lane in 0..2 * chunk.len() {
                 c.iter_mut().zip(&self.a[0]).for_each(|(c, a)| *c = a[lane]);
                 out.push(self.constant[lane] + inputs.most(&c, plan.dropped, &mut x));
             }
@@ -47,8 +73,8 @@ impl Rows {
         out
     }
 
-    fn step(&mut self, plan: &BoundPlan, k: usize, a: &[Lanes], boxes: &Boxes) {
-        if a.iter().all(|a| *a == [0.0; LANES]) {
+    fn step(&mut self, plan: &BoundPlan, k: usize, a: &[Lanes], kind: Reach, boxes: &Boxes) {
+        if a.iter().all(zero) {
             return;
         }
         let constant = &mut self.constant;
@@ -58,14 +84,14 @@ impl Rows {
             }
         };
         match &plan.steps[k] {
-            Step::Dense { w, b, cols, from } => {
+            BoundedNode::Dense { w, b, cols, from } => {
                 charge(a);
                 let into = &mut self.a[*from];
                 vector(
                     #[inline(always)]
                     || {
                         for (a, (row, b)) in a.iter().zip(w.chunks_exact(*cols).zip(b)) {
-                            if *a == [0.0; LANES] {
+                            if zero(a) {
                                 continue;
                             }
                             (0..LANES).for_each(|l| constant[l] += a[l] * b);
@@ -76,7 +102,15 @@ impl Rows {
                     },
                 );
             }
-            Step::Affine { scale, shift, from } => {
+            BoundedNode::Conv(conv, from) => {
+                charge(a);
+                back_conv(conv, a, constant, &mut self.a[*from]);
+            }
+            BoundedNode::MaxPool(window, from) if kind == Reach::Lines => {
+                charge(a);
+                back_pool(window, a, (&boxes.lo[*from], &boxes.hi[*from]), constant, &mut self.a[*from]);
+            }
+            BoundedNode::Affine { scale, shift, from } => {
                 charge(a);
                 for (i, (a, (s, t))) in a.iter().zip(scale.iter().zip(shift)).enumerate() {
                     for l in 0..LANES {
@@ -85,13 +119,13 @@ impl Rows {
                     }
                 }
             }
-            Step::Select(columns, from) => {
+            BoundedNode::Select(columns, from) => {
                 charge(a);
                 for (a, c) in a.iter().zip(columns) {
                     (0..LANES).for_each(|l| self.a[*from][*c][l] += a[l]);
                 }
             }
-            Step::Concat(parts) => {
+            BoundedNode::Concat(parts) => {
                 charge(a);
                 let mut rest = a;
                 for v in parts {
@@ -102,7 +136,7 @@ impl Rows {
                     rest = after;
                 }
             }
-            Step::Act(Activation::Relu, from) => {
+            BoundedNode::Act(Activation::Relu, from) if kind == Reach::Lines => {
                 let tiny = plan.tiny();
                 for (i, a) in a.iter().enumerate() {
                     let (l, u) = (boxes.lo[*from][i], boxes.hi[*from][i]);
@@ -123,12 +157,44 @@ impl Rows {
                     }
                 }
             }
-            Step::Act(..) | Step::Gate(..) => {
+            BoundedNode::Act(..) | BoundedNode::Gate(..) | BoundedNode::MaxPool(..) => {
                 for (i, a) in a.iter().enumerate() {
                     let (lo, hi) = (boxes.lo[k + 1][i], boxes.hi[k + 1][i]);
                     (0..LANES).for_each(|l| constant[l] += a[l] * if a[l] < 0.0 { lo } else { hi });
                 }
             }
+        }
+    }
+}
+
+/// Coefficients of a convolution's results go to what they are computed from, row by sparse row.
+fn back_conv(conv: &Conv, a: &[Lanes], constant: &mut Lanes, into: &mut [Lanes]) {
+    let mut row = Vec::new();
+    vector(
+        #[inline(always)]
+        || {
+            for (o, a) in a.iter().enumerate().filter(|(_, a)| !zero(a)) {
+                let b = f64::from(conv.row(o, &mut row));
+                (0..LANES).for_each(|l| constant[l] += a[l] * b);
+                for (i, w) in &row {
+                    let (i, w) = (&mut into[*i], f64::from(*w));
+                    (0..LANES).for_each(|l| i[l] += a[l] * w);
+                }
+            }
+        },
+    );
+}
+
+/// Coefficients of a pool's results go to the columns whose lines stand for them.
+fn back_pool(window: &Window, a: &[Lanes], (lo, hi): (&[f64], &[f64]), constant: &mut Lanes, into: &mut [Lanes]) {
+    let mut columns = Vec::new();
+    for (o, a) in a.iter().enumerate().filter(|(_, a)| !zero(a)) {
+        window.columns_of(o, &mut columns);
+        let [above, below] = windows::lines(&columns, lo, hi);
+        for (lane, a) in a.iter().enumerate() {
+            let (column, slope, offset) = if *a > 0.0 { above } else { below };
+            constant[lane] += a * offset;
+            into[column][lane] += a * slope;
         }
     }
 }

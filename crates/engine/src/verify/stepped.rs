@@ -5,16 +5,16 @@
 
 use std::time::Instant;
 
-use deepsade_check::step::{OutputStep, domain_flag};
+use deepsade_check::step::{Clips, OutputStep, domain_flag};
 use deepsade_net::{Matrix, Model};
 use deepsade_output::{Judge, Output};
 use deepsade_spec::{Claim, NormalSpec, Region, Schema, compile};
 
-use super::attack::{Target, first_broken};
+use super::attack::{Attacked, first_broken};
 use super::plan::BoundPlan;
-use super::{CounterExample, Outcome, Settings, Undecided, VerifyError, Work, halt, verify};
-use crate::artifact::{SCHEMA_KEY, STEP_KEY};
-use crate::proof::{Certified, prove_step};
+use super::{CounterExample, Outcome, Undecided, VerifyError, VerifySettings, Work, halt, verify};
+use crate::artifact::{CLIPS_KEY, SCHEMA_KEY, STEP_KEY};
+use crate::proof::{Certified, prove_clips, prove_step};
 
 /// Inputs of each part of the domain that are tried.
 const TRIED: usize = 4_000;
@@ -23,7 +23,7 @@ const TRIED: usize = 4_000;
 pub fn verify_model(
     spec: &NormalSpec,
     model: &Model,
-    settings: &Settings,
+    settings: &VerifySettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<(Outcome, Work), VerifyError> {
     if !passes_on(spec, model) {
@@ -42,7 +42,7 @@ pub(crate) fn passes_on(spec: &NormalSpec, model: &Model) -> bool {
 fn stepped(
     spec: &NormalSpec,
     model: &Model,
-    settings: &Settings,
+    settings: &VerifySettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<(Outcome, Work), VerifyError> {
     let why = match proved(spec, model) {
@@ -56,6 +56,7 @@ fn stepped(
         match broken(spec, model, &whole, &[], settings.seed, &stop) {
             Some(example) => Outcome::Refuted(example),
             None if interrupted() => Outcome::Unknown { rule: 0, why: Undecided::Interrupted },
+            None if !spec.pairs.is_empty() => Outcome::Unknown { rule: spec.rules.len(), why: Undecided::StepOfPairs(why) },
             None => Outcome::Unknown { rule: 0, why: Undecided::Step(why) },
         },
         Work::default(),
@@ -69,9 +70,12 @@ pub(crate) fn proved(spec: &NormalSpec, model: &Model) -> Result<Certified, Stri
     let claim = Claim::from(spec);
     claim.covered_by(&schema).map_err(|e| e.to_string())?;
     let own = compile(&claim.rules, &schema).map_err(|_| "the rules do not fit the model".to_string())?;
-    let step = OutputStep::from_json(text(STEP_KEY)?)?;
     let bytes = model.to_bytes().map_err(|e| e.to_string())?;
-    prove_step(&own, &bytes, step).map_err(|refused| refused.to_string())
+    let proof = match model.metadata.get(CLIPS_KEY) {
+        Some(clips) => prove_clips(&own, &bytes, Clips::from_json(clips)?),
+        None => prove_step(&own, &bytes, OutputStep::from_json(text(STEP_KEY)?)?),
+    };
+    proof.map_err(|refused| refused.to_string())
 }
 
 /// An input of a region that breaks a rule: one of those given, or of some thousands that are tried.
@@ -93,6 +97,6 @@ pub(crate) fn broken(
     };
     let network = &model.network;
     let plan = BoundPlan::new(network, &spec.schema, deepsade_check::Arithmetic::Float32);
-    let target = Target { plan: &plan, network, spec, judge: &judge, rule: 0, stop: &|| None };
+    let target = Attacked { plan: &plan, network, spec, judge: &judge, rule: 0, stop: &|| None };
     target.tried(region, from, TRIED, seed, stop, &breaks)
 }

@@ -9,7 +9,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deepsade_solve::sexpr::{self, Expr, Fault, Position, Sexpr, decimal};
+use deepsade_solve::sexpr::{self, ParenthesisFault, Position, Sexpr, WordOrList, decimal};
 use deepsade_spec::{
     Atom, Domain, Feature, Formula, Linear, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile, print,
 };
@@ -46,7 +46,7 @@ pub struct VnnlibError {
 pub enum PropertyProblem {
     /// Parentheses that don't match.
     #[error(transparent)]
-    Parentheses(#[from] Fault),
+    Parentheses(#[from] ParenthesisFault),
     /// Neither a declaration nor an assertion.
     #[error("expected (declare-const NAME Real) or (assert ...), found `{0}`")]
     Command(String),
@@ -119,7 +119,7 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
     let mut places = Vec::new();
     let mut asked = false;
     for command in sexpr::parse(text).map_err(|(place, fault)| VnnlibError { place, problem: fault.into() })? {
-        let Expr::List(items) = &command.expr else {
+        let WordOrList::List(items) = &command.expr else {
             return at(command.place, PropertyProblem::Command(command.head().into()));
         };
         let head = items.first().map(Sexpr::head);
@@ -166,7 +166,7 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
     }
     let parts = vec![outward::rounded(&whole)];
     let targets = (0..outputs).map(|j| name(Var::Output(j))).collect();
-    let schema = Schema { features, task: Task::regression(targets), one_hot: OneHot::Full };
+    let schema = Schema { features, task: Task::regression(targets), one_hot: OneHot::Full, filled: vec![] };
     let sets: Vec<Formula> = unsafe_sets(parts).into_iter().filter(|set| *set != Formula::False).collect();
     if sets.is_empty() {
         return at(end, PropertyProblem::Contradiction);
@@ -215,7 +215,7 @@ fn variable(name: &str) -> Option<Var> {
 }
 
 fn formula(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Formula, VnnlibError> {
-    let Expr::List(items) = &s.expr else {
+    let WordOrList::List(items) = &s.expr else {
         return match s.head() {
             "true" => Ok(Formula::True),
             "false" => Ok(Formula::False),
@@ -263,7 +263,7 @@ fn compare(operator: &str, a: &Linear, b: &Linear) -> Formula {
 }
 
 fn linear(s: &Sexpr, names: &BTreeSet<Var>) -> Result<Linear, VnnlibError> {
-    let Expr::List(items) = &s.expr else {
+    let WordOrList::List(items) = &s.expr else {
         let word = s.head();
         if let Some(var) = variable(word) {
             return if names.contains(&var) { Ok(Linear::var(var)) } else { at(s.place, PropertyProblem::Unknown(word.into())) };

@@ -7,7 +7,7 @@ use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
 use serde_json::{Map, Value, json};
 
 use super::{CounterExample, Outcome, Work};
-use crate::vacuous::vacuous;
+use crate::vacuous::{vacuous, vacuous_pair};
 use crate::verdict::{all_hold, pair_effort, proved_rules_as_json};
 
 /// Features by name, levels in words.
@@ -46,12 +46,14 @@ pub fn example_as_json(spec: &NormalSpec, example: &CounterExample) -> Value {
 /// The answer as JSON.
 pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, inexact: &[String]) -> Value {
     let columns: Vec<String> = spec.schema.columns().into_iter().map(|c| c.name).collect();
-    let mut out = json!({"seconds": seconds, "regions": work.regions, "check_seconds": work.check_seconds, "columns": columns, "inexact": inexact, "task": spec.schema.task, "domain": spec.schema.features, "rule": null, "input": null, "output": null});
+    let mut out = json!({"seconds": seconds, "regions": work.regions, "search_seconds": (seconds - work.check_seconds).max(0.0), "check_seconds": work.check_seconds, "columns": columns, "inexact": inexact, "task": spec.schema.task, "domain": spec.schema.features, "rule": null, "input": null, "output": null});
     match decided {
         Outcome::Proved(proof) => {
             out["verdict"] = json!("proved");
             out["arithmetic"] = json!(proof.accepted().arithmetic.name());
             out["rules"] = proved_rules_as_json(proof.accepted());
+            out["leaves"] = json!(proof.accepted().rules.iter().map(|rule| rule.regions).sum::<usize>());
+            out["proof_bytes"] = json!(proof.certificate().to_json().len());
         }
         Outcome::Refuted(example) => {
             out["verdict"] = json!("refuted");
@@ -118,8 +120,11 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
                     out += &format!("  {why}\n");
                 }
             }
-            for done in &proof.accepted().pairs {
+            for (done, rule) in proof.accepted().pairs.iter().zip(&spec.pairs) {
                 out += &format!("  {}: {}\n", done.name, pair_effort(done));
+                if let Some(why) = vacuous_pair(rule, &spec.schema) {
+                    out += &format!("  {why}\n");
+                }
             }
             if let Some(folder) = folder {
                 out +=

@@ -1,8 +1,8 @@
 //! A slice of the input space around an instance enters; its picture leaves: what is predicted where, where the rule asks for
 //! something, where it is broken, and the ball in which a counter-example would count.
 
-use super::axis::{Axis, Frame, Key, legend};
-use super::scene::{Ink, Mark, Scene, Shape, Stroke};
+use super::axis::{Axis, Frame, LegendKey, legend};
+use super::scene::{DotShape, Ink, Mark, Scene, Stroke};
 
 /// One point of the slice's grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,7 +17,7 @@ pub struct GridPoint {
 
 /// A slice through two features; the others are as in the instance.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Adversity {
+pub struct AdversitySlice {
     /// Name, smallest and largest value of the feature to the right.
     pub x: (String, f64, f64),
     /// Name, smallest and largest value of the feature upwards.
@@ -36,24 +36,24 @@ pub struct Adversity {
     pub counterexample: Option<[f64; 2]>,
 }
 
-impl Adversity {
+impl AdversitySlice {
     /// The picture.
     pub fn figure(&self) -> Scene {
         let mut scene = Scene::new("A slice of the input space around an instance", 720.0, 560.0);
-        let mut keys: Vec<(Key, String)> = Vec::new();
+        let mut keys: Vec<(LegendKey, String)> = Vec::new();
         for (k, name) in self.predictions.iter().enumerate().filter(|(k, _)| self.cells.iter().any(|c| c.prediction == *k)) {
-            keys.push((Key::Patch(tint(k), 0.35), name.clone()));
+            keys.push((LegendKey::Patch(tint(k), 0.35), name.clone()));
         }
         let hatch = Stroke::new(Ink::Text, 1.0);
-        keys.push((Key::Line(hatch), "edge of the rule's region".into()));
+        keys.push((LegendKey::Line(hatch), "edge of the rule's region".into()));
         if self.cells.iter().any(|c| c.broken) {
-            keys.push((Key::Patch(Ink::Series(1), 0.9), "rule broken".into()));
+            keys.push((LegendKey::Patch(Ink::Series(1), 0.9), "rule broken".into()));
         }
         let ball = Stroke::dashed(Ink::Text, 2.5);
-        keys.push((Key::Line(ball), "ball around it".into()));
-        keys.push((Key::Dot(Shape::Circle, Ink::Text), "instance".into()));
+        keys.push((LegendKey::Line(ball), "ball around it".into()));
+        keys.push((LegendKey::Dot(DotShape::Circle, Ink::Text), "instance".into()));
         if self.counterexample.is_some() {
-            keys.push((Key::Dot(Shape::Cross, Ink::Text), "counter-example".into()));
+            keys.push((LegendKey::Dot(DotShape::Cross, Ink::Text), "counter-example".into()));
         }
         let top = 16.0 + legend(&mut scene, [104.0, 8.0], 600.0, &keys);
         let axis =
@@ -66,9 +66,9 @@ impl Adversity {
         let corners = [[x - rx, y - ry], [x + rx, y - ry], [x + rx, y + ry], [x - rx, y + ry], [x - rx, y - ry]];
         let inside = |[x, y]: &[f64; 2]| frame.at(x.clamp(self.x.1, self.x.2), y.clamp(self.y.1, self.y.2));
         scene.line(corners.iter().map(inside).collect(), ball);
-        scene.dot(frame.at(x, y), 7.0, Shape::Circle, Ink::Text);
+        scene.dot(frame.at(x, y), 7.0, DotShape::Circle, Ink::Text);
         if let Some([x, y]) = self.counterexample {
-            scene.dot(frame.at(x, y), 9.0, Shape::Cross, Ink::Text);
+            scene.dot(frame.at(x, y), 9.0, DotShape::Cross, Ink::Text);
         }
         scene
     }

@@ -1,7 +1,7 @@
 //! Ranges of data enter; a frame with ticks, grid, labels and a legend leaves, and the way from data to places in it.
 
 use super::font;
-use super::scene::{Anchor, Ink, LETTERS, Scene, Shape, Stroke};
+use super::scene::{DotShape, Ink, LETTERS, Scene, Stroke, TextAnchor};
 
 /// One direction of a plot.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,9 +26,9 @@ pub(crate) struct Frame {
 }
 
 /// How a series looks in a legend.
-pub(crate) enum Key {
+pub(crate) enum LegendKey {
     Line(Stroke),
-    Dot(Shape, Ink),
+    Dot(DotShape, Ink),
     Patch(Ink, f64),
 }
 
@@ -160,7 +160,7 @@ impl Frame {
                 scene.line(vec![[x, self.top], [x, bottom]], Stroke::new(Ink::Faint, 1.0));
             }
             if k % every == 0 {
-                scene.text([x, bottom + 15.0 + (k % rows) as f64 * LETTERS], text, size, Anchor::Middle);
+                scene.text([x, bottom + 15.0 + (k % rows) as f64 * LETTERS], text, size, TextAnchor::Middle);
             }
         }
         let up = self.y.ticks(((self.height / 55.0) as usize).max(3));
@@ -168,17 +168,17 @@ impl Frame {
         for (v, text) in &up {
             let [_, y] = self.at(self.x.lo, *v);
             scene.line(vec![[self.left, y], [right, y]], Stroke::new(Ink::Faint, 1.0));
-            scene.text([self.left - 8.0, y], text, small, Anchor::End);
+            scene.text([self.left - 8.0, y], text, small, TextAnchor::End);
         }
         let border = vec![[self.left, self.top], [self.left, bottom], [right, bottom]];
         scene.line(border, Stroke::new(Ink::Text, 1.5));
         let below = bottom + 40.0 + (rows - 1) as f64 * LETTERS;
-        scene.text([self.left + self.width / 2.0, below], &self.x.label, LETTERS, Anchor::Middle);
+        scene.text([self.left + self.width / 2.0, below], &self.x.label, LETTERS, TextAnchor::Middle);
         let label = super::Mark::Text {
             at: [(self.left - widest - 26.0).max(LETTERS * 0.6), self.top + self.height / 2.0],
             text: self.y.label.clone(),
             size: LETTERS,
-            anchor: Anchor::Middle,
+            anchor: TextAnchor::Middle,
             upwards: true,
         };
         scene.marks.push(label);
@@ -186,7 +186,7 @@ impl Frame {
 }
 
 /// Draws the legend in rows from a place, no wider than given, and returns its height.
-pub(crate) fn legend(scene: &mut Scene, [left, top]: [f64; 2], most: f64, keys: &[(Key, String)]) -> f64 {
+pub(crate) fn legend(scene: &mut Scene, [left, top]: [f64; 2], most: f64, keys: &[(LegendKey, String)]) -> f64 {
     const ROW: f64 = LETTERS * 1.5;
     let (mut x, mut y) = (left, top + ROW / 2.0);
     for (key, name) in keys {
@@ -196,13 +196,13 @@ pub(crate) fn legend(scene: &mut Scene, [left, top]: [f64; 2], most: f64, keys: 
             (x, y) = (left, y + ROW);
         }
         match key {
-            Key::Line(stroke) => scene.line(vec![[x, y], [x + 28.0, y]], *stroke),
-            Key::Dot(shape, ink) => scene.dot([x + 14.0, y], 6.0, *shape, *ink),
-            Key::Patch(ink, opacity) => {
+            LegendKey::Line(stroke) => scene.line(vec![[x, y], [x + 28.0, y]], *stroke),
+            LegendKey::Dot(shape, ink) => scene.dot([x + 14.0, y], 6.0, *shape, *ink),
+            LegendKey::Patch(ink, opacity) => {
                 scene.area(vec![[x, y - 8.0], [x + 28.0, y - 8.0], [x + 28.0, y + 8.0], [x, y + 8.0]], *ink, *opacity);
             }
         }
-        scene.text([x + 36.0, y], &name, LETTERS, Anchor::Start);
+        scene.text([x + 36.0, y], &name, LETTERS, TextAnchor::Start);
         x += wide;
     }
     y + ROW / 2.0 - top

@@ -1,7 +1,7 @@
 //! Widths of the bounds of every unit, layer by layer, enter; a box plot leaves.
 
 use super::axis::{Axis, Frame};
-use super::scene::{Anchor, Ink, LETTERS, Mark, Scene, Stroke};
+use super::scene::{Ink, LETTERS, Mark, Scene, Stroke, TextAnchor};
 
 /// The units of one layer.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ pub fn bounds_per_layer(layers: &[LayerWidths]) -> Scene {
         scene.line(vec![[x - half, median], [x + half, median]], Stroke::new(Ink::Series(1), 3.5));
         let units = if sorted.len() == 1 { "1 unit".into() } else { format!("{} units", sorted.len()) };
         let size = if layers.len() > 7 { LETTERS * 0.65 } else { LETTERS * 0.85 };
-        scene.marks.push(Mark::Text { at: [x, 16.0], text: units, size, anchor: Anchor::Middle, upwards: false });
+        scene.marks.push(Mark::Text { at: [x, 16.0], text: units, size, anchor: TextAnchor::Middle, upwards: false });
     }
     scene
 }

@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, Frame};
 use super::bounds::quantile;
-use super::scene::{Ink, Scene, Shape, Stroke};
+use super::scene::{DotShape, Ink, Scene, Stroke};
 
 /// The scores of one method, one a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ pub fn compare(label: &str, samples: &[Sample]) -> Scene {
         for (i, value) in values.iter().enumerate() {
             // Spread out, the same way each time.
             let aside = ((i * 7) % 11) as f64 / 11.0 - 0.45;
-            scene.dot(frame.at(k as f64 + 0.45 * aside, value.min(most)), 4.5, Shape::nth(k), Ink::Series(k));
+            scene.dot(frame.at(k as f64 + 0.45 * aside, value.min(most)), 4.5, DotShape::nth(k), Ink::Series(k));
         }
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let bar = [-0.3, 0.3].map(|aside| frame.at(k as f64 + aside, mean.min(most)));

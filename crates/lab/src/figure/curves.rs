@@ -2,8 +2,8 @@
 
 use deepsade_engine::train::EpochRecord;
 
-use super::axis::{Axis, Frame, Key, legend};
-use super::scene::{Ink, Scene, Shape, Stroke};
+use super::axis::{Axis, Frame, LegendKey, legend};
+use super::scene::{DotShape, Ink, Scene, Stroke};
 
 /// What an epoch ended with.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -20,9 +20,18 @@ pub struct Epoch {
     pub moved: Option<f64>,
 }
 
+/// Margins from here on are those of rules that nothing comes near: there is no distance to draw.
+const NO_BORDER: f64 = 1e30;
+
 impl From<&EpochRecord> for Epoch {
     fn from(r: &EpochRecord) -> Self {
-        Self { epoch: r.epoch, train: r.train_loss, validation: r.validation_loss, margin: r.margin, moved: r.moved }
+        Self {
+            epoch: r.epoch,
+            train: r.train_loss,
+            validation: r.validation_loss,
+            margin: r.margin.filter(|m| *m < NO_BORDER),
+            moved: r.moved,
+        }
     }
 }
 
@@ -53,14 +62,14 @@ pub fn training_curves(epochs: &[Epoch], best: Option<usize>) -> Scene {
         epochs.iter().filter_map(|e| Some(frame.at(e.epoch as f64, value(e).filter(|v| v.is_finite())?))).collect::<Vec<_>>()
     };
     scene.line(curve(&|e| Some(e.train)), train);
-    let mut keys = vec![(Key::Line(train), "training rows".to_string())];
+    let mut keys = vec![(LegendKey::Line(train), "training rows".to_string())];
     if epochs.iter().any(|e| e.validation.is_some()) {
         scene.line(curve(&|e| e.validation), validation);
-        keys.push((Key::Line(validation), "validation rows".into()));
+        keys.push((LegendKey::Line(validation), "validation rows".into()));
     }
     if let Some(e) = epochs.iter().find(|e| Some(e.epoch) == best) {
-        scene.dot(frame.at(e.epoch as f64, e.validation.unwrap_or(e.train)), 7.0, Shape::Diamond, Ink::Text);
-        keys.push((Key::Dot(Shape::Diamond, Ink::Text), format!("kept: epoch {}", e.epoch)));
+        scene.dot(frame.at(e.epoch as f64, e.validation.unwrap_or(e.train)), 7.0, DotShape::Diamond, Ink::Text);
+        keys.push((LegendKey::Dot(DotShape::Diamond, Ink::Text), format!("kept: epoch {}", e.epoch)));
     }
     legend(&mut scene, [104.0, 12.0], 600.0, &keys);
     for (k, (label, points)) in below.into_iter().enumerate() {

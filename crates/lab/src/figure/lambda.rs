@@ -1,7 +1,7 @@
 //! Scores for each weight of a penalty enter, one curve a method leaves.
 
-use super::axis::{Axis, Frame, Key, legend};
-use super::scene::{Ink, Scene, Shape, Stroke};
+use super::axis::{Axis, Frame, LegendKey, legend};
+use super::scene::{DotShape, Ink, Scene, Stroke};
 
 /// The scores of one method.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +33,8 @@ pub fn loss_against_lambda(label: &str, series: &[LambdaSeries]) -> Scene {
     let log = lambdas().all(|l| l > 0.0) && lambdas().fold(0.0, f64::max) > 100.0 * smallest;
     let x = if log { Axis::logarithmic("λ", lambdas()) } else { Axis::covering("λ", lambdas()) };
     let y = Axis::covering(label, series.iter().flat_map(|s| s.points.iter().flat_map(|p| [p.low, p.high])));
-    let keys: Vec<(Key, String)> =
-        series.iter().enumerate().map(|(k, s)| (Key::Dot(Shape::nth(k), Ink::Series(k)), s.name.clone())).collect();
+    let keys: Vec<(LegendKey, String)> =
+        series.iter().enumerate().map(|(k, s)| (LegendKey::Dot(DotShape::nth(k), Ink::Series(k)), s.name.clone())).collect();
     let top = 16.0 + legend(&mut scene, [104.0, 8.0], 600.0, &keys);
     let frame = Frame { left: 104.0, top, width: 590.0, height: 372.0 - top, x, y };
     frame.draw(&mut scene);
@@ -47,7 +47,7 @@ pub fn loss_against_lambda(label: &str, series: &[LambdaSeries]) -> Scene {
             if high > low {
                 scene.line(vec![frame.at(x, low), frame.at(x, high)], Stroke::new(ink, 1.5));
             }
-            scene.dot(frame.at(x, median), 6.0, Shape::nth(k), ink);
+            scene.dot(frame.at(x, median), 6.0, DotShape::nth(k), ink);
         }
     }
     scene

@@ -1,7 +1,7 @@
 //! Points of a latent space, laid out in the plane, enter; panels side by side leave, coloured by group.
 
-use super::axis::{Key, legend, shortened};
-use super::scene::{Anchor, Ink, LETTERS, Scene, Shape, Stroke};
+use super::axis::{LegendKey, legend, shortened};
+use super::scene::{DotShape, Ink, LETTERS, Scene, Stroke, TextAnchor};
 
 /// One latent space.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,13 +20,13 @@ pub fn latent_space(panels: &[Panel], groups: &[String], group: &[usize]) -> Sce
     let down = panels.len().div_ceil(across).max(1);
     let width = 20.0 + across as f64 * (SIDE + 20.0);
     let mut scene = Scene::new("t-SNE of latent spaces", width, 0.0);
-    let keys: Vec<(Key, String)> =
-        groups.iter().enumerate().map(|(k, name)| (Key::Dot(Shape::nth(k), Ink::Series(k)), name.clone())).collect();
+    let keys: Vec<(LegendKey, String)> =
+        groups.iter().enumerate().map(|(k, name)| (LegendKey::Dot(DotShape::nth(k), Ink::Series(k)), name.clone())).collect();
     let head = 12.0 + legend(&mut scene, [24.0, 6.0], width - 40.0, &keys);
     scene.height = head + down as f64 * (SIDE + 44.0) + 34.0;
     for (p, panel) in panels.iter().enumerate() {
         let (left, top) = (20.0 + (p % across) as f64 * (SIDE + 20.0), head + 30.0 + (p / across) as f64 * (SIDE + 44.0));
-        scene.text([left + SIDE / 2.0, top - 14.0], &shortened(&panel.title), LETTERS, Anchor::Middle);
+        scene.text([left + SIDE / 2.0, top - 14.0], &shortened(&panel.title), LETTERS, TextAnchor::Middle);
         let corners = [[left, top], [left + SIDE, top], [left + SIDE, top + SIDE], [left, top + SIDE], [left, top]];
         scene.line(corners.to_vec(), Stroke::new(Ink::Text, 1.0));
         let span = |axis: usize| {
@@ -40,14 +40,14 @@ pub fn latent_space(panels: &[Panel], groups: &[String], group: &[usize]) -> Sce
         let radius = if panel.points.len() > 400 { 2.5 } else { 4.0 };
         for (point, g) in panel.points.iter().zip(group).filter(|(p, _)| p.iter().all(|v| v.is_finite())) {
             let at = [left + SIDE / 2.0 + (point[0] - middle[0]) * scale, top + SIDE / 2.0 - (point[1] - middle[1]) * scale];
-            scene.dot(at, radius, Shape::nth(*g), Ink::Series(*g));
+            scene.dot(at, radius, DotShape::nth(*g), Ink::Series(*g));
         }
     }
     scene.text(
         [width / 2.0, scene.height - 16.0],
         "t-SNE: near points were near in the latent space",
         LETTERS * 0.9,
-        Anchor::Middle,
+        TextAnchor::Middle,
     );
     scene
 }

@@ -1,6 +1,6 @@
 //! Names and sizes of layers enter, the picture of a network leaves.
 
-use super::scene::{Anchor, Ink, LETTERS, Scene, Shape, Stroke};
+use super::scene::{DotShape, Ink, LETTERS, Scene, Stroke, TextAnchor};
 
 /// Units drawn of a larger layer.
 const MOST: usize = 9;
@@ -27,14 +27,14 @@ pub fn network_shape(layers: &[(String, usize)], skipped: usize, gated: bool) ->
         let places = heights(*units);
         for (i, y) in places.iter().enumerate() {
             if *units > MOST && i == MOST / 2 {
-                scene.dot([x(k), *y], 11.0, Shape::Circle, Ink::Paper);
-                scene.text([x(k), *y], "…", LETTERS, Anchor::Middle);
+                scene.dot([x(k), *y], 11.0, DotShape::Circle, Ink::Paper);
+                scene.text([x(k), *y], "…", LETTERS, TextAnchor::Middle);
             } else {
-                scene.dot([x(k), *y], 8.0, Shape::Circle, ink);
+                scene.dot([x(k), *y], 8.0, DotShape::Circle, ink);
             }
         }
-        scene.text([x(k), 288.0], &units.to_string(), LETTERS, Anchor::Middle);
-        scene.text([x(k), 312.0], name, LETTERS, Anchor::Middle);
+        scene.text([x(k), 288.0], &units.to_string(), LETTERS, TextAnchor::Middle);
+        scene.text([x(k), 312.0], name, LETTERS, TextAnchor::Middle);
     }
     if skipped > 0 && layers.len() > 1 {
         let (from, to) = (x(0), x(layers.len() - 1));
@@ -45,11 +45,11 @@ pub fn network_shape(layers: &[(String, usize)], skipped: usize, gated: bool) ->
             [f64::midpoint(from, to), 14.0],
             &format!("{columns} straight to the last layer"),
             LETTERS * 0.9,
-            Anchor::Middle,
+            TextAnchor::Middle,
         );
     }
     if gated {
-        scene.text([x(layers.len() - 1), f64::midpoint(top, bottom) + 112.0], "× gate", LETTERS * 0.9, Anchor::Middle);
+        scene.text([x(layers.len() - 1), f64::midpoint(top, bottom) + 112.0], "× gate", LETTERS * 0.9, TextAnchor::Middle);
     }
     scene
 }

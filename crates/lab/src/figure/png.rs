@@ -3,7 +3,7 @@
 use tiny_skia::{Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, StrokeDash, Transform};
 
 use super::font::{self, CAPITAL};
-use super::scene::{Ink, Mark, Scene, Shape, Stroke};
+use super::scene::{DotShape, Ink, Mark, Scene, Stroke};
 use super::svg::colour;
 
 /// Pixels a side that a picture may have.
@@ -71,11 +71,11 @@ fn draw(canvas: &mut Pixmap, mark: &Mark, turn: Transform) {
                 canvas.fill_rect(rect, &paint(*ink, *opacity, false), turn, None);
             }
         }
-        Mark::Dot { at: [x, y], radius, shape: Shape::Circle, ink } => {
+        Mark::Dot { at: [x, y], radius, shape: DotShape::Circle, ink } => {
             fill(canvas, PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32), *ink, 1.0, turn);
         }
-        Mark::Dot { at, radius, shape: Shape::Cross, ink } => {
-            let corners = Shape::Cross.corners(*at, *radius);
+        Mark::Dot { at, radius, shape: DotShape::Cross, ink } => {
+            let corners = DotShape::Cross.corners(*at, *radius);
             corners.chunks(2).for_each(|line| stroke(canvas, line, Stroke::new(*ink, radius * 0.6), turn));
         }
         Mark::Dot { at, radius, shape, ink } => fill(canvas, path(&shape.corners(*at, *radius), true), *ink, 1.0, turn),

@@ -42,7 +42,7 @@ pub struct Stroke {
 
 /// The shape of a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum DotShape {
     /// A disc.
     Circle,
     /// A square.
@@ -57,7 +57,7 @@ pub enum Shape {
 
 /// Which part of a text stands at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anchor {
+pub enum TextAnchor {
     /// Its beginning.
     Start,
     /// Its middle.
@@ -66,13 +66,13 @@ pub enum Anchor {
     End,
 }
 
-impl Anchor {
+impl TextAnchor {
     /// Where a text of this width begins, seen from the point at which it is anchored.
     pub fn start(self, width: f64) -> f64 {
         match self {
-            Anchor::Start => 0.0,
-            Anchor::Middle => -width / 2.0,
-            Anchor::End => -width,
+            TextAnchor::Start => 0.0,
+            TextAnchor::Middle => -width / 2.0,
+            TextAnchor::End => -width,
         }
     }
 }
@@ -112,7 +112,7 @@ pub enum Mark {
         /// Its size.
         radius: f64,
         /// Its shape.
-        shape: Shape,
+        shape: DotShape,
         /// Its colour.
         ink: Ink,
     },
@@ -125,27 +125,27 @@ pub enum Mark {
         /// Their size.
         size: f64,
         /// What stands at the place.
-        anchor: Anchor,
+        anchor: TextAnchor,
         /// Turned to run upwards.
         upwards: bool,
     },
 }
 
-impl Shape {
+impl DotShape {
     /// The k-th of them.
     pub fn nth(k: usize) -> Self {
-        [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond, Shape::Cross][k % 5]
+        [DotShape::Circle, DotShape::Square, DotShape::Triangle, DotShape::Diamond, DotShape::Cross][k % 5]
     }
 
     /// The corners around a middle; none for a circle, and for a cross its two lines one after the other.
     pub(crate) fn corners(self, [x, y]: [f64; 2], r: f64) -> Vec<[f64; 2]> {
         let at = |corners: &[[f64; 2]]| corners.iter().map(|[dx, dy]| [x + r * dx, y + r * dy]).collect();
         match self {
-            Shape::Circle => Vec::new(),
-            Shape::Square => at(&[[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]]),
-            Shape::Triangle => at(&[[0.0, -1.2], [1.05, 0.75], [-1.05, 0.75]]),
-            Shape::Diamond => at(&[[0.0, -1.25], [1.25, 0.0], [0.0, 1.25], [-1.25, 0.0]]),
-            Shape::Cross => at(&[[-0.9, -0.9], [0.9, 0.9], [-0.9, 0.9], [0.9, -0.9]]),
+            DotShape::Circle => Vec::new(),
+            DotShape::Square => at(&[[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]]),
+            DotShape::Triangle => at(&[[0.0, -1.2], [1.05, 0.75], [-1.05, 0.75]]),
+            DotShape::Diamond => at(&[[0.0, -1.25], [1.25, 0.0], [0.0, 1.25], [-1.25, 0.0]]),
+            DotShape::Cross => at(&[[-0.9, -0.9], [0.9, 0.9], [-0.9, 0.9], [0.9, -0.9]]),
         }
     }
 }
@@ -178,11 +178,11 @@ impl Scene {
         self.marks.push(Mark::Area { points, ink, opacity });
     }
 
-    pub(crate) fn dot(&mut self, at: [f64; 2], radius: f64, shape: Shape, ink: Ink) {
+    pub(crate) fn dot(&mut self, at: [f64; 2], radius: f64, shape: DotShape, ink: Ink) {
         self.marks.push(Mark::Dot { at, radius, shape, ink });
     }
 
-    pub(crate) fn text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: Anchor) {
+    pub(crate) fn text(&mut self, at: [f64; 2], text: &str, size: f64, anchor: TextAnchor) {
         self.marks.push(Mark::Text { at, text: text.into(), size, anchor, upwards: false });
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use deepsade_spec::shown;
 
 use super::font::CAPITAL;
-use super::scene::{Anchor, Ink, Mark, Scene, Shape, Stroke};
+use super::scene::{DotShape, Ink, Mark, Scene, Stroke, TextAnchor};
 
 /// Where the picture will be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,11 +102,11 @@ fn mark_svg(out: &mut String, mark: &Mark, theme: Theme) {
              shape-rendering=\"crispEdges\"/>",
             paint(*ink, theme)
         ),
-        Mark::Dot { at: [x, y], radius, shape: Shape::Circle, ink } => {
+        Mark::Dot { at: [x, y], radius, shape: DotShape::Circle, ink } => {
             write!(out, "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius}\" fill=\"{}\"/>", paint(*ink, theme))
         }
-        Mark::Dot { at, radius, shape: Shape::Cross, ink } => {
-            let corners = Shape::Cross.corners(*at, *radius);
+        Mark::Dot { at, radius, shape: DotShape::Cross, ink } => {
+            let corners = DotShape::Cross.corners(*at, *radius);
             let stroke = stroked(Stroke::new(*ink, radius * 0.6), theme);
             let [a, b, c, d] = [0, 1, 2, 3].map(|k| list(&corners[k..=k]));
             write!(out, "<path d=\"M{a}L{b}M{c}L{d}\" {stroke}/>")
@@ -116,9 +116,9 @@ fn mark_svg(out: &mut String, mark: &Mark, theme: Theme) {
         }
         Mark::Text { at: [x, y], text, size, anchor, upwards } => {
             let anchor = match anchor {
-                Anchor::Start => "start",
-                Anchor::Middle => "middle",
-                Anchor::End => "end",
+                TextAnchor::Start => "start",
+                TextAnchor::Middle => "middle",
+                TextAnchor::End => "end",
             };
             let turn = if *upwards { format!(" transform=\"rotate(-90 {x:.2} {y:.2})\"") } else { String::new() };
             let baseline = [*x, y + size * CAPITAL / 2.0];

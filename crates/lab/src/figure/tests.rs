@@ -28,7 +28,7 @@ fn all() -> Vec<(&'static str, Scene)> {
         let (c, r) = (k % 40, k / 40);
         GridPoint { prediction: usize::from(c + r > 40), applies: c < 15, broken: c < 15 && c + r > 40 }
     };
-    let adversity = Adversity {
+    let adversity = AdversitySlice {
         x: ("ApplicantIncome".into(), 0.0, 10_000.0),
         y: ("LoanAmount".into(), 0.0, 400.0),
         columns: 40,
@@ -48,6 +48,10 @@ fn all() -> Vec<(&'static str, Scene)> {
             .collect(),
     };
     vec![
+        (
+            "calibration",
+            calibration_curve(&names(1)[0], &[0.1, 0.4, 0.9].map(|p| Bin { predicted: p, observed: p * p, rows: 7 })),
+        ),
         ("curves", training_curves(&epochs(40), Some(38))),
         ("bounds", bounds_per_layer(&[widths(1), widths(2), widths(3)])),
         ("lambda", loss_against_lambda("loss", &[series("SL", 0.4), series("SBR", 0.6)])),
@@ -123,11 +127,11 @@ fn marks_stay_inside_the_picture() {
 #[test]
 fn letters_are_drawn_without_a_system_font() {
     let mut scene = Scene::new("", 200.0, 40.0);
-    scene.text([100.0, 20.0], "loss λ ≤ 10⁻³ é", 17.0, Anchor::Middle);
+    scene.text([100.0, 20.0], "loss λ ≤ 10⁻³ é", 17.0, TextAnchor::Middle);
     let blank = Scene::new("", 200.0, 40.0).png(1.0);
     assert_ne!(scene.png(1.0), blank);
     let mut other = Scene::new("", 200.0, 40.0);
-    other.text([100.0, 20.0], "loss λ ≤ 10⁻² é", 17.0, Anchor::Middle);
+    other.text([100.0, 20.0], "loss λ ≤ 10⁻² é", 17.0, TextAnchor::Middle);
     assert_ne!(scene.png(1.0), other.png(1.0), "two texts look different");
 }
 

@@ -9,7 +9,7 @@ use crate::reproduce::experiment::SWEEP;
 use crate::reproduce::figures::{self, Figure};
 use crate::reproduce::print::LEGEND;
 use crate::reproduce::runner::MODELS;
-use crate::reproduce::table::{Table, tables};
+use crate::reproduce::table::{CaseTable, tables};
 use crate::results::{Results, RunResult, mean};
 
 /// Makes the page.
@@ -76,7 +76,7 @@ fn made_by(dir: &Path) -> Option<String> {
 }
 
 /// The rules of a use case, and what the checker says now of the models that its first runs left.
-fn models(html: &mut Html, dir: &Path, table: &Table) {
+fn models(html: &mut Html, dir: &Path, table: &CaseTable) {
     let read = |method: &str| {
         let name = format!("{}-{method}", table.case);
         RunFolder::read(&dir.join(MODELS).join(&name), None).ok().map(|folder| (name, folder))
@@ -86,7 +86,7 @@ fn models(html: &mut Html, dir: &Path, table: &Table) {
     let rules = spec.rules.iter().map(|r| format!("<li><code>{}</code></li>", escape(&r.text))).collect::<String>();
     html.raw(&format!("<p>The rules:</p><ul>{rules}</ul>\n"));
     let row = |(name, folder): &(String, RunFolder)| {
-        vec![format!("models/{name}"), folder.proof.in_words(spec.rules.len()), folder.sha256.clone()]
+        vec![format!("models/{name}"), folder.proof.in_words(spec.count()), folder.sha256.clone()]
     };
     html.table(
         &["first run's model", "the checker, just now", "SHA-256 of model.onnx"],
@@ -95,7 +95,7 @@ fn models(html: &mut Html, dir: &Path, table: &Table) {
 }
 
 /// The table of a use case of the paper, its numbers beside ours.
-fn with_paper(html: &mut Html, table: &Table) {
+fn with_paper(html: &mut Html, table: &CaseTable) {
     let head = table.head();
     html.table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &table.body(true));
     table.notes.iter().for_each(|note| html.paragraph(note));

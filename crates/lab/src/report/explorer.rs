@@ -28,6 +28,7 @@ rule is looked at. Values beyond the domain can be typed; they are marked.</p>
 <div id="prediction"></div>
 <p id="step-note" class="note" hidden>the fallback of the output step answered here</p>
 <div role="status">
+<p id="rule-states-note" class="note" hidden></p>
 <ul id="rule-states" class="rules" aria-label="Rules"></ul>
 <p id="domain-note" class="note"></p>
 </div>

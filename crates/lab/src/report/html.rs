@@ -67,6 +67,13 @@ impl Html {
         self.raw(&(out + "</table></div>\n"));
     }
 
+    /// Adds what is hidden until it is asked for.
+    pub(crate) fn folded(&mut self, summary: &str, inside: impl FnOnce(&mut Self)) {
+        self.raw(&format!("<details><summary>{}</summary>\n", escape(summary)));
+        inside(self);
+        self.raw("</details>\n");
+    }
+
     /// Adds a picture with what it says.
     pub(crate) fn figure(&mut self, scene: &Scene, caption: &str) {
         self.raw(&format!("<figure>{}<figcaption>{}</figcaption></figure>\n", scene.svg(Theme::Page), escape(caption)));

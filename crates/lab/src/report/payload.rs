@@ -1,9 +1,9 @@
 //! A model with its rules enters, what the page's own evaluator needs leaves, as JSON: weights as base64 of float32, rules in
 //! normal form with exact fractions.
 
-use deepsade_data::{Column, Table, Value as Cell};
+use deepsade_data::{Column, Table, TableValue};
 use deepsade_net::onnx::piece::{Attribute, Call, Numbers, Tensor};
-use deepsade_net::{Activation, Model, Op, Piece, Port};
+use deepsade_net::{Activation, Model, Op, Piece, Port, Window};
 use deepsade_spec::{Domain, Formula, Linear, NormalSpec, OneHot, Rational, Schema, Var};
 use serde_json::{Value, json};
 
@@ -90,8 +90,17 @@ fn node(op: &Op, from: &[usize]) -> Value {
         Op::Select(columns) => json!({"op": "select", "from": from, "columns": columns}),
         Op::Concat => json!({"op": "concat", "from": from}),
         Op::Gate => json!({"op": "gate", "from": from}),
+        Op::Conv(conv) => {
+            let w = &conv.window;
+            json!({"op": "conv", "from": from, "w": base64(&conv.w), "b": base64(&conv.b), "groups": conv.groups, "window": window(w)})
+        }
+        Op::MaxPool(w) => json!({"op": "maxpool", "from": from, "window": window(w)}),
         Op::Choose(table) => json!({"op": "choose", "from": from, "w": base64(&table.data), "cols": table.cols}),
     }
+}
+
+fn window(w: &Window) -> Value {
+    json!({"input": w.input, "size": w.size, "stride": w.stride, "dilation": w.dilation, "pads": w.pads})
 }
 
 fn formula(f: &Formula) -> Value {
@@ -144,13 +153,13 @@ pub(crate) fn examples(table: &Table, schema: &Schema, most: usize) -> Vec<Vec<V
     let columns: Vec<Option<&Column>> = schema.features.iter().map(|f| table.column(&f.name)).collect();
     let row = |r: usize| -> Option<Vec<Value>> {
         let value = |(f, column): (usize, Option<&Column>)| match (&schema.features[f].domain, column?.value(r)) {
-            (Domain::Category { levels } | Domain::Ordered { levels }, Cell::Text(text)) => {
+            (Domain::Category { levels } | Domain::Ordered { levels }, TableValue::Text(text)) => {
                 levels.iter().position(|l| l == text).map(|l| json!(l))
             }
-            (Domain::Category { levels }, Cell::Number(v)) => {
+            (Domain::Category { levels }, TableValue::Number(v)) => {
                 levels.iter().position(|l| l.parse::<f64>().is_ok_and(|l| l == v)).map(|l| json!(l))
             }
-            (_, Cell::Number(v)) => Some(json!(v)),
+            (_, TableValue::Number(v)) => Some(json!(v)),
             _ => None,
         };
         columns.iter().copied().enumerate().map(value).collect()

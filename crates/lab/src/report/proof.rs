@@ -4,7 +4,7 @@ use std::path::Path;
 
 use deepsade_check::{Accepted, Arithmetic, Keeper, Rejected, Verdict};
 use deepsade_engine::recheck::{self, CheckFiles};
-use deepsade_engine::verdict::rules_hold;
+use deepsade_engine::verdict::all_hold;
 
 use super::html::{escape, marked, number};
 
@@ -59,12 +59,13 @@ impl ProofStatus {
                 let how = match a.kept_by {
                     Keeper::Choice => "the graph chooses among outputs that obey them",
                     Keeper::Step => "in float32 as deployed, by the output step in the graph",
+                    Keeper::Clips => "in float32 as deployed, by bounds to which the graph clips its outputs",
                     Keeper::Weights => "in float32 as deployed",
                 };
-                format!("Proved: {} for every input of the domain, {how}", rules_hold(a.rules.len()))
+                format!("Proved: {} for every input of the domain, {how}", all_hold(a))
             }
             ProofStatus::Proved(a) => {
-                format!("Proved for exact real arithmetic only, not for float32: {}", rules_hold(a.rules.len()))
+                format!("Proved for exact real arithmetic only, not for float32: {}", all_hold(a))
             }
             ProofStatus::Rejected { .. } => "Not proved: the checker rejects the certificate".into(),
             ProofStatus::None if rules == 0 => "No rules, nothing to prove".into(),

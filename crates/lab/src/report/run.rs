@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::html::Html;
 use super::proof::ProofStatus;
-use super::{ReportError, explorer, payload, sections};
+use super::{ReportError, dossier, explorer, judged, pairs, payload, rules, sections};
 use crate::figure::{Epoch, latent_space, training_curves};
 use crate::latent::{MOST_ROWS, last_hidden, panel, spaced};
 
@@ -99,18 +99,32 @@ fn sample(x: &Matrix, most: usize) -> Matrix {
 pub(crate) fn page(run: &RunFolder) -> String {
     let mut html = Html::new();
     let spec = run.spec.as_ref();
-    sections::rules(&mut html, spec, &run.proof);
+    dossier::facts(&mut html, run);
+    rules::rules(&mut html, spec, &run.proof);
+    let shown = spec.and_then(|spec| {
+        let output = Output::of(&run.model, spec).ok()?;
+        Some(pairs::Shown { spec, output, rows: run.rows.as_ref() })
+    });
+    pairs::pairs(&mut html, spec, &run.proof, shown.as_ref());
     let payload = payload::payload(&run.model, &run.schema, spec, &run.examples);
     explorer::explorer(&mut html, &payload);
-    sections::scores(&mut html, run.summary.as_ref());
-    curves(&mut html, run);
-    sections::network(&mut html, &run.model, &run.schema);
-    latent(&mut html, run);
-    sections::proof(&mut html, &run.proof, &run.sha256);
+    sections::scores(&mut html, run.summary.as_ref(), spec.is_some_and(|s| !s.pairs.is_empty()));
+    if let Some(summary) = &run.summary {
+        judged::judged(&mut html, summary, &run.schema.task);
+    }
     sections::domain(&mut html, &run.schema);
+    sections::proof(&mut html, &run.proof, &run.sha256);
+    sections::network(&mut html, &run.model, &run.schema);
+    curves(&mut html, run);
+    latent(&mut html, run);
+    dossier::limits(&mut html, run, &run.proof);
+    dossier::signatures(&mut html, &run.schema);
     let task = &run.schema.task;
-    let kind = format!("Training run: {}, {} features, {} outputs", task.kind(), run.schema.features.len(), task.outputs());
-    html.finish(&run.name, &kind, &run.proof.badge(spec.map_or(0, |s| s.rules.len())))
+    let dossier::Named { title, version, owner } = dossier::Named::of(run);
+    let mut kind = format!("Model dossier: {}, {} features", task.in_words(), run.schema.features.len());
+    kind.extend(version.map(|version| format!("; version {version}")));
+    kind.extend(owner.map(|owner| format!("; {owner}")));
+    html.finish(title, &kind, &run.proof.badge(spec.map_or(0, NormalSpec::count)))
 }
 
 fn curves(html: &mut Html, run: &RunFolder) {
@@ -143,10 +157,10 @@ fn latent(html: &mut Html, run: &RunFolder) {
         None => thirds(&run.schema.task.output_name(0), &(0..y.rows).map(|r| y.row(r)[0]).collect::<Vec<_>>()),
     };
     let panel = panel("last hidden layer", &last_hidden(&run.model.network, x));
-    html.figure(
-        &latent_space(&[panel], &groups, &group),
-        &format!("{} rows of the data, by what is predicted for them.", y.rows),
-    );
+    let caption = format!("{} rows of the data, by what is predicted for them.", y.rows);
+    html.folded("Latent space (t-SNE of the last hidden layer)", |html| {
+        html.figure(&latent_space(&[panel], &groups, &group), &caption);
+    });
 }
 
 /// What the file gives for some rows; `None` where it can't be run.

@@ -1,81 +1,58 @@
-//! The parts of a run's page that are text and tables: rules, scores, domain, network, files.
+//! The parts of a run's page that are text and tables: scores, domain, network, proof.
 
-use deepsade_check::Keeper;
+use deepsade_check::{Keeper, ProvedPair};
 use deepsade_engine::enforce::step::MADE_KEY;
-use deepsade_engine::explain::{Possible, audit, possible, says_nothing};
 use deepsade_engine::files::MODEL;
+use deepsade_engine::verdict::pair_effort;
 use deepsade_net::Model;
-use deepsade_spec::{Domain, NormalSpec, Schema, print};
+use deepsade_spec::{Domain, Schema};
 use serde_json::Value;
 
-use super::html::{Html, escape, number};
+use super::html::{Html, number};
 use super::proof::ProofStatus;
 use crate::figure::{bounds_per_layer, network_shape};
 use crate::layers;
 
-/// Formulas longer than this are shown cut.
-const MOST_LETTERS: usize = 1500;
+/// With more rules the table of their proofs is folded.
+const MOST_RULES: usize = 12;
 /// Features of a larger domain are not all listed.
 const MOST_ROWS: usize = 60;
-
-/// What the rules say.
-pub(crate) fn rules(html: &mut Html, spec: Option<&NormalSpec>, proof: &ProofStatus) {
-    html.section("rules", "What the rules say");
-    let Some(spec) = spec.filter(|s| !s.rules.is_empty()) else {
-        html.paragraph("The model carries no rules.");
-        return;
-    };
-    for rule in &spec.rules {
-        let mut normal = print::formula(&rule.claim, &spec.schema);
-        if let Some((end, _)) = normal.char_indices().nth(MOST_LETTERS) {
-            normal.truncate(end);
-            normal.push_str(" …");
-        }
-        let can = match possible(&[&rule.claim], &spec.schema) {
-            _ if says_nothing(&rule.claim, &spec.schema) => {
-                "On this domain it holds whatever is predicted. Are its numbers in the units of the data?"
-            }
-            Possible::Always => "For every input of the domain there is an output that obeys it.",
-            Possible::Not(_) => "It can't be obeyed for every input of the domain.",
-            Possible::Unknown => "Whether it can be obeyed everywhere was not decided.",
-        };
-        let status = match proof.accepted() {
-            Some(a) if a.rules.iter().all(|r| r.name != rule.name) => "Not proved.",
-            Some(_) if proof.proved() => "Proved for every input of the domain.",
-            Some(_) => "Proved for every input of the domain in exact real arithmetic, not in float32.",
-            None => "Not proved.",
-        };
-        html.raw(&format!(
-            "<div class=\"statement\"><h3>{}</h3><pre>{}</pre><p><small>In normal form, for every input:</small> <code>{}</code></p><p>{} {}</p></div>\n",
-            escape(&rule.name),
-            escape(&rule.text),
-            escape(&normal),
-            status,
-            escape(can)
-        ));
-    }
-    let audit = audit(spec);
-    // What is chosen among valid sets is not bound by it.
-    if audit.constant_only && proof.accepted().is_none_or(|a| a.kept_by == Keeper::Weights) {
-        html.paragraph(&audit.words);
-    }
-}
 
 /// What was proved, with the hashes of what it was proved of.
 pub(crate) fn proof(html: &mut Html, proof: &ProofStatus, sha256: &str) {
     html.section("proof-details", "Proof");
     let Some(accepted) = proof.accepted() else {
         html.paragraph("Nothing is proved about this model.");
-        html.table(&["what", "SHA-256"], &[vec![MODEL.into(), sha256.into()]]);
+        html.paragraph(&format!("SHA-256 of {MODEL}: `{sha256}`"));
         return;
     };
     if accepted.kept_by == Keeper::Choice {
-        html.table(&["rule", "cases"], &proof.rows());
+        let rows = proof.rows();
+        let table = |html: &mut Html| html.table(&["rule", "cases"], &rows);
+        if rows.len() > MOST_RULES {
+            html.folded(&format!("{} rules", rows.len()), table);
+        } else {
+            table(html);
+        }
         html.paragraph(
             "Cases are the outputs that can be chosen, with the conditions on the input; each was shown to obey the rule.",
         );
     } else {
-        html.table(&["rule", "regions", "cells", "margin"], &proof.rows());
+        if !accepted.rules.is_empty() {
+            let rows = proof.rows();
+            let table = |html: &mut Html| html.table(&["rule", "regions", "cells", "margin"], &rows);
+            if rows.len() > MOST_RULES { html.folded(&format!("{} rules", rows.len()), table) } else { table(html) }
+        }
+        if !accepted.pairs.is_empty() {
+            let row = |p: &ProvedPair| vec![p.name.clone(), pair_effort(p)];
+            html.table(&["rule between two inputs", "proved"], &accepted.pairs.iter().map(row).collect::<Vec<_>>());
+        }
+        if accepted.kept_by == Keeper::Clips {
+            html.paragraph(
+                "The graph itself clips the network's outputs to bounds that follow from the input; what is counted here is the proof \
+                 that all outputs between the bounds obey.",
+            );
+        }
         if accepted.kept_by == Keeper::Step {
             html.paragraph(
                 "The graph itself checks every candidate against the rules and answers by its fallback where one does not pass; what \
@@ -87,15 +64,12 @@ pub(crate) fn proof(html: &mut Html, proof: &ProofStatus, sha256: &str) {
              smallest distance to a violation, in the units of the rule.",
         );
     }
-    let hashes = [
-        vec![MODEL.into(), accepted.model_sha256.clone()],
-        vec!["rules with the domain, in canonical form".into(), accepted.rules_sha256.clone()],
-    ];
-    html.table(&["what", "SHA-256"], &hashes);
+    html.paragraph(&format!("SHA-256 of {MODEL}: `{}`", accepted.model_sha256));
+    html.paragraph(&format!("SHA-256 of the rules with the domain, in canonical form: `{}`", accepted.rules_sha256));
 }
 
 /// Scores as the run left them.
-pub(crate) fn scores(html: &mut Html, summary: Option<&Value>) {
+pub(crate) fn scores(html: &mut Html, summary: Option<&Value>, pairs: bool) {
     html.section("scores", "Scores");
     let Some(summary) = summary else {
         html.paragraph("The folder has no summary.json with the scores of the run; `deepsade train` writes it.");
@@ -126,6 +100,11 @@ pub(crate) fn scores(html: &mut Html, summary: Option<&Value>) {
         .collect();
     html.table(&head, &rows);
     html.paragraph("Scores are over the rows whose label obeys the rules; shares are percentages.");
+    if pairs {
+        html.paragraph(
+            "A prediction that breaks a rule breaks one about a single input: rules between two inputs are not counted here.",
+        );
+    }
     let fact = |name: &str, key: &str| {
         summary.get(key).filter(|v| !v.is_null()).map(|v| {
             let text = v.as_str().map_or_else(|| value(v), String::from);
@@ -176,7 +155,7 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
     html.figure(
         &network_shape(&shape.layers, shape.skipped, shape.gated),
         &format!(
-            "{} weights and biases{}. Categories enter as one column a level.",
+            "{} weights and biases{}. Categories enter as one column a level, ordered ones as the place of the level.",
             shape.parameters,
             if shape.gated { "; a feature multiplies the outputs" } else { "" }
         ),
@@ -195,12 +174,10 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
         } else {
             "the rules are proved for all that these leave possible"
         };
-        html.figure(
-            &bounds_per_layer(&widths),
-            &format!(
-                "How far the units of each layer can move over the whole domain, by interval bounds: {proved}. Boxes hold the middle \
+        let caption = format!(
+            "How far the units of each layer can move over the whole domain, by interval bounds: {proved}. Boxes hold the middle \
                  half of the units, the line is the median, whiskers reach the extremes; units that never move stand at the lower edge."
-            ),
         );
+        html.folded("Bounds of each layer", |html| html.figure(&bounds_per_layer(&widths), &caption));
     }
 }

@@ -23,6 +23,7 @@ fn spec(rule: &str) -> NormalSpec {
         ],
         task: Task::regression(vec!["a".into(), HOSTILE.into()]),
         one_hot: OneHot::DropFirst,
+        filled: vec![],
     };
     compile(&[RuleText { name: HOSTILE.into(), text: rule.into() }], &schema).unwrap()
 }

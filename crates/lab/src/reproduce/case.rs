@@ -20,7 +20,7 @@ const RULES: [(&str, &str); 5] = [
 /// A use case, as data/cases.toml of this crate describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Case {
+pub struct UseCase {
     /// `uc1` to `uc5`.
     pub name: String,
     /// What the tables call it.
@@ -47,7 +47,7 @@ pub struct Case {
     /// About the seconds of one plain training.
     pub seconds: f64,
     /// The Adversity Index.
-    pub adversity: Adversity,
+    pub adversity: AdversityBudget,
     /// How weights of penalties are chosen.
     pub tune: Tune,
     /// Epochs of methods that do not have those of the rule file.
@@ -63,7 +63,7 @@ pub struct Case {
 /// How much the Adversity Index may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Adversity {
+pub struct AdversityBudget {
     /// Rows to look around; fewer than all are drawn at random, the same for every run.
     pub rows: usize,
     /// Regions that may be bounded for each rule and row.
@@ -104,16 +104,16 @@ struct Quick {
 
 #[derive(Deserialize)]
 struct File {
-    case: Vec<Case>,
+    case: Vec<UseCase>,
 }
 
 /// All use cases.
-pub fn cases(quick: bool) -> Vec<Case> {
+pub fn cases(quick: bool) -> Vec<UseCase> {
     let File { case } = toml::from_str(CASES).expect("data/cases.toml of this crate is well formed");
-    if quick { case.into_iter().map(Case::quick).collect() } else { case }
+    if quick { case.into_iter().map(UseCase::quick).collect() } else { case }
 }
 
-impl Case {
+impl UseCase {
     fn quick(mut self) -> Self {
         let Quick { adversity, weights, folds, trial, epochs } = self.quick.clone();
         self.adversity.rows = adversity.unwrap_or(self.adversity.rows);

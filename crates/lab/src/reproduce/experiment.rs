@@ -3,7 +3,7 @@
 use deepsade_check::sha256_hex;
 
 use super::ReproduceError;
-use super::case::{Case, cases};
+use super::case::{UseCase, cases};
 use super::method::Method;
 
 /// What `deepsade reproduce` is asked for.
@@ -48,7 +48,7 @@ pub struct Planned {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     /// The use cases.
-    pub cases: Vec<Case>,
+    pub cases: Vec<UseCase>,
     /// The runs, use case by use case.
     pub runs: Vec<Planned>,
     /// Folds.
@@ -73,7 +73,7 @@ impl Experiment {
             return Err(ReproduceError::UnknownCase { name: name.clone(), known: names });
         }
         let all = asked.is_empty() || asked.iter().any(|name| name == ALL);
-        let cases: Vec<Case> = known.into_iter().filter(|c| all || asked.contains(&c.name)).collect();
+        let cases: Vec<UseCase> = known.into_iter().filter(|c| all || asked.contains(&c.name)).collect();
         let methods = options.methods.iter().map(|name| method(name, &cases)).collect::<Result<Vec<_>, _>>()?;
         let mut runs = Vec::new();
         for (k, case) in cases.iter().enumerate() {
@@ -125,7 +125,7 @@ fn label(method: Method, weight: Option<f64>) -> String {
     weight.map_or_else(|| method.name().into(), |w| format!("{method}:{w}"))
 }
 
-fn method(name: &str, cases: &[Case]) -> Result<Method, ReproduceError> {
+fn method(name: &str, cases: &[UseCase]) -> Result<Method, ReproduceError> {
     let known = || Method::ALL.map(Method::name).join(", ");
     let method = Method::named(name).ok_or_else(|| ReproduceError::UnknownMethod { name: name.into(), known: known() })?;
     if cases.iter().any(|c| c.can_run(method)) {
@@ -140,7 +140,7 @@ pub(super) fn stable(text: &str) -> u64 {
     u64::from_str_radix(&sha256_hex(text.as_bytes())[..16], 16).expect("a hash is hexadecimal")
 }
 
-fn cost(case: &Case, method: Method, weight: Option<f64>) -> f64 {
+fn cost(case: &UseCase, method: Method, weight: Option<f64>) -> f64 {
     let trials = match method.penalty() {
         Some(_) if weight.is_none() => {
             let weights = case.tune.weights.len() as f64;

@@ -15,7 +15,7 @@ use deepsade_spec::Task;
 use serde::{Deserialize, Serialize};
 
 use super::ReproduceError;
-use super::case::Case;
+use super::case::UseCase;
 use super::experiment::{Experiment, SWEEP};
 use super::measure::folder_name;
 use super::method::Method;
@@ -46,7 +46,7 @@ pub struct Figure {
 }
 
 /// A model that the first run of a method left.
-struct Kept {
+struct KeptModel {
     method: Method,
     model: Model,
     epochs: Vec<EpochRecord>,
@@ -156,7 +156,7 @@ pub(crate) fn listed(folder: &Path) -> Vec<Figure> {
 }
 
 /// Every run a dot.
-fn runs(results: &Results, case: &Case, score: &str) -> Vec<Sample> {
+fn runs(results: &Results, case: &UseCase, score: &str) -> Vec<Sample> {
     let sample = |method: Method| {
         let runs = in_order(results.of(&case.name, method.name()));
         Sample { name: method.name().into(), values: runs.iter().filter_map(|r| r.metric(score)).collect() }
@@ -165,7 +165,7 @@ fn runs(results: &Results, case: &Case, score: &str) -> Vec<Sample> {
 }
 
 /// The paper's figure 2: the loss for stated weights, and for comparison that of methods without one, as level lines.
-fn lambda(results: &Results, case: &Case) -> Option<Scene> {
+fn lambda(results: &Results, case: &UseCase) -> Option<Scene> {
     let sweep = case.sweep.as_ref()?;
     let place = format!("{}{SWEEP}", case.name);
     let loss = |runs: Vec<&crate::results::RunResult>| {
@@ -190,13 +190,13 @@ fn lambda(results: &Results, case: &Case) -> Option<Scene> {
     Some(loss_against_lambda("test loss (cross-entropy)", &series))
 }
 
-fn kept(out: &Path, case: &Case) -> Result<Vec<Kept>, ReproduceError> {
+fn kept(out: &Path, case: &UseCase) -> Result<Vec<KeptModel>, ReproduceError> {
     let mut kept = Vec::new();
     for method in Method::ALL {
         let folder: PathBuf = out.join(MODELS).join(folder_name(&case.name, method));
         let path = folder.join(MODEL);
         if path.exists() {
-            kept.push(Kept { method, model: read_model(&path)?.0, epochs: read_log(&folder) });
+            kept.push(KeptModel { method, model: read_model(&path)?.0, epochs: read_log(&folder) });
         }
     }
     Ok(kept)

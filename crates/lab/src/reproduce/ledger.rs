@@ -50,7 +50,7 @@ impl Identity {
 
     /// Use cases whose data are not byte for byte the public file.
     pub fn unplanned<'a>(&self, plan: &'a Experiment) -> Vec<&'a str> {
-        let strange = |case: &&super::case::Case| self.cases.get(&case.name).is_some_and(|hashes| hashes[DATA] != case.sha256);
+        let strange = |case: &&super::case::UseCase| self.cases.get(&case.name).is_some_and(|hashes| hashes[DATA] != case.sha256);
         plan.cases.iter().filter(strange).map(|case| case.name.as_str()).collect()
     }
 

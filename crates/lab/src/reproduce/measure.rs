@@ -10,7 +10,7 @@ use deepsade_engine::fit::{self, FitError, Fitted, Predicted};
 use deepsade_engine::objective::Loss;
 use deepsade_engine::pipeline::{Checked, Ready};
 use deepsade_engine::train::{Observer, StopReason};
-use deepsade_engine::verify;
+use deepsade_engine::verify::VerifySettings;
 use deepsade_output::predict::distinct;
 use deepsade_output::{Judge, Output};
 use deepsade_spec::NormalSpec;
@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use super::ReproduceError;
-use super::case::Case;
+use super::case::UseCase;
 use super::experiment::{Experiment, Planned, stable};
 use super::method::Method;
 use super::stock::{Dealt, Stock};
@@ -120,7 +120,7 @@ fn at_work() -> Option<f64> {
 type Scores = BTreeMap<String, Value>;
 
 /// Scores on the test rows.
-fn scores(spec: &NormalSpec, case: &Case, fitted: &Fitted) -> Scores {
+fn scores(spec: &NormalSpec, case: &UseCase, fitted: &Fitted) -> Scores {
     let Predicted { rows, outputs: y, breaking, metrics: test, .. } = &fitted.test;
     let mut metrics = Scores::new();
     metrics.insert("constraint_accuracy".into(), json!(100.0 * (1.0 - test["rows_breaking_all"] / test["rows_all"])));
@@ -142,7 +142,7 @@ fn scores(spec: &NormalSpec, case: &Case, fitted: &Fitted) -> Scores {
 /// The share of rows with an input near them that breaks a rule; 0 by proof where there is one. `None` if it was interrupted.
 fn adversity_index(
     spec: &NormalSpec,
-    case: &Case,
+    case: &UseCase,
     fitted: &Fitted,
     dealt: &Dealt,
     certified: bool,
@@ -167,7 +167,7 @@ fn adversity_index(
     let breaks = |r: usize| (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(r), y.row(r)));
     let (broken, whole): (Vec<usize>, Vec<usize>) = (0..x.rows).partition(|r| breaks(*r));
     let settings =
-        verify::Settings { timeout: None, threads: 1, most_regions: case.adversity.regions, ..verify::Settings::default() };
+        VerifySettings { timeout: None, threads: 1, most_regions: case.adversity.regions, ..VerifySettings::default() };
     let near = adversity(spec, &fitted.model, &x.select(&whole), RADIUS, &settings, &|_| {}, interrupted)?;
     if interrupted() {
         return Ok(None);
@@ -177,7 +177,7 @@ fn adversity_index(
 }
 
 /// The rows to look around, the same for every run of a use case.
-pub(super) fn around(case: &Case, n: usize) -> Vec<usize> {
+pub(super) fn around(case: &UseCase, n: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..n).collect();
     if case.adversity.rows < n {
         all.shuffle(&mut ChaCha8Rng::seed_from_u64(stable(&format!("adversity {}", case.name))));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::table::{Column, Entry, Row, Table};
+use super::table::{CaseTable, Entry, MethodRow, ScoreColumn};
 use crate::results::Mean;
 
 /// The tables and what made them.
@@ -17,7 +17,7 @@ pub struct Tables {
     /// The machine.
     pub hardware: String,
     /// The tables.
-    pub tables: Vec<Table>,
+    pub tables: Vec<CaseTable>,
 }
 
 impl Tables {
@@ -44,7 +44,7 @@ seconds: of a training with its certificate, its processor time if it was measur
 column is bold. p: corrected resampled t-test (Nadeau and Bengio, test rows / training rows 2/7 for 5 folds) of the first score against the best method of the other kind, with or \
 without a guarantee. After each number the paper's, where it has one.";
 
-impl Table {
+impl CaseTable {
     /// The headings.
     pub fn head(&self) -> Vec<String> {
         let mut head = vec!["method".to_string(), "runs".into()];
@@ -60,7 +60,7 @@ impl Table {
 
     /// The rows as text; with stars around what is best.
     pub fn body(&self, stars: bool) -> Vec<Vec<String>> {
-        let row = |row: &Row| {
+        let row = |row: &MethodRow| {
             let mut cells = vec![row.method.clone(), row.runs.to_string()];
             for (k, (column, cell)) in self.columns.iter().zip(&row.cells).enumerate() {
                 cells.push(ours(column, cell, stars));
@@ -85,7 +85,7 @@ impl Table {
     }
 }
 
-fn ours(column: &Column, cell: &Entry, stars: bool) -> String {
+fn ours(column: &ScoreColumn, cell: &Entry, stars: bool) -> String {
     match cell.ours {
         Some(Mean { mean, deviation, .. }) if cell.best && stars => format!("**{}**", number(column, mean, deviation)),
         Some(Mean { mean, deviation, .. }) => number(column, mean, deviation),
@@ -93,7 +93,7 @@ fn ours(column: &Column, cell: &Entry, stars: bool) -> String {
     }
 }
 
-fn number(column: &Column, mean: f64, deviation: f64) -> String {
+fn number(column: &ScoreColumn, mean: f64, deviation: f64) -> String {
     let digits = if mean.abs() >= 1000.0 { 0 } else { column.decimals };
     format!("{mean:.digits$} ± {deviation:.digits$}")
 }
@@ -108,10 +108,7 @@ fn grid(head: &[String], rows: &[Vec<String>]) -> String {
     line(head) + &rule + &rows.iter().map(|r| line(r)).collect::<String>()
 }
 
-/// The day, UTC.
-pub fn today() -> String {
-    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
-}
+pub use deepsade_engine::summary::today;
 
 /// The processor, its cores and the memory, as far as the system tells.
 pub fn hardware() -> String {
@@ -135,13 +132,13 @@ mod tests {
     fn markdown_has_bold_and_the_papers_numbers() {
         let mean = |mean| Some(Mean { n: 25, mean, deviation: 0.5 });
         let columns = vec![
-            Column { name: "accuracy".into(), heading: "accuracy %".into(), more_is_better: Some(true), decimals: 2 },
-            Column { name: "seconds".into(), heading: "seconds".into(), more_is_better: Some(false), decimals: 2 },
+            ScoreColumn { name: "accuracy".into(), heading: "accuracy %".into(), more_is_better: Some(true), decimals: 2 },
+            ScoreColumn { name: "seconds".into(), heading: "seconds".into(), more_is_better: Some(false), decimals: 2 },
         ];
         let cells = |accuracy, best, paper| {
             vec![Entry { ours: mean(accuracy), best, paper }, Entry { ours: None, best: false, paper: None }]
         };
-        let row = |method: &str, cells| Row {
+        let row = |method: &str, cells| MethodRow {
             method: method.into(),
             runs: 25,
             cells,
@@ -149,7 +146,7 @@ mod tests {
             p: Some(0.04),
             against: Some("x".into()),
         };
-        let table = Table {
+        let table = CaseTable {
             case: "uc2".into(),
             title: "Loans".into(),
             substitute: false,

@@ -44,7 +44,7 @@ pub enum Event<'a> {
 
 /// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunsEnded {
     /// All runs are there.
     Finished,
     /// It was told to stop.
@@ -74,7 +74,7 @@ pub fn run(
     setting: Setting,
     watch: &(dyn Fn(Event) + Sync),
     interrupted: &(dyn Fn() -> bool + Sync),
-) -> Result<Ended, ReproduceError> {
+) -> Result<RunsEnded, ReproduceError> {
     let Setting { out, resume, jobs } = setting;
     let identity = Identity::new(plan, stock)?;
     let ledger = Ledger::open(out, &identity, resume)?;
@@ -107,5 +107,5 @@ pub fn run(
         return Err(error);
     }
     let (runs, done) = (plan.runs.len(), plan.runs.len() - left.len() + done.into_inner());
-    Ok(if done == runs { Ended::Finished } else { Ended::Interrupted { done, runs } })
+    Ok(if done == runs { RunsEnded::Finished } else { RunsEnded::Interrupted { done, runs } })
 }

@@ -10,7 +10,7 @@ use deepsade_engine::problem::Problem;
 use deepsade_spec::NormalSpec;
 
 use super::ReproduceError;
-use super::case::Case;
+use super::case::UseCase;
 
 /// A use case with its data read.
 pub struct PreparedCase {
@@ -40,11 +40,11 @@ impl Dealt {
 pub struct Stock {
     data: PathBuf,
     prepared: Mutex<Vec<(String, Arc<PreparedCase>)>>,
-    dealt: Mutex<Vec<(Key, Arc<Dealt>)>>,
+    dealt: Mutex<Vec<(CaseSeed, Arc<Dealt>)>>,
 }
 
 /// Use case and seed.
-type Key = (String, u64);
+type CaseSeed = (String, u64);
 
 impl Stock {
     /// Nothing read yet.
@@ -53,10 +53,10 @@ impl Stock {
     }
 
     /// The rows of a use case, relabelled by a seed. Rows that nobody uses any more are dropped.
-    pub fn rows(&self, case: &Case, seed: u64) -> Result<Arc<Dealt>, ReproduceError> {
+    pub fn rows(&self, case: &UseCase, seed: u64) -> Result<Arc<Dealt>, ReproduceError> {
         // Held while reading, so that two runs do not read the same.
         let mut dealt = self.dealt.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let key: Key = (case.name.clone(), seed);
+        let key: CaseSeed = (case.name.clone(), seed);
         if let Some((_, found)) = dealt.iter().find(|(k, _)| *k == key) {
             return Ok(found.clone());
         }
@@ -81,7 +81,7 @@ impl Stock {
         Ok(found)
     }
 
-    fn prepared(&self, case: &Case) -> Result<Arc<PreparedCase>, ReproduceError> {
+    fn prepared(&self, case: &UseCase) -> Result<Arc<PreparedCase>, ReproduceError> {
         let mut prepared = self.prepared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((_, found)) = prepared.iter().find(|(name, _)| *name == case.name) {
             return Ok(found.clone());
@@ -96,7 +96,7 @@ impl Stock {
     }
 
     /// Where the data of a use case are.
-    pub fn file(&self, case: &Case) -> Result<PathBuf, ReproduceError> {
+    pub fn file(&self, case: &UseCase) -> Result<PathBuf, ReproduceError> {
         let problem = case.problem(&self.data)?;
         let settings = problem.data.as_ref().expect("a use case names its data");
         let name = match settings.recipe {

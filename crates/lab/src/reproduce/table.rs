@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use deepsade_engine::train::StopReason;
 use serde::Serialize;
 
-use super::case::{Case, cases};
+use super::case::{UseCase, cases};
 use super::method::Method;
 use super::significance::p_value;
 use crate::results::{Mean, Results, RunResult, mean};
@@ -14,7 +14,7 @@ const PAPER: &str = include_str!("../../data/paper.toml");
 
 /// One use case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Table {
+pub struct CaseTable {
     /// Its name.
     pub case: String,
     /// What it is called.
@@ -22,16 +22,16 @@ pub struct Table {
     /// True if the paper's numbers are of other data.
     pub substitute: bool,
     /// The columns of numbers.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ScoreColumn>,
     /// One row a method.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MethodRow>,
     /// What else has to be said.
     pub notes: Vec<String>,
 }
 
 /// A column of numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Column {
+pub struct ScoreColumn {
     /// The name of the score in results.jsonl.
     pub name: String,
     /// Its heading.
@@ -44,7 +44,7 @@ pub struct Column {
 
 /// One method.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct MethodRow {
     /// Its name.
     pub method: String,
     /// Runs that are there.
@@ -70,12 +70,12 @@ pub struct Entry {
     pub paper: Option<[f64; 2]>,
 }
 
-type Paper = BTreeMap<String, BTreeMap<String, BTreeMap<String, [f64; 2]>>>;
+type PaperNumbers = BTreeMap<String, BTreeMap<String, BTreeMap<String, [f64; 2]>>>;
 
 /// The tables of all use cases that have runs.
-pub fn tables(results: &Results) -> Vec<Table> {
-    let paper: Paper = toml::from_str(PAPER).expect("data/paper.toml of this crate is well formed");
-    let of = |case: &Case| {
+pub fn tables(results: &Results) -> Vec<CaseTable> {
+    let paper: PaperNumbers = toml::from_str(PAPER).expect("data/paper.toml of this crate is well formed");
+    let of = |case: &UseCase| {
         let methods: Vec<(Method, Vec<&RunResult>)> = Method::ALL
             .into_iter()
             .map(|method| (method, in_order(results.of(&case.name, method.name()))))
@@ -92,8 +92,8 @@ pub(super) fn in_order(mut runs: Vec<&RunResult>) -> Vec<&RunResult> {
     runs
 }
 
-fn columns(case: &Case) -> Vec<Column> {
-    let column = |name: &str, heading: &str, more_is_better, decimals| Column {
+fn columns(case: &UseCase) -> Vec<ScoreColumn> {
+    let column = |name: &str, heading: &str, more_is_better, decimals| ScoreColumn {
         name: name.into(),
         heading: heading.into(),
         more_is_better,
@@ -117,26 +117,26 @@ fn value(run: &RunResult, column: &str) -> Option<f64> {
 }
 
 fn table(
-    case: &Case,
+    case: &UseCase,
     methods: &[(Method, Vec<&RunResult>)],
     paper: Option<&BTreeMap<String, BTreeMap<String, [f64; 2]>>>,
-) -> Table {
+) -> CaseTable {
     let columns = columns(case);
-    let cell = |method: Method, runs: &[&RunResult], column: &Column| Entry {
+    let cell = |method: Method, runs: &[&RunResult], column: &ScoreColumn| Entry {
         ours: mean(&runs.iter().filter_map(|r| value(r, &column.name)).collect::<Vec<_>>()),
         best: false,
         paper: paper.and_then(|p| p.get(method.in_paper())?.get(&column.name).copied()),
     };
     let score = columns.iter().find(|c| c.name == case.scores[0]).expect("the first score is a column");
     let more = score.more_is_better == Some(true);
-    let mut rows: Vec<Row> = methods
+    let mut rows: Vec<MethodRow> = methods
         .iter()
         .map(|(method, runs)| {
             let others = methods.iter().filter(|(other, _)| other.guarantees() != method.guarantees());
             let scored = others.filter_map(|(other, theirs)| Some((other, theirs, cell(*other, theirs, score).ours?.mean)));
             let best = scored.max_by(|a, b| if more { a.2.total_cmp(&b.2) } else { b.2.total_cmp(&a.2) });
             let known: Vec<bool> = runs.iter().filter_map(|r| r.certified).collect();
-            Row {
+            MethodRow {
                 method: method.name().into(),
                 runs: runs.len(),
                 cells: columns.iter().map(|c| cell(*method, runs, c)).collect(),
@@ -155,7 +155,7 @@ fn table(
         }
     }
     let notes = methods.iter().flat_map(|(method, runs)| notes(case, *method, runs)).collect();
-    Table { case: case.name.clone(), title: case.title.clone(), substitute: case.substitute, columns, rows, notes }
+    CaseTable { case: case.name.clone(), title: case.title.clone(), substitute: case.substitute, columns, rows, notes }
 }
 
 /// The test on runs that both have.
@@ -167,7 +167,7 @@ fn paired(ours: &[&RunResult], theirs: &[&RunResult], score: &str) -> Option<f64
 }
 
 /// What the numbers of a method don't say by themselves.
-fn notes(case: &Case, method: Method, runs: &[&RunResult]) -> Vec<String> {
+fn notes(case: &UseCase, method: Method, runs: &[&RunResult]) -> Vec<String> {
     let mut notes = Vec::new();
     let average = |name: &str| mean(&runs.iter().filter_map(|r| r.metric(name)).collect::<Vec<_>>());
     if let (Some(rows), Some(undecided)) = (average("adi_rows"), average("adi_undecided"))
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn numbers_of_the_paper_are_there_for_every_use_case() {
-        let paper: Paper = toml::from_str(PAPER).unwrap();
+        let paper: PaperNumbers = toml::from_str(PAPER).unwrap();
         for case in cases(false) {
             let deepsade = &paper[&case.name]["deepsade"];
             assert!(case.scores.iter().chain(&["seconds".to_string()]).all(|s| deepsade.contains_key(s)), "{}", case.name);

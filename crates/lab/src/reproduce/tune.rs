@@ -5,7 +5,7 @@ use deepsade_engine::pipeline::Checked;
 use deepsade_engine::train::{Observer, StopReason};
 
 use super::ReproduceError;
-use super::case::Case;
+use super::case::UseCase;
 use super::method::Method;
 use super::stock::Dealt;
 
@@ -30,7 +30,7 @@ pub fn smallest_with_fewest(trials: &[Trial]) -> Option<&Trial> {
 }
 
 /// The weights to choose from: for a method that weighs each rule all combinations.
-pub fn candidates(case: &Case, method: Method, rules: usize) -> Vec<Vec<f64>> {
+pub fn candidates(case: &UseCase, method: Method, rules: usize) -> Vec<Vec<f64>> {
     let places = if method.weighs_each_rule() { rules } else { 1 };
     let mut all: Vec<Vec<f64>> = vec![vec![]];
     for _ in 0..places {
@@ -58,7 +58,7 @@ pub fn inner_splits(outer: &Split, folds: usize, seed: u64) -> Result<Vec<Split>
 /// Everything that trials of a run share.
 pub struct Tuning<'a> {
     /// The use case.
-    pub case: &'a Case,
+    pub case: &'a UseCase,
     /// Epochs, if not those of its rule file.
     pub epochs: Option<usize>,
     /// Its rules and rows.

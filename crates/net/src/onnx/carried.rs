@@ -17,20 +17,20 @@ use super::proto::{
     element, is_standard,
 };
 use super::tensor;
-use super::wire::{self, Field, Value};
+use super::wire::{self, Field, FieldValue};
 
 /// Field numbers of onnx.proto.
-mod number {
-    pub(super) const GRAPH: u64 = 7;
-    pub(super) const OPSET: u64 = 8;
-    pub(super) const METADATA: u64 = 14;
-    pub(super) const FUNCTIONS: u64 = 25;
-    pub(super) const NODE: u64 = 1;
-    pub(super) const INITIALIZER: u64 = 5;
-    pub(super) const INPUT: u64 = 11;
-    pub(super) const OUTPUT: u64 = 12;
-    pub(super) const SPARSE: u64 = 15;
-    pub(super) const DATA_LOCATION: u64 = 14;
+pub(super) mod number {
+    pub(in crate::onnx) const GRAPH: u64 = 7;
+    pub(in crate::onnx) const OPSET: u64 = 8;
+    pub(in crate::onnx) const METADATA: u64 = 14;
+    pub(in crate::onnx) const FUNCTIONS: u64 = 25;
+    pub(in crate::onnx) const NODE: u64 = 1;
+    pub(in crate::onnx) const INITIALIZER: u64 = 5;
+    pub(in crate::onnx) const INPUT: u64 = 11;
+    pub(in crate::onnx) const OUTPUT: u64 = 12;
+    pub(in crate::onnx) const SPARSE: u64 = 15;
+    pub(in crate::onnx) const DATA_LOCATION: u64 = 14;
 }
 
 /// Operators that mean the same from set 7 of the standard to set 13, for all that a graph of set 7 can hold.
@@ -301,7 +301,7 @@ impl<'a> Carried<'a> {
     pub fn has_external_data(&self) -> Result<bool, ImportError> {
         for message in self.messages(number::INITIALIZER) {
             let elsewhere =
-                wire::fields(message)?.iter().any(|f| f.number == number::DATA_LOCATION && f.value == Value::Varint(1));
+                wire::fields(message)?.iter().any(|f| f.number == number::DATA_LOCATION && f.value == FieldValue::Varint(1));
             if elsewhere {
                 return Ok(true);
             }
@@ -344,7 +344,7 @@ impl Port {
         Self { name: name.into(), element: element.into(), dims }
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         export::value_info(&self.name, element::code(&self.element), &self.dims).encode_to_vec()
     }
 }

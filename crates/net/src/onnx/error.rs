@@ -55,6 +55,9 @@ pub enum ImportError {
         /// Oldest that is understood.
         oldest: i64,
     },
+    /// What fills in missing values in front of the network is not what it should be.
+    #[error("what fills in missing values in front of the network can't be trusted: {0}")]
+    Filling(&'static str),
     /// The file does not end in the piece that it should end in.
     #[error("the end of the file is not the step that its rules ask for: {place} differs")]
     Piece {

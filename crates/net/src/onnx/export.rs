@@ -1,9 +1,10 @@
 //! A valid network -> ONNX bytes that onnxruntime runs and that verifiers (Marabou, `auto_LiRPA`) read.
 //!
-//! One ONNX node for each of ours, in order, so that import gives the same network back. Marabou shapes three choices: it refuses
+//! One ONNX node (or a few) for each of ours, in order, so that import gives the same network back. Marabou shapes three choices: it refuses
 //! Gather, so Select is a product with a 0/1 matrix; it multiplies by single numbers only, so Affine is a Gemm with a diagonal
 //! matrix (transB = 0, where Dense has transB = 1); and its Add edits the equation of the value it reads, which is wrong where that
-//! value is read elsewhere too, so Affine does not use Add. The products with zero that a diagonal or 0/1 matrix adds are exact.
+//! value is read elsewhere too, so Affine does not use Add. A Conv or `MaxPool` stands between a Reshape and a Flatten, as all else works on
+//! columns. The products with zero that a diagonal or 0/1 matrix adds are exact.
 
 use prost::Message;
 
@@ -12,7 +13,7 @@ use super::proto::{
     AttributeProto, Dimension, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
     TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, element, kind,
 };
-use crate::{Activation, Matrix, Network, NetworkError, Node, Op};
+use crate::{Activation, Matrix, Network, NetworkError, Node, Op, Window};
 
 const OPSET: i64 = 13;
 /// Name of the second output of a network that ends in a choice.
@@ -32,7 +33,7 @@ pub(super) fn export(model: &Model, output: &'static str) -> Result<Vec<u8>, Net
     let widths = network.widths();
     let scores = network.scores();
     let folds = folds(network);
-    let mut graph = Graph { last: network.nodes.len(), output, scores, ..Graph::default() };
+    let mut graph = GraphWriter { last: network.nodes.len(), output, scores, ..GraphWriter::default() };
     for (k, node) in network.nodes.iter().enumerate() {
         graph.write(k, node, widths[node.from[0]], diagonal_limit(folds[node.from[0]]));
     }
@@ -69,7 +70,7 @@ fn folds(network: &Network) -> Vec<bool> {
     let mut folds = vec![false];
     for node in &network.nodes {
         folds.push(match (&node.op, &node.from[..]) {
-            (Op::Affine { .. } | Op::Dense { .. } | Op::Select(_), _) => true,
+            (Op::Affine { .. } | Op::Dense { .. } | Op::Select(_) | Op::Conv(_), _) => true,
             // Of one value it is a copy, which runtimes remove.
             (Op::Concat, [only]) => folds[*only],
             _ => false,
@@ -88,7 +89,8 @@ pub(super) fn numbers(network: &Network) -> usize {
     let matrix = |node: &Node| match &node.op {
         Op::Dense { w, .. } => w.data.len(),
         Op::Affine { scale, .. } if scale.len() <= diagonal_limit(folds[node.from[0]]) => scale.len() * scale.len(),
-        Op::Select(columns) => widths[node.from[0]].saturating_mul(columns.len()),
+        Op::Select(columns) if !is_wide(widths[node.from[0]], columns) => widths[node.from[0]] * columns.len(),
+        Op::Conv(conv) => conv.w.len(),
         _ => 0,
     };
     network.nodes.iter().fold(0, |sum, node| sum.saturating_add(matrix(node)))
@@ -104,7 +106,7 @@ pub(super) fn foldable(network: &Network) -> Option<(usize, usize)> {
 }
 
 #[derive(Default)]
-struct Graph {
+struct GraphWriter {
     /// Index of the value that is the output.
     last: usize,
     /// What it is called.
@@ -115,7 +117,7 @@ struct Graph {
     initializers: Vec<TensorProto>,
 }
 
-impl Graph {
+impl GraphWriter {
     /// `width` is that of the first value read, `limit` the width up to which an Affine becomes a matrix.
     fn write(&mut self, k: usize, node: &Node, width: usize, limit: usize) {
         let from: Vec<String> = node.from.iter().map(|&v| self.value(v)).collect();
@@ -146,6 +148,11 @@ impl Graph {
                 };
                 self.node(op, &name, vec![x], y, vec![]);
             }
+            Op::Select(columns) if is_wide(width, columns) => {
+                let columns: Vec<i64> = columns.iter().map(|c| *c as i64).collect();
+                let columns = self.integers(&name, "columns", &columns);
+                self.node("Gather", &name, vec![x, columns], y, vec![integer("axis", 1)]);
+            }
             Op::Select(columns) => {
                 let mut choice = Matrix::zeros(width, columns.len());
                 columns.iter().enumerate().for_each(|(k, &c)| choice.row_mut(c)[k] = 1.0);
@@ -154,6 +161,16 @@ impl Graph {
             }
             Op::Concat => self.node("Concat", &name, from, y, vec![integer("axis", 1)]),
             Op::Gate => self.node("Mul", &name, from, y, vec![]),
+            Op::Conv(conv) => {
+                let [down, right] = conv.window.size;
+                let w = [conv.b.len(), conv.window.input[0] / conv.groups, down, right];
+                let w = self.tensor(&name, "w", &w, &conv.w);
+                let b = self.tensor(&name, "b", &[conv.b.len()], &conv.b);
+                let groups = integer("group", conv.groups as i64);
+                self.over_windows("Conv", &name, (x, vec![w, b]), y, &conv.window, groups);
+            }
+            // Its indices would be line by line.
+            Op::MaxPool(window) => self.over_windows("MaxPool", &name, (x, vec![]), y, window, integer("storage_order", 0)),
             Op::Choose(table) => {
                 let index = format!("{name}_index");
                 self.node("ArgMax", &index, vec![x], index.clone(), vec![integer("axis", 1), integer("keepdims", 0)]);
@@ -161,6 +178,38 @@ impl Graph {
                 self.node("Gather", &name, vec![table, index], y, vec![integer("axis", 0)]);
             }
         }
+    }
+
+    /// Columns become a picture, and its results columns again.
+    fn over_windows(
+        &mut self,
+        op: &str,
+        name: &str,
+        (x, parameters): (String, Vec<String>),
+        y: String,
+        window: &Window,
+        own: AttributeProto,
+    ) {
+        let [channels, height, width] = window.input;
+        let shape = self.integers(name, "shape", &[0, channels as i64, height as i64, width as i64]);
+        let (read, given) = (format!("{name}_picture"), format!("{name}_windows"));
+        self.node("Reshape", &read, vec![x, shape], read.clone(), vec![]);
+        let numbers = |name: &str, v: &[usize]| AttributeProto {
+            name: name.into(),
+            ints: v.iter().map(|n| *n as i64).collect(),
+            kind: Some(kind::INTS),
+            ..AttributeProto::default()
+        };
+        let attributes = vec![
+            numbers("dilations", &window.dilation),
+            own,
+            numbers("kernel_shape", &window.size),
+            numbers("pads", &window.pads),
+            numbers("strides", &window.stride),
+        ];
+        let reads = std::iter::once(read).chain(parameters).collect();
+        self.node(op, &given, reads, given.clone(), attributes);
+        self.node("Flatten", name, vec![given], y, vec![integer("axis", 1)]);
     }
 
     /// Mul is always written, even by 1: a Mul then marks where an Affine starts, and the Add behind it is its own.
@@ -197,10 +246,27 @@ impl Graph {
         name
     }
 
+    fn integers(&mut self, node: &str, what: &str, data: &[i64]) -> String {
+        let name = format!("{node}_{what}");
+        self.initializers.push(TensorProto {
+            dims: vec![data.len() as i64],
+            data_type: element::INT64,
+            name: name.clone(),
+            raw_data: Some(data.iter().flat_map(|n| n.to_le_bytes()).collect()),
+            ..TensorProto::default()
+        });
+        name
+    }
+
     fn node(&mut self, op: &str, name: &str, input: Vec<String>, output: String, attribute: Vec<AttributeProto>) {
         let (op_type, name) = (op.into(), name.into());
         self.nodes.push(NodeProto { input, output: vec![output], name, op_type, attribute, ..NodeProto::default() });
     }
+}
+
+/// Whether the 0/1 matrix of a Select would outgrow the rest of the file (4 MB), so that it is written as a Gather.
+fn is_wide(width: usize, columns: &[usize]) -> bool {
+    width.saturating_mul(columns.len()) > INNER_LIMIT * INNER_LIMIT
 }
 
 /// Bit for bit: a shift of -0.0 is written, so that it comes back.

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod builder;
+mod convolution;
 mod fusion;
 mod layout;
 mod linear;
@@ -16,7 +17,6 @@ use prost::Message;
 use super::Model;
 use super::error::ImportError;
 use super::proto::{GraphProto, ModelProto, is_standard};
-use crate::Network;
 use builder::Builder;
 use names::Names;
 use node::Reader;
@@ -47,17 +47,18 @@ pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, Import
     if let Some(tensor) = graph.initializer.iter().find(|t| overridable(&t.name)) {
         return Err(ImportError::Overridable { name: tensor.name.clone() });
     }
-    let (network, inexact) = read_graph(graph, opset, output, bytes.len())?;
-    network.validate()?;
-    Ok(Model { network, metadata, inexact, behind: None })
+    let model = read_graph(graph, opset, output, metadata, bytes.len())?;
+    model.network.validate()?;
+    Ok(model)
 }
 
 fn read_graph(
     graph: &GraphProto,
     opset: i64,
     output: Option<&str>,
+    metadata: BTreeMap<String, String>,
     file_size: usize,
-) -> Result<(Network, Vec<String>), ImportError> {
+) -> Result<Model, ImportError> {
     let constants = names::constants(graph, opset)?;
     let names = Names::index(graph, &constants, output)?;
     let mut builder = Builder::start(&names, &constants, file_size)?;
@@ -68,7 +69,7 @@ fn read_graph(
             builder.define(name, value);
         }
     }
-    builder.finish()
+    builder.finish(metadata)
 }
 
 pub(super) fn opset(file: &ModelProto) -> Result<i64, ImportError> {

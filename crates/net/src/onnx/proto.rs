@@ -10,6 +10,7 @@ pub(crate) mod element {
     pub(crate) const INT32: i32 = 6;
     pub(crate) const INT64: i32 = 7;
     pub(crate) const BOOL: i32 = 9;
+    pub(crate) const DOUBLE: i32 = 11;
 
     const NAMES: [&str; 17] = [
         "undefined",
@@ -46,6 +47,7 @@ pub(crate) mod element {
 pub(crate) mod kind {
     pub(crate) const FLOAT: i32 = 1;
     pub(crate) const INT: i32 = 2;
+    pub(crate) const STRING: i32 = 3;
     pub(crate) const TENSOR: i32 = 4;
     pub(crate) const FLOATS: i32 = 6;
     pub(crate) const INTS: i32 = 7;
@@ -152,6 +154,8 @@ pub(crate) struct AttributeProto {
     pub f: Option<f32>,
     #[prost(int64, optional, tag = "3")]
     pub i: Option<i64>,
+    #[prost(bytes = "vec", optional, tag = "4")]
+    pub s: Option<Vec<u8>>,
     #[prost(message, optional, tag = "5")]
     pub t: Option<TensorProto>,
     #[prost(float, repeated, packed = "false", tag = "7")]
@@ -183,6 +187,8 @@ pub(crate) struct TensorProto {
     pub name: String,
     #[prost(bytes = "vec", optional, tag = "9")]
     pub raw_data: Option<Vec<u8>>,
+    #[prost(double, repeated, tag = "10")]
+    pub double_data: Vec<f64>,
     /// 1: the data lies in another file.
     #[prost(int32, tag = "14")]
     pub data_location: i32,

@@ -27,6 +27,17 @@ pub(super) fn floats(t: &TensorProto) -> Result<Vec<f32>, ImportError> {
     })
 }
 
+/// A tensor of double as one of float, each number rounded to the nearest, as a Cast does.
+pub(super) fn rounded(t: &TensorProto, name: &str) -> Result<TensorProto, ImportError> {
+    dims(t)?;
+    let doubles = match raw(t) {
+        Some(raw) => raw.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
+        None => t.double_data.clone(),
+    };
+    let float_data = doubles.iter().map(|v| *v as f32).collect();
+    Ok(TensorProto { dims: t.dims.clone(), data_type: element::FLOAT, name: name.into(), float_data, ..TensorProto::default() })
+}
+
 /// The numbers of an integer (or boolean) tensor.
 pub(super) fn integers(t: &TensorProto) -> Result<Vec<i64>, ImportError> {
     dims(t)?;
@@ -52,12 +63,13 @@ fn raw(t: &TensorProto) -> Option<&[u8]> {
 /// How many elements the stored data makes; `None` for bytes left over, or for data stored twice, of which readers take either.
 fn stored(t: &TensorProto) -> Option<usize> {
     let size = match t.data_type {
-        element::INT64 => 8,
+        element::INT64 | element::DOUBLE => 8,
         element::BOOL => 1,
         _ => 4,
     };
     let typed = match t.data_type {
         element::INT64 => t.int64_data.len(),
+        element::DOUBLE => t.double_data.len(),
         element::INT32 | element::BOOL => t.int32_data.len(),
         _ => t.float_data.len(),
     };

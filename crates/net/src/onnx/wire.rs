@@ -9,14 +9,14 @@ use super::error::ImportError;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Field<'a> {
     pub(super) number: u64,
-    pub(super) value: Value<'a>,
+    pub(super) value: FieldValue<'a>,
     /// Tag and value as they stand.
     pub(super) raw: &'a [u8],
 }
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Value<'a> {
+pub(super) enum FieldValue<'a> {
     Varint(u64),
     Fixed,
     Bytes(&'a [u8]),
@@ -25,7 +25,7 @@ pub(super) enum Value<'a> {
 impl<'a> Field<'a> {
     /// The message or text that it holds.
     pub(super) fn bytes(&self) -> Option<&'a [u8]> {
-        if let Value::Bytes(bytes) = self.value { Some(bytes) } else { None }
+        if let FieldValue::Bytes(bytes) = self.value { Some(bytes) } else { None }
     }
 
     /// Its text.
@@ -42,11 +42,11 @@ pub(super) fn fields(message: &[u8]) -> Result<Vec<Field<'_>>, ImportError> {
         let start = rest;
         let tag = varint(&mut rest)?;
         let value = match tag & 7 {
-            0 => Value::Varint(varint(&mut rest)?),
+            0 => FieldValue::Varint(varint(&mut rest)?),
             1 => fixed(&mut rest, 8)?,
             2 => {
                 let length = usize::try_from(varint(&mut rest)?).map_err(|_| CUT)?;
-                Value::Bytes(take(&mut rest, length)?)
+                FieldValue::Bytes(take(&mut rest, length)?)
             }
             5 => fixed(&mut rest, 4)?,
             _ => return Err(ImportError::Wire("a group, which ONNX does not use")),
@@ -82,8 +82,8 @@ fn take<'a>(rest: &mut &'a [u8], n: usize) -> Result<&'a [u8], ImportError> {
     Ok(taken)
 }
 
-fn fixed<'a>(rest: &mut &'a [u8], n: usize) -> Result<Value<'a>, ImportError> {
-    take(rest, n).map(|_| Value::Fixed)
+fn fixed<'a>(rest: &mut &'a [u8], n: usize) -> Result<FieldValue<'a>, ImportError> {
+    take(rest, n).map(|_| FieldValue::Fixed)
 }
 
 fn varint(rest: &mut &[u8]) -> Result<u64, ImportError> {
@@ -114,7 +114,7 @@ mod tests {
         message.extend([0x15, 1, 2, 3, 4]);
         let found = fields(&message).unwrap();
         assert_eq!(found.iter().map(|f| f.number).collect::<Vec<_>>(), [1, 7, 2]);
-        assert_eq!(found[0].value, Value::Varint(150));
+        assert_eq!(found[0].value, FieldValue::Varint(150));
         assert_eq!(found[1].bytes(), Some(&b"graph"[..]));
         assert_eq!(found.iter().flat_map(|f| f.raw).copied().collect::<Vec<_>>(), message);
     }

@@ -1,7 +1,7 @@
 //! A seed -> a random valid network with every operation; also inputs for it. Shared by tests and examples.
 #![allow(dead_code, reason = "each test uses its part")]
 
-use deepsade_net::{Activation, Matrix, Network, Node, Op};
+use deepsade_net::{Activation, Conv, Matrix, Network, Node, Op, Window};
 
 /// `SplitMix64`: small, and the same on every machine.
 pub struct Random(pub u64);
@@ -52,6 +52,24 @@ impl Random {
             _ => self.reals(n, 2.0),
         }
     }
+}
+
+/// A picture of 2 x 5 x 6 through a convolution in groups with odd pads, a pool, a dilated convolution, and a dense layer.
+pub fn pictures(seed: u64) -> Network {
+    let r = &mut Random(seed);
+    let window = |input, size, stride, dilation, pads| Window { input, size, stride, dilation, pads };
+    let first = window([2, 5, 6], [2, 3], [1, 2], [1, 1], [1, 0, 0, 1]);
+    let pool = window([4, 5, 3], [2, 2], [2, 1], [1, 1], [0, 1, 1, 0]);
+    let second = window([4, 3, 3], [2, 2], [1, 1], [2, 1], [1, 0, 1, 0]);
+    let ops = [
+        Op::Conv(Conv { window: first, groups: 2, w: r.reals(4 * 6, 1.0), b: r.reals(4, 1.0) }),
+        Op::Act(Activation::Relu),
+        Op::MaxPool(pool),
+        Op::Conv(Conv { window: second, groups: 1, w: r.reals(3 * 16, 0.5), b: r.reals(3, 1.0) }),
+        Op::Act(Activation::Tanh),
+        r.dense(2, 18),
+    ];
+    Network { inputs: 60, nodes: ops.into_iter().enumerate().map(|(k, op)| Node { op, from: vec![k] }).collect() }
 }
 
 /// Any network, for what only concerns its structure: parameters may overflow when evaluated.

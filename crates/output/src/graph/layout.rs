@@ -6,7 +6,7 @@ use super::value::{Array, Element, Room, Value, around, axis, for_any, named};
 
 /// How elements are laid out anew.
 #[derive(Debug, Clone)]
-pub(super) enum Layout {
+pub(super) enum Relayout {
     Concat {
         axis: i64,
     },
@@ -24,7 +24,7 @@ pub(super) enum Layout {
     },
 }
 
-impl Layout {
+impl Relayout {
     pub(super) fn run(&self, operands: &Operands, room: Room) -> Result<Value, Wrong> {
         let x = operands.get(0)?;
         match self {

@@ -8,20 +8,20 @@ use super::along::Along;
 use super::attributes::Attributes;
 use super::encode::Encode;
 use super::error::Wrong;
-use super::layout::Layout;
-use super::pairwise::{Arithmetic, Comparison, Pairwise};
+use super::layout::Relayout;
+use super::pairwise::{Comparison, NumberOp, Pairwise};
 use super::pointwise::Pointwise;
 use super::product::Product;
-use super::reduce::{How, Reduce};
+use super::reduce::{Folded, Reduce};
 use super::take::Take;
 use super::value::{Array, Element, Room, Value};
 
 /// An operator with its attributes.
 #[derive(Debug, Clone)]
-pub(super) enum Op {
+pub(super) enum GraphOp {
     Pointwise(Pointwise),
     Pairwise(Pairwise),
-    Layout(Layout),
+    Layout(Relayout),
     Take(Take),
     Product(Product),
     Reduce(Reduce),
@@ -31,7 +31,7 @@ pub(super) enum Op {
 
 const ANY: usize = usize::MAX;
 
-impl Op {
+impl GraphOp {
     pub(super) fn read(call: &Call) -> Result<Self, Wrong> {
         let mut attributes = Attributes::new(call);
         let (op, count) = match call.domain.as_str() {
@@ -71,11 +71,11 @@ fn unknown(call: &Call) -> Wrong {
 }
 
 /// The standard's own operators, and how many operands each has.
-fn standard(call: &Call, attributes: &mut Attributes) -> Result<(Op, RangeInclusive<usize>), Wrong> {
-    let one = |f| (Op::Pointwise(f), 1..=1);
-    let two = |f| (Op::Pairwise(f), 2..=2);
+fn standard(call: &Call, attributes: &mut Attributes) -> Result<(GraphOp, RangeInclusive<usize>), Wrong> {
+    let one = |f| (GraphOp::Pointwise(f), 1..=1);
+    let two = |f| (GraphOp::Pairwise(f), 2..=2);
     let arithmetic = |f| two(Pairwise::Arithmetic(f));
-    let any = |f| (Op::Pairwise(Pairwise::Arithmetic(f)), 1..=ANY);
+    let any = |f| (GraphOp::Pairwise(Pairwise::Arithmetic(f)), 1..=ANY);
     let compare = |f| two(Pairwise::Comparison(f));
     Ok(match call.op.as_str() {
         "Abs" => one(Pointwise::Abs),
@@ -90,13 +90,13 @@ fn standard(call: &Call, attributes: &mut Attributes) -> Result<(Op, RangeInclus
         "Not" => one(Pointwise::Not),
         "Identity" => one(Pointwise::Identity),
         "Cast" => one(Pointwise::cast(attributes.int("to")?)?),
-        "Clip" => (Op::Pointwise(Pointwise::Clip), 1..=3),
-        "Add" => arithmetic(Arithmetic::Add),
-        "Sub" => arithmetic(Arithmetic::Sub),
-        "Mul" => arithmetic(Arithmetic::Mul),
-        "Div" => arithmetic(Arithmetic::Div),
-        "Max" => any(Arithmetic::Max),
-        "Min" => any(Arithmetic::Min),
+        "Clip" => (GraphOp::Pointwise(Pointwise::Clip), 1..=3),
+        "Add" => arithmetic(NumberOp::Add),
+        "Sub" => arithmetic(NumberOp::Sub),
+        "Mul" => arithmetic(NumberOp::Mul),
+        "Div" => arithmetic(NumberOp::Div),
+        "Max" => any(NumberOp::Max),
+        "Min" => any(NumberOp::Min),
         "Greater" => compare(Comparison::Greater),
         "Less" => compare(Comparison::Less),
         "GreaterOrEqual" => compare(Comparison::GreaterOrEqual),
@@ -104,49 +104,49 @@ fn standard(call: &Call, attributes: &mut Attributes) -> Result<(Op, RangeInclus
         "Equal" => two(Pairwise::Equal),
         "And" => two(Pairwise::And),
         "Or" => two(Pairwise::Or),
-        "Where" => (Op::Pairwise(Pairwise::Where), 3..=3),
+        "Where" => (GraphOp::Pairwise(Pairwise::Where), 3..=3),
         "Concat" => {
             let axis = attributes.int("axis")?.ok_or(Wrong::Attribute { name: "axis", expected: "a whole number" })?;
-            (Op::Layout(Layout::Concat { axis }), 1..=ANY)
+            (GraphOp::Layout(Relayout::Concat { axis }), 1..=ANY)
         }
-        "Flatten" => (Op::Layout(Layout::Flatten { axis: attributes.int("axis")?.unwrap_or(1) }), 1..=1),
-        "Reshape" => (Op::Layout(Layout::Reshape { zero: attributes.flag("allowzero", false)? }), 2..=2),
-        "Squeeze" => (Op::Layout(Layout::Squeeze), 1..=2),
-        "Unsqueeze" => (Op::Layout(Layout::Unsqueeze), 2..=2),
+        "Flatten" => (GraphOp::Layout(Relayout::Flatten { axis: attributes.int("axis")?.unwrap_or(1) }), 1..=1),
+        "Reshape" => (GraphOp::Layout(Relayout::Reshape { zero: attributes.flag("allowzero", false)? }), 2..=2),
+        "Squeeze" => (GraphOp::Layout(Relayout::Squeeze), 1..=2),
+        "Unsqueeze" => (GraphOp::Layout(Relayout::Unsqueeze), 2..=2),
         "Transpose" => {
             let perm = attributes.ints("perm")?;
             if !matches!(perm.as_deref(), None | Some([0, 1] | [1, 0])) {
                 return Err(Wrong::Attribute { name: "perm", expected: "[0, 1] or [1, 0]" });
             }
-            (Op::Layout(Layout::Transpose { perm }), 1..=1)
+            (GraphOp::Layout(Relayout::Transpose { perm }), 1..=1)
         }
-        "Gather" => (Op::Take(Take::Gather { axis: attributes.int("axis")?.unwrap_or(0) }), 2..=2),
-        "GatherElements" => (Op::Take(Take::Elements { axis: attributes.int("axis")?.unwrap_or(0) }), 2..=2),
-        "MatMul" => (Op::Product(Product::PLAIN), 2..=2),
+        "Gather" => (GraphOp::Take(Take::Gather { axis: attributes.int("axis")?.unwrap_or(0) }), 2..=2),
+        "GatherElements" => (GraphOp::Take(Take::Elements { axis: attributes.int("axis")?.unwrap_or(0) }), 2..=2),
+        "MatMul" => (GraphOp::Product(Product::PLAIN), 2..=2),
         "Gemm" => {
             let (turn_a, turn_b) = (attributes.flag("transA", false)?, attributes.flag("transB", false)?);
             let (alpha, beta) = (attributes.float("alpha", 1.0)?, attributes.float("beta", 1.0)?);
-            (Op::Product(Product { turn_a, turn_b, alpha, beta }), 2..=3)
+            (GraphOp::Product(Product { turn_a, turn_b, alpha, beta }), 2..=3)
         }
-        "ReduceSum" => reduce(How::Sum, attributes)?,
-        "ReduceMax" => reduce(How::Max, attributes)?,
-        "ReduceMin" => reduce(How::Min, attributes)?,
+        "ReduceSum" => reduce(Folded::Sum, attributes)?,
+        "ReduceMax" => reduce(Folded::Max, attributes)?,
+        "ReduceMin" => reduce(Folded::Min, attributes)?,
         "ArgMax" => {
             if attributes.flag("select_last_index", false)? {
                 return Err(Wrong::Attribute { name: "select_last_index", expected: "0" });
             }
             let axis = attributes.int("axis")?.unwrap_or(0);
-            (Op::Along(Along::ArgMax { axis, keep: attributes.flag("keepdims", true)? }), 1..=1)
+            (GraphOp::Along(Along::ArgMax { axis, keep: attributes.flag("keepdims", true)? }), 1..=1)
         }
-        "Softmax" => (Op::Along(Along::Softmax { axis: attributes.int("axis")?.unwrap_or(-1) }), 1..=1),
+        "Softmax" => (GraphOp::Along(Along::Softmax { axis: attributes.int("axis")?.unwrap_or(-1) }), 1..=1),
         _ => return Err(unknown(call)),
     })
 }
 
-fn reduce(how: How, attributes: &mut Attributes) -> Result<(Op, RangeInclusive<usize>), Wrong> {
+fn reduce(how: Folded, attributes: &mut Attributes) -> Result<(GraphOp, RangeInclusive<usize>), Wrong> {
     let axes = attributes.ints("axes")?;
     let (keep, none) = (attributes.flag("keepdims", true)?, attributes.flag("noop_with_empty_axes", false)?);
-    Ok((Op::Reduce(Reduce { how, axes, keep, none }), 1..=2))
+    Ok((GraphOp::Reduce(Reduce { how, axes, keep, none }), 1..=2))
 }
 
 /// What a call reads; `None` where it leaves an operand out.

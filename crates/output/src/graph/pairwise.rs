@@ -9,7 +9,7 @@ use super::value::{Array, Room, Value};
 /// The function.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Pairwise {
-    Arithmetic(Arithmetic),
+    Arithmetic(NumberOp),
     Comparison(Comparison),
     Equal,
     And,
@@ -19,7 +19,7 @@ pub(super) enum Pairwise {
 
 /// Numbers from numbers. Whole numbers wrap around.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Arithmetic {
+pub(super) enum NumberOp {
     Add,
     Sub,
     Mul,
@@ -77,7 +77,7 @@ impl Pairwise {
     }
 }
 
-impl Arithmetic {
+impl NumberOp {
     fn run(self, a: &Value, operands: &Operands, k: usize, room: Room) -> Result<Value, Wrong> {
         Ok(match (a, operands.get(k)?) {
             (Value::Float(a), Value::Float(b)) => Value::Float(self.floats(a, b, room)?),

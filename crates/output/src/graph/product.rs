@@ -38,7 +38,7 @@ impl Product {
         }
         room.len(&[n, m])?;
         let turned_a = self.turn_a.then(|| turned(&a.data, a_rows, a_cols));
-        let data = product(turned_a.as_ref().unwrap_or(&a.data), &Columns { data: &b.data, k, m, turned: self.turn_b }, n);
+        let data = product(turned_a.as_ref().unwrap_or(&a.data), &RightMatrix { data: &b.data, k, m, turned: self.turn_b }, n);
         let mut y = Array { dims: vec![n, m], data };
         if self.alpha != 1.0 {
             y.data.iter_mut().for_each(|y| *y *= self.alpha);
@@ -62,7 +62,7 @@ fn sides(x: &Array<f32>) -> Result<[usize; 2], Wrong> {
 }
 
 /// The right matrix, of `k` rows and `m` columns.
-struct Columns<'a> {
+struct RightMatrix<'a> {
     data: &'a [f32],
     k: usize,
     m: usize,
@@ -70,7 +70,7 @@ struct Columns<'a> {
     turned: bool,
 }
 
-impl Columns<'_> {
+impl RightMatrix<'_> {
     /// Columns from `first` on, row by row, with zeros behind the last one.
     fn strip<const W: usize>(&self, first: usize) -> Vec<[f32; W]> {
         let last = self.m.min(first + W);
@@ -88,7 +88,7 @@ impl Columns<'_> {
     }
 }
 
-fn product(a: &[f32], b: &Columns, n: usize) -> Vec<f32> {
+fn product(a: &[f32], b: &RightMatrix, n: usize) -> Vec<f32> {
     let mut y = vec![0.0; n * b.m];
     if b.k == 0 {
         return y;

@@ -9,7 +9,7 @@ use super::value::{Array, Room, Value, named};
 /// Which axes become one element, and how.
 #[derive(Debug, Clone)]
 pub(super) struct Reduce {
-    pub(super) how: How,
+    pub(super) how: Folded,
     /// The axes, unless an operand names them; all of them if nothing does.
     pub(super) axes: Option<Vec<i64>>,
     /// Whether reduced axes stay, with length 1.
@@ -20,7 +20,7 @@ pub(super) struct Reduce {
 
 /// How two elements become one.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum How {
+pub(super) enum Folded {
     Sum,
     Max,
     Min,
@@ -45,12 +45,12 @@ impl Reduce {
         };
         // Of no elements: what changes nothing when it is joined with others.
         Ok(match (x, self.how) {
-            (Value::Float(x), How::Sum) => Value::Float(self.fold(x, &gone, room, 0.0, |a, b| a + b)?),
-            (Value::Float(x), How::Max) => Value::Float(self.fold(x, &gone, room, f32::NEG_INFINITY, larger)?),
-            (Value::Float(x), How::Min) => Value::Float(self.fold(x, &gone, room, f32::INFINITY, smaller)?),
-            (Value::Int(x), How::Sum) => Value::Int(self.fold(x, &gone, room, 0, i64::wrapping_add)?),
-            (Value::Int(x), How::Max) => Value::Int(self.fold(x, &gone, room, i64::MIN, i64::max)?),
-            (Value::Int(x), How::Min) => Value::Int(self.fold(x, &gone, room, i64::MAX, i64::min)?),
+            (Value::Float(x), Folded::Sum) => Value::Float(self.fold(x, &gone, room, 0.0, |a, b| a + b)?),
+            (Value::Float(x), Folded::Max) => Value::Float(self.fold(x, &gone, room, f32::NEG_INFINITY, larger)?),
+            (Value::Float(x), Folded::Min) => Value::Float(self.fold(x, &gone, room, f32::INFINITY, smaller)?),
+            (Value::Int(x), Folded::Sum) => Value::Int(self.fold(x, &gone, room, 0, i64::wrapping_add)?),
+            (Value::Int(x), Folded::Max) => Value::Int(self.fold(x, &gone, room, i64::MIN, i64::max)?),
+            (Value::Int(x), Folded::Min) => Value::Int(self.fold(x, &gone, room, i64::MAX, i64::min)?),
             _ => return Err(operands.unfit(0, "float or int64")),
         })
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deepsade_net::onnx::piece::{Attribute, Call};
-use deepsade_net::{Activation, Carried, Matrix, Model, Network, Node, Op as NetOp, Piece, Port, TRUNK_OUTPUT};
+use deepsade_net::{Activation, Carried, Matrix, Model, Network, Node, Op, Piece, Port, TRUNK_OUTPUT};
 
 use super::{Array, Graph, GraphError, Value, Wrong};
 
@@ -167,7 +167,7 @@ fn rows_of_a_network_enter_and_leave() {
 
 #[test]
 fn a_piece_read_back_from_a_file_computes_the_same() {
-    let node = Node { op: NetOp::Act(Activation::Relu), from: vec![0] };
+    let node = Node { op: Op::Act(Activation::Relu), from: vec![0] };
     let trunk = Model::new(Network { inputs: 2, nodes: vec![node] }).to_trunk_bytes().unwrap();
     let mut piece = Piece::default();
     let axes = [("axes", Attribute::Ints(vec![1])), ("keepdims", Attribute::Int(0))];

@@ -30,7 +30,8 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
     let allowed: Vec<Formula> = (0..classes.len()).map(|k| allowed(spec, k)).collect();
     let ruled = allowed.iter().filter(|f| **f != Formula::True).count();
     let mut draft = Draft::default();
-    let scores = draft.sane(source.scores, KEPT);
+    let scores = draft.turned(source.scores);
+    let scores = draft.sane(&scores, KEPT);
     if ruled > 0 {
         let prefix = draft.prefix("allowed");
         let allowed =
@@ -53,19 +54,19 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
 /// have no probability one is given.
 fn among(draft: &mut Draft, scores: &str, allowed: &str, lowered: &str, classes: usize) {
     let (ones, one, least, none) =
-        (draft.floats(&[classes, 1], vec![1.0; classes]), draft.number(1.0), draft.number(LEAST), draft.number(0.0));
-    let total = draft.call("MatMul", &[scores, &ones]);
+        (draft.floats(&[1, classes], vec![1.0; classes]), draft.number(1.0), draft.number(LEAST), draft.number(0.0));
+    let total = draft.call("MatMul", &[&ones, scores]);
     let off = draft.call("Sub", &[&total, &one]);
     let off = draft.call("Abs", &[&off]);
     let turned = draft.call("Neg", &[scores]);
     let below = draft.call("Relu", &[&turned]);
-    let below = draft.call("MatMul", &[&below, &ones]);
+    let below = draft.call("MatMul", &[&ones, &below]);
     let wrong = draft.call("Add", &[&off, &below]);
     let near = draft.number(NEAR);
     let probable = draft.call("Less", &[&wrong, &near]);
     let some = draft.call("Max", &[scores, &least]);
     let kept = draft.call("Where", &[allowed, &some, &none]);
-    let total = draft.call("MatMul", &[&kept, &ones]);
+    let total = draft.call("MatMul", &[&ones, &kept]);
     let shares = draft.call("Div", &[&kept, &total]);
     draft.call("Where", &[&probable, &shares, lowered]);
 }

@@ -21,7 +21,7 @@ use deepsade_net::Piece;
 use deepsade_spec::{Formula, NormalSpec, Task, Var};
 
 use self::facts::Facts;
-use self::table::Table;
+use self::table::ValidSets;
 use super::draft::Draft;
 use super::{Made, MakeError, Source};
 use crate::decode::{MAX_TABLE, recognise};
@@ -33,30 +33,24 @@ pub const MAX_NODES: usize = 20_000;
 
 /// A plan with so many states is quick enough, whatever else there may be.
 const SMALL: usize = 512;
-/// So many columns are quicker to take than to put a tensor upright and lay it down again.
-const FEW: usize = 64;
 
 /// What the makers of groups read and write.
 struct Desk<'a> {
     spec: &'a NormalSpec,
     source: &'a Source<'a>,
     draft: Draft,
-    /// The scores of all labels, to be computed with.
+    /// The scores of all labels, to be computed with: a line a label.
     scores: String,
-    /// The same, upright, once they are needed.
-    upright: Option<String>,
-    chosen: Vec<Chosen>,
+    chosen: Vec<LabelTensor>,
     how: Vec<String>,
     best: bool,
 }
 
-/// A tensor with 1 where a label is present and 0 where not.
-struct Chosen {
+/// A tensor with 1 where a label is present and 0 where not, a line a label.
+struct LabelTensor {
     tensor: String,
-    /// It stands: a line a label, and not a column.
-    upright: bool,
     width: usize,
-    /// Labels and their columns or lines.
+    /// Labels and their lines.
     places: Vec<(usize, usize)>,
 }
 
@@ -75,8 +69,11 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
     }
     let (free, groups) = groups(labels, &parts);
     let mut draft = Draft::default();
-    let scores = if groups.is_empty() { source.scores.into() } else { draft.sane(source.scores, MOST) };
-    let mut desk = Desk { spec, source, draft, scores, upright: None, chosen: Vec::new(), how: Vec::new(), best: true };
+    let mut scores = draft.turned(source.scores);
+    if !groups.is_empty() {
+        scores = draft.sane(&scores, MOST);
+    }
+    let mut desk = Desk { spec, source, draft, scores, chosen: Vec::new(), how: Vec::new(), best: true };
     let mut implications = Vec::new();
     for (labels, parts) in groups {
         match recognise(spec, &parts) {
@@ -143,43 +140,38 @@ fn groups<'a>(labels: usize, parts: &[&'a Formula]) -> (Vec<usize>, Vec<Group<'a
 }
 
 impl Desk<'_> {
-    /// The scores upright.
-    fn standing(&mut self) -> String {
-        let (draft, scores) = (&mut self.draft, &self.scores);
-        self.upright.get_or_insert_with(|| draft.turned(scores)).clone()
-    }
-
     /// Notes a tensor with these labels in order.
-    fn put(&mut self, tensor: String, upright: bool, labels: &[usize]) {
+    fn put(&mut self, tensor: String, labels: &[usize]) {
         let places = labels.iter().enumerate().map(|(place, label)| (*label, place)).collect();
-        self.chosen.push(Chosen { tensor, upright, width: labels.len(), places });
+        self.chosen.push(LabelTensor { tensor, width: labels.len(), places });
     }
 
     /// Labels of no rule: present iff more likely than not.
     fn free(&mut self, labels: &[usize]) {
         let zero = self.draft.number(0.0);
-        let (own, stands) = match &self.upright {
-            Some(scores) => (self.draft.lines(scores, labels), true),
-            None if labels.len() == self.spec.schema.task.outputs() => (self.source.scores.to_string(), false),
-            None => (self.draft.columns(self.source.scores, labels), false),
-        };
+        let own = self.own(labels);
         let above = self.draft.call("Greater", &[&own, &zero]);
         let present = self.draft.cast_float(&above);
-        self.put(present, stands, labels);
+        self.put(present, labels);
         self.how.push(format!("labels without rules: {}", labels.len()));
+    }
+
+    /// The scores of some labels.
+    fn own(&mut self, labels: &[usize]) -> String {
+        let all = labels.len() == self.spec.schema.task.outputs();
+        if all { self.scores.clone() } else { self.draft.lines(&self.scores, labels) }
     }
 
     /// Labels tied together by any rules.
     fn group(&mut self, labels: Vec<usize>, parts: &[&Formula]) -> Result<(), MakeError> {
         let facts = Facts::new(labels, parts);
-        if let Some(table) = Table::new(&facts) {
+        if let Some(table) = ValidSets::new(&facts) {
             if table.len() == 0 {
                 return Err(MakeError::Impossible);
             }
-            let all = facts.labels.len() == self.spec.schema.task.outputs();
-            let own = if all { self.scores.clone() } else { self.draft.columns(&self.scores, &facts.labels) };
+            let own = self.own(&facts.labels);
             let tensor = table.write(&own, &self.spec.schema, self.source, &mut self.draft)?;
-            self.put(tensor, false, &facts.labels);
+            self.put(tensor, &facts.labels);
             self.how.push(format!("table of {} sets of {} labels", table.len(), facts.labels.len()));
             return Ok(());
         }
@@ -189,8 +181,7 @@ impl Desk<'_> {
         let diagram = if small { None } else { diagram::compile(&facts).map_err(impossible)? };
         // A level of a diagram takes about as long as two levels of a plan, and a diagram has a level a label.
         let plan = plan.filter(|plan| diagram.as_ref().is_none_or(|d| plan.states() <= 2 * d.nodes.len()));
-        let scores = self.standing();
-        let worth = facts.worth(&self.spec.schema, self.source, &scores, &mut self.draft)?;
+        let worth = facts.worth(&self.spec.schema, self.source, &self.scores, &mut self.draft)?;
         let tensor = match (plan, diagram) {
             (Some(plan), _) => {
                 self.how.push(format!("{labels} labels by elimination over {} states", plan.states()));
@@ -204,39 +195,22 @@ impl Desk<'_> {
         };
         // The facts of the input, behind the labels, are not asked for any more.
         let places = (0..labels).map(|place| (facts.labels[place], place)).collect();
-        self.chosen.push(Chosen { tensor, upright: true, width: facts.count(), places });
+        self.chosen.push(LabelTensor { tensor, width: facts.count(), places });
         Ok(())
     }
 
-    /// Puts the labels side by side in their order.
+    /// Puts the labels one below the other in their order.
     fn finish(mut self, labels: usize) -> Piece {
-        let (standing, lying): (Vec<Chosen>, Vec<Chosen>) = self.chosen.into_iter().partition(|c| c.upright);
         let (mut place, mut start) = (vec![0; labels], 0);
-        for chosen in lying.iter().chain(&standing) {
+        for chosen in &self.chosen {
             chosen.places.iter().for_each(|(label, k)| place[*label] = start + k);
             start += chosen.width;
         }
-        let ordered = start == labels && place.is_sorted();
-        let names = |chosen: &[Chosen]| chosen.iter().map(|c| c.tensor.clone()).collect::<Vec<_>>();
-        let draft = &mut self.draft;
-        let mut all = Vec::new();
-        if !lying.is_empty() {
-            let lying = draft.beside(&names(&lying));
-            if standing.is_empty() && ordered {
-                return self.draft.finish();
-            }
-            if standing.is_empty() && labels <= FEW {
-                draft.columns(&lying, &place);
-                return self.draft.finish();
-            }
-            all.push(draft.turned(&lying));
+        let tensors: Vec<String> = self.chosen.into_iter().map(|c| c.tensor).collect();
+        let all = self.draft.below(&tensors);
+        if start != labels || !place.is_sorted() {
+            self.draft.lines(&all, &place);
         }
-        all.extend(names(&standing));
-        let mut all = draft.below(&all);
-        if !ordered {
-            all = draft.lines(&all, &place);
-        }
-        draft.turned(&all);
         self.draft.finish()
     }
 }

@@ -41,8 +41,8 @@ use self::choose::{Way, choose};
 use self::direction::Ground;
 pub use self::grid::grids;
 use self::grid::keepable;
-use self::measure::{Quality, Rows};
-use self::writer::{Row, Writer};
+use self::measure::{MeasuredRows, Quality};
+use self::writer::{PerLine, Writer};
 use super::{Made, MakeError, NotEqual, Source};
 
 /// Numbers of steps that are tried.
@@ -110,7 +110,7 @@ fn within(
     let ready = |close: bool| (0..rounds).map(|k| Way::new(&found, k, &ground, close)).collect::<Result<Vec<_>, _>>();
     let mut ways = ready(true)?;
     let outputs = Outputs::Numbers(ranges.to_vec());
-    let rows = Rows::new(&ground, &ways, given);
+    let rows = MeasuredRows::new(&ground, &ways, given);
     if !ways.iter().any(|way| way.plan.has_steps()) {
         let piece = write(&ground, source, &ways, 0)?;
         // A closed form knows nothing of ranges: it will do where they are not in its way.
@@ -156,7 +156,7 @@ fn tuned(
     source: &Source<'_>,
     ways: &mut [Way],
     anchors: [Vec<Option<Anchor>>; 2],
-    rows: &Rows,
+    rows: &MeasuredRows,
 ) -> Result<(Piece, usize), MakeError> {
     let mut best: Option<(Quality, Piece, usize)> = None;
     // With anchors first, those of the alternatives' own if the given one is not good; else without, moved in more and more.
@@ -206,16 +206,17 @@ fn write(ground: &Ground, source: &Source<'_>, ways: &[Way], steps: usize) -> Re
         }
     }
     let mut w = Writer::new(ground, source, conditions)?;
+    let scores = w.draft.turned(source.scores);
     match ways {
         [way] => {
             let (lower, upper) = way.plan.fixed_ends(&w);
-            w.p = clean(&mut w, source.scores, &lower, &upper);
+            w.p = clean(&mut w, &scores, &lower, &upper);
             w.choose(&way.choices);
             way.plan.solve(&mut w, true, way.anchor.as_ref(), steps);
         }
         ways => {
             let free = vec![None; ground.outputs()];
-            w.p = clean(&mut w, source.scores, &free, &free);
+            w.p = clean(&mut w, &scores, &free, &free);
             w.choose(&ways[0].choices);
             choose(&mut w, ways, steps);
         }
@@ -228,6 +229,6 @@ fn clean(w: &mut Writer, scores: &str, lower: &[Option<f32>], upper: &[Option<f3
     let ranges = w.ground.cut;
     let (lo, hi) = ranges.iter().fold((f32::MAX, f32::MIN), |(lo, hi), n| (lo.min(n.lo), hi.max(n.hi)));
     // One number for all outputs, if those that are given are the same and nothing is given for the others.
-    let all = |ends: &[Option<f32>], all: f32| Row::Constant(ends.iter().map(|end| end.unwrap_or(all)).collect());
+    let all = |ends: &[Option<f32>], all: f32| PerLine::Constant(ends.iter().map(|end| end.unwrap_or(all)).collect());
     w.clip(scores, &all(lower, lo), &all(upper, hi))
 }

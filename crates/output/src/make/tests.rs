@@ -1,30 +1,24 @@
 //! What the tests of makers share: a domain, points on borders, wild scores, and running a piece.
 
-use deepsade_check::step::{Case, Inputs, OutputStep, Outputs, Tail};
+use deepsade_check::step::{Case, InputPorts, OutputStep, Outputs, Tail};
 use deepsade_net::{Matrix, Piece, Port};
-use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use deepsade_spec::{NormalSpec, RuleText, Task, compile};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::{CANDIDATE, Made, PREFIX, Source};
-use crate::Judge;
 use crate::graph::{Graph, Value};
+use crate::{Judge, random_rules};
 
 pub(super) const SOURCE: Source<'static> = Source { scores: "scores", x: "x", probabilities: false };
 
 pub(super) fn spec<S: AsRef<str>>(task: Task, texts: &[S]) -> NormalSpec {
-    let feature = |name: &str, domain| Feature { name: name.into(), domain };
-    let features = vec![
-        feature("a", Domain::Real { lo: 0.0, hi: 10.0 }),
-        feature("b", Domain::Integer { lo: -5, hi: 5 }),
-        feature("k", Domain::Category { levels: vec!["p".into(), "q".into(), "r".into()] }),
-    ];
     let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: t.as_ref().into(), text: t.as_ref().into() }).collect();
-    compile(&rules, &Schema { features, task, one_hot: OneHot::Full }).unwrap_or_else(|e| panic!("{rules:?}: {e:?}"))
+    compile(&rules, &random_rules::schema(task)).unwrap_or_else(|e| panic!("{rules:?}: {e:?}"))
 }
 
 pub(super) fn multilabel<S: AsRef<str>>(n: usize, texts: &[S]) -> NormalSpec {
-    spec(Task::Multilabel { labels: (0..n).map(|j| format!("l{j}")).collect() }, texts)
+    spec(random_rules::multilabel(n), texts)
 }
 
 /// A point of the domain, often on a border of the conditions `a < 3.5`, `a + b >= 4` or next to it.
@@ -70,15 +64,20 @@ pub(super) fn run(made: &Made, scores: &[Vec<f32>], x: &[Vec<f32>]) -> Vec<Vec<f
     let matrix = |rows: &[Vec<f32>]| Matrix { rows: rows.len(), cols: rows[0].len(), data: rows.concat() };
     let found = graph.run(vec![matrix(scores).into(), matrix(x).into()], &[CANDIDATE]).unwrap().remove(0);
     let found = Matrix::try_from(found).unwrap();
-    assert_eq!((found.rows, found.cols), (scores.len(), made.outputs.count()));
-    (0..found.rows).map(|r| found.row(r).to_vec()).collect()
+    assert_eq!((found.cols, found.rows), (scores.len(), made.outputs.count()));
+    turned(&found)
+}
+
+/// The columns of a matrix.
+pub(super) fn turned(of: &Matrix) -> Vec<Vec<f32>> {
+    (0..of.cols).map(|c| (0..of.rows).map(|r| of.row(r)[c]).collect()).collect()
 }
 
 /// The tail behind candidates.
 fn tail(spec: &NormalSpec, outputs: &Outputs) -> Piece {
     let fallback = vec![Case { when: Vec::new(), weights: Vec::new(), bias: vec![0.0; outputs.count()], trees: Vec::new() }];
     let step = OutputStep { candidate: CANDIDATE.into(), outputs: outputs.clone(), fallback };
-    let inputs = Inputs::of(&[Port::rows("x", "float", Some(spec.schema.columns().len()))], &spec.schema).unwrap();
+    let inputs = InputPorts::of(&[Port::rows("x", "float", Some(spec.schema.columns().len()))], &spec.schema).unwrap();
     Tail::new(spec, &step, &inputs, ["y", "in_domain", "ok"].map(String::from)).unwrap().piece
 }
 
@@ -86,7 +85,8 @@ fn tail(spec: &NormalSpec, outputs: &Outputs) -> Piece {
 pub(super) fn pass(spec: &NormalSpec, made: &Made, candidates: &[Vec<f32>], x: &[Vec<f32>]) -> Vec<bool> {
     let graph = Graph::new(&tail(spec, &made.outputs), &[CANDIDATE, "x"]).unwrap();
     let matrix = |rows: &[Vec<f32>]| Matrix { rows: rows.len(), cols: rows[0].len(), data: rows.concat() };
-    let Value::Bool(ok) = graph.run(vec![matrix(candidates).into(), matrix(x).into()], &["ok"]).unwrap().remove(0) else {
+    let standing = matrix(&turned(&matrix(candidates)));
+    let Value::Bool(ok) = graph.run(vec![standing.into(), matrix(x).into()], &["ok"]).unwrap().remove(0) else {
         panic!("`ok` is no truth")
     };
     ok.data

@@ -9,7 +9,7 @@ use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_o
 use deepsade_solve::budget::Budget;
 use deepsade_solve::finite::decided;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Column, ColumnKind, Formula, NormalSpec, Rational, Schema, Threshold, Var};
+use deepsade_spec::{Atom, ColumnKind, Formula, InputColumn, NormalSpec, Rational, Schema, Threshold, Var};
 use thiserror::Error;
 
 use super::one_by_one;
@@ -369,7 +369,7 @@ impl Face {
         let (mut row, mut constant) = (vec![0.0; columns.len()], self.constant);
         for (var, c) in &self.x {
             let kind = if let Var::Level(_, l) = var { ColumnKind::Level(*l) } else { ColumnKind::Number };
-            let own = |column: &Column| Some(column.feature) == var.feature();
+            let own = |column: &InputColumn| Some(column.feature) == var.feature();
             if let Some(at) = columns.iter().position(|column| own(column) && column.kind == kind) {
                 row[at] += c;
             } else {

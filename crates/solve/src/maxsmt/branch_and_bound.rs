@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use std::time::Instant;
 
 use super::local_search::LocalSearch;
-use super::problem::{Clause, Row};
+use super::problem::{Clause, LayerRow};
 use super::{MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, Solution, SolverError, Unsolved};
 use crate::simplex::{Simplex, Status};
 
@@ -41,24 +41,24 @@ impl MaxSmt for BranchAndBound {
 
 /// What branching decided: these variables are fixed.
 #[derive(Debug, Clone)]
-struct Node {
+struct BranchNode {
     /// The least weight that is violated below here.
     bound: f64,
     fixed: Vec<(usize, bool)>,
 }
 
-impl PartialEq for Node {
+impl PartialEq for BranchNode {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
-impl Eq for Node {}
-impl PartialOrd for Node {
+impl Eq for BranchNode {}
+impl PartialOrd for BranchNode {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Node {
+impl Ord for BranchNode {
     /// The greatest has the least bound, and among equals the most decisions.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         other.bound.total_cmp(&self.bound).then(self.fixed.len().cmp(&other.fixed.len()))
@@ -148,11 +148,11 @@ impl<'a> BranchSearch<'a> {
     }
 
     fn run(mut self, nodes: usize) -> MaxSmtOutcome {
-        let mut open = BinaryHeap::from([Node { bound: self.lost, fixed: Vec::new() }]);
+        let mut open = BinaryHeap::from([BranchNode { bound: self.lost, fixed: Vec::new() }]);
         // The least bound of what was given up undecided.
         let mut given_up = f64::INFINITY;
         let mut visited = 0;
-        let mut dive: Option<Node> = None;
+        let mut dive: Option<BranchNode> = None;
         while let Some(node) = dive.take().or_else(|| open.pop()) {
             if !self.promising(node.bound) {
                 continue;
@@ -170,7 +170,7 @@ impl<'a> BranchSearch<'a> {
                 Visit::Branch(var, first, bound) => {
                     let child = |value| {
                         let fixed = node.fixed.iter().copied().chain([(var, value)]).collect();
-                        Node { bound: bound.max(node.bound), fixed }
+                        BranchNode { bound: bound.max(node.bound), fixed }
                     };
                     open.push(child(!first));
                     dive = Some(child(first));
@@ -186,7 +186,7 @@ impl<'a> BranchSearch<'a> {
         }
     }
 
-    fn visit(&mut self, node: &Node) -> Visit {
+    fn visit(&mut self, node: &BranchNode) -> Visit {
         for var in
             self.problem.unknowns()..self.problem.unknowns() + self.z.iter().flatten().count() + self.u.iter().flatten().count()
         {
@@ -230,14 +230,16 @@ impl<'a> BranchSearch<'a> {
     }
 
     /// Rows that these weights break: of clauses with one choice, and of the choices that the node has fixed.
-    fn cuts(&self, w: &[f64], node: &Node) -> Vec<(Row, Option<usize>)> {
+    fn cuts(&self, w: &[f64], node: &BranchNode) -> Vec<(LayerRow, Option<usize>)> {
         let mut cuts = Vec::new();
         for (clause, u) in self.problem.hard.iter().zip(&self.u) {
             for (k, choice) in clause.choices.iter().enumerate() {
                 let var = u.get(k).copied();
                 if var.is_none_or(|var| node.fixed.contains(&(var, true)))
                     && let Some(row) = self.problem.violated(clause, choice, w)
+                    && !cuts.contains(&(row.clone(), var))
                 {
+                    // Cells that are emptied alike ask for the same row.
                     cuts.push((row, var));
                 }
             }
@@ -246,7 +248,7 @@ impl<'a> BranchSearch<'a> {
     }
 
     /// `row + M (1 - u) >= 0`; without a u the row itself.
-    fn add_cut(&mut self, row: &Row, u: Option<usize>) {
+    fn add_cut(&mut self, row: &LayerRow, u: Option<usize>) {
         match u {
             None => self.lp.add_row(&row.a, row.c),
             Some(u) => {
@@ -258,7 +260,7 @@ impl<'a> BranchSearch<'a> {
     }
 
     /// The u of a clause that does not hold: of the choice nearest to holding that is not ruled out.
-    fn open_clause(&self, w: &[f64], node: &Node) -> Option<usize> {
+    fn open_clause(&self, w: &[f64], node: &BranchNode) -> Option<usize> {
         for (clause, u) in self.problem.hard.iter().zip(&self.u) {
             if u.is_empty() || self.problem.clause_holds(clause, w) {
                 continue;
@@ -273,7 +275,7 @@ impl<'a> BranchSearch<'a> {
     }
 
     /// The z of a soft constraint that is violated and not paid for in full, nearest to a half; and what to try first.
-    fn open_soft(&self, w: &[f64], node: &Node) -> Option<(usize, bool)> {
+    fn open_soft(&self, w: &[f64], node: &BranchNode) -> Option<(usize, bool)> {
         let open = self.problem.soft.iter().zip(&self.z).filter_map(|(soft, z)| Some((soft, (*z)?)));
         let violated = open.filter(|(soft, z)| !soft.holds(w) && !node.fixed.iter().any(|(var, _)| var == z));
         let (_, z) =

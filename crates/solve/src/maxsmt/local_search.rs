@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::problem::{Row, Soft};
+use super::problem::{LayerRow, Soft};
 use super::{MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, Solution, SolverError, Unsolved};
 
 /// Projections before a point is given up.
@@ -74,7 +74,7 @@ fn starts(problem: &MaxSmtProblem, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
 }
 
 /// Moves w so that the row holds, changing it as little as the box allows; false if no weights of the box satisfy it.
-fn project(problem: &MaxSmtProblem, row: &Row, w: &mut [f64]) -> bool {
+fn project(problem: &MaxSmtProblem, row: &LayerRow, w: &mut [f64]) -> bool {
     // Half a per mille further than needed, so that the next projection does not undo it by a rounding.
     let goal = |value: f64| -value * 1.0005 + 1e-9;
     for _ in 0..=row.a.len() {
@@ -102,7 +102,7 @@ fn repair(problem: &MaxSmtProblem, mut w: Vec<f64>) -> Option<Vec<f64>> {
         for clause in &problem.hard {
             let rows = clause.choices.iter().map(|choice| problem.violated(clause, choice, &w));
             let nearest = rows.min_by(|a, b| {
-                let excess = |row: &Option<Row>| row.as_ref().map_or(0.0, |row| -row.value(&w));
+                let excess = |row: &Option<LayerRow>| row.as_ref().map_or(0.0, |row| -row.value(&w));
                 excess(a).total_cmp(&excess(b))
             });
             if let Some(Some(row)) = nearest {

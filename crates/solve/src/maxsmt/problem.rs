@@ -20,14 +20,14 @@ pub struct MaxSmtProblem {
     /// K': every clause must hold.
     pub hard: Vec<Clause>,
     /// What v, which the last layer reads, can be: the boxes that the clauses speak of.
-    pub boxes: Vec<Latent>,
+    pub boxes: Vec<LatentBox>,
     /// What should hold.
     pub soft: Vec<Soft>,
 }
 
 /// A box of what the last layer reads: `m - r <= v <= m + r`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Latent {
+pub struct LatentBox {
     /// Middles.
     pub m: Vec<f64>,
     /// Radii.
@@ -37,8 +37,8 @@ pub struct Latent {
 /// One cell of a rule's negation, to be empty on its box.
 ///
 /// For fixed multipliers that is a convex condition on the weights. Over all multipliers it is bilinear, so the search takes a
-/// finite choice of them: each atom alone, and those that the guard uses at present. It is exact for cells of one atom, and
-/// sufficient for the others.
+/// finite choice of them: each atom alone, the clause that the data favour, and those that the guard uses at present. It is exact for
+/// cells of one atom, and sufficient for the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clause {
     /// The rule it comes from.
@@ -46,16 +46,16 @@ pub struct Clause {
     /// Index of the box in [`MaxSmtProblem::boxes`].
     pub latent: usize,
     /// Some choice must hold: all of its forms are at most 0 on the whole box.
-    pub choices: Vec<Vec<Form>>,
+    pub choices: Vec<Vec<LayerForm>>,
     /// The cell as it stands, for solvers that take quantifiers: everywhere on the box some atom is at most 0.
-    pub atoms: Vec<Atom>,
+    pub atoms: Vec<LayerAtom>,
     /// What the gate's factor can be; (1, 1) without a gate.
     pub gate: (f64, f64),
 }
 
 /// `alpha . (W v + b) + c . v + constant`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Form {
+pub struct LayerForm {
     /// Coefficients of outputs.
     pub alpha: Vec<(usize, f64)>,
     /// Coefficients of v.
@@ -66,16 +66,16 @@ pub struct Form {
 
 /// `g * alpha . (W v + b) + c . v + gate * g + constant`, g the gate's factor.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Atom {
+pub struct LayerAtom {
     /// All but the gate.
-    pub form: Form,
+    pub form: LayerForm,
     /// Coefficient of the gate's factor.
     pub gate: f64,
 }
 
 /// `a . w + c >= 0`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Row {
+pub struct LayerRow {
     /// Coefficients of unknowns.
     pub a: Vec<(usize, f64)>,
     /// The constant.
@@ -86,12 +86,12 @@ pub struct Row {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Soft {
     /// The rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<LayerRow>,
     /// What it counts, above 0.
     pub weight: f64,
 }
 
-impl Row {
+impl LayerRow {
     /// `a . w + c`.
     pub fn value(&self, w: &[f64]) -> f64 {
         self.a.iter().map(|(k, a)| a * w[*k]).sum::<f64>() + self.c
@@ -119,9 +119,9 @@ impl Soft {
     }
 }
 
-impl Form {
+impl LayerForm {
     /// The form at its largest point of the box, as a row of the unknowns: `-(form at that v) >= 0`.
-    pub fn cut(&self, w: &[f64], inputs: usize, outputs: usize, latent: &Latent) -> Row {
+    pub fn cut(&self, w: &[f64], inputs: usize, outputs: usize, latent: &LatentBox) -> LayerRow {
         let mut q = vec![0.0; inputs];
         for (j, alpha) in &self.alpha {
             q.iter_mut().zip(&w[j * inputs..(j + 1) * inputs]).for_each(|(q, w)| *q += alpha * w);
@@ -132,13 +132,38 @@ impl Form {
         self.at(&v, inputs, outputs)
     }
 
+    /// The least that the form's largest value over the latent box can be, for any weights within these ends. Each column of v meets
+    /// unknowns of its own, so columns are made least one by one: `q m + |q| r` over an interval of q.
+    pub fn least(&self, lo: &[f64], hi: &[f64], inputs: usize, outputs: usize, latent: &LatentBox) -> f64 {
+        let ends = |alpha: f64, k: usize| (alpha * lo[k]).min(alpha * hi[k])..(alpha * lo[k]).max(alpha * hi[k]);
+        let column = |k: usize| {
+            let own: f64 = self.c.iter().filter(|(at, _)| *at == k).map(|(_, c)| c).sum();
+            let (mut low, mut high) = (own, own);
+            for (j, alpha) in &self.alpha {
+                let range = ends(*alpha, j * inputs + k);
+                (low, high) = (low + range.start, high + range.end);
+            }
+            let (m, r) = (latent.m[k], latent.r[k]);
+            let q = if m + r < 0.0 {
+                high
+            } else if m - r > 0.0 {
+                low
+            } else {
+                0.0f64.max(low).min(high)
+            };
+            q * m + q.abs() * r
+        };
+        let bias: f64 = self.alpha.iter().map(|(j, alpha)| ends(*alpha, outputs * inputs + j).start).sum();
+        (0..inputs).map(column).sum::<f64>() + bias + self.constant
+    }
+
     /// `-(form at v) >= 0`.
-    pub fn at(&self, v: &[f64], inputs: usize, outputs: usize) -> Row {
+    pub fn at(&self, v: &[f64], inputs: usize, outputs: usize) -> LayerRow {
         let weights =
             self.alpha.iter().flat_map(|(j, alpha)| v.iter().enumerate().map(move |(k, v)| (j * inputs + k, -alpha * v)));
         let bias = self.alpha.iter().map(|(j, alpha)| (outputs * inputs + j, -alpha));
         let c = self.c.iter().map(|(k, c)| c * v[*k]).sum::<f64>();
-        Row { a: weights.chain(bias).filter(|(_, a)| *a != 0.0).collect(), c: -c - self.constant }
+        LayerRow { a: weights.chain(bias).filter(|(_, a)| *a != 0.0).collect(), c: -c - self.constant }
     }
 }
 
@@ -175,7 +200,7 @@ impl MaxSmtProblem {
     }
 
     /// The row that is violated most among the forms of a choice, each at its largest point; `None` if the choice holds.
-    pub fn violated(&self, clause: &Clause, choice: &[Form], w: &[f64]) -> Option<Row> {
+    pub fn violated(&self, clause: &Clause, choice: &[LayerForm], w: &[f64]) -> Option<LayerRow> {
         let cuts = choice.iter().map(|form| form.cut(w, self.inputs, self.outputs, &self.boxes[clause.latent]));
         cuts.filter(|row| !row.holds(w)).min_by(|a, b| a.value(w).total_cmp(&b.value(w)))
     }
@@ -197,20 +222,42 @@ impl MaxSmtProblem {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, Latent, Row};
+    use super::{LatentBox, LayerForm, LayerRow};
 
     /// y = w v + b with v in [1, 3]: y - 2 is largest at v = 3 for w = 1, at v = 1 for w = -1.
     #[test]
     fn a_cut_is_the_form_at_its_largest_point() {
-        let form = Form { alpha: vec![(0, 1.0)], c: vec![], constant: -2.0 };
-        let latent = Latent { m: vec![2.0], r: vec![1.0] };
-        assert_eq!(form.cut(&[1.0, 0.0], 1, 1, &latent), Row { a: vec![(0, -3.0), (1, -1.0)], c: 2.0 });
-        assert_eq!(form.cut(&[-1.0, 0.0], 1, 1, &latent), Row { a: vec![(0, -1.0), (1, -1.0)], c: 2.0 });
+        let form = LayerForm { alpha: vec![(0, 1.0)], c: vec![], constant: -2.0 };
+        let latent = LatentBox { m: vec![2.0], r: vec![1.0] };
+        assert_eq!(form.cut(&[1.0, 0.0], 1, 1, &latent), LayerRow { a: vec![(0, -3.0), (1, -1.0)], c: 2.0 });
+        assert_eq!(form.cut(&[-1.0, 0.0], 1, 1, &latent), LayerRow { a: vec![(0, -1.0), (1, -1.0)], c: 2.0 });
+    }
+
+    /// Two outputs, one column: against all weights on a grid of their box.
+    #[test]
+    fn the_least_is_that_of_the_best_weights_of_the_box() {
+        let form = LayerForm { alpha: vec![(0, 1.0), (1, -2.0)], c: vec![(0, 0.5)], constant: 0.25 };
+        for (m, r) in [(2.0, 1.0), (-2.0, 1.0), (0.5, 1.0)] {
+            let latent = LatentBox { m: vec![m], r: vec![r] };
+            for shift in [-1.0, 0.0, 1.0] {
+                let (lo, hi) = (vec![shift, -0.5, -1.0, 0.0], vec![shift + 0.5, 0.5, 1.0, 0.5]);
+                let at = |k: usize, t: usize| lo[k] + (hi[k] - lo[k]) * t as f64 / 20.0;
+                let mut best = f64::INFINITY;
+                for t in 0..21usize.pow(2) {
+                    // Biases are best at an end.
+                    let w = [at(0, t % 21), at(1, t / 21), lo[2], hi[3]];
+                    let q = w[0] - 2.0 * w[1] + 0.5;
+                    best = f64::min(best, q * m + f64::abs(q) * r + w[2] - 2.0 * w[3] + 0.25);
+                }
+                let least = form.least(&lo, &hi, 1, 2, &latent);
+                assert!(least <= best + 1e-12 && least >= best - 0.11 * (m.abs() + r), "{m} {shift}: {least} against {best}");
+            }
+        }
     }
 
     #[test]
     fn extremes_are_taken_at_the_ends_of_the_box() {
-        let row = Row { a: vec![(0, 2.0), (1, -1.0)], c: 0.5 };
+        let row = LayerRow { a: vec![(0, 2.0), (1, -1.0)], c: 0.5 };
         assert_eq!(row.extreme(1.0, &[0.0, 1.0], &[1.0, 2.0]), 1.5);
         assert_eq!(row.extreme(-1.0, &[0.0, 1.0], &[1.0, 2.0]), -1.5);
     }

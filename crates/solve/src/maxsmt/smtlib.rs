@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::problem::{Atom, Clause, Form, Latent, MaxSmtProblem, Row, Soft};
+use super::problem::{Clause, LatentBox, LayerAtom, LayerForm, LayerRow, MaxSmtProblem, Soft};
 
 /// What becomes of "for every input" in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -110,7 +110,7 @@ fn times(factor: f64, name: &str) -> String {
     if factor == 1.0 { name.into() } else { format!("(* {} {name})", number(factor)) }
 }
 
-fn affine(problem: &MaxSmtProblem, row: &Row) -> String {
+fn affine(problem: &MaxSmtProblem, row: &LayerRow) -> String {
     sum(row.a.iter().map(|(k, a)| times(*a, &unknown(problem, *k))).collect(), row.c)
 }
 
@@ -126,7 +126,7 @@ fn eliminate(problem: &MaxSmtProblem, c: usize, clause: &Clause, out: &mut Strin
     let _ = writeln!(out, "(assert {})", joined("or", &choices));
 }
 
-fn support(form: &Form, latent: &Latent, place: &str, out: &mut String) -> String {
+fn support(form: &LayerForm, latent: &LatentBox, place: &str, out: &mut String) -> String {
     let mut terms = Vec::new();
     let mut constant = form.constant;
     for (k, (m, r)) in latent.m.iter().zip(&latent.r).enumerate() {
@@ -175,7 +175,7 @@ fn keep(problem: &MaxSmtProblem, clause: &Clause, out: &mut String) {
     }
 }
 
-fn at_most_zero(problem: &MaxSmtProblem, atom: &Atom, latent: &Latent, gate: (f64, f64)) -> String {
+fn at_most_zero(problem: &MaxSmtProblem, atom: &LayerAtom, latent: &LatentBox, gate: (f64, f64)) -> String {
     let v = |k: usize| if latent.r[k] > 0.0 { format!("v_{k}") } else { number(latent.m[k]) };
     let mut outputs = Vec::new();
     for (j, alpha) in &atom.form.alpha {

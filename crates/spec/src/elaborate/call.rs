@@ -1,11 +1,11 @@
 //! The functions of the rule language.
 
 use super::compare::compare_with_zero;
-use super::{Elaborator, Value, pair};
+use super::{Elaborator, Meaning, pair};
 use crate::Rational;
 use crate::ast::{Expr, Generator, Relation};
 use crate::error::{Fault, RuleErrorKind, Span, nearest};
-use crate::typed::{Num, Piece};
+use crate::typed::{Num, Piecewise};
 
 const FUNCTIONS: &[&str] = &[
     "sum",
@@ -30,13 +30,13 @@ impl Elaborator<'_> {
         args: &[Expr],
         generators: &[Generator],
         span: &Span,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Meaning, Fault> {
         let wrong = |function, takes| (RuleErrorKind::WrongArguments { function, takes }, span.clone(), None);
         match name.as_str() {
             "sum" => {
                 let mut sum = Num::default();
                 self.each(args, generators, |_, num| sum.add_scaled(&Rational::ONE, num))?;
-                Ok(Value::Num(sum))
+                Ok(Meaning::Num(sum))
             }
             "min" | "max" => {
                 let mut list = Vec::new();
@@ -45,18 +45,18 @@ impl Elaborator<'_> {
                     return Err(wrong(if name == "min" { "min" } else { "max" }, "one number or more"));
                 }
                 if list.len() == 1 {
-                    return Ok(Value::Num(list.remove(0)));
+                    return Ok(Meaning::Num(list.remove(0)));
                 }
-                Ok(Value::Num(Num::piece(if name == "min" { Piece::Min(list) } else { Piece::Max(list) })))
+                Ok(Meaning::Num(Num::piece(if name == "min" { Piecewise::Min(list) } else { Piecewise::Max(list) })))
             }
             "abs" => {
                 let [arg] = args else { return Err(wrong("abs", "one number")) };
                 let a = self.number(arg)?;
                 self.grow(a.parts(), &arg.span)?;
                 let negative = a.clone().scaled(&-Rational::ONE);
-                Ok(Value::Num(Num::piece(Piece::Max(vec![a, negative]))))
+                Ok(Meaning::Num(Num::piece(Piecewise::Max(vec![a, negative]))))
             }
-            "count" => Ok(Value::Num(self.count(args, generators)?)),
+            "count" => Ok(Meaning::Num(self.count(args, generators)?)),
             "exactly" => self.compare_count(args, generators, Relation::Equal, wrong("exactly", TAKES_COUNT)),
             "at_least" => self.compare_count(args, generators, Relation::GreaterEqual, wrong("at_least", TAKES_COUNT)),
             "at_most" => self.compare_count(args, generators, Relation::LessEqual, wrong("at_most", TAKES_COUNT)),
@@ -93,7 +93,7 @@ impl Elaborator<'_> {
         let Some((last, before)) = args.split_last() else { return Ok(sum) };
         let mut add = |this: &mut Self, arg: &Expr| {
             let condition = this.condition(arg)?;
-            sum.add_scaled(&Rational::ONE, this.to_number(Value::Bool(condition), &arg.span)?);
+            sum.add_scaled(&Rational::ONE, this.to_number(Meaning::Bool(condition), &arg.span)?);
             Ok(())
         };
         for arg in before {
@@ -109,12 +109,12 @@ impl Elaborator<'_> {
         generators: &[Generator],
         relation: Relation,
         wrong: Fault,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Meaning, Fault> {
         let Some((k, conditions)) = args.split_first().filter(|(_, rest)| !rest.is_empty()) else { return Err(wrong) };
         let k = self.whole(k)?;
         let mut sum = self.count(conditions, generators)?;
         sum.add_scaled(&Rational::ONE, Num::constant(-Rational::from(k)));
-        Ok(Value::Bool(compare_with_zero(sum, relation)))
+        Ok(Meaning::Bool(compare_with_zero(sum, relation)))
     }
 }
 

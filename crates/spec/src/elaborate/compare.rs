@@ -1,7 +1,7 @@
 //! Comparisons, chains of them, and membership in a set.
 
 use super::names::list;
-use super::{Elaborator, Value, and, iff, not, or};
+use super::{Elaborator, Meaning, and, iff, not, or};
 use crate::Rational;
 use crate::ast::{Expr, Relation};
 use crate::error::{Fault, RuleErrorKind, Span};
@@ -9,7 +9,7 @@ use crate::linear::Var;
 use crate::typed::{Bool, Num};
 
 impl Elaborator<'_> {
-    pub(super) fn chain(&mut self, operands: &[Expr], relations: &[Relation]) -> Result<Value, Fault> {
+    pub(super) fn chain(&mut self, operands: &[Expr], relations: &[Relation]) -> Result<Meaning, Fault> {
         let values = operands.iter().map(|o| self.value(o)).collect::<Result<Vec<_>, _>>()?;
         let mut parts = Vec::new();
         for (k, relation) in relations.iter().enumerate() {
@@ -17,24 +17,24 @@ impl Elaborator<'_> {
             let [a, b] = [self.copy(&values[k], spans.0)?, self.copy(&values[k + 1], spans.1)?];
             parts.push(self.compare(a, *relation, b, spans)?);
         }
-        Ok(Value::Bool(and(parts)))
+        Ok(Meaning::Bool(and(parts)))
     }
 
-    fn compare(&self, a: Value, relation: Relation, b: Value, spans: (&Span, &Span)) -> Result<Bool, Fault> {
+    fn compare(&self, a: Meaning, relation: Relation, b: Meaning, spans: (&Span, &Span)) -> Result<Bool, Fault> {
         let whole = spans.0.start..spans.1.end;
         let equality = matches!(relation, Relation::Equal | Relation::NotEqual);
         let signed = |member: Bool| if relation == Relation::Equal { member } else { not(member) };
         match (a, b) {
-            (owner @ (Value::Category(_) | Value::Class), Value::Text(text)) if equality => {
+            (owner @ (Meaning::Category(_) | Meaning::Class), Meaning::Text(text)) if equality => {
                 Ok(signed(self.one_of(&owner, &[(text, spans.1.clone())])?))
             }
-            (Value::Text(text), owner @ (Value::Category(_) | Value::Class)) if equality => {
+            (Meaning::Text(text), owner @ (Meaning::Category(_) | Meaning::Class)) if equality => {
                 Ok(signed(self.one_of(&owner, &[(text, spans.0.clone())])?))
             }
-            (Value::Ordered(f), Value::Text(text)) => self.compare_place(f, &text, relation, spans.1),
-            (Value::Text(text), Value::Ordered(f)) => self.compare_place(f, &text, relation.turned(), spans.0),
-            (Value::Bool(a), Value::Bool(b)) if equality => Ok(signed(iff(a, b))),
-            (a @ (Value::Num(_) | Value::Bool(_)), b @ (Value::Num(_) | Value::Bool(_))) => {
+            (Meaning::Ordered(f), Meaning::Text(text)) => self.compare_place(f, &text, relation, spans.1),
+            (Meaning::Text(text), Meaning::Ordered(f)) => self.compare_place(f, &text, relation.turned(), spans.0),
+            (Meaning::Bool(a), Meaning::Bool(b)) if equality => Ok(signed(iff(a, b))),
+            (a @ (Meaning::Num(_) | Meaning::Bool(_)), b @ (Meaning::Num(_) | Meaning::Bool(_))) => {
                 let mut difference = self.to_number(a, spans.0)?;
                 difference.add_scaled(&-Rational::ONE, self.to_number(b, spans.1)?);
                 Ok(compare_with_zero(difference, relation))
@@ -55,13 +55,13 @@ impl Elaborator<'_> {
         Ok(compare_with_zero(difference, relation))
     }
 
-    fn hint_for_incomparable(&self, a: &Value, b: &Value, equality: bool) -> Option<String> {
-        let levels = |value: &Value| self.levels(value).map(|(_, levels)| levels);
+    fn hint_for_incomparable(&self, a: &Meaning, b: &Meaning, equality: bool) -> Option<String> {
+        let levels = |value: &Meaning| self.levels(value).map(|(_, levels)| levels);
         match (a, b) {
-            (Value::Num(_), Value::Text(text)) | (Value::Text(text), Value::Num(_)) => {
+            (Meaning::Num(_), Meaning::Text(text)) | (Meaning::Text(text), Meaning::Num(_)) => {
                 text.parse::<f64>().is_ok().then(|| format!("a number has no quotes: {text}"))
             }
-            (owner, Value::Num(_)) | (Value::Num(_), owner) if levels(owner).is_some() => {
+            (owner, Meaning::Num(_)) | (Meaning::Num(_), owner) if levels(owner).is_some() => {
                 Some(format!("a level goes in quotes: {}", list(levels(owner).unwrap_or_default())))
             }
             _ if !equality => {
@@ -73,11 +73,11 @@ impl Elaborator<'_> {
 
     pub(super) fn membership(&mut self, item: &Expr, set: &[Expr]) -> Result<Bool, Fault> {
         let owner = self.value(item)?;
-        if matches!(owner, Value::Category(_) | Value::Class) {
+        if matches!(owner, Meaning::Category(_) | Meaning::Class) {
             let mut texts = Vec::new();
             for member in set {
                 match self.value(member)? {
-                    Value::Text(text) => texts.push((text, member.span.clone())),
+                    Meaning::Text(text) => texts.push((text, member.span.clone())),
                     other => {
                         let hint = self.hint_for_incomparable(&owner, &other, true);
                         let found = self.describe(&other);
@@ -97,17 +97,17 @@ impl Elaborator<'_> {
     }
 
     /// The name and the levels of a category or of the class.
-    fn levels(&self, owner: &Value) -> Option<(&str, &[String])> {
+    fn levels(&self, owner: &Meaning) -> Option<(&str, &[String])> {
         match owner {
-            Value::Category(f) | Value::Ordered(f) => {
+            Meaning::Category(f) | Meaning::Ordered(f) => {
                 Some((&self.schema.features[*f].name, self.schema.features[*f].domain.levels()?))
             }
-            Value::Class => Some((self.schema.task.target_columns()[0], self.schema.task.classes()?)),
+            Meaning::Class => Some((self.schema.task.target_columns()[0], self.schema.task.classes()?)),
             _ => None,
         }
     }
 
-    fn one_of(&self, owner: &Value, texts: &[(String, Span)]) -> Result<Bool, Fault> {
+    fn one_of(&self, owner: &Meaning, texts: &[(String, Span)]) -> Result<Bool, Fault> {
         let (name, levels) = self.levels(owner).expect("only categories and the class are looked up here");
         let mut members = Vec::new();
         for (text, span) in texts {
@@ -117,7 +117,7 @@ impl Elaborator<'_> {
         members.dedup();
         Ok(match owner {
             _ if members.len() == levels.len() => Bool::Const(true),
-            Value::Category(f) => Bool::LevelIn(*f, members),
+            Meaning::Category(f) => Bool::LevelIn(*f, members),
             _ => Bool::ClassIn(members, levels.len()),
         })
     }

@@ -1,6 +1,6 @@
 //! Names, labels and levels, looked up in the schema.
 
-use super::{Elaborator, Value};
+use super::{Elaborator, Meaning};
 use crate::ast::{Expr, ExprKind};
 use crate::error::{Fault, RuleErrorKind, Span, nearest};
 use crate::linear::Var;
@@ -8,24 +8,29 @@ use crate::schema::{Domain, Task};
 use crate::typed::{Bool, Num};
 
 impl Elaborator<'_> {
-    pub(super) fn name(&self, name: &str, span: &Span) -> Result<Value, Fault> {
+    pub(super) fn name(&self, name: &str, span: &Span) -> Result<Meaning, Fault> {
         if let Some((_, value)) = self.indices.iter().rev().find(|(n, _)| n == name) {
-            return Ok(Value::Num(Num::constant(value.clone())));
+            return Ok(Meaning::Num(Num::constant(value.clone())));
         }
+        self.column(name, span)
+    }
+
+    /// A feature or a target, whatever the indices in scope are called.
+    fn column(&self, name: &str, span: &Span) -> Result<Meaning, Fault> {
         if let Some(f) = self.schema.feature(name) {
             return Ok(match self.schema.features[f].domain {
-                Domain::Category { .. } => Value::Category(f),
-                Domain::Ordered { .. } => Value::Ordered(f),
-                Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => Value::Num(Num::var(Var::Feature(f))),
+                Domain::Category { .. } => Meaning::Category(f),
+                Domain::Ordered { .. } => Meaning::Ordered(f),
+                Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } => Meaning::Num(Num::var(Var::Feature(f))),
             });
         }
         let Some(j) = self.schema.task.target_columns().iter().position(|t| *t == name) else {
             return Err((RuleErrorKind::UnknownName(name.into()), span.clone(), self.hint_for_unknown(name)));
         };
         match &self.schema.task {
-            Task::Regression { .. } => Ok(Value::Num(Num::var(Var::Output(j)))),
-            Task::Binary { .. } | Task::Multiclass { .. } => Ok(Value::Class),
-            Task::Multilabel { .. } => Ok(Value::Bool(Bool::Label(j))),
+            Task::Regression { .. } => Ok(Meaning::Num(Num::var(Var::Output(j)))),
+            Task::Binary { .. } | Task::Multiclass { .. } => Ok(Meaning::Class),
+            Task::Multilabel { .. } => Ok(Meaning::Bool(Bool::Label(j))),
             Task::Ranking { .. } => {
                 let kind = RuleErrorKind::Type { expected: "a number or a condition", found: format!("the item '{name}'") };
                 Err((kind, span.clone(), Some(format!("say where the item is: at['{name}', 0] is true if it comes first"))))
@@ -49,15 +54,15 @@ impl Elaborator<'_> {
         })
     }
 
-    pub(super) fn index(&mut self, name: &str, indices: &[Expr], span: &Span) -> Result<Value, Fault> {
+    pub(super) fn index(&mut self, name: &str, indices: &[Expr], span: &Span) -> Result<Meaning, Fault> {
         let schema = self.schema;
         let wrong =
             |construct, needs| (RuleErrorKind::WrongTask { construct, needs, task: schema.task.kind() }, span.clone(), None);
         match (name, &schema.task, indices) {
-            ("label", Task::Multilabel { labels }, [label]) => Ok(Value::Bool(Bool::Label(self.member(label, labels)?))),
+            ("label", Task::Multilabel { labels }, [label]) => Ok(Meaning::Bool(Bool::Label(self.member(label, labels)?))),
             ("at", Task::Ranking { items }, [item, place]) => {
                 let j = self.member(item, items)? * items.len() + self.place(place, items.len())?;
-                Ok(Value::Bool(Bool::Label(j)))
+                Ok(Meaning::Bool(Bool::Label(j)))
             }
             ("label", Task::Multilabel { .. }, _) => Err((
                 RuleErrorKind::WrongArguments { function: "label[...]", takes: "one index, as in label[3]" },
@@ -70,15 +75,49 @@ impl Elaborator<'_> {
             }
             ("label", ..) => Err(wrong("label[...]", "multilabel")),
             ("at", ..) => Err(wrong("at[...]", "ranking")),
+            (_, _, [index]) => self.listed(name, index, span),
             _ => {
-                let hint = "only label[i] (multilabel) and at[item, place] (ranking) take an index";
-                Err((RuleErrorKind::UnknownName(format!("{name}[...]")), span.clone(), Some(hint.into())))
+                let takes = "one index, as in h[3]; only at[item, place] takes two";
+                Err((RuleErrorKind::WrongArguments { function: "a list of columns", takes }, span.clone(), None))
+            }
+        }
+    }
+
+    /// A column of a list: `h[3]` is the one called `h3`, `h_3` or `h 03`; in a regression `y[3]` is the target number 3, counted from 0,
+    /// unless columns are called so.
+    fn listed(&mut self, name: &str, index: &Expr, span: &Span) -> Result<Meaning, Fault> {
+        let schema = self.schema;
+        let columns = schema.features.iter().map(|f| f.name.as_str()).chain(schema.task.target_columns());
+        let list: Vec<(u64, &str)> = columns.filter_map(|c| Some((numbered(c.strip_prefix(name)?)?, c))).collect();
+        let unknown = |what: String, hint: String| (RuleErrorKind::UnknownName(what), span.clone(), Some(hint));
+        if let (Task::Regression { targets, .. }, "y", true) = (&schema.task, name, list.is_empty()) {
+            return Ok(Meaning::Num(Num::var(Var::Output(self.member(index, targets)?))));
+        }
+        if list.is_empty() {
+            let hint = format!(
+                "{name}[3] needs a column called {name}3 or {name}_3; label[i] (multilabel), at[item, place] (ranking) and y[i] (the \
+                 targets of a regression) take an index, too"
+            );
+            return Err(unknown(format!("{name}[...]"), hint));
+        }
+        let i = self.whole(index)?;
+        let called: Vec<&str> = list.iter().filter(|(k, _)| i64::try_from(*k) == Ok(i)).map(|(_, column)| *column).collect();
+        match called[..] {
+            [column] => self.column(column, span),
+            [] => {
+                let (least, most) = list.iter().fold((u64::MAX, 0), |(lo, hi), (k, _)| (lo.min(*k), hi.max(*k)));
+                let hint = format!("there are {} such columns, from {name}[{least}] to {name}[{most}]", list.len());
+                Err(unknown(format!("{name}[{i}]"), format!("{hint}; a range a..b leaves b out")))
+            }
+            _ => {
+                let columns: Vec<String> = called.iter().map(|column| format!("`{column}`")).collect();
+                Err(unknown(format!("{name}[{i}]"), format!("it could be {}; write the one that is meant", columns.join(" or "))))
             }
         }
     }
 
     /// A raw output: `score('N')`, `score(3)`, `score(item, place)`, or the target's name for regression.
-    pub(super) fn score(&mut self, args: &[Expr], span: &Span) -> Result<Value, Fault> {
+    pub(super) fn score(&mut self, args: &[Expr], span: &Span) -> Result<Meaning, Fault> {
         let schema = self.schema;
         let j = match (&schema.task, args) {
             (Task::Binary { target, classes } | Task::Multiclass { target, classes }, [class]) => match &class.kind {
@@ -104,7 +143,7 @@ impl Elaborator<'_> {
             }
         };
         self.reads_scores = true;
-        Ok(Value::Num(Num::var(Var::Output(j))))
+        Ok(Meaning::Num(Num::var(Var::Output(j))))
     }
 
     /// The position of `text` among the levels of `owner`.
@@ -131,6 +170,12 @@ impl Elaborator<'_> {
             (kind, expr.span.clone(), Some("indices start at 0, and a range a..b leaves b out".into()))
         })
     }
+}
+
+/// The number that ends a column's name behind the name of its list: `3`, `_3`, ` 03`.
+fn numbered(rest: &str) -> Option<u64> {
+    let digits = rest.strip_prefix(['_', ' ', '-', '.']).unwrap_or(rest);
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
 /// `'a', 'b', 'c'`, cut after eight.

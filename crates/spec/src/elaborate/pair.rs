@@ -1,6 +1,6 @@
 //! `increasing`, `decreasing`, `unaffected` and `change`: rules that compare the predictions of two inputs.
 
-use super::{Elaborator, Value, and, not};
+use super::{Elaborator, Meaning, and, not};
 use crate::Rational;
 use crate::ast::{By, Expr, ExprKind, Operator, Quantifier, Relation};
 use crate::error::{Fault, RuleErrorKind, Span};
@@ -96,22 +96,22 @@ impl Elaborator<'_> {
             out.push(TypedPair { condition: under.clone(), features: features.clone(), moves: moves.clone(), compared });
         };
         match self.value(of)? {
-            Value::Class if moves == Moves::Any => {
+            Meaning::Class if moves == Moves::Any => {
                 let classes = self.schema.task.classes().map_or(0, <[String]>::len);
                 (0..classes).for_each(|c| push(Compared::Condition(Bool::ClassIn(vec![c], classes))));
             }
-            Value::Bool(condition) => {
+            Meaning::Bool(condition) => {
                 self.of_outputs(name, &condition, &of.span)?;
                 // The same for all inputs either way round: its opposite need not be said, too.
                 push(Compared::Condition(if falls { not(condition) } else { condition }));
             }
-            Value::Num(num) => {
+            Meaning::Num(num) => {
                 let linear = self.linear(name, num, &of.span)?;
                 let linear = if falls { linear.scaled(&-Rational::ONE) } else { linear };
                 push(Compared::Number { linear, by: Rational::ZERO, strict: false });
             }
             other => {
-                let hint = matches!(other, Value::Class).then(|| {
+                let hint = matches!(other, Meaning::Class).then(|| {
                     let (target, classes) =
                         (self.schema.task.target_columns()[0], self.schema.task.classes().unwrap_or_default());
                     let class = classes.last().map_or("...", String::as_str);
@@ -157,7 +157,7 @@ impl Elaborator<'_> {
             return Err((kind, bound.span.clone(), None));
         };
         let num = match self.value(of)? {
-            Value::Num(num) => num,
+            Meaning::Num(num) => num,
             other => {
                 let hint =
                     "`change` is about numbers; for classes and labels say `unaffected`, or compare their scores".to_string();
@@ -179,9 +179,11 @@ impl Elaborator<'_> {
             let kind = RuleErrorKind::Type { expected: "a constant above 0", found: found.into() };
             return Err((kind, by.distance.span.clone(), Some("as in `by = 0.1`, or `by = 5%` of each feature's range".into())));
         };
+        // No two inputs lie farther apart than a feature's range is wide, so a longer distance says the same as its width.
         let of = |f: &usize| {
             let (lo, hi) = var_range(Var::Feature(*f), self.schema);
-            if by.percent { distance / Rational::from(100) * (hi - lo) } else { distance.clone() }
+            let width = hi - lo;
+            if by.percent { (distance / Rational::from(100) * &width).min(width) } else { distance.clone().min(width) }
         };
         Ok(features.iter().map(of).collect())
     }

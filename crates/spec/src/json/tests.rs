@@ -1,19 +1,19 @@
-use super::{MAX_DEPTH, Value, parse, quoted};
+use super::{Json, MAX_DEPTH, parse, quoted};
 
 #[test]
 fn values_are_read() {
     let text = r#" {"a" : [1, -2.5e+3, "x\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00"], "b":{}} "#;
-    let n = |t: &str| Value::Number(t.into());
+    let n = |t: &str| Json::Number(t.into());
     let items = vec![n("1"), n("-2.5e+3")];
-    let text_value = Value::Text("x\"\\/\u{8}\u{c}\n\r\té😀".into());
-    let a = Value::Array(items.into_iter().chain([text_value]).collect());
-    assert_eq!(parse(text), Ok(Value::Object(vec![("a".into(), a), ("b".into(), Value::Object(vec![]))])));
+    let text_value = Json::Text("x\"\\/\u{8}\u{c}\n\r\té😀".into());
+    let a = Json::Array(items.into_iter().chain([text_value]).collect());
+    assert_eq!(parse(text), Ok(Json::Object(vec![("a".into(), a), ("b".into(), Json::Object(vec![]))])));
 }
 
 #[test]
 fn what_is_quoted_is_read_back() {
     let text = "a\"b\\c\n\u{0}\u{1f}é😀/";
-    assert_eq!(parse(&quoted(text)), Ok(Value::Text(text.into())));
+    assert_eq!(parse(&quoted(text)), Ok(Json::Text(text.into())));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn deep_and_long_texts_end_in_an_error_or_a_value() {
     assert!(parse(&nested(MAX_DEPTH)).is_ok());
     assert!(parse(&nested(MAX_DEPTH + 1)).is_err());
     let digits = "9".repeat(100_000);
-    assert_eq!(parse(&digits), Ok(Value::Number(digits)));
+    assert_eq!(parse(&digits), Ok(Json::Number(digits)));
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn multiples_of_a_step_are_counted() {
     for step in [0.25, 8.0] {
         let domain = Domain::Stepped { lo: -4.0 * step, hi: 12.0 * step, step };
         let features = vec![Feature { name: "t".into(), domain }];
-        let schema = Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full };
+        let schema = Schema { features, task: Task::regression(vec!["y".into()]), one_hot: OneHot::Full, filled: vec![] };
         let whole = Region::whole(&schema).unwrap();
         assert_eq!((whole.step(0), whole.range(0)), (Some(step.into()), Some((-4.0 * f64::from(step), 12.0 * f64::from(step)))));
         for at in [-5.0, -4.0, -0.3, 0.0, 0.5, 1.0, 11.9, 12.0, 13.0].map(|steps: f32| steps * step) {

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{Domain, Feature, OneHot, Schema, Task};
+use super::filled::{INDICATOR, indicator_of};
+use super::{Domain, Feature, Filled, OneHot, Schema, Task};
 
 /// Whole numbers beyond this are not all float32 values.
 pub const LARGEST_INTEGER: i32 = 1 << 24;
@@ -20,6 +21,8 @@ pub(super) struct Stated {
     task: Task,
     #[serde(default)]
     one_hot: OneHot,
+    #[serde(default)]
+    filled: Vec<Filled>,
 }
 
 /// What is wrong with a schema.
@@ -50,6 +53,17 @@ pub enum SchemaError {
     /// Whole numbers that are not targets, or in another order than these: one set would be written in two ways.
     #[error("`whole` lists targets, each once and in their order, and {0:?} is none there")]
     NoWholeTarget(String),
+    /// What stands for a missing value is no value of the feature.
+    #[error(
+        "what is read where {0:?} has no value must be a value of its domain, and features are listed once and in their order"
+    )]
+    Fill(String),
+    /// A feature that should say whether another has a value, and does not.
+    #[error(
+        "the feature that says where {0:?} has no value must be 0 or 1, called '{0} is missing', and stand behind all others; a \
+             category has none"
+    )]
+    Indicator(String),
     /// A task without enough to predict.
     #[error("a {kind} task needs {needed}, and there are {found}")]
     Count {
@@ -65,8 +79,8 @@ pub enum SchemaError {
 impl TryFrom<Stated> for Schema {
     type Error = SchemaError;
 
-    fn try_from(Stated { features, task, one_hot }: Stated) -> Result<Self, SchemaError> {
-        let schema = Self { features, task, one_hot };
+    fn try_from(Stated { features, task, one_hot, filled }: Stated) -> Result<Self, SchemaError> {
+        let schema = Self { features, task, one_hot, filled };
         schema.sound().map(|()| schema)
     }
 }
@@ -112,8 +126,27 @@ impl Schema {
                 return Err(SchemaError::NoWholeTarget(name.clone()));
             }
         }
+        self.sound_filling()?;
         // A rule that says `x` must not mean an input here and an output there.
         once("the column", self.features.iter().map(|f| f.name.as_str()).chain(self.task.target_columns()))
+    }
+}
+
+impl Schema {
+    fn sound_filling(&self) -> Result<(), SchemaError> {
+        let mut rest = self.given().iter();
+        let mut behind = self.features[self.given().len()..].iter();
+        for Filled { feature, with, indicator, .. } in &self.filled {
+            let found = rest.find(|f| f.name == *feature).map(|f| (with.number(&f.domain), with.level(&f.domain)));
+            let Some((number, level)) = found.filter(|(number, level)| number.is_some() || level.is_some()) else {
+                return Err(SchemaError::Fill(feature.clone()));
+            };
+            let missing = |f: Option<&Feature>| f.is_none_or(|f| f.name != indicator_of(feature) || f.domain != INDICATOR);
+            if *indicator && (missing(behind.next()) || number.is_none() || level.is_some()) {
+                return Err(SchemaError::Indicator(feature.clone()));
+            }
+        }
+        Ok(())
     }
 }
 

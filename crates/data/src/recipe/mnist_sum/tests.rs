@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::*;
-use crate::table::Value;
+use crate::table::TableValue;
 
 fn write_idx(path: &Path, header: &[u32], data: &[u8]) {
     let mut gz = GzEncoder::new(std::fs::File::create(path).unwrap(), Compression::fast());
@@ -40,7 +40,7 @@ fn pixels_belong_to_the_labels() {
     assert_eq!((made.table.rows(), made.table.columns.len(), made.overrides.len()), (50, 3146, 3136));
     for row in 0..50 {
         let number = |name: &str| match made.table.column(name).unwrap().value(row) {
-            Value::Number(v) => v,
+            TableValue::Number(v) => v,
             other => panic!("{other:?}"),
         };
         let shown: Vec<usize> = (0..4).map(|i| (number(&format!("p{}", i * PIXELS + 5)) * 255.0).round() as usize / 20).collect();

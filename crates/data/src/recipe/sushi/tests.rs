@@ -1,7 +1,7 @@
 //! A small `PrefLib` file whose places are known, and the refusals.
 
 use super::*;
-use crate::table::Value;
+use crate::table::TableValue;
 
 const HEAD: &str =
     "10\n1,ebi (shrimp) \n2,anago\n3,maguro\n4,ika\n5,uni\n6,sake\n7,tamago\n8,toro\n9,tekka-maki\n10,kappa-maki\n";
@@ -19,9 +19,9 @@ fn places_are_counted_among_their_group() {
     assert_eq!(made.targets, ["ika", "sake", "tekka-maki", "kappa-maki"]);
     let value = |name: &str| made.table.column(name).unwrap().value(0);
     // Among the targets 4, 10, 9, 6; among the inputs 7, 5, 1, 2, 8, 3.
-    assert_eq!(["ika", "kappa-maki", "tekka-maki", "sake"].map(value), [1.0, 2.0, 3.0, 4.0].map(Value::Number));
-    assert_eq!(["tamago@1", "uni@2", "ebi@3", "anago@4", "toro@5", "maguro@6"].map(value), [Value::Number(1.0); 6]);
-    assert_eq!(value("ebi@1"), Value::Number(0.0));
+    assert_eq!(["ika", "kappa-maki", "tekka-maki", "sake"].map(value), [1.0, 2.0, 3.0, 4.0].map(TableValue::Number));
+    assert_eq!(["tamago@1", "uni@2", "ebi@3", "anago@4", "toro@5", "maguro@6"].map(value), [TableValue::Number(1.0); 6]);
+    assert_eq!(value("ebi@1"), TableValue::Number(0.0));
     assert_eq!(made.table.names.len(), 40);
     assert_eq!(made.table.names[..2], ["ebi@1", "ebi@2"]);
     assert_eq!(made.overrides.len(), 36);

@@ -5,7 +5,7 @@
 //! those that the rules allow. Where the diagram is too large for P(valid) the loss is a surrogate: each item's softmax over its
 //! places and each place's over the items, halved (rankings); the plain loss of each label (implications).
 
-use crate::objective::{Loss, Objective, RuleLoss, Sum};
+use crate::objective::{Loss, LossSum, Objective, RuleLoss, ScoredRows};
 use crate::units::Units;
 use deepsade_output::decode::sets::Sets;
 use deepsade_output::decode::{Decoder, Scratch, paths::log_set};
@@ -18,31 +18,54 @@ pub struct OverValid<'a> {
     met: Vec<bool>,
     marginals: Vec<f64>,
     logs: Vec<f64>,
+    /// What is added to the score of the second of two classes, and where.
+    shift: f32,
+    moved: Vec<f32>,
 }
 
-impl RuleLoss for Decoder {
+/// A decoder of classes that may be decided at a cut-off: of the second of two, probabilities are meant with this logit more.
+#[derive(Debug, Clone, Copy)]
+pub struct AtCutoff<'a> {
+    /// The decoder.
+    pub decoder: &'a Decoder,
+    /// The logit; 0 for one half, and for all that are not two classes.
+    pub shift: f32,
+}
+
+impl RuleLoss for AtCutoff<'_> {
     fn objective(&self, _: &Units) -> Box<dyn Objective + '_> {
         Box::new(OverValid {
-            decoder: self,
+            decoder: self.decoder,
             scratch: Scratch::default(),
             met: Vec::new(),
             marginals: Vec::new(),
             logs: Vec::new(),
+            shift: self.shift,
+            moved: Vec::new(),
         })
     }
 
     fn side(&self) -> usize {
-        self.conditions()
+        self.decoder.conditions()
     }
 
     fn identity(&self) -> String {
-        format!("{:?} {}", self.sets(), self.nodes().is_some())
+        let cut = if self.shift == 0.0 { String::new() } else { format!(" {}", self.shift) };
+        format!("{:?} {}{cut}", self.decoder.sets(), self.decoder.nodes().is_some())
     }
 }
 
 impl Objective for OverValid<'_> {
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
-        let Self { decoder, scratch, met, marginals, logs } = self;
+    fn gradient(&mut self, rows: ScoredRows, delta: &mut [f32]) -> LossSum {
+        let ScoredRows { scores, truth, side, weight, width } = rows;
+        let Self { decoder, scratch, met, marginals, logs, shift, moved } = self;
+        let scores = if *shift == 0.0 {
+            scores
+        } else {
+            moved.clear();
+            moved.extend(scores.iter().enumerate().map(|(k, s)| if k % width == 1 { s + *shift } else { *s }));
+            &moved[..]
+        };
         met.clear();
         met.extend(side.iter().map(|m| *m > 0.5));
         marginals.resize(scores.len(), 0.0);
@@ -50,7 +73,7 @@ impl Objective for OverValid<'_> {
         let exact = decoder.log_valid_rows(scores, met, scratch, marginals, logs);
         let n = if decoder.is_one_of() { 1.0 } else { width as f64 };
         let total: f32 = weight.iter().sum();
-        let mut sum = Sum::default();
+        let mut sum = LossSum::default();
         for (row, d) in delta.chunks_exact_mut(width).enumerate() {
             let (s, y, v) = (&scores[row * width..][..width], &truth[row * width..][..width], weight[row]);
             d.fill(0.0);
@@ -68,7 +91,7 @@ impl Objective for OverValid<'_> {
             } else {
                 surrogate(decoder.sets(), s, y, v / total, d)
             };
-            sum += Sum { loss: f64::from(v) * loss, weight: f64::from(v) };
+            sum += LossSum { loss: f64::from(v) * loss, weight: f64::from(v) };
         }
         sum
     }

@@ -5,7 +5,7 @@
 
 use deepsade_output::nearest::Allowed;
 
-use crate::objective::{Loss, Objective, RuleLoss, Sum};
+use crate::objective::{Loss, LossSum, Objective, RuleLoss, ScoredRows};
 use crate::units::Units;
 
 impl RuleLoss for Allowed<'_> {
@@ -44,7 +44,8 @@ impl NearestLoss<'_> {
 }
 
 impl Objective for NearestLoss<'_> {
-    fn gradient(&mut self, scores: &[f32], truth: &[f32], side: &[f32], weight: &[f32], width: usize, delta: &mut [f32]) -> Sum {
+    fn gradient(&mut self, batch: ScoredRows, delta: &mut [f32]) -> LossSum {
+        let ScoredRows { scores, truth, side, weight, width } = batch;
         let rows = weight.len();
         let wide = side.len() / rows.max(1);
         self.moved.clear();
@@ -75,7 +76,7 @@ mod tests {
     use deepsade_output::nearest::Allowed;
 
     use crate::enforce::nearest::tests::spec;
-    use crate::objective::RuleLoss;
+    use crate::objective::{RuleLoss, ScoredRows};
     use crate::units::Units;
 
     /// `dL/ds_i = (L(s + h e_i) - L(s - h e_i)) / 2h + O(h^2)`, away from where another face begins to hold.
@@ -92,7 +93,8 @@ mod tests {
         let weight = [1.0, 0.5, 2.0, 1.0, 1.0];
         let scores = [3.0f32, 2.0, -1.0, -2.0, 0.3, -1.5, 4.0, 2.5, 0.1, 0.2];
         let mut delta = [0.0; 10];
-        objective.gradient(&scores, &y.data, &side.data, &weight, 2, &mut delta);
+        objective
+            .gradient(ScoredRows { scores: &scores, truth: &y.data, side: &side.data, weight: &weight, width: 2 }, &mut delta);
         let plain = crate::objective::Loss::MeanSquares;
         let mut unmoved = [0.0; 10];
         plain.gradient(&scores, &y.data, &weight, 2, &mut unmoved);
@@ -101,7 +103,12 @@ mod tests {
             let mut at = |h: f32| {
                 let mut moved = scores;
                 moved[i] += h;
-                objective.gradient(&moved, &y.data, &side.data, &weight, 2, &mut [0.0; 10]).mean()
+                objective
+                    .gradient(
+                        ScoredRows { scores: &moved, truth: &y.data, side: &side.data, weight: &weight, width: 2 },
+                        &mut [0.0; 10],
+                    )
+                    .mean()
             };
             let h = 1.0 / 256.0;
             let slope = (at(h) - at(-h)) / f64::from(2.0 * h);

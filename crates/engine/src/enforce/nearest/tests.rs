@@ -12,6 +12,7 @@ pub(super) fn spec(rules: &[&str]) -> NormalSpec {
         ],
         task: Task::regression(vec!["u".into(), "v".into()]),
         one_hot: OneHot::DropFirst,
+        filled: vec![],
     };
     let rules: Vec<RuleText> = rules.iter().map(|text| RuleText { name: (*text).into(), text: (*text).into() }).collect();
     compile(&rules, &schema).unwrap()

@@ -17,7 +17,7 @@ impl Fuzzy {
     pub fn new(graded: &Graded, units: &Units, loss: Loss) -> Self {
         let spread = |outputs: &[(usize, f64)]| outputs.iter().map(|(j, c)| (c * units.scale[*j]).powi(2)).sum::<f64>().sqrt();
         let unit =
-            |a: &super::tree::Affine| if loss == Loss::MeanSquares { spread(&a.outputs).max(f64::MIN_POSITIVE) } else { 1.0 };
+            |a: &super::tree::AffineAtom| if loss == Loss::MeanSquares { spread(&a.outputs).max(f64::MIN_POSITIVE) } else { 1.0 };
         Self { units: graded.affine.iter().map(unit).collect() }
     }
 }

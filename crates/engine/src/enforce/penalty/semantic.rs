@@ -7,7 +7,7 @@
 use deepsade_output::decode::paths::{log_probabilities, probabilities};
 use deepsade_output::decode::{Decoder, Scratch};
 
-use super::Part;
+use super::RowPenalty;
 
 /// The loss of a row, with its buffers.
 pub(super) struct Semantic<'a> {
@@ -25,7 +25,7 @@ impl<'a> Semantic<'a> {
     }
 }
 
-impl Part for Semantic<'_> {
+impl RowPenalty for Semantic<'_> {
     fn row(&mut self, scores: &[f32], side: &[f32], slope: &mut [f64]) -> f64 {
         self.met.iter_mut().zip(side).for_each(|(met, side)| *met = *side > 0.5);
         let valid = self.decoder.log_valid(scores, &self.met, &mut self.scratch, &mut self.marginals);

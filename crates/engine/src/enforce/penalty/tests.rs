@@ -7,7 +7,7 @@ use super::*;
 
 fn spec(task: Task, rules: &[&str]) -> NormalSpec {
     let number = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
-    let schema = Schema { features: vec![number("x"), number("z")], task, one_hot: OneHot::Full };
+    let schema = Schema { features: vec![number("x"), number("z")], task, one_hot: OneHot::Full, filled: vec![] };
     let rules: Vec<RuleText> =
         rules.iter().enumerate().map(|(k, text)| RuleText { name: format!("r{k}"), text: (*text).into() }).collect();
     compile(&rules, &schema).unwrap()
@@ -44,7 +44,10 @@ fn units(spec: &NormalSpec) -> Units {
 fn value(penalty: &Penalty, spec: &NormalSpec, scores: &[f32], y: &Matrix, side: &Matrix) -> (f64, Vec<f32>) {
     let units = units(spec);
     let (mut delta, width) = (vec![0.0; scores.len()], spec.schema.task.outputs());
-    let mean = penalty.objective(&units).gradient(scores, &y.data, &side.data, &[1.0, 2.5], width, &mut delta).mean();
+    let mean = penalty
+        .objective(&units)
+        .gradient(ScoredRows { scores, truth: &y.data, side: &side.data, weight: &[1.0, 2.5], width }, &mut delta)
+        .mean();
     (mean, delta)
 }
 
@@ -112,7 +115,10 @@ fn semantic_loss_counts_the_valid_sets() {
         let row = Matrix { rows: 1, cols: 2, data: x.to_vec() };
         let side = penalty.side_of(&spec, &row);
         let units = Units::raw(4);
-        let found = penalty.objective(&units).gradient(&scores, &[0.0; 4], &side.data, &[1.0], 4, &mut [0.0; 4]).mean();
+        let found = penalty
+            .objective(&units)
+            .gradient(ScoredRows { scores: &scores, truth: &[0.0; 4], side: &side.data, weight: &[1.0], width: 4 }, &mut [0.0; 4])
+            .mean();
         assert!((found + valid.ln()).abs() < 1e-6, "{found} {}", -valid.ln());
     }
     // Classes: p and q are allowed below 5; from 5 on all are, and there is nothing to lose.
@@ -121,7 +127,13 @@ fn semantic_loss_counts_the_valid_sets() {
     for (x, expected) in [(2.0, (1.0 + 2f64.exp() / (1f64.exp() + 1.0)).ln()), (7.0, 0.0)] {
         let side = penalty.side_of(&spec, &Matrix { rows: 1, cols: 2, data: vec![x, 0.0] });
         let units = Units::raw(3);
-        let found = penalty.objective(&units).gradient(&[1.0, 0.0, 2.0], &[0.0; 3], &side.data, &[1.0], 3, &mut [0.0; 3]).mean();
+        let found = penalty
+            .objective(&units)
+            .gradient(
+                ScoredRows { scores: &[1.0, 0.0, 2.0], truth: &[0.0; 3], side: &side.data, weight: &[1.0], width: 3 },
+                &mut [0.0; 3],
+            )
+            .mean();
         assert!((found - expected).abs() < 1e-6, "{found} {expected}");
     }
 }
@@ -134,7 +146,10 @@ fn hinge_is_the_papers_regularisation() {
         let penalty = penalty(&spec, PenaltyName::Hinge, weights);
         let side = penalty.side_of(&spec, &Matrix { rows: 1, cols: 2, data: vec![3.0, 2.0] });
         let units = Units::raw(2);
-        penalty.objective(&units).gradient(&y, &y, &side.data, &[1.0], 2, &mut [0.0; 2]).mean()
+        penalty
+            .objective(&units)
+            .gradient(ScoredRows { scores: &y, truth: &y, side: &side.data, weight: &[1.0], width: 2 }, &mut [0.0; 2])
+            .mean()
     };
     assert!((row(&[0.3, 0.49], [4.0, 1.0]) - 0.9).abs() < 1e-6);
     // v = 0.5: u is 3 above half of z, v is 0.5 short of 1, and the nearer will do.
@@ -156,7 +171,13 @@ fn fuzzy_truth_by_hand() {
         let penalty = penalty(&spec, PenaltyName::Fuzzy, &[1.0]);
         let side = penalty.side_of(&spec, &Matrix { rows: 1, cols: 2, data: vec![2.0, 0.0] });
         let units = Units::raw(3);
-        let found = penalty.objective(&units).gradient(&[0.0; 3], &[0.0; 3], &side.data, &[1.0], 3, &mut [0.0; 3]).mean();
+        let found = penalty
+            .objective(&units)
+            .gradient(
+                ScoredRows { scores: &[0.0; 3], truth: &[0.0; 3], side: &side.data, weight: &[1.0], width: 3 },
+                &mut [0.0; 3],
+            )
+            .mean();
         assert!((found - (1.0 - truth)).abs() < 1e-6, "{rule}: {found}");
     }
 }

@@ -3,7 +3,7 @@
 use deepsade_output::Judge;
 use deepsade_spec::{Formula, NormalSpec, Rational, Var};
 
-use super::Part;
+use super::RowPenalty;
 use crate::units::Units;
 
 /// A claim with its atoms replaced by their numbers.
@@ -23,7 +23,7 @@ pub(super) enum GradedFormula {
 
 /// `sum_j c_j y_j + (what the input adds) >= 0`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Affine {
+pub(super) struct AffineAtom {
     pub outputs: Vec<(usize, f64)>,
     /// True if it is about the input alone: it holds or it does not.
     pub condition: bool,
@@ -34,7 +34,7 @@ pub(super) struct Affine {
 #[derive(Debug, Clone)]
 pub(super) struct Graded {
     pub trees: Vec<GradedFormula>,
-    pub affine: Vec<Affine>,
+    pub affine: Vec<AffineAtom>,
 }
 
 impl Graded {
@@ -65,7 +65,7 @@ impl Graded {
     }
 }
 
-fn tree(formula: &Formula, affine: &mut Vec<Affine>) -> GradedFormula {
+fn tree(formula: &Formula, affine: &mut Vec<AffineAtom>) -> GradedFormula {
     match formula {
         Formula::True => GradedFormula::Constant(true),
         Formula::False => GradedFormula::Constant(false),
@@ -86,7 +86,7 @@ fn tree(formula: &Formula, affine: &mut Vec<Affine>) -> GradedFormula {
                     _ => None,
                 };
                 let outputs = atom.linear.terms.iter().filter_map(output).collect();
-                affine.push(Affine { outputs, condition: atom.is_condition(), atom: atom.clone() });
+                affine.push(AffineAtom { outputs, condition: atom.is_condition(), atom: atom.clone() });
                 affine.len() - 1
             }))
         }
@@ -176,7 +176,7 @@ impl<'a, G: Grading> Grades<'a, G> {
     }
 }
 
-impl<G: Grading> Part for Grades<'_, G> {
+impl<G: Grading> RowPenalty for Grades<'_, G> {
     fn row(&mut self, scores: &[f32], side: &[f32], slope: &mut [f64]) -> f64 {
         let Units { shift, scale } = &self.units;
         for (k, (affine, side)) in self.graded.affine.iter().zip(side).enumerate() {

@@ -69,7 +69,7 @@ pub struct Query<'a> {
 }
 
 /// A linear form over outputs and scaled columns.
-struct Row {
+struct AtomRow {
     a: Vec<(usize, f64)>,
     c: Vec<(usize, f64)>,
     d: f64,
@@ -99,7 +99,7 @@ impl Query<'_> {
         let row = |atom: &Atom| {
             let (mut form, mut constant) = (Vec::new(), atom.linear.constant.clone());
             atom.linear.terms.iter().for_each(|(var, c)| over.add(*var, c, &mut form, &mut constant));
-            let mut row = Row { a: Vec::new(), c: Vec::new(), d: float(&constant), strict: atom.strict };
+            let mut row = AtomRow { a: Vec::new(), c: Vec::new(), d: float(&constant), strict: atom.strict };
             for (column, c) in form.iter().filter(|(_, c)| !c.is_zero()) {
                 let c = float(c);
                 match column.checked_sub(outputs) {
@@ -116,12 +116,13 @@ impl Query<'_> {
             }
             row
         };
-        let (rows, given): (Vec<Row>, Vec<Row>) = (self.atoms.iter().map(row).collect(), self.given.iter().map(row).collect());
+        let (rows, given): (Vec<AtomRow>, Vec<AtomRow>) =
+            (self.atoms.iter().map(row).collect(), self.given.iter().map(row).collect());
         let mut columns: Vec<usize> = rows.iter().chain(&given).flat_map(|r| r.c.iter().map(|(x, _)| *x)).collect();
         columns.sort_unstable();
         columns.dedup();
         columns.retain(|x| ranges[*x].1 > 0.0);
-        let layout = Layout::new(self, &rows, &given, columns);
+        let layout = ProgramLayout::new(self, &rows, &given, columns);
         let mut program = layout.program(&rows, &given)?;
         let (grid, whole) = layout.grids(self, &ranges, &mut program);
         solve_whole(&mut program, &whole, PIVOTS, MOST_PARTS).then(|| layout.map(self, &ranges, &program, &grid))
@@ -130,7 +131,7 @@ impl Query<'_> {
 
 /// Where the unknowns of a program stand: b, how far it is from the usual, slopes, then for each row its own distance, multipliers and
 /// absolute values; the distance of all; last those that are whole numbers.
-struct Layout {
+struct ProgramLayout {
     outputs: usize,
     columns: Vec<usize>,
     /// Each slope is the difference of two unknowns that are not negative, so that its size has a cost.
@@ -144,8 +145,8 @@ struct Layout {
 /// An output's bias, or its weight on a column, as a whole number of steps: output, column, unknown.
 type Gridded = (usize, Option<usize>, usize);
 
-impl Layout {
-    fn new(query: &Query, rows: &[Row], given: &[Row], columns: Vec<usize>) -> Self {
+impl ProgramLayout {
+    fn new(query: &Query, rows: &[AtomRow], given: &[AtomRow], columns: Vec<usize>) -> Self {
         let (outputs, width) = (query.usual.at.len(), columns.len());
         let slopes = if query.steep { 2 * outputs * width } else { 0 };
         let sized = if query.steep || !given.is_empty() { width } else { 0 };
@@ -165,7 +166,7 @@ impl Layout {
         2 * self.outputs + self.slopes + row * self.each
     }
 
-    fn program(&self, rows: &[Row], given: &[Row]) -> Option<Simplex> {
+    fn program(&self, rows: &[AtomRow], given: &[AtomRow]) -> Option<Simplex> {
         if self.count > MOST_UNKNOWNS {
             return None;
         }
@@ -189,7 +190,7 @@ impl Layout {
         }
         for (i, row) in rows.iter().enumerate() {
             let norm: f64 = row.a.iter().map(|(_, a)| a.abs()).sum();
-            let of = |row: &Row, x: usize| row.c.iter().find(|(c, _)| *c == x).map_or(0.0, |(_, c)| *c);
+            let of = |row: &AtomRow, x: usize| row.c.iter().find(|(c, _)| *c == x).map_or(0.0, |(_, c)| *c);
             let mut total = row.a.clone();
             let mut constant = row.d;
             total.extend([(inside, -norm), (self.own(i), -norm)]);

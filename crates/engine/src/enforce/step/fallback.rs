@@ -8,18 +8,19 @@
 mod maps;
 mod why;
 
-use deepsade_check::step::{Case, OutputStep, Outputs, Over, room};
+use deepsade_check::step::{Case, Number, OutputStep, Outputs, Over, room};
 use deepsade_check::{Arithmetic, Bounds, Tree};
 use deepsade_net::Network;
+use deepsade_output::make::classes::{FORBIDDEN, KEPT};
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Task, Var};
 
 pub use self::why::NoFallback;
-use self::why::{Failure, Unproved};
+use self::why::{NoMap, Unproved};
 use super::affine::Affine;
 use super::usual::Usual;
-use crate::verify::{self, CounterExample, Settings};
+use crate::verify::{self, CounterExample, VerifySettings};
 
 /// Cases that a fallback may have.
 const MOST_CASES: usize = 32;
@@ -32,12 +33,26 @@ const PATIENCE: f64 = 5.0;
 
 /// Finds a fallback, and proves it.
 pub fn fallback(spec: &NormalSpec, outputs: &Outputs, usual: &Usual) -> Result<Vec<Case>, NoFallback> {
-    let finder = Finder { spec, outputs, usual, conditions: spec.conditions() };
+    let finder = MapFinder { spec, outputs, usual, conditions: spec.conditions() };
     let cases = finder.cases(&mut Vec::new())?;
     finder.proved(cases)
 }
 
-struct Finder<'a> {
+/// Why nothing obeys at the border of a condition on several features, where classes would have to change. Nothing is proved there: a network
+/// that keeps the rules by its weights would have to be sure of both sides, too, within the rounding of its outputs.
+pub fn torn(spec: &NormalSpec) -> Option<NoFallback> {
+    let conditions = spec.conditions();
+    let sums = !conditions.is_empty() && conditions.iter().all(|c| c.linear.terms.len() > 1);
+    if !sums || conditions.len() > MOST_CONDITIONS || !only_classes(spec) {
+        return None;
+    }
+    let scores = Number { lo: FORBIDDEN, hi: KEPT, grid: None };
+    let outputs = Outputs::Numbers(vec![scores; spec.schema.task.outputs()]);
+    let finder = MapFinder { spec, outputs: &outputs, usual: &Usual::unknown(spec), conditions };
+    finder.cases(&mut Vec::new()).err().filter(|why| matches!(why, NoFallback::Unclear(_)))
+}
+
+struct MapFinder<'a> {
     spec: &'a NormalSpec,
     outputs: &'a Outputs,
     usual: &'a Usual,
@@ -46,16 +61,16 @@ struct Finder<'a> {
 
 /// How a condition is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum ConditionIs {
     Holds,
     Fails,
     /// Near its border, where float32 may compute neither.
     Unclear,
 }
 
-type Path = Vec<(usize, Answer)>;
+type Path = Vec<(usize, ConditionIs)>;
 
-impl Finder<'_> {
+impl MapFinder<'_> {
     /// The cases of the inputs that meet some conditions; the last of them answers wherever those before it do not.
     fn cases(&self, path: &mut Path) -> Result<Vec<Case>, NoFallback> {
         let given = self.given(path);
@@ -67,16 +82,16 @@ impl Finder<'_> {
             Err(failure) => failure,
         };
         let Some(condition) = self.next(path) else { return Err(self.why(path, failure)) };
-        let read = |answer: Answer, path: &mut Path| {
+        let read = |answer: ConditionIs, path: &mut Path| {
             path.push((condition, answer));
             let found = self.cases(path);
             path.pop();
             found
         };
-        let mut children = vec![read(Answer::Holds, path)?, read(Answer::Fails, path)?];
+        let mut children = vec![read(ConditionIs::Holds, path)?, read(ConditionIs::Fails, path)?];
         let [holds, fails] = self.unclear(condition);
         if (holds > Rational::ZERO || fails > Rational::ZERO) && !self.reaches(path, condition, &mut children) {
-            children.push(read(Answer::Unclear, path)?);
+            children.push(read(ConditionIs::Unclear, path)?);
         }
         let mut cases: Vec<Case> = children.into_iter().flatten().collect();
         if let Some(last) = cases.last_mut() {
@@ -87,7 +102,7 @@ impl Finder<'_> {
 
     /// Whether one of two sides of a condition has a map that obeys where float32 cannot tell, too; it becomes the last of them then.
     fn reaches(&self, path: &mut Path, condition: usize, sides: &mut [Vec<Case>]) -> bool {
-        path.push((condition, Answer::Unclear));
+        path.push((condition, ConditionIs::Unclear));
         let given = self.given(path);
         path.pop();
         let reaches = |side: &[Case]| match side {
@@ -112,7 +127,7 @@ impl Finder<'_> {
             path.pop();
             helps
         };
-        let found = open.iter().copied().find(|c| helps(*c, Answer::Holds) || helps(*c, Answer::Fails));
+        let found = open.iter().copied().find(|c| helps(*c, ConditionIs::Holds) || helps(*c, ConditionIs::Fails));
         found.or(open.first().copied()).filter(|_| path.len() < MOST_CONDITIONS)
     }
 
@@ -132,9 +147,9 @@ impl Finder<'_> {
         let mut given = Vec::new();
         for (condition, answer) in path {
             match answer {
-                Answer::Holds => given.push(self.atom(*condition, true)),
-                Answer::Fails => given.push(self.atom(*condition, false)),
-                Answer::Unclear => {
+                ConditionIs::Holds => given.push(self.atom(*condition, true)),
+                ConditionIs::Fails => given.push(self.atom(*condition, false)),
+                ConditionIs::Unclear => {
                     for (by, holds) in self.unclear(*condition).into_iter().zip([true, false]) {
                         let mut linear = self.atom(*condition, holds).linear.scaled(&-Rational::ONE);
                         linear.add_scaled(&Rational::ONE, &Linear::constant(by));
@@ -162,12 +177,12 @@ impl Finder<'_> {
     }
 
     /// Outputs that obey for every input that meets the given conditions.
-    fn map(&self, path: &Path, given: &[Atom]) -> Result<Affine, Failure> {
-        let mut failure = Failure::NotFound;
+    fn map(&self, path: &Path, given: &[Atom]) -> Result<Affine, NoMap> {
+        let mut failure = NoMap::NotFound;
         for map in self.maps(path, given).into_iter().take(MOST_PROOFS) {
             match self.obeys(&map, given, None) {
                 Ok(()) => return Ok(map),
-                Err((rule, _)) if matches!(failure, Failure::NotFound) => failure = Failure::NotProved { map, rule },
+                Err((rule, _)) if matches!(failure, NoMap::NotFound) => failure = NoMap::NotProved { map, rule },
                 Err(_) => {}
             }
         }
@@ -213,8 +228,8 @@ impl Finder<'_> {
 
 /// What of a path is asked of an input.
 fn when(path: &Path) -> Vec<(usize, bool)> {
-    let asked = path.iter().filter(|(_, answer)| *answer != Answer::Unclear);
-    asked.map(|(c, answer)| (*c, *answer == Answer::Holds)).collect()
+    let asked = path.iter().filter(|(_, answer)| *answer != ConditionIs::Unclear);
+    asked.map(|(c, answer)| (*c, *answer == ConditionIs::Holds)).collect()
 }
 
 fn all(atoms: &[Atom]) -> Formula {
@@ -222,12 +237,17 @@ fn all(atoms: &[Atom]) -> Formula {
 }
 
 /// A tree for each claim about a network, or the claim that none was found for, and an input that breaks it.
-fn trees(
+pub(super) fn trees(
     claims: &NormalSpec,
     network: &Network,
     arithmetic: impl Fn(usize) -> Arithmetic,
 ) -> Result<Vec<Tree>, (usize, Option<CounterExample>)> {
-    let settings = Settings { timeout: Settings::patience(PATIENCE), threads: 1, most_regions: 2000, ..Settings::default() };
+    let settings = VerifySettings {
+        timeout: VerifySettings::patience(PATIENCE),
+        threads: 1,
+        most_regions: 2000,
+        ..VerifySettings::default()
+    };
     let mut trees = Vec::new();
     for (k, rule) in claims.rules.iter().enumerate() {
         if rule.claim == Formula::True {
@@ -236,7 +256,7 @@ fn trees(
         }
         let mut one = claims.clone();
         one.rules = vec![rule.clone()];
-        let settings = Settings { arithmetic: arithmetic(k), ..settings.clone() };
+        let settings = VerifySettings { arithmetic: arithmetic(k), ..settings.clone() };
         trees.extend(verify::trees(&one, network, &settings).map_err(|example| (k, example))?);
     }
     Ok(trees)

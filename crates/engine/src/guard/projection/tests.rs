@@ -24,7 +24,7 @@ fn solve(points: &[(Vec<f64>, Vec<f64>, f64)]) -> (Feasible, Vec<f32>, Vec<f32>,
     points.iter().for_each(|(v, a, e)| cut(&mut nearest, &metric, v, a, *e));
     let found = nearest.solve();
     let (mut w, mut b) = (vec![0.0; n * outputs], vec![0.0; outputs]);
-    nearest.apply(&mut Layer { w: &mut w, b: &mut b });
+    nearest.apply(&mut LayerWeights { w: &mut w, b: &mut b });
     (found, w, b, nearest)
 }
 

@@ -1,8 +1,8 @@
 use super::*;
 
-fn state() -> State {
+fn state() -> RunState {
     let paper = Some(PaperSteps { line_search: 3, optimal: 4, feasible: 5, infeasible: 6, unknown: 7, restart: true });
-    State {
+    RunState {
         epoch: 2,
         steps: 17,
         parameters: vec![1.0, -2.5, f32::MIN_POSITIVE],
@@ -35,9 +35,9 @@ fn state() -> State {
     }
 }
 
-const LIMITS: Limits = Limits { epochs: 5, batches: 9 };
+const LIMITS: RunLimits = RunLimits { epochs: 5, batches: 9 };
 
-fn read(bytes: &[u8]) -> Result<State, CheckpointError> {
+fn read(bytes: &[u8]) -> Result<RunState, CheckpointError> {
     decode(bytes, &[7; 32], Path::new("run.ckpt"))
 }
 
@@ -64,10 +64,10 @@ fn refusals_say_what_is_wrong_and_what_to_do() {
     newer[8] = 9;
     let other = encode(&state(), &[8; 32]);
     for (bytes, message) in [
-        (&b"id,income\n1,2\n"[..], "run.ckpt is not a checkpoint: start without --resume"),
-        (&bytes[..60], "the checkpoint run.ckpt is damaged: start without --resume"),
-        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 4: start without --resume"),
-        (&other, "the checkpoint run.ckpt is of a run with other settings, data or network: start without --resume"),
+        (&b"id,income\n1,2\n"[..], "run.ckpt is not a checkpoint: start anew with --force"),
+        (&bytes[..60], "the checkpoint run.ckpt is damaged: start anew with --force"),
+        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 4: start anew with --force"),
+        (&other, "the checkpoint run.ckpt is of a run with other settings, data or network: start anew with --force"),
     ] {
         assert_eq!(read(bytes).unwrap_err().to_string(), message);
     }
@@ -107,7 +107,7 @@ fn a_missing_file_and_another_size_are_refused() {
     let mut keeper = CheckpointFile::new(Some(&settings));
     assert!(matches!(keeper.resume(state(), LIMITS), Err(CheckpointError::Missing { .. })));
     keeper.save(&state()).unwrap();
-    let larger = State { parameters: vec![0.0; 4], ..state() };
+    let larger = RunState { parameters: vec![0.0; 4], ..state() };
     assert!(matches!(keeper.resume(larger, LIMITS), Err(CheckpointError::OtherRun { .. })));
 }
 
@@ -120,15 +120,18 @@ fn states_that_no_run_reaches_are_refused() {
     let mut keeper = CheckpointFile::new(Some(&settings));
     let [first, second] = [state().records[0], state().records[1]];
     for (forged, expected) in [
-        (State { epoch: 6, ..state() }, Oddity::Epoch { epoch: 6, epochs: 5 }),
-        (State { epoch: usize::MAX, ..state() }, Oddity::Epoch { epoch: usize::MAX, epochs: 5 }),
-        (State { epoch: 3, ..state() }, Oddity::Records { epoch: 3 }),
-        (State { epoch: 0, ..state() }, Oddity::Records { epoch: 0 }),
-        (State { records: vec![second, first], ..state() }, Oddity::Records { epoch: 2 }),
-        (State { steps: 19, ..state() }, Oddity::Steps { steps: 19, epoch: 2, batches: 9 }),
-        (State { parameters: vec![f32::NAN; 3], ..state() }, Oddity::NotFinite),
-        (State { best: vec![f32::INFINITY; 3], ..state() }, Oddity::NotFinite),
-        (State { records: vec![first, EpochRecord { validation_loss: Some(f64::NAN), ..second }], ..state() }, Oddity::NotFinite),
+        (RunState { epoch: 6, ..state() }, Oddity::Epoch { epoch: 6, epochs: 5 }),
+        (RunState { epoch: usize::MAX, ..state() }, Oddity::Epoch { epoch: usize::MAX, epochs: 5 }),
+        (RunState { epoch: 3, ..state() }, Oddity::Records { epoch: 3 }),
+        (RunState { epoch: 0, ..state() }, Oddity::Records { epoch: 0 }),
+        (RunState { records: vec![second, first], ..state() }, Oddity::Records { epoch: 2 }),
+        (RunState { steps: 19, ..state() }, Oddity::Steps { steps: 19, epoch: 2, batches: 9 }),
+        (RunState { parameters: vec![f32::NAN; 3], ..state() }, Oddity::NotFinite),
+        (RunState { best: vec![f32::INFINITY; 3], ..state() }, Oddity::NotFinite),
+        (
+            RunState { records: vec![first, EpochRecord { validation_loss: Some(f64::NAN), ..second }], ..state() },
+            Oddity::NotFinite,
+        ),
     ] {
         keeper.save(&forged).unwrap();
         match keeper.resume(state(), LIMITS) {

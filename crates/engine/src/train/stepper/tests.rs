@@ -34,7 +34,7 @@ fn reference(network: &Network, x: &[f64]) -> Vec<f64> {
             Op::Select(columns) => columns.iter().map(|&c| read(0)[c]).collect(),
             Op::Concat => node.from.iter().flat_map(|&v| values[v].clone()).collect(),
             Op::Gate => read(0).iter().map(|x| x * read(1)[0]).collect(),
-            Op::Choose(_) => unreachable!("choices are not trained"),
+            Op::Choose(_) | Op::Conv(_) | Op::MaxPool(_) => unreachable!("neither choices nor given layers are trained"),
         });
     }
     values.pop().unwrap()
@@ -51,7 +51,7 @@ fn reference_loss(loss: Loss, network: &Network, x: &Matrix, y: &Matrix, weight:
         let norm = s.iter().map(|s| s.exp()).sum::<f64>().ln();
         let terms = s.iter().zip(&y).map(|(s, y)| match loss {
             Loss::MeanSquares => (s - y).powi(2) / n,
-            Loss::SoftmaxCrossEntropy => y * (norm - s),
+            Loss::SoftmaxCrossEntropy | Loss::SoftmaxAtCutoff { .. } => y * (norm - s),
             Loss::SigmoidCrossEntropy => (y * (1.0 + (-s).exp()).ln() + (1.0 - y) * (1.0 + s.exp()).ln()) / n,
         });
         sum += f64::from(v) * terms.sum::<f64>();

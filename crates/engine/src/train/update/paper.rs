@@ -13,8 +13,8 @@ mod steps;
 use engine::Engine;
 
 use super::{Batch, Guarded, Update};
-use crate::objective::{Loss, Sum};
-use crate::train::checkpoint::State;
+use crate::objective::{Loss, LossSum};
+use crate::train::checkpoint::RunState;
 use crate::train::observe::best;
 use crate::train::{EpochRecord, OptimiserName, PreparedRows, Run, Standard, Stepper, TrainSettings};
 use crate::units::Units;
@@ -27,6 +27,9 @@ pub use steps::PaperSteps;
 
 /// Training rows that stand in for validation rows where there are none.
 const EVALUATED_WITHOUT_VALIDATION: usize = 1000;
+
+/// The size of the first last layer where rules about labels hold at any size, as a share of alpha.
+const START: f64 = 0.25;
 
 /// The paper's update with what it remembers from batch to batch.
 pub struct Paper {
@@ -73,7 +76,7 @@ impl Paper {
     }
 
     /// Lines 7 to 32, with the letters of the paper: W the last layer, G its gradient.
-    fn lines_7_to_32(&mut self, at: Batch) -> Result<Sum, SolverError> {
+    fn lines_7_to_32(&mut self, at: Batch) -> Result<LossSum, SolverError> {
         let Batch { stepper, optimiser, data, rows, place, out } = at;
         let Self { guarded: Guarded { guard, .. }, steps, loss, .. } = self;
         let PaperSettings { alpha, learning_rate: eta, line_search: s, .. } = self.settings;
@@ -149,10 +152,14 @@ impl Update for Paper {
 
     fn begin(&mut self, stepper: &mut Stepper, data: &PreparedRows) {
         self.guarded.weigh(stepper, data, 0..data.rows());
-        self.guarded.solve(stepper);
+        // Small enough that the first boxes hold several pieces of K'.
+        let size = START * f64::from(self.settings.alpha);
+        if !self.guarded.guard.start_small(stepper.parameters_mut(), size) {
+            self.guarded.solve(stepper);
+        }
     }
 
-    fn resume(&mut self, state: &State) {
+    fn resume(&mut self, state: &RunState) {
         self.guarded.enforced = state.enforced;
         self.least = best(&state.records).map_or(f64::INFINITY, EpochRecord::score);
         self.steps.restart = state.records.last().and_then(|record| record.paper).is_some_and(|steps| steps.restart);
@@ -166,7 +173,7 @@ impl Update for Paper {
         self.least_of_epoch = None;
     }
 
-    fn batch(&mut self, at: Batch) -> Result<Sum, SolverError> {
+    fn batch(&mut self, at: Batch) -> Result<LossSum, SolverError> {
         let searched = self.steps.line_search;
         self.guarded.enforced.steps += 1;
         let sum = self.lines_7_to_32(at)?;
@@ -181,7 +188,7 @@ impl Update for Paper {
     }
 
     /// Each batch has remembered its own.
-    fn remember(&mut self, _: &Stepper, _: &EpochRecord, _: &mut State) -> bool {
+    fn remember(&mut self, _: &Stepper, _: &EpochRecord, _: &mut RunState) -> bool {
         self.least < self.least_before
     }
 

@@ -2,8 +2,8 @@
 //! this is plain training.
 
 use super::{Batch, Guarded, Update};
-use crate::objective::{Objective, Sum};
-use crate::train::checkpoint::State;
+use crate::objective::{LossSum, Objective};
+use crate::train::checkpoint::RunState;
 use crate::train::observe::best;
 use crate::train::{EpochRecord, PreparedRows, Run, Standard, Start, Stepper};
 use deepsade_solve::maxsmt::SolverError;
@@ -39,7 +39,7 @@ impl Update for Project<'_> {
         }
     }
 
-    fn resume(&mut self, state: &State) {
+    fn resume(&mut self, state: &RunState) {
         if let Some(guarded) = &mut self.guarded {
             guarded.enforced = state.enforced;
         }
@@ -51,7 +51,7 @@ impl Update for Project<'_> {
         }
     }
 
-    fn batch(&mut self, at: Batch) -> Result<Sum, SolverError> {
+    fn batch(&mut self, at: Batch) -> Result<LossSum, SolverError> {
         let Batch { stepper, optimiser, data, rows, .. } = at;
         // G = gradient of L at W (line 7).
         stepper.load(data, rows.iter().copied());
@@ -77,7 +77,7 @@ impl Update for Project<'_> {
     }
 
     /// Lines 24 to 26, once an epoch.
-    fn remember(&mut self, stepper: &Stepper, record: &EpochRecord, state: &mut State) -> bool {
+    fn remember(&mut self, stepper: &Stepper, record: &EpochRecord, state: &mut RunState) -> bool {
         let better = best(&state.records).is_none_or(|best| record.score() < best.score());
         if better {
             state.best.copy_from_slice(stepper.parameters());

@@ -1,30 +1,15 @@
 //! A batch that fails moves nothing: not the last layer, not the hidden ones, not the optimiser's memory, not what was best.
 
+#[path = "../../../tests/common/low.rs"]
+mod low;
+
 use deepsade_data::Dataset;
-use deepsade_net::Matrix;
-use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
+use deepsade_spec::NormalSpec;
+use low::{data, spec};
 
 use super::*;
 use crate::objective::Loss;
 use crate::train::{NetworkSettings, OptimiserName, Start, initial_network};
-
-/// y <= a + 0.5 where a < 0.5.
-fn spec() -> NormalSpec {
-    let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
-    let task = Task::regression(vec!["y".into()]);
-    let schema = Schema { features: vec![feature("a"), feature("b")], task, one_hot: OneHot::Full };
-    compile(&[RuleText { name: "low".into(), text: "a < 0.5 => y <= a + 0.5".into() }], &schema).unwrap()
-}
-
-/// y = 2 a + b, which breaks the rule.
-fn data(rows: usize) -> Dataset {
-    let x: Vec<[f32; 2]> = (0..rows).map(|r| [(r * 37 % 101) as f32 / 100.0, (r * 53 % 97) as f32 / 96.0]).collect();
-    Dataset {
-        y: Matrix { rows, cols: 1, data: x.iter().map(|[a, b]| 2.0 * a + b).collect() },
-        x: Matrix { rows, cols: 2, data: x.concat() },
-        weight: vec![1.0; rows],
-    }
-}
 
 /// A run after line 3.
 struct Begun<'a> {
@@ -72,7 +57,7 @@ impl<'a> Begun<'a> {
         Self { out: stepper.parameters().to_vec(), update, stepper, optimiser, data }
     }
 
-    fn batch(&mut self) -> (Sum, Moved) {
+    fn batch(&mut self) -> (LossSum, Moved) {
         let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         let (last, hidden) = (self.stepper.last_range(), self.stepper.hidden_range());
         let (parameters, optimiser, out) = (bits(self.stepper.parameters()), self.optimiser.clone(), bits(&self.out));

@@ -2,11 +2,11 @@
 
 use deepsade_check::Arithmetic;
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
-use deepsade_spec::{Column, ColumnKind, Cut, Domain, Feature, OneHot, Region, Schema, Task};
+use deepsade_spec::{ColumnKind, Cut, Domain, Feature, InputColumn, OneHot, Region, Schema, Task};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::pass::{Kind, Pass};
+use super::super::pass::{Pass, Reach};
 use super::BoundPlan;
 
 fn schema(one_hot: OneHot) -> Schema {
@@ -18,7 +18,7 @@ fn schema(one_hot: OneHot) -> Schema {
         ("s", Domain::Real { lo: 0.5, hi: 4.0 }),
     ];
     let features = features.into_iter().map(|(name, domain)| Feature { name: name.into(), domain }).collect();
-    Schema { features, task: Task::regression(vec!["u".into(), "v".into()]), one_hot }
+    Schema { features, task: Task::regression(vec!["u".into(), "v".into()]), one_hot, filled: vec![] }
 }
 
 /// Every operator, the last one a gate by `s` or a dense layer.
@@ -65,7 +65,7 @@ fn sample(rng: &mut ChaCha8Rng, region: &Region, schema: &Schema) -> Vec<f32> {
 
 /// A point as the network reads it.
 fn encoded(point: &[f32], schema: &Schema) -> Vec<f32> {
-    let column = |c: &Column| match c.kind {
+    let column = |c: &InputColumn| match c.kind {
         ColumnKind::Number => point[c.feature],
         ColumnKind::Level(l) => f32::from(u8::from(point[c.feature] == l as f32)),
     };
@@ -91,7 +91,8 @@ fn values_of_sampled_inputs_lie_in_their_boxes() {
                 region = if rng.random::<bool>() { low } else { high };
             }
             let inputs = plan.inputs(&region);
-            let boxes = [Kind::Interval, Kind::Lines].map(|kind| plan.boxes(&inputs, kind, prior.as_ref(), &mut Pass::default()));
+            let boxes =
+                [Reach::Interval, Reach::Lines].map(|kind| plan.boxes(&inputs, kind, prior.as_ref(), &mut Pass::default()));
             for _ in 0..50 {
                 let point = sample(rng, &region, &schema);
                 assert!(region.contains(&point), "{point:?}");

@@ -9,15 +9,15 @@ use deepsade_spec::{Atom, Formula, Linear, Rational, Var};
 
 /// An end of an interval, and whether it is outside.
 type End = Option<(Rational, bool)>;
-type Ends = BTreeMap<usize, (End, End)>;
+type InputEnds = BTreeMap<usize, (End, End)>;
 
 /// The set, rounded.
 pub(super) fn rounded(set: &Formula) -> Formula {
-    within(set, &mut Ends::new())
+    within(set, &mut InputEnds::new())
 }
 
 /// The set, rounded, where it stands inside these bounds, which are left as they were.
-fn within(set: &Formula, bounds: &mut Ends) -> Formula {
+fn within(set: &Formula, bounds: &mut InputEnds) -> Formula {
     let mut replaced = Vec::new();
     let mut possible = true;
     for part in set.conjuncts() {

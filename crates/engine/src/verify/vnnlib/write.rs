@@ -13,6 +13,7 @@ use deepsade_spec::{Atom, Domain, NormalSpec, Rational, Var, print, shown};
 use thiserror::Error;
 
 use super::outward::inward;
+use crate::left_out::pairs_in_words;
 use crate::limits::MAX_CELLS;
 
 /// The text of the cells that are written down.
@@ -26,6 +27,9 @@ pub enum WriteError {
     /// Nothing to say.
     #[error("there is no rule to write")]
     NoRules,
+    /// No rule is about one input.
+    #[error("{0}, and a property speaks of one: there is no other rule to write")]
+    OnlyPairs(String),
     /// Too long.
     #[error("the rules can be broken in more than {MAX_CELLS} ways, too many to list; write fewer or simpler rules")]
     TooManyCells,
@@ -33,8 +37,9 @@ pub enum WriteError {
 
 /// The property's text.
 pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
+    let pairs = pairs_in_words(spec);
     if spec.rules.is_empty() {
-        return Err(WriteError::NoRules);
+        return Err(pairs.map_or(WriteError::NoRules, WriteError::OnlyPairs));
     }
     let columns = spec.schema.columns();
     let mut out = String::from("; sat: an input breaks a rule; unsat: every rule holds\n");
@@ -42,6 +47,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
         let shown = |text: &str| shown::name(text).into_owned();
         out += &format!("; rule {}: {}\n", shown(&rule.name), shown(&rule.text));
     }
+    out += &pairs.map(|pairs| format!("; not said here: {pairs}\n")).unwrap_or_default();
     for (k, column) in columns.iter().enumerate() {
         out += &format!("(declare-const X_{k} Real) ; {}\n", shown::name(&column.name));
     }

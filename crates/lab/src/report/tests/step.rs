@@ -21,7 +21,7 @@ fn spec(task: Task, texts: &[&str]) -> NormalSpec {
         feature("k", Domain::Category { levels: names(&["p", "q", "r"]) }),
     ];
     let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
-    compile(&rules, &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+    compile(&rules, &Schema { features, task, one_hot: OneHot::Full, filled: vec![] }).unwrap()
 }
 
 /// A relu network, whose sums the page computes in the same order.
@@ -110,8 +110,10 @@ fn the_page_computes_what_the_output_step_computes() {
         let (mut model, _) = attach(&spec, &network(spec.schema.task.outputs()), &Usual::unknown(&spec)).unwrap();
         compare(&model, &spec);
         let behind = model.behind.as_mut().unwrap();
+        let upright = behind.piece.calls.iter().find(|call| call.op == "Transpose" && call.reads == ["scores"]);
+        let upright = upright.unwrap().makes.clone();
         let reads = behind.piece.calls.iter_mut().flat_map(|call| &mut call.reads);
-        reads.filter(|name| *name == CANDIDATE).for_each(|name| *name = "scores".into());
+        reads.filter(|name| *name == CANDIDATE).for_each(|name| name.clone_from(&upright));
         assert!(compare(&model, &spec) > 0, "{:?}", spec.schema.task);
     }
 }

@@ -6,7 +6,7 @@ use deepsade_output::predict::predicted_class;
 use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec};
 
 use super::super::measure::RADIUS;
-use crate::figure::{Adversity, GridPoint, Scene};
+use crate::figure::{AdversitySlice, GridPoint, Scene};
 
 /// Points of the grid along each axis.
 const POINTS: usize = 90;
@@ -48,7 +48,7 @@ pub(super) fn figure(spec: &NormalSpec, found: &Instance, model: &Model) -> Scen
     let place = |axis: usize, k: usize| ball[axis][0] + (ball[axis][1] - ball[axis][0]) * k as f64 / (POINTS - 1) as f64;
     let counterexample = near.iter().position(|c| c.broken).map(|k| [place(0, k % POINTS), place(1, k / POINTS)]);
     let radius = found.columns.map(|c| RADIUS * (range(spec, c).1 - range(spec, c).0));
-    Adversity {
+    AdversitySlice {
         x,
         y,
         columns: POINTS,

@@ -14,6 +14,8 @@ pub(super) enum Written {
     Product,
     /// Mul or Div by a constant of a single element, whatever its rank.
     Scale,
+    /// Conv.
+    Convolution,
     /// Anything else.
     Other,
 }
@@ -21,7 +23,7 @@ pub(super) enum Written {
 /// A note for each node that may be merged so that the network no longer covers what is computed.
 pub(super) fn notes(network: &Network, written: &[(Written, NodePlace)]) -> Vec<String> {
     let mut notes = vec![];
-    let (roots, shapes) = (roots(network, written), Shapes::of(network, written));
+    let (roots, shapes) = (roots(network, written), Curves::of(network, written));
     for (k, node) in network.nodes.iter().enumerate() {
         let (kind, place) = &written[k];
         if vanishes(network, written, k) {
@@ -31,6 +33,7 @@ pub(super) fn notes(network: &Network, written: &[(Written, NodePlace)]) -> Vec<
             let merged = match (written[before].0, *kind) {
                 (Written::Scale, Written::Product) if !shifts(&network.nodes[before].op) => Some((&written[before].1, SCALE)),
                 (Written::Product, Written::Scale) if !shifts(&network.nodes[before].op) => Some((place, SCALE)),
+                (Written::Convolution, _) if matches!(node.op, Op::Affine { .. }) => Some((place, WINDOW)),
                 (Written::Product, _) if is_sum(&node.op) && is_plain_dense(&network.nodes[before].op) => Some((place, SUM)),
                 _ => None,
             };
@@ -48,10 +51,11 @@ pub(super) fn notes(network: &Network, written: &[(Written, NodePlace)]) -> Vec<
 const SCALE: &str = "a runtime may multiply this number into the matrix product beside it";
 const SUM: &str =
     "a runtime may start the matrix product before it with these constants, where other nodes that read it disappear";
+const WINDOW: &str = "a runtime may fold these numbers into the weights or the constants of the convolution before it";
 const CURVE: &str = "a runtime may take this product for the end of an activation of its own (GELU)";
 
 /// For each value the one that it is a copy of once nodes without effect are gone: itself, mostly.
-fn roots(network: &Network, written: &[(Written, NodePlace)]) -> Vec<usize> {
+pub(super) fn roots(network: &Network, written: &[(Written, NodePlace)]) -> Vec<usize> {
     let mut roots = vec![0];
     for (k, node) in network.nodes.iter().enumerate() {
         roots.push(if vanishes(network, written, k) { roots[node.from[0]] } else { k + 1 });
@@ -88,27 +92,27 @@ fn is_plain_dense(op: &Op) -> bool {
 }
 
 /// For each value: the value that it is a function of element by element, and what that function holds.
-struct Shapes(Vec<Shape>);
+struct Curves(Vec<Curve>);
 
 #[derive(Clone, Copy)]
-struct Shape {
+struct Curve {
     origin: usize,
     tanh: bool,
     scaled: bool,
 }
 
-impl Shapes {
+impl Curves {
     fn of(network: &Network, written: &[(Written, NodePlace)]) -> Self {
-        let mut shapes = vec![Shape { origin: 0, tanh: false, scaled: false }];
+        let mut shapes = vec![Curve { origin: 0, tanh: false, scaled: false }];
         for (k, node) in network.nodes.iter().enumerate() {
-            let own = Shape { origin: k + 1, tanh: false, scaled: false };
+            let own = Curve { origin: k + 1, tanh: false, scaled: false };
             let first = node.from.first().map_or(own, |&v| shapes[v]);
             shapes.push(match (&node.op, &node.from[..]) {
-                (Op::Act(f), _) => Shape { tanh: first.tanh || *f == Activation::Tanh, ..first },
-                (Op::Affine { .. }, _) => Shape { scaled: first.scaled || written[k].0 == Written::Scale, ..first },
+                (Op::Act(f), _) => Curve { tanh: first.tanh || *f == Activation::Tanh, ..first },
+                (Op::Affine { .. }, _) => Curve { scaled: first.scaled || written[k].0 == Written::Scale, ..first },
                 (Op::Gate, [_, gate]) if shapes[*gate].origin == first.origin => {
                     let gate = shapes[*gate];
-                    Shape { tanh: first.tanh || gate.tanh, scaled: first.scaled || gate.scaled, ..first }
+                    Curve { tanh: first.tanh || gate.tanh, scaled: first.scaled || gate.scaled, ..first }
                 }
                 _ => own,
             });

@@ -1,7 +1,7 @@
 //! Gemm, `MatMul` and `BatchNormalization` with constant parameters -> Dense, Select, Affine.
 
 use super::arithmetic::is_power_of_two;
-use super::builder::Rows;
+use super::builder::TensorView;
 use super::fusion::Written;
 use super::node::Reader;
 use crate::onnx::error::ImportError;
@@ -11,10 +11,11 @@ use crate::{Matrix, Op};
 
 impl<'a> Reader<'_, 'a> {
     /// `alpha x B + beta C`. A diagonal B as the exporter writes it (transB = 0) is an Affine.
-    pub(super) fn gemm(&mut self) -> Result<Rows, ImportError> {
+    pub(super) fn gemm(&mut self) -> Result<TensorView, ImportError> {
         if self.int("transA", 0)? != 0 {
             return self.usage("transA is 1", "the rows of the batch must stay rows");
         }
+        self.with_batch()?;
         let (x, width) = self.vector(0)?;
         let transposed = self.int("transB", 0)? != 0;
         let (b, name) = self.matrix(1)?;
@@ -44,7 +45,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// `x B`: the listed columns of x where B has a single 1 in each column, else a Dense that an Add may still give its bias.
-    pub(super) fn matmul(&mut self) -> Result<Rows, ImportError> {
+    pub(super) fn matmul(&mut self) -> Result<TensorView, ImportError> {
         let (x, width) = self.vector(0)?;
         let (b, name) = self.matrix(1)?;
         let w = transpose(&b);
@@ -58,17 +59,17 @@ impl<'a> Reader<'_, 'a> {
         let bias = vec![0.0; w.rows];
         let rows = self.dense(&x, w, bias)?;
         self.builder.mark(&rows, Written::Product);
-        Ok(Rows { open: true, ..rows })
+        Ok(TensorView { open: true, ..rows })
     }
 
-    fn dense(&mut self, x: &Rows, w: Matrix, b: Vec<f32>) -> Result<Rows, ImportError> {
+    fn dense(&mut self, x: &TensorView, w: Matrix, b: Vec<f32>) -> Result<TensorView, ImportError> {
         let place = self.place();
         let shape = vec![w.rows];
         self.builder.push(&place, Op::Dense { w, b }, vec![x.index], shape)
     }
 
     /// `(x - mean) / sqrt(var + epsilon) scale + B`, folded into one scale and shift a channel.
-    pub(super) fn batch_normalization(&mut self) -> Result<Rows, ImportError> {
+    pub(super) fn batch_normalization(&mut self) -> Result<TensorView, ImportError> {
         if self.int("training_mode", 0)? != 0 || self.int("spatial", 1)? != 1 {
             return self.usage("it is in training mode, or not per channel", "export the model in inference mode");
         }
@@ -81,14 +82,26 @@ impl<'a> Reader<'_, 'a> {
         let width = self.builder.fits(&place, &x.shape)?;
         self.builder.charge(&place, width.saturating_mul(2))?;
         let inner = width / channels.max(1);
+        self.inexact("mean, variance, scale and offset were folded into one scale and shift");
+        let factor = |c: usize| f64::from(scale[c]) / (f64::from(var[c]) + epsilon).sqrt();
+        let shift = |c: usize, factor: f64| f64::from(offset[c]) - f64::from(mean[c]) * factor;
+        // A Reshape may have changed what the channels are.
+        if let Some(conv) = self.builder.own_convolution(&x).filter(|conv| conv.b.len() == channels) {
+            let each = conv.w.len() / channels.max(1);
+            for (c, (w, b)) in conv.w.chunks_exact_mut(each).zip(&mut conv.b).enumerate() {
+                let factor = factor(c);
+                *b = (f64::from(*b) * factor + shift(c, factor)) as f32;
+                w.iter_mut().for_each(|w| *w = (f64::from(*w) * factor) as f32);
+            }
+            return Ok(TensorView { open: false, ..x });
+        }
         let (mut factors, mut shifts) = (Vec::with_capacity(width), Vec::with_capacity(width));
         for c in 0..channels {
-            let factor = f64::from(scale[c]) / (f64::from(var[c]) + epsilon).sqrt();
-            let shift = f64::from(offset[c]) - f64::from(mean[c]) * factor;
+            let factor = factor(c);
+            let shift = shift(c, factor);
             factors.extend(std::iter::repeat_n(factor as f32, inner));
             shifts.extend(std::iter::repeat_n(shift as f32, inner));
         }
-        self.inexact("mean, variance, scale and offset were folded into one scale and shift");
         let source = self.constant(1)?.cloned().unwrap_or_default();
         self.affine(x, factors, shifts, &source)
     }
@@ -121,7 +134,7 @@ impl<'a> Reader<'_, 'a> {
         self.finite(t).map(|data| (Matrix { rows, cols, data }, t.name.as_str()))
     }
 
-    fn finite(&self, t: &TensorProto) -> Result<Vec<f32>, ImportError> {
+    pub(super) fn finite(&self, t: &TensorProto) -> Result<Vec<f32>, ImportError> {
         let data = tensor::floats(t)?;
         if data.iter().all(|v| v.is_finite()) {
             Ok(data)

@@ -7,6 +7,7 @@ use super::{node, signature};
 use crate::onnx::error::ImportError;
 use crate::onnx::export::SCORES;
 use crate::onnx::proto::{Dimension, GraphProto, NodeProto, TensorProto, ValueInfoProto, element};
+use crate::onnx::tensor;
 
 /// Tensors known before anything is computed, by name: initializers and Constant nodes.
 pub(super) type Constants<'a> = BTreeMap<&'a str, Cow<'a, TensorProto>>;
@@ -30,7 +31,22 @@ pub(super) fn constants(graph: &GraphProto, opset: i64) -> Result<Constants<'_>,
             return Err(ImportError::DuplicateName { name: name.into() });
         }
     }
+    let casts: Vec<&NodeProto> = graph.node.iter().filter(|n| casts_double(n, &constants)).collect();
+    for node in casts {
+        let (Some(from), Some(name)) = (node.input.first(), node.output.first()) else { continue };
+        let cast = tensor::rounded(&constants[from.as_str()], name)?;
+        if constants.insert(name, Cow::Owned(cast)).is_some() {
+            return Err(ImportError::DuplicateName { name: name.clone() });
+        }
+    }
     Ok(constants)
+}
+
+/// Whether a node makes a constant of float out of one of double.
+pub(super) fn casts_double(node: &NodeProto, constants: &Constants<'_>) -> bool {
+    let from = node.input.first().and_then(|name| constants.get(name.as_str()));
+    let to_float = node.attribute.iter().any(|a| a.name == "to" && a.i == Some(i64::from(element::FLOAT)));
+    node.is_standard("Cast") && to_float && from.is_some_and(|t| t.data_type == element::DOUBLE)
 }
 
 /// The value of a Constant node; `None` for kinds that no supported operator reads (strings, sparse tensors).
@@ -48,6 +64,17 @@ fn constant(node: &NodeProto) -> Option<Cow<'_, TensorProto>> {
         _ => return None,
     };
     Some(Cow::Owned(TensorProto { name, ..tensor }))
+}
+
+/// The first dimension of the input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum BatchDimension {
+    /// There is none: the input is one row.
+    None,
+    /// Of any size.
+    Any,
+    /// Of this size.
+    Fixed(usize),
 }
 
 pub(super) struct Names<'a> {
@@ -97,8 +124,8 @@ impl<'a> Names<'a> {
         self.graph.output.iter().map(|o| o.name.clone()).collect()
     }
 
-    /// The input's batch size where it is fixed, and the dimensions of one row.
-    pub(super) fn input_shape(&self) -> Result<(Option<usize>, Vec<usize>), ImportError> {
+    /// The input's batch size where it is fixed, and the dimensions of one row; a single dimension is a row without a batch.
+    pub(super) fn input_shape(&self) -> Result<(BatchDimension, Vec<usize>), ImportError> {
         let wrong = |found: &str| ImportError::InputType { name: self.input.name.clone(), found: found.into() };
         let tensor = self.input.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()).ok_or_else(|| wrong("not a tensor"))?;
         if tensor.elem_type != element::FLOAT {
@@ -109,13 +136,13 @@ impl<'a> Names<'a> {
             Some(Dimension::Value(n)) => usize::try_from(*n).ok().filter(|n| *n > 0),
             _ => None,
         };
-        match dims {
-            [] | [_] => Err(wrong(&format!("of rank {}", dims.len()))),
-            [batch, row @ ..] => {
-                let row: Option<Vec<usize>> = row.iter().map(|d| known(&d.value)).collect();
-                Ok((known(&batch.value), row.ok_or_else(|| wrong("of unknown width"))?))
-            }
-        }
+        let (batch, row) = match dims {
+            [] => return Err(wrong("of rank 0")),
+            [_] => (BatchDimension::None, dims),
+            [batch, row @ ..] => (known(&batch.value).map_or(BatchDimension::Any, BatchDimension::Fixed), row),
+        };
+        let row: Option<Vec<usize>> = row.iter().map(|d| known(&d.value)).collect();
+        Ok((batch, row.ok_or_else(|| wrong("of unknown width"))?))
     }
 }
 
@@ -128,7 +155,8 @@ fn producers<'a>(
     let mut producers = BTreeMap::new();
     for (k, node) in graph.node.iter().enumerate() {
         for name in node.output.iter().filter(|name| !name.is_empty()) {
-            let constant = constants.contains_key(name.as_str()) && !node.is_standard("Constant");
+            let folded = node.is_standard("Constant") || casts_double(node, constants);
+            let constant = constants.contains_key(name.as_str()) && !folded;
             if constant || name == input || producers.insert(name.as_str(), k).is_some() {
                 return Err(ImportError::DuplicateName { name: name.clone() });
             }

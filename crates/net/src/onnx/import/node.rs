@@ -1,6 +1,6 @@
 //! One node of the file -> a value: which operators are understood, and access to operands and attributes.
 
-use super::builder::{Builder, Rows, Value};
+use super::builder::{Builder, Imported, TensorView};
 use super::signature;
 use crate::onnx::error::{ImportError, NodePlace};
 use crate::onnx::proto::{AttributeProto, NodeProto, TensorProto, is_standard, kind};
@@ -14,7 +14,7 @@ pub(super) struct Reader<'r, 'a> {
 }
 
 impl<'a> Reader<'_, 'a> {
-    pub(super) fn read(&mut self) -> Result<Value<'a>, ImportError> {
+    pub(super) fn read(&mut self) -> Result<Imported<'a>, ImportError> {
         let unknown = || ImportError::Operator { place: self.place(), hint: self.hint() };
         let signature = signature::of(self.node, self.opset).ok_or_else(unknown)?;
         if let Some((found, expected)) = signature.broken_by(self.node) {
@@ -22,9 +22,15 @@ impl<'a> Reader<'_, 'a> {
         }
         let rows = match self.node.op_type.as_str() {
             // ZipMap only puts class names beside the scores.
-            "Identity" | "ZipMap" => return self.operand(0),
-            "Cast" => return self.cast(),
-            "ArgMax" => return self.arg_max().map(Value::Largest),
+            "Identity" | "ZipMap" => {
+                let value = self.operand(0)?;
+                return Ok(self.made(value));
+            }
+            "Cast" => {
+                let value = self.cast()?;
+                return Ok(self.made(value));
+            }
+            "ArgMax" => return self.arg_max().map(Imported::Largest),
             "Dropout" => self.dropout()?,
             "Gemm" => self.gemm()?,
             "MatMul" => self.matmul()?,
@@ -43,9 +49,16 @@ impl<'a> Reader<'_, 'a> {
             "Slice" => self.slice()?,
             "Reshape" => self.reshape()?,
             "Flatten" => self.flatten()?,
+            "Transpose" => self.transpose()?,
+            "Conv" => self.conv()?,
+            "MaxPool" => self.max_pool()?,
+            "AveragePool" => self.average_pool()?,
+            "GlobalAveragePool" => self.global_average_pool()?,
+            "GlobalMaxPool" => self.global_max_pool()?,
+            "ReduceMean" => self.reduce_mean()?,
             _ => return Err(ImportError::Operator { place: self.place(), hint: self.hint() }),
         };
-        Ok(Value::Rows(rows))
+        Ok(Imported::Rows(rows))
     }
 
     fn hint(&self) -> String {
@@ -66,7 +79,12 @@ impl<'a> Reader<'_, 'a> {
             "LeakyRelu" | "PRelu" | "Elu" | "Selu" | "Gelu" | "Softplus" | "HardSigmoid" | "HardSwish" | "Max" | "Min" => {
                 "the activations are Relu, Sigmoid and Tanh".into()
             }
-            _ => "only fully connected networks are read; docs/onnx.md lists the operators".into(),
+            "ConvTranspose" | "Resize" | "Upsample" | "LpPool" | "Pad" | "DepthToSpace" | "SpaceToDepth" => {
+                "of the operators on pictures Conv (with its own pads), MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool and \
+                 BatchNormalization are read"
+                    .into()
+            }
+            _ => "feed-forward networks of dense layers, convolutions and pools are read; docs/onnx.md lists the operators".into(),
         }
     }
 
@@ -84,8 +102,18 @@ impl<'a> Reader<'_, 'a> {
         self.builder.inexact.push(note);
     }
 
+    /// Says that a constant, if this is one, comes out of a node.
+    fn made(&mut self, value: Imported<'a>) -> Imported<'a> {
+        if matches!(value, Imported::Constant(_)) {
+            let note =
+                format!("{}: it makes a constant, which a runtime may not prepare as it does those of the file", self.place());
+            self.builder.made.push(note);
+        }
+        value
+    }
+
     /// Operand `k`, which must be there.
-    pub(super) fn operand(&self, k: usize) -> Result<Value<'a>, ImportError> {
+    pub(super) fn operand(&self, k: usize) -> Result<Imported<'a>, ImportError> {
         match self.node.input.get(k) {
             None => self.usage(format!("it has {} operands", self.node.input.len()), "it needs more"),
             Some(name) => {
@@ -95,11 +123,11 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Operand `k` where it depends on the network's input.
-    pub(super) fn rows(&self, k: usize) -> Result<Rows, ImportError> {
+    pub(super) fn rows(&self, k: usize) -> Result<TensorView, ImportError> {
         match self.operand(k)? {
-            Value::Rows(rows) => Ok(rows),
-            Value::Largest(_) => self.usage(format!("operand {k} is the result of an ArgMax"), "only Gather may read one"),
-            Value::Constant(t) => self.usage(
+            Imported::Rows(rows) => Ok(rows),
+            Imported::Largest(_) => self.usage(format!("operand {k} is the result of an ArgMax"), "only Gather may read one"),
+            Imported::Constant(t) => self.usage(
                 format!("operand {k} is the constant '{}'", t.name),
                 "it must depend on the network's input; fold constants before exporting",
             ),
@@ -107,7 +135,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Operand `k` where it is one vector a row, and its width.
-    pub(super) fn vector(&self, k: usize) -> Result<(Rows, usize), ImportError> {
+    pub(super) fn vector(&self, k: usize) -> Result<(TensorView, usize), ImportError> {
         let rows = self.rows(k)?;
         match rows.shape[..] {
             [width] => Ok((rows, width)),
@@ -121,8 +149,8 @@ impl<'a> Reader<'_, 'a> {
             return Ok(None);
         }
         match self.operand(k)? {
-            Value::Constant(t) => Ok(Some(t)),
-            Value::Rows(_) | Value::Largest(_) => {
+            Imported::Constant(t) => Ok(Some(t)),
+            Imported::Rows(_) | Imported::Largest(_) => {
                 self.usage(format!("operand {k} is computed from the input"), "it must be constant")
             }
         }
@@ -161,7 +189,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Adds a node whose result has the shape of the one value it reads.
-    pub(super) fn push_like(&mut self, op: Op, x: Rows) -> Result<Rows, ImportError> {
+    pub(super) fn push_like(&mut self, op: Op, x: TensorView) -> Result<TensorView, ImportError> {
         let place = self.place();
         self.builder.push(&place, op, vec![x.index], x.shape)
     }

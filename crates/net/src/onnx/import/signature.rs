@@ -20,7 +20,7 @@ pub(super) fn of(node: &NodeProto, opset: i64) -> Option<Signature> {
         ("ZipMap", _) if node.domain == LEARNING => (1, &["classlabels_strings", "classlabels_int64s"]),
         _ if !is_standard(&node.domain) => return None,
         ("Constant", _) => (0, &["value", "value_float", "value_floats", "value_int", "value_ints"]),
-        ("Identity" | "Relu" | "Sigmoid" | "Tanh", _) => (1, &[]),
+        ("Identity" | "Relu" | "Sigmoid" | "Tanh" | "GlobalAveragePool" | "GlobalMaxPool", _) => (1, &[]),
         ("Add" | "Sub" | "Mul" | "Div" | "MatMul", _) => (2, &[]),
         ("Gemm", _) => (3, &["alpha", "beta", "transA", "transB"]),
         ("BatchNormalization", ..9) => (5, &["epsilon", "momentum", "spatial"]),
@@ -37,6 +37,18 @@ pub(super) fn of(node: &NodeProto, opset: i64) -> Option<Signature> {
         ("Slice", _) => (5, &[]),
         ("Reshape", _) => (2, &["allowzero"]),
         ("Flatten", _) => (1, &["axis"]),
+        ("Transpose", _) => (1, &["perm"]),
+        ("Conv", _) => (3, &["auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"]),
+        ("MaxPool", ..8) => (1, &["auto_pad", "kernel_shape", "pads", "strides"]),
+        ("MaxPool", 8..10) => (1, &["auto_pad", "kernel_shape", "pads", "storage_order", "strides"]),
+        ("MaxPool", _) => (1, &["auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"]),
+        ("ReduceMean", ..18) => (1, &["axes", "keepdims"]),
+        ("ReduceMean", _) => (2, &["keepdims", "noop_with_empty_axes"]),
+        ("AveragePool", ..10) => (1, &["auto_pad", "count_include_pad", "kernel_shape", "pads", "strides"]),
+        ("AveragePool", 10..19) => (1, &["auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides"]),
+        ("AveragePool", _) => {
+            (1, &["auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"])
+        }
         ("Concat", _) => (usize::MAX, &["axis"]),
         _ => return None,
     };
@@ -70,6 +82,7 @@ fn mixed(a: &AttributeProto) -> bool {
     let stored = [
         (kind::FLOAT, a.f.is_some()),
         (kind::INT, a.i.is_some()),
+        (kind::STRING, a.s.is_some()),
         (kind::TENSOR, a.t.is_some()),
         (kind::FLOATS, !a.floats.is_empty()),
         (kind::INTS, !a.ints.is_empty()),

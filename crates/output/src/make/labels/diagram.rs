@@ -6,7 +6,7 @@ use super::super::draft::Draft;
 use super::MAX_NODES;
 use super::eliminate::Contradiction;
 use super::facts::Facts;
-use super::layers::{Layer, Layers, present};
+use super::layers::{Layers, StateLayer, present};
 use crate::decode::compile::{Compiler, TooLarge};
 use crate::decode::order;
 
@@ -54,7 +54,7 @@ fn layers(diagram: &Diagram, facts: usize) -> Layers {
         next.sort_unstable();
         next.dedup();
         let number = |id: usize| next.binary_search(&id).unwrap_or_default();
-        layers.layers.push(Layer {
+        layers.layers.push(StateLayer {
             next: states.iter().map(|id| leads(*id).map(number).to_vec()).collect(),
             gain: vec![vec![*fact, facts + fact]; states.len()],
         });

@@ -55,13 +55,13 @@ struct Bucket {
 
 /// Facts in levels, each hanging on facts of the level before.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Elimination {
     facts: usize,
     levels: Vec<Vec<Bucket>>,
 }
 
 /// A plan for rules; `None` if they hang together too much.
-pub(super) fn of(facts: &Facts) -> Result<Option<Plan>, Contradiction> {
+pub(super) fn of(facts: &Facts) -> Result<Option<Elimination>, Contradiction> {
     let factor = |part: &Formula| {
         let scope = facts.of(part);
         let fact = |var: &Var| match var {
@@ -96,11 +96,14 @@ fn neighbours(factors: &[Factor], facts: usize) -> Vec<BTreeSet<usize>> {
 }
 
 /// Facts in the order in which they are eliminated, each with what it hangs on then.
-type Order = Vec<(usize, Vec<usize>)>;
+type EliminationOrder = Vec<(usize, Vec<usize>)>;
 
 /// Eliminates the fact with the least `price` of its neighbours first; among equals one that makes the tree grow least. `None` if a fact
 /// then hangs on too many.
-fn order(mut near: Vec<BTreeSet<usize>>, price: impl Fn(&BTreeSet<usize>, &[BTreeSet<usize>]) -> usize) -> Option<Order> {
+fn order(
+    mut near: Vec<BTreeSet<usize>>,
+    price: impl Fn(&BTreeSet<usize>, &[BTreeSet<usize>]) -> usize,
+) -> Option<EliminationOrder> {
     let facts = near.len();
     let (mut left, mut height) = ((0..facts).collect::<BTreeSet<usize>>(), vec![0; facts]);
     let mut prices: Vec<usize> = near.iter().map(|n| price(n, &near)).collect();
@@ -126,14 +129,14 @@ fn order(mut near: Vec<BTreeSet<usize>>, price: impl Fn(&BTreeSet<usize>, &[BTre
 }
 
 /// A plan for factors over so many facts; `None` if they hang together too much.
-pub(super) fn plan(factors: &[Factor], facts: usize) -> Result<Option<Plan>, Contradiction> {
+pub(super) fn plan(factors: &[Factor], facts: usize) -> Result<Option<Elimination>, Contradiction> {
     let near = neighbours(factors, facts);
     // Pairs of neighbours that do not know each other yet; or just neighbours.
     let pairs = |of: &BTreeSet<usize>, near: &[BTreeSet<usize>]| {
         let strange = |a: &usize| of.iter().filter(|b| *b > a && !near[*a].contains(b)).count();
         if of.len() > WIDEST { usize::MAX } else { of.iter().map(strange).sum() }
     };
-    let mut best: Option<Plan> = None;
+    let mut best: Option<Elimination> = None;
     for order in [order(near.clone(), pairs), order(near, |of, _| of.len())].into_iter().flatten() {
         let plan = in_order(factors, &order)?;
         best = plan.filter(|p| best.as_ref().is_none_or(|b| p.states() < b.states())).or(best);
@@ -142,7 +145,7 @@ pub(super) fn plan(factors: &[Factor], facts: usize) -> Result<Option<Plan>, Con
 }
 
 /// The plan of an order; `None` if it has too many states.
-fn in_order(factors: &[Factor], order: &[(usize, Vec<usize>)]) -> Result<Option<Plan>, Contradiction> {
+fn in_order(factors: &[Factor], order: &[(usize, Vec<usize>)]) -> Result<Option<Elimination>, Contradiction> {
     let facts = order.len();
     let mut turn = vec![0; facts];
     order.iter().enumerate().for_each(|(k, (v, _))| turn[*v] = k);
@@ -181,7 +184,7 @@ fn in_order(factors: &[Factor], order: &[(usize, Vec<usize>)]) -> Result<Option<
         }
         all.push(Bucket { fact: *fact, scope: scope.clone(), states, parent: 0, first: 0 });
     }
-    Ok(Some(Plan::in_levels(all, first, facts)))
+    Ok(Some(Elimination::in_levels(all, first, facts)))
 }
 
 /// The number of a combination.
@@ -196,7 +199,7 @@ impl Bucket {
     }
 }
 
-impl Plan {
+impl Elimination {
     /// Buckets in the order of their turns, which `first` tells.
     fn in_levels(all: Vec<Bucket>, first: impl Fn(&[usize]) -> Option<usize>, facts: usize) -> Self {
         let (mut depth, mut place) = (vec![0; all.len()], vec![0; all.len()]);

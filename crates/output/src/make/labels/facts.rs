@@ -94,12 +94,11 @@ impl Facts {
         let truths = truths(schema, &conditions, source, draft)?;
         let (yes, no) = (draft.number(SURE), draft.number(-SURE));
         let sure = draft.call("Where", &[&truths, &yes, &no]);
-        let sure = draft.turned(&sure);
         Ok(draft.below(&[own, sure]))
     }
 }
 
-/// Calls that compute which formulas over the input certainly hold, a column each.
+/// Calls that compute which formulas over the input certainly hold, a line each.
 pub(super) fn truths(schema: &Schema, formulas: &[Formula], source: &Source<'_>, draft: &mut Draft) -> Result<String, MakeError> {
     let prefix = draft.prefix("certain");
     certain(schema, formulas, source.x, &prefix, draft.piece()).map_err(|why| MakeError::Condition { why })

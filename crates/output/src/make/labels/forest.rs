@@ -13,13 +13,13 @@ use super::super::draft::Draft;
 use super::eliminate::{self, Factor};
 use super::hierarchy::{Hanging, Hierarchy};
 use super::sweeps::Sweeps;
-use super::{Chosen, Desk};
+use super::{Desk, LabelTensor};
 
 impl Desk<'_> {
     /// Chooses labels that are tied by implications alone.
     pub(super) fn hierarchy(&mut self, pairs: &[(usize, usize)]) {
         let hierarchy = Hierarchy::new(pairs);
-        let scores = self.standing();
+        let scores = self.scores.clone();
         let scores = together(&hierarchy, &scores, &mut self.draft);
         let levels = &hierarchy.levels;
         let mut worth: Vec<String> = Vec::new();
@@ -44,7 +44,7 @@ impl Desk<'_> {
         for (level, present) in levels.iter().zip(present) {
             let tensor = self.draft.cast_float(&present);
             let places = level.iter().enumerate().flat_map(|(k, h)| hierarchy.nodes[h.node].iter().map(move |label| (*label, k)));
-            self.chosen.push(Chosen { tensor, upright: true, width: level.len(), places: places.collect() });
+            self.chosen.push(LabelTensor { tensor, width: level.len(), places: places.collect() });
         }
     }
 

@@ -58,9 +58,9 @@ impl Hierarchy {
 
 /// Numbers below a bound, a bit each.
 #[derive(Debug, Clone)]
-struct Bits(Vec<u64>);
+struct BitSet(Vec<u64>);
 
-impl Bits {
+impl BitSet {
     fn has(&self, k: usize) -> bool {
         self.0[k / 64] >> (k % 64) & 1 == 1
     }
@@ -71,11 +71,11 @@ impl Bits {
 }
 
 /// What each number leads to, itself included.
-fn closure(count: usize, edges: &[(usize, usize)]) -> Vec<Bits> {
+fn closure(count: usize, edges: &[(usize, usize)]) -> Vec<BitSet> {
     let mut lists = vec![Vec::new(); count];
     edges.iter().for_each(|(a, b)| lists[*a].push(*b));
     let search = |a: usize| {
-        let (mut seen, mut pending) = (Bits(vec![0; count.div_ceil(64)]), vec![a]);
+        let (mut seen, mut pending) = (BitSet(vec![0; count.div_ceil(64)]), vec![a]);
         while let Some(b) = pending.pop() {
             if !seen.has(b) {
                 seen.put(b);

@@ -7,7 +7,7 @@ use super::super::draft::Draft;
 
 /// The options of a layer's states, as many for each.
 #[derive(Debug, Default)]
-pub(super) struct Layer {
+pub(super) struct StateLayer {
     /// For each state and option the state of the next layer.
     pub(super) next: Vec<Vec<usize>>,
     /// For each state and option the line of what it gains.
@@ -18,12 +18,12 @@ pub(super) struct Layer {
 #[derive(Debug, Default)]
 pub(super) struct Layers {
     /// All but the last.
-    pub(super) layers: Vec<Layer>,
+    pub(super) layers: Vec<StateLayer>,
     /// What the states of the last layer are worth.
     pub(super) ends: Vec<f32>,
 }
 
-impl Layer {
+impl StateLayer {
     fn options(&self) -> usize {
         self.next.first().map_or(0, Vec::len)
     }
@@ -61,7 +61,7 @@ impl Layers {
     /// One step of the walk: the state it leads to, and the line of its gain.
     fn step(
         &self,
-        layer: &Layer,
+        layer: &StateLayer,
         values: &str,
         last: bool,
         state: Option<&str>,
@@ -106,7 +106,7 @@ impl Layers {
 }
 
 /// What an option of each state of a layer is worth.
-fn option(layer: &Layer, o: usize, values: &str, gains: &str, draft: &mut Draft) -> String {
+fn option(layer: &StateLayer, o: usize, values: &str, gains: &str, draft: &mut Draft) -> String {
     let next = draft.lines(values, &layer.next.iter().map(|n| n[o]).collect::<Vec<_>>());
     let gain = match layer.shared() {
         Some(lines) => draft.lines(gains, &[lines[o]]),
@@ -116,7 +116,7 @@ fn option(layer: &Layer, o: usize, values: &str, gains: &str, draft: &mut Draft)
 }
 
 /// What all options of the one state of the first layer are worth.
-fn sum_all(layer: &Layer, values: &str, gains: &str, draft: &mut Draft) -> String {
+fn sum_all(layer: &StateLayer, values: &str, gains: &str, draft: &mut Draft) -> String {
     let none = Vec::new();
     let next = draft.lines(values, layer.next.first().unwrap_or(&none));
     let gain = draft.lines(gains, layer.gain.first().unwrap_or(&none));

@@ -6,7 +6,7 @@
 
 use super::super::draft::Draft;
 use super::Desk;
-use super::layers::{Layer, Layers, present};
+use super::layers::{Layers, StateLayer, present};
 
 /// Items of which all orders are listed.
 const LISTED: usize = 6;
@@ -25,23 +25,21 @@ impl Desk<'_> {
             _ if n <= LISTED => {
                 self.how.push(format!("table of {} orders", (1..=n).product::<usize>()));
                 let tensor = listed(n, &scores, &mut self.draft);
-                self.put(tensor, false, &labels);
+                self.put(tensor, &labels);
             }
             _ if n <= EXACT => {
                 self.how.push(format!("best order of {n} items, place by place"));
-                let scores = self.standing();
                 let taken = by_places(n).write(&scores, &mut self.draft);
                 let asked: Vec<(usize, usize)> = labels.iter().map(|label| (label % n, *label)).collect();
                 let tensor = present(&taken, &asked, &mut self.draft);
-                self.put(tensor, true, &labels);
+                self.put(tensor, &labels);
             }
             _ => {
                 self.how.push(format!("good order of {n} items"));
                 self.best = false;
-                let standing = self.standing();
-                let believed = believed(n, &standing, &mut self.draft);
+                let believed = believed(n, &scores, &mut self.draft);
                 let tensor = greedy(n, &believed, &mut self.draft);
-                self.put(tensor, false, &labels);
+                self.put(tensor, &labels);
             }
         }
     }
@@ -60,9 +58,9 @@ fn listed(n: usize, scores: &str, draft: &mut Draft) -> String {
     let ones: Vec<(usize, usize)> = orders.iter().enumerate().flat_map(|(s, o)| (0..n).map(move |i| (s, i * n + o[i]))).collect();
     let table = draft.ones(orders.len(), n * n, ones.iter().copied());
     let upright = draft.ones(n * n, orders.len(), ones.iter().map(|(s, label)| (*label, *s)));
-    let totals = draft.call("MatMul", &[scores, &upright]);
-    let best = draft.call_with("ArgMax", &[&totals], &[("axis", 1), ("keepdims", 0)]);
-    draft.call_with("Gather", &[&table, &best], &[("axis", 0)])
+    let totals = draft.call("MatMul", &[&table, scores]);
+    let best = draft.call_with("ArgMax", &[&totals], &[("axis", 0), ("keepdims", 0)]);
+    draft.call_with("Gather", &[&upright, &best], &[("axis", 1)])
 }
 
 /// Layer p: which p items are on the first p places; the options are who comes next.
@@ -76,7 +74,7 @@ fn by_places(n: usize) -> Layers {
     }
     let mut layers = Layers { layers: Vec::new(), ends: vec![0.0] };
     for (place, sets) in sizes[..n].iter().enumerate() {
-        let mut layer = Layer::default();
+        let mut layer = StateLayer::default();
         for set in sets {
             let left = || (0..n).filter(|i| set >> i & 1 == 0);
             layer.next.push(left().map(|i| number[set | 1 << i]).collect());
@@ -114,8 +112,7 @@ fn believed(n: usize, scores: &str, draft: &mut Draft) -> String {
     }
     let worth = draft.below(&worth);
     let by_item: Vec<usize> = (0..n).flat_map(place).collect();
-    let worth = draft.lines(&worth, &by_item);
-    draft.turned(&worth)
+    draft.lines(&worth, &by_item)
 }
 
 /// For each of at least two tensors the largest of all others, number by number.
@@ -145,17 +142,17 @@ fn greedy(n: usize, scores: &str, draft: &mut Draft) -> String {
     let each = |of: fn(usize, usize) -> usize| (0..labels).map(|label| of(label, n) as i64).collect::<Vec<_>>();
     let (items, places) = (each(|label, n| label / n), each(|label, n| label % n));
     let tables = [items.clone(), places.clone()].map(|table| draft.ints(&[labels], table));
-    let rows = [items, places].map(|row| draft.ints(&[1, labels], row));
-    let own = draft.ints(&[1, labels], (0..labels as i64).collect());
+    let lines = [items, places].map(|each| draft.ints(&[labels, 1], each));
+    let own = draft.ints(&[labels, 1], (0..labels as i64).collect());
     let nothing = draft.number(NOTHING);
     let (mut left, mut chosen) = (scores.to_string(), None);
     for _ in 0..n {
-        let best = draft.call_with("ArgMax", &[&left], &[("axis", 1), ("keepdims", 1)]);
+        let best = draft.call_with("ArgMax", &[&left], &[("axis", 0), ("keepdims", 1)]);
         let now = draft.call("Equal", &[&own, &best]);
         chosen = Some(chosen.map_or_else(|| now.clone(), |c: String| draft.call("Or", &[&c, &now])));
         let gone = [0, 1].map(|k| {
             let taken = draft.call_with("Gather", &[&tables[k], &best], &[("axis", 0)]);
-            draft.call("Equal", &[&rows[k], &taken])
+            draft.call("Equal", &[&lines[k], &taken])
         });
         let gone = draft.call("Or", &[&gone[0], &gone[1]]);
         left = draft.call("Where", &[&gone, &nothing, &left]);

@@ -26,12 +26,12 @@ const NOTHING: f32 = -((1u64 << 60) as f32);
 
 /// The sets that are valid for some input, and for which.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ValidSets {
     rows: Vec<Vec<bool>>,
     when: Vec<Formula>,
 }
 
-impl Table {
+impl ValidSets {
     /// All sets; `None` if they are too many.
     pub(super) fn new(facts: &Facts) -> Option<Self> {
         let labels = facts.labels.len();
@@ -61,7 +61,7 @@ impl Table {
         let ones = || self.rows.iter().enumerate().flat_map(|(s, row)| (0..labels).filter(|j| row[*j]).map(move |j| (s, j)));
         let table = draft.ones(sets, labels, ones());
         let upright = draft.ones(labels, sets, ones().map(|(s, j)| (j, s)));
-        let mut totals = draft.call("MatMul", &[own, &upright]);
+        let mut totals = draft.call("MatMul", &[&table, own]);
         if self.when.iter().any(|f| *f != Formula::True) {
             let (mut number, mut asked, mut each) = (HashMap::new(), Vec::new(), Vec::new());
             for formula in &self.when {
@@ -73,18 +73,18 @@ impl Table {
             let truths = truths(schema, &asked, source, draft)?;
             let valid = if asked.len() <= SPREAD {
                 let half = draft.number(0.5);
-                let each = draft.ones(asked.len(), sets, each.iter().enumerate().map(|(set, k)| (*k, set)));
+                let each = draft.ones(sets, asked.len(), each.iter().copied().enumerate());
                 let truths = draft.cast_float(&truths);
-                let valid = draft.call("MatMul", &[&truths, &each]);
+                let valid = draft.call("MatMul", &[&each, &truths]);
                 draft.call("Greater", &[&valid, &half])
             } else {
-                draft.columns(&truths, &each)
+                draft.lines(&truths, &each)
             };
             let nothing = draft.number(NOTHING);
             totals = draft.call("Where", &[&valid, &totals, &nothing]);
         }
-        let best = draft.call_with("ArgMax", &[&totals], &[("axis", 1), ("keepdims", 0)]);
-        Ok(draft.call_with("Gather", &[&table, &best], &[("axis", 0)]))
+        let best = draft.call_with("ArgMax", &[&totals], &[("axis", 0), ("keepdims", 0)]);
+        Ok(draft.call_with("Gather", &[&upright, &best], &[("axis", 1)]))
     }
 }
 

@@ -1,7 +1,5 @@
 //! Against all label sets, one by one, and against the decoder that chooses row by row.
 
-use std::fmt::Write;
-
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -9,6 +7,7 @@ use super::super::tests::{SOURCE, multilabel, obeys, pass, point, run, scores, s
 use super::*;
 use crate::Judge;
 use crate::decode::{Decoder, Scratch};
+use crate::random_rules::condition;
 
 /// What a set is worth, by scores as they count.
 fn worth(scores: &[f32], y: &[f32]) -> f64 {
@@ -50,31 +49,6 @@ fn against_all(spec: &NormalSpec, made: &Made, rows: usize, rng: &mut ChaCha8Rng
         compared += 1;
     }
     compared
-}
-
-/// A random condition over labels and the input.
-fn condition(rng: &mut ChaCha8Rng, n: usize, depth: usize, inputs: bool) -> String {
-    if inputs && rng.random_range(0..4) == 0 {
-        return ["a < 3.5", "a + b >= 4", "k == 'p'", "b == 2", "k in {'p', 'q'}"][rng.random_range(0..5)].into();
-    }
-    if depth == 0 {
-        return format!("label[{}]", rng.random_range(0..n));
-    }
-    let part = |rng: &mut ChaCha8Rng| condition(rng, n, depth - 1, inputs);
-    match rng.random_range(0..6) {
-        0 => format!("({} => {})", part(rng), part(rng)),
-        1 => format!("({} or {})", part(rng), part(rng)),
-        2 => format!("not ({} and {})", part(rng), part(rng)),
-        3 => format!("({} <=> {})", part(rng), part(rng)),
-        4 => {
-            let mut sum = String::from("0");
-            for j in 0..n {
-                let _ = write!(sum, " + {} * label[{j}]", [-2, -1, 1, 2, 3][rng.random_range(0..5)]);
-            }
-            format!("{sum} <= {}", rng.random_range(0..5))
-        }
-        _ => format!("exactly(1, {}, {}, {})", part(rng), part(rng), part(rng)),
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Outputs that no rule ties together have alternatives of their own: six times two are twelve, and not 64.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use deepsade_check::step::Number;
@@ -12,7 +12,7 @@ use deepsade_spec::normalize::range;
 use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema, Var};
 
 use super::super::MakeError;
-use super::select::{Choice, choices};
+use super::select::{Quota, choices};
 
 /// Alternatives of a group that a graph may try one after the other.
 pub(super) const MOST: usize = 32;
@@ -28,12 +28,12 @@ pub(super) struct Alternative {
     /// Conditions on the input, without which it is none.
     pub(super) demands: Vec<Formula>,
     /// The faces.
-    pub(super) faces: Vec<Guarded>,
+    pub(super) faces: Vec<GuardedFace>,
 }
 
 /// A face that is demanded unless a condition on the input holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Guarded {
+pub(super) struct GuardedFace {
     /// The condition.
     pub(super) unless: Formula,
     /// The option of a choice that it belongs to: it is demanded only if that is taken.
@@ -48,7 +48,7 @@ pub(super) struct Group {
     pub(super) outputs: BTreeSet<usize>,
     pub(super) ways: Vec<Alternative>,
     /// What each row chooses for itself, where alternatives are too many: the one way then has the faces of all options.
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<Quota>,
 }
 
 /// The groups; each alternative has outputs within the ranges for some input, as far as can be seen without its conditions.
@@ -59,7 +59,7 @@ pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<G
             Some(false) => Formula::False,
             None => Formula::Atom(atom.clone()),
         });
-        claim.conjuncts().iter().map(|part| Part::new(k, part)).collect::<Vec<_>>()
+        claim.conjuncts().iter().map(|part| ClaimPart::new(k, part)).collect::<Vec<_>>()
     });
     let (mut groups, mut options) = (Vec::new(), 0);
     for part in tied(parts) {
@@ -84,20 +84,20 @@ pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<G
                 None => return Err(MakeError::TooManyPieces { rules: rules(), most: MOST }),
             },
         };
-        options += choices.iter().map(Choice::options).sum::<usize>();
+        options += choices.iter().map(Quota::options).sum::<usize>();
         groups.push(Group { outputs: part.outputs, ways, choices });
     }
     Ok(groups)
 }
 
 /// What rules say of some outputs.
-struct Part {
+struct ClaimPart {
     rules: Vec<usize>,
     claims: Vec<Formula>,
     outputs: BTreeSet<usize>,
 }
 
-impl Part {
+impl ClaimPart {
     fn new(rule: usize, claim: &Formula) -> Self {
         let output = |var: Var| if let Var::Output(j) = var { Some(j) } else { None };
         Self {
@@ -109,11 +109,11 @@ impl Part {
 }
 
 /// Parts that share an output as one; what is said of the input alone goes to the first.
-fn tied(parts: impl Iterator<Item = Part>) -> Vec<Part> {
-    let mut groups: Vec<Part> = Vec::new();
+fn tied(parts: impl Iterator<Item = ClaimPart>) -> Vec<ClaimPart> {
+    let mut groups: Vec<ClaimPart> = Vec::new();
     for mut part in parts.filter(|part| part.claims != [Formula::True]) {
         let alone = part.outputs.is_empty();
-        let (with, rest): (Vec<Part>, Vec<Part>) =
+        let (with, rest): (Vec<ClaimPart>, Vec<ClaimPart>) =
             groups.into_iter().partition(|group| !alone && !group.outputs.is_disjoint(&part.outputs));
         for group in with.into_iter().rev() {
             part.rules.splice(0..0, group.rules);
@@ -125,7 +125,7 @@ fn tied(parts: impl Iterator<Item = Part>) -> Vec<Part> {
     }
     groups.sort_by_key(|group| group.outputs.first().copied());
     // Those that read no output stand first.
-    let inputs: Vec<Part> = groups.extract_if(.., |group| group.outputs.is_empty()).collect();
+    let inputs: Vec<ClaimPart> = groups.extract_if(.., |group| group.outputs.is_empty()).collect();
     match groups.first_mut() {
         Some(first) => inputs.into_iter().for_each(|part| {
             first.rules.extend(part.rules);
@@ -183,7 +183,7 @@ fn ways(formula: &Formula) -> Result<Vec<Alternative>, TooMany> {
         Formula::Atom(atom) => {
             vec![Alternative {
                 demands: Vec::new(),
-                faces: vec![Guarded { unless: Formula::False, option: None, face: atom.clone() }],
+                faces: vec![GuardedFace { unless: Formula::False, option: None, face: atom.clone() }],
             }]
         }
         Formula::And(parts) => {
@@ -238,7 +238,7 @@ impl Alternative {
         let (conditions, faces): (Vec<_>, Vec<_>) = atoms.iter().cloned().partition(Atom::is_condition);
         Self {
             demands: conditions.into_iter().map(Formula::Atom).collect(),
-            faces: faces.into_iter().map(|face| Guarded { unless: Formula::False, option: None, face }).collect(),
+            faces: faces.into_iter().map(|face| GuardedFace { unless: Formula::False, option: None, face }).collect(),
         }
     }
 
@@ -263,33 +263,82 @@ impl Alternative {
 
 /// Whether some input and outputs within their ranges obey all faces that hold under no condition.
 fn possible(way: &Alternative, schema: &Schema, ranges: &[Number]) -> bool {
-    let columns = schema.columns();
-    let width = ranges.len() + columns.len();
-    let mut spaces: Vec<(Vec<f64>, f64)> = Vec::new();
-    for Guarded { face, .. } in way.faces.iter().filter(|f| f.unless == Formula::False) {
-        let face = crate::nearest::Face::new(face, ranges.len());
-        let (row, constant) = face.over_columns(schema);
-        spaces.push((face.a.iter().copied().chain(row).collect(), constant));
-    }
-    let domain = |f: usize| schema.features[f].domain.range().unwrap_or((0.0, 1.0));
-    let ends = ranges.iter().map(|n| (n.lo, n.hi)).chain(columns.iter().map(|c| domain(c.feature)));
-    let mut middle = Vec::new();
-    for (k, (lo, hi)) in ends.enumerate() {
-        let (lo, hi) = (f64::from(lo), f64::from(hi));
-        for (sign, end) in [(1.0, -lo), (-1.0, hi)] {
-            let mut a = vec![0.0; width];
-            a[k] = sign;
-            spaces.push((a, end));
-        }
-        middle.push(0.5 * lo + 0.5 * hi);
-    }
-    // Of length 1 each; single columns have it already.
-    let spaces: Vec<(Vec<f64>, f64)> = spaces
-        .into_iter()
-        .map(|(a, c)| {
-            let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
-            (a.iter().map(|v| v / length).collect(), c / length)
-        })
-        .collect();
+    let Spaces { spaces, middle } = Spaces::of(way, schema, ranges);
     nearest(&middle, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).is_ok()
+}
+
+/// Half spaces of length 1 over the outputs and the columns that some face mentions, and the middle of their ranges: a column that none
+/// mentions is free, and of thousands of columns a rule mentions few.
+struct Spaces {
+    spaces: Vec<(Vec<f64>, f64)>,
+    middle: Vec<f64>,
+}
+
+impl Spaces {
+    fn of(way: &Alternative, schema: &Schema, ranges: &[Number]) -> Self {
+        let columns = schema.columns();
+        let mut faces = Vec::new();
+        for GuardedFace { face, .. } in way.faces.iter().filter(|f| f.unless == Formula::False) {
+            let face = crate::nearest::Face::new(face, ranges.len());
+            let (row, constant) = face.over_columns(schema);
+            let row: Vec<(usize, f64)> = row.into_iter().enumerate().filter(|(_, c)| *c != 0.0).collect();
+            faces.push((face.a.clone(), row, constant));
+        }
+        let mentioned: BTreeSet<usize> = faces.iter().flat_map(|(_, row, _)| row.iter().map(|(column, _)| *column)).collect();
+        let place: BTreeMap<usize, usize> = mentioned.iter().enumerate().map(|(k, column)| (*column, ranges.len() + k)).collect();
+        let width = ranges.len() + mentioned.len();
+        let mut spaces: Vec<(Vec<f64>, f64)> = Vec::new();
+        for (mut a, row, constant) in faces {
+            a.resize(width, 0.0);
+            row.iter().for_each(|(column, c)| a[place[column]] = *c);
+            let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
+            spaces.push((a.iter().map(|v| v / length).collect(), constant / length));
+        }
+        let domain = |f: usize| schema.features[f].domain.range().unwrap_or((0.0, 1.0));
+        let ends = ranges.iter().map(|n| (n.lo, n.hi)).chain(mentioned.iter().map(|c| domain(columns[*c].feature)));
+        let mut middle = Vec::new();
+        for (k, (lo, hi)) in ends.enumerate() {
+            let (lo, hi) = (f64::from(lo), f64::from(hi));
+            for (sign, end) in [(1.0, -lo), (-1.0, hi)] {
+                let mut a = vec![0.0; width];
+                a[k] = sign;
+                spaces.push((a, end));
+            }
+            middle.push(0.5 * lo + 0.5 * hi);
+        }
+        Self { spaces, middle }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deepsade_check::step::Number;
+    use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
+
+    use super::{Spaces, alternatives, possible};
+
+    /// What is looked at grows with what the rules mention, not with the columns of the data.
+    #[test]
+    fn columns_that_no_rule_mentions_take_no_room() {
+        let real = |k: usize| Feature { name: format!("c{k}"), domain: Domain::Real { lo: 0.0, hi: 1.0 } };
+        let schema = Schema {
+            features: (0..20_000).map(real).collect(),
+            task: Task::regression(vec!["y".into()]),
+            one_hot: OneHot::Full,
+            filled: vec![],
+        };
+        let rule = |text: &str| RuleText { name: text.into(), text: text.into() };
+        let ranges = [Number { lo: -10.0, hi: 10.0, grid: None }];
+        for (text, columns, can) in
+            [("y <= 5", 0, true), ("y >= c7 + c19999", 2, true), ("y >= 9 + c3 and y <= c4 - 2", 2, false)]
+        {
+            let spec = compile(&[rule(text)], &schema).unwrap();
+            let Ok(ways) = super::ways(&spec.rules[0].claim) else { panic!("{text} has few ways") };
+            let found = Spaces::of(&ways[0], &schema, &ranges);
+            assert_eq!(found.middle.len(), 1 + columns, "{text}");
+            assert!(found.spaces.iter().all(|(a, _)| a.len() == 1 + columns), "{text}");
+            assert_eq!(possible(&ways[0], &schema, &ranges), can, "{text}");
+            assert_eq!(alternatives(&spec, &ranges).is_ok(), can, "{text}");
+        }
+    }
 }

@@ -10,9 +10,9 @@ use super::Anchor;
 use super::alternative::Group;
 use super::direction::{Bound, Direction, Ground};
 use super::equality::{Equality, apart};
-use super::plan::Plan;
-use super::select::{Choice, Ready};
-use super::writer::{FAR, Row, Writer};
+use super::plan::NearestPlan;
+use super::select::{Quota, ReadyQuota};
+use super::writer::{FAR, PerLine, Writer};
 
 /// An alternative of each group that has so many, made ready: groups do not mind each other, and are moved all at once.
 #[derive(Debug, Clone)]
@@ -25,9 +25,9 @@ pub(super) struct Way {
     pub(super) faces: Vec<Direction>,
     /// Both faces of each equality.
     pub(super) equal: Vec<Direction>,
-    pub(super) plan: Plan,
+    pub(super) plan: NearestPlan,
     /// What each row chooses for itself.
-    pub(super) choices: Vec<Ready>,
+    pub(super) choices: Vec<ReadyQuota>,
     /// Outputs that obey it, if any are known.
     pub(super) anchor: Option<Anchor>,
 }
@@ -44,9 +44,9 @@ impl Way {
         }
         let (faces, equalities) = apart(&faces, ground);
         let faces = ground.directions(&faces)?;
-        let plan = Plan::new(faces.clone(), &equalities, ground, close)?;
+        let plan = NearestPlan::new(faces.clone(), &equalities, ground, close)?;
         let equal = equalities.iter().flat_map(Equality::faces).collect();
-        let ready = |choice: &Choice| choice.ready(ground);
+        let ready = |choice: &Quota| choice.ready(ground);
         let choices = groups.iter().flat_map(|group| &group.choices).map(ready).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { group, demands, faces, equal, plan, choices, anchor: None })
     }
@@ -88,7 +88,7 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
     let give = &w.ground.give;
     let outputs = || way.group.iter();
     // What is in no group here is never nearer.
-    let none = Row::Constant(outputs().map(|g| if g.is_some() { 0.0 } else { FAR }).collect());
+    let none = PerLine::Constant(outputs().map(|g| if g.is_some() { 0.0 } else { FAR }).collect());
     let weight = |g: &Option<usize>, j: usize| if g.is_some() && way.group[j] == *g { 1.0 / give[j] } else { 0.0 };
     let weights: Vec<Vec<f64>> = outputs().map(|g| (0..give.len()).map(|j| weight(g, j)).collect()).collect();
     let mut cost = w.product(&square, &weights, Some(&none));
@@ -109,12 +109,12 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
         let broken = w.draft.call("Greater", &[&v, &zero]);
         let broken = w.draft.cast_float(&broken);
         let groups: Vec<_> = faces.iter().map(|d| way.group_of(d)).collect();
-        cost = w.product(&broken, &far(&groups), Some(&Row::Tensor(cost)));
+        cost = w.product(&broken, &far(&groups), Some(&PerLine::Tensor(cost)));
     }
     if !way.demands.is_empty() {
         let failed = w.failed(&way.demands.iter().map(|(_, d)| d).collect::<Vec<_>>());
         let groups: Vec<_> = way.demands.iter().map(|(g, _)| Some(*g)).collect();
-        cost = w.product(&failed, &far(&groups), Some(&Row::Tensor(cost)));
+        cost = w.product(&failed, &far(&groups), Some(&PerLine::Tensor(cost)));
     }
     cost
 }

@@ -5,7 +5,7 @@ use deepsade_check::step::{Number, Outputs, Over, room};
 use deepsade_spec::{Atom, Domain, Formula, NormalSpec, Rational, Var};
 
 use super::super::MakeError;
-use super::alternative::Guarded;
+use super::alternative::GuardedFace;
 use super::equality::Equality;
 use crate::nearest::Face;
 
@@ -114,19 +114,19 @@ pub(super) struct Ground<'a> {
     over: Over,
     /// How far each output may be moved when it is put on its grid.
     pub(super) rounding: Vec<f64>,
-    columns: Vec<Known>,
+    columns: Vec<KnownColumn>,
 }
 
 /// What is known of a column of the input.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Known {
+pub(super) struct KnownColumn {
     /// Its largest size.
     pub(super) size: f64,
     /// The k for which it is always a multiple of 2^-k, 0 if it is whole; `None` if it may be any number.
     pub(super) grid: Option<i32>,
 }
 
-impl Known {
+impl KnownColumn {
     /// What so many of it is always a multiple of; `None` if it may be any number.
     pub(super) fn step(&self, times: f64) -> Option<f64> {
         self.grid.map(|k| times * f64::from(-k).exp2())
@@ -137,8 +137,8 @@ impl<'a> Ground<'a> {
     pub(super) fn new(spec: &'a NormalSpec, ranges: &'a [Number]) -> Self {
         let over = Over::new(&spec.schema, Some(&Outputs::Numbers(ranges.to_vec())));
         let column = |domain: &Domain| match domain.range() {
-            Some((lo, hi)) => Known { size: lo.abs().max(hi.abs()).into(), grid: domain.grid() },
-            None => Known { size: 1.0, grid: Some(0) },
+            Some((lo, hi)) => KnownColumn { size: lo.abs().max(hi.abs()).into(), grid: domain.grid() },
+            None => KnownColumn { size: 1.0, grid: Some(0) },
         };
         let columns = spec.schema.columns().iter().map(|c| column(&spec.schema.features[c.feature].domain)).collect();
         let give = vec![1.0; ranges.len()];
@@ -201,14 +201,14 @@ impl<'a> Ground<'a> {
     }
 
     /// What is known of each column.
-    pub(super) fn columns(&self) -> &[Known] {
+    pub(super) fn columns(&self) -> &[KnownColumn] {
         &self.columns
     }
 
     /// The faces' directions, in order of appearance.
-    pub(super) fn directions(&self, faces: &[Guarded]) -> Result<Vec<Direction>, MakeError> {
+    pub(super) fn directions(&self, faces: &[GuardedFace]) -> Result<Vec<Direction>, MakeError> {
         let mut all: Vec<Direction> = Vec::new();
-        for Guarded { unless, option, face } in faces {
+        for GuardedFace { unless, option, face } in faces {
             let (a, bound) = self.bound(face, unless)?;
             let bound = Bound { option: *option, ..bound };
             let same = |d: &&mut Direction| d.a.iter().zip(&a).all(|(a, b)| (a - b).abs() < SAME);
@@ -235,9 +235,10 @@ impl<'a> Ground<'a> {
             option: None,
         };
         let single = face.a.iter().filter(|a| **a != 0.0).count() == 1;
-        if let Some((least, step)) = Equality::new(&Guarded { unless: unless.clone(), option: None, face: atom.clone() }, self)
-            .filter(|sum| !single && sum.is_whole(self))
-            .map(|sum| sum.at_least(atom, room))
+        if let Some((least, step)) =
+            Equality::new(&GuardedFace { unless: unless.clone(), option: None, face: atom.clone() }, self)
+                .filter(|sum| !single && sum.is_whole(self))
+                .map(|sum| sum.at_least(atom, room))
         {
             (bound.constant, bound.slack) = (least, step / 2.0);
             return Ok((face.a, bound));

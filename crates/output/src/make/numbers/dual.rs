@@ -5,10 +5,10 @@
 //! `m <- max(0, (1 + c) W m - c W m_before + b - A p)`.
 
 use super::direction::Direction;
-use super::plan::Plan;
-use super::writer::{Row, Writer};
+use super::plan::NearestPlan;
+use super::writer::{PerLine, Writer};
 
-pub(super) fn dual(w: &mut Writer, p: &str, plan: &Plan, steps: usize) -> String {
+pub(super) fn dual(w: &mut Writer, p: &str, plan: &NearestPlan, steps: usize) -> String {
     let all = &plan.faces;
     let count = all.len();
     if count == 0 {
@@ -19,7 +19,7 @@ pub(super) fn dual(w: &mut Writer, p: &str, plan: &Plan, steps: usize) -> String
     let largest = largest_eigenvalue(&all.iter().map(root).collect::<Vec<_>>());
     let b = w.bounds_of(all);
     let against: Vec<Vec<f64>> = all.iter().map(|d| d.a.iter().map(|a| -a).collect()).collect();
-    let q = Row::Tensor(w.product(p, &against, Some(&b)));
+    let q = PerLine::Tensor(w.product(p, &against, Some(&b)));
     let kept = |i: usize, j: usize| f64::from(u8::from(i == j)) - all[i].cosine(&all[j], give) / largest;
     let matrix =
         |factor: f64| -> Vec<Vec<f64>> { (0..count).map(|i| (0..count).map(|j| factor * kept(i, j)).collect()).collect() };
@@ -32,7 +32,7 @@ pub(super) fn dual(w: &mut Writer, p: &str, plan: &Plan, steps: usize) -> String
         let c = (t - 1.0) / next;
         t = next;
         let base = match &before {
-            Some(before) if c > 0.0 => Row::Tensor(w.product(before, &matrix(-c), Some(&q))),
+            Some(before) if c > 0.0 => PerLine::Tensor(w.product(before, &matrix(-c), Some(&q))),
             _ => q.clone(),
         };
         let open = w.product(&m, &matrix(1.0 + c), Some(&base));

@@ -5,8 +5,8 @@ use dashu::integer::UBig;
 use deepsade_spec::{Atom, Formula, Rational, Var};
 
 use super::super::{MakeError, NotEqual};
-use super::alternative::Guarded;
-use super::direction::{Bound, Direction, Ground, Known};
+use super::alternative::GuardedFace;
+use super::direction::{Bound, Direction, Ground, KnownColumn};
 use crate::nearest::Face;
 
 /// `sum of a_j y_j = x . columns + constant`, the `a_j` whole numbers without a common factor, unless a condition holds.
@@ -64,7 +64,8 @@ impl Equality {
 
     /// Whether what it takes of the input is a multiple of `unit`, whatever the input.
     fn on_grid(&self, unit: f64, ground: &Ground) -> bool {
-        let fits = |(c, known): (&f64, &Known)| *c == 0.0 || known.step(*c).is_some_and(|step| (step / unit).fract() == 0.0);
+        let fits =
+            |(c, known): (&f64, &KnownColumn)| *c == 0.0 || known.step(*c).is_some_and(|step| (step / unit).fract() == 0.0);
         self.x.iter().zip(ground.columns()).all(fits)
     }
 
@@ -82,8 +83,8 @@ impl Equality {
         (least / length, 1.0 / length)
     }
 
-    pub(super) fn new(face: &Guarded, ground: &Ground) -> Option<Self> {
-        let Guarded { unless, face: atom, .. } = face;
+    pub(super) fn new(face: &GuardedFace, ground: &Ground) -> Option<Self> {
+        let GuardedFace { unless, face: atom, .. } = face;
         let factors: Vec<&Rational> = atom.linear.terms.iter().filter(|(var, _)| var.is_output()).map(|(_, c)| c).collect();
         // Times the common denominator, divided by the common factor.
         let mut times = UBig::ONE;
@@ -164,7 +165,7 @@ impl Equality {
 }
 
 /// Tells the equalities of several outputs from other faces.
-pub(super) fn apart(faces: &[Guarded], ground: &Ground) -> (Vec<Guarded>, Vec<Equality>) {
+pub(super) fn apart(faces: &[GuardedFace], ground: &Ground) -> (Vec<GuardedFace>, Vec<Equality>) {
     let (mut rest, mut found) = (Vec::new(), Vec::<Equality>::new());
     for (k, face) in faces.iter().enumerate() {
         let several = face.face.linear.terms.keys().filter(|v| v.is_output()).count() > 1;
@@ -178,16 +179,16 @@ pub(super) fn apart(faces: &[Guarded], ground: &Ground) -> (Vec<Guarded>, Vec<Eq
 }
 
 /// Equalities of one output.
-pub(super) fn single(faces: &[Guarded], ground: &Ground) -> Vec<Equality> {
-    let one = |f: &&Guarded| f.face.linear.terms.keys().filter(|v| v.is_output()).count() == 1;
-    let first = |f: &&Guarded| {
+pub(super) fn single(faces: &[GuardedFace], ground: &Ground) -> Vec<Equality> {
+    let one = |f: &&GuardedFace| f.face.linear.terms.keys().filter(|v| v.is_output()).count() == 1;
+    let first = |f: &&GuardedFace| {
         let place = faces.iter().position(|g| g == *f);
         faces.iter().position(|g| opposite(g, f)).is_some_and(|other| Some(other) > place)
     };
     faces.iter().filter(one).filter(first).filter_map(|f| Equality::new(f, ground)).collect()
 }
 
-pub(super) fn opposite(one: &Guarded, other: &Guarded) -> bool {
+pub(super) fn opposite(one: &GuardedFace, other: &GuardedFace) -> bool {
     let strict = one.face.strict || other.face.strict;
     !strict
         && (&one.unless, one.option) == (&other.unless, other.option)

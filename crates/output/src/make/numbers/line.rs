@@ -5,8 +5,8 @@
 //! not held by a bound of their own. If outputs are held from one side only, as in `y >= 0, sum(y) <= r`, it is convex or concave, the
 //! steps after the first go one way, and a few of them are exact.
 
-use super::plan::{Line, Plan};
-use super::writer::{FAR, Row, Side, Writer};
+use super::plan::{Line, NearestPlan};
+use super::writer::{FAR, PerLine, Side, Writer};
 
 /// Which bounds of single outputs may hold one on its way.
 #[derive(Debug, Clone, Copy)]
@@ -15,9 +15,8 @@ struct Holds {
     upper: bool,
 }
 
-pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &Row, steps: usize) -> String {
+pub(super) fn lines(w: &mut Writer, p: &str, plan: &NearestPlan, lower: &PerLine, upper: &PerLine, steps: usize) -> String {
     let lines = &plan.lines;
-    let (lower, upper) = (&w.spread(lower), &w.spread(upper));
     let holds = holds(plan);
     let sums: Vec<&[_]> = lines.iter().map(|l| &l.lower[..]).collect();
     let least = w.bounds(&sums, vec![-FAR; lines.len()], Side::Lower);
@@ -33,7 +32,7 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
     let squares: Vec<Vec<f64>> = lines.iter().map(square).collect();
     let along: Vec<Vec<f64>> = lines.iter().map(|l| l.a.iter().zip(give).map(|(a, give)| a * give).collect()).collect();
     let smallest = |squares: &Vec<f64>| squares.iter().filter(|s| **s != 0.0).fold(1.0f64, |m, s| m.min(*s)) as f32;
-    let flattest = Row::Constant(squares.iter().map(smallest).collect());
+    let flattest = PerLine::Constant(squares.iter().map(smallest).collect());
     let zero = w.draft.number(0.0);
 
     // The first one as if no bound held any output: on the side of the solution from which the next ones go one way.
@@ -47,7 +46,7 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
             let (found, flattest) = (w.product(&free, &squares, None), w.name(&flattest));
             slope = Some(w.draft.call("Max", &[&found, &flattest]));
         }
-        let step = |w: &mut Writer, bound: &Row| {
+        let step = |w: &mut Writer, bound: &PerLine| {
             let gap = w.product(&y, &against, Some(bound));
             let (Some(slope), Some(l)) = (&slope, &l) else { return gap };
             let step = w.draft.call("Div", &[&gap, slope]);
@@ -67,7 +66,7 @@ pub(super) fn lines(w: &mut Writer, p: &str, plan: &Plan, lower: &Row, upper: &R
     l.map_or(p.into(), |l| w.push(&l, &along, p))
 }
 
-fn holds(plan: &Plan) -> Holds {
+fn holds(plan: &NearestPlan) -> Holds {
     let mut holds = Holds { lower: false, upper: false };
     for line in &plan.lines {
         for (j, a) in line.a.iter().enumerate().filter(|(_, a)| **a != 0.0) {
@@ -81,7 +80,7 @@ fn holds(plan: &Plan) -> Holds {
     holds
 }
 
-fn within(w: &mut Writer, y: &str, lower: &Row, upper: &Row, holds: Holds) -> String {
+fn within(w: &mut Writer, y: &str, lower: &PerLine, upper: &PerLine, holds: Holds) -> String {
     let mut y = y.to_string();
     for (held, op, bound) in [(holds.lower, "Max", lower), (holds.upper, "Min", upper)] {
         if held {
@@ -93,7 +92,7 @@ fn within(w: &mut Writer, y: &str, lower: &Row, upper: &Row, holds: Holds) -> St
 }
 
 /// 1 for outputs that no bound holds, else 0.
-fn free(w: &mut Writer, y: &str, lower: &Row, upper: &Row, holds: Holds) -> String {
+fn free(w: &mut Writer, y: &str, lower: &PerLine, upper: &PerLine, holds: Holds) -> String {
     let mut parts = Vec::new();
     for (held, op, bound) in [(holds.lower, "Greater", lower), (holds.upper, "Less", upper)] {
         if held {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
+use deepsade_check::step::{Case, InputPorts, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::{Matrix, Piece, Port};
 use deepsade_solve::active_set::{HalfSpace, nearest};
 use deepsade_spec::{ColumnKind, Domain, Formula, Schema};
@@ -26,7 +26,7 @@ const ROWS: usize = 100;
 
 /// Rows to measure candidates on.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct MeasuredRows {
     p: Matrix,
     x: Matrix,
     /// The squared distance of the nearest outputs; `None` where there are none.
@@ -57,7 +57,7 @@ impl Quality {
     }
 }
 
-impl Rows {
+impl MeasuredRows {
     pub(super) fn new(ground: &Ground, ways: &[Way], anchor: Option<&Anchor>) -> Self {
         let rng = &mut ChaCha8Rng::seed_from_u64(0);
         let (outputs, columns) = (ground.outputs(), ground.columns().len());
@@ -100,7 +100,7 @@ impl Rows {
         let bias = vec![0.0; ground.outputs()];
         let fallback = vec![Case { when: Vec::new(), weights: Vec::new(), bias, trees: Vec::new() }];
         let step = OutputStep { candidate: CANDIDATE.into(), outputs, fallback };
-        let inputs = Inputs::Rows(Port::rows(source.x, "float", Some(self.x.cols)));
+        let inputs = InputPorts::Rows(Port::rows(source.x, "float", Some(self.x.cols)));
         let [y, inside, ok] = output_names(|name| name == source.x || name == source.scores);
         let tail = Tail::new(ground.spec, &step, &inputs, [y, inside, ok.clone()]).ok()?;
         let mut piece = piece.clone();
@@ -108,6 +108,7 @@ impl Rows {
         let graph = Graph::new(&piece, &[source.scores, source.x]).ok()?;
         let mut found = graph.run(vec![self.p.clone().into(), self.x.clone().into()], &[CANDIDATE, &ok]).ok()?;
         let Some(Value::Bool(taken)) = found.pop() else { return None };
+        // A line an output.
         let y = Matrix::try_from(found.pop()?).ok()?;
 
         // The nearest outputs are not whole numbers: half a step from them is as good.
@@ -119,8 +120,8 @@ impl Rows {
                 match self.exact[r] {
                     Some(exact) if taken.data[r] => {
                         best += exact;
-                        let moved = y.row(r).iter().zip(self.p.row(r)).zip(&ground.give);
-                        own += moved.map(|((y, p), give)| f64::from(y - p).powi(2) / give).sum::<f64>();
+                        let moved = self.p.row(r).iter().zip(&ground.give).enumerate();
+                        own += moved.map(|(j, (p, give))| f64::from(y.row(j)[r] - p).powi(2) / give).sum::<f64>();
                     }
                     Some(_) => {
                         refused += 1.0;
@@ -164,7 +165,7 @@ pub(in super::super) fn input(schema: &Schema, rng: &mut ChaCha8Rng) -> Vec<f32>
             _ => 0,
         })
         .collect();
-    let column = |c: &deepsade_spec::Column| match (&schema.features[c.feature].domain, c.kind) {
+    let column = |c: &deepsade_spec::InputColumn| match (&schema.features[c.feature].domain, c.kind) {
         (_, ColumnKind::Level(l)) => f32::from(u8::from(levels[c.feature] == l)),
         (Domain::Integer { lo, hi }, _) => rng.random_range(*lo..=*hi) as f32,
         (Domain::Stepped { lo, hi, step }, _) => rng.random_range((lo / step) as i32..=(hi / step) as i32) as f32 * step,

@@ -12,7 +12,7 @@ const STEEP: f64 = 0.9995;
 
 /// How the nearest outputs of an alternative are found.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Plan {
+pub(super) struct NearestPlan {
     /// Bounds of single outputs that a comparison meets: lower ones, and upper ones with their sign turned.
     pub(super) lower: Vec<Vec<Bound>>,
     pub(super) upper: Vec<Vec<Bound>>,
@@ -43,7 +43,7 @@ pub(super) struct Line {
     pub(super) equal: bool,
 }
 
-impl Plan {
+impl NearestPlan {
     pub(super) fn new(
         directions: Vec<Direction>,
         equalities: &[Equality],

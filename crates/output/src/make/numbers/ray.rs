@@ -4,7 +4,7 @@
 
 use super::Anchor;
 use super::direction::Direction;
-use super::writer::{Row, Writer};
+use super::writer::{PerLine, Writer};
 
 /// What an anchor on a face is taken to have in hand.
 const TINY: f32 = 1e-30;
@@ -28,8 +28,8 @@ pub(super) fn ray(w: &mut Writer, y: &str, faces: &[Direction], anchor: &Anchor)
     let v = w.product(y, &against, Some(&b));
     let v = w.draft.call("Relu", &[&v]);
     let slack = match w.of_input(&slack, constants) {
-        Row::Constant(data) => w.name(&Row::Constant(data.into_iter().map(|s| s.max(TINY)).collect())),
-        Row::Tensor(slack) => {
+        PerLine::Constant(data) => w.name(&PerLine::Constant(data.into_iter().map(|s| s.max(TINY)).collect())),
+        PerLine::Tensor(slack) => {
             let tiny = w.draft.number(TINY);
             w.draft.call("Max", &[&slack, &tiny])
         }

@@ -5,9 +5,9 @@
 
 use super::equality::Equality;
 use super::exactly::Computed;
-use super::plan::Plan;
+use super::plan::NearestPlan;
 use super::search::search;
-use super::writer::{FAR, Row, Writer};
+use super::writer::{FAR, PerLine, Writer};
 
 /// What becomes of outputs on their grids, in numbers of steps, and the other way round; times a sign.
 fn steps(w: &Writer, sign: f32) -> (Vec<f32>, Vec<f32>) {
@@ -16,23 +16,23 @@ fn steps(w: &Writer, sign: f32) -> (Vec<f32>, Vec<f32>) {
 }
 
 /// Bounds of single outputs, moved inwards to their grids.
-pub(super) fn ends_on_grid(w: &mut Writer, lower: &Row, upper: &Row) -> (Row, Row) {
+pub(super) fn ends_on_grid(w: &mut Writer, lower: &PerLine, upper: &PerLine) -> (PerLine, PerLine) {
     let ((up, down), (against_up, against_down)) = (steps(w, 1.0), steps(w, -1.0));
     (on_grid(w, lower, &against_up, &against_down), on_grid(w, upper, &up, &down))
 }
 
 /// `lower` and `upper` are on the grids.
-pub(super) fn round(w: &mut Writer, y: &str, plan: &Plan, lower: &Row, upper: &Row) -> String {
+pub(super) fn round(w: &mut Writer, y: &str, plan: &NearestPlan, lower: &PerLine, upper: &PerLine) -> String {
     let (ranges, exactly) = (w.ground.ranges, &plan.exactly);
     let (up, down) = steps(w, 1.0);
-    let (up, down, half) = (w.name(&Row::Constant(up)), w.name(&Row::Constant(down)), w.draft.number(0.5));
+    let (up, down, half) = (w.name(&PerLine::Constant(up)), w.name(&PerLine::Constant(down)), w.draft.number(0.5));
     let scaled = w.draft.call("Mul", &[y, &up]);
     let scaled = w.draft.call("Add", &[&scaled, &half]);
     let floor = w.draft.call("Floor", &[&scaled]);
     let mut found = w.draft.call("Mul", &[&floor, &down]);
     if ranges.iter().any(|n| n.grid.is_none()) {
         let free = ranges.iter().map(|n| f32::from(u8::from(n.grid.is_none()))).collect();
-        let free = w.draft.row(free);
+        let free = w.draft.each(free);
         let free = w.draft.call("Greater", &[&free, &half]);
         found = w.draft.call("Where", &[&free, y, &found]);
     }
@@ -50,25 +50,25 @@ pub(super) fn round(w: &mut Writer, y: &str, plan: &Plan, lower: &Row, upper: &R
 }
 
 /// Bounds moved to the grid: down with positive steps, up with negative ones. Those of outputs without a grid stay, up to the sign.
-fn on_grid(w: &mut Writer, bound: &Row, up: &[f32], down: &[f32]) -> Row {
+fn on_grid(w: &mut Writer, bound: &PerLine, up: &[f32], down: &[f32]) -> PerLine {
     let open: Vec<bool> = w.ground.ranges.iter().map(|n| n.grid.is_none()).collect();
     match bound {
-        Row::Constant(data) => {
+        PerLine::Constant(data) => {
             let to = |j: usize| if open[j] { data[j] } else { (data[j] * up[j]).floor() * down[j] };
-            Row::Constant((0..data.len()).map(to).collect())
+            PerLine::Constant((0..data.len()).map(to).collect())
         }
-        Row::Tensor(name) => {
-            let (up, down) = (w.name(&Row::Constant(up.to_vec())), w.name(&Row::Constant(down.to_vec())));
+        PerLine::Tensor(name) => {
+            let (up, down) = (w.name(&PerLine::Constant(up.to_vec())), w.name(&PerLine::Constant(down.to_vec())));
             let scaled = w.draft.call("Mul", &[name, &up]);
             let floor = w.draft.call("Floor", &[&scaled]);
             let moved = w.draft.call("Mul", &[&floor, &down]);
             if !open.contains(&true) {
-                return Row::Tensor(moved);
+                return PerLine::Tensor(moved);
             }
             let (half, free) = (w.draft.number(0.5), open.iter().map(|o| f32::from(u8::from(*o))).collect());
-            let free = w.draft.row(free);
+            let free = w.draft.each(free);
             let free = w.draft.call("Greater", &[&free, &half]);
-            Row::Tensor(w.draft.call("Where", &[&free, name, &moved]))
+            PerLine::Tensor(w.draft.call("Where", &[&free, name, &moved]))
         }
     }
 }
@@ -88,7 +88,7 @@ fn compute(w: &mut Writer, y: &str, computed: &[Computed]) -> String {
 }
 
 /// What is missing of an equality goes to the output that is farthest from its bounds.
-fn remainder(w: &mut Writer, y: &str, equality: &Equality, lower: &Row, upper: &Row) -> String {
+fn remainder(w: &mut Writer, y: &str, equality: &Equality, lower: &PerLine, upper: &PerLine) -> String {
     let outputs = w.ground.outputs();
     let finest = equality.members().filter_map(|j| w.ground.ranges[j].grid).max().unwrap_or(0);
     let takes = |j: usize, w: &Writer| equality.dependent(j, finest, w.ground);
@@ -104,14 +104,14 @@ fn remainder(w: &mut Writer, y: &str, equality: &Equality, lower: &Row, upper: &
     let mut room = w.draft.call("Min", &[&below, &above]);
     if (0..outputs).any(|j| !takes(j, w)) {
         let barred = (0..outputs).map(|j| if takes(j, w) { 0.0 } else { -FAR }).collect();
-        let barred = w.draft.row(barred);
+        let barred = w.draft.each(barred);
         room = w.draft.call("Add", &[&room, &barred]);
     }
-    let most = w.draft.call_with("ArgMax", &[&room], &[("axis", 1), ("keepdims", 0)]);
+    let most = w.draft.call_with("ArgMax", &[&room], &[("axis", 0), ("keepdims", 0)]);
     let mut shares = vec![0.0; outputs * outputs];
     (0..outputs).for_each(|j| shares[j * outputs + j] = equality.a[j] as f32);
     let shares = w.draft.floats(&[outputs, outputs], shares);
-    let share = w.draft.call_with("Gather", &[&shares, &most], &[("axis", 0)]);
+    let share = w.draft.call_with("Gather", &[&shares, &most], &[("axis", 1)]);
     let moved = w.draft.call("Mul", &[&share, &missing]);
     w.draft.call("Add", &[y, &moved])
 }

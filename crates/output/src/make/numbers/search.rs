@@ -13,14 +13,14 @@
 use deepsade_solve::cholesky::dot;
 
 use super::direction::Direction;
-use super::writer::{Row, Writer};
+use super::writer::{PerLine, Writer};
 
 /// Entries of the matrix that adds up the faces of each move.
 const MOST_ENTRIES: usize = 60_000;
 /// What a move costs that leaves the bounds of an output.
 const BARRED: f64 = 1e9;
 
-pub(super) fn search(w: &mut Writer, y: &str, faces: &[Direction], lower: &Row, upper: &Row) -> String {
+pub(super) fn search(w: &mut Writer, y: &str, faces: &[Direction], lower: &PerLine, upper: &PerLine) -> String {
     let ground = w.ground;
     let outputs = ground.outputs();
     let members: Vec<usize> = (0..outputs).filter(|j| ground.is_whole(*j) && faces.iter().any(|d| d.a[*j] != 0.0)).collect();
@@ -35,19 +35,19 @@ pub(super) fn search(w: &mut Writer, y: &str, faces: &[Direction], lower: &Row, 
     let bounds = w.bounds_of(&faces);
     let scale = |d: &Direction| 1.0 / d.a.iter().filter(|a| **a != 0.0).fold(1.0f64, |least, a| least.min(a.abs()));
     let against: Vec<Vec<f64>> = faces.iter().map(|d| d.a.iter().map(|a| -a).collect()).collect();
-    // Of each move and face: what the face is missed by, and that it is.
-    let pairs = || moves.iter().flat_map(|d| faces.iter().enumerate().map(move |(f, face)| (d, f, face)));
+    // Of each face and move: what the face is missed by, and that it is.
+    let pairs = || faces.iter().enumerate().flat_map(|(f, face)| moves.iter().map(move |d| (d, f, face)));
     let chosen: Vec<Vec<f64>> =
         pairs().map(|(_, f, _)| (0..faces.len()).map(|g| f64::from(u8::from(f == g))).collect()).collect();
-    let gained = Row::Constant(pairs().map(|(d, _, face)| -dot(d, &face.a) as f32).collect());
-    let sum = |cost: &dyn Fn(&Direction) -> f64| -> Vec<Vec<f64>> {
-        let row = |k: usize| (0..moves.len() * faces.len()).map(move |at| (at / faces_count == k, at % faces_count));
-        (0..moves.len()).map(|k| row(k).map(|(own, f)| if own { -cost(&faces[f]) } else { 0.0 }).collect()).collect()
-    };
-    let (by_size, by_number) = (sum(&|d| weight * scale(d)), sum(&|_| weight));
+    let gained = PerLine::Constant(pairs().map(|(d, _, face)| -dot(d, &face.a) as f32).collect());
+    // A line a face, all moves side by side: their sum over the faces is one short product.
+    let (by_face, by_move) = (w.draft.ints(&[2], vec![faces_count as i64, -1]), w.draft.ints(&[2], vec![moves.len() as i64, -1]));
+    let (by_size, by_number) =
+        (vec![faces.iter().map(|d| -weight * scale(d)).collect::<Vec<f64>>()], vec![vec![-weight; faces_count]]);
     let nearer: Vec<Vec<f64>> = moves.iter().map(|d| d.iter().map(|v| -2.0 * v).collect()).collect();
-    let own = Row::Constant(moves.iter().map(|d| -dot(d, d) as f32).collect());
-    let table = w.draft.floats(&[moves.len(), outputs], moves.iter().flatten().map(|v| *v as f32).collect());
+    let own = PerLine::Constant(moves.iter().map(|d| -dot(d, d) as f32).collect());
+    let table = (0..outputs).flat_map(|j| moves.iter().map(move |d| d[j] as f32)).collect();
+    let table = w.draft.floats(&[outputs, moves.len()], table);
     let (zero, p) = (w.draft.number(0.0), w.p.clone());
 
     let mut y = y.to_string();
@@ -61,18 +61,21 @@ pub(super) fn search(w: &mut Writer, y: &str, faces: &[Direction], lower: &Row, 
                 let beyond = w.draft.call(op, &[&y, &end]);
                 let beyond = w.draft.cast_float(&beyond);
                 let barred = |d: &Vec<f64>| d.iter().map(|v| if *v == sign * f64::from(step) { -BARRED } else { 0.0 }).collect();
-                gain = w.product(&beyond, &moves.iter().map(barred).collect::<Vec<_>>(), Some(&Row::Tensor(gain)));
+                gain = w.product(&beyond, &moves.iter().map(barred).collect::<Vec<_>>(), Some(&PerLine::Tensor(gain)));
             }
         }
         let missed = w.product(&y, &against, Some(&bounds));
         let missed = w.product(&missed, &chosen, Some(&gained));
+        let missed = w.draft.call("Reshape", &[&missed, &by_face]);
         let size = w.draft.call("Relu", &[&missed]);
-        gain = w.product(&size, &by_size, Some(&Row::Tensor(gain)));
         let broken = w.draft.call("Greater", &[&missed, &zero]);
         let broken = w.draft.cast_float(&broken);
-        gain = w.product(&broken, &by_number, Some(&Row::Tensor(gain)));
-        let best = w.draft.call_with("ArgMax", &[&gain], &[("axis", 1), ("keepdims", 0)]);
-        let step = w.draft.call_with("Gather", &[&table, &best], &[("axis", 0)]);
+        let lost = w.product(&size, &by_size, None);
+        let lost = w.product(&broken, &by_number, Some(&PerLine::Tensor(lost)));
+        let lost = w.draft.call("Reshape", &[&lost, &by_move]);
+        gain = w.draft.call("Add", &[&gain, &lost]);
+        let best = w.draft.call_with("ArgMax", &[&gain], &[("axis", 0), ("keepdims", 0)]);
+        let step = w.draft.call_with("Gather", &[&table, &best], &[("axis", 1)]);
         y = w.draft.call("Add", &[&y, &step]);
     }
     y

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use deepsade_spec::{Atom, Formula, Rational, Threshold};
 
-use super::alternative::{Alternative, Guarded, of_inputs};
+use super::alternative::{Alternative, GuardedFace, of_inputs};
 use super::direction::{Direction, Ground};
 use super::equality::opposite;
 use super::measure::holds;
@@ -19,16 +19,16 @@ const MOST_TURNS: usize = 16;
 
 /// So many of some options must be taken; options are counted from `first`, over all choices.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Choice {
+pub(super) struct Quota {
     first: usize,
     need: usize,
     /// The faces of each.
-    options: Vec<Vec<Guarded>>,
+    options: Vec<Vec<GuardedFace>>,
 }
 
 /// The same with directions.
 #[derive(Debug, Clone)]
-pub(super) struct Ready {
+pub(super) struct ReadyQuota {
     first: usize,
     need: usize,
     options: Vec<Vec<Direction>>,
@@ -36,7 +36,7 @@ pub(super) struct Ready {
 
 /// One alternative that stands for all: its choices, and all their faces. `None` for rules of another shape than a conjunction of
 /// faces, of alternatives that are conjunctions of faces, and of counts of such. `first` is the number of options before.
-pub(super) fn choices(claims: &[Formula], mut first: usize) -> Option<(Alternative, Vec<Choice>)> {
+pub(super) fn choices(claims: &[Formula], mut first: usize) -> Option<(Alternative, Vec<Quota>)> {
     let (mut way, mut found) = (Alternative::default(), Vec::new());
     for claim in &claims.iter().flat_map(each).collect::<Vec<_>>() {
         let (conditions, rest) = match claim {
@@ -44,7 +44,7 @@ pub(super) fn choices(claims: &[Formula], mut first: usize) -> Option<(Alternati
             other => (Vec::new(), vec![other.clone()]),
         };
         let unless = Formula::or(conditions);
-        let guarded = |atom: &Atom, option: Option<usize>| Guarded { unless: unless.clone(), option, face: atom.clone() };
+        let guarded = |atom: &Atom, option: Option<usize>| GuardedFace { unless: unless.clone(), option, face: atom.clone() };
         let (need, options) = match &rest[..] {
             [one] if of_inputs(one) => {
                 way.demands.push(one.clone());
@@ -61,14 +61,14 @@ pub(super) fn choices(claims: &[Formula], mut first: usize) -> Option<(Alternati
             Some(atoms(option)?.into_iter().map(|atom| guarded(atom, Some(first + k))).collect::<Vec<_>>())
         };
         let options = options.iter().enumerate().map(taken).collect::<Option<Vec<_>>>()?;
-        let several = |face: &Guarded| face.face.linear.terms.keys().filter(|v| v.is_output()).count() > 1;
-        let equal = |faces: &Vec<Guarded>| faces.iter().any(|a| several(a) && faces.iter().any(|b| opposite(a, b)));
+        let several = |face: &GuardedFace| face.face.linear.terms.keys().filter(|v| v.is_output()).count() > 1;
+        let equal = |faces: &Vec<GuardedFace>| faces.iter().any(|a| several(a) && faces.iter().any(|b| opposite(a, b)));
         if options.iter().any(equal) || need.min(options.len() - need) > MOST_TURNS {
             return None;
         }
         way.faces.extend(options.iter().flatten().cloned());
         first += options.len();
-        found.push(Choice { first: first - options.len(), need, options });
+        found.push(Quota { first: first - options.len(), need, options });
     }
     Some((way, found))
 }
@@ -102,24 +102,24 @@ fn atoms(formula: &Formula) -> Option<Vec<&Atom>> {
     formula.conjuncts().iter().map(about_outputs).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
 }
 
-impl Choice {
+impl Quota {
     pub(super) fn options(&self) -> usize {
         self.options.len()
     }
 
     /// With directions in which violations are distances.
-    pub(super) fn ready(&self, ground: &Ground) -> Result<Ready, super::super::MakeError> {
-        let free = |face: &Guarded| Guarded { option: None, ..face.clone() };
-        let directions = |faces: &Vec<Guarded>| {
+    pub(super) fn ready(&self, ground: &Ground) -> Result<ReadyQuota, super::super::MakeError> {
+        let free = |face: &GuardedFace| GuardedFace { option: None, ..face.clone() };
+        let directions = |faces: &Vec<GuardedFace>| {
             let faces = ground.directions(&faces.iter().map(free).collect::<Vec<_>>())?;
             Ok(faces.iter().flat_map(|d| d.normal(&ground.give).each()).collect())
         };
         let options = self.options.iter().map(directions).collect::<Result<Vec<_>, _>>()?;
-        Ok(Ready { first: self.first, need: self.need, options })
+        Ok(ReadyQuota { first: self.first, need: self.need, options })
     }
 }
 
-impl Ready {
+impl ReadyQuota {
     pub(super) fn count(&self) -> usize {
         self.options.len()
     }
@@ -151,11 +151,11 @@ impl Ready {
         let (spare, taken) = (count - self.need, self.need < count - self.need);
         // The most broken ones are left, one after the other, or the least broken ones taken.
         let mut rank = if taken { w.draft.call("Neg", &[&broken]) } else { broken };
-        let places = w.draft.ints(&[1, count], (0..count as i64).collect());
+        let places = w.draft.ints(&[count, 1], (0..count as i64).collect());
         let far = w.draft.number(FAR);
         let mut all: Option<String> = None;
         for _ in 0..spare.min(self.need) {
-            let next = w.draft.call_with("ArgMax", &[&rank], &[("axis", 1), ("keepdims", 1)]);
+            let next = w.draft.call_with("ArgMax", &[&rank], &[("axis", 0), ("keepdims", 1)]);
             let next = w.draft.call("Equal", &[&next, &places]);
             let next = w.draft.cast_float(&next);
             let off = w.draft.call("Mul", &[&next, &far]);
@@ -178,13 +178,13 @@ impl Ready {
 }
 
 /// Writes which options each row leaves, of all choices: 1, else 0.
-pub(super) fn left(w: &mut Writer, choices: &[Ready]) -> String {
+pub(super) fn left(w: &mut Writer, choices: &[ReadyQuota]) -> String {
     let parts: Vec<String> = choices.iter().map(|choice| choice.left(w)).collect();
-    w.draft.beside(&parts)
+    w.draft.below(&parts)
 }
 
 /// The options that a row leaves.
-pub(super) fn left_at(choices: &[Ready], p: &[f32], x: &[f32], judge: &Judge) -> BTreeSet<usize> {
+pub(super) fn left_at(choices: &[ReadyQuota], p: &[f32], x: &[f32], judge: &Judge) -> BTreeSet<usize> {
     let broken = |d: &Direction| {
         let bound = &d.bounds[0];
         let value = bound.x.iter().zip(x).map(|(c, x)| c * f64::from(*x)).sum::<f64>() + bound.constant;
@@ -192,7 +192,7 @@ pub(super) fn left_at(choices: &[Ready], p: &[f32], x: &[f32], judge: &Judge) ->
         value - d.a.iter().zip(p).map(|(a, p)| a * f64::from(*p)).sum::<f64>()
     };
     let mut left = BTreeSet::new();
-    for Ready { first, need, options } in choices {
+    for ReadyQuota { first, need, options } in choices {
         let cost: Vec<f64> = options.iter().map(|faces| faces.iter().map(broken).fold(f64::MIN, f64::max)).collect();
         let mut order: Vec<usize> = (0..options.len()).collect();
         order.sort_by(|a, b| cost[*a].total_cmp(&cost[*b]));

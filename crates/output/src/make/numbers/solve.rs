@@ -1,4 +1,4 @@
-//! Outputs and a [`Plan`] enter; calls leave that compute outputs near them which obey it.
+//! Outputs and a [`NearestPlan`] enter; calls leave that compute outputs near them which obey it.
 
 use deepsade_check::step::Number;
 
@@ -7,15 +7,15 @@ use super::closed::closed;
 use super::direction::{Bound, Direction};
 use super::dual::dual;
 use super::line::lines;
-use super::plan::Plan;
+use super::plan::NearestPlan;
 use super::ray::ray;
 use super::round::{ends_on_grid, round};
 use super::tangent::project;
-use super::writer::{Row, Side, Writer};
+use super::writer::{PerLine, Side, Writer};
 
-impl Plan {
+impl NearestPlan {
     /// The bounds of single outputs.
-    pub(super) fn ends(&self, w: &mut Writer) -> (Row, Row) {
+    pub(super) fn ends(&self, w: &mut Writer) -> (PerLine, PerLine) {
         let (lower, upper): (Vec<&[Bound]>, Vec<&[Bound]>) =
             (self.lower.iter().map(|b| &b[..]).collect(), self.upper.iter().map(|b| &b[..]).collect());
         let ranges = w.ground.ranges;

@@ -8,7 +8,7 @@ mod refusals;
 mod spread;
 mod whole;
 
-use deepsade_check::step::{Case, Inputs, Number, OutputStep, Outputs, Tail, output_names};
+use deepsade_check::step::{Case, InputPorts, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::{Matrix, Port};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
@@ -17,6 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{Anchor, grids, make};
 use crate::graph::{Graph, Value};
 use crate::judge::Judge;
+use crate::make::tests::turned;
 use crate::make::{CANDIDATE, Made, MakeError, NotEqual, PREFIX, Source};
 use crate::nearest::Allowed;
 
@@ -42,7 +43,7 @@ fn category(name: &str, levels: &[&str]) -> Feature {
 
 fn spec(features: Vec<Feature>, targets: &[&str], rules: &[&str]) -> NormalSpec {
     let task = Task::regression(targets.iter().map(|t| (*t).into()).collect());
-    let schema = Schema { features, task, one_hot: OneHot::DropFirst };
+    let schema = Schema { features, task, one_hot: OneHot::DropFirst, filled: vec![] };
     let rules: Vec<RuleText> =
         rules.iter().enumerate().map(|(k, text)| RuleText { name: format!("rule {k}"), text: (*text).into() }).collect();
     compile(&rules, &schema).unwrap()
@@ -67,9 +68,34 @@ struct Ran {
 }
 
 /// What exists since opset 13 or before, with the signature of today.
-const OPERATORS: [&str; 25] = [
-    "Add", "Sub", "Mul", "Div", "Max", "Min", "Greater", "Less", "Where", "Concat", "Gather", "MatMul", "Gemm", "Cast", "ArgMax",
-    "Relu", "Floor", "Abs", "Neg", "And", "Or", "Not", "Flatten", "Clip", "Equal",
+const OPERATORS: [&str; 27] = [
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Max",
+    "Min",
+    "Greater",
+    "Less",
+    "Where",
+    "Concat",
+    "Gather",
+    "MatMul",
+    "Gemm",
+    "Cast",
+    "ArgMax",
+    "Relu",
+    "Floor",
+    "Abs",
+    "Neg",
+    "And",
+    "Or",
+    "Not",
+    "Flatten",
+    "Clip",
+    "Equal",
+    "Transpose",
+    "Reshape",
 ];
 
 fn run(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> Ran {
@@ -80,14 +106,15 @@ fn run(spec: &NormalSpec, made: &Made, s: &Matrix, x: &Matrix) -> Ran {
     let fallback = Case { when: Vec::new(), weights: Vec::new(), bias: vec![0.0; outputs], trees: Vec::new() };
     let step = OutputStep { candidate: CANDIDATE.into(), outputs: made.outputs.clone(), fallback: vec![fallback] };
     let names = output_names(|_| false);
-    let tail = Tail::new(spec, &step, &Inputs::Rows(Port::rows("x", "float", Some(x.cols))), names.clone()).unwrap();
+    let tail = Tail::new(spec, &step, &InputPorts::Rows(Port::rows("x", "float", Some(x.cols))), names.clone()).unwrap();
     let mut piece = made.piece.clone();
     piece.append(tail.piece);
     let graph = Graph::new(&piece, &["scores", "x"]).unwrap();
     let mut found = graph.run(vec![s.clone().into(), x.clone().into()], &[CANDIDATE, &names[0], &names[2]]).unwrap();
     let Some(Value::Bool(ok)) = found.pop() else { panic!("ok is a boolean") };
     let mut next = || Matrix::try_from(found.pop().unwrap()).unwrap();
-    Ran { given: next(), y: next(), ok: ok.data }
+    let (given, candidates) = (next(), turned(&next()));
+    Ran { given, y: Matrix { rows: s.rows, cols: s.cols, data: candidates.concat() }, ok: ok.data }
 }
 
 /// Inputs of the domain: anywhere, at its ends, and at a few given values.
@@ -215,8 +242,6 @@ impl Trial<'_> {
 /// What leaves outputs as they are: what is asked of candidates must be more than that.
 fn as_they_are(ranges: &[Number]) -> Made {
     let mut piece = deepsade_net::Piece::default();
-    let zero = format!("{PREFIX}zero");
-    piece.floats(&zero, &[1], vec![0.0]);
-    piece.call("Add", &["scores", &zero], CANDIDATE);
+    piece.call("Transpose", &["scores"], CANDIDATE);
     Made { piece, outputs: Outputs::Numbers(ranges.to_vec()), best: false, how: "as they are".into() }
 }

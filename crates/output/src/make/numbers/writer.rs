@@ -1,4 +1,6 @@
 //! Bounds and matrices enter; calls leave that compute them for each row of the input.
+//!
+//! All that is computed stands: a line an output, a bound or a face, a column a row of the input.
 
 use deepsade_check::step::certain;
 use deepsade_spec::Formula;
@@ -6,7 +8,7 @@ use deepsade_spec::Formula;
 use super::super::draft::Draft;
 use super::super::{MakeError, Source};
 use super::direction::{Bound, Direction, Ground};
-use super::select::{Ready, left};
+use super::select::{ReadyQuota, left};
 
 /// A bound that is not demanded.
 pub(super) const FAR: f32 = 1e30;
@@ -26,19 +28,17 @@ pub(super) struct Writer<'a> {
     left: (String, usize),
     /// The outputs within their ranges, once there are any.
     pub(super) p: String,
-    /// Rows that are tensors already.
-    spread: Vec<(Vec<f32>, String)>,
 }
 
-/// A number a column: the same for every row, or not.
+/// A number a line: the same for every row of the input, or not.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Row {
+pub(super) enum PerLine {
     Constant(Vec<f32>),
     Tensor(String),
 }
 
-impl Row {
-    /// The number that it has in every column.
+impl PerLine {
+    /// The number that it has in every line.
     pub(super) fn uniform(&self) -> Option<f32> {
         let Self::Constant(data) = self else { return None };
         data.first().copied().filter(|first| data.iter().all(|v| v == first))
@@ -66,91 +66,66 @@ impl<'a> Writer<'a> {
                 .map_err(|why| MakeError::Float32 { why })?;
             held = draft.cast_float(&held);
         }
-        Ok(Self {
-            draft,
-            ground,
-            x: source.x,
-            conditions,
-            held,
-            left: (String::new(), 0),
-            p: source.scores.into(),
-            spread: Vec::new(),
-        })
+        Ok(Self { draft, ground, x: source.x, conditions, held, left: (String::new(), 0), p: source.scores.into() })
     }
 
     /// Chooses for each row, from outputs within their ranges.
-    pub(super) fn choose(&mut self, choices: &[Ready]) {
+    pub(super) fn choose(&mut self, choices: &[ReadyQuota]) {
         if !choices.is_empty() {
-            self.left = (left(self, choices), choices.iter().map(Ready::count).sum());
+            self.left = (left(self, choices), choices.iter().map(ReadyQuota::count).sum());
         }
     }
 
     /// A row for an operator that takes numbers one by one.
-    pub(super) fn name(&mut self, row: &Row) -> String {
+    pub(super) fn name(&mut self, row: &PerLine) -> String {
         match row {
-            Row::Constant(data) => match (row.uniform(), self.spread.iter().find(|(known, _)| known == data)) {
-                (Some(one), _) => self.draft.number(one),
-                (_, Some((_, name))) => name.clone(),
-                _ => self.draft.row(data.clone()),
+            PerLine::Constant(data) => match row.uniform() {
+                Some(one) => self.draft.number(one),
+                None => self.draft.each(data.clone()),
             },
-            Row::Tensor(name) => name.clone(),
+            PerLine::Tensor(name) => name.clone(),
         }
     }
 
-    /// The same for one that is needed often: runtimes are slow at repeating a short row, and quick at products.
-    pub(super) fn spread(&mut self, row: &Row) -> Row {
-        match row {
-            Row::Constant(data) if row.uniform().is_none() => {
-                if let Some((_, name)) = self.spread.iter().find(|(known, _)| known == data) {
-                    return Row::Tensor(name.clone());
-                }
-                let nothing = vec![vec![0.0; self.ground.outputs()]; data.len()];
-                let p = self.p.clone();
-                let name = self.product(&p, &nothing, Some(row));
-                self.spread.push((data.clone(), name.clone()));
-                Row::Tensor(name)
-            }
-            row => row.clone(),
-        }
+    /// `rows . of + plus`: a line for each row of factors.
+    pub(super) fn product(&mut self, of: &str, rows: &[Vec<f64>], plus: Option<&PerLine>) -> String {
+        self.product_with(of, rows, plus, &[])
     }
 
-    /// `of . rows' + plus`: a column for each row of factors.
-    pub(super) fn product(&mut self, of: &str, rows: &[Vec<f64>], plus: Option<&Row>) -> String {
-        let (cols, width) = (rows.len(), rows.first().map_or(0, Vec::len));
-        let data = (0..width).flat_map(|j| rows.iter().map(move |row| row[j] as f32)).collect();
-        let matrix = self.draft.floats(&[width, cols], data);
-        match plus {
-            None => self.draft.call("Gemm", &[of, &matrix]),
-            Some(Row::Constant(data)) => {
-                let plus = self.draft.floats(&[cols], data.clone());
-                self.draft.call("Gemm", &[of, &matrix, &plus])
-            }
-            Some(Row::Tensor(plus)) => self.draft.call("Gemm", &[of, &matrix, plus]),
-        }
+    fn product_with(&mut self, of: &str, rows: &[Vec<f64>], plus: Option<&PerLine>, turned: &[(&str, i64)]) -> String {
+        let (lines, width) = (rows.len(), rows.first().map_or(0, Vec::len));
+        let matrix = self.draft.floats(&[lines, width], rows.iter().flatten().map(|v| *v as f32).collect());
+        let plus = plus.map(|plus| match plus {
+            PerLine::Constant(data) => self.draft.each(data.clone()),
+            PerLine::Tensor(plus) => plus.clone(),
+        });
+        let reads: Vec<&str> = [matrix.as_str(), of].into_iter().chain(plus.as_deref()).collect();
+        self.draft.call_with("Gemm", &reads, turned)
     }
 
     /// Outputs moved along directions, by as much as is given for each.
     pub(super) fn push(&mut self, by: &str, along: &[Vec<f64>], from: &str) -> String {
         let rows: Vec<Vec<f64>> = (0..self.ground.outputs()).map(|j| along.iter().map(|d| d[j]).collect()).collect();
-        self.product(by, &rows, Some(&Row::Tensor(from.into())))
+        self.product(by, &rows, Some(&PerLine::Tensor(from.into())))
     }
 
     /// Affine forms of the input's columns.
-    pub(super) fn of_input(&mut self, rows: &[Vec<f64>], constants: Vec<f32>) -> Row {
+    pub(super) fn of_input(&mut self, rows: &[Vec<f64>], constants: Vec<f32>) -> PerLine {
         let used: Vec<usize> = (0..self.ground.columns().len()).filter(|j| rows.iter().any(|r| r[*j] != 0.0)).collect();
         if used.is_empty() {
-            return Row::Constant(constants);
+            return PerLine::Constant(constants);
         }
+        let (plus, lies) = (Some(&PerLine::Constant(constants)), [("transB", 1)]);
         if self.ground.columns().len() <= MANY_COLUMNS || used.len() * 2 > self.ground.columns().len() {
-            return Row::Tensor(self.product(self.x, rows, Some(&Row::Constant(constants))));
+            return PerLine::Tensor(self.product_with(self.x, rows, plus, &lies));
         }
         let taken = self.draft.columns(self.x, &used);
         let rows: Vec<Vec<f64>> = rows.iter().map(|r| used.iter().map(|j| r[*j]).collect()).collect();
-        Row::Tensor(self.product(&taken, &rows, Some(&Row::Constant(constants))))
+        PerLine::Tensor(self.product_with(&taken, &rows, plus, &lies))
     }
 
-    /// The bounds of each column that count, none weaker than what is given.
-    pub(super) fn bounds(&mut self, of: &[&[Bound]], weakest: Vec<f32>, side: Side) -> Row {
+    /// The bounds of each line that count, none weaker than what is given.
+    pub(super) fn bounds(&mut self, of: &[&[Bound]], weakest: Vec<f32>, side: Side) -> PerLine {
         let sign = if side == Side::Lower { 1.0 } else { -1.0 };
         let stronger = |a: f32, b: f32| if side == Side::Lower { a.max(b) } else { a.min(b) };
         let mut start = weakest;
@@ -160,7 +135,7 @@ impl<'a> Writer<'a> {
             }
         }
         let open: Vec<Vec<&Bound>> = of.iter().map(|bounds| bounds.iter().filter(|b| !b.is_constant()).collect()).collect();
-        let mut found = Row::Constant(start.clone());
+        let mut found = PerLine::Constant(start.clone());
         for round in 0..open.iter().map(Vec::len).max().unwrap_or(0) {
             let own: Vec<Option<&Bound>> = open.iter().map(|bounds| bounds.get(round).copied()).collect();
             let columns = self.ground.columns().len();
@@ -170,14 +145,14 @@ impl<'a> Writer<'a> {
             let mut value = self.of_input(&rows, own.iter().copied().zip(&start).map(constant).collect());
             let unless: Vec<&Formula> = own.iter().map(|b| b.map_or(&Formula::False, |b| &b.unless)).collect();
             if unless.iter().any(|f| **f != Formula::False) {
-                value = Row::Tensor(self.held(&unless, -sign * f64::from(FAR), &value));
+                value = PerLine::Tensor(self.held(&unless, -sign * f64::from(FAR), &value));
             }
             let options: Vec<Option<usize>> = own.iter().map(|b| b.and_then(|b| b.option)).collect();
             if options.iter().any(Option::is_some) {
                 let entry = |option: &Option<usize>, k: usize| if *option == Some(k) { -sign * f64::from(FAR) } else { 0.0 };
                 let (left, count) = self.left.clone();
                 let rows: Vec<Vec<f64>> = options.iter().map(|o| (0..count).map(|k| entry(o, k)).collect()).collect();
-                value = Row::Tensor(self.product(&left, &rows, Some(&value)));
+                value = PerLine::Tensor(self.product(&left, &rows, Some(&value)));
             }
             // Where nothing was known before there is nothing to compare with.
             let blank = round == 0 && own.iter().zip(&start).all(|(b, start)| b.is_none() || start.abs() >= FAR);
@@ -185,48 +160,48 @@ impl<'a> Writer<'a> {
                 value
             } else {
                 let (before, value) = (self.name(&found), self.name(&value));
-                Row::Tensor(self.draft.call(if side == Side::Lower { "Max" } else { "Min" }, &[&before, &value]))
+                PerLine::Tensor(self.draft.call(if side == Side::Lower { "Max" } else { "Min" }, &[&before, &value]))
             };
         }
         found
     }
 
     /// The bounds of directions.
-    pub(super) fn bounds_of(&mut self, directions: &[Direction]) -> Row {
+    pub(super) fn bounds_of(&mut self, directions: &[Direction]) -> PerLine {
         let of: Vec<&[Bound]> = directions.iter().map(|d| &d.bounds[..]).collect();
         self.bounds(&of, vec![-FAR; directions.len()], Side::Lower)
     }
 
-    /// A row plus so much wherever these conditions hold, a column each.
-    pub(super) fn held(&mut self, conditions: &[&Formula], times: f64, plus: &Row) -> String {
+    /// A row plus so much wherever these conditions hold, a line each.
+    pub(super) fn held(&mut self, conditions: &[&Formula], times: f64, plus: &PerLine) -> String {
         let entry = |f: &Formula, c: &Formula| if f == c { times } else { 0.0 };
         let rows: Vec<Vec<f64>> = conditions.iter().map(|f| self.conditions.iter().map(|c| entry(f, c)).collect()).collect();
         let held = self.held.clone();
         self.product(&held, &rows, Some(plus))
     }
 
-    /// 1 for these conditions where they do not hold, a column each.
+    /// 1 for these conditions where they do not hold, a line each.
     pub(super) fn failed(&mut self, conditions: &[&Formula]) -> String {
-        self.held(conditions, -1.0, &Row::Constant(vec![1.0; conditions.len()]))
+        self.held(conditions, -1.0, &PerLine::Constant(vec![1.0; conditions.len()]))
     }
 
     /// A row moved by so much, times a sign.
-    pub(super) fn inward(&mut self, row: &Row, by: &[f64], sign: f64) -> Row {
+    pub(super) fn inward(&mut self, row: &PerLine, by: &[f64], sign: f64) -> PerLine {
         if by.iter().all(|v| *v == 0.0) {
             return row.clone();
         }
         let by: Vec<f32> = by.iter().map(|v| (sign * v) as f32).collect();
         match row {
-            Row::Constant(data) => Row::Constant(data.iter().zip(by).map(|(v, by)| v + by).collect()),
-            Row::Tensor(name) => {
-                let by = self.draft.row(by);
-                Row::Tensor(self.draft.call("Add", &[name, &by]))
+            PerLine::Constant(data) => PerLine::Constant(data.iter().zip(by).map(|(v, by)| v + by).collect()),
+            PerLine::Tensor(name) => {
+                let by = self.draft.each(by);
+                PerLine::Tensor(self.draft.call("Add", &[name, &by]))
             }
         }
     }
 
     /// Within bounds from both sides.
-    pub(super) fn clip(&mut self, y: &str, lower: &Row, upper: &Row) -> String {
+    pub(super) fn clip(&mut self, y: &str, lower: &PerLine, upper: &PerLine) -> String {
         if let (Some(lower), Some(upper)) = (lower.uniform(), upper.uniform()) {
             return self.draft.clip(y, lower, upper);
         }

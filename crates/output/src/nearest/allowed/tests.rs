@@ -16,6 +16,7 @@ pub(in crate::nearest) fn spec(rules: &[&str]) -> NormalSpec {
         ],
         task: Task::regression(vec!["u".into(), "v".into()]),
         one_hot: OneHot::DropFirst,
+        filled: vec![],
     };
     let rules: Vec<RuleText> =
         rules.iter().enumerate().map(|(k, text)| RuleText { name: format!("rule {k}"), text: (*text).into() }).collect();
@@ -112,7 +113,7 @@ fn a_corner_that_is_all_that_is_left_is_found() {
 fn what_is_tiny_beside_the_prediction_is_met_exactly() {
     let feature = Feature { name: "r".into(), domain: Domain::Real { lo: 0.0, hi: 100.0 } };
     let task = Task::regression(vec!["u".into(), "v".into()]);
-    let schema = Schema { features: vec![feature], task, one_hot: OneHot::Full };
+    let schema = Schema { features: vec![feature], task, one_hot: OneHot::Full, filled: vec![] };
     for texts in [&["u == r"][..], &["u + v == r"], &["u + v == r", "u >= 0", "v >= 0"]] {
         let rules: Vec<RuleText> = texts.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
         let spec = compile(&rules, &schema).unwrap();
@@ -129,7 +130,7 @@ fn what_is_tiny_beside_the_prediction_is_met_exactly() {
 fn outputs_are_found_wherever_there_are_some() {
     let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
     let task = Task::regression(vec!["y".into(), "z".into()]);
-    let schema = Schema { features: vec![feature("x"), feature("w")], task, one_hot: OneHot::Full };
+    let schema = Schema { features: vec![feature("x"), feature("w")], task, one_hot: OneHot::Full, filled: vec![] };
     for (texts, points) in [
         (&["y + z < 0.5*x", "z == 2*w"][..], &[[5.0f32, 5.0], [0.0, 3.3], [0.0, 10.0]][..]),
         (&["y < 2*w", "z == w"], &[[0.0, 0.0], [3.0, 0.0]]),
@@ -168,6 +169,7 @@ fn many_outputs_at_a_corner() {
         features: vec![Feature { name: "r".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
         task: Task::regression(names.clone()),
         one_hot: OneHot::Full,
+        filled: vec![],
     };
     let mut texts: Vec<String> = names.iter().map(|y| format!("{y} >= 0")).collect();
     texts.push(format!("{} <= r", names.join(" + ")));

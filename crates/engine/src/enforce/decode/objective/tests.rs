@@ -7,7 +7,8 @@ use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task,
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::objective::RuleLoss;
+use super::AtCutoff;
+use crate::objective::{RuleLoss, ScoredRows};
 use crate::units::Units;
 
 /// Rules of every form about four labels, with and without conditions on the input.
@@ -31,7 +32,7 @@ fn spec(task: Task, rules: &[&str]) -> NormalSpec {
         feature("k", Domain::Category { levels: ["p", "q", "r"].map(String::from).to_vec() }),
     ];
     let rules: Vec<RuleText> = rules.iter().map(|t| RuleText { name: (*t).into(), text: (*t).into() }).collect();
-    compile(&rules, &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+    compile(&rules, &Schema { features, task, one_hot: OneHot::Full, filled: vec![] }).unwrap()
 }
 
 fn labels(n: usize) -> Task {
@@ -41,16 +42,17 @@ fn labels(n: usize) -> Task {
 /// `dl/ds_j = (l(s + h e_j) - l(s - h e_j)) / 2h + O(h^2)`.
 fn assert_slopes(decoder: &Decoder, scores: &[f32], truth: &[f32], side: &[f32], weight: f32) {
     let n = scores.len();
-    let mut loss = decoder.objective(&Units::raw(n));
+    let cut = AtCutoff { decoder, shift: 0.0 };
+    let mut loss = cut.objective(&Units::raw(n));
     let mut delta = vec![9.0; n];
-    let value = loss.gradient(scores, truth, side, &[weight], n, &mut delta).mean();
+    let value = loss.gradient(ScoredRows { scores, truth, side, weight: &[weight], width: n }, &mut delta).mean();
     assert!(value >= -1e-9, "a likelihood is at most 1");
     for j in 0..n {
         let h = 1.0 / 64.0;
         let mut at = |h: f32| {
             let mut moved = scores.to_vec();
             moved[j] += h;
-            loss.gradient(&moved, truth, side, &[weight], n, &mut vec![0.0; n]).mean()
+            loss.gradient(ScoredRows { scores: &moved, truth, side, weight: &[weight], width: n }, &mut vec![0.0; n]).mean()
         };
         let slope = (at(h) - at(-h)) / f64::from(2.0 * h);
         assert!((slope - f64::from(delta[j])).abs() < 1e-4, "{slope} {}", delta[j]);

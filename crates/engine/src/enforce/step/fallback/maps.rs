@@ -9,7 +9,7 @@ use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, Linear, Rational, Var};
 
-use super::{Finder, Path};
+use super::{MapFinder, Path};
 use crate::enforce::step::affine::{AIM, Affine, Found, Query};
 use crate::enforce::step::equality::{Which, reduced};
 use crate::enforce::step::usual::Usual;
@@ -22,7 +22,7 @@ const ENOUGH: f64 = 1e-3;
 const COARSE: i32 = 2;
 const SHORT: i32 = 4;
 
-impl Finder<'_> {
+impl MapFinder<'_> {
     /// Outputs that meet the demand of a path for every input that meets the given conditions.
     pub(super) fn maps(&self, path: &Path, given: &[Atom]) -> Vec<Affine> {
         let demand = self.demand(path);
@@ -69,8 +69,10 @@ impl Finder<'_> {
         let mut usual = constant(self.usual.at.iter().zip(numbers).map(|(at, n)| on_grid(*at, n.grid)).collect());
         let mut all: Vec<(Vec<usize>, Vec<Affine>)> = Vec::new();
         for (outputs, demand) in tied(demand) {
-            let part =
-                Part { usual: &self.usual.of_outputs(&outputs), grids: outputs.iter().map(|j| numbers[*j].grid).collect() };
+            let part = TiedOutputs {
+                usual: &self.usual.of_outputs(&outputs),
+                grids: outputs.iter().map(|j| numbers[*j].grid).collect(),
+            };
             let found = self.part(&counted(&demand, &outputs), given, &part);
             if found.is_empty() {
                 return Vec::new();
@@ -92,7 +94,7 @@ impl Finder<'_> {
     }
 
     /// The maps of outputs that are tied together.
-    fn part(&self, demand: &Formula, given: &[Atom], part: &Part) -> Vec<Affine> {
+    fn part(&self, demand: &Formula, given: &[Atom], part: &TiedOutputs) -> Vec<Affine> {
         let mut all: Vec<Found> = Vec::new();
         let mut ways = 0;
         let _ = cells(demand, &mut |atoms| {
@@ -107,7 +109,7 @@ impl Finder<'_> {
     }
 
     /// Maps for which atoms hold: constants; where they leave no room, affine ones; where these don't either, those with short weights, too.
-    fn way(&self, atoms: &[Atom], given: &[Atom], Part { usual, grids }: &Part) -> Vec<Found> {
+    fn way(&self, atoms: &[Atom], given: &[Atom], TiedOutputs { usual, grids }: &TiedOutputs) -> Vec<Found> {
         let coarse: Vec<Option<i32>> = grids.iter().map(|grid| grid.map(|k| k.min(COARSE))).collect();
         let short: Vec<Option<i32>> = coarse.iter().map(|grid| Some(grid.unwrap_or(SHORT))).collect();
         let equal: Vec<_> = [Which::Last, Which::First].into_iter().filter_map(|which| reduced(atoms, which)).collect();
@@ -127,7 +129,7 @@ impl Finder<'_> {
 }
 
 /// What is known of outputs that are tied together.
-struct Part<'a> {
+struct TiedOutputs<'a> {
     usual: &'a Usual,
     grids: Vec<Option<i32>>,
 }

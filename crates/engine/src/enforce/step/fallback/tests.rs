@@ -14,7 +14,8 @@ fn an_equality_that_leaves_one_point_has_a_fallback_whatever_the_data() {
     let texts = [format!("min({all}) >= 0"), format!("sum({all}) == ordered")];
     let rules: Vec<RuleText> = texts.iter().map(|text| RuleText { name: text.clone(), text: text.clone() }).collect();
     let features = vec![Feature { name: "ordered".into(), domain: Domain::Integer { lo: 0, hi: 2000 } }];
-    let spec = compile(&rules, &Schema { features, task: Task::regression(names), one_hot: OneHot::Full }).unwrap();
+    let spec =
+        compile(&rules, &Schema { features, task: Task::regression(names), one_hot: OneHot::Full, filled: vec![] }).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     for _ in 0..20 {
         let size: Vec<f32> = (0..24).map(|_| rng.random_range(5.0..80.0)).collect();
@@ -52,7 +53,7 @@ fn spec(task: Task, texts: &[&str]) -> NormalSpec {
         feature("c", Domain::Category { levels: names(&["blue", "red"]) }),
     ];
     let rules: Vec<RuleText> = texts.iter().map(|text| RuleText { name: (*text).into(), text: (*text).into() }).collect();
-    compile(&rules, &Schema { features, task, one_hot: OneHot::Full }).unwrap()
+    compile(&rules, &Schema { features, task, one_hot: OneHot::Full, filled: vec![] }).unwrap()
 }
 
 /// Between two features only one of them is: where neither can be flushed to 0 it is given as it is.
@@ -63,7 +64,8 @@ fn between_two_features_one_of_them_is_the_fallback() {
         let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo, hi: 10.0 } };
         let rules: Vec<RuleText> = texts.iter().map(|text| RuleText { name: (*text).into(), text: (*text).into() }).collect();
         let task = Task::regression(vec!["u".into()]);
-        compile(&rules, &Schema { features: vec![feature("a"), feature("b")], task, one_hot: OneHot::Full }).unwrap()
+        compile(&rules, &Schema { features: vec![feature("a"), feature("b")], task, one_hot: OneHot::Full, filled: vec![] })
+            .unwrap()
     };
     let found = |spec: &NormalSpec| {
         let usual = usual(1);
@@ -81,7 +83,8 @@ fn outputs_that_nothing_ties_together_fall_back_apart() {
     let rule = |n: &String| RuleText { name: n.clone(), text: format!("({n} <= -1 or {n} >= 2) and {n} >= 0") };
     let rules: Vec<RuleText> = names.iter().map(rule).collect();
     let features = vec![Feature { name: "a".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }];
-    let spec = compile(&rules, &Schema { features, task: Task::regression(names), one_hot: OneHot::Full }).unwrap();
+    let spec =
+        compile(&rules, &Schema { features, task: Task::regression(names), one_hot: OneHot::Full, filled: vec![] }).unwrap();
     let usual = Usual::unknown(&spec);
     let outputs = Outputs::Numbers(ranges(&spec, &usual).unwrap());
     fallback(&spec, &outputs, &usual).unwrap();

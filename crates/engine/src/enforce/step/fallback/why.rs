@@ -6,7 +6,7 @@ use deepsade_solve::eliminate::Point;
 use deepsade_spec::{Atom, Domain, Formula, NormalRule, Rational, Var, print};
 use thiserror::Error;
 
-use super::{Answer, Finder, Path, all, when};
+use super::{ConditionIs, MapFinder, Path, all, when};
 use crate::conflict::{Conflict, Conflicts, smallest_conflict};
 use crate::enforce::step::affine::Affine;
 use crate::verify::words::input_as_json;
@@ -95,7 +95,7 @@ pub enum Unproved {
     #[error(
         "it holds in exact numbers, but the rules leave no room there for what float32 rounds, and a runtime may take tiny numbers for 0. \
          Give a rule room (`<= ... + 0.001`), state features that are whole as `kind = \"integer\"`, or keep the range of those that the \
-         rule compares with away from 0 (from 1e-20 on, say)"
+         rule compares with away from 0 (start at 0.001, say)"
     )]
     Rounding,
     /// An input breaks it.
@@ -111,14 +111,14 @@ pub enum Unproved {
 
 /// Why there is no map for some inputs.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum NoMap {
     NotFound,
     NotProved { map: Affine, rule: usize },
 }
 
-impl Finder<'_> {
+impl MapFinder<'_> {
     /// Why there is no fallback for the inputs of a path, whose conditions are all read.
-    pub(super) fn why(&self, path: &Path, failure: Failure) -> NoFallback {
+    pub(super) fn why(&self, path: &Path, failure: NoMap) -> NoFallback {
         let given = self.given(path);
         let mut asked = self.spec.clone();
         for (rule, own) in asked.rules.iter_mut().zip(&self.spec.rules) {
@@ -126,14 +126,14 @@ impl Finder<'_> {
         }
         if let Conflicts::Found(Conflict { rules, witness }) = smallest_conflict(&asked) {
             let rules = self.named(&rules);
-            return match path.iter().rev().find(|(_, answer)| *answer == Answer::Unclear) {
+            return match path.iter().rev().find(|(_, answer)| *answer == ConditionIs::Unclear) {
                 Some((condition, _)) => self.cannot_tell(*condition, path, rules),
                 None => NoFallback::NoOutputs { rules, input: self.input(&witness) },
             };
         }
         match failure {
-            Failure::NotFound => NoFallback::NotFound { place: self.place(path), hint: self.hint(path, &given) },
-            Failure::NotProved { map, rule } => {
+            NoMap::NotFound => NoFallback::NotFound { place: self.place(path), hint: self.hint(path, &given) },
+            NoMap::NotProved { map, rule } => {
                 let why = match (self.obeys(&map, &given, Some(Arithmetic::Real)), self.obeys(&map, &given, None)) {
                     (Ok(()), _) => Unproved::Rounding,
                     (_, Err((_, Some(example)))) => Unproved::Broken(self.row(&example.x)),
@@ -174,7 +174,7 @@ impl Finder<'_> {
 
     pub(super) fn place(&self, path: &Path) -> String {
         let mut place = self.place_of(&when(path));
-        for (condition, _) in path.iter().filter(|(_, answer)| *answer == Answer::Unclear) {
+        for (condition, _) in path.iter().filter(|(_, answer)| *answer == ConditionIs::Unclear) {
             place += &format!(", at the border of {}", self.shown(*condition, true));
         }
         place

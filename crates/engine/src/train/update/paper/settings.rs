@@ -38,6 +38,9 @@ pub struct PaperSettings {
     pub limit: f64,
     /// Nodes of a branch and bound, or moves of a local search. Default 2000; 1 or above.
     pub nodes: usize,
+    /// Algorithm 1 to the letter: the rows are dealt out to batches once, K' is over the box of the whole domain, there is no gate, targets
+    /// are not standardised, s is 5, and the first last layer knows nothing of the data. Default false.
+    pub strict: bool,
     /// A file of the output folder, `NAME.smt2`, to which everything that a solver is sent is appended. Default: none.
     pub replay: Option<PathBuf>,
 }
@@ -80,6 +83,7 @@ impl Default for PaperSettings {
             quantifiers: Quantifiers::Eliminate,
             limit: 5.0,
             nodes: 2000,
+            strict: false,
             replay: None,
         }
     }
@@ -92,6 +96,8 @@ impl PaperSettings {
             |name: &str, x: f64| within(x > 0.0 && x.is_finite(), || format!("train.paper.{name}"), x, "above 0 and finite");
         positive("learning_rate", f64::from(self.learning_rate))?;
         positive("alpha", f64::from(self.alpha))?;
+        let five = !self.strict || self.line_search == 5;
+        within(five, || "train.paper.line_search".into(), self.line_search, "5 where train.paper.strict is true")?;
         within(self.line_search <= 1000, || "train.paper.line_search".into(), self.line_search, "from 0 to 1000")?;
         for (k, tau) in self.margins.iter().enumerate() {
             within(*tau >= 0.0 && tau.is_finite(), || format!("train.paper.margins[{k}]"), tau, "0 or above and finite")?;
@@ -130,6 +136,10 @@ mod tests {
                 "train.paper.replay = ../x.smt2: must be the name of a file, NAME.smt2, without a folder",
             ),
             (PaperSettings { nodes: 0, ..ok() }, "train.paper.nodes = 0: must be 1 or above"),
+            (
+                PaperSettings { strict: true, line_search: 7, ..ok() },
+                "train.paper.line_search = 7: must be 5 where train.paper.strict is true",
+            ),
         ] {
             assert_eq!(settings.check().unwrap_err().to_string(), message);
         }

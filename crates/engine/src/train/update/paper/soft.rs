@@ -3,7 +3,7 @@
 //! For each row and output, regression asks for `|y_hat - y| <= e` for each error e, and classification for `y_hat > tau` where the
 //! truth is 1 and `y_hat < -tau` where it is 0, for each margin tau. What the last layer reads is constant here, so they are linear.
 
-use deepsade_solve::maxsmt::problem::{Row, Soft};
+use deepsade_solve::maxsmt::problem::{LayerRow, Soft};
 
 use super::{ErrorsIn, PaperSettings};
 use crate::objective::Loss;
@@ -26,9 +26,9 @@ pub fn soft_constraints(batch: &Latent, loss: Loss, units: &Units, settings: &Pa
                 let z = &batch.z[r * inputs..(r + 1) * inputs];
                 let weights = z.iter().enumerate().map(|(k, z)| (j * inputs + k, sign * gate * f64::from(*z)));
                 let a = weights.chain([(outputs * inputs + j, sign * gate)]).filter(|(_, a)| *a != 0.0).collect();
-                Row { a, c }
+                LayerRow { a, c }
             };
-            let mut add = |rows: Vec<Row>| soft.push(Soft { rows, weight: f64::from(*weight) });
+            let mut add = |rows: Vec<LayerRow>| soft.push(Soft { rows, weight: f64::from(*weight) });
             if loss == Loss::MeanSquares {
                 let y = truth(r, j);
                 for e in errors(batch, j, units, settings) {

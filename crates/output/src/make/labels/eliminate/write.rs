@@ -1,14 +1,14 @@
 //! A plan enters; leave the calls that follow it: up its levels with the best of each state, and back down with the choice.
 
 use super::super::super::draft::Draft;
-use super::{Plan, lines};
+use super::{Elimination, lines};
 
 /// What a forbidden side is worth.
 const NOTHING: f32 = -((1u64 << 60) as f32);
 /// Lines that a product adds up as quickly as one is taken and added.
 const DENSE: usize = 24;
 
-impl Plan {
+impl Elimination {
     /// Calls that choose all facts: 0 or 1 a line.
     pub(in super::super) fn write(&self, worth: &str, draft: &mut Draft) -> String {
         let less = draft.call("Neg", &[worth]);

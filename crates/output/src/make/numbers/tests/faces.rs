@@ -40,6 +40,15 @@ fn what_is_asked_is_more_than_nothing() {
     assert!(refused(&spec, &made, &s, &x) == 0.0 && ratio(&spec, &made, &ranges, &ALIKE[..3], &s, &x) > 2.0);
 }
 
+/// Two faces at an obtuse angle: what is pushed by one is pushed against the other.
+#[test]
+fn two_that_push_each_other() {
+    let spec = three(&["u + v <= r", "u - 2 * v <= s"]);
+    let ranges = wide(3, -400.0, 400.0);
+    let made = Trial { spec: &spec, ranges: &ranges, anchor: None, usual: (-60.0, 90.0), borders: &[] }.passes(&SURE);
+    assert!(made.best, "{}", made.how);
+}
+
 /// The first use case of the paper.
 #[test]
 fn expenses_within_income() {
@@ -123,7 +132,7 @@ fn between_two_planes() {
 #[test]
 fn raw_scores() {
     let task = Task::Multiclass { target: "k".into(), classes: vec!["a".into(), "b".into(), "d".into()] };
-    let schema = Schema { features: vec![real("r", 0.0, 1.0)], task, one_hot: OneHot::Full };
+    let schema = Schema { features: vec![real("r", 0.0, 1.0)], task, one_hot: OneHot::Full, filled: vec![] };
     let texts = ["score('a') <= 2 * r + 1", "r > 0.5 => k == 'b' or k == 'd'"];
     let rules = texts.map(|text| RuleText { name: text.into(), text: text.into() });
     let spec = compile(&rules, &schema).unwrap();

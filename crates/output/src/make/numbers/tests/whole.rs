@@ -6,7 +6,7 @@ use super::*;
 fn of_whole(features: Vec<Feature>, targets: &[&str], whole: usize, rules: &[&str]) -> NormalSpec {
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     let task = Task::Regression { targets: names(targets), whole: names(&targets[..whole]) };
-    let schema = Schema { features, task, one_hot: OneHot::DropFirst };
+    let schema = Schema { features, task, one_hot: OneHot::DropFirst, filled: vec![] };
     let rules: Vec<RuleText> =
         rules.iter().enumerate().map(|(k, text)| RuleText { name: format!("rule {k}"), text: (*text).into() }).collect();
     compile(&rules, &schema).unwrap()
@@ -32,14 +32,14 @@ fn best(judge: &Judge, rules: usize, x: &[f32], p: &[f32], (lo, hi): (i32, i32))
     least
 }
 
-struct Found {
+struct Tally {
     /// The share of rows that are refused though whole outputs obey.
     refused: f64,
     /// The squared distance beside that of the nearest whole outputs; their sums over the rows that are taken.
     ratio: f64,
 }
 
-fn tried(spec: &NormalSpec, anchor: Option<&Anchor>, (lo, hi): (i32, i32), borders: &[f32]) -> Found {
+fn tried(spec: &NormalSpec, anchor: Option<&Anchor>, (lo, hi): (i32, i32), borders: &[f32]) -> Tally {
     const ROWS: usize = 400;
     let rng = &mut ChaCha8Rng::seed_from_u64(23);
     let ranges = on_grids(spec, lo as f32, hi as f32);
@@ -62,7 +62,7 @@ fn tried(spec: &NormalSpec, anchor: Option<&Anchor>, (lo, hi): (i32, i32), borde
         own += y.iter().zip(&p).map(|(y, p)| f64::from(y - p).powi(2)).sum::<f64>();
         least += best;
     }
-    let found = Found { refused: f64::from(refused) / ROWS as f64, ratio: own / least };
+    let found = Tally { refused: f64::from(refused) / ROWS as f64, ratio: own / least };
     let texts: Vec<&str> = spec.rules.iter().map(|r| &r.text[..]).collect();
     println!("{texts:?}, {}, {} calls: refused {}, ratio {}", made.how, made.piece.calls.len(), found.refused, found.ratio);
     found

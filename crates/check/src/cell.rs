@@ -1,0 +1,213 @@
+//! A cell of a rule's negation on a leaf enters; the margin by which its multipliers refute it leaves, or why they do not.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use dashu::integer::IBig;
+use deepsade_spec::{Atom, Linear, Rational, Region, Var};
+
+use crate::certificate::{Bounds, Lines, SLOPES};
+use crate::dyadic::Dyadic;
+use crate::floats::{Boxes, Floats};
+use crate::linear::{Form, GateEnd, common_denominator};
+use crate::machine::{Known, Machine, Sign};
+use crate::rejected::Why;
+
+/// Parts of one region whose bounds are kept for the next cells and rules.
+const KEPT_REGIONS: usize = 64;
+/// A bound in float64 that is above zero by more than this share of its terms is not below zero in exact arithmetic either, but for
+/// a choice between two lines that happens to fall differently; refusing is always sound.
+const CLEAR: f64 = 1e-6;
+
+/// What bounds cells: float64 where that decides, exact arithmetic else.
+pub(crate) struct Refuter<'n> {
+    pub(crate) machine: Machine<'n>,
+    /// `None` where exact arithmetic alone is asked for, or has the operators.
+    floats: Option<Floats<'n>>,
+    boxes: TreeBounds<Boxes>,
+    known: TreeBounds<Known>,
+}
+
+/// Where a cell is refuted: the regions from the root of the tree down to the leaf, and the signs that are known there.
+pub(crate) struct Leaf<'l> {
+    pub(crate) regions: &'l [Region],
+    pub(crate) bounds: Bounds,
+    pub(crate) signs: &'l [Sign],
+}
+
+impl Leaf<'_> {
+    /// What atoms leave of the leaf's region.
+    fn part(&self, atoms: &[Atom]) -> Region {
+        cut(&self.regions[self.regions.len() - 1], atoms)
+    }
+}
+
+/// What atoms leave of a region.
+pub(crate) fn cut(region: &Region, atoms: &[Atom]) -> Region {
+    let mut part = region.clone();
+    atoms.iter().for_each(|atom| part.cut(atom));
+    part
+}
+
+/// Bounds of what cells leave of regions: of those from the root of a tree down, one map each. Bounds of kinds that inherit nothing
+/// all stand in the first.
+struct TreeBounds<T>(Vec<BTreeMap<(Region, Bounds), T>>);
+
+/// Makes the bounds of a region, given those of a larger one.
+type Make<'m, T> = dyn Fn(&Region, Option<&T>) -> Result<T, String> + 'm;
+
+impl<T> TreeBounds<T> {
+    /// The bounds of what atoms leave of the leaf's region. Those of a larger region hold on a smaller one, too: so inherited ones
+    /// are made from those of the region above, and they from those above them.
+    fn at(&mut self, leaf: &Leaf, atoms: &[Atom], make: &Make<T>) -> Result<&T, String> {
+        let key = |region: &Region| (cut(region, atoms), leaf.bounds);
+        let from = if leaf.bounds == Bounds::Inherited { 0 } else { leaf.regions.len() - 1 };
+        let keys: Vec<_> = leaf.regions[from..].iter().map(key).collect();
+        if self.0.len() < keys.len() {
+            self.0.resize_with(keys.len(), BTreeMap::new);
+        }
+        let first = (0..keys.len()).rev().find(|d| self.0[*d].contains_key(&keys[*d])).map_or(0, |d| d + 1);
+        for d in first..keys.len() {
+            let larger = d.checked_sub(1).and_then(|d| self.0[d].get(&keys[d]));
+            let made = make(&keys[d].0, larger)?;
+            if self.0[d].len() == KEPT_REGIONS {
+                self.0[d].clear();
+            }
+            self.0[d].insert(keys[d].clone(), made);
+        }
+        let last = keys.len() - 1;
+        self.0[last].get(&keys[last]).ok_or_else(|| "bounds were lost".into())
+    }
+}
+
+/// What float64 says of a form.
+enum ByFloats {
+    /// No evaluation has the leaf's signs.
+    NoEvaluation,
+    /// An upper bound, whose sign is certain.
+    Most(Dyadic),
+    /// Exact arithmetic must tell.
+    Open,
+}
+
+impl<'n> Refuter<'n> {
+    pub(crate) fn new(machine: Machine<'n>, exactly: bool) -> Self {
+        let floats = if exactly { None } else { Floats::new(&machine) };
+        Self { machine, floats, boxes: TreeBounds(Vec::new()), known: TreeBounds(Vec::new()) }
+    }
+
+    /// Whether every value is finite on a region, in float32 where that is asked for.
+    pub(crate) fn stays_finite(&self, region: &Region) -> Result<(), String> {
+        if self.floats.as_ref().is_some_and(|floats| floats.boxes(region, Bounds::Interval, None).is_ok()) {
+            return Ok(());
+        }
+        self.machine.known(region, Bounds::Interval).map(drop)
+    }
+
+    /// Forgets the bounds of regions below so many of a tree.
+    pub(crate) fn leave(&mut self, regions: usize) {
+        self.boxes.0.truncate(regions.max(1));
+        self.known.0.truncate(regions.max(1));
+    }
+
+    /// The margin by which multipliers refute a cell. Were there a point where every atom holds (each >= 0, strict ones > 0), the
+    /// weighted sum would be >= 0, and > 0 if a strict atom has weight; and no less with a known sign's `v >= 0` or `-v >= 0` added
+    /// to it; but it is at most `most`.
+    pub(crate) fn cell(&mut self, atoms: &[Atom], multipliers: &[u64], leaf: &Leaf, lines: Option<&Lines>) -> Result<f64, Why> {
+        if multipliers.len() != atoms.len() {
+            return Err(format!("{} multipliers for {} atoms", multipliers.len(), atoms.len()).into());
+        }
+        let (mut sum, mut weight, mut strict) = (Linear::default(), IBig::ZERO, false);
+        for (atom, l) in atoms.iter().zip(multipliers) {
+            sum.add_scaled(&Rational::from(*l), &atom.linear);
+            weight += *l;
+            strict |= atom.strict && *l > 0;
+        }
+        if weight.is_zero() {
+            return Err("all multipliers are zero".into());
+        }
+        let (mut form, denominator) = self.form(&sum)?;
+        let none = Lines::default();
+        if let Some(lines) = lines {
+            if lines.signs.len() != leaf.signs.len() {
+                return Err(format!("{} multipliers for {} signs", lines.signs.len(), leaf.signs.len()).into());
+            }
+            for (sign, l) in leaf.signs.iter().zip(&lines.signs) {
+                let l = &Dyadic::from(if sign.above { *l } else { -l }) * &Dyadic::int(denominator.clone());
+                let width = self.machine.network.width(sign.value).unwrap_or_default();
+                form.add(sign.value, width, [(sign.unit, l)].into_iter());
+            }
+        }
+        let slopes = &lines.unwrap_or(&none).slopes;
+        let margin = |most: &Dyadic| (-most).over_down(&(&denominator * &weight));
+        match self.by_floats(&form, atoms, leaf, slopes) {
+            ByFloats::NoEvaluation => return Ok(f64::INFINITY),
+            ByFloats::Most(most) if most.is_negative() => return Ok(margin(&most)),
+            ByFloats::Most(most) => return Err(Why::NotRefuted(-margin(&most))),
+            ByFloats::Open => {}
+        }
+        let Some(most) = self.exactly(&form, atoms, leaf, slopes)? else { return Ok(f64::INFINITY) };
+        if most.is_negative() || strict && most.is_zero() {
+            return Ok(margin(&most));
+        }
+        Err(Why::NotRefuted(-margin(&most)))
+    }
+
+    /// An upper bound of a form on what atoms leave of a leaf, if float64 tells its sign.
+    fn by_floats(&mut self, form: &Form, atoms: &[Atom], leaf: &Leaf, slopes: &[[usize; 3]]) -> ByFloats {
+        let Some(floats) = &self.floats else { return ByFloats::Open };
+        let made = self.boxes.at(leaf, atoms, &|region, larger| floats.boxes(region, leaf.bounds, larger));
+        let Ok(boxes) = made else { return ByFloats::Open };
+        let with_signs = if leaf.signs.is_empty() { Some(Cow::Borrowed(boxes)) } else { boxes.with(leaf.signs).map(Cow::Owned) };
+        let Some(boxes) = with_signs else { return ByFloats::NoEvaluation };
+        let part = leaf.part(atoms);
+        let slopes = slopes.iter().map(|[node, unit, n]| ((*node, *unit), *n as f64 / SLOPES as f64)).collect();
+        let upper = floats.most(form, &boxes, &part, leaf.bounds, &slopes);
+        let clear = upper.most < 0.0 || upper.most > CLEAR * (upper.size + 1e-100);
+        if clear { ByFloats::Most(Dyadic::float(upper.most)) } else { ByFloats::Open }
+    }
+
+    /// The same in exact arithmetic.
+    fn exactly(&mut self, form: &Form, atoms: &[Atom], leaf: &Leaf, slopes: &[[usize; 3]]) -> Result<Option<Dyadic>, String> {
+        let machine = &self.machine;
+        let known = self.known.at(leaf, atoms, &|region, larger| machine.known_within(region, leaf.bounds, larger))?;
+        let Some(mut known) = known.with(leaf.signs) else { return Ok(None) };
+        let slope = |n: usize| Dyadic::from(n as f32 / SLOPES as f32);
+        known.slopes = slopes.iter().map(|[node, unit, n]| ((*node, *unit), slope(*n))).collect();
+        Ok(Some(self.most(form, &known, &leaf.part(atoms), leaf.bounds)))
+    }
+
+    /// A linear form of a rule times its common denominator, over outputs and input columns; and the denominator.
+    fn form(&self, sum: &Linear) -> Result<(Form, IBig), String> {
+        let last = self.machine.network.nodes.len();
+        let denominator = common_denominator(sum.terms.values().chain([&sum.constant]));
+        let scaled = |c: &Rational| Dyadic::int((c * Rational::from(denominator.clone())).numerator().clone());
+        let mut form = Form::new(self.machine.layout.width(), last);
+        form.constant = scaled(&sum.constant);
+        let outputs = self.machine.network.outputs();
+        for (var, c) in &sum.terms {
+            match var {
+                Var::Output(j) if *j < outputs => form.add(last, outputs, [(*j, scaled(c))].into_iter()),
+                Var::Output(j) => return Err(format!("there is no output {j}")),
+                input => self.machine.layout.add(*input, &scaled(c), &mut form.coefficients[0], &mut form.constant),
+            }
+        }
+        Ok((form, denominator))
+    }
+
+    /// The best of several bounds: back through the network (at both ends of a gate; relational ones are not always the better, so
+    /// both kinds), and the outputs' intervals as they stand.
+    fn most(&self, form: &Form, known: &Known, region: &Region, bounds: Bounds) -> Dyadic {
+        let machine = &self.machine;
+        let back = |end: Option<&GateEnd>| {
+            let by = |bounds: Bounds| machine.upper(form.clone(), known, region, bounds, end);
+            if bounds == Bounds::Interval { by(bounds) } else { by(bounds).min(by(Bounds::Interval)) }
+        };
+        let through = machine.gate_ends(region).map_or_else(|| back(None), |[lo, hi]| back(Some(&lo)).max(back(Some(&hi))));
+        let mut direct = &form.constant + &machine.layout.most(region, &form.coefficients[0]);
+        for (coefficients, values) in form.coefficients.iter().zip(&known.values).skip(1) {
+            coefficients.iter().zip(values).for_each(|(a, y)| direct += &y.most(a));
+        }
+        through.min(direct)
+    }
+}

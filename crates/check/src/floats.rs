@@ -1,0 +1,501 @@
+//! A region enters; bounds of the network's values leave that hold for certain, computed in float64; and of linear forms in them.
+//!
+//! The procedure is that of `bounds.rs` and `linear.rs`, some hundred times faster. What it can't tell, exact arithmetic is asked.
+//!
+//! **Lemma.** Let u = 2^-53, N the number of all columns of all values plus 64, theta = 16 N u. A form `a . v + c` goes back through
+//! the network as float64 numbers a' and c'. If each *contribution* p to a coefficient of a column with |v| <= size costs
+//! `theta |p| size`, added to c', and if at the end `theta` times the sum m of the magnitudes of all terms of c' is added, and 2^-800,
+//! then the result is no less than the form's exact bound.
+//!
+//! *Proof.* A coefficient is the sum of at most N contributions, one for each column that reads this one and one of the form's own,
+//! each a product that is rounded once. Computed in whatever order it is off by at most gamma(N + 1) sum |p| + N 2^-1074, with
+//! gamma(k) = k u / (1 - k u) < 2 k u; the second part is underflow. Times |v| that is paid, p by p. Through a dense row with
+//! coefficient a the contributions are `a w_j`, and `sum_j |a w_j| size_j <= |a| S`, S the magnitude that float32's error is relative
+//! to as well: paid together as |a| charge, charge >= error + theta S. The constant has at most 4 N terms of at most four roundings
+//! each: off by at most gamma(4 N + 4) m < theta m / 1.5; m itself is off by a factor 1 - gamma(4 N), and the last sums by 2 u m.
+//! Underflows are at most 2^-1074 each, times sizes below 2^127, fewer than 2^62 of them: less than 2^-800. If a number overflows,
+//! the magnitude m is infinite or not a number, and so is the result: nothing is below zero then.
+
+use std::collections::BTreeMap;
+
+use deepsade_net::enclose::ACTIVATION_ERROR;
+use deepsade_net::{Activation, Network, Op, Window};
+use deepsade_spec::Region;
+
+use crate::bounds::LIBRARY_ERROR;
+use crate::certificate::{Arithmetic, Bounds};
+use crate::dyadic::Dyadic;
+use crate::layout::Layout;
+use crate::linear::Form;
+use crate::machine::{Machine, Sign};
+use crate::pool;
+
+/// Columns of one value, and of all: so that the lemma's constants hold.
+const MOST_COLUMNS: usize = 1 << 20;
+const MOST_IN_ALL: usize = 1 << 30;
+/// Forms that go back side by side, so that each weight is read once for all of them.
+const LANES: usize = 8;
+/// Sums of up to 2^21 numbers from 0 on, times this, are no less than the exact ones.
+const UP: f64 = 1.0 + power(-30);
+
+/// 2^e, for a normal float64.
+const fn power(e: i64) -> f64 {
+    f64::from_bits(((1023 + e) as u64) << 52)
+}
+
+/// A network, ready for bounds in float64.
+pub(crate) struct Floats<'n> {
+    network: &'n Network,
+    layout: &'n Layout,
+    tiny: f64,
+    unit: f64,
+    widths: Vec<usize>,
+    theta: f64,
+}
+
+/// Per value and column the ends of an interval that holds whatever is computed there, and what a coefficient of 1 pays for its
+/// node's error and for float64's own.
+#[derive(Clone, Default)]
+pub(crate) struct Boxes {
+    lo: Vec<Vec<f64>>,
+    hi: Vec<Vec<f64>>,
+    charge: Vec<Vec<f64>>,
+    /// The largest magnitude behind a value.
+    magnitude: f64,
+}
+
+/// The upper bound of a form, and the magnitude of what it was computed from.
+#[derive(Clone, Copy)]
+pub(crate) struct Upper {
+    pub(crate) most: f64,
+    pub(crate) size: f64,
+}
+
+/// Slopes of lower lines by relu node and unit, where the usual ones are not taken.
+pub(crate) type LowerSlopes = BTreeMap<(usize, usize), f64>;
+
+/// Forms side by side; an empty list stands for zeros.
+struct Forms<const L: usize> {
+    a: Vec<Vec<[f64; L]>>,
+    constant: [f64; L],
+    size: [f64; L],
+}
+
+impl<const L: usize> Forms<L> {
+    /// Zeros, over values up to `last`.
+    fn new(last: usize) -> Self {
+        Self { a: vec![Vec::new(); last + 1], constant: [0.0; L], size: [0.0; L] }
+    }
+
+    fn add(&mut self, lane: usize, term: f64) {
+        self.constant[lane] += term;
+        self.size[lane] += term.abs();
+    }
+
+    /// The coefficients of a value.
+    fn of(&mut self, value: usize, width: usize) -> &mut [[f64; L]] {
+        if self.a[value].is_empty() {
+            self.a[value].resize(width, [0.0; L]);
+        }
+        &mut self.a[value]
+    }
+}
+
+impl Boxes {
+    fn size(&self, value: usize, i: usize) -> f64 {
+        self.lo[value][i].abs().max(self.hi[value][i].abs())
+    }
+
+    /// The same with signs known, which are facts about the computed values; `None` if no evaluation has them.
+    pub(crate) fn with(&self, signs: &[Sign]) -> Option<Self> {
+        let mut boxes = self.clone();
+        for Sign { node, value, unit, above } in signs {
+            let (lo, hi) = (&mut boxes.lo[*value][*unit], &mut boxes.hi[*value][*unit]);
+            if *above {
+                *lo = lo.max(0.0);
+            } else {
+                *hi = hi.min(0.0);
+            }
+            if *lo > *hi {
+                return None;
+            }
+            if !above {
+                (boxes.lo[node + 1][*unit], boxes.hi[node + 1][*unit]) = (0.0, 0.0);
+            }
+        }
+        Some(boxes)
+    }
+}
+
+impl<'n> Floats<'n> {
+    /// `None` for operators that only exact arithmetic has.
+    pub(crate) fn new(machine: &Machine<'n>) -> Option<Self> {
+        let Machine { network, layout, arithmetic } = *machine;
+        let widths = network.widths();
+        let columns = widths.iter().try_fold(64usize, |sum, w| sum.checked_add(*w))?;
+        let exact_only = network.nodes.iter().any(|n| matches!(n.op, Op::Gate | Op::Choose(_)));
+        if exact_only || columns > MOST_IN_ALL || widths.iter().any(|w| *w > MOST_COLUMNS) {
+            return None;
+        }
+        let float32 = arithmetic == Arithmetic::Float32;
+        let (tiny, unit) = if float32 { (power(-126), power(-24)) } else { (0.0, 0.0) };
+        Some(Self { network, layout, tiny, unit, widths, theta: 16.0 * columns as f64 * power(-53) })
+    }
+
+    /// Bounds of all values on a region that is not empty, and better ones where those of a larger region are known; an error where
+    /// float32 may overflow, or float64 did.
+    pub(crate) fn boxes(&self, region: &Region, bounds: Bounds, larger: Option<&Boxes>) -> Result<Boxes, String> {
+        let mut boxes = Boxes::default();
+        let (lo, hi): (Vec<f64>, Vec<f64>) = self.layout.ends(region).into_iter().unzip();
+        boxes.charge.push(vec![0.0; lo.len()]);
+        boxes.lo.push(lo);
+        boxes.hi.push(hi);
+        for (k, node) in self.network.nodes.iter().enumerate() {
+            let within = match &node.op {
+                Op::Dense { .. } | Op::Conv(_) => self.dense(k, &mut boxes, region, bounds, larger),
+                op => self.columns(op, &node.from, &mut boxes),
+            };
+            let limit = power(127);
+            let finite = |ends: &[f64]| ends.iter().all(|v| v.abs() < limit);
+            if !within || !finite(&boxes.lo[k + 1]) || !finite(&boxes.hi[k + 1]) {
+                return Err(format!("node {k} ({}) may leave the range of float32", node.op.name()));
+            }
+        }
+        Ok(boxes)
+    }
+
+    /// The magnitude behind `w . x + b` and the error of its evaluation (see `dot_error`), both rounded up.
+    fn magnitude(&self, terms: impl Iterator<Item = (f32, f64)>, b: f32) -> (f64, f64) {
+        let (mut n, mut size, mut operands) = (0.0, f64::from(b.abs()), 0.0);
+        for (w, x) in terms.filter(|(w, _)| *w != 0.0) {
+            let w = f64::from(w.abs());
+            size += w * x;
+            operands += w + x;
+            n += 1.0;
+        }
+        let with_b = f64::from(u8::from(b != 0.0 && (n > 0.0 || !b.is_normal())));
+        let t = if n > 0.0 { (n + with_b) * self.unit } else { 0.0 };
+        let error = (t + 2.0 * t * t) * size + 2.0 * (2.0 * n + with_b + operands) * self.tiny;
+        (size * UP, error * UP)
+    }
+
+    /// What a coefficient of 1 pays for a value of this size, or a sum of this magnitude, and this error.
+    fn charge(&self, size: f64, error: f64) -> f64 {
+        (error + self.theta * size) * UP + f64::MIN_POSITIVE
+    }
+
+    /// The units of a dense layer or a convolution; whether float32 can't overflow on the way.
+    fn dense(&self, k: usize, boxes: &mut Boxes, region: &Region, bounds: Bounds, larger: Option<&Boxes>) -> bool {
+        let node = &self.network.nodes[k];
+        let (from, units) = (node.from[0], self.widths[k + 1]);
+        let sizes: Vec<f64> = (0..self.widths[from]).map(|i| boxes.size(from, i)).collect();
+        let mut row = Vec::new();
+        let mut sum = |o: usize| {
+            let b = node.op.row(o, &mut row);
+            self.magnitude(row.iter().map(|(i, w)| (*w, sizes[*i])), b)
+        };
+        let sums: Vec<(f64, f64)> = (0..units).map(&mut sum).collect();
+        boxes.charge.push(sums.iter().map(|(size, error)| self.charge(*size, *error)).collect());
+        let all: Vec<usize> = (0..units).collect();
+        let mut ends = vec![(f64::NEG_INFINITY, f64::INFINITY); units];
+        self.rows(k, &all, boxes, region, Bounds::Interval, &mut ends);
+        if let Some(larger) = larger {
+            let before = larger.lo[k + 1].iter().zip(&larger.hi[k + 1]);
+            ends.iter_mut().zip(before).for_each(|(e, (lo, hi))| *e = (e.0.max(*lo), e.1.min(*hi)));
+        }
+        let last = k + 1 == self.network.nodes.len();
+        let open: Vec<usize> = match bounds {
+            Bounds::Interval => Vec::new(),
+            Bounds::Relational => all,
+            Bounds::Inherited => all.into_iter().filter(|o| !last && ends[*o].0 < 0.0 && ends[*o].1 > 0.0).collect(),
+        };
+        self.rows(k, &open, boxes, region, bounds, &mut ends);
+        let (lo, hi) = ends.into_iter().unzip();
+        boxes.lo.push(lo);
+        boxes.hi.push(hi);
+        boxes.magnitude = sums.iter().fold(boxes.magnitude, |most, (size, _)| most.max(*size));
+        sums.iter().all(|(size, error)| size + error < power(127))
+    }
+
+    /// Moves the ends of these units of a dense layer or a convolution inward to what forms of its rows say.
+    fn rows(&self, k: usize, units: &[usize], boxes: &Boxes, region: &Region, bounds: Bounds, ends: &mut [(f64, f64)]) {
+        let node = &self.network.nodes[k];
+        let from = node.from[0];
+        let mut row = Vec::new();
+        for units in units.chunks(LANES / 2) {
+            let mut forms = Forms::<LANES>::new(from);
+            for (unit, o) in units.iter().enumerate() {
+                let b = f64::from(node.op.row(*o, &mut row));
+                for (lane, sign) in [(2 * unit, 1.0), (2 * unit + 1, -1.0)] {
+                    forms.add(lane, sign * b);
+                    forms.add(lane, boxes.charge[k + 1][*o]);
+                    let a = forms.of(from, self.widths[from]);
+                    row.iter().for_each(|(i, w)| a[*i][lane] = sign * f64::from(*w));
+                }
+            }
+            let upper = self.upper(forms, boxes, region, bounds, &LowerSlopes::new());
+            for (unit, o) in units.iter().enumerate() {
+                let (lo, hi) = (-upper[2 * unit + 1].most, upper[2 * unit].most);
+                // A bound that is not a number says nothing: `max` and `min` keep the other.
+                ends[*o] = (ends[*o].0.max(lo), ends[*o].1.min(hi));
+            }
+        }
+    }
+
+    /// The columns of all other nodes; whether float32 can't overflow on the way.
+    fn columns(&self, op: &Op, from: &[usize], boxes: &mut Boxes) -> bool {
+        let mut out: Vec<(f64, f64, f64)> = Vec::new();
+        let mut most = 0.0f64;
+        let x = from[0];
+        // A result near zero may be flushed to it: only a bound on zero's far side has to move.
+        let copied = |(lo, hi): (f64, f64)| {
+            let flushed = (if lo > 0.0 && lo < self.tiny { 0.0 } else { lo }, if hi < 0.0 && -hi < self.tiny { 0.0 } else { hi });
+            (flushed.0, flushed.1, self.charge(lo.abs().max(hi.abs()), self.tiny))
+        };
+        let ends = |value: usize, i: usize| (boxes.lo[value][i], boxes.hi[value][i]);
+        match op {
+            Op::Affine { scale, shift } => {
+                for (i, (s, t)) in scale.iter().zip(shift).enumerate() {
+                    let (size, error) = self.magnitude([(*s, boxes.size(x, i))].into_iter(), *t);
+                    let charge = self.charge(size, error);
+                    let ((lo, hi), s, t) = (ends(x, i), f64::from(*s), f64::from(*t));
+                    // Three roundings, each at most u times a little more than the magnitude.
+                    out.push(((lo * s).min(hi * s) + t - charge, (lo * s).max(hi * s) + t + charge, charge));
+                    most = most.max(size + error);
+                }
+            }
+            Op::Select(columns) => out.extend(columns.iter().map(|c| copied(ends(x, *c)))),
+            Op::Concat => out.extend(from.iter().flat_map(|v| (0..self.widths[*v]).map(|i| copied(ends(*v, i))))),
+            Op::Act(Activation::Relu) => {
+                out.extend((0..self.widths[x]).map(|i| copied((boxes.lo[x][i].max(0.0), boxes.hi[x][i].max(0.0)))));
+            }
+            Op::MaxPool(window) => {
+                let mut columns = Vec::new();
+                for o in 0..window.results() {
+                    window.columns_of(o, &mut columns);
+                    let most = |ends: &[f64]| columns.iter().fold(f64::NEG_INFINITY, |most, c| most.max(ends[*c]));
+                    out.push(copied((most(&boxes.lo[x]), most(&boxes.hi[x]))));
+                }
+            }
+            Op::Act(f) => {
+                // See `smooth`; a little more, for the two sums.
+                let assumed = if self.tiny > 0.0 { ACTIVATION_ERROR } else { 0.0 };
+                let error = (power(LIBRARY_ERROR) + assumed) * (1.0 + power(-10));
+                let f = |x: f64| if *f == Activation::Tanh { x.tanh() } else { 1.0 / (1.0 + (-x).exp()) };
+                out.extend((0..self.widths[x]).map(|i| (f(boxes.lo[x][i]) - error, f(boxes.hi[x][i]) + error, 0.0)));
+            }
+            Op::Dense { .. } | Op::Conv(_) | Op::Gate | Op::Choose(_) => return false,
+        }
+        boxes.lo.push(out.iter().map(|c| c.0).collect());
+        boxes.hi.push(out.iter().map(|c| c.1).collect());
+        boxes.charge.push(out.iter().map(|c| c.2).collect());
+        boxes.magnitude = boxes.magnitude.max(most);
+        most < power(127)
+    }
+
+    /// Upper bounds of forms over all inputs of the region and all evaluations of the network.
+    fn upper<const L: usize>(
+        &self,
+        mut forms: Forms<L>,
+        boxes: &Boxes,
+        region: &Region,
+        bounds: Bounds,
+        slopes: &LowerSlopes,
+    ) -> [Upper; L] {
+        for k in (1..forms.a.len()).rev() {
+            let a = std::mem::take(&mut forms.a[k]);
+            if !a.is_empty() {
+                self.step_back(k, &a, &mut forms, boxes, bounds, slopes);
+            }
+        }
+        let a = std::mem::take(&mut forms.a[0]);
+        for lane in 0..L {
+            self.layout.most_terms(region, &|column| a.get(column).map_or(0.0, |a| a[lane]), &mut |term| forms.add(lane, term));
+        }
+        std::array::from_fn(|l| {
+            let size = forms.size[l];
+            Upper { most: forms.constant[l] + self.theta * size + power(-800), size }
+        })
+    }
+
+    /// Replaces `a . value k` by terms of earlier values that are at least as large.
+    fn step_back<const L: usize>(
+        &self,
+        k: usize,
+        a: &[[f64; L]],
+        forms: &mut Forms<L>,
+        boxes: &Boxes,
+        bounds: Bounds,
+        slopes: &LowerSlopes,
+    ) {
+        let node = &self.network.nodes[k - 1];
+        let from = node.from[0];
+        let width = self.widths[from];
+        let used = || a.iter().copied().enumerate().filter(|(_, a)| a.iter().any(|a| *a != 0.0));
+        // `a (factor v + shift + e)`, v one column of an earlier value.
+        let pass_on = |forms: &mut Forms<L>, i: usize, (value, column): (usize, usize), (factor, shift): (f64, f64)| {
+            for (lane, a) in a[i].iter().enumerate() {
+                forms.add(lane, a * shift);
+                forms.add(lane, a.abs() * boxes.charge[k][i]);
+                forms.of(value, self.widths[value])[column][lane] += a * factor;
+            }
+        };
+        match &node.op {
+            Op::Dense { w, b } => {
+                for (o, a) in used() {
+                    let (b, charge) = (f64::from(b[o]), boxes.charge[k][o]);
+                    for (lane, a) in a.iter().enumerate() {
+                        forms.add(lane, a * b);
+                        forms.add(lane, a.abs() * charge);
+                    }
+                    for (into, w) in forms.of(from, width).iter_mut().zip(w.row(o)) {
+                        let w = f64::from(*w);
+                        (0..L).for_each(|l| into[l] += a[l] * w);
+                    }
+                }
+            }
+            Op::Conv(conv) => {
+                let mut row = Vec::new();
+                for (o, a) in used() {
+                    let (b, charge) = (f64::from(conv.row(o, &mut row)), boxes.charge[k][o]);
+                    for (lane, a) in a.iter().enumerate() {
+                        forms.add(lane, a * b);
+                        forms.add(lane, a.abs() * charge);
+                    }
+                    let into = forms.of(from, width);
+                    for (i, w) in &row {
+                        let (into, w) = (&mut into[*i], f64::from(*w));
+                        (0..L).for_each(|l| into[l] += a[l] * w);
+                    }
+                }
+            }
+            Op::MaxPool(window) if bounds != Bounds::Interval => self.pool_back(k, window, a, forms, boxes),
+            Op::Affine { scale, shift } => {
+                used().for_each(|(i, _)| pass_on(forms, i, (from, i), (f64::from(scale[i]), f64::from(shift[i]))));
+            }
+            Op::Select(columns) => used().for_each(|(i, _)| pass_on(forms, i, (from, columns[i]), (1.0, 0.0))),
+            Op::Concat => {
+                let places: Vec<(usize, usize)> = node.from.iter().flat_map(|v| (0..self.widths[*v]).map(|i| (*v, i))).collect();
+                used().for_each(|(i, _)| pass_on(forms, i, places[i], (1.0, 0.0)));
+            }
+            Op::Act(Activation::Relu) if bounds != Bounds::Interval => {
+                for (i, a) in used() {
+                    let (lo, hi) = (boxes.lo[from][i], boxes.hi[from][i]);
+                    if hi <= 0.0 {
+                        continue;
+                    }
+                    let [above, below] = relu(lo, hi, slopes.get(&(k - 1, i)).copied());
+                    let (cost, flush) = (boxes.size(from, i) * self.theta, if below.0 > 0.0 { self.tiny } else { 0.0 });
+                    let mut passed = [0.0; L];
+                    for (lane, a) in a.iter().enumerate() {
+                        // What is not a number goes the second way, and stays so.
+                        let (slope, offset) = if *a > 0.0 { above } else { (below.0, flush) };
+                        passed[lane] = a * slope;
+                        forms.add(lane, a.abs() * offset);
+                        forms.add(lane, passed[lane].abs() * cost);
+                    }
+                    forms.of(from, width)[i].iter_mut().zip(passed).for_each(|(into, p)| *into += p);
+                }
+            }
+            Op::Act(_) | Op::Gate | Op::Choose(_) | Op::MaxPool(_) => {
+                for (i, a) in used() {
+                    for (lane, a) in a.iter().enumerate() {
+                        forms.add(lane, a * if *a < 0.0 { boxes.lo[k][i] } else { boxes.hi[k][i] });
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same for a max pool, by lines.
+    fn pool_back<const L: usize>(&self, k: usize, window: &Window, a: &[[f64; L]], forms: &mut Forms<L>, boxes: &Boxes) {
+        let from = self.network.nodes[k - 1].from[0];
+        let mut columns = Vec::new();
+        for (o, a) in a.iter().enumerate().filter(|(_, a)| a.iter().any(|a| *a != 0.0)) {
+            window.columns_of(o, &mut columns);
+            let [above, below] = pool_lines(&columns, &boxes.lo[from], &boxes.hi[from]);
+            for (lane, a) in a.iter().enumerate() {
+                // What is not a number goes the second way, and stays so.
+                let (column, slope, offset) = if *a > 0.0 { above } else { below };
+                forms.add(lane, a * offset);
+                // The node's own charge pays for a contribution of its size, and this for one of the column's.
+                forms.add(lane, a.abs() * (boxes.charge[k][o] + self.theta * boxes.size(from, column)));
+                forms.of(from, self.widths[from])[column][lane] += a * slope;
+            }
+        }
+    }
+
+    /// The best of several upper bounds of an exact form, as in exact arithmetic: back through the network, by lines where they are
+    /// allowed, and from the intervals of all values as they stand.
+    pub(crate) fn most(&self, form: &Form, boxes: &Boxes, region: &Region, bounds: Bounds, slopes: &LowerSlopes) -> Upper {
+        let start = || {
+            let mut forms = Forms::<1>::new(form.coefficients.len() - 1);
+            forms.add(0, near(&form.constant));
+            for (value, coefficients) in form.coefficients.iter().enumerate().filter(|(_, c)| !c.is_empty()) {
+                for (i, c) in coefficients.iter().enumerate().filter(|(_, c)| !c.is_zero()) {
+                    let c = near(c);
+                    forms.of(value, coefficients.len())[i][0] = c;
+                    // What became of it on the way to float64 is a contribution's rounding, too.
+                    forms.add(0, self.theta * c.abs() * boxes.size(value, i));
+                }
+            }
+            forms
+        };
+        let by = |bounds: Bounds| self.upper(start(), boxes, region, bounds, slopes)[0];
+        let lower = |a: Upper, b: Upper| if b.most < a.most || a.most.is_nan() { b } else { a };
+        let mut best = by(bounds);
+        if best.most >= 0.0 && bounds != Bounds::Interval {
+            best = lower(best, by(Bounds::Interval));
+        }
+        if best.most >= 0.0 {
+            let mut forms = start();
+            for (value, a) in std::mem::take(&mut forms.a).iter().enumerate().skip(1) {
+                a.iter().enumerate().for_each(|(i, [a])| {
+                    forms.add(0, a * if *a < 0.0 { boxes.lo[value][i] } else { boxes.hi[value][i] });
+                });
+            }
+            forms.a = vec![start().a.swap_remove(0)];
+            best = lower(best, self.upper(forms, boxes, region, bounds, slopes)[0]);
+        }
+        // Terms that cancel on the way count, too.
+        let reach = form.coefficients.iter().flatten().map(|c| near(c).abs()).sum::<f64>() * boxes.magnitude;
+        Upper { size: best.size + reach, ..best }
+    }
+}
+
+/// Slopes and offsets of lines above and below relu on [l, u] (see `Machine::relu`); the offset is rounded up.
+#[inline]
+fn relu(l: f64, u: f64, lower: Option<f64>) -> [(f64, f64); 2] {
+    if u <= 0.0 {
+        return [(0.0, 0.0); 2];
+    }
+    if l >= 0.0 {
+        return [(1.0, 0.0); 2];
+    }
+    let s = f64::from((u / (u - l)).clamp(0.0, 1.0) as f32);
+    let offset = (-s * l).max((1.0 - s) * u) * (1.0 + power(-50)) + f64::MIN_POSITIVE;
+    [(s, offset), (lower.unwrap_or(f64::from(u8::from(u > -l))), 0.0)]
+}
+
+/// Columns, slopes and offsets of lines above and below the largest of some columns (see `pool`); the offset above is rounded up.
+fn pool_lines(columns: &[usize], lo: &[f64], hi: &[f64]) -> [(usize, f64, f64); 2] {
+    let chosen = pool::choose(columns, &|c| lo[c], &|c| hi[c]);
+    let (l, u) = (lo[chosen.above], hi[chosen.above]);
+    let s = f64::from(pool::slope(l, u, chosen.others));
+    // The line at an end, and more than its two roundings cost.
+    let end = |v: f64| {
+        let most = chosen.others.map_or(v, |r| r.max(v));
+        most - s * v + (most.abs() + v.abs()) * power(-50)
+    };
+    let offset = if s == 1.0 && chosen.others.is_none_or(|r| r <= l) { 0.0 } else { end(l).max(end(u)) };
+    [(chosen.above, s, offset), (chosen.below, 1.0, 0.0)]
+}
+
+/// The float64 number below an exact one, less than 2^-51 of it away (or 2^-960); not a number where there is none.
+fn near(x: &Dyadic) -> f64 {
+    let near = x.f64_down();
+    if near.abs() < power(900) { near } else { f64::NAN }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,320 @@
+//! A table enters; for each column what it is leaves: a number with its range, a category with its levels, or nothing to learn from.
+
+use std::collections::{BTreeMap, HashSet};
+
+use deepsade_data::dates::{is_date, is_day_number};
+use deepsade_data::{Column, Table, TableValue};
+use deepsade_spec::LARGEST_INTEGER;
+use serde::Serialize;
+
+use super::sheet::Sheet;
+
+/// More levels than this are not taken without being asked for.
+pub(super) const MANY_LEVELS: usize = 50;
+/// So many levels need at least [`ROWS_A_LEVEL`] rows each.
+const SOME_LEVELS: usize = 20;
+const ROWS_A_LEVEL: usize = 5;
+/// A column that lacks more than this share of its values is left out.
+const MOST_MISSING: f64 = 0.6;
+/// Whole numbers with no more values than this, close together, are codes or counts: their range gets no room.
+pub(super) const FEW_VALUES: usize = 10;
+/// Below so many rows nothing is taken for an identifier.
+const ROWS_OF_IDENTIFIER: usize = 20;
+
+/// A column that is no target.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Described {
+    /// Its name.
+    pub name: String,
+    /// Rows without a value.
+    pub missing: usize,
+    /// Different values.
+    pub distinct: usize,
+    /// What it is.
+    #[serde(flatten)]
+    pub role: Role,
+}
+
+/// What a column is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Role {
+    /// Measured.
+    Real {
+        /// From and to, with room around the data.
+        range: [f64; 2],
+    },
+    /// Whole numbers.
+    Integer {
+        /// From and to, with room around the data where there are many.
+        range: [f64; 2],
+    },
+    /// One of several texts.
+    Category {
+        /// The texts, sorted.
+        levels: Vec<String>,
+    },
+    /// Left out.
+    #[serde(rename = "left out")]
+    Out(LeftOut),
+}
+
+/// Why a column is left out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "why", rename_all = "lowercase")]
+pub enum LeftOut {
+    /// It has no name: an index that some program wrote.
+    Unnamed,
+    /// Several columns have its name.
+    Twice,
+    /// It has no values.
+    Empty,
+    /// It lacks most of its values.
+    Sparse {
+        /// Rows without a value.
+        missing: usize,
+        /// Rows.
+        rows: usize,
+    },
+    /// All values are the same.
+    Constant,
+    /// Each row has a value of its own.
+    Identifier,
+    /// It holds dates.
+    Dates,
+    /// It has very many levels.
+    Levels {
+        /// How many.
+        levels: usize,
+    },
+    /// Measured, but for a few words.
+    Words {
+        /// The words.
+        words: Vec<String>,
+        /// Rows that hold one.
+        rows: usize,
+    },
+    /// A type that no reader takes.
+    Type {
+        /// The type.
+        found: String,
+    },
+    /// A number that float32 does not hold.
+    Beyond {
+        /// The number, as it is written.
+        value: String,
+        /// Its row.
+        row: u64,
+    },
+}
+
+impl LeftOut {
+    /// For people, with what brings the column in.
+    pub fn in_words(&self) -> String {
+        match self {
+            LeftOut::Unnamed => "it has no name and is taken for an index".into(),
+            LeftOut::Twice => "several columns have this name; rename them in the file to use them".into(),
+            LeftOut::Empty => "it has no values".into(),
+            LeftOut::Sparse { missing, rows } => format!("{missing} of {rows} rows have no value"),
+            LeftOut::Constant => "it has one value only".into(),
+            LeftOut::Identifier => "every row has a value of its own: taken for an identifier".into(),
+            LeftOut::Dates => "it holds dates; put what matters (age in days, month, weekday) into columns of numbers".into(),
+            LeftOut::Levels { levels } => format!("{levels} different texts are many for a category; group them into fewer"),
+            LeftOut::Words { words, rows } => {
+                let words: Vec<String> = words.iter().map(|w| format!("'{w}'")).collect();
+                format!(
+                    "numbers but for {} in {rows} rows; list what means \"no value\" under `missing_values`",
+                    words.join(", ")
+                )
+            }
+            LeftOut::Type { found } => format!("it holds {found}; convert it to numbers or text to use it"),
+            LeftOut::Beyond { value, row } => format!("row {row} holds {value}, which float32 does not hold"),
+        }
+    }
+
+    /// Whether deleting it from `ignore` lets it take part.
+    pub fn can_return(&self) -> bool {
+        matches!(
+            self,
+            LeftOut::Identifier
+                | LeftOut::Dates
+                | LeftOut::Levels { .. }
+                | LeftOut::Sparse { .. }
+                | LeftOut::Words { .. }
+                | LeftOut::Constant
+        )
+    }
+}
+
+/// What each column of a sheet is, in the order of the file; those that could not be read at the end.
+pub(super) fn describe(sheet: &Sheet) -> Vec<Described> {
+    let table = &sheet.table;
+    let read = table.names.iter().zip(&table.columns).map(|(name, column)| of(table, name, column));
+    let unread = sheet.unread.iter().map(|(name, why)| Described {
+        name: name.clone(),
+        missing: 0,
+        distinct: 0,
+        role: Role::Out(why.clone()),
+    });
+    read.chain(unread).collect()
+}
+
+fn of(table: &Table, name: &str, column: &Column) -> Described {
+    let rows = table.rows();
+    let missing = (0..rows).filter(|&row| column.is_missing(row)).count();
+    let described = |distinct, role| Described { name: name.to_owned(), missing, distinct, role };
+    let out = |distinct, why| described(distinct, Role::Out(why));
+    if missing == rows {
+        return out(0, LeftOut::Empty);
+    }
+    let numbers = numbers(column);
+    let distinct = match &numbers {
+        Some(values) => distinct(values).len(),
+        None => counts(column).len(),
+    };
+    if name.is_empty() {
+        return out(distinct, LeftOut::Unnamed);
+    }
+    if missing as f64 > MOST_MISSING * rows as f64 {
+        return out(distinct, LeftOut::Sparse { missing, rows });
+    }
+    if distinct == 1 {
+        return out(distinct, LeftOut::Constant);
+    }
+    let (why, role) = if let Some(values) = numbers {
+        (number_out(name, &values, distinct), number_role(&values, distinct))
+    } else {
+        (text_out(&counts(column), rows - missing), Role::Category { levels: levels(column) })
+    };
+    match why {
+        Some(why) => out(distinct, why),
+        None => described(distinct, role),
+    }
+}
+
+/// The values of a column of numbers, without gaps.
+pub(super) fn numbers(column: &Column) -> Option<Vec<f64>> {
+    let value = |row| match column.value(row) {
+        TableValue::Number(v) => Some(v),
+        _ => None,
+    };
+    (!matches!(column, Column::Text { .. })).then(|| (0..column.len()).filter_map(value).collect())
+}
+
+/// The texts that occur, in the reader's order.
+pub(super) fn levels(column: &Column) -> Vec<String> {
+    match column {
+        Column::Text { levels, .. } => levels.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// Different numbers, sorted.
+pub(super) fn distinct(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.dedup();
+    sorted
+}
+
+pub(super) fn is_whole(values: &[f64]) -> bool {
+    values.iter().all(|v| v.fract() == 0.0 && v.abs() <= f64::from(LARGEST_INTEGER))
+}
+
+fn number_out(name: &str, values: &[f64], distinct: usize) -> Option<LeftOut> {
+    let whole = values.iter().all(|v| v.fract() == 0.0);
+    if whole && distinct > FEW_VALUES && values.iter().all(|&v| is_day_number(v)) {
+        return Some(LeftOut::Dates);
+    }
+    let unique = whole && distinct == values.len() && values.len() >= ROWS_OF_IDENTIFIER;
+    let counted = values.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
+    (unique && (counted || named_identifier(name))).then_some(LeftOut::Identifier)
+}
+
+/// Whether a name says that the column is a key.
+fn named_identifier(name: &str) -> bool {
+    let spaced: String = name.chars().flat_map(|c| if c.is_uppercase() { vec![' ', c] } else { vec![c] }).collect();
+    let words = spaced.to_lowercase();
+    let mut words = words.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
+    let joined = name.to_lowercase();
+    words.any(|w| ["id", "key", "index", "uuid", "guid", "nr", "no", "number", "code", "ident", "identifier"].contains(&w))
+        || joined == "rowid"
+        || joined.ends_with("id") && name.ends_with("ID")
+}
+
+fn number_role(values: &[f64], distinct: usize) -> Role {
+    let (lo, hi) = ends(values);
+    if !is_whole(values) {
+        return Role::Real { range: room(lo, hi, false) };
+    }
+    let few = distinct <= FEW_VALUES && hi - lo <= 20.0;
+    Role::Integer { range: if few { [lo, hi] } else { room(lo, hi, true) } }
+}
+
+pub(super) fn ends(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &v| (lo.min(v), hi.max(v)))
+}
+
+/// A range around the data: a tenth more at each end, in round numbers; what is never negative, or a share, stays so.
+pub(super) fn room(lo: f64, hi: f64, whole: bool) -> [f64; 2] {
+    let span = if hi > lo { hi - lo } else { hi.abs().max(1.0) };
+    let mut unit = 10f64.powf(span.log10().floor() - 1.0);
+    if whole {
+        unit = unit.max(1.0);
+    }
+    let most = if whole { f64::from(LARGEST_INTEGER) } else { f64::from(f32::MAX) };
+    // A multiple of the unit without the tail that binary fractions leave; beyond doubt about it the data's own end.
+    let multiple = |v: f64, rounded: f64, outside: fn(f64, f64) -> bool| {
+        let decimals = (-unit.log10().floor()).clamp(0.0, 300.0) as usize;
+        let near = format!("{rounded:.decimals$}").parse().unwrap_or(v);
+        if outside(near, v) { near } else { v }
+    };
+    let mut low = multiple(lo, ((lo - 0.1 * span) / unit).floor() * unit, |near, v| near <= v).max(-most);
+    let mut high = multiple(hi, ((hi + 0.1 * span) / unit).ceil() * unit, |near, v| near >= v).min(most);
+    if lo >= 0.0 {
+        low = low.max(0.0);
+        if hi <= 1.0 && !whole {
+            high = high.min(1.0);
+        }
+    }
+    if hi <= 0.0 {
+        high = high.min(0.0);
+    }
+    [low, high]
+}
+
+/// How often each text occurs.
+fn counts(column: &Column) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for row in 0..column.len() {
+        if let TableValue::Text(text) = column.value(row) {
+            *counts.entry(text).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn text_out(counts: &BTreeMap<&str, usize>, present: usize) -> Option<LeftOut> {
+    let levels = counts.len();
+    if counts.keys().all(|text| is_date(text)) {
+        return Some(LeftOut::Dates);
+    }
+    if let Some(why) = stray_words(counts, present) {
+        return Some(why);
+    }
+    if present >= ROWS_OF_IDENTIFIER && levels as f64 >= 0.9 * present as f64 {
+        return Some(LeftOut::Identifier);
+    }
+    let thin = levels > SOME_LEVELS && present < levels * ROWS_A_LEVEL;
+    (levels > MANY_LEVELS || thin).then_some(LeftOut::Levels { levels })
+}
+
+/// A column of numbers in which one to three words stand.
+fn stray_words(counts: &BTreeMap<&str, usize>, present: usize) -> Option<LeftOut> {
+    let is_word = |text: &&str| text.parse::<f64>().is_err();
+    let words: Vec<String> = counts.keys().copied().filter(is_word).map(String::from).collect();
+    let rows: usize = counts.iter().filter(|(text, _)| is_word(text)).map(|(_, n)| n).sum();
+    let different: HashSet<u64> = counts.keys().filter_map(|t| t.parse::<f64>().ok()).map(f64::to_bits).collect();
+    let mostly_numbers = (1..=3).contains(&words.len()) && different.len() > FEW_VALUES && 5 * rows <= present;
+    mostly_numbers.then_some(LeftOut::Words { words, rows })
+}

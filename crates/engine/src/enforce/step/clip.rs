@@ -1,0 +1,487 @@
+//! Rules, some of them between two inputs, and rows enter; bounds of each output leave to which a network's outputs are clipped, proved.
+//!
+//! A rule about one output is its bound. One about several, `a.y + c.x + d >= 0`, is dealt out: around a point m where it holds with
+//! `slack(x) = a.m + c.x + d`, output j may use a share `s_j` of it, `|a_j| |y_j - m_j| <= s_j slack(x)` to the side that the rule minds.
+//! The shares, which sum to 1, are those for which least of the rows' own outputs is cut off. They do not depend on the input, so that a
+//! bound moves with a feature as the slack does: clipping by it keeps what never falls with that feature.
+
+use deepsade_check::Arithmetic;
+use deepsade_check::step::{Clips, Number, Over, Round};
+use deepsade_data::Dataset;
+use deepsade_net::{Matrix, Model, Network};
+use deepsade_spec::normalize::var_range;
+use deepsade_spec::{Atom, Formula, Linear, Moves, NormalSpec, Rational, Task, Trend, Var};
+use thiserror::Error;
+
+use super::StepError;
+use super::fallback::trees;
+use super::usual::Usual;
+use crate::artifact::{self, ArtifactError, CLIPS_KEY};
+use crate::proof::{Proof, prove_clips};
+use crate::train::column_ranges;
+
+/// How outputs are made, in words.
+pub const HOW: &str = "clipped to bounds that follow from the input, behind a network whose weights have the signs that rules between two inputs ask for";
+
+/// What is left of a bound, as a share of its terms, for the rounding of float32.
+const MARGIN: f64 = 1.0 / 65536.0;
+/// Rows by which shares are chosen: of those that obey all rules if they are enough.
+const MOST_ROWS: usize = 20_000;
+const ENOUGH: usize = 10;
+/// How far beyond the bounds the ranges of outputs reach, as a share of their width.
+const AIR: f64 = 0.25;
+
+/// Why outputs can't be clipped so that rules hold.
+#[derive(Debug, Clone, Error)]
+pub enum NoClips {
+    /// There is nothing to clip.
+    #[error("outputs are clipped where rules of one input stand beside rules between two")]
+    NotMixed,
+    /// A rule about how much outputs change.
+    #[error("how much outputs change (rule '{rule}') is not shown of outputs that are clipped")]
+    Change {
+        /// Its name.
+        rule: String,
+    },
+    /// Bounds that leave no room.
+    #[error(
+        "beside rules between two inputs outputs are clipped to bounds that the other rules set, and these cross each other, or leave \
+         float32 no room, as an equality does: state an equality with a tolerance, `abs(left - right) <= 0.01`, or loosen the rules \
+         that meet"
+    )]
+    Cross,
+    /// A rule that bounds don't keep.
+    #[error("rule '{rule}' does not follow from bounds of single outputs: {why}")]
+    Rule {
+        /// Its name.
+        rule: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A rule between two inputs that bounds break.
+    #[error("rule '{rule}' compares two inputs, and the bounds that other rules set move the other way")]
+    Trend {
+        /// Its name.
+        rule: String,
+    },
+    /// No proof was found.
+    #[error(
+        "beside rules between two inputs outputs are clipped to bounds, and that these keep rule '{rule}' in float32 could not be shown: \
+         loosen it or its condition a little, or try enforce = \"weights\""
+    )]
+    NotProved {
+        /// Its name.
+        rule: String,
+    },
+}
+
+/// One bound, where its conditions hold.
+#[derive(Debug, Clone)]
+struct Bound {
+    output: usize,
+    upper: bool,
+    when: Vec<(usize, bool)>,
+    /// Weights by input column, and a constant.
+    weights: Vec<f64>,
+    constant: f64,
+}
+
+/// Whether clipping is a way at all: rules of one input or whole numbers beside rules between two, none of which bounds a change, over
+/// numbers.
+pub fn is_mixed(spec: &NormalSpec) -> bool {
+    let mut parts = spec.pairs.iter().flat_map(|rule| &rule.parts);
+    let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
+    let whole = !spec.schema.task.whole_outputs().is_empty();
+    !(spec.rules.is_empty() && !whole || spec.pairs.is_empty() || labels || parts.any(|p| matches!(p.moves, Moves::By(_))))
+}
+
+/// Finds bounds; without rows, some that would do.
+pub fn clips(spec: &NormalSpec, rows: Option<&Dataset>) -> Result<Clips, NoClips> {
+    if let Some(rule) = spec.pairs.iter().find(|rule| rule.parts.iter().any(|p| matches!(p.moves, Moves::By(_)))) {
+        return Err(NoClips::Change { rule: rule.name.clone() });
+    }
+    if !is_mixed(spec) {
+        return Err(NoClips::NotMixed);
+    }
+    let usual = rows.map_or_else(|| Usual::unknown(spec), |rows| Usual::of(&rows.y));
+    let finder = ClipFinder { spec, conditions: spec.conditions(), over: Over::new(&spec.schema, None), rows, usual: &usual };
+    let mut bounds = Vec::new();
+    for rule in &spec.rules {
+        let wrong = |why| NoClips::Rule { rule: rule.name.clone(), why };
+        for part in rule.claim.conjuncts() {
+            bounds.extend(finder.part(part).map_err(wrong)?);
+        }
+    }
+    bounds.iter_mut().for_each(|bound| finder.turn(bound));
+    let mut clips = finder.rounds(&bounds);
+    finder.keeps_trends(&clips)?;
+    let failed = |k: usize| k.checked_sub(1).map_or(NoClips::Cross, |k| NoClips::NotProved { rule: spec.rules[k].name.clone() });
+    let claims = clips.claims(spec).map_err(|_| failed(0))?;
+    let network = clips.network(spec.schema.columns().len());
+    clips.trees = trees(&claims, &network, |_| Arithmetic::Float32).map_err(|(k, _)| failed(k))?;
+    Ok(clips)
+}
+
+/// Writes the network down with its clips, and proves it.
+pub fn attach(spec: &NormalSpec, network: &Network, clips: &Clips) -> Result<(Model, Proof), StepError> {
+    let mut model = artifact::model(spec, network.clone())?;
+    model.metadata.insert(CLIPS_KEY.into(), clips.to_json());
+    model.behind = Some(clips.behind(spec).map_err(StepError::Tail)?);
+    let proof = prove_clips(spec, &model.to_bytes().map_err(ArtifactError::from)?, clips.clone());
+    Ok((model, proof))
+}
+
+struct ClipFinder<'a> {
+    spec: &'a NormalSpec,
+    conditions: Vec<Atom>,
+    over: Over,
+    rows: Option<&'a Dataset>,
+    usual: &'a Usual,
+}
+
+impl ClipFinder<'_> {
+    /// The bounds that keep one part of a rule: conditions on the input, or else something about outputs.
+    fn part(&self, part: &Formula) -> Result<Vec<Bound>, &'static str> {
+        let alternatives = if let Formula::Or(parts) = part { &parts[..] } else { std::slice::from_ref(part) };
+        let on_input = |f: &Formula| f.variables().iter().all(|v| !v.is_output());
+        if let Some(at) = alternatives.iter().position(|f| matches!(f, Formula::And(_)) && on_input(f)) {
+            // (p and q) or r  <=>  (p or r) and (q or r)
+            let others = || alternatives.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, f)| f.clone());
+            let each = alternatives[at].conjuncts().iter().map(|f| self.part(&Formula::or(others().chain([f.clone()]))));
+            return Ok(each.collect::<Result<Vec<_>, _>>()?.concat());
+        }
+        let (mut when, mut about) = (Vec::new(), Vec::new());
+        for alternative in alternatives {
+            match alternative {
+                Formula::Atom(atom) if atom.is_condition() => when.push(self.fails(atom).ok_or("a condition was not found")?),
+                other if other.variables().iter().any(|v| v.is_output()) => about.push(other),
+                _ => return Err("its conditions are more than comparisons of which all hold"),
+            }
+        }
+        // Of several alternatives the one that most rows obey.
+        let obeyed = |f: &&Formula| self.shown().map(|(x, y)| usize::from(self.holds(f, x, y))).sum::<usize>();
+        let chosen = about.iter().rev().max_by_key(|f| obeyed(f)).ok_or("it says nothing of outputs")?;
+        let mut bounds = Vec::new();
+        for atom in chosen.conjuncts() {
+            let Formula::Atom(atom) = atom else { return Err("it counts, or has alternatives within alternatives") };
+            if !atom.is_condition() {
+                bounds.extend(self.atom(atom, &when)?);
+            }
+        }
+        Ok(bounds)
+    }
+
+    /// The condition under which an atom does not hold.
+    fn fails(&self, atom: &Atom) -> Option<(usize, bool)> {
+        let opposite = atom.opposite();
+        let at = self.conditions.iter().position(|c| c == atom || *c == opposite)?;
+        Some((at, self.conditions[at] == opposite))
+    }
+
+    /// Some rows, with their outputs.
+    fn shown(&self) -> impl Iterator<Item = (&[f32], &[f32])> {
+        let every = self.rows.map_or(1, |rows| rows.x.rows.div_ceil(MOST_ROWS).max(1));
+        self.rows.into_iter().flat_map(move |rows| (0..rows.x.rows).step_by(every).map(|r| (rows.x.row(r), rows.y.row(r))))
+    }
+
+    fn value(&self, linear: &Linear, x: &[f32], y: &[f32]) -> f64 {
+        let (weights, constant) = self.columns(linear);
+        let outputs = linear.terms.iter().filter_map(|(v, c)| match v {
+            Var::Output(j) => Some(c.to_f64().value() * f64::from(y[*j])),
+            _ => None,
+        });
+        constant + weights.iter().zip(x).map(|(w, x)| w * f64::from(*x)).sum::<f64>() + outputs.sum::<f64>()
+    }
+
+    fn holds(&self, formula: &Formula, x: &[f32], y: &[f32]) -> bool {
+        match formula {
+            Formula::And(parts) => parts.iter().all(|p| self.holds(p, x, y)),
+            Formula::Or(parts) => parts.iter().any(|p| self.holds(p, x, y)),
+            Formula::Atom(atom) => self.value(&atom.linear, x, y) >= 0.0,
+            Formula::True => true,
+            Formula::False | Formula::Threshold(_) => false,
+        }
+    }
+
+    /// The part of a form that reads the input, as weights of columns and a constant.
+    fn columns(&self, linear: &Linear) -> (Vec<f64>, f64) {
+        let (mut form, mut constant) = (Vec::new(), linear.constant.clone());
+        let inputs = linear.terms.iter().filter(|(var, _)| !var.is_output());
+        inputs.for_each(|(var, c)| self.over.add(*var, c, &mut form, &mut constant));
+        let mut weights = vec![0.0; self.spec.schema.columns().len()];
+        form.iter().for_each(|(column, c)| weights[*column] += c.to_f64().value());
+        (weights, constant.to_f64().value())
+    }
+
+    /// `a.y + c.x + d >= 0` as bounds of each output.
+    fn atom(&self, atom: &Atom, when: &[(usize, bool)]) -> Result<Vec<Bound>, &'static str> {
+        let (weights, constant) = self.columns(&atom.linear);
+        let terms: Vec<(usize, f64)> = atom
+            .linear
+            .terms
+            .iter()
+            .filter_map(|(v, c)| match v {
+                Var::Output(j) => Some((*j, c.to_f64().value())),
+                _ => None,
+            })
+            .collect();
+        let least = self.least(&atom.linear);
+        let (centre, shares) = match &terms[..] {
+            [_] => (vec![0.0], vec![1.0]),
+            terms => {
+                let centre = self.centre(terms, least).ok_or("no outputs obey it for every input")?;
+                let offset = constant + dot(terms, &centre);
+                let shares = self.shares(
+                    terms,
+                    &centre,
+                    &|x: &[f32]| offset + weights.iter().zip(x).map(|(w, x)| w * f64::from(*x)).sum::<f64>(),
+                    when,
+                );
+                (centre, shares)
+            }
+        };
+        let offset = constant + dot(&terms, &centre);
+        let strict =
+            if atom.strict { MARGIN * terms.iter().map(|(j, a)| a.abs() * self.usual.scale[*j]).sum::<f64>() } else { 0.0 };
+        let bound = |((j, a), (m, s)): (&(usize, f64), (&f64, &f64))| Bound {
+            output: *j,
+            upper: *a < 0.0,
+            when: when.to_vec(),
+            weights: weights.iter().map(|w| -s * w / a).collect(),
+            constant: m - s * (offset - strict) / a,
+        };
+        Ok(terms.iter().zip(centre.iter().zip(&shares)).map(bound).collect())
+    }
+
+    /// The smallest value that the input gives to a form.
+    fn least(&self, linear: &Linear) -> f64 {
+        let end = |(var, c): (&Var, &Rational)| {
+            let (lo, hi) = var_range(*var, &self.spec.schema);
+            (c * if *c > Rational::ZERO { lo } else { hi }).to_f64().value()
+        };
+        linear.constant.to_f64().value() + linear.terms.iter().filter(|(v, _)| !v.is_output()).map(end).sum::<f64>()
+    }
+
+    /// Outputs with which the form is above 0 for every input: 0 if that will do, else as near to the usual ones as may be.
+    fn centre(&self, terms: &[(usize, f64)], least: f64) -> Option<Vec<f64>> {
+        if least > 0.0 {
+            return Some(vec![0.0; terms.len()]);
+        }
+        let size: f64 = terms.iter().map(|(j, a)| a.abs() * self.usual.scale[*j]).sum();
+        let usual: Vec<f64> = terms.iter().map(|(j, _)| self.usual.at[*j]).collect();
+        let missing = 0.5 * size - least - dot(terms, &usual);
+        let moved = |((j, a), at): (&(usize, f64), &f64)| at + a.signum() * missing.max(0.0) / size * self.usual.scale[*j];
+        Some(terms.iter().zip(&usual).map(moved).collect::<Vec<f64>>()).filter(|m| m.iter().all(|v| v.is_finite()))
+    }
+
+    /// The shares with which least is cut off: from those in proportion to what rows use, by moving a little from one to another.
+    fn shares(&self, terms: &[(usize, f64)], centre: &[f64], slack: &dyn Fn(&[f32]) -> f64, when: &[(usize, bool)]) -> Vec<f64> {
+        let met = |x: &[f32]| when.iter().all(|(c, truth)| (self.value(&self.conditions[*c].linear, x, &[]) >= 0.0) == *truth);
+        let rows: Vec<(&[f32], &[f32])> = self.shown().filter(|(x, _)| met(x)).collect();
+        let obeys = |(x, y): &(&[f32], &[f32])| self.spec.rules.iter().all(|rule| self.holds(&rule.claim, x, y));
+        let obeying: Vec<_> = rows.iter().copied().filter(obeys).collect();
+        let rows = if obeying.len() < ENOUGH { rows } else { obeying };
+        // How much of its slack each row uses, by output: what lies on the side that the rule minds.
+        let used: Vec<Vec<f64>> = rows
+            .iter()
+            .map(|(x, y)| {
+                let slack = slack(x).max(1e-12);
+                terms.iter().zip(centre).map(|((j, a), m)| (-a * (f64::from(y[*j]) - m) / slack).max(0.0)).collect()
+            })
+            .collect();
+        let slacks: Vec<f64> = rows.iter().map(|(x, _)| slack(x)).collect();
+        // What is cut off counts in the units of the outputs, as in the score by which models are compared.
+        let unit: Vec<f64> = terms.iter().map(|(_, a)| 1.0 / a.abs()).collect();
+        let cut = |k: usize, share: f64| -> f64 {
+            used.iter().zip(&slacks).map(|(u, slack)| ((u[k] - share).max(0.0) * slack * unit[k]).powi(2)).sum()
+        };
+        let n = terms.len();
+        let mean: Vec<f64> = (0..n).map(|k| 1e-3 + used.iter().map(|u| u[k]).sum::<f64>() / used.len().max(1) as f64).collect();
+        let total: f64 = mean.iter().sum();
+        let mut shares: Vec<f64> = mean.iter().map(|m| m / total).collect();
+        let mut cost: Vec<f64> = (0..n).map(|k| cut(k, shares[k])).collect();
+        let mut step: f64 = 0.1;
+        while step > 0.002 {
+            let mut moved = false;
+            for (from, to) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|(i, j)| i != j) {
+                let by = step.min(shares[from]);
+                let after = [cut(from, shares[from] - by), cut(to, shares[to] + by)];
+                if after[0] + after[1] < cost[from] + cost[to] - 1e-12 {
+                    (shares[from], shares[to]) = (shares[from] - by, shares[to] + by);
+                    (cost[from], cost[to]) = (after[0], after[1]);
+                    moved = true;
+                }
+            }
+            step *= if moved { 1.0 } else { 0.5 };
+        }
+        shares
+    }
+
+    /// The bounds in as few rounds as they fit in, upper ones first, and ranges that hold them.
+    fn rounds(&self, bounds: &[Bound]) -> Clips {
+        let ranges = column_ranges(&self.spec.schema);
+        let mut numbers = self.usual.ranges();
+        self.spec.schema.task.whole_outputs().into_iter().for_each(|j| numbers[j].grid = Some(0));
+        let mut rounds: Vec<(Vec<bool>, Round)> = Vec::new();
+        let outputs = numbers.len();
+        for upper in [true, false] {
+            let first = rounds.len();
+            for bound in bounds.iter().filter(|b| b.upper == upper) {
+                let whole = numbers[bound.output].grid.is_some();
+                let exact = if whole { self.whole(bound, &ranges) } else { None };
+                let (weights, bias, ends) = exact.unwrap_or_else(|| safe(bound, &ranges));
+                let (lo, hi) = (f64::from(numbers[bound.output].lo), f64::from(numbers[bound.output].hi));
+                let air = AIR * (ends.1 - ends.0).max(ends.0.abs()).max(ends.1.abs());
+                let number = &mut numbers[bound.output];
+                (number.lo, number.hi) = (lo.min(ends.0 - air) as f32, hi.max(ends.1 + air) as f32);
+                let free = rounds[first..].iter().position(|(taken, _)| !taken[bound.output]).map(|k| first + k);
+                let at = free.unwrap_or_else(|| {
+                    let round =
+                        Round { upper, when: vec![Vec::new(); outputs], weights: Vec::new(), bias: vec![f32::NAN; outputs] };
+                    rounds.push((vec![false; outputs], round));
+                    rounds.len() - 1
+                });
+                let (taken, round) = &mut rounds[at];
+                taken[bound.output] = true;
+                round.when[bound.output].clone_from(&bound.when);
+                round.bias[bound.output] = bias;
+                let own = weights.iter().enumerate().filter(|(_, w)| **w != 0.0);
+                round.weights.extend(own.map(|(column, w)| (bound.output, column, *w)));
+            }
+        }
+        let numbers: Vec<Number> = numbers.into_iter().map(calm).collect();
+        let mut rounds: Vec<Round> = rounds.into_iter().map(|(_, round)| round).collect();
+        for round in &mut rounds {
+            // Where an output has no bound in a round, an end of its range.
+            let end = |n: &Number| if round.upper { n.hi } else { n.lo };
+            round.bias.iter_mut().zip(&numbers).filter(|(b, _)| b.is_nan()).for_each(|(b, n)| *b = end(n));
+        }
+        Clips { numbers, rounds, trees: Vec::new() }
+    }
+
+    /// A bound of a whole number that is computed without rounding, if it is: a constant, or whole multiples of whole features.
+    fn whole(&self, bound: &Bound, ranges: &[(f32, f32)]) -> Option<(Vec<f32>, f32, (f64, f64))> {
+        let inward = |v: f64| {
+            let near = 1e-9 * v.abs().max(1.0);
+            if bound.upper { (v + near).floor() } else { (v - near).ceil() }
+        };
+        let whole_columns = self.over.whole_columns();
+        let exact = |(w, whole): (&f64, bool)| *w == 0.0 || whole && w.fract() == 0.0;
+        if !bound.weights.iter().zip(whole_columns).all(exact) {
+            return None;
+        }
+        let weights: Vec<f32> = bound.weights.iter().map(|w| *w as f32).collect();
+        let bias = inward(bound.constant);
+        let ends = weights.iter().zip(ranges).fold((bias, bias), |(lo, hi), (w, (a, b))| {
+            let (a, b) = (f64::from(*w) * f64::from(*a), f64::from(*w) * f64::from(*b));
+            (lo + a.min(b), hi + a.max(b))
+        });
+        Some((weights, bias as f32, ends))
+    }
+
+    /// Makes a bound move as rules between two inputs ask: a condition that begins to hold the wrong way is dropped, a term that goes it is
+    /// taken at its end. Nothing is lost: with those rules the bound holds wherever a neighbour has it.
+    fn turn(&self, bound: &mut Bound) {
+        let fits = |bound: &Bound| self.keeps_trends(&self.rounds(std::slice::from_ref(bound))).is_ok();
+        let alone = |bound: &Bound, asked: (usize, bool)| {
+            let zero = vec![0.0; bound.weights.len()];
+            fits(&Bound { when: vec![asked], weights: zero, ..bound.clone() })
+        };
+        let kept: Vec<(usize, bool)> = bound.when.iter().copied().filter(|asked| alone(bound, *asked)).collect();
+        bound.when = kept;
+        for (column, (lo, hi)) in column_ranges(&self.spec.schema).into_iter().enumerate() {
+            let w = bound.weights[column];
+            let mut only = vec![0.0; bound.weights.len()];
+            only[column] = w;
+            if w != 0.0 && !fits(&Bound { when: Vec::new(), weights: only, ..bound.clone() }) {
+                let (a, b) = (w * f64::from(lo), w * f64::from(hi));
+                bound.constant += if bound.upper { a.min(b) } else { a.max(b) };
+                bound.weights[column] = 0.0;
+            }
+        }
+    }
+
+    /// Whether the bounds move as rules between two inputs ask.
+    fn keeps_trends(&self, clips: &Clips) -> Result<(), NoClips> {
+        for rule in &self.spec.pairs {
+            for part in &rule.parts {
+                let asked = part.demands();
+                let all = asked.iter().flat_map(|a| part.features.iter().map(move |f| (*f, *a)));
+                let keeps = |(feature, (output, asked)): (usize, (usize, Trend))| {
+                    clips.trend(self.spec, feature, output, asked).is_ok_and(|found| found.implies(asked))
+                };
+                if !all.into_iter().all(keeps) {
+                    return Err(NoClips::Trend { rule: rule.name.clone() });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn dot(terms: &[(usize, f64)], at: &[f64]) -> f64 {
+    terms.iter().zip(at).map(|((_, a), m)| a * m).sum()
+}
+
+/// A bound in float32 that is a little inside, whatever rounding does: its weights and bias, and the ends between which it lies.
+fn safe(bound: &Bound, ranges: &[(f32, f32)]) -> (Vec<f32>, f32, (f64, f64)) {
+    let inward = if bound.upper { -1.0 } else { 1.0 };
+    let mut bias = bound.constant + inward * MARGIN * bound.constant.abs();
+    let mut weights = Vec::new();
+    let mut ends = (0.0, 0.0);
+    for (w, (lo, hi)) in bound.weights.iter().zip(ranges) {
+        let (lo, hi) = (f64::from(*lo), f64::from(*hi));
+        let side = if lo >= 0.0 {
+            1.0
+        } else if hi <= 0.0 {
+            -1.0
+        } else {
+            0.0
+        };
+        if side == 0.0 {
+            bias += inward * MARGIN * w.abs() * lo.abs().max(hi.abs());
+        }
+        let w = (w + side * inward * MARGIN * w.abs()) as f32;
+        let (a, b) = (f64::from(w) * lo, f64::from(w) * hi);
+        ends = (ends.0 + a.min(b), ends.1 + a.max(b));
+        weights.push(w);
+    }
+    let bias = if bias.abs() < f64::from(2f32.powi(-99)) { 0.0 } else { bias as f32 };
+    (weights, bias, (ends.0 + f64::from(bias), ends.1 + f64::from(bias)))
+}
+
+/// A range that does not end at a tiny number.
+fn calm(n: Number) -> Number {
+    let clear = |v: f32, end: f32| if v.abs() < 1e-20 { end } else { v };
+    match n.grid {
+        None => Number { lo: clear(n.lo, -1e-6), hi: clear(n.hi, 1e-6), grid: None },
+        grid => Number { lo: n.lo.floor(), hi: n.hi.ceil(), grid },
+    }
+}
+
+/// The smallest and the largest that a row's outputs may be, output by output.
+pub fn ends_of(clips: &Clips, spec: &NormalSpec, x: &Matrix) -> Matrix {
+    let (over, conditions, outputs) = (Over::new(&spec.schema, None), spec.conditions(), clips.numbers.len());
+    let finder = ClipFinder { spec, conditions, over, rows: None, usual: &Usual::unknown(spec) };
+    let mut ends = Matrix::zeros(x.rows, 2 * outputs);
+    for r in 0..x.rows {
+        let x = x.row(r);
+        let (lo, hi) = ends.row_mut(r).split_at_mut(outputs);
+        lo.iter_mut().zip(hi.iter_mut()).zip(&clips.numbers).for_each(|((lo, hi), n)| (*lo, *hi) = (n.lo, n.hi));
+        for round in &clips.rounds {
+            let mut bound = round.bias.clone();
+            round.weights.iter().for_each(|(o, c, w)| bound[*o] += w * x[*c]);
+            for (j, bound) in bound.into_iter().enumerate() {
+                let met = |(c, truth): &(usize, bool)| (finder.value(&finder.conditions[*c].linear, x, &[]) >= 0.0) == *truth;
+                if round.when[j].iter().all(met) {
+                    if round.upper {
+                        hi[j] = hi[j].min(bound);
+                    } else {
+                        lo[j] = lo[j].max(bound);
+                    }
+                }
+            }
+        }
+    }
+    ends
+}
