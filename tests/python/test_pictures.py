@@ -188,6 +188,9 @@ def test_files_that_import_calls_exact_stay_within_their_bounds_at_every_level(t
         ("ConvTranspose", {}, "ConvTranspose"),
         ("MaxPool", {"kernel_shape": [2, 2], "strides": [3, 3], "ceil_mode": 1}, "ceil_mode"),
         ("AveragePool", {"kernel_shape": [2, 2], "strides": [3, 3], "ceil_mode": 1}, "ceil_mode"),
+        # onnxruntime pads for the window without its dilations.
+        ("MaxPool", {"kernel_shape": [2, 2], "auto_pad": "SAME_UPPER", "dilations": [2, 2]}, "state the pads"),
+        ("AveragePool", {"kernel_shape": [2, 2], "auto_pad": "SAME_LOWER", "dilations": [1, 2]}, "state the pads"),
         ("LpPool", {"kernel_shape": [2, 2]}, "LpPool"),
         ("Softmax", {}, "import the file up to"),
     ],
@@ -200,7 +203,7 @@ def test_what_is_refused_is_named_with_what_to_do(tmp_path, op, attributes, said
     ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in [("x", [1, 1, 6, 6]), ("y", None)]]
     graph = helper.make_graph([node, flat], "g", [ports[0]], [ports[1]], initializer=[w])
     path = tmp_path / "m.onnx"
-    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=8).SerializeToString())
     property = "(declare-const X_0 Real) (declare-const Y_0 Real) (assert (>= X_0 0)) (assert (<= X_0 1)) (assert (>= Y_0 0))"
     (tmp_path / "p.vnnlib").write_text(property)
     done = program.run("verify", "--model", path, "--vnnlib", tmp_path / "p.vnnlib", capture_output=True, text=True)
@@ -226,6 +229,54 @@ def test_a_normalisation_behind_a_flattened_convolution_is_one_of_its_columns(tm
     said = enclose(tmp_path)["m"]
     y = session(model.SerializeToString(), "disable_all").run(None, {"x": x})[0]
     assert said["inexact"] and np.abs(y - said["centre"]).max() < 1e-5, said["nodes"]
+
+
+HIDING = {
+    "a quotient by 1": [("Div", ["c", "one"], "d", {}), ("Mul", ["d", "far"], "p", {})],
+    "transposes": [("Transpose", ["c"], "t", {"perm": [0, 2, 3, 1]}), ("Mul", ["t", "far"], "m", {}), ("Transpose", ["m"], "p", {"perm": [0, 3, 1, 2]})],
+    "transposes side by side": [
+        ("Transpose", ["c"], "t", {"perm": [0, 2, 3, 1]}), ("Transpose", ["t"], "u", {"perm": [0, 3, 1, 2]}), ("Mul", ["u", "far"], "p", {}),
+    ],
+    "a join and a cut": [
+        ("Concat", ["c", "x"], "j", {"axis": 1}), ("Slice", ["j", "0", "2", "1"], "s", {}), ("Mul", ["s", "far"], "p", {}),
+    ],
+    "nothing": [("Mul", ["c", "far"], "p", {})],
+}
+
+
+@pytest.mark.parametrize("between", HIDING)
+def test_what_vanishes_hides_no_convolution(tmp_path, between):
+    """Two factors of 2^70: where a runtime multiplies them beforehand, small inputs give infinity. What stands between them may go."""
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"])]
+    nodes += [helper.make_node(op, inputs, [output], **more) for op, inputs, output, more in HIDING[between]]
+    nodes.append(helper.make_node("Flatten", ["p"], ["y"]))
+    far = np.float32(2.0**70)
+    tensors = {"w": np.eye(2, dtype=np.float32).reshape(2, 2, 1, 1) * far, "one": np.float32(1), "far": far, **{str(k): np.array([k]) for k in range(3)}}
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in [("x", ["N", 2, 1, 2]), ("y", None)]]
+    graph = helper.make_graph(nodes, "g", [ports[0]], [ports[1]], initializer=[numpy_helper.from_array(v, n) for n, v in tensors.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx")
+    x = np.full((1, 2, 1, 2), 1e-22, np.float32)
+    outputs = {level: session(model.SerializeToString(), level).run(None, {"x": x})[0] for level in LEVELS}
+    if between != "a join and a cut":
+        assert not all(np.isfinite(y).all() for y in outputs.values()), "the runtime no longer folds: this test shows nothing"
+    features = "".join(f"[features.x{k}]\nrange = [0, 1e-22]\n" for k in range(4))
+    rules = f'[task]\nkind = "regression"\ntargets = ["y0", "y1", "y2", "y3"]\n{features}[[rule]]\nname = "r"\ntext = "y0 <= 1e30"\n'
+    (tmp_path / "r.toml").write_text(rules)
+    done = program.run("verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "r.toml", capture_output=True, text=True)
+    assert done.returncode == 3 and "fold" in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_a_huge_window_over_a_small_picture_is_refused_at_once(tmp_path):
+    wide = 1 << 19
+    pool = helper.make_node("MaxPool", ["x"], ["t"], name="here", kernel_shape=[wide], pads=[wide - 1, wide - 1])
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in [("x", ["N", 1, 1]), ("y", None)]]
+    graph = helper.make_graph([pool, helper.make_node("Flatten", ["t"], ["y"])], "g", [ports[0]], [ports[1]])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "m.onnx")
+    (tmp_path / "p.vnnlib").write_text("(declare-const X_0 Real) (declare-const Y_0 Real) (assert (>= X_0 0)) (assert (<= X_0 1)) (assert (>= Y_0 2))")
+    done = program.run("verify", "--model", tmp_path / "m.onnx", "--vnnlib", tmp_path / "p.vnnlib", "--timeout", 2, capture_output=True, text=True, timeout=120)
+    # One number in each of half a million windows: decided, or given up in time.
+    assert done.returncode in (0, 2, 3), done.stderr
 
 
 def network(kind, seed):

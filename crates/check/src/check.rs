@@ -195,7 +195,8 @@ pub fn filling_of(schema: &Schema) -> Option<Filling> {
 /// columns that are filled in is such an input once it is filled in: what is filled in is in the domain ([`Schema::sound`]), and so is
 /// an indicator. A row without gaps passes as it is, with indicators 0.
 fn same_filling(found: Option<&Filling>, schema: &Schema) -> Result<(), Rejected> {
-    if found == filling_of(schema).as_ref() {
+    let bits = |f: &Filling| (f.values.iter().map(|v| v.map(f32::to_bits)).collect::<Vec<_>>(), f.flags.clone());
+    if found.map(bits) == filling_of(schema).as_ref().map(bits) {
         return Ok(());
     }
     Err(at(InputPart::Filling)("the graph does not fill in missing values as its schema says"))

@@ -148,7 +148,9 @@ pub fn pair_effort(done: &ProvedPair) -> String {
             done.regions, done.tolerance
         ),
         PairProvedBy::Slopes => format!("by bounds of the slopes on {} regions, rounding included", done.regions),
-        PairProvedBy::Signs => "by the signs of the weights, exactly, where both inputs are computed in the same order".into(),
+        PairProvedBy::Signs => {
+            "by the signs of the weights, exactly, where both inputs are computed in the same order, as in one batch".into()
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Window: which columns of a picture, channel by channel and line by line, a convolution or a pool reads for each of its results.
 
+use std::ops::Range;
+
 /// The picture that is read, and the window that moves over it. Signals of one dimension are pictures of height 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
@@ -41,13 +43,22 @@ impl Window {
 
     /// Whether each window reads something of the picture.
     pub(crate) fn reads_always(&self) -> bool {
-        let inside = |axis: usize, at: usize| {
-            (0..self.size[axis]).any(|i| {
-                let place = (at * self.stride[axis] + i * self.dilation[axis]).checked_sub(self.pads[axis]);
-                place.is_some_and(|p| p < self.input[axis + 1])
-            })
-        };
-        self.places().is_some_and(|places| (0..2).all(|axis| (0..places[axis]).all(|at| inside(axis, at))))
+        self.places().is_some_and(|places| (0..2).all(|axis| (0..places[axis]).all(|at| !self.inside(axis, at).is_empty())))
+    }
+
+    /// How many columns all windows of a pool read together, at most.
+    pub(crate) fn reads(&self) -> usize {
+        let each = |axis: usize| self.size[axis].min(self.input[axis + 1]);
+        self.results().saturating_mul(each(0)).saturating_mul(each(1))
+    }
+
+    /// Which places of the window that stands at `at` along an axis lie inside of the picture: those from the first that is not
+    /// before it up to the last that is not behind it.
+    fn inside(&self, axis: usize, at: usize) -> Range<usize> {
+        let (start, pad, step) = (at * self.stride[axis], self.pads[axis], self.dilation[axis]);
+        let first = pad.saturating_sub(start).div_ceil(step);
+        let behind = (self.input[axis + 1] + pad).saturating_sub(start).div_ceil(step);
+        first..behind.min(self.size[axis])
     }
 
     /// Columns of what is read.
@@ -60,15 +71,12 @@ impl Window {
     #[inline]
     pub fn read(&self, channel: usize, (down, right): (usize, usize), mut read: impl FnMut(usize, usize)) {
         let [_, height, width] = self.input;
-        for i in 0..self.size[0] {
-            let Some(y) = (down * self.stride[0] + i * self.dilation[0]).checked_sub(self.pads[0]).filter(|y| *y < height) else {
-                continue;
-            };
-            for j in 0..self.size[1] {
-                let x = (right * self.stride[1] + j * self.dilation[1]).checked_sub(self.pads[1]).filter(|x| *x < width);
-                if let Some(x) = x {
-                    read((channel * height + y) * width + x, i * self.size[1] + j);
-                }
+        let columns = self.inside(1, right);
+        for i in self.inside(0, down) {
+            let y = down * self.stride[0] + i * self.dilation[0] - self.pads[0];
+            for j in columns.clone() {
+                let x = right * self.stride[1] + j * self.dilation[1] - self.pads[1];
+                read((channel * height + y) * width + x, i * self.size[1] + j);
             }
         }
     }

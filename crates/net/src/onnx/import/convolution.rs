@@ -106,7 +106,7 @@ impl Reader<'_, '_> {
     fn average(&mut self, x: &TensorView, window: Window) -> Result<TensorView, ImportError> {
         let (channels, count) = (x.shape[0], window.size[0].saturating_mul(window.size[1]));
         let place = self.place();
-        self.builder.charge(&place, channels.saturating_mul(count))?;
+        self.builder.charge(&place, channels.saturating_mul(count).saturating_add(window.reads()))?;
         let sum = Conv { window, groups: channels, w: vec![1.0; channels * count], b: vec![0.0; channels] };
         let sum = self.windowed(Op::Conv(sum), x, channels)?;
         let scale = vec![(count as f32).recip(); channels];
@@ -124,7 +124,8 @@ impl Reader<'_, '_> {
         let one_each = divisor.chunks_exact(size).all(|c| c.iter().all(|d| d.to_bits() == c[0].to_bits()));
         let divisors: Vec<f32> = divisor.iter().step_by(size).copied().collect();
         let scale: Vec<f32> = divisors.iter().map(|d| d.recip()).collect();
-        if !one_each || !scale.iter().all(|s| s.is_normal()) {
+        // A quotient by 1 is a copy, as runtimes see it, too.
+        if !one_each || !scale.iter().all(|s| s.is_normal()) || divisors.iter().all(|d| *d == 1.0) {
             return Ok(None);
         }
         self.reciprocals(&scale, &divisors);
@@ -289,6 +290,10 @@ impl Reader<'_, '_> {
                     .usage(format!("its auto_pad is '{}'", String::from_utf8_lossy(other)), "the standard has no such value");
             }
         };
+        if same.is_some() && window.dilation != [1, 1] {
+            return self
+                .usage("its auto_pad stands beside dilations", "runtimes pad for other windows then: state the pads instead");
+        }
         for axis in 0..2 {
             let reach = (window.size[axis] - 1) * window.dilation[axis] + 1;
             let (n, stride) = (window.input[axis + 1], window.stride[axis]);
@@ -325,7 +330,11 @@ impl Reader<'_, '_> {
     fn windowed(&mut self, op: Op, x: &TensorView, channels: usize) -> Result<TensorView, ImportError> {
         let window = match &op {
             Op::Conv(conv) => &conv.window,
-            Op::MaxPool(window) => window,
+            Op::MaxPool(window) => {
+                let place = self.place();
+                self.builder.charge(&place, window.reads())?;
+                window
+            }
             other => unreachable!("{} has no window", other.name()),
         };
         let [down, right] = window.places().unwrap_or([0, 0]);

@@ -5,7 +5,7 @@
 //! charged for. docs/soundness.md lists the transformations of onnxruntime, one by one.
 
 use crate::onnx::error::NodePlace;
-use crate::{Activation, Network, Op};
+use crate::{Activation, Network, Node, Op};
 
 /// What a node was in the file, as far as runtimes look for it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) fn notes(network: &Network, written: &[(Written, NodePlace)]) -> Vec<
     let (roots, shapes) = (roots(network, written), Curves::of(network, written));
     for (k, node) in network.nodes.iter().enumerate() {
         let (kind, place) = &written[k];
-        if vanishes(network, written, k) {
+        if copied(network, written, k).is_some() {
             continue;
         }
         for before in node.from.iter().filter_map(|&v| roots[v].checked_sub(1)) {
@@ -57,22 +57,53 @@ const CURVE: &str = "a runtime may take this product for the end of an activatio
 /// For each value the one that it is a copy of once nodes without effect are gone: itself, mostly.
 pub(super) fn roots(network: &Network, written: &[(Written, NodePlace)]) -> Vec<usize> {
     let mut roots = vec![0];
-    for (k, node) in network.nodes.iter().enumerate() {
-        roots.push(if vanishes(network, written, k) { roots[node.from[0]] } else { k + 1 });
+    for k in 0..network.nodes.len() {
+        roots.push(copied(network, written, k).map_or(k + 1, |v| roots[v]));
     }
     roots
 }
 
-/// Products with 1 and sums with 0, all columns in order, a Concat of one value: runtimes remove them. Not a `MatMul`, even by 1.
-fn vanishes(network: &Network, written: &[(Written, NodePlace)], k: usize) -> bool {
+/// The value that a node without effect copies. Products with 1 and sums with 0, all columns in whatever order, a Concat of one value, what a
+/// Concat had put beside others: runtimes remove them, or move them elsewhere until they meet what undoes them. Not a `MatMul`, even by 1.
+/// To take too much for a copy is at worst too strict.
+fn copied(network: &Network, written: &[(Written, NodePlace)], k: usize) -> Option<usize> {
     let node = &network.nodes[k];
-    match &node.op {
+    let from = *node.from.first()?;
+    let copies = match &node.op {
         Op::Affine { scale, .. } => scale.iter().all(|s| *s == 1.0) && !shifts(&node.op),
-        // The first few columns are no copy; to take them for one is at worst too strict.
-        Op::Select(columns) => written[k].0 != Written::Product && columns.iter().enumerate().all(|(k, c)| k == *c),
+        // What a quotient became; a Conv of the file itself stays.
+        Op::Conv(conv) => written[k].0 == Written::Other && conv.is_identity(),
+        Op::Select(columns) if written[k].0 != Written::Product => {
+            if let Some(Node { op: Op::Concat, from: beside }) = from.checked_sub(1).map(|n| &network.nodes[n]) {
+                return one_of(network, beside, columns).or_else(|| permutes(columns).then_some(from));
+            }
+            // The first few columns are no copy.
+            permutes(columns)
+        }
         Op::Concat => node.from.len() == 1,
         _ => false,
+    };
+    copies.then_some(from)
+}
+
+/// Whether these are all columns up to some, each once: what a Transpose makes.
+fn permutes(columns: &[usize]) -> bool {
+    let mut seen = vec![false; columns.len()];
+    columns.iter().all(|c| seen.get_mut(*c).is_some_and(|seen| !std::mem::replace(seen, true)))
+}
+
+/// The value beside others of which these columns are all, in whatever order.
+fn one_of(network: &Network, beside: &[usize], columns: &[usize]) -> Option<usize> {
+    let (mut before, first) = (0, columns.iter().min()?);
+    for value in beside {
+        let width = network.width(*value)?;
+        if before == *first && width == columns.len() {
+            let own: Option<Vec<usize>> = columns.iter().map(|c| c.checked_sub(before)).collect();
+            return own.filter(|own| permutes(own)).map(|_| *value);
+        }
+        before += width;
     }
+    None
 }
 
 /// Whether something is added behind the product.
