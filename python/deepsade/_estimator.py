@@ -52,6 +52,9 @@ class DeepSaDeEstimator(BaseEstimator):
         ``x0``, ``x1``, ... for arrays; what is predicted as ``target_names`` say.
     hidden : tuple of int, optional
         Units of each hidden layer. Default, as of ``learning_rate``, ``weight_decay``, ``batch``, ``epochs`` and ``patience``: by the shape of the rows.
+    members : int, optional
+        How many networks are trained, of which the model is the mean: one network with their layers side by side. Default: by the shape of the rows,
+        and 1 where ``hidden`` or ``epochs`` is given.
     activation : {"relu", "sigmoid", "tanh"}
     gate : str
         A feature that multiplies the outputs, for rules that scale with it; "auto" finds one, "none" wants none.
@@ -116,6 +119,7 @@ class DeepSaDeEstimator(BaseEstimator):
         rules=(),
         *,
         hidden=None,
+        members=None,
         activation="relu",
         gate="auto",
         enforce="auto",
@@ -148,6 +152,7 @@ class DeepSaDeEstimator(BaseEstimator):
     ):
         self.rules = rules
         self.hidden = hidden
+        self.members = members
         self.activation = activation
         self.gate = gate
         self.enforce = enforce
@@ -316,6 +321,8 @@ class DeepSaDeEstimator(BaseEstimator):
         network = {"activation": word("activation", self.activation), "gate": word("gate", self.gate)}
         if self.hidden is not None:
             network["hidden"] = layers_of(self.hidden)
+        if self.members is not None:
+            network["members"] = whole("members", self.members)
         return {"network": network, "train": train}
 
     def _read_features(self, X, y):

@@ -156,6 +156,11 @@ impl SplitSettings {
         }
     }
 
+    /// Whether rows are dealt out by shares, at random.
+    pub fn is_random(&self) -> bool {
+        self.column.is_none() && self.by.is_none() && self.file.is_none()
+    }
+
     fn check(&self) -> Result<(), DataError> {
         let refuse = |value: &str, expected| Err(DataError::Setting { setting: "split", value: value.into(), expected });
         if [&self.column, &self.by, &self.file].iter().filter(|way| way.is_some()).count() > 1 {

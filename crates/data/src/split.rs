@@ -56,6 +56,23 @@ impl Part {
 }
 
 impl Split {
+    /// The same rows to test on and as many to validate, but others: those of turn `k`, from 1 on, of the training rows in random order.
+    #[must_use]
+    pub fn with_other_validation(&self, k: usize, seed: u64) -> Self {
+        let size = self.validation.len();
+        // Fewer rows to learn from than to validate would be another training.
+        if size == 0 || self.train.len() < 2 * size {
+            return self.clone();
+        }
+        let order = permutation(self.train.len(), seed);
+        let turns = self.train.len() / size;
+        let from = (k.saturating_sub(1) % turns) * size;
+        let taken: Vec<usize> = order[from..from + size].iter().map(|at| self.train[*at]).collect();
+        let validation = sorted(&taken);
+        let rest = self.train.iter().chain(&self.validation).filter(|row| validation.binary_search(row).is_err());
+        Self { train: sorted(&rest.copied().collect::<Vec<_>>()), validation, test: self.test.clone() }
+    }
+
     pub(crate) fn of_parts(parts: &[Part]) -> Self {
         let of = |part: Part| (0..parts.len()).filter(|row| parts[*row] == part).collect();
         Self { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) }

@@ -64,6 +64,10 @@ pub(crate) fn choose(stated: &StatedSettings, shape: Shape, network: &mut Networ
     if stated.open("train.weight_decay") {
         train.weight_decay = weight_decay(shape.rows);
     }
+    // Who states a size or the epochs has one network in mind.
+    if ["network.members", "network.hidden", "train.epochs"].iter().all(|name| stated.open(name)) {
+        network.members = members(shape.rows);
+    }
     // Who states the epochs means them.
     if stated.open("train.epochs") {
         train.epochs = (STEPS * train.batch / shape.rows.max(1)).clamp(EPOCHS.0, EPOCHS.1);
@@ -79,6 +83,15 @@ fn weight_decay(rows: usize) -> f32 {
         ..2_000 => 1e-3,
         2_000..20_000 => 1e-4,
         _ => 0.0,
+    }
+}
+
+/// The fewer rows, the more chance there is in what one network learns, and the less several take.
+fn members(rows: usize) -> usize {
+    match rows {
+        ..5_000 => 8,
+        5_000..50_000 => 4,
+        _ => 1,
     }
 }
 
@@ -112,6 +125,10 @@ mod tests {
         let large = Shape { rows: 1_000_000, validation: 0, columns: 7 };
         let (_, many) = chosen(&[], large, TrainSettings::default());
         assert!(many.epochs < train.epochs && many.batch > train.batch && many.patience.is_none(), "{many:?}");
+        assert!(network.members > 1 && chosen(&[], large, TrainSettings::default()).0.members == 1);
+        for one in ["network.hidden", "train.epochs"] {
+            assert_eq!(chosen(&[one], small, TrainSettings::default()).0.members, 1, "{one}");
+        }
         let all = ["network.hidden", "train.epochs", "train.batch", "train.learning_rate", "train.weight_decay"];
         let stated = TrainSettings { epochs: 7, batch: 5, patience: None, ..TrainSettings::default() };
         assert_eq!(chosen(&all, small, stated.clone()), (NetworkSettings::default(), stated));

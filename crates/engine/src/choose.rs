@@ -5,6 +5,7 @@
 //! as many epochs: the better of the two is what a step stands behind, and what training through the step is compared with.
 
 mod costly;
+mod members;
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use serde::Serialize;
 use crate::enforce::step::{self, StepError};
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
-use crate::train::{Enforce, Observer, StopReason, TrainError, Trained, UpdateName};
+use crate::train::{Enforce, Observer, StopReason, TrainError, UpdateName};
 use crate::warnings::{Warning, falls_back};
 use costly::{TriedWays, costly};
 
@@ -78,7 +79,8 @@ pub struct TriedWay {
 /// Where a training may be saved, by its name, and whether to go on from there.
 pub type Saved<'a> = &'a dyn Fn(&str) -> Option<(PathBuf, bool)>;
 
-/// Trains the free network and every candidate, and chooses. `fit` says all but where the rules are enforced.
+/// Trains the free network and every candidate, and chooses; where the settings ask for several members, the model is their mean.
+/// `fit` says all but where the rules are enforced.
 pub fn choose(
     fit: Fit,
     candidates: &[Decision],
@@ -87,6 +89,55 @@ pub fn choose(
     saved: Saved,
     observer: &mut dyn Observer,
 ) -> Result<Chosen, FitError> {
+    let best = match compare(fit, candidates, rows, split, saved, observer)? {
+        Compared::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
+        Compared::Best(best) => best,
+    };
+    let best = match members::mean(fit, *best, rows, split, saved, observer)? {
+        Compared::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
+        Compared::Best(best) => best,
+    };
+    let Best { mut fitted, free, times, tried } = *best;
+    let Some(free) = free else { return Ok(Chosen { fitted, cost: None }) };
+    let cost = Cost { epochs: times * fit.settings.epochs, ..cost(fit.spec, &free, &fitted, tried) };
+    fitted.warnings.extend(falls_back(cost.fallbacks, "the test rows"));
+    let warning = worth_saying(fit, &free, &fitted, &cost.tried);
+    fitted.warnings.extend(warning);
+    Ok(Chosen { fitted, cost: Some(cost) })
+}
+
+/// What comes of trying every way.
+enum Compared {
+    /// Nothing yet: what the run that was cut had come to.
+    Interrupted(Box<Fitted>),
+    Best(Box<Best>),
+}
+
+impl Compared {
+    fn interrupted(fitted: Fitted) -> Self {
+        Self::Interrupted(Box::new(fitted))
+    }
+}
+
+/// The best way, and what it is compared with.
+struct Best {
+    fitted: Fitted,
+    /// The free network with as many epochs; `None` where nothing is enforced.
+    free: Option<Fitted>,
+    /// How often the epochs of the settings were at hand.
+    times: usize,
+    tried: Vec<TriedWay>,
+}
+
+/// Trains the free network and every candidate, and takes the best.
+fn compare(
+    fit: Fit,
+    candidates: &[Decision],
+    rows: &Rows,
+    split: &Split,
+    saved: Saved,
+    observer: &mut dyn Observer,
+) -> Result<Compared, FitError> {
     let run = |fit: Fit, name: &str, observer: &mut dyn Observer| {
         let at = saved(name);
         fit.run_on(rows, split, at.as_ref().map(|(path, resume): &(PathBuf, bool)| (path.as_path() as &Path, *resume)), observer)
@@ -94,13 +145,14 @@ pub fn choose(
     let [first, ..] = candidates else { return Err(FitError::NothingToTry) };
     if matches!(first.means, EnforcedBy::Nowhere) {
         let fitted = run(Fit { decision: first, ..fit }, "", observer)?;
-        return Ok(Chosen { fitted, cost: None });
+        let free = Best { fitted, free: None, times: 1, tried: Vec::new() };
+        return Ok(Compared::Best(Box::new(free)));
     }
-    let nowhere = Decision { means: EnforcedBy::Nowhere, why: "to compare with".into() };
+    let nowhere = Decision::nowhere();
     observer.phase("without rules");
     let free = run(Fit { decision: &nowhere, shape: Some(&first.means), ..fit }, "free", observer)?;
     if free.trained.stop == StopReason::Interrupted {
-        return Ok(Chosen { fitted: free, cost: None });
+        return Ok(Compared::interrupted(free));
     }
     let ended = free.trained.best_epoch.is_some() || fit.network.freeze;
     let through = |means: &EnforcedBy| matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest);
@@ -110,7 +162,7 @@ pub fn choose(
         let from = Some(&free.trained.network);
         let on = run(Fit { decision: &nowhere, from, shape: Some(&first.means), ..fit }, "free-on", observer)?;
         if on.trained.stop == StopReason::Interrupted {
-            return Ok(Chosen { fitted: on, cost: None });
+            return Ok(Compared::interrupted(on));
         }
         Some(on).filter(|on| better(fit.spec, on, &free))
     } else {
@@ -139,13 +191,11 @@ pub fn choose(
                 entry.why_not = Some(why.to_string());
                 failed.push((how, why));
             }
-            Ok(fitted) if fitted.trained.stop == StopReason::Interrupted => return Ok(Chosen { fitted, cost: None }),
+            Ok(fitted) if fitted.trained.stop == StopReason::Interrupted => return Ok(Compared::interrupted(fitted)),
             Ok(mut fitted) => {
                 if matches!(decision.means, EnforcedBy::Behind) && from.is_some() {
                     // What is behind the free network was trained when that was.
-                    let Trained { records, best_epoch, stop, .. } = &longest.trained;
-                    (fitted.trained.records, fitted.trained.best_epoch, fitted.trained.stop) =
-                        (records.clone(), *best_epoch, *stop);
+                    fitted.trained.story_of(&longest.trained);
                 }
                 entry.score = score(fit.spec, &fitted);
                 entry.test = fitted.test.metrics.get(deciding_score(&fit.spec.schema.task).0).copied().filter(|v| v.is_finite());
@@ -157,14 +207,11 @@ pub fn choose(
         }
         tried.push(entry);
     }
-    let Some(mut fitted) = best else { return Err(FitError::no_way(failed)) };
+    let Some(fitted) = best else { return Err(FitError::no_way(failed)) };
     // Weights that keep the rules are trained from the start.
-    let (times, free) = if goes_on && fitted.means.setting() != Enforce::Weights { (2, longest) } else { (1, &free) };
-    let cost = Cost { epochs: times * fit.settings.epochs, ..cost(fit.spec, free, &fitted, tried) };
-    fitted.warnings.extend(falls_back(cost.fallbacks, "the test rows"));
-    let warning = worth_saying(fit, free, &fitted, &cost.tried);
-    fitted.warnings.extend(warning);
-    Ok(Chosen { fitted, cost: Some(cost) })
+    let again = goes_on && fitted.means.setting() != Enforce::Weights;
+    let (times, free) = if again { (2, longer.unwrap_or(free)) } else { (1, free) };
+    Ok(Compared::Best(Box::new(Best { fitted, free: Some(free), times, tried })))
 }
 
 /// What there is to say of the cost.

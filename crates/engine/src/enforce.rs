@@ -47,6 +47,13 @@ pub struct Decision {
     pub why: String,
 }
 
+impl Decision {
+    /// To train what others are compared with.
+    pub(crate) fn nowhere() -> Self {
+        Self { means: EnforcedBy::Nowhere, why: "to compare with".into() }
+    }
+}
+
 impl EnforcedBy {
     /// What settings say that ask for it.
     pub fn setting(&self) -> Enforce {

@@ -99,6 +99,8 @@ pub struct Fitted {
     pub test: Predicted,
     /// What to look at before the model is used.
     pub warnings: Vec<Warning>,
+    /// How many trainings it is the mean of.
+    pub members: usize,
 }
 
 /// Settings of one training.
@@ -120,6 +122,10 @@ pub struct Fit<'a> {
     pub seed: u64,
     /// A trained network to start from, in place of random weights.
     pub from: Option<&'a Network>,
+    /// Whether that network stays as it is, but for what the rules ask of its last layer.
+    pub as_it_is: bool,
+    /// Whether other rows may validate instead: they were drawn at random.
+    pub redeal: bool,
     /// What the network is shaped for, if not for where the rules are enforced.
     pub shape: Option<&'a EnforcedBy>,
 }
@@ -180,8 +186,12 @@ impl Fit<'_> {
         };
         run.checkpoint =
             checkpoint.map(|(path, resume)| CheckpointSettings { resume, ..CheckpointSettings::new(path, run.fingerprint()) });
-        let as_it_is = self.network.freeze || matches!(means, EnforcedBy::Behind) && start == Start::Warm;
-        let trained = if as_it_is { untrained(run.network.clone()) } else { train::train(&run, observer)? };
+        let stays = self.as_it_is || self.network.freeze || matches!(means, EnforcedBy::Behind) && start == Start::Warm;
+        if stays {
+            run.settings.epochs = 0;
+        }
+        // Without rules there is nothing to solve for, either.
+        let trained = if stays && rules.is_none() { untrained(run.network.clone()) } else { train::train(&run, observer)? };
         if trained.stop == StopReason::Interrupted && observer.abandons() {
             return Err(FitError::Abandoned);
         }
@@ -208,6 +218,7 @@ impl Fit<'_> {
             train: train.metrics,
             validation: validation.metrics,
             test,
+            members: 1,
         })
     }
 

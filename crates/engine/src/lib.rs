@@ -25,6 +25,7 @@ pub mod guard;
 pub mod judge;
 pub mod left_out;
 mod limits;
+pub mod mean;
 pub mod objective;
 pub mod pace;
 pub mod pipeline;

@@ -392,6 +392,8 @@ impl Ready {
             cutoff: self.problem.task.cutoff,
             seed: self.data.seed,
             from: None,
+            as_it_is: false,
+            redeal: self.data.split.is_random(),
             shape: None,
         }
     }

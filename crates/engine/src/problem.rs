@@ -254,6 +254,7 @@ impl Problem {
         change(&mut self.network, &mut self.train);
         self.network.check()?;
         self.train.check()?;
+        self.network.check_with(&self.train)?;
         Ok(self)
     }
 

@@ -140,6 +140,15 @@ fn weight(from: &Trends, to: &Trends) -> Weight {
 }
 
 impl Weight {
+    fn allows(self, v: f32) -> bool {
+        match self {
+            Self::Any => true,
+            Self::NotNegative => v >= 0.0,
+            Self::NotPositive => v <= 0.0,
+            Self::Zero => v == 0.0,
+        }
+    }
+
     /// What is both.
     fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -154,6 +163,26 @@ impl Signs {
     /// The signs of all parameters of a network that the rules ask for: layer by layer, weights row by row, then the bias. `None` if
     /// they ask for none.
     pub fn new(spec: &NormalSpec, network: &Network) -> Option<Self> {
+        Self::with(spec, network, |asked, w, _, others| asked.units(w.rows, others))
+    }
+
+    /// The same for a network whose weights have such signs already: those of its units, in whatever order they stand.
+    pub fn kept_by(spec: &NormalSpec, network: &Network) -> Option<Self> {
+        Self::with(spec, network, |asked, w, x, others| {
+            let in_turns = asked.units(w.rows, others);
+            let fits = |u: usize, to: &Trends| w.row(u).iter().zip(x).all(|(v, from)| weight(from, to).allows(*v));
+            let free = vec![Trend::Constant; asked.features.len()];
+            let kinds: Vec<Trends> = asked.kinds().into_iter().chain([free]).collect();
+            let own = |(u, to): (usize, &Trends)| std::iter::once(to).chain(&kinds).find(|kind| fits(u, kind)).cloned();
+            in_turns.iter().enumerate().map(own).collect::<Option<Vec<Trends>>>().unwrap_or(in_turns)
+        })
+    }
+
+    fn with(
+        spec: &NormalSpec,
+        network: &Network,
+        units: impl Fn(&AskedTrends, &Matrix, &[Trends], bool) -> Vec<Trends>,
+    ) -> Option<Self> {
         let asked = AskedTrends::new(spec)?;
         let columns = spec.schema.columns();
         let input = |column: &deepsade_spec::InputColumn| -> Trends {
@@ -172,7 +201,7 @@ impl Signs {
             let x = &values[node.from[0]];
             let value = match &node.op {
                 Op::Dense { w, b } => {
-                    let units = if Some(k) == last { asked.outputs.clone() } else { asked.units(w.rows, others) };
+                    let units = if Some(k) == last { asked.outputs.clone() } else { units(&asked, w, x, others) };
                     for to in &units {
                         x.iter().for_each(|from| signs.push(weight(from, to)));
                     }

@@ -87,6 +87,7 @@ pub fn summary(
             _ => "exact",
         },
         "left_out": fitted.left_out,
+        "members": fitted.members,
         "gate": gate,
         "enforced": trained.guard.as_ref().map(|(_, _, enforced)| enforced),
         "paper": paper_steps(&trained.records).map(|steps| json!({

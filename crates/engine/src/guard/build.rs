@@ -168,7 +168,7 @@ impl FixedParts<'_> {
             relation: RelationScratch::default(),
             outputs,
             inputs: self.origins.len(),
-            signs: Signs::new(self.spec, self.network).map(|signs| {
+            signs: Signs::kept_by(self.spec, self.network).map(|signs| {
                 let last = (self.origins.len() + 1) * outputs;
                 signs.of(signs.len() - last..signs.len())
             }),

@@ -77,6 +77,13 @@ pub struct Trained {
     pub guard: Option<(Guard, Units, Enforced)>,
 }
 
+impl Trained {
+    /// Takes over how another training went: that of what this one stands behind, or is the mean of.
+    pub(crate) fn story_of(&mut self, other: &Self) {
+        (self.records, self.best_epoch, self.stop) = (other.records.clone(), other.best_epoch, other.stop);
+    }
+}
+
 impl Run<'_> {
     /// Identifies everything that decides the result: for [`CheckpointSettings::fingerprint`].
     pub fn fingerprint(&self) -> [u8; 32] {
@@ -143,7 +150,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     // f_W: the model as initialised (line 1), for standardised targets.
     let mut stepper = Stepper::new(&run.network, batch.max(EVALUATION_ROWS))?;
     check_data(run, &stepper)?;
-    if let Some(signs) = run.rules.and_then(|rules| Signs::new(rules, &run.network)) {
+    if let Some(signs) = run.rules.and_then(|rules| Signs::kept_by(rules, &run.network)) {
         stepper.keep_signs(signs);
     }
     let strict = settings.strictly_paper();

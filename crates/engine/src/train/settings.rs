@@ -18,6 +18,10 @@ const MOST_WEIGHTS: usize = 1 << 28;
 pub struct NetworkSettings {
     /// Units of each hidden layer, from the input on. Default `[50, 30, 10]`, or by the shape of the data; each 1 to 65536; `[]` is a linear model.
     pub hidden: Vec<usize>,
+    /// How many networks are trained, each from other random weights, of which the model is the mean: one network with their layers side by
+    /// side, so `hidden` is the size of one. Where rows are dealt out at random, each has other rows to validate. Default 1, or by the
+    /// shape of the data; 1 to 64, and 1 with `trunk` and with `update = "paper"`.
+    pub members: usize,
     /// What follows each hidden layer: `"relu"` (default), `"sigmoid"` or `"tanh"`.
     pub activation: ActivationName,
     /// A feature that multiplies the outputs, for rules that scale with it: `"auto"` (default: where rules are enforced and scale
@@ -216,6 +220,7 @@ impl Default for NetworkSettings {
     fn default() -> Self {
         Self {
             hidden: vec![50, 30, 10],
+            members: 1,
             activation: ActivationName::Relu,
             gate: "auto".into(),
             scaling: ScalingName::Range,
@@ -274,13 +279,23 @@ impl NetworkSettings {
             "at most 1048576",
         )?;
         within(!self.freeze || self.trunk.is_some(), || "network.freeze".into(), true, "false without network.trunk")?;
-        let weights = self.hidden.windows(2).map(|pair| pair[0] * pair[1]).max().unwrap_or(0);
+        within((1..=64).contains(&self.members), || "network.members".into(), self.members, "from 1 to 64")?;
+        let one = self.members == 1 || self.trunk.is_none();
+        within(one, || "network.members".into(), self.members, "1 with network.trunk, a network that is given")?;
+        let side_by_side = |units: usize| units * self.members;
+        let weights = self.hidden.windows(2).map(|pair| side_by_side(pair[0]) * side_by_side(pair[1])).max().unwrap_or(0);
         within(
             weights <= MOST_WEIGHTS,
             || "network.hidden".into(),
             format!("{:?}", self.hidden),
             "small enough that two neighbours have at most 2^28 weights between them",
         )
+    }
+
+    /// Refuses what does not go with the training.
+    pub fn check_with(&self, train: &TrainSettings) -> Result<(), SettingsError> {
+        let one = self.members == 1 || train.update != UpdateName::Paper;
+        within(one, || "network.members".into(), self.members, "1 where train.update is \"paper\", which trains one network")
     }
 }
 

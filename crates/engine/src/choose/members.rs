@@ -1,0 +1,130 @@
+//! The best model enters; the mean of several like it leaves: from other random weights and, where rows were dealt out at random, with
+//! other rows to validate, so that together they learn from all of them.
+//!
+//! A mean of networks is a network ([`mean_of`]), so the rules are kept and proved for it as for any. By convexity its loss is at
+//! most the mean of theirs; where keeping the rules takes that away again, the one model that was there stays.
+
+use deepsade_data::{Split, deciding_score};
+use deepsade_net::Network;
+
+use super::{Best, Compared, Saved, compare};
+use crate::enforce::{Decision, EnforcedBy};
+use crate::fit::{Fit, FitError, Fitted, Rows};
+use crate::mean::mean_of;
+use crate::train::{EpochRecord, Observer, StopReason};
+
+/// How much worse than the mean of its members' a training score may be, of it.
+const WORSE: f64 = 0.01;
+
+/// The mean of the members that the settings ask for; `first` is one of them, and what is left where there is no mean.
+pub(super) fn mean(
+    fit: Fit,
+    first: Best,
+    rows: &Rows,
+    split: &Split,
+    saved: Saved,
+    observer: &mut dyn Observer,
+) -> Result<Compared, FitError> {
+    let count = fit.network.members;
+    // A network that diverged or was given is not one of several.
+    if count < 2 || fit.network.trunk.is_some() || first.fitted.trained.best_epoch.is_none() {
+        return Ok(Compared::Best(Box::new(first)));
+    }
+    let decision = Decision { means: first.fitted.means.clone(), why: first.fitted.why.clone() };
+    let mut others = Vec::new();
+    for k in 1..count {
+        let named = |name: &str| saved(&if name.is_empty() { k.to_string() } else { format!("{k}-{name}") });
+        let split = if fit.redeal { split.with_other_validation(k, fit.seed) } else { split.clone() };
+        let fit = Fit { seed: fit.seed.wrapping_add((k as u64) << 32), ..fit };
+        let mut told = Told { observer: &mut *observer, member: k + 1, of: count };
+        told.phase("");
+        match compare(fit, std::slice::from_ref(&decision), rows, &split, &named, &mut told) {
+            Ok(Compared::Best(best)) if best.fitted.trained.stop == StopReason::Interrupted => {
+                return Ok(Compared::interrupted(best.fitted));
+            }
+            Ok(Compared::Best(best)) => others.push(*best),
+            Ok(cut @ Compared::Interrupted(_)) => return Ok(cut),
+            Err(stopped @ FitError::Abandoned) => return Err(stopped),
+            // One that does not come out is one fewer.
+            Err(_) => {}
+        }
+    }
+    let all: Vec<&Best> = std::iter::once(&first).chain(&others).collect();
+    let best = match with_mean(fit, &decision, &all, rows, split, observer) {
+        Ok(Some((fitted, free))) => Best { fitted, free, ..first },
+        Err(stopped @ FitError::Abandoned) => return Err(stopped),
+        Ok(None) | Err(_) => first,
+    };
+    Ok(Compared::Best(Box::new(best)))
+}
+
+/// The mean of the models, and that of the free networks beside it. `None` where it has no proof and they have, or has lost what they learnt.
+fn with_mean(
+    fit: Fit,
+    decision: &Decision,
+    all: &[&Best],
+    rows: &Rows,
+    split: &Split,
+    observer: &mut dyn Observer,
+) -> Result<Option<(Fitted, Option<Fitted>)>, FitError> {
+    let mut of = |decision: &Decision, shape: &EnforcedBy, members: &[&Fitted]| {
+        let networks: Vec<&Network> = members.iter().map(|f| &f.trained.network).collect();
+        let Some(mean) = mean_of(&networks) else { return Ok(None) };
+        let fit = Fit { decision, from: Some(&mean), as_it_is: true, shape: Some(shape), ..fit };
+        let mut fitted = fit.run_on(rows, split, None, observer)?;
+        fitted.trained.story_of(&members[0].trained);
+        // The rows that validate were seen by all members but the first.
+        fitted.validation = members[0].validation.clone();
+        fitted.members = members.len();
+        Ok::<_, FitError>(Some(fitted))
+    };
+    let members: Vec<&Fitted> = all.iter().map(|best| &best.fitted).collect();
+    let Some(fitted) = of(decision, &decision.means, &members)? else { return Ok(None) };
+    let free: Option<Vec<&Fitted>> = all.iter().map(|best| best.free.as_ref()).collect();
+    let free = match free {
+        Some(free) => of(&Decision::nowhere(), &decision.means, &free)?,
+        None => None,
+    };
+    let proved = |f: &Fitted| matches!(f.proof, Some(Ok(_)));
+    let lost = proved(members[0]) && !proved(&fitted) || all[0].free.is_some() && free.is_none();
+    Ok((!lost && !worse(fit, &fitted, &members)).then_some((fitted, free)))
+}
+
+/// Whether the mean scores worse on the training rows than its members do on average.
+fn worse(fit: Fit, mean: &Fitted, members: &[&Fitted]) -> bool {
+    let (name, more) = deciding_score(&fit.spec.schema.task);
+    let score = |f: &Fitted| f.train.get(name).copied().filter(|v| v.is_finite());
+    let Some(all) = members.iter().map(|f| score(f)).collect::<Option<Vec<f64>>>() else { return false };
+    let usual = all.iter().sum::<f64>() / all.len() as f64;
+    score(mean).is_none_or(|own| if more { own < usual * (1.0 - WORSE) } else { own > usual * (1.0 + WORSE) })
+}
+
+/// Who watches, told which member is trained.
+struct Told<'a> {
+    observer: &'a mut dyn Observer,
+    member: usize,
+    of: usize,
+}
+
+impl Observer for Told<'_> {
+    fn phase(&mut self, name: &str) {
+        let colon = if name.is_empty() { "" } else { ": " };
+        self.observer.phase(&format!("member {} of {}{colon}{name}", self.member, self.of));
+    }
+
+    fn epoch(&mut self, record: &EpochRecord) {
+        self.observer.epoch(record);
+    }
+
+    fn progress(&mut self, done_rows: usize, total_rows: usize) {
+        self.observer.progress(done_rows, total_rows);
+    }
+
+    fn stop(&self) -> bool {
+        self.observer.stop()
+    }
+
+    fn abandons(&self) -> bool {
+        self.observer.abandons()
+    }
+}

@@ -1,0 +1,78 @@
+//! Several members: their mean is one model, proved as one, whatever keeps the rules.
+
+use deepsade_data::{Column, Table};
+use deepsade_engine::pipeline::{Checked, Ended, Finished, Prepared};
+use deepsade_engine::train::Silent;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+
+fn train(settings: &Value) -> Finished {
+    let Prepared::Ready(ready) = Checked::in_memory(&settings.to_string(), 5).unwrap().take(homes()).unwrap() else {
+        panic!("the rules can be obeyed")
+    };
+    let Ended::Done(finished) = ready.train(None, &mut Silent).unwrap() else { panic!("nothing stops it") };
+    *finished
+}
+
+/// Incomes, persons and what they spend on rent and food, with noise that one network learns by heart.
+fn homes() -> Table {
+    let rng = &mut ChaCha8Rng::seed_from_u64(2);
+    let rows = 120;
+    let income: Vec<f64> = (0..rows).map(|_| rng.random_range(10.0..100.0)).collect();
+    let persons: Vec<f64> = (0..rows).map(|_| f64::from(rng.random_range(1..6))).collect();
+    let mut part = |share: f64| -> Vec<f64> {
+        (0..rows).map(|k| income[k] * share * (1.0 + persons[k] / 10.0) * rng.random_range(0.5..1.3)).collect()
+    };
+    let (rent, food) = (part(0.25), part(0.2));
+    let columns = [income, persons, rent, food].map(Column::Number).to_vec();
+    let names = ["income", "persons", "rent", "food"].map(String::from).to_vec();
+    Table { names, columns, row_numbers: (1..=rows as u64).collect() }
+}
+
+fn settings(members: usize, enforce: &str, rules: &[&str]) -> Value {
+    let rules: Vec<Value> = rules.iter().enumerate().map(|(k, text)| json!({"name": format!("r{k}"), "text": text})).collect();
+    json!({
+        "data": {"targets": ["rent", "food"]},
+        "task": {"kind": "regression"},
+        "network": {"hidden": [7, 5], "members": members},
+        "train": {"epochs": 15, "learning_rate": 0.01, "enforce": enforce},
+        "rule": rules,
+    })
+}
+
+#[test]
+fn the_mean_is_proved_whatever_keeps_the_rules() {
+    let within = ["rent + food <= income", "rent >= 0", "food >= 0"];
+    // Seven and five units: kinds of units come in other turns where layers stand side by side.
+    let rising = ["increasing(rent, income)", "increasing(food, {income, persons})"];
+    let both = ["increasing(rent, income)", "0 <= rent <= 100"];
+    for (enforce, rules) in
+        [("weights", &within[..]), ("decode", &within), ("weights", &rising), ("decode", &both), ("weights", &both)]
+    {
+        let done = train(&settings(3, enforce, rules));
+        let summary = done.summary(None);
+        assert_eq!((&summary["members"], &summary["certified"]), (&json!(3), &json!(true)), "{enforce} {rules:?}: {summary}");
+        assert_eq!(summary["test"]["rows_breaking_all"], 0);
+        let one = train(&settings(1, enforce, rules)).summary(None);
+        assert_eq!(one["members"], 1);
+        // The first member is the one network: what is said of validation is its word.
+        assert_eq!(summary["validation"], one["validation"], "{enforce} {rules:?}");
+    }
+}
+
+#[test]
+fn the_mean_of_free_networks_fits_better_than_one() {
+    let score = |members| train(&settings(members, "none", &[])).summary(None)["train"]["mse"].as_f64().unwrap();
+    assert!(score(6) < 1.01 * score(1), "{} {}", score(6), score(1));
+}
+
+#[test]
+fn what_has_no_mean_is_refused() {
+    let mut paper = settings(2, "weights", &["rent >= 0"]);
+    paper["train"]["update"] = json!("paper");
+    let error = Checked::in_memory(&paper.to_string(), 5).unwrap_err().to_string();
+    assert!(error.contains("network.members = 2: must be 1 where train.update is \"paper\""), "{error}");
+    let error = Checked::in_memory(&settings(0, "none", &[]).to_string(), 5).unwrap_err().to_string();
+    assert!(error.contains("network.members = 0: must be from 1 to 64"), "{error}");
+}
