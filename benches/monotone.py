@@ -10,7 +10,9 @@ right answers. auto_mpg, compas and loans: random 80/20 splits, the same for all
 (61 test rows, so 1.6 points a row), with other seeds; heart_random: all its 303 rows in random 80/20 splits.
 Within the 80 % every method deals out a quarter as validation rows DEALS times (deepsade by its own seed). The epoch or the number of
 trees is that of the smallest validation loss (squares, cross-entropy), the setting that of the smallest mean of these over the deals,
-chosen for each split anew from GRIDS below. The score of a split is the mean over the models of that setting, one for each deal.
+chosen for each split anew from GRIDS below. The score of a split is the mean over the models of that setting, one for each deal. Members of
+a deepsade model validate on other rows each, so together they learn from all of the 80 %; trees are grown once more on all of it, with
+as many rounds as validation chose. monotonenorm keeps its best epoch.
 
   monotone, free         `deepsade train` with the rule, and with `--enforce none`
   lightgbm, lightgbm-free     LightGBM with monotone_constraints (all three methods in the grid), and without
@@ -68,13 +70,20 @@ CASES = {
 }
 METHODS = ["monotone", "free", "lightgbm", "lightgbm-free", "histgb", "histgb-free", "monotonenorm"]
 DEEPSADE = [
-    {"hidden": [64], "learning_rate": 0.01, "weight_decay": 0.0001},
-    {"hidden": [64], "learning_rate": 0.01, "weight_decay": 0.001},
-    {"hidden": [64], "learning_rate": 0.01, "weight_decay": 0.01},
-    {"hidden": [32, 32], "learning_rate": 0.01, "weight_decay": 0.001},
-    {"hidden": [32, 32], "learning_rate": 0.01, "weight_decay": 0.01},
-    {"hidden": [32, 32], "learning_rate": 0.003, "weight_decay": 0.0001},
+    settings | {"members": 8}
+    for settings in [
+        {"hidden": [64], "learning_rate": 0.01, "weight_decay": 0.0001},
+        {"hidden": [64], "learning_rate": 0.01, "weight_decay": 0.001},
+        {"hidden": [64], "learning_rate": 0.01, "weight_decay": 0.01},
+        {"hidden": [64], "learning_rate": 0.01, "weight_decay": 0.001, "scaling": "standard"},
+        {"hidden": [32, 32], "learning_rate": 0.01, "weight_decay": 0.001},
+        {"hidden": [32, 32], "learning_rate": 0.01, "weight_decay": 0.001, "scaling": "standard"},
+        {"hidden": [32, 32], "learning_rate": 0.01, "weight_decay": 0.01},
+        {"hidden": [32, 32], "learning_rate": 0.003, "weight_decay": 0.0001},
+    ]
 ]
+#: Settings of `[network]`; the others are of `[train]`.
+NETWORK = ("hidden", "members", "scaling")
 TREES = [
     {"num_leaves": 31, "learning_rate": 0.1, "min_child_samples": 20},
     {"num_leaves": 15, "learning_rate": 0.05, "min_child_samples": 10},
@@ -158,9 +167,10 @@ class Rows:
         way = "increasing" if self.case.sign > 0 else "decreasing"
         lines = ["[data]", f'file = "{file}"', f'targets = ["{self.case.target}"]', f"seed = {seed}"]
         lines += ["split = { train = 0.75, validation = 0.25, test = 0 }", "[task]"]
-        lines += [f'kind = "{"regression" if self.case.classes is None else "binary"}"', "[network]", f"hidden = {settings['hidden']}"]
+        lines += [f'kind = "{"regression" if self.case.classes is None else "binary"}"', "[network]"]
+        lines += [f"{key} = {json.dumps(settings[key])}" for key in NETWORK if key in settings]
         lines += ["[train]", f"epochs = {self.case.epochs}", f"batch = {self.case.batch}"]
-        lines += [f"{key} = {value}" for key, value in settings.items() if key != "hidden"]
+        lines += [f"{key} = {value}" for key, value in settings.items() if key not in NETWORK]
         for c in dict.fromkeys(c for c, _ in self.columns):
             lines.append(f"[features.{c}]")
             if c in self.text:
@@ -220,8 +230,12 @@ def lightgbm(rows, method, settings, train, seed):
     seen = {}
     calls = [lgb.record_evaluation(seen), lgb.early_stopping(50, verbose=False)]
     model = lgb.train(settings, data, ROUNDS, valid_sets=[data.create_valid(rows.x[validate], rows.y[validate])], callbacks=calls)
-    predict = lambda x: model.predict(x, raw_score=True, num_iteration=model.best_iteration)
-    return rows.loss(predict(rows.x[validate]), rows.y[validate]), model.best_iteration, predict, model
+    predict = lambda model, x: model.predict(x, raw_score=True, num_iteration=at)
+    at = model.best_iteration
+    loss = rows.loss(predict(model, rows.x[validate]), rows.y[validate])
+    # As many trees, from all rows of the 80 %: the members of ours learn from all of them, too.
+    kept = lgb.train(settings, lgb.Dataset(rows.x[train], rows.y[train], params={"verbosity": -1, "min_data_in_bin": 1}), at)
+    return loss, at, lambda x: predict(kept, x), kept
 
 
 def histgb(rows, method, settings, train, seed):
@@ -237,7 +251,7 @@ def histgb(rows, method, settings, train, seed):
         model.set_params(max_iter=rounds).fit(rows.x[fit], rows.y[fit])
         best = min(best, (rows.loss(raw(model, rows.x[validate]), rows.y[validate]), rounds))
     kept = kind(max_iter=best[1], early_stopping=False, random_state=seed, **settings)
-    kept.set_params(monotonic_cst=rows.signs if method == "histgb" else None).fit(rows.x[fit], rows.y[fit])
+    kept.set_params(monotonic_cst=rows.signs if method == "histgb" else None).fit(rows.x[train], rows.y[train])
     return best[0], best[1], lambda x: raw(kept, x), kept
 
 

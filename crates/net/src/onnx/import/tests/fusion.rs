@@ -68,6 +68,7 @@ fn a_single_factor_beside_a_matmul_is_never_exact() {
                 &[("Clip", &[])],
                 &[("Concat", &[])],
                 &[("Slice", &["all", "end", "axis"])],
+                &[("Concat", &["x"]), ("Slice", &["all", "end", "axis"])],
             ] {
                 let (factor, product) = ([(op, &[scale][..])], [("MatMul", &[matrix][..])]);
                 for graph in [[&factor, between, &product].concat(), [&product, between, &factor].concat()] {
