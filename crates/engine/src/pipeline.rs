@@ -4,12 +4,13 @@
 
 mod finished;
 mod folder;
+mod folds;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use deepsade_data::{self as data, CheckedData, Loaded, Progress, Segment, Split, Table, VALIDATION};
+use deepsade_data::{self as data, CheckedData, Loaded, Progress, Segment, Split, Table};
 use deepsade_output::Output;
 use deepsade_output::decode::DecodeError;
 use deepsade_spec::{Moves, NormalSpec, Task, shown};
@@ -17,6 +18,7 @@ use thiserror::Error;
 
 pub use self::finished::{Evidence, Finished, Times};
 pub use self::folder::{Folder, Occupied};
+pub use self::folds::{FoldsEnd, ScoredFold, ScoredFolds};
 use crate::artifact::ArtifactError;
 use crate::by_shape::Shape;
 use crate::choose::{Chosen, choose};
@@ -98,6 +100,12 @@ pub struct Fold {
     pub of: usize,
 }
 
+impl Fold {
+    fn split(self, rows: &Rows, seed: u64) -> Result<Split, FitError> {
+        Ok(data::folds(rows.all.rows(), self.of, self.index, seed)?)
+    }
+}
+
 /// What becomes of a problem before anything is trained.
 #[derive(Debug)]
 pub enum Prepared {
@@ -148,12 +156,10 @@ impl Checked {
         let source = DataSource::of(&loaded.file, loaded.table.rows());
         let rows = fit::rows(&spec, loaded, &self.data, seed)?;
         let split = match fold {
-            Some(Fold { index, of }) => data::folds(rows.all.rows(), of, index, VALIDATION, seed).map_err(FitError::from)?,
+            Some(fold) => fold.split(&rows, seed)?,
             None => rows.split.clone(),
         };
-        let shape = Shape { rows: split.train.len(), validation: split.validation.len(), columns: spec.schema.columns().len() };
-        let shaped = Self { problem: self.problem.shaped(shape)?, data: self.data };
-        let ready = match shaped.with(Arc::new(spec), Arc::new(rows), split, seed) {
+        let ready = match self.shaped_by(Arc::new(spec), Arc::new(rows), split, seed) {
             Err(PipelineError::Fit(FitError::Decode(impossible @ DecodeError::Impossible { .. }))) => {
                 return Ok(Prepared::Contradictory(impossible.to_string()));
             }
@@ -161,6 +167,13 @@ impl Checked {
         };
         let (read_seconds, of_data) = (begun.elapsed().as_secs_f64(), loaded.notes.clone());
         Ok(Prepared::Ready(Box::new(Ready { read_seconds, of_data, segments, source, ..ready })))
+    }
+
+    /// Takes rules and rows, and chooses by what trains whatever the rule file leaves open.
+    fn shaped_by(self, spec: Arc<NormalSpec>, rows: Arc<Rows>, split: Split, seed: u64) -> Result<Ready, PipelineError> {
+        let shape = Shape { rows: split.train.len(), validation: split.validation.len(), columns: spec.schema.columns().len() };
+        let shaped = Self { problem: self.problem.shaped(shape)?, data: self.data };
+        shaped.with(spec, rows, split, seed)
     }
 
     /// Takes rules that don't contradict each other and rows that are encoded, which several trainings may share; `split` deals the
@@ -307,6 +320,16 @@ impl Ready {
             notes.push(Note::Choice(format!("enforce = \"auto\" chooses {}: {why}", means.name())));
         }
         notes
+    }
+
+    /// The same problem with this fold to test on, just as [`Checked::read`] would have made it.
+    pub fn on_fold(&self, fold: Fold) -> Result<Self, PipelineError> {
+        let seed = self.data.seed;
+        let split = fold.split(&self.rows, seed)?;
+        let checked = Checked { problem: self.problem.clone(), data: self.data.clone() };
+        let ready = checked.shaped_by(Arc::clone(&self.spec), Arc::clone(&self.rows), split, seed)?;
+        let Self { read_seconds, of_data, segments, source, .. } = self.clone();
+        Ok(Self { read_seconds, of_data, segments, source, ..ready })
     }
 
     /// Trains, proves, and asks the checker. With a folder the epochs are logged there, and the run can be resumed; the files are
