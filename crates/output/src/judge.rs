@@ -112,8 +112,7 @@ fn holds(atom: &Atom, value: &impl Fn(Var) -> f64, exact: fn(f64) -> Rational) -
     if whole && size < WHOLE {
         return !atom.strict && sum == 0.0 || sum > 0.0;
     }
-    let sum = atom.linear.at(&|var| exact(value(var)));
-    if atom.strict { sum > Rational::ZERO } else { sum >= Rational::ZERO }
+    atom.met_by(&atom.linear.at(&|var| exact(value(var))))
 }
 
 /// Below it sums of whole numbers are exact in float64.

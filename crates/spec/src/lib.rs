@@ -27,7 +27,7 @@ pub use claim::{Claim, Mismatch};
 pub use compile::{RULES_KEY, RuleText, carried, check_types, compile, duplicate_name};
 pub use error::{RuleError, RuleErrorKind, Span, nearest};
 pub use formula::{Atom, Formula, Threshold};
-pub use linear::{Linear, Var};
+pub use linear::{Linear, Var, common_denominator};
 pub use normalize::{NormalRule, NormalSpec};
 pub use pair::{Kept, Moves, Pair, PairRule, Trend};
 pub use region::{Cut, Region};

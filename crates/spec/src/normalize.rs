@@ -167,13 +167,7 @@ impl Normalizer<'_> {
     fn condition(&mut self, condition: &Bool, truth: bool) -> Result<Formula, TooLarge> {
         self.count(1)?;
         Ok(match condition {
-            Bool::Const(value) => {
-                if *value == truth {
-                    Formula::True
-                } else {
-                    Formula::False
-                }
-            }
+            Bool::Const(value) => (*value == truth).into(),
             Bool::Compare(num, relation) => self.compare(num, if truth { *relation } else { relation.negated() })?,
             Bool::LevelIn(f, levels) => {
                 self.count(2 * levels.len())?;
@@ -290,14 +284,7 @@ impl Normalizer<'_> {
         }
         let atom = as_read(atom, self.schema);
         let (lo, hi) = range(&atom.linear, self.schema);
-        let holds = |value: &Rational| if atom.strict { *value > Rational::ZERO } else { *value >= Rational::ZERO };
-        if holds(&lo) {
-            Formula::True
-        } else if !holds(&hi) {
-            Formula::False
-        } else {
-            Formula::Atom(atom)
-        }
+        atom.decided(&lo, &hi).map_or(Formula::Atom(atom), Formula::from)
     }
 }
 

@@ -9,7 +9,7 @@ use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_o
 use deepsade_solve::budget::Budget;
 use deepsade_solve::finite::decided;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, ColumnKind, Formula, InputColumn, NormalSpec, Rational, Schema, Threshold, Var};
+use deepsade_spec::{Atom, ColumnKind, Formula, InputColumn, NormalSpec, Rational, Schema, Var};
 use thiserror::Error;
 
 use super::one_by_one;
@@ -185,25 +185,10 @@ impl<'a> Allowed<'a> {
 
     /// The claim with its conditions on the input replaced by their truth.
     fn given(&self, claim: &Formula, truth: &[bool]) -> Formula {
-        let all = |parts: &[Formula]| parts.iter().map(|p| self.given(p, truth)).collect::<Vec<_>>();
-        match claim {
-            Formula::Atom(atom) => match self.conditions.iter().position(|c| c == atom) {
-                Some(k) if truth[k] => Formula::True,
-                Some(_) => Formula::False,
-                None => match decided(atom, &self.spec.schema) {
-                    Some(true) => Formula::True,
-                    Some(false) => Formula::False,
-                    None => claim.clone(),
-                },
-            },
-            Formula::And(parts) => Formula::and(all(parts)),
-            Formula::Or(parts) => Formula::or(all(parts)),
-            Formula::Threshold(Threshold { terms, bound, strict }) => {
-                let terms = terms.iter().map(|(w, f)| (w.clone(), self.given(f, truth))).collect();
-                Formula::threshold(terms, bound.clone(), *strict)
-            }
-            other => other.clone(),
-        }
+        claim.replaced(&mut |atom| {
+            let known = self.conditions.iter().position(|c| c == atom).map(|k| truth[k]);
+            known.or_else(|| decided(atom, &self.spec.schema)).map_or_else(|| Formula::Atom(atom.clone()), Formula::from)
+        })
     }
 
     /// The nearest outputs to `p` that keep a distance of `margin` from every face.

@@ -7,9 +7,8 @@
 
 use std::ops::ControlFlow;
 
-use dashu::integer::IBig;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Domain, NormalSpec, Rational, Var, print, shown};
+use deepsade_spec::{Atom, Domain, NormalSpec, Rational, Var, common_denominator, print, shown};
 use thiserror::Error;
 
 use super::outward::inward;
@@ -108,11 +107,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
         let mut constant = atom.linear.constant.clone();
         atom.linear.terms.iter().for_each(|(var, c)| column(*var, c, &mut terms, &mut constant));
         // Whole coefficients: decimals can't say a third.
-        let mut denominator = IBig::ONE;
-        for c in terms.iter().map(|t| &t.1).chain([&constant]) {
-            denominator *= (c * Rational::from(denominator.clone())).denominator();
-        }
-        let factor = Rational::from(denominator);
+        let factor = Rational::from(common_denominator(terms.iter().map(|t| &t.1).chain([&constant])));
         let products = terms.iter().map(|(name, c)| match c * &factor {
             one if one.is_one() => name.clone(),
             c => format!("(* {} {name})", term(&c)),
