@@ -32,8 +32,8 @@ pub use normalize::{NormalRule, NormalSpec};
 pub use pair::{Kept, Moves, Pair, PairRule, Trend};
 pub use region::{Cut, Region};
 pub use schema::{
-    ColumnKind, Domain, Feature, Fill, Filled, InputColumn, LARGEST_INTEGER, OneHot, SCHEMA_KEY, Schema, SchemaError, Task,
-    indicator_of,
+    ColumnKind, ColumnMap, Domain, Feature, Fill, Filled, InputColumn, LARGEST_INTEGER, OneHot, SCHEMA_KEY, Schema, SchemaError,
+    Task, VarColumns, indicator_of,
 };
 pub use typed::TypedSpec;
 

@@ -89,9 +89,8 @@ impl ScoredFolds {
         let spread = |(name, (mean, deviation))| (name, json!({"mean": mean, "deviation": deviation}));
         let scores: BTreeMap<String, Value> = self.summary().into_iter().map(spread).collect();
         let each = self.each.iter().enumerate();
-        let each: Vec<Value> = each
-            .map(|(fold, f)| json!({"fold": fold, "rows": f.rows, "certified": f.certified, "test": f.scores}))
-            .collect();
+        let each: Vec<Value> =
+            each.map(|(fold, f)| json!({"fold": fold, "rows": f.rows, "certified": f.certified, "test": f.scores})).collect();
         let certified = self.each.iter().all(|f| f.certified);
         json!({"folds": each, "scores": scores, "certified": certified, "seed": self.seed, "model": null})
     }

@@ -5,7 +5,7 @@
 mod slopes;
 
 use deepsade_net::{Matrix, Network};
-use deepsade_spec::{Domain, Kept, Linear, Moves, NormalSpec, Pair, Rational, Region, Var};
+use deepsade_spec::{Kept, Linear, Moves, NormalSpec, Pair, Rational, Region, Var};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -122,17 +122,7 @@ impl PairQuestion<'_> {
 
     /// The value of an input variable in a row of columns.
     fn input(&self, x: &[f32], var: Var) -> Rational {
-        let exact = |v: f32| Rational::try_from(v).unwrap_or_default();
-        match var {
-            Var::Output(_) => Rational::ZERO,
-            Var::Feature(f) => exact(x[self.plan.first[f]]),
-            Var::Level(f, l) if l >= self.plan.dropped => exact(x[self.plan.first[f] + l - self.plan.dropped]),
-            Var::Level(f, _) => {
-                let Domain::Category { levels } = &self.spec.schema.features[f].domain else { return Rational::ZERO };
-                let first = self.plan.first[f];
-                Rational::ONE - x[first..first + levels.len() - 1].iter().map(|v| exact(*v)).fold(Rational::ZERO, |a, b| a + b)
-            }
-        }
+        self.plan.map.of(var).value(x, |v| Rational::try_from(v).unwrap_or_default())
     }
 
     /// A random input.

@@ -9,7 +9,7 @@ use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_o
 use deepsade_solve::budget::Budget;
 use deepsade_solve::finite::decided;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, ColumnKind, Formula, InputColumn, NormalSpec, Rational, Schema, Var};
+use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Schema, Var};
 use thiserror::Error;
 
 use super::one_by_one;
@@ -348,19 +348,12 @@ pub enum NearestError {
 }
 
 impl Face {
-    /// The x-terms over all columns of the input, and what is constant. A level without a column is 1 minus the others.
+    /// The x-terms over all columns of the input, and what is constant.
     pub(crate) fn over_columns(&self, schema: &Schema) -> (Vec<f64>, f64) {
-        let columns = schema.columns();
-        let (mut row, mut constant) = (vec![0.0; columns.len()], self.constant);
+        let map = schema.column_map();
+        let (mut row, mut constant) = (vec![0.0; schema.columns().len()], self.constant);
         for (var, c) in &self.x {
-            let kind = if let Var::Level(_, l) = var { ColumnKind::Level(*l) } else { ColumnKind::Number };
-            let own = |column: &InputColumn| Some(column.feature) == var.feature();
-            if let Some(at) = columns.iter().position(|column| own(column) && column.kind == kind) {
-                row[at] += c;
-            } else {
-                constant += c;
-                columns.iter().zip(&mut row).filter(|(column, _)| own(column)).for_each(|(_, r)| *r -= c);
-            }
+            constant += map.of(*var).times(c, |column, c| row[column] += c);
         }
         (row, constant)
     }

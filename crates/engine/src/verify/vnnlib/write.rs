@@ -88,15 +88,10 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
             }
         }
     }
+    let map = spec.schema.column_map();
     let column = |var: Var, c: &Rational, terms: &mut Vec<(String, Rational)>, constant: &mut Rational| match var {
         Var::Output(j) => terms.push((format!("Y_{j}"), c.clone())),
-        Var::Feature(f) => terms.push((format!("X_{}", first[f]), c.clone())),
-        Var::Level(f, l) if l >= dropped => terms.push((format!("X_{}", first[f] + l - dropped), c.clone())),
-        Var::Level(f, _) => {
-            *constant += c;
-            let others = columns.iter().enumerate().filter(|(_, o)| o.feature == f);
-            terms.extend(others.map(|(k, _)| (format!("X_{k}"), -c)));
-        }
+        input => *constant += map.of(input).times(c, |column, c| terms.push((format!("X_{column}"), c))),
     };
     let atom = |atom: &Atom| {
         if let Some((f, above, end, strict)) = inward(atom) {
