@@ -11,6 +11,7 @@
 //! - [`whole`]: the nearest point with whole numbers in it, by branch and bound over [`active_set`].
 //! - [`mod@satisfy`], [`eliminate`]: whether atoms can hold together, exactly.
 //! - [`maxsmt`]: numbers that satisfy all of the hard and most of the soft constraints; one trait, three engines.
+//! - [`sample`]: inputs of a domain, drawn at random.
 //! - [`sexpr`]: what other solvers write.
 #![forbid(unsafe_code)]
 // Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
@@ -27,6 +28,7 @@ pub mod kernel;
 pub mod maxsmt;
 pub mod parallel;
 pub mod program;
+pub mod sample;
 pub mod satisfy;
 pub mod sexpr;
 pub mod simplex;

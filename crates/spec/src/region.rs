@@ -209,6 +209,14 @@ impl Region {
         }
     }
 
+    /// The number of a feature that is nearest to v: a float32 one, on the feature's grid, within its range, which is not empty; `None`
+    /// for a category.
+    pub fn nearest(&self, feature: usize, v: f64) -> Option<f32> {
+        let (lo, hi) = self.range(feature)?;
+        let v = self.step(feature).map_or(f64::from(v as f32), |step| (v / step).round() * step);
+        Some(v.clamp(lo, hi) as f32)
+    }
+
     /// Which levels of a category are left; `None` for a number.
     pub fn levels(&self, feature: usize) -> Option<&[bool]> {
         match self.0.get(feature)? {

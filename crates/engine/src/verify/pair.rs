@@ -5,6 +5,7 @@
 mod slopes;
 
 use deepsade_net::{Matrix, Network};
+use deepsade_solve::sample;
 use deepsade_spec::{Kept, Linear, Moves, NormalSpec, Pair, Rational, Region, Var};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -149,25 +150,18 @@ impl PairQuestion<'_> {
         x
     }
 
+    /// Another value of a feature, often an end.
     fn draw(&self, f: usize, x: &mut [f32], rng: &mut ChaCha8Rng) {
-        let first = self.plan.first[f];
-        if let Some((lo, hi)) = self.whole.range(f) {
-            let at = match rng.random_range(0..8) {
-                0 => lo,
-                1 => hi,
-                _ => lo + (hi - lo) * rng.random::<f64>(),
-            };
-            x[first] = self.snapped(f, at);
-        } else if let Some(allowed) = self.whole.levels(f) {
-            let chosen = rng.random_range(0..allowed.len());
-            (self.plan.dropped..allowed.len()).for_each(|l| x[first + l - self.plan.dropped] = f32::from(u8::from(l == chosen)));
-        }
+        let share = match rng.random_range(0..8) {
+            0 => 0.0,
+            1 => 1.0,
+            _ => rng.random::<f64>(),
+        };
+        sample::put(self.whole, &self.plan.map, f, share, x);
     }
 
     fn snapped(&self, f: usize, v: f64) -> f32 {
-        let (lo, hi) = self.whole.range(f).unwrap_or((0.0, 1.0));
-        let v = self.whole.step(f).map_or(v, |step| (v / step).round() * step);
-        (v.clamp(lo, hi) as f32).clamp(lo as f32, hi as f32)
+        self.whole.nearest(f, v).unwrap_or_default()
     }
 
     /// The second input of a pair.

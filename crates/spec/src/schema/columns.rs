@@ -64,6 +64,16 @@ impl ColumnMap {
         self.first[feature]
     }
 
+    /// A feature's columns.
+    pub fn columns(&self, feature: usize) -> Range<usize> {
+        self.first[feature]..self.first[feature + 1]
+    }
+
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.first[self.first.len() - 1]
+    }
+
     /// The columns of each feature.
     pub fn features(&self) -> impl Iterator<Item = Range<usize>> {
         self.first.windows(2).map(|ends| ends[0]..ends[1])
@@ -80,9 +90,7 @@ impl ColumnMap {
         match var {
             Var::Output(_) => VarColumns { columns: 0..0, rest: false },
             Var::Feature(f) => one(self.first[f]),
-            Var::Level(f, l) => {
-                self.level(f, l).map_or_else(|| VarColumns { columns: self.first[f]..self.first[f + 1], rest: true }, one)
-            }
+            Var::Level(f, l) => self.level(f, l).map_or_else(|| VarColumns { columns: self.columns(f), rest: true }, one),
         }
     }
 }
