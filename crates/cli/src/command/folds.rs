@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
+use deepsade_data::Mean;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::files::FOLDS;
 use deepsade_engine::pipeline::{FoldsEnd, Ready, ScoredFold, ScoredFolds};
@@ -50,7 +51,7 @@ fn in_words(done: &ScoredFolds, file: &Path) -> String {
         out += &format!("{k:<6} {:>8}  {:<13}  {}\n", fold.rows, certified(fold), scores.join("  "));
     }
     out += "test scores over the folds, mean and standard deviation:\n";
-    for (name, (mean, deviation)) in summary {
+    for (name, Mean { mean, deviation, .. }) in summary {
         out += &format!("  {name}: {mean:.3} +- {deviation:.3}\n");
     }
     out + &format!(

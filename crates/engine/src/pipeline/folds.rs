@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_data::{Mean, mean};
 use serde_json::{Value, json};
 
 use super::{Ended, Finished, Fold, PipelineError, Ready};
@@ -69,24 +70,16 @@ impl ScoredFold {
 }
 
 impl ScoredFolds {
-    /// Mean and standard deviation (of a sample) of each score that every fold has.
-    pub fn summary(&self) -> BTreeMap<String, (f64, f64)> {
+    /// Mean and standard deviation of each score that every fold has.
+    pub fn summary(&self) -> BTreeMap<String, Mean> {
         let names = self.each.first().into_iter().flat_map(|fold| fold.scores.keys().cloned());
         let of = |name: &String| self.each.iter().map(|fold| fold.scores.get(name).copied()).collect::<Option<Vec<f64>>>();
-        names
-            .filter_map(|name| {
-                let values = of(&name)?;
-                let n = values.len() as f64;
-                let mean = values.iter().sum::<f64>() / n;
-                let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-                Some((name, (mean, variance.sqrt())))
-            })
-            .collect()
+        names.filter_map(|name| Some((mean(&of(&name)?)?, name))).map(|(spread, name)| (name, spread)).collect()
     }
 
     /// folds.json.
     pub fn json(&self) -> Value {
-        let spread = |(name, (mean, deviation))| (name, json!({"mean": mean, "deviation": deviation}));
+        let spread = |(name, Mean { mean, deviation, .. })| (name, json!({"mean": mean, "deviation": deviation}));
         let scores: BTreeMap<String, Value> = self.summary().into_iter().map(spread).collect();
         let each = self.each.iter().enumerate();
         let each: Vec<Value> =
@@ -102,14 +95,6 @@ mod tests {
     use crate::pipeline::{Checked, Prepared};
     use crate::problem::Problem;
     use crate::train::Silent;
-
-    #[test]
-    fn mean_and_deviation_of_a_sample() {
-        let fold = |mse: f64| ScoredFold { scores: [("mse".to_string(), mse)].into(), certified: true, enforced: true, rows: 1 };
-        let found = ScoredFolds { each: [1.0, 2.0, 6.0].map(fold).into(), seed: 0 }.summary();
-        // Squares of -2, -1 and 3 over 2.
-        assert_eq!(found["mse"], (3.0, 7.0_f64.sqrt()));
-    }
 
     /// The file leaves layers, batch and rate open: they follow the rows that train, in a fold as anywhere.
     #[test]
