@@ -9,7 +9,7 @@ use crate::formula::{Atom, Formula};
 use crate::linear::{Linear, Var};
 use crate::pair::{Kept, Moves, Pair, PairRule};
 use crate::schema::{Domain, Schema};
-use crate::typed::{Bool, Compared, Num, Piecewise, TypedPair, TypedPairRule, TypedRule, TypedSpec};
+use crate::typed::{Bool, Compared, MAX_PARTS, Num, Piecewise, TypedPair, TypedPairRule, TypedRule, TypedSpec};
 
 /// The rules of a problem in normal form.
 ///
@@ -102,9 +102,6 @@ impl NormalSpec {
         conditions
     }
 }
-
-/// Parts a normal form may have; piecewise terms on both sides multiply.
-const MAX_PARTS: usize = 500_000;
 
 /// Brings every rule to normal form, or names one that grows too large.
 pub fn normalize(typed: &TypedSpec) -> Result<NormalSpec, (String, RuleErrorKind)> {
