@@ -16,7 +16,7 @@ use deepsade_output::decode::DecodeError;
 use deepsade_spec::{Moves, NormalSpec, Task, shown};
 use thiserror::Error;
 
-pub use self::finished::{Evidence, Finished, Times};
+pub use self::finished::{Evidence, Finished, Provenance, Times};
 pub use self::folder::{Folder, Occupied};
 pub use self::folds::{FoldsEnd, ScoredFold, ScoredFolds};
 use crate::artifact::ArtifactError;
@@ -381,7 +381,15 @@ impl Ready {
     pub fn finish(&self, Chosen { fitted, cost }: Chosen, seconds: f64) -> Result<Finished, PipelineError> {
         let times = Times { read: self.read_seconds, fit: seconds };
         let finished = Finished::new(fitted, cost, &self.problem, &self.spec, times, self.data.seed)?;
-        Ok(Finished { split: self.split.to_csv(&self.rows.numbers), weighted_by: self.data.weight.clone(), ..finished })
+        let facts = Provenance {
+            source: self.source.clone(),
+            parts: [&self.split.train, &self.split.validation, &self.split.test].map(Vec::len),
+            breaking: self.rows.any_breaking_shipped,
+            report: self.problem.report.clone(),
+            cutoff: self.problem.task.cutoff,
+        };
+        let split = self.split.to_csv(&self.rows.numbers);
+        Ok(Finished { split, weighted_by: self.data.weight.clone(), facts, ..finished })
     }
 
     /// Adds what the model is judged by; what takes longest only where it is kept.
@@ -391,18 +399,8 @@ impl Ready {
         let scores = judge::scores(&output, &self.rows, &self.split, &self.segments, budget, seed);
         let shown = if self.split.test.is_empty() { &self.split.train } else { &self.split.test };
         let effects = if kept { judge::effects(&output, &self.rows.all.select(shown), budget, seed) } else { None };
-        let parts = [&self.split.train, &self.split.validation, &self.split.test].map(Vec::len);
-        let facts = Evidence {
-            scores,
-            effects,
-            source: self.source.clone(),
-            parts,
-            breaking: self.rows.any_breaking_shipped,
-            report: self.problem.report.clone(),
-            cutoff: self.problem.task.cutoff,
-        };
         drop(output);
-        Ok(finished.with(facts))
+        Ok(Finished { judged: Some(Evidence { scores, effects }), ..finished })
     }
 
     fn fit<'a>(&'a self, settings: &'a TrainSettings) -> Fit<'a> {

@@ -287,7 +287,7 @@ impl Done {
             let shown = if metrics["rows"] > 0.0 { scores(metrics) } else { "no row to score".into() };
             out.push(format!("{name:<12} {:>8} {:>8}  {shown}", metrics["rows_all"], metrics["rows"]));
         }
-        out.extend(self.finished.facts.as_ref().and_then(|facts| judged(&facts.scores)));
+        out.extend(self.finished.judged.as_ref().and_then(|found| judged(&found.scores)));
         let breaking = format!("{} of {} test predictions break a rule", test["rows_breaking_all"], test["rows_all"]);
         match &self.finished.verdict {
             Some(verdict) => {

@@ -91,7 +91,7 @@ pub fn measure(
     if let Some(folder) = models {
         std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
         // As `deepsade train` does, for `check`, `predict`, `report` and the figures.
-        Ready { read_seconds: read, ..ready }.finish(chosen, seconds)?.write(folder)?;
+        Ready { read_seconds: read, source: prepared.source(), ..ready }.finish(chosen, seconds)?.write(folder)?;
     }
     Ok(Some(RunResult {
         use_case,
