@@ -27,7 +27,7 @@ use crate::artifact::ArtifactError;
 use crate::enforce::weights::{CertifyError, ladder, margins};
 use crate::fit::Rows;
 use crate::guard::{Guard, GuardError, Metric, Tightness};
-use crate::proof::Certified;
+use crate::proof::{Certified, Refused};
 use crate::skips::{last_layer, straight, with_skips};
 use crate::train::{LastLayer, PlanError, Stepper};
 use crate::units::Units;
@@ -103,7 +103,7 @@ pub enum RepairError {
     Infeasible(#[from] GuardError),
     /// The checker accepts none of those that were found.
     #[error("last layers were found, but the checker does not accept them: {0}")]
-    Rejected(String),
+    Rejected(Box<Refused>),
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
@@ -363,7 +363,7 @@ fn attempt(
         guard.begin_epoch(Some(metric));
     };
     let (model, proof) = ladder(spec.into(), stepper, &guard.safe(), margins(guard), &mut weigh)?;
-    let certified = proof.map_err(|refused| RepairError::Rejected(refused.to_string()))?;
+    let certified = proof.map_err(RepairError::Rejected)?;
     let change = change(network, &model.network, &rows.x);
     let network = model.network;
     Ok(Repaired { certified, network, tightness, skipped: Vec::new(), features_only, change, before_shrinking: None })
