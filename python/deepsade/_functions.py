@@ -27,7 +27,8 @@ class Answer(dict):
 class Verification(Answer):
     """What was decided: ``verdict`` is "proved", "refuted" (with ``rule``, ``input`` and ``output``) or "unknown" (with ``why``).
 
-    Proved: ``certificate`` is the proof about the ONNX file ``model``.
+    Proved: ``certificate`` is the proof about the ONNX file ``model``. Both are also there where the verdict is "unknown" only because the
+    file that was read rounds differently in places: deploy ``model`` instead.
     """
 
     certificate = None

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use dashu::integer::IBig;
-use deepsade_spec::{Atom, Linear, Rational, Region, Var};
+use deepsade_spec::{Atom, Linear, Rational, Region, Var, common_denominator};
 
 use crate::certificate::{Bounds, Lines, SLOPES};
 use crate::dyadic::Dyadic;
 use crate::floats::{Boxes, Floats};
-use crate::linear::{Form, GateEnd, common_denominator};
+use crate::linear::{Form, GateEnd};
 use crate::machine::{Known, Machine, Sign};
 use crate::rejected::Why;
 

@@ -3,9 +3,8 @@
 //! Going from the last node to the first, each value is replaced by what its node computes from earlier ones, or by an end of its
 //! interval. What reaches the input is maximised there, together with what the form said about the input itself.
 
-use dashu::integer::IBig;
 use deepsade_net::{Activation, Op};
-use deepsade_spec::{Rational, Region};
+use deepsade_spec::Region;
 
 use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::{Dyadic, Interval, LONG, SHORT};
@@ -17,15 +16,6 @@ use crate::pool;
 pub(crate) struct Form {
     pub(crate) coefficients: Vec<Vec<Dyadic>>,
     pub(crate) constant: Dyadic,
-}
-
-/// The least common multiple of denominators.
-pub(crate) fn common_denominator<'a>(numbers: impl Iterator<Item = &'a Rational>) -> IBig {
-    // Multiplied by what c still has in its denominator, c times the product is whole.
-    numbers.fold(IBig::ONE, |product, c| {
-        let left = (c * Rational::from(product.clone())).denominator().clone();
-        product * left
-    })
 }
 
 /// One end of the range of a gate's factor r, a column of the raw input that the gate node `value` reads through one Select.

@@ -6,10 +6,9 @@
 
 use deepsade_net::enclose::ACTIVATION_ERROR;
 use deepsade_net::{Activation, Op, Window};
-use deepsade_spec::{Linear, Rational, Var};
+use deepsade_spec::{Linear, Rational, Var, common_denominator};
 
 use crate::dyadic::{Dyadic, Interval};
-use crate::linear::common_denominator;
 use crate::machine::{Known, Machine};
 
 /// A linear form of outputs with whole coefficients, and what it was multiplied by to get them.

@@ -92,10 +92,10 @@ impl Split {
 /// Share of all rows that validates where rows are dealt out in folds, as in the paper: they train nothing.
 pub const VALIDATION: f64 = 0.1;
 
-/// Fold `fold` of `k`: its rows are the test rows; of the others `validation_share` (of all rows) validates, the rest trains.
+/// Fold `fold` of `k`: its rows are the test rows; of the others [`VALIDATION`] (of all rows) validates, the rest trains.
 ///
 /// The folds of one seed partition the rows.
-pub fn folds(n: usize, k: usize, fold: usize, validation_share: f64, seed: u64) -> Result<Split, DataError> {
+pub fn folds(n: usize, k: usize, fold: usize, seed: u64) -> Result<Split, DataError> {
     let refuse = |setting, value: String, expected| Err(DataError::Setting { setting, value, expected });
     if k < 2 || k > n {
         return refuse("folds", k.to_string(), "at least 2 folds, and no more than there are rows");
@@ -103,13 +103,10 @@ pub fn folds(n: usize, k: usize, fold: usize, validation_share: f64, seed: u64) 
     if fold >= k {
         return refuse("fold", fold.to_string(), "folds are counted from 0");
     }
-    if !(0.0..1.0).contains(&validation_share) {
-        return refuse("validation", validation_share.to_string(), "a share from 0 to below 1");
-    }
     let order = permutation(n, seed);
     let (from, to) = (fold * n / k, (fold + 1) * n / k);
     let rest: Vec<usize> = order[..from].iter().chain(&order[to..]).copied().collect();
-    let validation = ((n as f64 * validation_share).round() as usize).min(rest.len() - 1);
+    let validation = ((n as f64 * VALIDATION).round() as usize).min(rest.len() - 1);
     Ok(Split { train: sorted(&rest[validation..]), validation: sorted(&rest[..validation]), test: sorted(&order[from..to]) })
 }
 
@@ -161,7 +158,7 @@ mod tests {
 
     #[test]
     fn folds_partition_the_rows() {
-        let all: Vec<Split> = (0..5).map(|f| folds(23, 5, f, 0.1, 9).unwrap()).collect();
+        let all: Vec<Split> = (0..5).map(|f| folds(23, 5, f, 9).unwrap()).collect();
         let tests: Vec<usize> = all.iter().flat_map(|s| s.test.clone()).collect();
         assert_eq!(sorted(&tests), (0..23).collect::<Vec<_>>());
         for s in &all {
@@ -172,10 +169,9 @@ mod tests {
 
     #[test]
     fn refusals() {
-        assert!(folds(10, 1, 0, 0.1, 0).unwrap_err().to_string().contains("at least 2 folds"));
-        assert!(folds(3, 5, 0, 0.1, 0).unwrap_err().to_string().contains("no more than there are rows"));
-        assert!(folds(10, 5, 5, 0.1, 0).unwrap_err().to_string().contains("counted from 0"));
-        assert!(folds(10, 5, 0, 1.0, 0).unwrap_err().to_string().contains("below 1"));
+        assert!(folds(10, 1, 0, 0).unwrap_err().to_string().contains("at least 2 folds"));
+        assert!(folds(3, 5, 0, 0).unwrap_err().to_string().contains("no more than there are rows"));
+        assert!(folds(10, 5, 5, 0).unwrap_err().to_string().contains("counted from 0"));
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! Rules enter; the columns that may gate outputs leave, and the network that training starts from, gated or not.
 
 use deepsade_net::{Matrix, Network};
-use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema};
+use deepsade_spec::{Domain, NormalSpec, Schema};
 
 use crate::train::{Gate, NetworkSettings, Scales, column_ranges, scaled_network};
 
@@ -12,7 +12,7 @@ pub fn candidates(spec: &NormalSpec) -> impl Iterator<Item = usize> + '_ {
 
 /// The column of a feature that is a number.
 pub fn column(schema: &Schema, feature: usize) -> Option<usize> {
-    schema.columns().iter().position(|c| c.feature == feature && c.kind == ColumnKind::Number)
+    schema.features[feature].domain.range().map(|_| schema.column_map().first(feature))
 }
 
 /// In float32 a product with a denormal gate may round up to the gate itself: a real gate must stay clear of 0.

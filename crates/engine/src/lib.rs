@@ -1,8 +1,8 @@
 //! How it is found: training and everything that searches. No proof rests on it.
 //!
 //! The way through: [`problem`] reads a rule file, [`deepsade_data`] its rows, [`explain`] says what the rules mean, [`enforce`] where
-//! they are enforced, [`train`] and [`fit`] make a network, [`choose`] takes the best that is proved, [`deepsade_output`] chooses or moves its outputs, judges them and puts them
-//! into words, [`warnings`] warns of those that have learnt nothing, [`artifact`] writes its files, [`recheck`] asks the checker about
+//! they are enforced, [`train`] and [`fit`] make a network, [`choose`] takes the best that is proved, [`deepsade_output`] runs it and
+//! judges its outputs, [`warnings`] warns of those that have learnt nothing, [`artifact`] writes its files, [`recheck`] asks the checker about
 //! them. [`pipeline`] walks this way from a problem to the files of a model, for everyone.
 
 pub mod adversity;

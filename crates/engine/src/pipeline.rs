@@ -4,19 +4,21 @@
 
 mod finished;
 mod folder;
+mod folds;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use deepsade_data::{self as data, CheckedData, Loaded, Progress, Segment, Split, Table, VALIDATION};
+use deepsade_data::{self as data, CheckedData, Loaded, Progress, Segment, Split, Table};
 use deepsade_output::Output;
 use deepsade_output::decode::DecodeError;
 use deepsade_spec::{Moves, NormalSpec, Task, shown};
 use thiserror::Error;
 
-pub use self::finished::{Evidence, Finished, Times};
+pub use self::finished::{Evidence, Finished, Provenance, Times};
 pub use self::folder::{Folder, Occupied};
+pub use self::folds::{FoldsEnd, ScoredFold, ScoredFolds};
 use crate::artifact::ArtifactError;
 use crate::by_shape::Shape;
 use crate::choose::{Chosen, choose};
@@ -98,6 +100,12 @@ pub struct Fold {
     pub of: usize,
 }
 
+impl Fold {
+    fn split(self, rows: &Rows, seed: u64) -> Result<Split, FitError> {
+        Ok(data::folds(rows.all.rows(), self.of, self.index, seed)?)
+    }
+}
+
 /// What becomes of a problem before anything is trained.
 #[derive(Debug)]
 pub enum Prepared {
@@ -148,12 +156,10 @@ impl Checked {
         let source = DataSource::of(&loaded.file, loaded.table.rows());
         let rows = fit::rows(&spec, loaded, &self.data, seed)?;
         let split = match fold {
-            Some(Fold { index, of }) => data::folds(rows.all.rows(), of, index, VALIDATION, seed).map_err(FitError::from)?,
+            Some(fold) => fold.split(&rows, seed)?,
             None => rows.split.clone(),
         };
-        let shape = Shape { rows: split.train.len(), validation: split.validation.len(), columns: spec.schema.columns().len() };
-        let shaped = Self { problem: self.problem.shaped(shape)?, data: self.data };
-        let ready = match shaped.with(Arc::new(spec), Arc::new(rows), split, seed) {
+        let ready = match self.shaped_by(Arc::new(spec), Arc::new(rows), split, seed) {
             Err(PipelineError::Fit(FitError::Decode(impossible @ DecodeError::Impossible { .. }))) => {
                 return Ok(Prepared::Contradictory(impossible.to_string()));
             }
@@ -161,6 +167,13 @@ impl Checked {
         };
         let (read_seconds, of_data) = (begun.elapsed().as_secs_f64(), loaded.notes.clone());
         Ok(Prepared::Ready(Box::new(Ready { read_seconds, of_data, segments, source, ..ready })))
+    }
+
+    /// Takes rules and rows, and chooses by what trains whatever the rule file leaves open.
+    fn shaped_by(self, spec: Arc<NormalSpec>, rows: Arc<Rows>, split: Split, seed: u64) -> Result<Ready, PipelineError> {
+        let shape = Shape { rows: split.train.len(), validation: split.validation.len(), columns: spec.schema.columns().len() };
+        let shaped = Self { problem: self.problem.shaped(shape)?, data: self.data };
+        shaped.with(spec, rows, split, seed)
     }
 
     /// Takes rules that don't contradict each other and rows that are encoded, which several trainings may share; `split` deals the
@@ -309,6 +322,16 @@ impl Ready {
         notes
     }
 
+    /// The same problem with this fold to test on, just as [`Checked::read`] would have made it.
+    pub fn on_fold(&self, fold: Fold) -> Result<Self, PipelineError> {
+        let seed = self.data.seed;
+        let split = fold.split(&self.rows, seed)?;
+        let checked = Checked { problem: self.problem.clone(), data: self.data.clone() };
+        let ready = checked.shaped_by(Arc::clone(&self.spec), Arc::clone(&self.rows), split, seed)?;
+        let Self { read_seconds, of_data, segments, source, .. } = self.clone();
+        Ok(Self { read_seconds, of_data, segments, source, ..ready })
+    }
+
     /// Trains, proves, and asks the checker. With a folder the epochs are logged there, and the run can be resumed; the files are
     /// the caller's to write, by [`Folder::finish`].
     pub fn train(&self, mut folder: Option<&mut Folder>, observer: &mut dyn Observer) -> Result<Ended, PipelineError> {
@@ -358,7 +381,15 @@ impl Ready {
     pub fn finish(&self, Chosen { fitted, cost }: Chosen, seconds: f64) -> Result<Finished, PipelineError> {
         let times = Times { read: self.read_seconds, fit: seconds };
         let finished = Finished::new(fitted, cost, &self.problem, &self.spec, times, self.data.seed)?;
-        Ok(Finished { split: self.split.to_csv(&self.rows.numbers), weighted_by: self.data.weight.clone(), ..finished })
+        let facts = Provenance {
+            source: self.source.clone(),
+            parts: [&self.split.train, &self.split.validation, &self.split.test].map(Vec::len),
+            breaking: self.rows.any_breaking_shipped,
+            report: self.problem.report.clone(),
+            cutoff: self.problem.task.cutoff,
+        };
+        let split = self.split.to_csv(&self.rows.numbers);
+        Ok(Finished { split, weighted_by: self.data.weight.clone(), facts, ..finished })
     }
 
     /// Adds what the model is judged by; what takes longest only where it is kept.
@@ -368,18 +399,8 @@ impl Ready {
         let scores = judge::scores(&output, &self.rows, &self.split, &self.segments, budget, seed);
         let shown = if self.split.test.is_empty() { &self.split.train } else { &self.split.test };
         let effects = if kept { judge::effects(&output, &self.rows.all.select(shown), budget, seed) } else { None };
-        let parts = [&self.split.train, &self.split.validation, &self.split.test].map(Vec::len);
-        let facts = Evidence {
-            scores,
-            effects,
-            source: self.source.clone(),
-            parts,
-            breaking: self.rows.any_breaking_shipped,
-            report: self.problem.report.clone(),
-            cutoff: self.problem.task.cutoff,
-        };
         drop(output);
-        Ok(finished.with(facts))
+        Ok(Finished { judged: Some(Evidence { scores, effects }), ..finished })
     }
 
     fn fit<'a>(&'a self, settings: &'a TrainSettings) -> Fit<'a> {

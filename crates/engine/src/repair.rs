@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use deepsade_check::Bounds;
 use deepsade_data::{Dataset, deciding_score, metrics};
 use deepsade_net::{Matrix, Network, Op};
-use deepsade_spec::{ColumnKind, Domain, NormalSpec, Region};
-use rand::{RngExt, SeedableRng};
+use deepsade_solve::sample::InputSampler;
+use deepsade_spec::{NormalSpec, Region};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use shrink::Shrink;
 use thiserror::Error;
@@ -26,7 +27,7 @@ use crate::artifact::ArtifactError;
 use crate::enforce::weights::{CertifyError, ladder, margins};
 use crate::fit::Rows;
 use crate::guard::{Guard, GuardError, Metric, Tightness};
-use crate::proof::Certified;
+use crate::proof::{Certified, Refused};
 use crate::skips::{last_layer, straight, with_skips};
 use crate::train::{LastLayer, PlanError, Stepper};
 use crate::units::Units;
@@ -102,7 +103,7 @@ pub enum RepairError {
     Infeasible(#[from] GuardError),
     /// The checker accepts none of those that were found.
     #[error("last layers were found, but the checker does not accept them: {0}")]
-    Rejected(String),
+    Rejected(Box<Refused>),
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
@@ -331,34 +332,9 @@ fn loss(spec: &NormalSpec, rows: &Dataset, network: &Network) -> f64 {
 
 /// Rows of the domain, drawn evenly.
 fn sample(spec: &NormalSpec) -> Dataset {
-    let mut rng = ChaCha8Rng::seed_from_u64(0);
-    let (columns, first) = (spec.schema.columns(), spec.schema.first_columns());
-    let mut x = Matrix::zeros(SAMPLED, columns.len());
-    for r in 0..SAMPLED {
-        for (f, (feature, &first)) in spec.schema.features.iter().zip(&first).enumerate() {
-            let u = rng.random::<f64>();
-            match &feature.domain {
-                Domain::Real { lo, hi } => {
-                    x.row_mut(r)[first] = ((f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u) as f32).clamp(*lo, *hi);
-                }
-                Domain::Integer { lo, hi } => {
-                    x.row_mut(r)[first] = (f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u).round() as f32;
-                }
-                Domain::Stepped { lo, hi, step } => {
-                    let v = (f64::from(*lo) + (f64::from(*hi) - f64::from(*lo)) * u) / f64::from(*step);
-                    x.row_mut(r)[first] = v.round() as f32 * step;
-                }
-                Domain::Ordered { levels } => {
-                    x.row_mut(r)[first] = ((levels.len() as f64 * u) as usize).min(levels.len() - 1) as f32;
-                }
-                Domain::Category { levels } => {
-                    let level = ((levels.len() as f64 * u) as usize).min(levels.len() - 1);
-                    let column = columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(level));
-                    column.into_iter().for_each(|c| x.row_mut(r)[c] = 1.0);
-                }
-            }
-        }
-    }
+    let (sampler, mut rng) = (InputSampler::new(&spec.schema), ChaCha8Rng::seed_from_u64(0));
+    let mut x = Matrix::zeros(SAMPLED, spec.schema.columns().len());
+    (0..SAMPLED).for_each(|r| x.row_mut(r).copy_from_slice(&sampler.row(&mut rng)));
     unlabelled(spec, x)
 }
 
@@ -387,7 +363,7 @@ fn attempt(
         guard.begin_epoch(Some(metric));
     };
     let (model, proof) = ladder(spec.into(), stepper, &guard.safe(), margins(guard), &mut weigh)?;
-    let certified = proof.map_err(|refused| RepairError::Rejected(refused.to_string()))?;
+    let certified = proof.map_err(RepairError::Rejected)?;
     let change = change(network, &model.network, &rows.x);
     let network = model.network;
     Ok(Repaired { certified, network, tightness, skipped: Vec::new(), features_only, change, before_shrinking: None })

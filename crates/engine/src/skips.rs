@@ -1,11 +1,11 @@
 //! A network enters; leaves the same network whose last layer also sees the features that rules mention.
 
 use deepsade_net::{Matrix, Network, Node, Op};
-use deepsade_spec::{ColumnKind, NormalSpec};
+use deepsade_spec::NormalSpec;
 
 use crate::bounds::origins_of;
 use crate::gate::skip_columns;
-use crate::train::column_ranges;
+use crate::train::{column_ranges, scaling};
 
 /// The node of the last dense layer, if the network ends in it or in its product with a feature.
 pub(crate) fn last_layer(network: &Network) -> Option<usize> {
@@ -39,15 +39,9 @@ pub(crate) fn with_skips(spec: &NormalSpec, network: &Network) -> Option<(Networ
         nodes.len()
     };
     let ranges = column_ranges(&spec.schema);
-    let scale = |c: &usize| {
-        let (lo, hi) = ranges[*c];
-        let level = columns[*c].kind != ColumnKind::Number;
-        let factor = (1.0 / (f64::from(hi) - f64::from(lo))) as f32;
-        if level || !factor.is_finite() { (1.0, if level { 0.0 } else { -lo }) } else { (factor, -lo * factor) }
-    };
-    let (factors, shifts) = missing.iter().map(scale).unzip();
+    let range = |c: &usize| (f64::from(ranges[*c].0), f64::from(ranges[*c].1));
     let selected = push(Op::Select(missing.clone()), vec![0]);
-    let scaled = push(Op::Affine { scale: factors, shift: shifts }, vec![selected]);
+    let scaled = push(scaling(missing.iter().map(range)), vec![selected]);
     let joined = push(Op::Concat, vec![network.nodes[at].from[0], scaled]);
     let Op::Dense { w, b } = &network.nodes[at].op else { return None };
     let mut wider = Matrix::zeros(w.rows, w.cols + missing.len());

@@ -8,24 +8,16 @@ use thiserror::Error;
 use crate::bounds::HiddenBounds;
 use crate::guard::{Guard, GuardError, Tightness};
 use crate::left_out::pairs_in_words;
+use crate::skips::last_layer;
 use crate::units::Units;
+use crate::verify::{VerifyError, fits};
 
 /// Why the problem can't be written down.
 #[derive(Debug, Error)]
 pub enum LastLayerError {
     /// The network reads or predicts something else than the rules speak of.
-    #[error(
-        "the model has {found} {what}, the rules' {} {expected}: is it of another rule file?",
-        if *.what == "inputs" { "features make" } else { "task has" }
-    )]
-    Shape {
-        /// Inputs or outputs.
-        what: &'static str,
-        /// Of the model.
-        found: usize,
-        /// Of the rules.
-        expected: usize,
-    },
+    #[error("{0}: is it of another rule file?")]
+    Shape(#[from] VerifyError),
     /// The model does not end in a dense layer, perhaps with a gate.
     #[error("the model's last layer is not a dense layer whose inputs are known (perhaps with a gate): nothing to write down")]
     NoLastLayer,
@@ -50,19 +42,11 @@ pub fn smtlib(
         return Err(LastLayerError::OnlyPairs(pairs));
     }
     let schema = &spec.schema;
-    let (inputs, outputs) = (schema.columns().len(), schema.task.outputs());
-    for (what, found, expected) in
-        [("inputs", network.inputs, inputs), ("outputs", network.widths().last().copied().unwrap_or(0), outputs)]
-    {
-        if found != expected {
-            return Err(LastLayerError::Shape { what, found, expected });
-        }
-    }
-    let ends_dense = network.nodes.iter().rev().find(|n| !matches!(n.op, Op::Gate | Op::Select(_) | Op::Affine { .. }));
-    if !ends_dense.is_some_and(|n| matches!(n.op, Op::Dense { .. })) {
+    fits(spec, network)?;
+    if last_layer(network).is_none() {
         return Err(LastLayerError::NoLastLayer);
     }
-    let mut guard = Guard::new(spec, network, &Units::raw(outputs), tightness)?;
+    let mut guard = Guard::new(spec, network, &Units::raw(schema.task.outputs()), tightness)?;
     let parameters = network.nodes.iter().filter_map(|n| if let Op::Dense { w, b } = &n.op { Some((w, b)) } else { None });
     let parameters: Vec<f32> = parameters.flat_map(|(w, b)| w.data.iter().chain(b).copied()).collect();
     guard.translate(&parameters);

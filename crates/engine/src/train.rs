@@ -30,6 +30,7 @@ pub use observe::{EpochRecord, Observer, Silent, StopReason, best_epoch};
 pub use optimiser::Optimiser;
 pub use run::{Run, Start, Trained, train};
 pub use scaling::Scales;
+pub(crate) use scaling::scaling;
 pub use settings::{
     ActivationName, BoundsName, Enforce, NetworkSettings, OptimiserName, PenaltyName, PenaltySettings, ScalingName,
     SettingsError, TrainSettings, UpdateName,

@@ -7,7 +7,9 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Domain, Formula, NormalRule, NormalSpec, PairRule, Region, RuleText, Schema, compile, shown};
+use deepsade_spec::{
+    Domain, Formula, LARGEST_INTEGER, NormalRule, NormalSpec, PairRule, Region, RuleText, Schema, compile, shown,
+};
 pub use pair::vacuous_pair;
 
 use deepsade_solve::budget::Budget;
@@ -70,8 +72,11 @@ fn on_all_inputs(rule: &NormalRule, schema: &Schema) -> Option<Formula> {
     for feature in &mut wide.features {
         match &mut feature.domain {
             Domain::Real { lo, hi } => (*lo, *hi) = (f32::MIN, f32::MAX),
-            Domain::Integer { lo, hi } => (*lo, *hi) = (-(1 << 24), 1 << 24),
-            Domain::Stepped { lo, hi, step } => (*lo, *hi) = (-16_777_216.0 * *step, 16_777_216.0 * *step),
+            Domain::Integer { lo, hi } => (*lo, *hi) = (-LARGEST_INTEGER, LARGEST_INTEGER),
+            Domain::Stepped { lo, hi, step } => {
+                let far = LARGEST_INTEGER as f32 * *step;
+                (*lo, *hi) = (-far, far);
+            }
             Domain::Category { .. } | Domain::Ordered { .. } => {}
         }
     }

@@ -84,21 +84,11 @@ pub enum ResultsError {
     },
 }
 
-/// Mean and standard deviation (with n - 1) of some runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Mean {
-    /// How many runs have the number.
-    pub n: usize,
-    /// Their mean.
-    pub mean: f64,
-    /// Their standard deviation; 0 for one run.
-    pub deviation: f64,
-}
-
 /// Reads the runs.
 ///
 /// ```
-/// use deepsade_lab::results::{mean, read};
+/// use deepsade_data::mean;
+/// use deepsade_lab::results::read;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let file = folder.path().join("results.jsonl");
@@ -121,14 +111,6 @@ pub fn read(path: &Path) -> Result<Results, ResultsError> {
         }
     }
     Ok(results)
-}
-
-/// Mean and deviation; `None` without values.
-pub fn mean(values: &[f64]) -> Option<Mean> {
-    let n = values.len();
-    let mean = values.iter().sum::<f64>() / n as f64;
-    let spread = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n.max(2) - 1) as f64;
-    (n > 0).then(|| Mean { n, mean, deviation: spread.sqrt() })
 }
 
 impl RunResult {
@@ -202,12 +184,5 @@ mod tests {
         assert!(cut.cut && cut.runs.len() == 1);
         let error = file("{\"method\": 3}\n{}\n").unwrap_err().to_string();
         assert!(error.contains("line 1"), "{error}");
-    }
-
-    #[test]
-    fn mean_and_deviation_by_hand() {
-        assert_eq!(mean(&[1.0, 3.0]), Some(Mean { n: 2, mean: 2.0, deviation: 2f64.sqrt() }));
-        assert_eq!(mean(&[5.0]).unwrap().deviation, 0.0);
-        assert_eq!(mean(&[]), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use dashu::integer::{IBig, UBig};
 use deepsade_net::Matrix;
-use deepsade_spec::{Atom, NormalSpec, Rational, Var};
+use deepsade_spec::{Atom, ColumnMap, NormalSpec, Rational, Var};
 
 /// Evaluates the rules of a problem on rows.
 ///
@@ -21,23 +21,13 @@ use deepsade_spec::{Atom, NormalSpec, Rational, Var};
 #[derive(Debug)]
 pub struct Judge<'a> {
     spec: &'a NormalSpec,
-    /// For each feature its first column; the first level of a category may have none.
-    first: Vec<usize>,
-    /// 1 where the first level has no column.
-    dropped: usize,
-    /// How many columns each feature has.
-    width: Vec<usize>,
+    map: ColumnMap,
 }
 
 impl<'a> Judge<'a> {
     /// Prepares the rules of `spec`.
     pub fn new(spec: &'a NormalSpec) -> Self {
-        let columns = spec.schema.columns();
-        let first = spec.schema.first_columns();
-        let mut width = vec![0; spec.schema.features.len()];
-        columns.iter().for_each(|column| width[column.feature] += 1);
-        let dropped = spec.schema.one_hot.dropped();
-        Self { spec, first, dropped, width }
+        Self { spec, map: spec.schema.column_map() }
     }
 
     /// Whether a label breaks a rule; `None` if the rule reads scores, which labels do not have. `written` gives features and targets
@@ -46,7 +36,7 @@ impl<'a> Judge<'a> {
         if self.spec.rules[rule].reads_scores {
             return None;
         }
-        let value = |var: Var| if let Var::Level(f, l) = var { self.level(x, f, l) } else { written(var) };
+        let value = |var: Var| if let Var::Level(..) = var { self.input(x, var) } else { written(var) };
         // Conditions are met by what the network sees; what a rule demands of outputs is compared with decimals as written.
         let met = |atom: &Atom| if atom.is_condition() { self.meets(atom, x) } else { holds(atom, &value, decimal) };
         Some(!self.spec.rules[rule].claim.holds(&mut |atom| met(atom)))
@@ -71,26 +61,13 @@ impl<'a> Judge<'a> {
 
     /// The value of an input variable in an encoded row; not a number for an output.
     pub fn input(&self, x: &[f32], var: Var) -> f64 {
-        match var {
-            Var::Feature(f) => f64::from(x[self.first[f]]),
-            Var::Level(f, l) => self.level(x, f, l),
-            Var::Output(_) => f64::NAN,
-        }
+        if var.is_output() { f64::NAN } else { self.map.of(var).value(x, f64::from) }
     }
 
     /// How many rows of predictions break some rule, among those that `counted` marks.
     pub fn count_breaking(&self, x: &Matrix, y: &Matrix, counted: impl Fn(usize) -> bool) -> usize {
         let breaking = |row: usize| (0..self.spec.rules.len()).any(|rule| self.breaks(rule, x.row(row), y.row(row)));
         (0..x.rows).filter(|row| counted(*row) && breaking(*row)).count()
-    }
-
-    /// 1 if the category has the level. With the first column dropped, its level is what is left of 1.
-    fn level(&self, x: &[f32], f: usize, l: usize) -> f64 {
-        let columns = &x[self.first[f]..self.first[f] + self.width[f]];
-        match l.checked_sub(self.dropped) {
-            Some(k) => f64::from(columns[k]),
-            None => 1.0 - columns.iter().map(|v| f64::from(*v)).sum::<f64>(),
-        }
     }
 }
 
@@ -112,8 +89,7 @@ fn holds(atom: &Atom, value: &impl Fn(Var) -> f64, exact: fn(f64) -> Rational) -
     if whole && size < WHOLE {
         return !atom.strict && sum == 0.0 || sum > 0.0;
     }
-    let sum = atom.linear.at(&|var| exact(value(var)));
-    if atom.strict { sum > Rational::ZERO } else { sum >= Rational::ZERO }
+    atom.met_by(&atom.linear.at(&|var| exact(value(var))))
 }
 
 /// Below it sums of whole numbers are exact in float64.

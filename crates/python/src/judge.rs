@@ -16,7 +16,7 @@ use deepsade_engine::repair::words::{as_json as repaired_as_json, scores};
 use deepsade_engine::repair::{RepairSettings, mend};
 use deepsade_engine::verdict::{as_deployed, as_json, in_words};
 use deepsade_engine::verify::words;
-use deepsade_engine::verify::{self as search, Outcome, VerifySettings};
+use deepsade_engine::verify::{self as search, FileAnswer, VerifySettings};
 use deepsade_lab::report::RunFolder;
 use deepsade_net::Matrix;
 use deepsade_spec::Claim;
@@ -80,17 +80,14 @@ pub fn verify(
     };
     let settings = settings(timeout, threads)?;
     let settings = VerifySettings { arithmetic, ..settings };
-    let (json, words, rules, decided) = enter(py, |signals| {
+    let (json, words, rules, found) = enter(py, |signals| {
         let asked = subject::read(onnx, &rules, output.as_deref())?;
-        let started = Instant::now();
-        let (decided, work) = search::verify_model(&asked.spec, &asked.model, &settings, &|| signals.pressed())?;
-        let differs = asked.model.differs(!asked.spec.pairs.is_empty(), settings.arithmetic == Arithmetic::Real);
-        let (decided, seconds) = (decided.of_file(&differs), started.elapsed().as_secs_f64());
+        let FileAnswer { decided, proof, differs, work, seconds } =
+            search::verify_file(&asked.spec, &asked.model, &settings, &|| signals.pressed())?;
         let json = words::as_json(&decided, &asked.spec, seconds, work, &differs).to_string();
-        Ok((json, words::in_words(&decided, &asked.spec, seconds, work.regions, None), asked.rules, decided))
+        Ok((json, words::in_words(&decided, &asked.spec, seconds, work.regions, None), asked.rules, proof))
     })?;
-    let proof = if let Outcome::Proved(found) = &decided { Some(proof(py, found)) } else { None };
-    Ok((json, words, rules, proof))
+    Ok((json, words, rules, found.map(|found| proof(py, &found))))
 }
 
 fn settings(timeout: f64, threads: Option<usize>) -> PyResult<VerifySettings> {

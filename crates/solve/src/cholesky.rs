@@ -9,6 +9,38 @@ pub struct Cholesky {
 }
 
 impl Cholesky {
+    /// The factor of E[v v'] over rows v of `n` numbers, with a ridge on its diagonal, which is told the diagonal's mean: columns that
+    /// hardly vary are not free to move.
+    pub fn of_moments<V: Fn(usize) -> f64>(
+        rows: impl ExactSizeIterator<Item = V>,
+        n: usize,
+        ridge: impl FnOnce(f64) -> f64,
+    ) -> Self {
+        let count = rows.len().max(1) as f64;
+        let mut m = vec![0.0; n * n];
+        for v in rows {
+            let v: Vec<f64> = (0..n).map(v).collect();
+            for (i, a) in v.iter().enumerate() {
+                m[i * n..=i * n + i].iter_mut().zip(&v).for_each(|(m, b)| *m += a * b);
+            }
+        }
+        m.iter_mut().for_each(|m| *m /= count);
+        let ridge = ridge((0..n).map(|i| m[i * n + i]).sum::<f64>() / n.max(1) as f64);
+        let mut factor = Self::default();
+        for i in 0..n {
+            factor.push(|j| m[i * n + j], m[i * n + i] + ridge, 1e-12);
+        }
+        factor
+    }
+
+    /// The inverse of G, row after row.
+    pub fn inverse(&self) -> Vec<f64> {
+        let n = self.size;
+        let mut inverse: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
+        inverse.chunks_exact_mut(n.max(1)).for_each(|row| self.solve(row));
+        inverse
+    }
+
     /// How many rows there are.
     pub fn size(&self) -> usize {
         self.size
@@ -102,6 +134,16 @@ mod tests {
         assert_eq!(factor.push(|j| g[2][j], g[2][2], 0.0), 4.0);
         assert_eq!(factor.push(|j| g[2][j], g[2][2], 0.0), 0.0);
         assert_eq!(factor.size(), 4);
+    }
+
+    #[test]
+    fn moments_and_their_inverse_by_hand() {
+        // Rows (1, 2) and (3, 0): E[v v'] = 5 1; 1 2, with a mean of 3.5 on its diagonal.
+        let rows = [[1.0, 2.0], [3.0, 0.0]];
+        let factor = Cholesky::of_moments(rows.iter().map(|v| |k: usize| v[k]), 2, |mean| mean - 2.5);
+        // 6 1; 1 3 has determinant 17.
+        let expected = [3.0 / 17.0, -1.0 / 17.0, -1.0 / 17.0, 6.0 / 17.0];
+        assert!(factor.inverse().iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{:?}", factor.inverse());
     }
 
     #[test]

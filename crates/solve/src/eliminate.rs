@@ -99,7 +99,7 @@ fn tidy(system: &mut Vec<Atom>) -> bool {
     let mut tightest: BTreeMap<Vec<(Var, Rational)>, (Rational, bool)> = BTreeMap::new();
     for atom in system.drain(..) {
         let Some((_, first)) = atom.linear.terms.first_key_value() else {
-            if holds(&atom, &atom.linear.constant) {
+            if atom.met_by(&atom.linear.constant) {
                 continue;
             }
             return false;
@@ -118,10 +118,6 @@ fn tidy(system: &mut Vec<Atom>) -> bool {
             .map(|(terms, (constant, strict))| Atom { linear: Linear { terms: terms.into_iter().collect(), constant }, strict }),
     );
     true
-}
-
-fn holds(atom: &Atom, value: &Rational) -> bool {
-    if atom.strict { *value > Rational::ZERO } else { *value >= Rational::ZERO }
 }
 
 /// The variable whose elimination makes the fewest new atoms.

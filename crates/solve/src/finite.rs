@@ -19,12 +19,7 @@ pub fn decided(atom: &Atom, schema: &Schema) -> Option<bool> {
         }
     }
     let (lo, hi) = range(&inputs, schema);
-    let holds = |v: &Rational| if atom.strict { *v > Rational::ZERO } else { *v >= Rational::ZERO };
-    match (holds(&(lo - &reach)), holds(&(hi + &reach))) {
-        (true, _) => Some(true),
-        (_, false) => Some(false),
-        _ => None,
-    }
+    atom.decided(&(lo - &reach), &(hi + &reach))
 }
 
 /// The formula without atoms that finite outputs decide, and with bounds on single outputs moved to the next number that one can be: for
@@ -32,8 +27,7 @@ pub fn decided(atom: &Atom, schema: &Schema) -> Option<bool> {
 pub fn with_finite_outputs(formula: &Formula, schema: &Schema) -> Formula {
     let whole = schema.task.whole_outputs();
     formula.replaced(&mut |atom| match decided(atom, schema) {
-        Some(true) => Formula::True,
-        Some(false) => Formula::False,
+        Some(truth) => truth.into(),
         None => Formula::Atom(reachable(atom, &whole).unwrap_or_else(|| atom.clone())),
     })
 }

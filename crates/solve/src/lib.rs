@@ -8,9 +8,10 @@
 //! - [`active_set`]: the nearest point in a set of half-spaces, a quadratic program; [`cholesky`]: the equations in it. The guard's own
 //!   quadratic program (`guard/projection.rs` in crates/engine) never sees coordinates: its points are layers, of which it keeps the
 //!   products alone, and cuts stay from one step to the next.
-//! - [`whole`]: the nearest point with whole numbers in it, by branch and bound over [`active_set`].
+//! - [`whole`]: a linear program some of whose unknowns are whole numbers, by branch and bound over [`simplex`].
 //! - [`mod@satisfy`], [`eliminate`]: whether atoms can hold together, exactly.
 //! - [`maxsmt`]: numbers that satisfy all of the hard and most of the soft constraints; one trait, three engines.
+//! - [`sample`]: inputs of a domain, drawn at random.
 //! - [`sexpr`]: what other solvers write.
 #![forbid(unsafe_code)]
 // Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
@@ -27,6 +28,7 @@ pub mod kernel;
 pub mod maxsmt;
 pub mod parallel;
 pub mod program;
+pub mod sample;
 pub mod satisfy;
 pub mod sexpr;
 pub mod simplex;

@@ -9,10 +9,7 @@ use crate::Rational;
 use crate::ast::{Expr, ExprKind, Generator, Operator, Quantifier};
 use crate::error::{Fault, RuleErrorKind, Span};
 use crate::schema::Schema;
-use crate::typed::{Bool, Num, Piecewise, TypedPair};
-
-/// Expanded parts a single rule may have: far above any rule a person means, far below what fills the memory.
-const MAX_PARTS: usize = 500_000;
+use crate::typed::{Bool, MAX_PARTS, Num, Piecewise, TypedPair};
 
 /// What an expression can be.
 #[derive(Debug, Clone, PartialEq)]

@@ -67,15 +67,34 @@ impl Atom {
         let mut linear = self.linear.clone();
         let Some(c) = linear.terms.remove(&var) else { return Formula::Atom(self.clone()) };
         linear.constant += c * value;
-        if !linear.is_constant() {
-            return Formula::Atom(Self { linear, strict: self.strict });
-        }
-        let holds = if self.strict { linear.constant > Rational::ZERO } else { linear.constant >= Rational::ZERO };
-        if holds { Formula::True } else { Formula::False }
+        Formula::compared(linear, self.strict)
+    }
+
+    /// Whether it holds where its linear form has this value.
+    pub fn met_by(&self, value: &Rational) -> bool {
+        if self.strict { *value > Rational::ZERO } else { *value >= Rational::ZERO }
+    }
+
+    /// Its truth where its linear form has values from `lo` to `hi` only; `None` if these leave it open.
+    pub fn decided(&self, lo: &Rational, hi: &Rational) -> Option<bool> {
+        let always = self.met_by(lo);
+        (always || !self.met_by(hi)).then_some(always)
+    }
+}
+
+impl From<bool> for Formula {
+    fn from(truth: bool) -> Self {
+        if truth { Formula::True } else { Formula::False }
     }
 }
 
 impl Formula {
+    /// `linear >= 0`, or `linear > 0` if strict: an atom, or a constant if the form is one.
+    pub fn compared(linear: Linear, strict: bool) -> Self {
+        let atom = Atom { linear, strict };
+        if atom.linear.is_constant() { atom.met_by(&atom.linear.constant).into() } else { Formula::Atom(atom) }
+    }
+
     /// Conjunction, flat and without constants.
     pub fn and(parts: impl IntoIterator<Item = Formula>) -> Self {
         let mut all = Vec::new();
@@ -146,9 +165,7 @@ impl Formula {
         match self {
             Formula::True => Formula::False,
             Formula::False => Formula::True,
-            Formula::Atom(Atom { linear, strict }) => {
-                Formula::Atom(Atom { linear: linear.scaled(&-Rational::ONE), strict: !strict })
-            }
+            Formula::Atom(atom) => Formula::Atom(atom.opposite()),
             Formula::And(parts) => Formula::or(parts.iter().map(Formula::negated)),
             Formula::Or(parts) => Formula::and(parts.iter().map(Formula::negated)),
             // sum w [f] < bound  <=>  sum w [not f] > total - bound
@@ -185,10 +202,9 @@ impl Formula {
     #[must_use]
     pub fn given(&self, condition: &Atom, truth: bool) -> Self {
         let opposite = condition.opposite();
-        let constant = |truth: bool| if truth { Formula::True } else { Formula::False };
         self.replaced(&mut |atom| match atom {
-            a if a == condition => constant(truth),
-            a if *a == opposite => constant(!truth),
+            a if a == condition => truth.into(),
+            a if *a == opposite => (!truth).into(),
             a => Formula::Atom(a.clone()),
         })
     }
@@ -200,10 +216,7 @@ impl Formula {
 
     /// The truth at a point, exactly.
     pub fn at(&self, value: &impl Fn(Var) -> Rational) -> bool {
-        self.holds(&mut |atom| {
-            let v = atom.linear.at(value);
-            if atom.strict { v > Rational::ZERO } else { v >= Rational::ZERO }
-        })
+        self.holds(&mut |atom| atom.met_by(&atom.linear.at(value)))
     }
 
     /// The truth, given the truth of each atom.

@@ -27,13 +27,13 @@ pub use claim::{Claim, Mismatch};
 pub use compile::{RULES_KEY, RuleText, carried, check_types, compile, duplicate_name};
 pub use error::{RuleError, RuleErrorKind, Span, nearest};
 pub use formula::{Atom, Formula, Threshold};
-pub use linear::{Linear, Var};
+pub use linear::{Linear, Var, common_denominator};
 pub use normalize::{NormalRule, NormalSpec};
 pub use pair::{Kept, Moves, Pair, PairRule, Trend};
 pub use region::{Cut, Region};
 pub use schema::{
-    ColumnKind, Domain, Feature, Fill, Filled, InputColumn, LARGEST_INTEGER, OneHot, SCHEMA_KEY, Schema, SchemaError, Task,
-    indicator_of,
+    ColumnKind, ColumnMap, Domain, Feature, Fill, Filled, InputColumn, LARGEST_INTEGER, OneHot, SCHEMA_KEY, Schema, SchemaError,
+    Task, VarColumns, indicator_of,
 };
 pub use typed::TypedSpec;
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use dashu::integer::IBig;
+
 use crate::Rational;
 
 /// What a linear form ranges over.
@@ -85,4 +87,13 @@ impl Linear {
     pub fn at(&self, value: &impl Fn(Var) -> Rational) -> Rational {
         self.terms.iter().fold(self.constant.clone(), |sum, (var, c)| sum + c * value(*var))
     }
+}
+
+/// The least common multiple of the denominators of some numbers.
+pub fn common_denominator<'a>(numbers: impl Iterator<Item = &'a Rational>) -> IBig {
+    // Multiplied by what c still has in its denominator, c times the product is whole.
+    numbers.fold(IBig::ONE, |product, c| {
+        let left = (c * Rational::from(product.clone())).denominator().clone();
+        product * left
+    })
 }

@@ -9,7 +9,7 @@ use crate::formula::{Atom, Formula};
 use crate::linear::{Linear, Var};
 use crate::pair::{Kept, Moves, Pair, PairRule};
 use crate::schema::{Domain, Schema};
-use crate::typed::{Bool, Compared, Num, Piecewise, TypedPair, TypedPairRule, TypedRule, TypedSpec};
+use crate::typed::{Bool, Compared, MAX_PARTS, Num, Piecewise, TypedPair, TypedPairRule, TypedRule, TypedSpec};
 
 /// The rules of a problem in normal form.
 ///
@@ -103,9 +103,6 @@ impl NormalSpec {
     }
 }
 
-/// Parts a normal form may have; piecewise terms on both sides multiply.
-const MAX_PARTS: usize = 500_000;
-
 /// Brings every rule to normal form, or names one that grows too large.
 pub fn normalize(typed: &TypedSpec) -> Result<NormalSpec, (String, RuleErrorKind)> {
     let schema = &typed.schema;
@@ -167,13 +164,7 @@ impl Normalizer<'_> {
     fn condition(&mut self, condition: &Bool, truth: bool) -> Result<Formula, TooLarge> {
         self.count(1)?;
         Ok(match condition {
-            Bool::Const(value) => {
-                if *value == truth {
-                    Formula::True
-                } else {
-                    Formula::False
-                }
-            }
+            Bool::Const(value) => (*value == truth).into(),
             Bool::Compare(num, relation) => self.compare(num, if truth { *relation } else { relation.negated() })?,
             Bool::LevelIn(f, levels) => {
                 self.count(2 * levels.len())?;
@@ -290,14 +281,7 @@ impl Normalizer<'_> {
         }
         let atom = as_read(atom, self.schema);
         let (lo, hi) = range(&atom.linear, self.schema);
-        let holds = |value: &Rational| if atom.strict { *value > Rational::ZERO } else { *value >= Rational::ZERO };
-        if holds(&lo) {
-            Formula::True
-        } else if !holds(&hi) {
-            Formula::False
-        } else {
-            Formula::Atom(atom)
-        }
+        atom.decided(&lo, &hi).map_or(Formula::Atom(atom), Formula::from)
     }
 }
 

@@ -133,8 +133,7 @@ impl Region {
         atoms.iter().all(|part| matches!(part, Formula::Atom(_)))
             && atoms.iter().any(|part| {
                 let Formula::Atom(atom) = part else { return false };
-                let most = self.most(&atom.linear, schema);
-                most < Rational::ZERO || atom.strict && most == Rational::ZERO
+                !atom.met_by(&self.most(&atom.linear, schema))
             })
     }
 
@@ -177,10 +176,7 @@ impl Region {
     pub fn cut(&mut self, atom: &Atom) {
         let mut terms = atom.linear.terms.iter();
         let (Some((var, c)), None) = (terms.next(), terms.next()) else { return };
-        let holds = |v: f64| {
-            let value = Rational::try_from(v).unwrap_or_default() * c + &atom.linear.constant;
-            if atom.strict { value > Rational::ZERO } else { value >= Rational::ZERO }
-        };
+        let holds = |v: f64| atom.met_by(&(Rational::try_from(v).unwrap_or_default() * c + &atom.linear.constant));
         match (*var, var.feature().and_then(|f| self.0.get_mut(f))) {
             (Var::Level(_, level), Some(Set::Levels(allowed))) => {
                 let [absent, present] = [holds(0.0), holds(1.0)];
@@ -211,6 +207,14 @@ impl Region {
             Set::Number { grid, lo, hi } => Some((number(*grid, *lo), number(*grid, *hi))),
             Set::Levels(_) => None,
         }
+    }
+
+    /// The number of a feature that is nearest to v: a float32 one, on the feature's grid, within its range, which is not empty; `None`
+    /// for a category.
+    pub fn nearest(&self, feature: usize, v: f64) -> Option<f32> {
+        let (lo, hi) = self.range(feature)?;
+        let v = self.step(feature).map_or(f64::from(v as f32), |step| (v / step).round() * step);
+        Some(v.clamp(lo, hi) as f32)
     }
 
     /// Which levels of a category are left; `None` for a number.

@@ -1,8 +1,10 @@
 //! The vocabulary of a problem: features with their domains, the task, and how features become network columns.
 
+mod columns;
 mod filled;
 mod sound;
 
+pub use columns::{ColumnMap, VarColumns};
 pub use filled::{Fill, Filled, indicator_of};
 
 use serde::{Deserialize, Serialize};
@@ -183,16 +185,6 @@ impl Schema {
             }
         }
         columns
-    }
-
-    /// For each feature the first of its columns.
-    pub fn first_columns(&self) -> Vec<usize> {
-        let width = |f: &Feature| match &f.domain {
-            Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } | Domain::Ordered { .. } => 1,
-            Domain::Category { levels } => levels.len().saturating_sub(self.one_hot.dropped()),
-        };
-        let after = |at: &mut usize, f: &Feature| Some(std::mem::replace(at, *at + width(f)));
-        self.features.iter().scan(0, after).collect()
     }
 
     /// Reads what [`Schema::to_json`] wrote.

@@ -6,6 +6,10 @@ use crate::linear::{Linear, Var};
 use crate::pair::Moves;
 use crate::schema::Schema;
 
+/// Parts that a single rule may have, expanded or in normal form, where piecewise terms on both sides multiply: far above any rule a person
+/// means, far below what fills the memory.
+pub(crate) const MAX_PARTS: usize = 500_000;
+
 /// The rules of a problem, typed against its schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypedSpec {

@@ -265,7 +265,7 @@ impl Clips {
             }
             ways = next;
         }
-        Ok(Formula::or(ways.into_iter().map(|(sure, linear)| Formula::and([sure, compared(linear, atom.strict)]))))
+        Ok(Formula::or(ways.into_iter().map(|(sure, linear)| Formula::and([sure, Formula::compared(linear, atom.strict)]))))
     }
 
     /// The bounds of an output from one side; those that say no more than its range are left out.
@@ -300,7 +300,7 @@ impl Clips {
             for (var, c) in &atom.linear.terms {
                 linear.add_scaled(c, &if let Var::Output(b) = var { form(*b) } else { Linear::var(*var) });
             }
-            compared(linear, atom.strict)
+            Formula::compared(linear, atom.strict)
         })
     }
 
@@ -356,16 +356,6 @@ impl Round {
 
     fn is_constant(&self, j: usize) -> bool {
         self.weights.iter().all(|(o, _, w)| *o != j || *w == 0.0)
-    }
-}
-
-/// `linear >= 0` or `> 0`.
-fn compared(linear: Linear, strict: bool) -> Formula {
-    let truth = if strict { linear.constant > Rational::ZERO } else { linear.constant >= Rational::ZERO };
-    match linear.is_constant() {
-        false => Formula::Atom(Atom { linear, strict }),
-        true if truth => Formula::True,
-        true => Formula::False,
     }
 }
 

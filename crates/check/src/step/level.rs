@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deepsade_net::Piece;
 use deepsade_net::onnx::piece::TO_FLOAT;
-use deepsade_spec::{Formula, Rational, Threshold};
+use deepsade_spec::{Formula, Rational, Threshold, common_denominator};
 
 use super::literal::{ColumnSum, Literal, Sums};
 use super::over::Over;
@@ -91,11 +91,7 @@ impl Gates {
 
     /// A weighted count: weights in whole numbers, rounded down where they have to be, so that a count that is reached is reached.
     fn count(&mut self, Threshold { terms, bound, strict }: &Threshold, over: &Over) -> Result<Truth, String> {
-        let mut scale = Rational::ONE;
-        for (weight, _) in terms {
-            let denominator = (weight * &scale).denominator().clone();
-            scale *= Rational::from(denominator);
-        }
+        let mut scale = Rational::from(common_denominator(terms.iter().map(|(weight, _)| weight)));
         let total: Rational = terms.iter().fold(Rational::ZERO, |sum, (w, _)| sum + w);
         let most = Rational::from(MOST);
         if &total * &scale > most {

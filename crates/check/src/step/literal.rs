@@ -11,7 +11,7 @@
 //! moved away by 2^-100, so that it implies its atom in either reading.
 
 use dashu::base::Abs;
-use deepsade_spec::{Atom, Linear, Rational};
+use deepsade_spec::{Atom, Linear, Rational, common_denominator};
 
 use super::over::{CALM, ColumnRange, Over, exact, power};
 use crate::bounds::dot_error;
@@ -45,7 +45,6 @@ impl Sums {
         atom.linear.terms.iter().for_each(|(var, c)| over.add(*var, c, &mut form, &mut constant));
         form.retain(|(_, c)| !c.is_zero());
         form.sort_by_key(|(column, _)| *column);
-        let holds = |v: &Rational| if atom.strict { *v > Rational::ZERO } else { *v >= Rational::ZERO };
         let ends = |upper: bool| {
             let end = |(column, c): &(usize, Rational)| {
                 let ColumnRange { lo, hi, .. } = &over.columns[*column];
@@ -53,11 +52,8 @@ impl Sums {
             };
             form.iter().map(end).fold(constant.clone(), |sum, v| sum + v)
         };
-        if holds(&ends(false)) {
-            return Ok(Literal::Decided(true));
-        }
-        if !holds(&ends(true)) {
-            return Ok(Literal::Decided(false));
+        if let Some(truth) = atom.decided(&ends(false), &ends(true)) {
+            return Ok(Literal::Decided(truth));
         }
         Ok(match &form[..] {
             [(column, c)] => self.single(atom, *column, c, &constant, over),
@@ -133,11 +129,7 @@ pub fn room(atom: &Atom, over: &Over) -> Result<f64, String> {
 
 /// The factor that makes a sum one of whole multiples of 2^-q with every partial sum below 2^(24-q).
 fn grid(form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Option<Rational> {
-    let mut factor = Rational::from(constant.denominator().clone());
-    for (_, c) in form {
-        let denominator = (c * &factor).denominator().clone();
-        factor *= Rational::from(denominator);
-    }
+    let factor = Rational::from(common_denominator(form.iter().map(|(_, c)| c).chain([constant])));
     let mut q = 0;
     let mut size = constant.clone().abs() * &factor;
     let limit = power(24);

@@ -1,6 +1,6 @@
 //! What the tail computes with: the candidate's outputs beside the columns of the input, and what is known of each.
 
-use deepsade_spec::{ColumnKind, Domain, Rational, Schema, Task, Var};
+use deepsade_spec::{ColumnKind, ColumnMap, Domain, Rational, Schema, Task, Var};
 
 use crate::certificate::{Number, Outputs};
 
@@ -36,10 +36,10 @@ impl ColumnRange {
 #[derive(Debug, Clone)]
 pub struct Over {
     pub(super) columns: Vec<ColumnRange>,
-    /// Place of each feature's first column, behind the outputs.
-    first: Vec<usize>,
-    width: Vec<usize>,
-    dropped: usize,
+    /// How many of them are outputs.
+    outputs: usize,
+    /// Where features stand behind these.
+    map: ColumnMap,
 }
 
 /// 2^k
@@ -119,12 +119,8 @@ impl Over {
                 numbers.iter().map(column).collect()
             }
         };
-        let (mut first, mut width) = (vec![0; schema.features.len()], vec![0; schema.features.len()]);
+        let outputs = columns.len();
         for column in schema.columns() {
-            if width[column.feature] == 0 {
-                first[column.feature] = columns.len();
-            }
-            width[column.feature] += 1;
             columns.push(match (&schema.features[column.feature].domain, column.kind) {
                 (Domain::Real { lo, hi }, ColumnKind::Number) => {
                     let near = 2f32.powi(CALM);
@@ -141,7 +137,7 @@ impl Over {
                 _ => whole(Rational::ZERO, Rational::ONE),
             });
         }
-        Self { columns, first, width, dropped: schema.one_hot.dropped() }
+        Self { columns, outputs, map: schema.column_map() }
     }
 
     /// Whether each column holds whole numbers only.
@@ -149,7 +145,7 @@ impl Over {
         self.columns.iter().map(|column| column.step.is_some_and(|k| k <= 0))
     }
 
-    /// Adds `c * var` to a linear form over the columns. A level without a column is 1 minus the others of its feature.
+    /// Adds `c * var` to a linear form over the columns.
     pub fn add(&self, var: Var, c: &Rational, form: &mut Vec<(usize, Rational)>, constant: &mut Rational) {
         let mut put = |column: usize, c: Rational| match form.iter_mut().find(|(k, _)| *k == column) {
             Some((_, sum)) => *sum += c,
@@ -157,12 +153,7 @@ impl Over {
         };
         match var {
             Var::Output(j) => put(j, c.clone()),
-            Var::Feature(f) => put(self.first[f], c.clone()),
-            Var::Level(f, l) if l >= self.dropped => put(self.first[f] + l - self.dropped, c.clone()),
-            Var::Level(f, _) => {
-                *constant += c;
-                (self.first[f]..self.first[f] + self.width[f]).for_each(|column| put(column, -c.clone()));
-            }
+            input => *constant += self.map.of(input).times(c, |column, c| put(self.outputs + column, c)),
         }
     }
 }

@@ -113,18 +113,21 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
 fn into(checked: Checked, out: &Path, args: &TrainArgs) -> anyhow::Result<TrainingEnd> {
     // Two runs into one folder would leave files that don't belong together.
     let _hold = Hold::of(out).while_doing(|| format!("can't train into {}", out.display()))?;
-    if let Some(of) = args.folds {
-        return super::folds::run(&checked, out, args, of).map(TrainingEnd::Folds);
+    if args.folds.is_none() {
+        super::not_over_another(out, args.resume, args.force)?;
     }
-    super::not_over_another(out, args.resume, args.force)?;
     let mut bar = ReadBar::new(args.quiet);
-    let fold = args.fold.map(|(index, of)| Fold { index, of });
+    let first = args.folds.map(|of| (0, of));
+    let fold = first.or(args.fold).map(|(index, of)| Fold { index, of });
     let ready = match checked.read(fold, &mut |p| bar.update(p)).map_err(plain)? {
         Prepared::Ready(ready) => *ready,
         Prepared::Contradictory(words) => return Ok(TrainingEnd::Contradictory(words)),
     };
     for note in ready.notes().iter().filter(|_| !args.quiet) {
         eprintln!("note: {}", note.words());
+    }
+    if let Some(of) = args.folds {
+        return super::folds::run(&ready, out, args, of).map(TrainingEnd::Folds);
     }
     let interrupt = Interrupt::listen();
     let mut folder = Folder::open(out, args.resume)?;
@@ -284,7 +287,7 @@ impl Done {
             let shown = if metrics["rows"] > 0.0 { scores(metrics) } else { "no row to score".into() };
             out.push(format!("{name:<12} {:>8} {:>8}  {shown}", metrics["rows_all"], metrics["rows"]));
         }
-        out.extend(self.finished.facts.as_ref().and_then(|facts| judged(&facts.scores)));
+        out.extend(self.finished.judged.as_ref().and_then(|found| judged(&found.scores)));
         let breaking = format!("{} of {} test predictions break a rule", test["rows_breaking_all"], test["rows_all"]);
         match &self.finished.verdict {
             Some(verdict) => {

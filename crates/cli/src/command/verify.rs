@@ -12,7 +12,7 @@ use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::verify::vnnlib::{self, Property};
 use deepsade_engine::verify::words::{as_json, in_words};
-use deepsade_engine::verify::{Outcome, Undecided, VerifySettings, fits, verify_model};
+use deepsade_engine::verify::{FileAnswer, Outcome, Undecided, VerifySettings, fits, verify_file};
 use deepsade_net::Model;
 use deepsade_spec::NormalSpec;
 
@@ -46,13 +46,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         ..settings
     };
     let interrupt = Interrupt::listen();
-    let started = Instant::now();
-    let (decided, work) = verify_model(&spec, &model, &settings, &|| interrupt.pressed())?;
-    let seconds = started.elapsed().as_secs_f64();
+    let FileAnswer { decided, proof, differs, work, seconds } = verify_file(&spec, &model, &settings, &|| interrupt.pressed())?;
     // The answer is printed whatever becomes of the files.
-    let written = args.certificate.as_deref().map_or(Ok(()), |folder| write(&decided, args, &rules_toml, folder));
-    let differs = model.differs(!spec.pairs.is_empty(), settings.arithmetic == Arithmetic::Real);
-    let decided = decided.of_file(&differs);
+    let written = args.certificate.as_deref().map_or(Ok(()), |folder| write(proof.as_deref(), args, &rules_toml, folder));
     if args.vnncomp {
         emit(&vnncomp(&decided))?;
     } else if args.json {
@@ -94,8 +90,8 @@ pub fn shield_in_words(model: &Path, rules: &Path) -> String {
 }
 
 /// Writes the proof, or takes away one that a run before left there.
-fn write(decided: &Outcome, args: &VerifyArgs, rules: &str, folder: &Path) -> anyhow::Result<()> {
-    let Outcome::Proved(proof) = decided else { return forget(folder) };
+fn write(proof: Option<&Certified>, args: &VerifyArgs, rules: &str, folder: &Path) -> anyhow::Result<()> {
+    let Some(proof) = proof else { return forget(folder) };
     write_proof(proof, rules, folder)?;
     if let Some(property) = &args.vnnlib {
         write_whole(&folder.join("property.vnnlib"), &property_bytes(property)?)?;

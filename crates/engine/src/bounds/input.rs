@@ -54,12 +54,10 @@ pub(super) fn mask(value: &Boxed, origins: &[Option<Origin>], schema: &Schema, r
 /// The columns of category f in a value, and those of its allowed levels, if the value holds all of it.
 fn group(f: usize, origins: &[Option<Origin>], schema: &Schema, region: &Region) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
     let allowed = region.levels(f)?;
-    let columns = schema.columns();
-    let place = |l: usize| {
-        let column = columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(l));
-        column
-            .map(|column| origins.iter().position(|o| o.is_some_and(|o| o.column == column && o.scale == 1.0 && o.shift == 0.0)))
-    };
+    let map = schema.column_map();
+    let held =
+        |column: usize| origins.iter().position(|o| o.is_some_and(|o| o.column == column && o.scale == 1.0 && o.shift == 0.0));
+    let place = |l: usize| map.level(f, l).map(held);
     let places: Vec<Option<Option<usize>>> = (0..allowed.len()).map(place).collect();
     // A level has no column only if the first is dropped; any other absence means this value is not the whole group.
     let dropped = schema.one_hot == OneHot::DropFirst;

@@ -3,7 +3,7 @@
 //! Much is a squared error more than a tenth larger, or two points fewer of a hundred, if that is beyond chance: the mean of the
 //! differences, row by row, is above twice its standard error.
 
-use deepsade_data::{deciding_score, row_score};
+use deepsade_data::{Mean, deciding_score, mean, row_score};
 use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Task};
 
@@ -31,10 +31,12 @@ pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Tri
     let scores =
         |s: &Scored| -> Vec<f64> { counted.iter().map(|r| row_score(task, s.outputs.row(*r), s.rows.y.row(*r))).collect() };
     let (without, with) = (scores(free), scores(kept));
-    let (a, b) = (mean(&without)?, mean(&with)?);
+    let average = |values: &[f64]| mean(values).filter(|m| m.mean.is_finite());
+    let (a, b) = (average(&without)?.mean, average(&with)?.mean);
     let lost: Vec<f64> = without.iter().zip(&with).map(|(a, b)| if more { a - b } else { b - a }).collect();
     let much = if more { a - b >= POINTS } else { b > LARGER * a };
-    if !much || mean(&lost)? <= ERRORS * standard_error(&lost)? {
+    let Mean { n, mean: loses, deviation } = average(&lost).filter(|m| m.n > 1)?;
+    if !much || loses <= ERRORS * deviation / (n as f64).sqrt() {
         return None;
     }
     Some(Warning::Costly(Box::new(Costly {
@@ -46,15 +48,6 @@ pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Tri
         hardest: hardest(spec, free),
         predictions: free.outputs.rows,
     })))
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    Some(values.iter().sum::<f64>() / values.len() as f64).filter(|m| m.is_finite())
-}
-
-fn standard_error(values: &[f64]) -> Option<f64> {
-    let (n, at) = (values.len() as f64, mean(values)?);
-    (n > 1.0).then(|| (values.iter().map(|v| (v - at).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt())
 }
 
 /// The other place to enforce the rules in, if it is better on these rows or was not tried.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deepsade_data::Dataset;
-use deepsade_spec::{ColumnKind, Domain, Moves, NormalSpec, Pair, PairRule, Rational, Task, Var};
+use deepsade_spec::{ColumnMap, Moves, NormalSpec, Pair, PairRule, Rational, Task, Var};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -26,15 +26,14 @@ pub struct PairCount {
 
 /// Counts for every rule; `None` for rules about scores, which labels do not have.
 pub fn count(spec: &NormalSpec, rows: &Dataset) -> Vec<Option<PairCount>> {
-    let counter = Counter { spec, rows, first: spec.schema.first_columns() };
+    let counter = Counter { spec, rows, map: spec.schema.column_map() };
     spec.pairs.iter().map(|rule| (!rule.reads_scores).then(|| counter.rule(rule))).collect()
 }
 
 struct Counter<'a> {
     spec: &'a NormalSpec,
     rows: &'a Dataset,
-    /// First column of each feature.
-    first: Vec<usize>,
+    map: ColumnMap,
 }
 
 impl Counter<'_> {
@@ -67,7 +66,7 @@ impl Counter<'_> {
                 let mut rng = ChaCha8Rng::seed_from_u64(0);
                 for _ in 0..DRAWN {
                     let [a, b] = [0, 1].map(|_| rng.random_range(0..self.rows.rows()));
-                    let at = |row: usize, f: usize| self.rows.x.row(row)[self.first[f]];
+                    let at = |row: usize, f: usize| self.rows.x.row(row)[self.map.first(f)];
                     let below = features.iter().all(|f| at(a, *f) <= at(b, *f)) && features.iter().any(|f| at(a, *f) < at(b, *f));
                     if below {
                         drawn += 1;
@@ -121,16 +120,7 @@ impl Counter<'_> {
         match var {
             Var::Output(j) if matches!(self.spec.schema.task, Task::Regression { .. }) => exact(self.rows.y.row(row)[j]),
             Var::Output(j) => exact(self.rows.y.row(row)[j] * 2.0 - 1.0),
-            Var::Feature(f) => exact(x[self.first[f]]),
-            Var::Level(f, l) => {
-                let columns = self.spec.schema.columns();
-                if let Some(c) = columns.iter().position(|c| c.feature == f && c.kind == ColumnKind::Level(l)) {
-                    return exact(x[c]);
-                }
-                // The level without a column.
-                let Domain::Category { levels } = &self.spec.schema.features[f].domain else { return Rational::ZERO };
-                exact(1.0 - x[self.first[f]..][..levels.len() - 1].iter().sum::<f32>())
-            }
+            input => self.map.of(input).value(x, exact),
         }
     }
 }

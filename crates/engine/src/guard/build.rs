@@ -252,6 +252,7 @@ impl FixedParts<'_> {
     fn term(&self, atom: &Atom, part: &Region) -> Term {
         let inputs = atom.linear.terms.keys().filter(|v| !v.is_output()).count();
         let (linear, power) = readable(&atom.linear);
+        let map = self.spec.schema.column_map();
         let mut term =
             Term { d: near(&linear.constant), free: atom.linear.mentions_output() || inputs > 1, power, ..Term::default() };
         for (var, c) in &linear.terms {
@@ -261,19 +262,26 @@ impl FixedParts<'_> {
                     term.a.push((j, c * self.units.scale[j]));
                     term.d += c * self.units.shift[j];
                 }
-                Var::Feature(f) => match column(&self.spec.schema, f, ColumnKind::Number) {
-                    Some(column) if self.gate.is_some_and(|g| g.column == column) => {
+                Var::Feature(f) => match map.first(f) {
+                    column if self.gate.is_some_and(|g| g.column == column) => {
                         let (scale, shift) = self.gate.map_or((1.0, 0.0), |g| (g.scale, g.shift));
                         term.gate += c / scale;
                         term.d -= c * shift / scale;
                     }
-                    Some(column) if self.add(&mut term, column, c) => {}
+                    column if self.add(&mut term, column, c) => {}
                     _ => {
                         let (lo, hi) = part.range(f).unwrap_or((0.0, 0.0));
                         term.d += (c * lo).max(c * hi);
                     }
                 },
-                Var::Level(f, l) => self.level(&mut term, f, l, c),
+                level @ Var::Level(..) => {
+                    let constant = map.of(level).times(&c, |column, c| {
+                        if !self.add(&mut term, column, c) {
+                            term.d += c.max(0.0);
+                        }
+                    });
+                    term.d += constant;
+                }
             }
         }
         term
@@ -288,22 +296,6 @@ impl FixedParts<'_> {
         let inputs = atom.c.iter().map(|(_, c)| c.abs()).fold(atom.gate.abs(), f64::max);
         let usable = |size: &f64| size.is_normal();
         Some(outputs).filter(usable).or(Some(inputs).filter(usable)).or(Some(atom.d.abs()).filter(usable)).unwrap_or(1.0)
-    }
-
-    /// Adds `c * [feature f has level l]`; the level without a column is 1 minus the others.
-    fn level(&self, term: &mut Term, f: usize, l: usize, c: f64) {
-        if let Some(column) = column(&self.spec.schema, f, ColumnKind::Level(l)) {
-            if !self.add(term, column, c) {
-                term.d += c.max(0.0);
-            }
-            return;
-        }
-        term.d += c;
-        for (k, other) in self.spec.schema.columns().iter().enumerate() {
-            if other.feature == f && !self.add(term, k, -c) {
-                term.d += (-c).max(0.0);
-            }
-        }
     }
 
     /// Adds `c * x[column]` where the last layer reads that column.
@@ -392,10 +384,6 @@ fn has_equality(formula: &Formula) -> bool {
 struct Attached {
     regions: BTreeMap<Region, usize>,
     cells: Vec<Cell>,
-}
-
-fn column(schema: &Schema, f: usize, kind: ColumnKind) -> Option<usize> {
-    schema.columns().iter().position(|c| c.feature == f && c.kind == kind)
 }
 
 /// The leaf and feature with the widest range, as a share of the feature's own.

@@ -6,7 +6,7 @@
 
 use deepsade_solve::game::Game;
 
-use super::cell::{Cell, LayerWeights, Margin, Scratch, Slack, sum_up};
+use super::cell::{Cell, LayerWeights, Margin, Scratch, Slack, Term, sum_up};
 use crate::bounds::Boxed;
 
 /// Corners to look at, at most.
@@ -94,18 +94,21 @@ impl<'a> Atoms<'a> {
         Self { cell, v, margin, free, p, p0 }
     }
 
+    /// The largest that the features of an atom add up to, by size.
+    fn features(&self, atom: &Term) -> f64 {
+        atom.c.iter().map(|(i, c)| c.abs() * f64::from(self.v.m[*i].abs() + self.v.r[*i])).sum()
+    }
+
     /// The largest absolute value of one atom.
     fn largest(&self, k: usize) -> f64 {
         let atom = &self.cell.atoms[self.free[k]];
-        let features: f64 = atom.c.iter().map(|(i, c)| c.abs() * f64::from(self.v.m[*i].abs() + self.v.r[*i])).sum();
         let at = |rho: &f64| rho.abs() * (self.p0[k].1 + atom.gate.abs()) + self.margin(k, *rho);
-        features + atom.d.abs() + self.cell.rho.iter().map(at).fold(0.0, f64::max)
+        self.features(atom) + atom.d.abs() + self.cell.rho.iter().map(at).fold(0.0, f64::max)
     }
 
     fn margin(&self, k: usize, rho: f64) -> f64 {
         let atom = &self.cell.atoms[self.free[k]];
-        let features: f64 = atom.c.iter().map(|(i, c)| c.abs() * f64::from(self.v.m[*i].abs() + self.v.r[*i])).sum();
-        let size = rho.abs() * self.p0[k].1 + features + atom.d.abs() + (rho * atom.gate).abs();
+        let size = rho.abs() * self.p0[k].1 + self.features(atom) + atom.d.abs() + (rho * atom.gate).abs();
         self.margin.relative * size + self.margin.absolute * rho.abs() * atom.a.iter().map(|(_, a)| a.abs()).sum::<f64>()
     }
 

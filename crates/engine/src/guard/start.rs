@@ -187,27 +187,18 @@ fn choose_atoms(guard: &mut Guard, b: &[f32]) {
 
 /// The formula with every atom about outputs tightened by `slack` in units of the outputs: what satisfies it keeps that distance.
 fn tightened(formula: &Formula, slack: f64, frame: &FixedParts) -> Formula {
-    match formula {
-        Formula::True | Formula::False => formula.clone(),
-        Formula::And(parts) => Formula::and(parts.iter().map(|p| tightened(p, slack, frame))),
-        Formula::Or(parts) => Formula::or(parts.iter().map(|p| tightened(p, slack, frame))),
-        Formula::Threshold(t) => {
-            let terms = t.terms.iter().map(|(w, p)| (w.clone(), tightened(p, slack, frame))).collect();
-            Formula::threshold(terms, t.bound.clone(), t.strict)
-        }
-        Formula::Atom(atom) => {
-            // As the guard reads it: in float64 a coefficient may be infinite.
-            let (linear, _) = readable(&atom.linear);
-            let reach = |(var, c): (&Var, &Rational)| match var {
-                Var::Output(j) => c.to_f64().value().abs() * frame.units.scale[*j],
-                _ => 0.0,
-            };
-            let distance = slack * linear.terms.iter().map(reach).sum::<f64>();
-            let mut atom = Atom { linear: linear.into_owned(), strict: atom.strict };
-            atom.linear.constant -= Rational::try_from(distance).unwrap_or_default();
-            Formula::Atom(atom)
-        }
-    }
+    formula.replaced(&mut |atom| {
+        // As the guard reads it: in float64 a coefficient may be infinite.
+        let (linear, _) = readable(&atom.linear);
+        let reach = |(var, c): (&Var, &Rational)| match var {
+            Var::Output(j) => c.to_f64().value().abs() * frame.units.scale[*j],
+            _ => 0.0,
+        };
+        let distance = slack * linear.terms.iter().map(reach).sum::<f64>();
+        let mut atom = Atom { linear: linear.into_owned(), strict: atom.strict };
+        atom.linear.constant -= Rational::try_from(distance).unwrap_or_default();
+        Formula::Atom(atom)
+    })
 }
 
 /// Outputs that obey every rule in the middle of the domain, at a distance from the border, in training units.

@@ -43,8 +43,10 @@ pub struct Finished {
     pub split: String,
     /// The column of the rows' weights, if scores count them.
     pub weighted_by: Option<String>,
+    /// What it was made of.
+    pub facts: Provenance,
     /// What the model is judged by, if it was.
-    pub facts: Option<Evidence>,
+    pub judged: Option<Evidence>,
 }
 
 /// What a model is judged by, beside its proof.
@@ -54,6 +56,11 @@ pub struct Evidence {
     pub scores: Value,
     /// How much each feature matters.
     pub effects: Option<Value>,
+}
+
+/// What a model was made of.
+#[derive(Debug, Clone, Default)]
+pub struct Provenance {
     /// Where the rows came from.
     pub source: Option<DataSource>,
     /// Rows that trained, validated and tested.
@@ -110,7 +117,8 @@ impl Finished {
             seed,
             split: String::new(),
             weighted_by,
-            facts: None,
+            facts: Provenance::default(),
+            judged: None,
         })
     }
 
@@ -128,24 +136,18 @@ impl Finished {
     pub fn summary(&self, model: Option<&Path>) -> Value {
         let mut said = summary(&self.fitted, self.cost.as_ref(), self.verdict.as_ref(), self.timings, self.seed, model);
         said["weighted_by"] = self.weighted_by.as_deref().into();
-        if let Some(facts) = &self.facts {
-            let Evidence { scores, effects, source, parts: [train, validation, test], breaking, report, cutoff } = facts;
+        let Provenance { source, parts: [train, validation, test], breaking, report, cutoff } = &self.facts;
+        said["data"] = json!(source);
+        said["split"] = json!({"train": train, "validation": validation, "test": test, "rows_breaking_rules": breaking});
+        said["report"] = json!(report);
+        said["cutoff"] = json!(cutoff);
+        said["date"] = json!(today());
+        said["program"] = json!(program());
+        if let Some(Evidence { scores, effects }) = &self.judged {
             said["scores"] = scores.clone();
             said["effects"] = json!(effects);
-            said["data"] = json!(source);
-            said["split"] = json!({"train": train, "validation": validation, "test": test, "rows_breaking_rules": breaking});
-            said["report"] = json!(report);
-            said["cutoff"] = json!(cutoff);
-            said["date"] = json!(today());
-            said["program"] = json!(program());
         }
         said
-    }
-
-    /// The same with what the model is judged by.
-    #[must_use]
-    pub fn with(self, facts: Evidence) -> Self {
-        Self { facts: Some(facts), ..self }
     }
 
     /// Writes the files into a folder that is there, and says where the model is.

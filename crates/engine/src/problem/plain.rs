@@ -1,4 +1,7 @@
 //! What a reader of settings says in the words of its own language enters; the same in plain words leaves.
+//!
+//! serde and toml hand over sentences and no data, so this reads their English, by its beginnings: for people alone, nothing is decided by
+//! it, and what is not recognised is shown as it is.
 
 /// The place in a rule file and what is wrong there.
 pub(super) fn of_toml(error: &toml::de::Error) -> String {

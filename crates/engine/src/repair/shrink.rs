@@ -260,16 +260,5 @@ impl Conditions {
 /// The factor of E[v v'] with a little on the diagonal, so that columns which hardly vary can't move far for nothing.
 fn spread(rows: &[Vec<f64>]) -> Cholesky {
     let n = rows.first().map_or(0, Vec::len);
-    let mut m = vec![vec![0.0; n]; n];
-    for v in rows {
-        for i in 0..n {
-            (0..=i).for_each(|j| m[i][j] += v[i] * v[j] / rows.len() as f64);
-        }
-    }
-    let mean = (0..n).map(|i| m[i][i]).sum::<f64>() / n.max(1) as f64;
-    let mut factor = Cholesky::default();
-    for (i, row) in m.iter().enumerate() {
-        factor.push(|j| row[j], row[i] + 1e-3 * mean.max(1e-9), 1e-12);
-    }
-    factor
+    Cholesky::of_moments(rows.iter().map(|v| |k: usize| v[k]), n, |mean| 1e-3 * mean.max(1e-9))
 }

@@ -14,7 +14,6 @@ use sha2::{Digest, Sha256};
 use super::checkpoint::{CheckpointFile, RunLimits, RunState};
 use super::error::{TrainError, check_data};
 use super::observe::best;
-use super::standard::Standard;
 use super::update::{self, Batch, Enforced, Update};
 use super::{CheckpointSettings, EpochRecord, Observer, Optimiser, Stepper, StopReason, TrainSettings};
 use crate::guard::{Favoured, Guard};
@@ -153,8 +152,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     if let Some(signs) = run.rules.and_then(|rules| Signs::kept_by(rules, &run.network)) {
         stepper.keep_signs(signs);
     }
-    let strict = settings.strictly_paper();
-    let standard = if strict { Standard::raw(&stepper) } else { Standard::new(run.train, run.loss, &stepper) };
+    let standard = update::standard(run, &stepper);
     if run.start == Start::Warm {
         standard.to_standard(&mut stepper);
     }
@@ -180,8 +178,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         }
         let epoch = state.epoch + 1;
         let started = Instant::now();
-        // D is partitioned once, to the letter.
-        shuffle(&mut order, run.seed, if strict { 1 } else { epoch });
+        shuffle(&mut order, run.seed, update::partition(run, epoch));
         update.begin_epoch(&mut stepper, &data, &order);
         let mut train_sum = LossSum::default();
         let mut done = 0;

@@ -85,7 +85,7 @@ impl Scales {
 }
 
 /// `(x - lo) / (hi - lo)` as `x * scale + shift`; a range without width is shifted only.
-fn scaling(ranges: impl Iterator<Item = (f64, f64)>) -> Op {
+pub(crate) fn scaling(ranges: impl Iterator<Item = (f64, f64)>) -> Op {
     let (scale, shift) = ranges
         .map(|(lo, hi)| {
             let width = hi - lo;

@@ -65,6 +65,16 @@ pub struct Batch<'a> {
     pub out: &'a mut [f32],
 }
 
+/// The units in which a run learns.
+pub fn standard(run: &Run, stepper: &Stepper) -> Standard {
+    if run.settings.strictly_paper() { Standard::raw(stepper) } else { Standard::new(run.train, run.loss, stepper) }
+}
+
+/// Which partition of D into batches an epoch has: one of its own, or the first, to the letter of the paper.
+pub fn partition(run: &Run, epoch: usize) -> usize {
+    if run.settings.strictly_paper() { 1 } else { epoch }
+}
+
 /// The update that a run asks for, with K' from K and the layers before the last (line 2), or the rules that can't be met.
 pub fn update<'a>(run: &Run<'a>, standard: &Standard, stepper: &mut Stepper) -> Result<Box<dyn Update + 'a>, TrainError> {
     let settings = &run.settings;

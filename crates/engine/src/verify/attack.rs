@@ -135,9 +135,8 @@ impl Attacked<'_> {
     /// The nearest point of the region: float32 numbers, whole ones or multiples where they must be, one level a category.
     pub fn snap(&self, x: &mut [f64], part: &Region) {
         for (f, &first) in self.plan.first.iter().enumerate() {
-            if let Some((lo, hi)) = part.range(f) {
-                let v = part.step(f).map_or(f64::from(x[first] as f32), |step| (x[first] / step).round() * step);
-                x[first] = v.clamp(lo, hi);
+            if let Some(v) = part.nearest(f, x[first]) {
+                x[first] = f64::from(v);
             } else if let Some(allowed) = part.levels(f) {
                 let dropped = self.plan.dropped;
                 let width = allowed.len() - dropped;

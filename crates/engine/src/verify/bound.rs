@@ -74,13 +74,7 @@ impl CellForms {
                 let c = number(c);
                 match *var {
                     Var::Output(j) => form.y[j] += c,
-                    Var::Feature(f) => form.x[plan.first[f]] += c,
-                    Var::Level(f, l) if l >= plan.dropped => form.x[plan.first[f] + l - plan.dropped] += c,
-                    Var::Level(f, _) => {
-                        form.constant += c;
-                        let end = plan.first.get(f + 1).copied().unwrap_or(plan.widths[0]);
-                        form.x[plan.first[f]..end].iter_mut().for_each(|x| *x -= c);
-                    }
+                    input => form.constant += plan.map.of(input).times(&c, |column, c| form.x[column] += c),
                 }
             }
             let largest = |v: &[f64]| v.iter().fold(0.0f64, |m, c| m.max(c.abs()));

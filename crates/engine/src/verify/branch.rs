@@ -27,7 +27,7 @@ const MAX_NUMBERS_IN_ALL: usize = 50_000_000;
 /// Regions bounded in one round.
 const ROUND: usize = 64;
 /// Splits above a region: fewer than the checker reads, so that there is room for those of a leaf that it does not accept.
-const DEEPEST: usize = MAX_DEPTH - 10;
+pub(super) const DEEPEST: usize = MAX_DEPTH - 10;
 /// Down to this depth every free feature is tried, and the best kept: near the root a bad split costs whole trees.
 const TRIED_DEPTH: usize = 12;
 /// One in so many open regions is attacked with more than the point where its bound is taken and one step from there.

@@ -5,7 +5,8 @@
 mod slopes;
 
 use deepsade_net::{Matrix, Network};
-use deepsade_spec::{Domain, Kept, Linear, Moves, NormalSpec, Pair, Rational, Region, Var};
+use deepsade_solve::sample;
+use deepsade_spec::{Kept, Linear, Moves, NormalSpec, Pair, Rational, Region, Var};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -122,17 +123,7 @@ impl PairQuestion<'_> {
 
     /// The value of an input variable in a row of columns.
     fn input(&self, x: &[f32], var: Var) -> Rational {
-        let exact = |v: f32| Rational::try_from(v).unwrap_or_default();
-        match var {
-            Var::Output(_) => Rational::ZERO,
-            Var::Feature(f) => exact(x[self.plan.first[f]]),
-            Var::Level(f, l) if l >= self.plan.dropped => exact(x[self.plan.first[f] + l - self.plan.dropped]),
-            Var::Level(f, _) => {
-                let Domain::Category { levels } = &self.spec.schema.features[f].domain else { return Rational::ZERO };
-                let first = self.plan.first[f];
-                Rational::ONE - x[first..first + levels.len() - 1].iter().map(|v| exact(*v)).fold(Rational::ZERO, |a, b| a + b)
-            }
-        }
+        self.plan.map.of(var).value(x, |v| Rational::try_from(v).unwrap_or_default())
     }
 
     /// A random input.
@@ -159,25 +150,18 @@ impl PairQuestion<'_> {
         x
     }
 
+    /// Another value of a feature, often an end.
     fn draw(&self, f: usize, x: &mut [f32], rng: &mut ChaCha8Rng) {
-        let first = self.plan.first[f];
-        if let Some((lo, hi)) = self.whole.range(f) {
-            let at = match rng.random_range(0..8) {
-                0 => lo,
-                1 => hi,
-                _ => lo + (hi - lo) * rng.random::<f64>(),
-            };
-            x[first] = self.snapped(f, at);
-        } else if let Some(allowed) = self.whole.levels(f) {
-            let chosen = rng.random_range(0..allowed.len());
-            (self.plan.dropped..allowed.len()).for_each(|l| x[first + l - self.plan.dropped] = f32::from(u8::from(l == chosen)));
-        }
+        let share = match rng.random_range(0..8) {
+            0 => 0.0,
+            1 => 1.0,
+            _ => rng.random::<f64>(),
+        };
+        sample::put(self.whole, &self.plan.map, f, share, x);
     }
 
     fn snapped(&self, f: usize, v: f64) -> f32 {
-        let (lo, hi) = self.whole.range(f).unwrap_or((0.0, 1.0));
-        let v = self.whole.step(f).map_or(v, |step| (v / step).round() * step);
-        (v.clamp(lo, hi) as f32).clamp(lo as f32, hi as f32)
+        self.whole.nearest(f, v).unwrap_or_default()
     }
 
     /// The second input of a pair.

@@ -6,7 +6,7 @@
 use deepsade_check::Arithmetic;
 use deepsade_net::enclose::{ACTIVATION_ERROR, TINY, UNIT, gamma};
 use deepsade_net::{Activation, Conv, Network, Op, Window};
-use deepsade_spec::{ColumnKind, Region, Schema};
+use deepsade_spec::{ColumnKind, ColumnMap, Region, Schema};
 
 use super::pass::{Pass, Reach};
 use super::{product, windows};
@@ -29,6 +29,8 @@ pub(super) enum BoundedNode {
 pub(super) struct BoundPlan {
     pub steps: Vec<BoundedNode>,
     pub widths: Vec<usize>,
+    /// Where features stand among the columns.
+    pub map: ColumnMap,
     /// First column of each feature.
     pub first: Vec<usize>,
     /// 1 if the first level of a category has no column.
@@ -99,6 +101,7 @@ impl BoundPlan {
         Self {
             steps,
             widths: network.widths(),
+            map: schema.column_map(),
             first,
             dropped,
             gate,

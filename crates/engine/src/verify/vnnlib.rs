@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deepsade_solve::sexpr::{self, ParenthesisFault, Position, Sexpr, WordOrList, decimal};
 use deepsade_spec::{
-    Atom, Domain, Feature, Formula, Linear, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile, print,
+    Domain, Feature, Formula, Linear, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile, print,
 };
 use thiserror::Error;
 
@@ -247,11 +247,7 @@ fn compare(operator: &str, a: &Linear, b: &Linear) -> Formula {
     let least = |from: &Linear, less: &Linear, strict: bool| {
         let mut linear = from.clone();
         linear.add_scaled(&-Rational::ONE, less);
-        if linear.is_constant() {
-            let holds = if strict { linear.constant > Rational::ZERO } else { linear.constant >= Rational::ZERO };
-            return if holds { Formula::True } else { Formula::False };
-        }
-        Formula::Atom(Atom { linear, strict })
+        Formula::compared(linear, strict)
     };
     match operator {
         "<=" => least(b, a, false),

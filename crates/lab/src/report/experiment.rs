@@ -10,7 +10,9 @@ use crate::reproduce::figures::{self, Figure};
 use crate::reproduce::print::LEGEND;
 use crate::reproduce::runner::MODELS;
 use crate::reproduce::table::{CaseTable, tables};
-use crate::results::{Results, RunResult, mean};
+use deepsade_data::mean;
+
+use crate::results::{Results, RunResult};
 
 /// Makes the page.
 pub(crate) fn page(dir: &Path, results: &Results) -> String {

@@ -105,7 +105,7 @@ pub fn draw(plan: &Experiment, stock: &Stock, out: &Path, results: &Results) -> 
             )?;
         }
         let Some(ffn) = kept.iter().find(|k| k.method == Method::Ffn) else { continue };
-        let split = data::folds(dealt.rows.all.rows(), plan.folds, 0, data::VALIDATION, split_seed)?;
+        let split = data::folds(dealt.rows.all.rows(), plan.folds, 0, split_seed)?;
         let test = dealt.rows.all.select(&split.test);
         let pair = [("deepsade", &deepsade.model), ("ffn", &ffn.model)];
         match spec.schema.task {

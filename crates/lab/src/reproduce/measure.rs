@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use deepsade_data::{self as data, VALIDATION};
+use deepsade_data as data;
 use deepsade_engine::adversity::{Counts, adversity};
 use deepsade_engine::fit::{self, FitError, Fitted, Predicted};
 use deepsade_engine::objective::Loss;
@@ -52,7 +52,7 @@ pub fn measure(
     let dealt = stock.rows(case, run.split_seed)?;
     let prepared = &dealt.prepared;
     let spec = &prepared.spec;
-    let split = data::folds(dealt.rows.all.rows(), plan.folds, run.fold, VALIDATION, run.split_seed)?;
+    let split = data::folds(dealt.rows.all.rows(), plan.folds, run.fold, run.split_seed)?;
     let read = begun.elapsed().as_secs_f64();
     let mut watch = Watch(interrupted);
     let epochs = case.epochs.get(&run.method).copied();
@@ -91,7 +91,7 @@ pub fn measure(
     if let Some(folder) = models {
         std::fs::create_dir_all(folder).map_err(|source| ReproduceError::Folder { dir: folder.into(), source })?;
         // As `deepsade train` does, for `check`, `predict`, `report` and the figures.
-        Ready { read_seconds: read, ..ready }.finish(chosen, seconds)?.write(folder)?;
+        Ready { read_seconds: read, source: prepared.source(), ..ready }.finish(chosen, seconds)?.write(folder)?;
     }
     Ok(Some(RunResult {
         use_case,

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use deepsade_data::Mean;
 use serde::Serialize;
 
 use super::table::{CaseTable, Entry, MethodRow, ScoreColumn};
-use crate::results::Mean;
 
 /// The tables and what made them.
 #[derive(Debug, Clone, PartialEq, Serialize)]

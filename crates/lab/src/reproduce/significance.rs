@@ -3,7 +3,7 @@
 //! The corrected resampled t-test (Nadeau and Bengio, 2003): folds share training rows, so their differences vary too little, and
 //! the variance of their mean is taken as `(1/n + test rows / training rows)` times their own instead of `1/n` times.
 
-use deepsade_data::VALIDATION;
+use deepsade_data::{Mean, VALIDATION, mean};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Two-sided p of the differences between pairs over `folds` folds; `None` with fewer than two.
@@ -12,13 +12,12 @@ pub fn p_value(differences: &[f64], folds: usize) -> Option<f64> {
     if n < 2 || folds < 2 {
         return None;
     }
-    let mean = differences.iter().sum::<f64>() / n as f64;
-    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-    if variance == 0.0 {
+    let Mean { mean, deviation, .. } = mean(differences)?;
+    if deviation == 0.0 {
         return Some(if mean == 0.0 { 1.0 } else { 0.0 });
     }
     let test = 1.0 / folds as f64;
-    let t = mean / (variance * (1.0 / n as f64 + test / (1.0 - test - VALIDATION))).sqrt();
+    let t = mean / (deviation * (1.0 / n as f64 + test / (1.0 - test - VALIDATION)).sqrt());
     Some(two_sided(t, (n - 1) as f64))
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use deepsade_data::{self as data, Loaded, Split};
 use deepsade_engine::fit::{self, Rows};
+use deepsade_engine::judge::DataSource;
 use deepsade_engine::pipeline::{Checked, PipelineError, Ready};
 use deepsade_engine::problem::Problem;
 use deepsade_spec::NormalSpec;
@@ -27,6 +28,13 @@ pub struct Dealt {
     pub prepared: Arc<PreparedCase>,
     /// Encoded, with injected labels.
     pub rows: Arc<Rows>,
+}
+
+impl PreparedCase {
+    /// Where its rows came from.
+    pub fn source(&self) -> Option<DataSource> {
+        DataSource::of(&self.loaded.file, self.loaded.table.rows())
+    }
 }
 
 impl Dealt {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use deepsade_data::{Mean, mean};
 use deepsade_engine::train::StopReason;
 use serde::Serialize;
 
 use super::case::{UseCase, cases};
 use super::method::Method;
 use super::significance::p_value;
-use crate::results::{Mean, Results, RunResult, mean};
+use crate::results::{Results, RunResult};
 
 const PAPER: &str = include_str!("../../data/paper.toml");
 

@@ -1,6 +1,6 @@
 //! Training rows enter; the weights of a penalty leave: the smallest with the fewest violations on rows held out.
 
-use deepsade_data::{self as data, Split, VALIDATION};
+use deepsade_data::{self as data, Split};
 use deepsade_engine::pipeline::Checked;
 use deepsade_engine::train::{Observer, StopReason};
 
@@ -49,7 +49,7 @@ pub fn inner_splits(outer: &Split, folds: usize, seed: u64) -> Result<Vec<Split>
     pool.sort_unstable();
     let of = |indices: Vec<usize>| indices.into_iter().map(|i| pool[i]).collect();
     let split = |fold| {
-        let Split { train, validation, test } = data::folds(pool.len(), folds, fold, VALIDATION, seed)?;
+        let Split { train, validation, test } = data::folds(pool.len(), folds, fold, seed)?;
         Ok(Split { train: of(train), validation: of(validation), test: of(test) })
     };
     (0..folds).map(split).collect()
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn trials_never_see_the_test_rows() {
-        let outer = data::folds(100, 5, 2, VALIDATION, 7).unwrap();
+        let outer = data::folds(100, 5, 2, 7).unwrap();
         for folds in [1, 3] {
             let splits = inner_splits(&outer, folds, 1).unwrap();
             let mut held_out: Vec<usize> = splits.iter().flat_map(|s| s.test.clone()).collect();

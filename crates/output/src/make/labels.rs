@@ -31,6 +31,8 @@ pub const MOST: f32 = 16384.0;
 /// Nodes that a diagram in the graph may have.
 pub const MAX_NODES: usize = 20_000;
 
+/// What is worth less than any set that is valid: a set that is not, a side that is forbidden, a place that is gone.
+const NOTHING: f32 = -((1u64 << 60) as f32);
 /// A plan with so many states is quick enough, whatever else there may be.
 const SMALL: usize = 512;
 

@@ -26,8 +26,6 @@ mod solve;
 mod tangent;
 mod writer;
 
-pub(super) use self::measure::input;
-
 #[cfg(test)]
 mod tests;
 

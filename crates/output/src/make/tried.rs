@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use deepsade_check::step::{InputPorts, OutputStep, Tail, output_names};
 use deepsade_net::{Matrix, Port};
+use deepsade_solve::sample::InputSampler;
 use deepsade_spec::NormalSpec;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::numbers::input;
 use super::{Made, Source};
 use crate::graph::{Graph, Value};
 
@@ -26,11 +26,11 @@ pub struct Tried {
 
 /// Tries a step where a model gives numbers between some ends; `None` if it can't be run here.
 pub fn tried(spec: &NormalSpec, made: &Made, step: &OutputStep, source: &Source, ends: &[(f64, f64)]) -> Option<Tried> {
-    let rng = &mut ChaCha8Rng::seed_from_u64(0);
+    let (sampler, rng) = (InputSampler::new(&spec.schema), &mut ChaCha8Rng::seed_from_u64(0));
     let columns = spec.schema.columns().len();
     let (mut scores, mut x) = (Matrix::zeros(ROWS, ends.len()), Matrix::zeros(ROWS, columns));
     for r in 0..ROWS {
-        x.row_mut(r).copy_from_slice(&input(&spec.schema, rng));
+        x.row_mut(r).copy_from_slice(&sampler.row(rng));
         let between = |(lo, hi): &(f64, f64)| (lo + rng.random::<f64>() * (hi - lo)) as f32;
         let drawn: Vec<f32> = ends.iter().map(between).collect();
         scores.row_mut(r).copy_from_slice(&drawn);

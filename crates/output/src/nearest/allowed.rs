@@ -9,7 +9,7 @@ use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_o
 use deepsade_solve::budget::Budget;
 use deepsade_solve::finite::decided;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, ColumnKind, Formula, InputColumn, NormalSpec, Rational, Schema, Threshold, Var};
+use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Schema, Var};
 use thiserror::Error;
 
 use super::one_by_one;
@@ -185,25 +185,10 @@ impl<'a> Allowed<'a> {
 
     /// The claim with its conditions on the input replaced by their truth.
     fn given(&self, claim: &Formula, truth: &[bool]) -> Formula {
-        let all = |parts: &[Formula]| parts.iter().map(|p| self.given(p, truth)).collect::<Vec<_>>();
-        match claim {
-            Formula::Atom(atom) => match self.conditions.iter().position(|c| c == atom) {
-                Some(k) if truth[k] => Formula::True,
-                Some(_) => Formula::False,
-                None => match decided(atom, &self.spec.schema) {
-                    Some(true) => Formula::True,
-                    Some(false) => Formula::False,
-                    None => claim.clone(),
-                },
-            },
-            Formula::And(parts) => Formula::and(all(parts)),
-            Formula::Or(parts) => Formula::or(all(parts)),
-            Formula::Threshold(Threshold { terms, bound, strict }) => {
-                let terms = terms.iter().map(|(w, f)| (w.clone(), self.given(f, truth))).collect();
-                Formula::threshold(terms, bound.clone(), *strict)
-            }
-            other => other.clone(),
-        }
+        claim.replaced(&mut |atom| {
+            let known = self.conditions.iter().position(|c| c == atom).map(|k| truth[k]);
+            known.or_else(|| decided(atom, &self.spec.schema)).map_or_else(|| Formula::Atom(atom.clone()), Formula::from)
+        })
     }
 
     /// The nearest outputs to `p` that keep a distance of `margin` from every face.
@@ -363,19 +348,12 @@ pub enum NearestError {
 }
 
 impl Face {
-    /// The x-terms over all columns of the input, and what is constant. A level without a column is 1 minus the others.
+    /// The x-terms over all columns of the input, and what is constant.
     pub(crate) fn over_columns(&self, schema: &Schema) -> (Vec<f64>, f64) {
-        let columns = schema.columns();
-        let (mut row, mut constant) = (vec![0.0; columns.len()], self.constant);
+        let map = schema.column_map();
+        let (mut row, mut constant) = (vec![0.0; schema.columns().len()], self.constant);
         for (var, c) in &self.x {
-            let kind = if let Var::Level(_, l) = var { ColumnKind::Level(*l) } else { ColumnKind::Number };
-            let own = |column: &InputColumn| Some(column.feature) == var.feature();
-            if let Some(at) = columns.iter().position(|column| own(column) && column.kind == kind) {
-                row[at] += c;
-            } else {
-                constant += c;
-                columns.iter().zip(&mut row).filter(|(column, _)| own(column)).for_each(|(_, r)| *r -= c);
-            }
+            constant += map.of(*var).times(c, |column, c| row[column] += c);
         }
         (row, constant)
     }

@@ -35,15 +35,11 @@ fn nearest_in(atoms: &[Atom], var: Var, near: f64) -> Option<f32> {
     let (mut lo, mut hi) = (f32::MIN, f32::MAX);
     for atom in atoms {
         let Some(c) = atom.linear.terms.get(&var) else {
-            let holds = if atom.strict { atom.linear.constant > Rational::ZERO } else { atom.linear.constant >= Rational::ZERO };
-            holds.then_some(())?;
+            atom.met_by(&atom.linear.constant).then_some(())?;
             continue;
         };
         let end = -&atom.linear.constant / c;
-        let allowed = |v: f32| {
-            let beyond = (Rational::try_from(v).unwrap_or_default() - &end) * c;
-            if atom.strict { beyond > Rational::ZERO } else { beyond >= Rational::ZERO }
-        };
+        let allowed = |v: f32| atom.met_by(&((Rational::try_from(v).unwrap_or_default() - &end) * c));
         // A conversion is off by a step or two; from there to the first number on the right side.
         let mut at = (end.to_f64().value() as f32).clamp(f32::MIN, f32::MAX);
         if *c > Rational::ZERO {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use dashu::base::PowerOfTwo;
 use deepsade_check::step::Over;
-use deepsade_spec::{Atom, Linear, Rational, Schema, Var};
+use deepsade_spec::{Atom, Formula, Linear, Rational, Schema, Var};
 
 use super::affine::{Affine, Found, Query};
 
@@ -76,11 +76,10 @@ fn replaced(atoms: &[Atom], output: usize, form: &Linear) -> Option<Vec<Atom>> {
     for atom in atoms {
         let mut linear = atom.linear.clone();
         put_in(&mut linear, output, form);
-        let holds = if atom.strict { linear.constant > Rational::ZERO } else { linear.constant >= Rational::ZERO };
-        match linear.is_constant() {
-            true if holds => {}
-            true => return None,
-            false => left.push(Atom { linear, strict: atom.strict }),
+        match Formula::compared(linear, atom.strict) {
+            Formula::True => {}
+            Formula::Atom(atom) => left.push(atom),
+            _ => return None,
         }
     }
     Some(left)

@@ -5,6 +5,7 @@ use deepsade_net::{Activation, Op};
 use deepsade_spec::{Cut, Kept, Linear, Moves, Pair, Rational, Region, Var};
 
 use super::super::Halt;
+use super::super::branch::DEEPEST;
 use super::super::pass::{Pass, Reach};
 use super::super::plan::{BoundedNode, Boxes, InputBox};
 use super::PairQuestion;
@@ -41,7 +42,7 @@ impl PairQuestion<'_> {
         if let Some(halt) = (self.stop)() {
             return Err(Some(halt));
         }
-        if *left == 0 || depth > deepsade_check::certificate::MAX_DEPTH - 10 {
+        if *left == 0 || depth > DEEPEST {
             return Err(None);
         }
         *left -= 1;

@@ -7,9 +7,8 @@
 
 use std::ops::ControlFlow;
 
-use dashu::integer::IBig;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Domain, NormalSpec, Rational, Var, print, shown};
+use deepsade_spec::{Atom, Domain, NormalSpec, Rational, Var, common_denominator, print, shown};
 use thiserror::Error;
 
 use super::outward::inward;
@@ -89,15 +88,10 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
             }
         }
     }
+    let map = spec.schema.column_map();
     let column = |var: Var, c: &Rational, terms: &mut Vec<(String, Rational)>, constant: &mut Rational| match var {
         Var::Output(j) => terms.push((format!("Y_{j}"), c.clone())),
-        Var::Feature(f) => terms.push((format!("X_{}", first[f]), c.clone())),
-        Var::Level(f, l) if l >= dropped => terms.push((format!("X_{}", first[f] + l - dropped), c.clone())),
-        Var::Level(f, _) => {
-            *constant += c;
-            let others = columns.iter().enumerate().filter(|(_, o)| o.feature == f);
-            terms.extend(others.map(|(k, _)| (format!("X_{k}"), -c)));
-        }
+        input => *constant += map.of(input).times(c, |column, c| terms.push((format!("X_{column}"), c))),
     };
     let atom = |atom: &Atom| {
         if let Some((f, above, end, strict)) = inward(atom) {
@@ -108,11 +102,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
         let mut constant = atom.linear.constant.clone();
         atom.linear.terms.iter().for_each(|(var, c)| column(*var, c, &mut terms, &mut constant));
         // Whole coefficients: decimals can't say a third.
-        let mut denominator = IBig::ONE;
-        for c in terms.iter().map(|t| &t.1).chain([&constant]) {
-            denominator *= (c * Rational::from(denominator.clone())).denominator();
-        }
-        let factor = Rational::from(denominator);
+        let factor = Rational::from(common_denominator(terms.iter().map(|t| &t.1).chain([&constant])));
         let products = terms.iter().map(|(name, c)| match c * &factor {
             one if one.is_one() => name.clone(),
             c => format!("(* {} {name})", term(&c)),

@@ -3,15 +3,12 @@
 use crate::decode::sets::Diagram;
 
 use super::super::draft::Draft;
-use super::MAX_NODES;
 use super::eliminate::Contradiction;
 use super::facts::Facts;
 use super::layers::{Layers, StateLayer, present};
+use super::{MAX_NODES, NOTHING};
 use crate::decode::compile::{Compiler, TooLarge};
 use crate::decode::order;
-
-/// What a path is worth that leads to no set.
-const NOTHING: f32 = -((1u64 << 60) as f32);
 
 /// The smaller diagram of two orders of the facts; `None` if both are too large.
 pub(super) fn compile(facts: &Facts) -> Result<Option<Diagram>, Contradiction> {

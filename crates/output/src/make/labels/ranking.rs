@@ -5,8 +5,8 @@
 //! (Bayati, Shah and Sharma 2005), then the largest of it that is left, again and again; valid, and mostly best.
 
 use super::super::draft::Draft;
-use super::Desk;
 use super::layers::{Layers, StateLayer, present};
+use super::{Desk, NOTHING};
 
 /// Items of which all orders are listed.
 const LISTED: usize = 6;
@@ -14,8 +14,6 @@ const LISTED: usize = 6;
 const EXACT: usize = 12;
 /// Rounds of messages. On random scores of 14 items ten of them find the best order for 90 of 100 rows, without any it is 4.
 const ROUNDS: usize = 10;
-/// What a place that is gone is worth.
-const NOTHING: f32 = -((1u64 << 60) as f32);
 
 impl Desk<'_> {
     /// Chooses an order of n items.

@@ -10,6 +10,7 @@ use deepsade_spec::{Formula, Schema};
 
 use super::super::draft::Draft;
 use super::super::{MakeError, Source};
+use super::NOTHING;
 use super::facts::{Facts, truths};
 use crate::decode::MAX_TABLE;
 use crate::decode::compile::Compiler;
@@ -21,8 +22,6 @@ const TRIED: usize = 12;
 const BUDGET: usize = 50_000;
 /// So many truths are quicker to spread over the sets by a product than one by one.
 const SPREAD: usize = 64;
-/// What a set has at most that is not valid.
-const NOTHING: f32 = -((1u64 << 60) as f32);
 
 /// The sets that are valid for some input, and for which.
 #[derive(Debug)]

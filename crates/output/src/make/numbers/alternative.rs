@@ -142,12 +142,7 @@ struct TooMany;
 /// What the ranges and the domain decide.
 fn decided(atom: &Atom, schema: &Schema, ranges: &[Number]) -> Option<bool> {
     let (lo, hi) = reach(&atom.linear, schema, ranges);
-    let holds = |v: &Rational| if atom.strict { *v > Rational::ZERO } else { *v >= Rational::ZERO };
-    match (holds(&lo), holds(&hi)) {
-        (true, _) => Some(true),
-        (_, false) => Some(false),
-        _ => None,
-    }
+    atom.decided(&lo, &hi)
 }
 
 /// Smallest and largest value of a linear form.

@@ -2,7 +2,7 @@
 
 use dashu::base::{Gcd, UnsignedAbs};
 use dashu::integer::UBig;
-use deepsade_spec::{Atom, Formula, Rational, Var};
+use deepsade_spec::{Atom, Formula, Rational, Var, common_denominator};
 
 use super::super::{MakeError, NotEqual};
 use super::alternative::GuardedFace;
@@ -87,12 +87,7 @@ impl Equality {
         let GuardedFace { unless, face: atom, .. } = face;
         let factors: Vec<&Rational> = atom.linear.terms.iter().filter(|(var, _)| var.is_output()).map(|(_, c)| c).collect();
         // Times the common denominator, divided by the common factor.
-        let mut times = UBig::ONE;
-        for c in &factors {
-            let denominator = (Rational::from(times.clone()) * *c).denominator().clone();
-            times *= denominator;
-        }
-        let times = Rational::from(times);
+        let times = Rational::from(common_denominator(factors.iter().copied()));
         let common = factors.iter().fold(UBig::ZERO, |g, c| g.gcd((*c * &times).numerator().unsigned_abs()));
         if common == UBig::ZERO {
             return None;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use deepsade_check::step::{Case, InputPorts, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::{Matrix, Piece, Port};
 use deepsade_solve::active_set::{HalfSpace, nearest};
-use deepsade_spec::{ColumnKind, Domain, Formula, Schema};
+use deepsade_solve::sample::InputSampler;
+use deepsade_spec::Formula;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -59,12 +60,12 @@ impl Quality {
 
 impl MeasuredRows {
     pub(super) fn new(ground: &Ground, ways: &[Way], anchor: Option<&Anchor>) -> Self {
-        let rng = &mut ChaCha8Rng::seed_from_u64(0);
+        let (sampler, rng) = (InputSampler::new(&ground.spec.schema), &mut ChaCha8Rng::seed_from_u64(0));
         let (outputs, columns) = (ground.outputs(), ground.columns().len());
         let (mut p, mut x) = (Matrix::zeros(0, outputs), Matrix::zeros(0, columns));
         for scale in SCALES {
             for _ in 0..ROWS {
-                let row = input(&ground.spec.schema, rng);
+                let row = sampler.row(rng);
                 for j in 0..outputs {
                     let n = &ground.cut[j];
                     let middle = anchor.map_or(f32::midpoint(n.lo, n.hi), |a| a.at(j, &row));
@@ -153,28 +154,6 @@ pub(super) fn holds(condition: &Formula, x: &[f32], judge: &Judge) -> bool {
 /// Whether a group has the alternative of a way at an input.
 fn meets(way: &Way, group: usize, x: &[f32], judge: &Judge) -> bool {
     way.demands.iter().filter(|(g, _)| *g == group).all(|(_, d)| holds(d, x, judge))
-}
-
-/// An input of the domain.
-pub(in super::super) fn input(schema: &Schema, rng: &mut ChaCha8Rng) -> Vec<f32> {
-    let levels: Vec<usize> = schema
-        .features
-        .iter()
-        .map(|f| match &f.domain {
-            Domain::Category { levels } => rng.random_range(0..levels.len()),
-            _ => 0,
-        })
-        .collect();
-    let column = |c: &deepsade_spec::InputColumn| match (&schema.features[c.feature].domain, c.kind) {
-        (_, ColumnKind::Level(l)) => f32::from(u8::from(levels[c.feature] == l)),
-        (Domain::Integer { lo, hi }, _) => rng.random_range(*lo..=*hi) as f32,
-        (Domain::Stepped { lo, hi, step }, _) => rng.random_range((lo / step) as i32..=(hi / step) as i32) as f32 * step,
-        (domain, _) => {
-            let (lo, hi) = domain.range().unwrap_or_default();
-            (lo + rng.random::<f32>() * (hi - lo)).clamp(lo, hi)
-        }
-    };
-    schema.columns().iter().map(column).collect()
 }
 
 /// The half-spaces that are demanded at an input.

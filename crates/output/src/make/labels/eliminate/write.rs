@@ -1,10 +1,9 @@
 //! A plan enters; leave the calls that follow it: up its levels with the best of each state, and back down with the choice.
 
 use super::super::super::draft::Draft;
+use super::super::NOTHING;
 use super::{Elimination, lines};
 
-/// What a forbidden side is worth.
-const NOTHING: f32 = -((1u64 << 60) as f32);
 /// Lines that a product adds up as quickly as one is taken and added.
 const DENSE: usize = 24;
 

@@ -1,0 +1,36 @@
+//! Numbers enter; their mean and how far they are from it leave.
+
+use serde::Serialize;
+
+/// Mean and standard deviation (with n - 1) of a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Mean {
+    /// How many numbers there are.
+    pub n: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation; 0 for one number.
+    pub deviation: f64,
+}
+
+/// Mean and deviation; `None` without values.
+pub fn mean(values: &[f64]) -> Option<Mean> {
+    let n = values.len();
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let spread = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n.max(2) - 1) as f64;
+    (n > 0).then(|| Mean { n, mean, deviation: spread.sqrt() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_by_hand() {
+        assert_eq!(mean(&[1.0, 3.0]), Some(Mean { n: 2, mean: 2.0, deviation: 2f64.sqrt() }));
+        // Squares of -2, -1 and 3 over 2.
+        assert_eq!(mean(&[1.0, 2.0, 6.0]).unwrap().deviation, 7f64.sqrt());
+        assert_eq!(mean(&[5.0]).unwrap().deviation, 0.0);
+        assert_eq!(mean(&[]), None);
+    }
+}
