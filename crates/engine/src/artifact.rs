@@ -11,14 +11,14 @@ pub use deepsade_spec::{RULES_KEY, SCHEMA_KEY};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::unfinished::UNFINISHED;
+
 /// Metadata key of the output step, with the proof of its fallback: such a file carries its own certificate.
 pub const STEP_KEY: &str = "deepsade.step";
 /// The key under which a model's metadata say what its outputs are clipped to.
 pub const CLIPS_KEY: &str = "deepsade.clips";
 /// Metadata key of the program's version.
 pub const VERSION_KEY: &str = "deepsade.version";
-/// How the name of a file begins that is being written: what is left of it if the program is killed.
-pub const UNFINISHED: &str = ".deepsade-";
 /// A file larger than this is no network of ours.
 pub const MAX_BYTES: u64 = 2 << 30;
 

@@ -90,12 +90,12 @@ pub fn choose(
     observer: &mut dyn Observer,
 ) -> Result<Chosen, FitError> {
     let best = match compare(fit, candidates, rows, split, saved, observer)? {
-        Compared::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
-        Compared::Best(best) => best,
+        ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
+        ComparedWays::Best(best) => best,
     };
     let best = match members::mean(fit, *best, rows, split, saved, observer)? {
-        Compared::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
-        Compared::Best(best) => best,
+        ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
+        ComparedWays::Best(best) => best,
     };
     let Best { mut fitted, free, times, tried } = *best;
     let Some(free) = free else { return Ok(Chosen { fitted, cost: None }) };
@@ -107,13 +107,13 @@ pub fn choose(
 }
 
 /// What comes of trying every way.
-enum Compared {
+enum ComparedWays {
     /// Nothing yet: what the run that was cut had come to.
     Interrupted(Box<Fitted>),
     Best(Box<Best>),
 }
 
-impl Compared {
+impl ComparedWays {
     fn interrupted(fitted: Fitted) -> Self {
         Self::Interrupted(Box::new(fitted))
     }
@@ -137,7 +137,7 @@ fn compare(
     split: &Split,
     saved: Saved,
     observer: &mut dyn Observer,
-) -> Result<Compared, FitError> {
+) -> Result<ComparedWays, FitError> {
     let run = |fit: Fit, name: &str, observer: &mut dyn Observer| {
         let at = saved(name);
         fit.run_on(rows, split, at.as_ref().map(|(path, resume): &(PathBuf, bool)| (path.as_path() as &Path, *resume)), observer)
@@ -146,13 +146,13 @@ fn compare(
     if matches!(first.means, EnforcedBy::Nowhere) {
         let fitted = run(Fit { decision: first, ..fit }, "", observer)?;
         let free = Best { fitted, free: None, times: 1, tried: Vec::new() };
-        return Ok(Compared::Best(Box::new(free)));
+        return Ok(ComparedWays::Best(Box::new(free)));
     }
     let nowhere = Decision::nowhere();
     observer.phase("without rules");
     let free = run(Fit { decision: &nowhere, shape: Some(&first.means), ..fit }, "free", observer)?;
     if free.trained.stop == StopReason::Interrupted {
-        return Ok(Compared::interrupted(free));
+        return Ok(ComparedWays::interrupted(free));
     }
     let ended = free.trained.best_epoch.is_some() || fit.network.freeze;
     let through = |means: &EnforcedBy| matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest);
@@ -162,7 +162,7 @@ fn compare(
         let from = Some(&free.trained.network);
         let on = run(Fit { decision: &nowhere, from, shape: Some(&first.means), ..fit }, "free-on", observer)?;
         if on.trained.stop == StopReason::Interrupted {
-            return Ok(Compared::interrupted(on));
+            return Ok(ComparedWays::interrupted(on));
         }
         Some(on).filter(|on| better(fit.spec, on, &free))
     } else {
@@ -191,7 +191,7 @@ fn compare(
                 entry.why_not = Some(why.to_string());
                 failed.push((how, why));
             }
-            Ok(fitted) if fitted.trained.stop == StopReason::Interrupted => return Ok(Compared::interrupted(fitted)),
+            Ok(fitted) if fitted.trained.stop == StopReason::Interrupted => return Ok(ComparedWays::interrupted(fitted)),
             Ok(mut fitted) => {
                 if matches!(decision.means, EnforcedBy::Behind) && from.is_some() {
                     // What is behind the free network was trained when that was.
@@ -211,7 +211,7 @@ fn compare(
     // Weights that keep the rules are trained from the start.
     let again = goes_on && fitted.means.setting() != Enforce::Weights;
     let (times, free) = if again { (2, longer.unwrap_or(free)) } else { (1, free) };
-    Ok(Compared::Best(Box::new(Best { fitted, free: Some(free), times, tried })))
+    Ok(ComparedWays::Best(Box::new(Best { fitted, free: Some(free), times, tried })))
 }
 
 /// What there is to say of the cost.

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use crate::unfinished;
+
 /// The right to write into a folder: one holder at a time.
 ///
 /// ```
@@ -24,12 +26,15 @@ pub struct Hold(#[expect(dead_code, reason = "the lock is held as long as the fi
 pub struct Busy;
 
 impl Hold {
-    /// Takes the folder, or says that it is taken. Where a file system has no locks, there are none.
+    /// Takes the folder, without what a killed run was writing there, or says that it is taken. Where a file system has no locks, there are none.
     pub fn of(dir: &Path) -> Result<Self, Busy> {
         // The folder itself is locked, not a file in it: nothing is left behind, and nothing can be replaced by a rename.
         let Ok(folder) = File::open(dir) else { return Ok(Self(None)) };
         match folder.try_lock() {
-            Ok(()) => Ok(Self(Some(folder))),
+            Ok(()) => {
+                unfinished::clear(dir);
+                Ok(Self(Some(folder)))
+            }
             Err(TryLockError::WouldBlock) => Err(Busy),
             Err(TryLockError::Error(_)) => Ok(Self(None)),
         }

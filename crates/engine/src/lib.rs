@@ -43,6 +43,7 @@ pub mod smtlib_export;
 pub mod subject;
 pub mod summary;
 pub mod train;
+pub mod unfinished;
 pub mod units;
 pub mod vacuous;
 pub mod verdict;

@@ -237,7 +237,12 @@ fn weighed(
     };
     let mut best: Option<(f64, Repaired)> = None;
     let mut failure = None;
+    let started = Instant::now();
     for tightness in WAYS {
+        // Rules with thousands of alternatives take long to bound in each way: one that is safe is enough then.
+        if best.is_some() && started.elapsed() > settings.look + settings.back {
+            break;
+        }
         let guard = match Guard::new(spec, &network, &Units::raw(spec.schema.task.outputs()), tightness) {
             Ok(guard) => guard,
             Err(error) => {

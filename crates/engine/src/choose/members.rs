@@ -7,7 +7,7 @@
 use deepsade_data::{Split, deciding_score};
 use deepsade_net::Network;
 
-use super::{Best, Compared, Saved, compare};
+use super::{Best, ComparedWays, Saved, compare};
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Rows};
 use crate::mean::mean_of;
@@ -24,11 +24,11 @@ pub(super) fn mean(
     split: &Split,
     saved: Saved,
     observer: &mut dyn Observer,
-) -> Result<Compared, FitError> {
+) -> Result<ComparedWays, FitError> {
     let count = fit.network.members;
     // A network that diverged or was given is not one of several.
     if count < 2 || fit.network.trunk.is_some() || first.fitted.trained.best_epoch.is_none() {
-        return Ok(Compared::Best(Box::new(first)));
+        return Ok(ComparedWays::Best(Box::new(first)));
     }
     let decision = Decision { means: first.fitted.means.clone(), why: first.fitted.why.clone() };
     let mut others = Vec::new();
@@ -39,11 +39,11 @@ pub(super) fn mean(
         let mut told = Told { observer: &mut *observer, member: k + 1, of: count };
         told.phase("");
         match compare(fit, std::slice::from_ref(&decision), rows, &split, &named, &mut told) {
-            Ok(Compared::Best(best)) if best.fitted.trained.stop == StopReason::Interrupted => {
-                return Ok(Compared::interrupted(best.fitted));
+            Ok(ComparedWays::Best(best)) if best.fitted.trained.stop == StopReason::Interrupted => {
+                return Ok(ComparedWays::interrupted(best.fitted));
             }
-            Ok(Compared::Best(best)) => others.push(*best),
-            Ok(cut @ Compared::Interrupted(_)) => return Ok(cut),
+            Ok(ComparedWays::Best(best)) => others.push(*best),
+            Ok(cut @ ComparedWays::Interrupted(_)) => return Ok(cut),
             Err(stopped @ FitError::Abandoned) => return Err(stopped),
             // One that does not come out is one fewer.
             Err(_) => {}
@@ -55,7 +55,7 @@ pub(super) fn mean(
         Err(stopped @ FitError::Abandoned) => return Err(stopped),
         Ok(None) | Err(_) => first,
     };
-    Ok(Compared::Best(Box::new(best)))
+    Ok(ComparedWays::Best(Box::new(best)))
 }
 
 /// The mean of the models, and that of the free networks beside it. `None` where it has no proof and they have, or has lost what they learnt.

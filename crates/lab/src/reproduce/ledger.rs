@@ -6,8 +6,9 @@ use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use deepsade_check::sha256_hex;
-use deepsade_engine::artifact::{UNFINISHED, write_whole};
+use deepsade_engine::artifact::write_whole;
 use deepsade_engine::folder_lock::Hold;
+use deepsade_engine::unfinished::UNFINISHED;
 use serde::{Deserialize, Serialize};
 
 use super::ReproduceError;
