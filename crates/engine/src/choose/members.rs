@@ -36,7 +36,7 @@ pub(super) fn mean(
         let named = |name: &str| saved(&if name.is_empty() { k.to_string() } else { format!("{k}-{name}") });
         let split = if fit.redeal { split.with_other_validation(k, fit.seed) } else { split.clone() };
         let fit = Fit { seed: fit.seed.wrapping_add((k as u64) << 32), ..fit };
-        let mut told = Told { observer: &mut *observer, member: k + 1, of: count };
+        let mut told = MemberObserver { observer: &mut *observer, member: k + 1, of: count };
         told.phase("");
         match compare(fit, std::slice::from_ref(&decision), rows, &split, &named, &mut told) {
             Ok(ComparedWays::Best(best)) if best.fitted.trained.stop == StopReason::Interrupted => {
@@ -100,13 +100,13 @@ fn worse(fit: Fit, mean: &Fitted, members: &[&Fitted]) -> bool {
 }
 
 /// Who watches, told which member is trained.
-struct Told<'a> {
+struct MemberObserver<'a> {
     observer: &'a mut dyn Observer,
     member: usize,
     of: usize,
 }
 
-impl Observer for Told<'_> {
+impl Observer for MemberObserver<'_> {
     fn phase(&mut self, name: &str) {
         let colon = if name.is_empty() { "" } else { ": " };
         self.observer.phase(&format!("member {} of {}{colon}{name}", self.member, self.of));
