@@ -1,11 +1,14 @@
 """Verification beside Marabou, in one run: networks of ACAS Xu's shape, and the use cases' own.
 
     python benches/verify.py [--out DIR] [--timeout 60] [--networks 4]
-    python benches/verify.py FOLDER [--every K] [--timeout 60] [--threads 1] [--nnenum SRC]
+    python benches/verify.py FOLDER [--every K] [--timeout 60] [--threads 1] [--nnenum SRC] [--marabou]
+    python benches/verify.py --shapes [--out DIR] [--timeout 20] [--threads 1] [--nnenum SRC] [--marabou]
 
 With a folder of ONNX and VNN-LIB files, as VNN-COMP has them, the instances of its `*instances.csv` are asked instead (with `--every K`
-each K-th), one by one, CPU seconds of each program counted; `--nnenum SRC` asks nnenum, whose sources are there, beside it. Needs nothing
-else. Without a folder it needs numpy and onnx; maraboupy (Python 3.11) for the comparison, torch to train the networks. `deepsade` is taken from
+each K-th), one by one, CPU seconds of each program counted; `--nnenum SRC` asks nnenum, whose sources are there, beside it, `--marabou`
+Marabou (maraboupy). Each needs its own packages in `--python`, an interpreter; else nothing is needed. `--shapes` trains 20 networks of
+other shapes (3 to 10 inputs, 2 to 6 layers of 20 to 100 units, numpy alone, seeded), writes 10 properties of each as such a folder, half
+of them true by a wide or a narrow distance as far as samples tell, and asks the same. Without a folder it needs numpy and onnx; maraboupy (Python 3.11) for the comparison, torch to train the networks. `deepsade` is taken from
 target/release. The original ACAS Xu files are not part of this repository: networks of their shape (5 inputs, 6 hidden layers of 50,
 5 outputs) are trained here on a smooth function of five variables, seeded, and asked questions of the same kinds as the
 published properties: an output stays below a bound, a class is never the smallest, a class is the smallest near a point.
@@ -16,6 +19,7 @@ import csv
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,37 +42,124 @@ def measured(command, **options):
     return out, used.ru_utime + used.ru_stime
 
 
-def nnenum(source, model, prop, timeout):
+WORDS = {"holds": "proved", "unsat": "proved", "violated": "refuted", "sat": "refuted"}
+ASK_MARABOU = """
+import sys
+from maraboupy import Marabou, MarabouUtils
+import io, contextlib
+model, prop, timeout, out = sys.argv[1:]
+with contextlib.redirect_stdout(io.StringIO()):
+    network = Marabou.read_onnx(model)
+    answer = network.solve(propertyFilename=prop, verbose=False, options=Marabou.createOptions(verbosity=0, timeoutInSeconds=int(timeout), numWorkers=1))
+open(out, "w").write(answer[0])
+"""
+
+
+def word(path):
+    said = pathlib.Path(path).read_text().split()
+    return WORDS.get(said[0].strip("(),'") if said else "", "unknown")
+
+
+def nnenum(args, model, prop):
     """nnenum's word for an instance, and its CPU seconds."""
     with tempfile.NamedTemporaryFile("r", suffix=".txt") as result:
-        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(source)}
-        command = [sys.executable, "-m", "nnenum.nnenum", model, prop, str(timeout), result.name, "1"]
-        _, cpu = measured(command, cwd=source, env=env)
-        said = result.read().split()
-    words = {"holds": "proved", "unsat": "proved", "violated": "refuted", "sat": "refuted"}
-    return words.get(said[0].strip("(),'") if said else "", "unknown"), cpu
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(args.nnenum)}
+        command = [args.python, "-m", "nnenum.nnenum", model, prop, str(args.timeout), result.name, "1"]
+        _, cpu = measured(command, cwd=args.nnenum, env=env)
+        return word(result.name), cpu
+
+
+def marabou_of(args, model, prop):
+    """Marabou's word for an instance, and its CPU seconds."""
+    with tempfile.NamedTemporaryFile("r", suffix=".txt") as result:
+        _, cpu = measured([args.python, "-c", ASK_MARABOU, model, prop, str(max(1, int(args.timeout))), result.name])
+        return word(result.name), cpu
+
+
+def ours_of(args, model, prop):
+    """Our word, CPU seconds, and the report."""
+    command = [args.deepsade, "verify", "--model", model, "--vnnlib", prop, "--timeout", str(args.timeout), "--threads", str(args.threads), "--json"]
+    out, cpu = measured(command)
+    said = json.loads(out)
+    verdict = said["verdict"]
+    if verdict == "refuted" and not said["in_every_runtime"]:
+        verdict = "unconfirmed"
+    return verdict, cpu, said
 
 
 def folder(args):
     """The instances of a folder, in the words and times of each program."""
     (table,) = args.folder.glob("*instances.csv")
     instances = [row[:2] for row in csv.reader(table.open())][:: args.every]
-    print("| model | property | ours | CPU s | of it check | regions | leaves | proof, kB | nnenum | CPU s |\n|---|---|---|---|---|---|---|---|---|---|")
+    print("| model | property | ours | CPU s | of it check | regions | leaves | proof, kB | nnenum | CPU s | Marabou | CPU s |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     rows = []
     for model, prop in instances:
-        model, prop = args.folder / model, args.folder / prop
-        command = [DEEPSADE, "verify", "--model", model, "--vnnlib", prop, "--timeout", str(args.timeout), "--threads", str(args.threads), "--json"]
-        out, cpu = measured(command)
-        said = json.loads(out)
-        verdict = said["verdict"]
-        if verdict == "refuted" and not said["in_every_runtime"]:
-            verdict = "unconfirmed"
-        theirs, their_cpu = nnenum(args.nnenum, model, prop, args.timeout) if args.nnenum else ("-", 0.0)
-        rows.append((verdict, cpu, theirs, their_cpu))
-        print(f"| {model.stem} | {prop.stem} | {verdict} | {cpu:.2f} | {said['check_seconds']:.2f} | {said['regions']} | {said.get('leaves', '')} | {said.get('proof_bytes', 0) / 1000:.1f} | {theirs} | {their_cpu:.2f} |", flush=True)
-    decided = lambda k: sum(r[k] in ("proved", "refuted") for r in rows)
-    print(f"\ndecided: ours {decided(0)} of {len(rows)} in {sum(r[1] for r in rows):.1f} CPU s, nnenum {decided(2)} in {sum(r[3] for r in rows):.1f}")
-    print(f"verdicts that contradict each other: {sum({'proved', 'refuted'} == {r[0], r[2]} for r in rows)}")
+        model, prop = (args.folder / model).resolve(), (args.folder / prop).resolve()
+        verdict, cpu, said = ours_of(args, model, prop)
+        theirs = nnenum(args, model, prop) if args.nnenum else ("-", 0.0)
+        others = marabou_of(args, model, prop) if args.marabou else ("-", 0.0)
+        rows.append(((verdict, cpu), theirs, others))
+        print(f"| {model.stem} | {prop.stem} | {verdict} | {cpu:.2f} | {said['check_seconds']:.2f} | {said['regions']} | {said.get('leaves', '')} | {said.get('proof_bytes', 0) / 1000:.1f} | {theirs[0]} | {theirs[1]:.2f} | {others[0]} | {others[1]:.2f} |", flush=True)
+    print()
+    for k, name in enumerate(["ours", "nnenum", "Marabou"]):
+        if rows and rows[0][k][0] != "-":
+            decided = [row[k][1] for row in rows if row[k][0] in ("proved", "refuted")]
+            median = statistics.median(row[k][1] for row in rows)
+            print(f"{name}: decided {len(decided)} of {len(rows)}, {sum(row[k][1] for row in rows):.1f} CPU s in all, median {median:.3f}")
+    for k, name in [(1, "nnenum"), (2, "Marabou")]:
+        print(f"verdicts that contradict {name}: {sum({'proved', 'refuted'} == {row[0][0], row[k][0]} for row in rows)}")
+
+
+def trained(generator, sizes):
+    """A network fitted to waves of its inputs, by Adam in numpy: weights and biases."""
+    draw = lambda n: generator.uniform(-1, 1, (n, sizes[0]))
+    waves, phases = generator.normal(0, 1.5, (sizes[0], sizes[-1])), generator.uniform(0, 6, sizes[-1])
+    layers = [[generator.normal(0, np.sqrt(2 / a), (b, a)), np.zeros(b)] for a, b in zip(sizes, sizes[1:])]
+    moments = [[[np.zeros_like(p), np.zeros_like(p)] for p in layer] for layer in layers]
+    for t in range(1, 801):
+        x = draw(128)
+        goal = np.sin(x @ waves + phases)
+        kept = [x]
+        for w, b in layers[:-1]:
+            kept.append(np.maximum(kept[-1] @ w.T + b, 0))
+        d = 2 * (kept[-1] @ layers[-1][0].T + layers[-1][1] - goal) / len(x)
+        for k in reversed(range(len(layers))):
+            gradients = [d.T @ kept[k], d.sum(0)]
+            d = (d @ layers[k][0]) * (kept[k] > 0)
+            for p, g, (m, v) in zip(layers[k], gradients, moments[k]):
+                m += 0.1 * (g - m)
+                v += 0.001 * (g * g - v)
+                p -= 3e-3 * (1 - t / 900) * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+    return [(w.astype(np.float32), b.astype(np.float32)) for w, b in layers]
+
+
+def shapes(args):
+    """Writes 20 networks and 10 properties of each as a folder of VNN-COMP's kind."""
+    rows = []
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        inputs, depth = int(generator.integers(3, 11)), int(generator.integers(2, 7))
+        sizes = [inputs, *(int(n) for n in generator.integers(20, 101, depth)), int(generator.integers(2, 6))]
+        weights = trained(generator, sizes)
+        save(weights, args.folder / f"net{seed}.onnx", inputs, sizes[-1])
+        e = np.eye(sizes[-1])
+        for k in range(10):
+            radius = [0.02, 0.05, 0.1, 0.2, 0.4][k % 5]
+            x = generator.uniform(-0.8, 0.8, inputs)
+            box = np.stack([x - radius, x + radius], axis=1).clip(-1, 1)
+            y = forward(weights, generator.uniform(box[:, 0], box[:, 1], (20_000, inputs)))
+            if k < 5:
+                # An output stays below what samples reach, and a little or much more; or it does not.
+                slack = [0.5, 0.1, 0.2, 0.5, -0.05][generator.integers(0, 5)]
+                j = int(generator.integers(0, sizes[-1]))
+                sets = [[(-e[j], -(y[:, j].max() + slack * max(np.ptp(y[:, j]), 0.01)))]]
+            else:
+                best = int(forward(weights, x[None])[0].argmax())
+                sets = [[(e[best] - e[j], 0.0)] for j in range(sizes[-1]) if j != best]
+            vnnlib(box, sets, args.folder / f"net{seed}-{k}.vnnlib", sizes[-1])
+            rows.append(f"net{seed}.onnx,net{seed}-{k}.vnnlib,{args.timeout:g}")
+    (args.folder / "shapes_instances.csv").write_text("\n".join(rows) + "\n")
 
 
 def target(x):
@@ -110,7 +201,7 @@ def train(seed):
     return [(m.weight.detach().numpy().copy(), m.bias.detach().numpy().copy()) for m in linear], float(loss)
 
 
-def save(weights, path):
+def save(weights, path, inputs=5, outputs=5):
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
@@ -123,7 +214,7 @@ def save(weights, path):
             nodes.append(helper.make_node("Relu", [f"v{k}"], [f"z{k}"]))
         value = f"z{k}"
     info = helper.make_tensor_value_info
-    graph = helper.make_graph(nodes, "acas", [info("x", TensorProto.FLOAT, [1, 5])], [info("y", TensorProto.FLOAT, [1, 5])], constants)
+    graph = helper.make_graph(nodes, "acas", [info("x", TensorProto.FLOAT, [1, inputs])], [info("y", TensorProto.FLOAT, [1, outputs])], constants)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
 
 
@@ -160,12 +251,24 @@ def questions(weights, seed):
     return ask
 
 
-def vnnlib(box, sets, path):
-    lines = [f"(declare-const X_{i} Real)" for i in range(5)] + [f"(declare-const Y_{i} Real)" for i in range(5)]
+def vnnlib(box, sets, path, outputs=5):
+    lines = [f"(declare-const X_{i} Real)" for i in range(len(box))] + [f"(declare-const Y_{i} Real)" for i in range(outputs)]
     for i, (lo, hi) in enumerate(box):
         lines += [f"(assert (>= X_{i} {lo:.9f}))", f"(assert (<= X_{i} {hi:.9f}))"]
     number = lambda v: f"{v:.9f}" if v >= 0 else f"(- {-v:.9f})"
-    atom = lambda c, bound: "(<= (+ " + " ".join(f"(* {number(v)} Y_{j})" for j, v in enumerate(c) if v) + f" 0.0) {number(bound)})"
+
+    def atom(c, bound):
+        """As nnenum and Marabou read it too, where it compares one output with a number or two with each other."""
+        below, above = [j for j, v in enumerate(c) if v == 1], [j for j, v in enumerate(c) if v == -1]
+        if (below, len(above)) == ([], 1):
+            return f"(>= Y_{above[0]} {-bound:.9f})"
+        if (len(below), len(above), bound) == (1, 1, 0.0):
+            return f"(<= Y_{below[0]} Y_{above[0]})"
+        return "(<= (+ " + " ".join(f"(* {number(v)} Y_{j})" for j, v in enumerate(c) if v) + f" 0.0) {number(bound)})"
+
+    if len(sets) == 1:
+        lines += [f"(assert {atom(*a)})" for a in sets[0]]
+        return path.write_text("\n".join(lines) + "\n")
     lines.append("(assert (or " + " ".join("(and " + " ".join(atom(*a) for a in s) + ")" for s in sets) + "))")
     path.write_text("\n".join(lines) + "\n")
 
@@ -240,14 +343,21 @@ def main():
     parser.add_argument("folder", type=pathlib.Path, nargs="?")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--shapes", action="store_true")
     parser.add_argument("--nnenum", type=pathlib.Path)
+    parser.add_argument("--marabou", action="store_true")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--deepsade", type=pathlib.Path, default=DEEPSADE)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("/tmp/deepsade-verify"))
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--networks", type=int, default=4)
     args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    if args.shapes:
+        args.folder = args.out
+        shapes(args)
     if args.folder:
         return folder(args)
-    args.out.mkdir(parents=True, exist_ok=True)
     acas(args)
 
 

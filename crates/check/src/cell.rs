@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dashu::integer::IBig;
 use deepsade_spec::{Atom, Linear, Rational, Region, Var, common_denominator};
@@ -23,14 +24,14 @@ const CLEAR: f64 = 1e-6;
 pub(crate) struct Refuter<'n> {
     pub(crate) machine: Machine<'n>,
     /// `None` where exact arithmetic alone is asked for, or has the operators.
-    floats: Option<Floats<'n>>,
+    floats: Option<Arc<Floats<'n>>>,
     boxes: TreeBounds<Boxes>,
     known: TreeBounds<Known>,
 }
 
 /// Where a cell is refuted: the regions from the root of the tree down to the leaf, and the signs that are known there.
 pub(crate) struct Leaf<'l> {
-    pub(crate) regions: &'l [Region],
+    pub(crate) regions: &'l [Arc<Region>],
     pub(crate) bounds: Bounds,
     pub(crate) signs: &'l [Sign],
 }
@@ -60,7 +61,7 @@ impl<T> TreeBounds<T> {
     /// The bounds of what atoms leave of the leaf's region. Those of a larger region hold on a smaller one, too: so inherited ones
     /// are made from those of the region above, and they from those above them.
     fn at(&mut self, leaf: &Leaf, atoms: &[Atom], make: &Make<T>) -> Result<&T, String> {
-        let key = |region: &Region| (cut(region, atoms), leaf.bounds);
+        let key = |region: &Arc<Region>| (cut(region, atoms), leaf.bounds);
         let from = if leaf.bounds == Bounds::Inherited { 0 } else { leaf.regions.len() - 1 };
         let keys: Vec<_> = leaf.regions[from..].iter().map(key).collect();
         if self.0.len() < keys.len() {
@@ -92,8 +93,14 @@ enum ByFloats {
 
 impl<'n> Refuter<'n> {
     pub(crate) fn new(machine: Machine<'n>, exactly: bool) -> Self {
-        let floats = if exactly { None } else { Floats::new(&machine) };
+        let floats = if exactly { None } else { Floats::new(&machine).map(Arc::new) };
         Self { machine, floats, boxes: TreeBounds(Vec::new()), known: TreeBounds(Vec::new()) }
+    }
+
+    /// One for another thread, that knows of no region yet.
+    pub(crate) fn another(&self) -> Self {
+        let Self { machine, floats, .. } = self;
+        Self { machine: *machine, floats: floats.clone(), boxes: TreeBounds(Vec::new()), known: TreeBounds(Vec::new()) }
     }
 
     /// Whether every value is finite on a region, in float32 where that is asked for.

@@ -1,23 +1,22 @@
 //! A model, rules and a certificate enter; a verdict leaves.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 use deepsade_net::onnx::carried::LEARNING_OPSET;
-use deepsade_net::{Carried, Filling, Matrix, Model, Network};
+use deepsade_net::{Carried, Filling, Model, Network};
 use deepsade_spec::canonical::canonical;
-use deepsade_spec::cells::cells;
-use deepsade_spec::{Claim, Formula, NormalSpec, Region, SCHEMA_KEY, Schema, compile};
+use deepsade_spec::{Claim, NormalSpec, Region, SCHEMA_KEY, Schema, compile};
 
-use crate::cell::{Leaf, Refuter, cut};
+use crate::cell::Refuter;
 use crate::certificate::{Arithmetic, Bounds, Certificate, Tree};
 use crate::decode;
 use crate::layout::Layout;
-use crate::machine::{Machine, Sign};
+use crate::machine::Machine;
 use crate::pair::{PairChecker, ProvedPair};
 use crate::rejected::{InputPart, Rejected, Step, Why};
 use crate::sha256::sha256_hex;
 use crate::step::{Clips, InputPorts, PREFIX, Tail, domain_flag, found_names};
+use crate::tree::{ProvedRule, TreeChecker, Watch};
 
 /// What the checker says.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,29 +71,7 @@ impl std::ops::Deref for Accepted {
     }
 }
 
-/// One rule that was proved.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProvedRule {
-    /// Its name.
-    pub name: String,
-    /// Leaves of its tree.
-    pub regions: usize,
-    /// Cells that were refuted by multipliers, over all leaves.
-    pub cells: usize,
-    /// The smallest distance to a violation: by how much the weighted mean of a cell's atoms stays below zero, rounded down;
-    /// infinite where no cell was left to refute.
-    pub margin: f64,
-}
-
-impl ProvedRule {
-    fn new(name: &str) -> Self {
-        Self { name: name.into(), regions: 0, cells: 0, margin: f64::INFINITY }
-    }
-}
-
-/// Atoms in one cell: far above what is used, far below what exhausts a stack or gamma(k).
-pub const MAX_ATOMS: usize = 1024;
-/// Nodes and columns of a network: the same.
+/// Nodes and columns of a network: far above what is used, far below what exhausts a stack or gamma(k).
 const MAX_NODES: usize = 4096;
 const MAX_WIDTH: usize = 1 << 20;
 
@@ -103,18 +80,22 @@ const MAX_WIDTH: usize = 1 << 20;
 /// says so. Never panics.
 #[doc = include_str!("../EXAMPLE.md")]
 pub fn check(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
-    check_until(model, claim, certificate, &|| false)
+    check_until(model, claim, certificate, threads(), &|| false)
 }
 
-/// The same, ended early once `stop` says so, which is asked cell by cell.
-pub fn check_until(model: &[u8], claim: &Claim, certificate: &str, stop: &dyn Fn() -> bool) -> Verdict {
-    verdict(judge(model, claim, certificate, false, stop))
+/// The same on so many threads, ended early once `stop` says so, which is asked cell by cell.
+pub fn check_until(model: &[u8], claim: &Claim, certificate: &str, threads: usize, stop: &(dyn Fn() -> bool + Sync)) -> Verdict {
+    verdict(judge(model, claim, certificate, false, Watch { threads, stop }))
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The same as [`check`] in exact arithmetic throughout, where that takes float64 with outward error bounds if it decides clearly: for
 /// whoever wants to trust less code, and to compare.
 pub fn check_exactly(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
-    verdict(judge(model, claim, certificate, true, &|| false))
+    verdict(judge(model, claim, certificate, true, Watch { threads: threads(), stop: &|| false }))
 }
 
 fn verdict(judged: Result<Proved, Rejected>) -> Verdict {
@@ -124,20 +105,20 @@ fn verdict(judged: Result<Proved, Rejected>) -> Verdict {
     }
 }
 
-fn judge(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, stop: &dyn Fn() -> bool) -> Result<Proved, Rejected> {
+fn judge(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch: Watch) -> Result<Proved, Rejected> {
     let certificate = Certificate::from_json(certificate).map_err(at(InputPart::Certificate))?;
     let model_sha256 = sha256_hex(bytes);
     same(InputPart::ModelHash, &certificate.model_sha256, &model_sha256)?;
 
     if certificate.step.is_some() {
-        return by_step(bytes, claim, &certificate, model_sha256, stop);
+        return by_step(bytes, claim, &certificate, model_sha256, watch);
     }
     let model = own_model(bytes)?;
     let ClaimedModel { spec, domain, layout, rules_sha256 } = claimed(&model.metadata, claim, &certificate)?;
     same_filling(model.filling.as_ref(), &spec.schema)?;
     if let Some(clips) = &certificate.clips {
         fits(&spec, &layout, &model.network)?;
-        let (rules, pairs) = by_clips(bytes, &model, clips, (&spec, &domain, &layout), &certificate, stop)?;
+        let (rules, pairs) = by_clips(bytes, &model, clips, (&spec, &domain, &layout), &certificate, watch)?;
         let (arithmetic, kept_by) = (Arithmetic::Float32, Keeper::Clips);
         return Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by, spec });
     }
@@ -163,14 +144,14 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, stop: &d
         refuter.stays_finite(&domain).map_err(at(InputPart::Range))?;
     }
     let kept_by = if chosen { Keeper::Choice } else { Keeper::Weights };
-    let mut checker = Checker::new(refuter, table, stop);
+    let mut checker = TreeChecker { refuter, table, watch };
     let mut rules = Vec::new();
     for (k, (rule, proof)) in spec.rules.iter().zip(&certificate.rules).enumerate() {
         let mut done = ProvedRule::new(&rule.name);
         checker.rule(k, &rule.name, &rule.claim.negated(), &proof.tree, &domain, &mut done)?;
         rules.push(done);
     }
-    let pairs = two_inputs(checker.refuter.machine, None, &spec, &domain, &certificate, stop)?;
+    let pairs = two_inputs(checker.refuter.machine, None, &spec, &domain, &certificate, watch)?;
     Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by, spec })
 }
 
@@ -219,7 +200,7 @@ fn by_clips(
     clips: &Clips,
     (spec, domain, layout): (&NormalSpec, &Region, &Layout),
     certificate: &Certificate,
-    stop: &dyn Fn() -> bool,
+    watch: Watch,
 ) -> Result<(Vec<ProvedRule>, Vec<ProvedPair>), Rejected> {
     if certificate.arithmetic != Arithmetic::Float32 || certificate.rules.iter().any(|r| r.tree != Tree::Step) {
         return Err(at(InputPart::Clips)("behind clips every rule is proved by them, in float32"));
@@ -237,7 +218,7 @@ fn by_clips(
     machine(&bounds).known(domain, Bounds::Interval).map_err(at(InputPart::Range))?;
     let claims = clips.claims(spec).map_err(at(InputPart::Clips))?;
     same(InputPart::Clips, &clips.trees.len().to_string(), &claims.rules.len().to_string())?;
-    let mut checker = Checker::new(Refuter::new(machine(&bounds), true), None, stop);
+    let mut checker = TreeChecker { refuter: Refuter::new(machine(&bounds), true), table: None, watch };
     let mut rules = Vec::new();
     for (k, (rule, tree)) in claims.rules.iter().zip(&clips.trees).enumerate() {
         let mut done = ProvedRule::new(&rule.name);
@@ -246,7 +227,7 @@ fn by_clips(
     }
     rules.remove(0);
     // 3. Trends.
-    let pairs = two_inputs(machine(&model.network), Some(clips), spec, domain, certificate, stop)?;
+    let pairs = two_inputs(machine(&model.network), Some(clips), spec, domain, certificate, watch)?;
     Ok((rules, pairs))
 }
 
@@ -257,12 +238,12 @@ fn two_inputs(
     spec: &NormalSpec,
     domain: &Region,
     certificate: &Certificate,
-    stop: &dyn Fn() -> bool,
+    watch: Watch,
 ) -> Result<Vec<ProvedPair>, Rejected> {
     if spec.pairs.is_empty() {
         return Ok(Vec::new());
     }
-    let mut checker = PairChecker::new(machine, clips, spec, domain, stop).map_err(at(InputPart::Range))?;
+    let mut checker = PairChecker::new(machine, clips, spec, domain, watch.stop).map_err(at(InputPart::Range))?;
     let judged = spec.pairs.iter().zip(&certificate.pairs).enumerate().map(|(k, (rule, proof))| {
         let at = || Step::Pair { rule: k, name: rule.name.clone() };
         checker.rule(rule, &proof.argument).map_err(|why| Rejected { at: at(), why })
@@ -317,7 +298,7 @@ fn by_step(
     claim: &Claim,
     certificate: &Certificate,
     model_sha256: String,
-    stop: &dyn Fn() -> bool,
+    watch: Watch,
 ) -> Result<Proved, Rejected> {
     let step = certificate.step.as_ref().ok_or("no step").map_err(at(InputPart::Step))?;
     let (filling, behind) = Filling::split(bytes).map_err(at(InputPart::Filling))?.unzip();
@@ -371,7 +352,7 @@ fn by_step(
         rounded.known(&domain, Bounds::Interval).map_err(at(InputPart::Range))?;
         for (r, (rule, tree)) in spec.rules.iter().zip(&case.trees).enumerate() {
             let machine = Machine { network: &network, layout: &layout, arithmetic: case.arithmetic(&rule.claim, &spec) };
-            let mut checker = Checker::new(Refuter::new(machine, true), None, stop);
+            let mut checker = TreeChecker { refuter: Refuter::new(machine, true), table: None, watch };
             let negation = case.claimed(&answers, &rule.claim).negated();
             checker.rule(r, &rule.name, &negation, tree, &domain, &mut rules[r])?;
         }
@@ -383,106 +364,4 @@ fn by_step(
 fn same(part: InputPart, stated: &str, found: &str) -> Result<(), Rejected> {
     let why = || Why::Words(format!("the certificate says {stated:?}, but it is {found:?}"));
     if stated == found { Ok(()) } else { Err(Rejected { at: Step::Input(part), why: why() }) }
-}
-
-struct Checker<'n> {
-    refuter: Refuter<'n>,
-    table: Option<&'n Matrix>,
-    stop: &'n dyn Fn() -> bool,
-    /// The regions from the root of a rule's tree on.
-    regions: Vec<Region>,
-    /// Where it is, for rejections: sides from the root of a rule's tree on, and the cell at a leaf.
-    path: Vec<bool>,
-    cell: Option<usize>,
-}
-
-impl<'n> Checker<'n> {
-    fn new(refuter: Refuter<'n>, table: Option<&'n Matrix>, stop: &'n dyn Fn() -> bool) -> Self {
-        Self { refuter, table, stop, regions: Vec::new(), path: Vec::new(), cell: None }
-    }
-
-    /// Refutes the negation of a rule on a region, or says where it was not.
-    fn rule(
-        &mut self,
-        rule: usize,
-        name: &str,
-        negation: &Formula,
-        tree: &Tree,
-        region: &Region,
-        done: &mut ProvedRule,
-    ) -> Result<(), Rejected> {
-        self.regions = vec![region.clone()];
-        let result = self.tree(negation, tree, &mut Vec::new(), done);
-        let at = || Step::Rule { rule, name: name.into(), path: self.path.clone(), cell: self.cell };
-        result.map_err(|why| Rejected { at: at(), why })
-    }
-
-    /// Refutes every cell of the rule's negation on every leaf: the leaves cover the region and all evaluations on it (a computed
-    /// number is at most 0 or at least 0), and the cells cover the negation.
-    fn tree(&mut self, negation: &Formula, tree: &Tree, signs: &mut Vec<Sign>, done: &mut ProvedRule) -> Result<(), Why> {
-        let region = &self.regions[self.regions.len() - 1];
-        match tree {
-            Tree::Split { feature, cut, below, above } => {
-                let [low, high] = region.split(*feature, cut)?;
-                for (part, region, above) in [(below, low, false), (above, high, true)] {
-                    self.path.push(above);
-                    self.regions.push(region);
-                    self.tree(negation, part, signs, done)?;
-                    self.regions.pop();
-                    self.refuter.leave(self.regions.len());
-                    self.path.pop();
-                }
-            }
-            Tree::Decode => {
-                done.regions += 1;
-                let table = self.table.ok_or("the model does not choose its outputs")?;
-                done.cells += decode::obey(table, &negation.negated())?;
-            }
-            Tree::Step => return Err("there is no output step".into()),
-            Tree::Unit { node, unit, below, above } => {
-                for (part, above) in [(below, false), (above, true)] {
-                    signs.push(self.refuter.machine.sign(*node, *unit, above)?);
-                    self.path.push(above);
-                    self.tree(negation, part, signs, done)?;
-                    self.path.pop();
-                    signs.pop();
-                }
-            }
-            Tree::Leaf { bounds, cells: lists, lines } => {
-                done.regions += 1;
-                if !lines.is_empty() && lines.len() != lists.len() {
-                    return Err(format!("{} lines for {} lists of multipliers", lines.len(), lists.len()).into());
-                }
-                if negation.longest_cell() > MAX_ATOMS {
-                    return Err(format!("a cell has more than {MAX_ATOMS} atoms").into());
-                }
-                let leaf = Leaf { regions: &self.regions, bounds: *bounds, signs };
-                let (mut lists, mut lines, mut index) = (lists.iter(), lines.iter(), 0);
-                let result = cells(negation, &mut |atoms| {
-                    if !cut(region, atoms).is_empty() {
-                        self.cell = Some(index);
-                        if (self.stop)() {
-                            return ControlFlow::Break(Why::Stopped);
-                        }
-                        let list = lists.next().ok_or(Why::from("no multipliers for this cell"));
-                        match list.and_then(|list| self.refuter.cell(atoms, list, &leaf, lines.next())) {
-                            Ok(margin) => done.margin = done.margin.min(margin),
-                            Err(why) => return ControlFlow::Break(why),
-                        }
-                        done.cells += 1;
-                    }
-                    index += 1;
-                    ControlFlow::Continue(())
-                });
-                if let ControlFlow::Break(why) = result {
-                    return Err(why);
-                }
-                self.cell = None;
-                if lists.len() > 0 {
-                    return Err(format!("{} lists of multipliers too many", lists.len()).into());
-                }
-            }
-        }
-        Ok(())
-    }
 }

@@ -16,6 +16,8 @@
 //! Underflows are at most 2^-1074 each, times sizes below 2^127, fewer than 2^62 of them: less than 2^-800. If a number overflows,
 //! the magnitude m is infinite or not a number, and so is the result: nothing is below zero then.
 
+mod columns;
+
 use std::collections::BTreeMap;
 
 use deepsade_net::enclose::ACTIVATION_ERROR;
@@ -29,6 +31,7 @@ use crate::layout::Layout;
 use crate::linear::Form;
 use crate::machine::{Machine, Sign};
 use crate::pool;
+use columns::WeightColumns;
 
 /// Columns of one value, and of all: so that the lemma's constants hold.
 const MOST_COLUMNS: usize = 1 << 20;
@@ -51,6 +54,8 @@ pub(crate) struct Floats<'n> {
     unit: f64,
     widths: Vec<usize>,
     theta: f64,
+    /// The weights of each node that is a dense layer.
+    columns: Vec<Option<WeightColumns>>,
 }
 
 /// Per value and column the ends of an interval that holds whatever is computed there, and what a coefficient of 1 pays for its
@@ -139,7 +144,10 @@ impl<'n> Floats<'n> {
         }
         let float32 = arithmetic == Arithmetic::Float32;
         let (tiny, unit) = if float32 { (power(-126), power(-24)) } else { (0.0, 0.0) };
-        Some(Self { network, layout, tiny, unit, widths, theta: 16.0 * columns as f64 * power(-53) })
+        let theta = 16.0 * columns as f64 * power(-53);
+        let dense = |op: &Op| if let Op::Dense { w, .. } = op { Some(WeightColumns::new(w)) } else { None };
+        let columns = network.nodes.iter().map(|n| dense(&n.op)).collect();
+        Some(Self { network, layout, tiny, unit, widths, theta, columns })
     }
 
     /// Bounds of all values on a region that is not empty, and better ones where those of a larger region are known; an error where
@@ -209,6 +217,8 @@ impl<'n> Floats<'n> {
             Bounds::Relational => all,
             Bounds::Inherited => all.into_iter().filter(|o| !last && ends[*o].0 < 0.0 && ends[*o].1 > 0.0).collect(),
         };
+        // Of the input itself lines say what intervals say.
+        let open = if from == 0 { Vec::new() } else { open };
         self.rows(k, &open, boxes, region, bounds, &mut ends);
         let (lo, hi) = ends.into_iter().unzip();
         boxes.lo.push(lo);
@@ -222,6 +232,15 @@ impl<'n> Floats<'n> {
         let node = &self.network.nodes[k];
         let from = node.from[0];
         let mut row = Vec::new();
+        let before = from.checked_sub(1).map(|before| &self.network.nodes[before].op);
+        if bounds == Bounds::Interval && matches!(before, Some(Op::Act(_) | Op::MaxPool(_))) {
+            for o in units {
+                let b = node.op.row(*o, &mut row);
+                let (lo, hi) = self.direct(&row, b, boxes.charge[k + 1][*o], &boxes.lo[from], &boxes.hi[from]);
+                ends[*o] = (ends[*o].0.max(lo), ends[*o].1.min(hi));
+            }
+            return;
+        }
         for units in units.chunks(LANES / 2) {
             let mut forms = Forms::<LANES>::new(from);
             for (unit, o) in units.iter().enumerate() {
@@ -240,6 +259,23 @@ impl<'n> Floats<'n> {
                 ends[*o] = (ends[*o].0.max(lo), ends[*o].1.min(hi));
             }
         }
+    }
+
+    /// The ends of `w . x + b` from those of x: what `upper` says where the form stops at the ends of x at once. Its coefficients are
+    /// the weights as they are, so the constant alone is rounded.
+    fn direct(&self, row: &[(usize, f32)], b: f32, charge: f64, lo: &[f64], hi: &[f64]) -> (f64, f64) {
+        let end = |sign: f64| {
+            let b = sign * f64::from(b);
+            let (mut sum, mut size) = (b + charge, b.abs() + charge);
+            for (i, w) in row {
+                let a = sign * f64::from(*w);
+                let term = a * if a < 0.0 { lo[*i] } else { hi[*i] };
+                sum += term;
+                size += term.abs();
+            }
+            sum + self.theta * size + power(-800)
+        };
+        (-end(-1.0), end(1.0))
     }
 
     /// The columns of all other nodes; whether float32 can't overflow on the way.
@@ -341,23 +377,12 @@ impl<'n> Floats<'n> {
             }
         };
         match &node.op {
-            Op::Dense { w, b } => {
-                for (o, a) in used() {
-                    let (b, charge) = (f64::from(b[o]), boxes.charge[k][o]);
-                    for (lane, a) in a.iter().enumerate() {
-                        forms.add(lane, a * b);
-                        forms.add(lane, a.abs() * charge);
-                    }
-                    for (into, w) in forms.of(from, width).iter_mut().zip(w.row(o)) {
-                        let w = f64::from(*w);
-                        (0..L).for_each(|l| into[l] += a[l] * w);
-                    }
-                }
-            }
-            Op::Conv(conv) => {
+            Op::Dense { .. } | Op::Conv(_) => {
                 let mut row = Vec::new();
                 for (o, a) in used() {
-                    let (b, charge) = (f64::from(conv.row(o, &mut row)), boxes.charge[k][o]);
+                    // Rows of convolutions are made one by one.
+                    let b = if let Op::Dense { b, .. } = &node.op { b[o] } else { node.op.row(o, &mut row) };
+                    let (b, charge) = (f64::from(b), boxes.charge[k][o]);
                     for (lane, a) in a.iter().enumerate() {
                         forms.add(lane, a * b);
                         forms.add(lane, a.abs() * charge);
@@ -367,6 +392,10 @@ impl<'n> Floats<'n> {
                         let (into, w) = (&mut into[*i], f64::from(*w));
                         (0..L).for_each(|l| into[l] += a[l] * w);
                     }
+                }
+                if let Some(columns) = &self.columns[k - 1] {
+                    let alive = |i: usize| boxes.lo[from][i] != 0.0 || boxes.hi[from][i] != 0.0;
+                    columns.back(a, alive, forms.of(from, width));
                 }
             }
             Op::MaxPool(window) if bounds != Bounds::Interval => self.pool_back(k, window, a, forms, boxes),
@@ -387,11 +416,12 @@ impl<'n> Floats<'n> {
                     let [above, below] = relu(lo, hi, slopes.get(&(k - 1, i)).copied());
                     let (cost, flush) = (boxes.size(from, i) * self.theta, if below.0 > 0.0 { self.tiny } else { 0.0 });
                     let mut passed = [0.0; L];
-                    for (lane, a) in a.iter().enumerate() {
-                        // What is not a number goes the second way, and stays so.
-                        let (slope, offset) = if *a > 0.0 { above } else { (below.0, flush) };
-                        passed[lane] = a * slope;
-                        forms.add(lane, a.abs() * offset);
+                    for lane in 0..L {
+                        // One of both is 0; what is not a number stays so in the second. No branch, so that lanes stay side by side.
+                        let up = if a[lane] > 0.0 { a[lane] } else { 0.0 };
+                        let down = a[lane] - up;
+                        passed[lane] = up * above.0 + down * below.0;
+                        forms.add(lane, up * above.1 + down.abs() * flush);
                         forms.add(lane, passed[lane].abs() * cost);
                     }
                     forms.of(from, width)[i].iter_mut().zip(passed).for_each(|(into, p)| *into += p);

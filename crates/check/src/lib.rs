@@ -20,13 +20,15 @@ mod rejected;
 mod sha256;
 mod slope;
 pub mod step;
+mod tree;
 mod trend;
 
 pub use certificate::{Arithmetic, Bounds, Certificate, Lines, MAX_DEPTH, PairArgument, PairProof, RuleProof, SLOPES, Tree};
-pub use check::{Accepted, Keeper, MAX_ATOMS, Proved, ProvedRule, Verdict, check, check_exactly, check_until, filling_of};
+pub use check::{Accepted, Keeper, Proved, Verdict, check, check_exactly, check_until, filling_of};
 pub use pair::{PairProvedBy, ProvedPair};
 pub use rejected::{InputPart, LostTrend, Rejected, Step, Why};
 pub use sha256::sha256_hex;
+pub use tree::{MAX_ATOMS, ProvedRule};
 
 #[cfg(test)]
 extern crate self as deepsade_check;

@@ -9,6 +9,7 @@ use crate::dyadic::{Dyadic, Interval};
 use crate::layout::Layout;
 
 /// A network over the columns of a schema, in one arithmetic.
+#[derive(Clone, Copy)]
 pub(crate) struct Machine<'n> {
     pub(crate) network: &'n Network,
     pub(crate) layout: &'n Layout,
@@ -16,6 +17,7 @@ pub(crate) struct Machine<'n> {
 }
 
 /// The known sign of what a relu reads, as computed: at most 0, or at least 0.
+#[derive(Clone, Copy)]
 pub(crate) struct Sign {
     pub(crate) value: usize,
     pub(crate) unit: usize,

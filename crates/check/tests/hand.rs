@@ -296,19 +296,19 @@ fn a_check_can_be_stopped_and_says_where_as_data() {
     let half = |low, high| Tree::Split { feature: 0, cut: Cut::At(0.5), below: Box::new(low), above: Box::new(high) };
     let text = |tree| certificate(&bytes, &rules, &schema, Float32, vec![tree]).to_json();
     let good = text(half(one(Interval), one(Interval)));
-    assert!(accepted(&check_until(&bytes, &claim, &good, &|| false)));
-    let asked = std::cell::Cell::new(0);
-    let second = || asked.replace(asked.get() + 1) == 1;
+    assert!(accepted(&check_until(&bytes, &claim, &good, 2, &|| false)));
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let second = || asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1;
     let at = |path, cell| Step::Rule { rule: 0, name: "a <= 2".into(), path, cell };
     let stopped = Rejected { at: at(vec![true], Some(0)), why: Why::Stopped };
-    assert_eq!(check_until(&bytes, &claim, &good, &second), Verdict::Rejected(stopped));
-    let Verdict::Rejected(bad) = check_until(&bytes, &claim, &text(half(one(Interval), leaf(Interval, vec![]))), &|| false)
+    assert_eq!(check_until(&bytes, &claim, &good, 2, &second), Verdict::Rejected(stopped));
+    let Verdict::Rejected(bad) = check_until(&bytes, &claim, &text(half(one(Interval), leaf(Interval, vec![]))), 2, &|| false)
     else {
         panic!("a cell has no multipliers")
     };
     assert_eq!(bad, Rejected { at: at(vec![true], Some(0)), why: Why::from("no multipliers for this cell") });
     let few = [rule("a <= 0.25")];
     let tight = certificate(&bytes, &few, &schema, Float32, vec![one(Interval)]).to_json();
-    let verdict = check_until(&bytes, &Claim { rules: few.to_vec(), ..claim }, &tight, &|| false);
+    let verdict = check_until(&bytes, &Claim { rules: few.to_vec(), ..claim }, &tight, 2, &|| false);
     assert!(matches!(verdict, Verdict::Rejected(Rejected { why: Why::NotRefuted(most), .. }) if (0.75..0.76).contains(&most)));
 }

@@ -16,11 +16,12 @@ fn it_depends_on_spec_net_and_integers_alone() {
     assert!(!text.contains("-dependencies"));
 }
 
-/// Convolutions and pools took 240: rows are read the same way as those of dense layers, a pool has a file of its own.
+/// Convolutions and pools took 240: rows are read the same way as those of dense layers, a pool has a file of its own. Leaves on
+/// several threads, and weights column by column, took 150: they halve the time of a check, and each stands in a file of its own.
 #[test]
-fn it_has_fewer_than_5200_lines() {
+fn it_has_fewer_than_5300_lines() {
     let lines = lines(&home().join("src"));
-    assert!(lines < 5200, "{lines} lines");
+    assert!(lines < 5300, "{lines} lines");
 }
 
 /// Lines of a folder, without tests, the writer of certificates and the words of rejections: no check calls them.

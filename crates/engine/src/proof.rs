@@ -54,9 +54,21 @@ pub fn certificate(proof: &Proof) -> &Certificate {
     proof.as_ref().map_or_else(|refused| &refused.certificate, Certified::certificate)
 }
 
+/// On how many threads the checker works, and what it asks whether to end early.
+#[derive(Clone, Copy)]
+pub struct ProofWatch<'w> {
+    /// Threads.
+    pub threads: usize,
+    /// Whether to end.
+    pub stop: &'w (dyn Fn() -> bool + Sync),
+}
+
+/// One thread, to the end: such trees have few leaves.
+pub const WATCH: ProofWatch<'static> = ProofWatch { threads: 1, stop: &|| false };
+
 /// Writes the certificate of a model in float32, and asks the checker.
 pub fn prove(spec: &NormalSpec, model: &[u8], trees: impl IntoIterator<Item = Tree>) -> Proof {
-    prove_until(spec, model, Arithmetic::Float32, trees, arguments(spec), &|| false)
+    prove_until(spec, model, Arithmetic::Float32, trees, arguments(spec), WATCH)
 }
 
 /// Why rules between two inputs hold for a network that was made so: by the signs of its weights, or by its slopes on the whole domain.
@@ -79,24 +91,24 @@ pub fn prove_clips(spec: &NormalSpec, model: &[u8], clips: Clips) -> Proof {
 
 fn prove_behind(spec: &NormalSpec, model: &[u8], behind: StepOrClips) -> Proof {
     let trees = spec.rules.iter().map(|_| Tree::Step);
-    judged(spec, model, Arithmetic::Float32, trees, arguments(spec), behind, &|| false)
+    judged(spec, model, Arithmetic::Float32, trees, arguments(spec), behind, WATCH)
 }
 
-/// The same in the arithmetic that is asked for; `stop` is asked now and then.
+/// The same in the arithmetic that is asked for; `watch` is asked now and then whether to end.
 pub fn prove_until(
     spec: &NormalSpec,
     model: &[u8],
     arithmetic: Arithmetic,
     trees: impl IntoIterator<Item = Tree>,
     pairs: impl IntoIterator<Item = PairArgument>,
-    stop: &dyn Fn() -> bool,
+    watch: ProofWatch,
 ) -> Proof {
-    judged(spec, model, arithmetic, trees, pairs, StepOrClips::default(), stop)
+    judged(spec, model, arithmetic, trees, pairs, StepOrClips::default(), watch)
 }
 
 /// The certificate of the same graph in a file that says more of itself: the checker is asked again, about this file.
 pub fn renewed(spec: &NormalSpec, model: &[u8], proof: &Proof) -> Proof {
-    asked(spec, model, Certificate { model_sha256: sha256_hex(model), ..certificate(proof).clone() }, &|| false)
+    asked(spec, model, Certificate { model_sha256: sha256_hex(model), ..certificate(proof).clone() }, WATCH)
 }
 
 /// What keeps the rules behind a network.
@@ -113,7 +125,7 @@ fn judged(
     trees: impl IntoIterator<Item = Tree>,
     pairs: impl IntoIterator<Item = PairArgument>,
     StepOrClips { step, clips }: StepOrClips,
-    stop: &dyn Fn() -> bool,
+    watch: ProofWatch,
 ) -> Proof {
     let certificate = Certificate {
         model_sha256: sha256_hex(model),
@@ -124,11 +136,11 @@ fn judged(
         step,
         clips,
     };
-    asked(spec, model, certificate, stop)
+    asked(spec, model, certificate, watch)
 }
 
-fn asked(spec: &NormalSpec, model: &[u8], certificate: Certificate, stop: &dyn Fn() -> bool) -> Proof {
-    match check_until(model, &Claim::from(spec), &certificate.to_json(), stop) {
+fn asked(spec: &NormalSpec, model: &[u8], certificate: Certificate, ProofWatch { threads, stop }: ProofWatch) -> Proof {
+    match check_until(model, &Claim::from(spec), &certificate.to_json(), threads, stop) {
         Verdict::Accepted(accepted) => Ok(Certified { model: model.to_vec(), certificate, accepted }),
         Verdict::Rejected(rejected) => Err(Box::new(Refused { certificate, rejected })),
     }

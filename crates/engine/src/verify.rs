@@ -35,7 +35,7 @@ use deepsade_output::Judge;
 use deepsade_spec::{Cut, NormalSpec, Region, Schema, Task};
 
 use crate::artifact::{self, ArtifactError};
-use crate::proof::prove_until;
+use crate::proof::{ProofWatch, prove_until};
 pub use attack::CounterExample;
 use attack::{Attacked, Effort};
 pub use branch::Halt;
@@ -271,7 +271,8 @@ fn decide(
     for attempt in 0.. {
         let trees = states.iter().map(branch::SearchState::tree);
         let now = Instant::now();
-        let proof = prove_until(spec, &bytes, settings.arithmetic, trees, arguments.clone(), &|| stop().is_some());
+        let watch = ProofWatch { threads: settings.threads, stop: &|| stop().is_some() };
+        let proof = prove_until(spec, &bytes, settings.arithmetic, trees, arguments.clone(), watch);
         work.check_seconds += now.elapsed().as_secs_f64();
         let Rejected { at, why } = match proof {
             Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), work)),

@@ -203,6 +203,13 @@ impl Attacked<'_> {
         found.map(|(_, example)| example).ok_or(x)
     }
 
+    /// The least atom of a cell at a point: the rule is broken where it is above zero.
+    pub fn least(&self, cell: &CellForms, x: &[f64]) -> f64 {
+        let values = self.plan.values(x);
+        let y = &values[self.plan.output()];
+        cell.free().iter().map(|k| cell.value(*k, y, x)).fold(f64::INFINITY, f64::min)
+    }
+
     /// The level to which the gradient points, now and then another one.
     fn best_level(&self, x: &mut [f64], g: &[f64], first: usize, allowed: &[bool], rng: &mut ChaCha8Rng) {
         let weight = |l: usize| l.checked_sub(self.plan.dropped).map_or(0.0, |l| g[first + l]);

@@ -1,37 +1,43 @@
 //! A rule and a region enter; a tree whose leaves refute every cell leaves, or a counter-example, or why neither was found.
 //!
-//! Open regions wait on a stack, the latest on top. Round by round the top ones are bounded on all cores; each is closed, broken by a
-//! counter-example, or split on a feature or on the sign of a relu. What happens to a region depends on the region alone and rounds
-//! end together, so the result does not depend on the number of cores.
+//! Open regions wait on a stack, the latest on top. Round by round the top ones are bounded on all cores, and those beside them in
+//! which an attack came nearest to breaking the rule; each is closed, broken by a counter-example, or split on a feature or on the sign
+//! of a relu. What happens to a region depends on the region alone and rounds end together, so the result does not depend on the
+//! number of cores.
 
 mod split;
+mod state;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
-use deepsade_check::{Bounds, Lines, MAX_ATOMS, MAX_DEPTH, Tree};
+use deepsade_check::{Bounds, Lines, MAX_ATOMS, MAX_DEPTH};
 use deepsade_solve::parallel;
+use deepsade_spec::Region;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Cut, Region};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 use super::attack::{Attacked, CounterExample, Effort};
 use super::bound::{CellForms, KnownRegion, with_signs};
-use super::pass::{Pass, Reach, Sign};
+use super::pass::{Pass, Reach};
 use super::plan::{Boxes, InputBox};
 use crate::limits::{self, MAX_CELLS};
-use split::{SplitAt, middle, width};
+use split::SplitAt;
+pub(super) use state::SearchState;
+use state::{Open, Slot, SplitRegion};
 
 /// Coefficients of atoms in all.
 const MAX_NUMBERS_IN_ALL: usize = 50_000_000;
-/// Regions bounded in one round.
-const ROUND: usize = 64;
 /// Splits above a region: fewer than the checker reads, so that there is room for those of a leaf that it does not accept.
 pub(super) const DEEPEST: usize = MAX_DEPTH - 10;
 /// Down to this depth every free feature is tried, and the best kept: near the root a bad split costs whole trees.
 const TRIED_DEPTH: usize = 12;
-/// One in so many open regions is attacked with more than the point where its bound is taken and one step from there.
-const ATTACKED: usize = 8;
+/// One in so many open regions is attacked in earnest, the others from the point where their bound is taken, with one step;
+const ATTACKED: usize = 4;
+/// so many steps that takes.
+const ATTACK_STEPS: usize = 20;
 
 /// What a search works on.
 pub(super) struct RegionSearch<'a> {
@@ -72,48 +78,16 @@ pub(super) enum LeftOpen {
     TooManyRegions,
 }
 
-/// A region that is not closed yet.
-#[derive(Clone)]
-struct Open {
-    slot: usize,
-    region: Region,
-    signs: Vec<Sign>,
-    depth: usize,
-    /// Boxes of the parts that cells leave of this region, or of a larger one.
-    boxes: Option<Arc<KnownBoxes>>,
-}
-
 /// Boxes of the parts that cells leave of a region.
 pub(super) struct KnownBoxes {
     region: Region,
     parts: BTreeMap<Region, Arc<(InputBox, Boxes)>>,
 }
 
-/// A place in the tree.
-enum Slot {
-    Open,
-    Leaf(Bounds, Vec<Vec<u64>>, Vec<Lines>),
-    Split(usize, Cut, [usize; 2]),
-    Unit(usize, usize, [usize; 2]),
-}
-
-/// The state of a search, which can go on.
-pub(super) struct SearchState {
-    cells: Vec<CellForms>,
-    slots: Vec<Slot>,
-    open: Vec<Open>,
-    /// Regions bounded so far.
-    pub regions: usize,
-    /// Whether leaves that only exact arithmetic can tell to be closed count as such until the checker says no.
-    lenient: bool,
-    tentative: Vec<Open>,
-}
-
 enum BoundedRegion {
     Closed(LeafProof),
     Refuted(CounterExample),
-    Split(usize, Cut, [Arc<KnownBoxes>; 2]),
-    Unit(usize, usize, Arc<KnownBoxes>),
+    Split(SplitRegion),
     Stuck,
 }
 
@@ -150,7 +124,7 @@ impl RegionSearch<'_> {
             ControlFlow::Continue(())
         });
         let boxes = found.iter().any(|cell| cell.part(&region) == region).then(|| self.root.get_or_init(|| self.known(&region)));
-        let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: boxes.cloned() }];
+        let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: boxes.cloned(), nearest: f64::NEG_INFINITY }];
         Some(SearchState { cells: found, slots: vec![Slot::Open], open, regions: 0, lenient: true, tentative: Vec::new() })
     }
 
@@ -192,7 +166,7 @@ impl RegionSearch<'_> {
             if state.regions >= self.most_regions {
                 return SearchEnd::Open(LeftOpen::TooManyRegions);
             }
-            let batch = state.open.split_off(state.open.len().saturating_sub(ROUND));
+            let batch = state.next_round(self.most_open);
             let results = self.round(&state.cells, &batch, state.lenient);
             for (open, result) in batch.into_iter().zip(results) {
                 // The time was over before it was come to.
@@ -210,25 +184,7 @@ impl RegionSearch<'_> {
                         }
                     }
                     BoundedRegion::Stuck => margin = true,
-                    BoundedRegion::Split(feature, cut, boxes) => match open.region.split(feature, &cut) {
-                        Ok(parts) => {
-                            let [below, above] = parts;
-                            let [low, high] = boxes;
-                            let child = |region, boxes| (region, open.signs.clone(), Some(boxes));
-                            let ids = state.add(&open, [child(below, low), child(above, high)]);
-                            state.slots[open.slot] = Slot::Split(feature, cut, ids);
-                        }
-                        Err(_) => margin = true,
-                    },
-                    BoundedRegion::Unit(node, unit, boxes) => {
-                        let child = |above| {
-                            let mut signs = open.signs.clone();
-                            signs.push(Sign { node, unit, above });
-                            (open.region.clone(), signs, Some(boxes.clone()))
-                        };
-                        let ids = state.add(&open, [child(false), child(true)]);
-                        state.slots[open.slot] = Slot::Unit(node, unit, ids);
-                    }
+                    BoundedRegion::Split(split) => margin |= !state.split(&open, split),
                 }
             }
             if margin {
@@ -300,34 +256,47 @@ impl RegionSearch<'_> {
                 tentative |= !found.refuted;
                 continue;
             }
-            let from = [pass.best_input(self.target.plan)];
             let apart = self.apart(&open.region, &parts);
             let tried = apart.is_none();
             let choice = apart.or_else(|| self.choose(open, part, &boxes, inputs, pass));
-            let effort = Effort { starts: 1, steps: if open.slot.is_multiple_of(ATTACKED) { 6 } else { 1 } };
-            if let Some(example) = self.target.search(cell, part, inputs, effort, &from, self.seed ^ open.slot as u64) {
-                return BoundedRegion::Refuted(example);
-            }
-            return match choice {
-                Some(SplitAt::Feature(feature, cut)) => {
-                    if tried
-                        && open.depth < TRIED_DEPTH
-                        && open.signs.is_empty()
-                        && let Some(best) = self.try_features(&open.region, cell, &known, &found.lambda, pass)
-                    {
-                        return best;
-                    }
-                    let known = Arc::new(known);
-                    BoundedRegion::Split(feature, cut, [known.clone(), known])
-                }
-                Some(SplitAt::Unit(node, unit)) => BoundedRegion::Unit(node, unit, Arc::new(known)),
-                None => BoundedRegion::Stuck,
+            let nearest = match self.attack_open(open, cell, part, inputs, pass.best_input(self.target.plan)) {
+                Ok(example) => return BoundedRegion::Refuted(example),
+                Err(nearest) => nearest,
             };
+            let Some(place) = choice else { return BoundedRegion::Stuck };
+            if let SplitAt::Feature(..) = place
+                && tried
+                && open.depth < TRIED_DEPTH
+                && open.signs.is_empty()
+                && let Some((place, boxes)) = self.try_features(&open.region, cell, &known, &found.lambda, pass)
+            {
+                return BoundedRegion::Split(SplitRegion { place, boxes, nearest });
+            }
+            let known = Arc::new(known);
+            return BoundedRegion::Split(SplitRegion { place, boxes: [known.clone(), known], nearest });
         }
         if open.signs.is_empty() && lines.iter().all(|l| l.slopes.is_empty()) {
             lines.clear();
         }
         closed(Bounds::Inherited, lists, lines, tentative)
+    }
+
+    /// Attacks a cell on a region that is not closed, from the point where its bound is taken: a counter-example, or how near it came.
+    fn attack_open(
+        &self,
+        open: &Open,
+        cell: &CellForms,
+        part: &Region,
+        inputs: &InputBox,
+        mut from: Vec<f64>,
+    ) -> Result<CounterExample, f64> {
+        if (self.target.stop)().is_some() {
+            return Err(f64::NEG_INFINITY);
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ open.slot as u64);
+        let steps = if open.slot.is_multiple_of(ATTACKED) { ATTACK_STEPS } else { 1 };
+        self.target.snap(&mut from, part);
+        self.target.climb(cell, part, inputs, steps, from, &mut rng).map_err(|end| self.target.least(cell, &end))
     }
 
     /// Multipliers for all cells with intervals alone, which are the quickest to check; and whether only exact arithmetic can tell.
@@ -349,80 +318,5 @@ impl RegionSearch<'_> {
             lists.push(cell.numbers(ground, &found).0);
         }
         Some((lists, tentative))
-    }
-}
-
-impl SearchState {
-    fn add(&mut self, parent: &Open, children: [(Region, Vec<Sign>, Option<Arc<KnownBoxes>>); 2]) -> [usize; 2] {
-        children.map(|(region, signs, boxes)| {
-            let slot = self.slots.len();
-            self.slots.push(Slot::Open);
-            self.open.push(Open { slot, region, signs, depth: parent.depth + 1, boxes });
-            slot
-        })
-    }
-
-    /// The tree as the certificate has it; open places as leaves without cells, which prove nothing.
-    pub fn tree(&self) -> Tree {
-        self.subtree(0)
-    }
-
-    fn subtree(&self, slot: usize) -> Tree {
-        let part = |slot: usize| Box::new(self.subtree(slot));
-        match &self.slots[slot] {
-            Slot::Open => Tree::Leaf { bounds: Bounds::Interval, cells: Vec::new(), lines: Vec::new() },
-            Slot::Leaf(bounds, cells, lines) => Tree::Leaf { bounds: *bounds, cells: cells.clone(), lines: lines.clone() },
-            Slot::Split(feature, cut, [a, b]) => {
-                Tree::Split { feature: *feature, cut: cut.clone(), below: part(*a), above: part(*b) }
-            }
-            Slot::Unit(node, unit, [a, b]) => Tree::Unit { node: *node, unit: *unit, below: part(*a), above: part(*b) },
-        }
-    }
-
-    /// Whether some leaf is only hoped to be closed.
-    pub fn hopes(&self) -> bool {
-        !self.tentative.is_empty()
-    }
-
-    /// Opens all leaves again that were only hoped to be closed, for good; false if there is none.
-    pub fn doubt(&mut self) -> bool {
-        self.lenient = false;
-        let tentative = std::mem::take(&mut self.tentative);
-        let any = !tentative.is_empty();
-        tentative.iter().for_each(|open| self.slots[open.slot] = Slot::Open);
-        self.open.extend(tentative);
-        any
-    }
-
-    /// Opens a leaf again that the checker did not accept, split in the middle of its widest feature; false if it can't be.
-    pub fn reopen(&mut self, whole: &Region, path: &[bool]) -> bool {
-        let (mut slot, mut region, mut signs, mut depth) = (0, whole.clone(), Vec::new(), 0);
-        for &above in path {
-            depth += 1;
-            match &self.slots[slot] {
-                Slot::Split(feature, cut, ids) => {
-                    let Ok(parts) = region.split(*feature, cut) else { return false };
-                    region = parts[usize::from(above)].clone();
-                    slot = ids[usize::from(above)];
-                }
-                Slot::Unit(node, unit, ids) => {
-                    signs.push(Sign { node: *node, unit: *unit, above });
-                    slot = ids[usize::from(above)];
-                }
-                _ => return false,
-            }
-        }
-        let features = 0..usize::MAX;
-        let known = features.take_while(|f| region.range(*f).is_some() || region.levels(*f).is_some());
-        let share = |f: usize| width(&region, f) / width(whole, f).max(f64::MIN_POSITIVE);
-        let Some(feature) = known.filter(|f| width(&region, *f) > 0.0).max_by(|a, b| share(*a).total_cmp(&share(*b))) else {
-            return false;
-        };
-        let Some(cut) = middle(&region, feature) else { return false };
-        let Ok(parts) = region.split(feature, &cut) else { return false };
-        let parent = Open { slot, region, signs: signs.clone(), depth, boxes: None };
-        let ids = self.add(&parent, parts.map(|part| (part, signs.clone(), None)));
-        self.slots[slot] = Slot::Split(feature, cut, ids);
-        true
     }
 }

@@ -11,7 +11,7 @@ use deepsade_spec::{NormalSpec, Region};
 
 use super::{Choice, Outcome, Question, Undecided, VerifyError, VerifySettings, Work, halt};
 use crate::artifact::{self, ArtifactError};
-use crate::proof::prove_until;
+use crate::proof::{WATCH, prove_until};
 
 /// Inputs of each part of the domain that are tried where a network chooses.
 const TRIED: usize = 2_000;
@@ -23,7 +23,7 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
     }
     let model = artifact::model(spec, network.clone())?;
     let model = model.to_bytes().map_err(ArtifactError::from)?;
-    Ok(Some(match prove_until(spec, &model, arithmetic, std::iter::repeat(Tree::Decode), Vec::new(), &|| false) {
+    Ok(Some(match prove_until(spec, &model, arithmetic, std::iter::repeat(Tree::Decode), Vec::new(), WATCH) {
         Ok(certified) => Outcome::Proved(Box::new(certified)),
         Err(refused) => {
             let Rejected { at, why } = refused.rejected;

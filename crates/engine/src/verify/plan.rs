@@ -14,8 +14,19 @@ use super::{product, windows};
 /// One node; values are numbered as in [`Network`].
 #[derive(Debug, Clone)]
 pub(super) enum BoundedNode {
-    Dense { w: Vec<f64>, b: Vec<f64>, cols: usize, from: usize },
-    Affine { scale: Vec<f64>, shift: Vec<f64>, from: usize },
+    /// Weights row by row, and column by column.
+    Dense {
+        w: Vec<f64>,
+        by_column: Vec<f64>,
+        b: Vec<f64>,
+        cols: usize,
+        from: usize,
+    },
+    Affine {
+        scale: Vec<f64>,
+        shift: Vec<f64>,
+        from: usize,
+    },
     Act(Activation, usize),
     Select(Vec<usize>, usize),
     Concat(Vec<usize>),
@@ -71,7 +82,10 @@ impl BoundPlan {
     pub fn new(network: &Network, schema: &Schema, arithmetic: Arithmetic) -> Self {
         let f = |v: &[f32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
         let steps = network.nodes.iter().map(|node| match &node.op {
-            Op::Dense { w, b } => BoundedNode::Dense { w: f(&w.data), b: f(b), cols: w.cols, from: node.from[0] },
+            Op::Dense { w, b } => {
+                let (b, cols, from, w) = (f(b), w.cols, node.from[0], f(&w.data));
+                BoundedNode::Dense { by_column: product::transposed(&w, cols), w, b, cols, from }
+            }
             Op::Affine { scale, shift } => BoundedNode::Affine { scale: f(scale), shift: f(shift), from: node.from[0] },
             Op::Act(activation) => BoundedNode::Act(*activation, node.from[0]),
             Op::Select(columns) => BoundedNode::Select(columns.clone(), node.from[0]),
@@ -174,6 +188,7 @@ impl BoundPlan {
     pub fn boxes(&self, inputs: &InputBox, kind: Reach, prior: Option<&Boxes>, pass: &mut Pass) -> Boxes {
         let mut boxes =
             Boxes { lo: vec![inputs.lo.clone()], hi: vec![inputs.hi.clone()], error: vec![vec![0.0; inputs.lo.len()]] };
+        pass.rows.enter(self);
         for (k, step) in self.steps.iter().enumerate() {
             let (lo, hi, error) = self.step(k, step, inputs, &boxes, (kind, prior), pass);
             boxes.lo.push(lo);
@@ -265,12 +280,20 @@ impl BoundPlan {
             }
         };
         let all: Vec<usize> = (0..units).collect();
-        narrow(&all, Reach::Interval, &mut lo, &mut hi);
+        if let BoundedNode::Dense { w, .. } = &self.steps[k]
+            && from.checked_sub(1).is_some_and(|before| matches!(self.steps[before], BoundedNode::Act(..)))
+        {
+            product::ends(w, &boxes.lo[from], &boxes.hi[from], &mut lo, &mut hi);
+            (0..units).for_each(|o| (lo[o], hi[o]) = (lo[o] + b[o] - error[o], hi[o] + b[o] + error[o]));
+        } else {
+            narrow(&all, Reach::Interval, &mut lo, &mut hi);
+        }
         if let Some(prior) = prior {
             lo.iter_mut().zip(&prior.lo[k + 1]).for_each(|(v, p)| *v = v.max(*p));
             hi.iter_mut().zip(&prior.hi[k + 1]).for_each(|(v, p)| *v = v.min(*p));
         }
-        if kind == Reach::Lines && k + 1 < self.steps.len() {
+        // Of the input itself lines say the same as intervals.
+        if kind == Reach::Lines && from > 0 && k + 1 < self.steps.len() {
             let open: Vec<usize> = all.into_iter().filter(|o| lo[*o] < 0.0 && hi[*o] > 0.0).collect();
             narrow(&open, Reach::Lines, &mut lo, &mut hi);
         }
@@ -291,7 +314,7 @@ impl BoundPlan {
 
     fn exceeds_float32(&self, boxes: &Boxes) -> bool {
         let most = |step: &BoundedNode| match step {
-            BoundedNode::Dense { w, b, cols, from } => {
+            BoundedNode::Dense { w, b, cols, from, .. } => {
                 let row = |(row, b): (&[f64], &f64)| {
                     row.iter().enumerate().map(|(i, w)| w.abs() * boxes.size(*from, i)).sum::<f64>() + b.abs()
                 };

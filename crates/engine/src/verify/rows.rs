@@ -8,10 +8,8 @@ use deepsade_solve::kernel::vector;
 
 use super::pass::Reach;
 use super::plan::{BoundPlan, BoundedNode, Boxes, InputBox};
+use super::product::{self, BackScratch, LANES, Lanes};
 use super::windows;
-
-const LANES: usize = 8;
-type Lanes = [f64; LANES];
 
 #[inline]
 fn zero(a: &Lanes) -> bool {
@@ -23,9 +21,29 @@ fn zero(a: &Lanes) -> bool {
 pub(super) struct RowsScratch {
     a: Vec<Vec<Lanes>>,
     constant: Lanes,
+    back: BackScratch,
+    /// Of each relu on the region at hand, once they were asked for.
+    lines: Vec<Option<Vec<ReluLine>>>,
+}
+
+/// The lines above and below a unit of a relu that is not always zero.
+#[derive(Debug, Clone)]
+struct ReluLine {
+    unit: usize,
+    above: f64,
+    offset: f64,
+    below: f64,
+    /// What flushing costs along the line below.
+    flush: f64,
 }
 
 impl RowsScratch {
+    /// Another region is at hand.
+    pub fn enter(&mut self, plan: &BoundPlan) {
+        self.lines.clear();
+        self.lines.resize(plan.steps.len(), None);
+    }
+
     /// For each of these units of a layer the bounds of `row . value` and of `-row . value`.
     pub fn bounds(
         &mut self,
@@ -84,23 +102,14 @@ impl RowsScratch {
             }
         };
         match &plan.steps[k] {
-            BoundedNode::Dense { w, b, cols, from } => {
+            BoundedNode::Dense { by_column, b, from, .. } => {
                 charge(a);
-                let into = &mut self.a[*from];
-                vector(
-                    #[inline(always)]
-                    || {
-                        for (a, (row, b)) in a.iter().zip(w.chunks_exact(*cols).zip(b)) {
-                            if zero(a) {
-                                continue;
-                            }
-                            (0..LANES).for_each(|l| constant[l] += a[l] * b);
-                            for (i, w) in into.iter_mut().zip(row) {
-                                (0..LANES).for_each(|l| i[l] += a[l] * w);
-                            }
-                        }
-                    },
-                );
+                for (a, b) in a.iter().zip(b) {
+                    (0..LANES).for_each(|l| constant[l] += a[l] * b);
+                }
+                // What is always zero adds nothing, whatever its coefficient.
+                let alive = |i: usize| boxes.lo[*from][i] != 0.0 || boxes.hi[*from][i] != 0.0;
+                product::back_lanes(by_column, a, &mut self.a[*from], alive, &mut self.back);
             }
             BoundedNode::Conv(conv, from) => {
                 charge(a);
@@ -137,25 +146,21 @@ impl RowsScratch {
                 }
             }
             BoundedNode::Act(Activation::Relu, from) if kind == Reach::Lines => {
-                let tiny = plan.tiny();
-                for (i, a) in a.iter().enumerate() {
-                    let (l, u) = (boxes.lo[*from][i], boxes.hi[*from][i]);
-                    if u <= 0.0 {
-                        continue;
-                    }
-                    let (above, offset, below) = if l >= 0.0 {
-                        (1.0, 0.0, 1.0)
-                    } else {
-                        let s = f64::from((u / (u - l)) as f32);
-                        (s, (-s * l).max((1.0 - s) * u), f64::from(u8::from(u > -l)))
-                    };
-                    let into = &mut self.a[*from][i];
-                    for lane in 0..LANES {
-                        let (up, down) = (a[lane].max(0.0), a[lane].min(0.0));
-                        into[lane] += up * above + down * below;
-                        constant[lane] += up * offset - if below > 0.0 { down * tiny } else { 0.0 };
-                    }
-                }
+                let lines = self.lines[k].get_or_insert_with(|| relu_lines(&boxes.lo[*from], &boxes.hi[*from], plan.tiny()));
+                let into = &mut self.a[*from];
+                vector(
+                    #[inline(always)]
+                    || {
+                        for line in lines {
+                            let (a, into) = (&a[line.unit], &mut into[line.unit]);
+                            for lane in 0..LANES {
+                                let (up, down) = (a[lane].max(0.0), a[lane].min(0.0));
+                                into[lane] += up * line.above + down * line.below;
+                                constant[lane] += up * line.offset - down * line.flush;
+                            }
+                        }
+                    },
+                );
             }
             BoundedNode::Act(..) | BoundedNode::Gate(..) | BoundedNode::MaxPool(..) => {
                 for (i, a) in a.iter().enumerate() {
@@ -165,6 +170,19 @@ impl RowsScratch {
             }
         }
     }
+}
+
+fn relu_lines(lo: &[f64], hi: &[f64], tiny: f64) -> Vec<ReluLine> {
+    let line = |(unit, (l, u)): (usize, (&f64, &f64))| {
+        let (above, offset, below) = if *l >= 0.0 {
+            (1.0, 0.0, 1.0)
+        } else {
+            let s = f64::from((u / (u - l)) as f32);
+            (s, (-s * l).max((1.0 - s) * u), f64::from(u8::from(*u > -l)))
+        };
+        ReluLine { unit, above, offset, below, flush: if below > 0.0 { tiny } else { 0.0 } }
+    };
+    lo.iter().zip(hi).enumerate().filter(|(_, (_, u))| **u > 0.0).map(line).collect()
 }
 
 /// Coefficients of a convolution's results go to what they are computed from, row by sparse row.

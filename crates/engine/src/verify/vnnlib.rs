@@ -111,7 +111,7 @@ fn at<T>(place: Position, problem: PropertyProblem) -> Result<T, VnnlibError> {
 ///     (assert (>= X_0 0.0)) (assert (<= X_0 1.0)) ; the input set
 ///     (assert (> Y_0 3.5)) ; the unsafe outputs";
 /// let property = deepsade_engine::verify::vnnlib::read(text).unwrap();
-/// assert_eq!(property.rules[0].text, "X_0 < 0 or X_0 > 1 or Y_0 <= 3.5");
+/// assert_eq!(property.rules[0].text, "Y_0 <= 3.5");
 /// ```
 pub fn read(text: &str) -> Result<Property, VnnlibError> {
     let end = Position { line: text.lines().count().max(1), column: 1 };
@@ -164,7 +164,7 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
         let domain = domain(ends, f).map_err(|problem| VnnlibError { place, problem })?;
         features.push(Feature { name: name(Var::Feature(f)), domain });
     }
-    let parts = vec![outward::rounded(&whole)];
+    let parts = vec![beyond_domain(outward::rounded(&whole), &features)];
     let targets = (0..outputs).map(|j| name(Var::Output(j))).collect();
     let schema = Schema { features, task: Task::regression(targets), one_hot: OneHot::Full, filled: vec![] };
     let sets: Vec<Formula> = unsafe_sets(parts).into_iter().filter(|set| *set != Formula::False).collect();
@@ -179,6 +179,15 @@ pub fn read(text: &str) -> Result<Property, VnnlibError> {
     match compile(&rules, &schema) {
         Ok(spec) => Ok(Property { schema, rules, spec }),
         Err(errors) => at(end, PropertyProblem::Rule(errors.iter().map(|e| e.kind.to_string()).collect::<Vec<_>>().join("; "))),
+    }
+}
+
+/// The set without the bounds of single inputs that the domain states already: a picture has thousands, in every rule.
+fn beyond_domain(set: Formula, features: &[Feature]) -> Formula {
+    let stated = |part: &Formula| matches!(part, Formula::Atom(atom) if outward::holds_on(atom, features));
+    match set {
+        Formula::And(parts) => Formula::and(parts.into_iter().filter(|part| !stated(part)).collect::<Vec<_>>()),
+        set => set,
     }
 }
 

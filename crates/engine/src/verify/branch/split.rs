@@ -9,7 +9,8 @@ use deepsade_spec::{Cut, Region};
 use super::super::bound::{CellForms, KnownRegion};
 use super::super::pass::{Pass, Reach};
 use super::super::plan::{BoundedNode, Boxes, InputBox};
-use super::{BoundedRegion, DEEPEST, KnownBoxes, Open, RegionSearch};
+use super::state::Open;
+use super::{DEEPEST, KnownBoxes, RegionSearch};
 
 /// Up to so many free features regions are split on features at first: with few of them that shrinks a region fastest.
 const FEW_FEATURES: usize = 8;
@@ -22,6 +23,9 @@ const MOST_SPLITS: usize = 10;
 /// Signs known at once before features are split again.
 const MAX_SIGNS: usize = 60;
 
+/// Where a region is split, and the boxes of both sides.
+type SplitWithBoxes = (SplitAt, [Arc<KnownBoxes>; 2]);
+
 impl RegionSearch<'_> {
     /// The split in the middle of a feature whose halves are nearest to closed: the sum of what their bounds exceed zero by is least.
     /// The boxes of the halves are kept for them. `None` where so many features are free that a choice by the lines is better.
@@ -32,13 +36,13 @@ impl RegionSearch<'_> {
         known: &KnownBoxes,
         lambda: &[f64],
         pass: &mut Pass,
-    ) -> Option<BoundedRegion> {
+    ) -> Option<SplitWithBoxes> {
         let part = cell.part(region);
         let free: Vec<usize> = (0..self.target.plan.first.len()).filter(|f| width(&part, *f) > 0.0).collect();
         if free.len() > FEW_FEATURES || free.len() < 2 {
             return None;
         }
-        let mut best: Option<(f64, BoundedRegion)> = None;
+        let mut best: Option<(f64, SplitWithBoxes)> = None;
         for f in free {
             let Some(cut) = middle(&part, f) else { continue };
             let Ok(sides) = region.split(f, &cut) else { continue };
@@ -55,7 +59,7 @@ impl RegionSearch<'_> {
                 Arc::new(own)
             });
             if best.as_ref().is_none_or(|(least, _)| score < *least) {
-                best = Some((score, BoundedRegion::Split(f, cut, boxes)));
+                best = Some((score, (SplitAt::Feature(f, cut), boxes)));
             }
             if score == 0.0 {
                 break;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_spec::{Atom, Formula, Linear, Rational, Var};
+use deepsade_spec::{Atom, Domain, Feature, Formula, Linear, Rational, Var};
 
 /// An end of an interval, and whether it is outside.
 type End = Option<(Rational, bool)>;
@@ -51,6 +51,15 @@ fn bound(atom: &Atom) -> Option<(usize, bool, Rational)> {
         (Some((Var::Feature(f), c)), None) => Some((*f, *c < Rational::ZERO, -&atom.linear.constant / c)),
         _ => None,
     }
+}
+
+/// Whether an atom bounds a single input, and every number of its range obeys.
+pub(super) fn holds_on(atom: &Atom, features: &[Feature]) -> bool {
+    let Some((f, above, end)) = bound(atom) else { return false };
+    let Some(Feature { domain: Domain::Real { lo, hi }, .. }) = features.get(f) else { return false };
+    let Ok(last) = Rational::try_from(if above { *hi } else { *lo }) else { return false };
+    let inside = if above { last < end } else { last > end };
+    inside || last == end && !atom.strict
 }
 
 /// Adds a bound; false if nothing is left.

@@ -1,0 +1,25 @@
+use super::*;
+
+#[test]
+fn whole_numbers_are_added_exactly_where_columns_are_alive() {
+    for cols in 0..7usize {
+        let data: Vec<f32> = (0..3 * cols).map(|k| k as f32 - 5.0).collect();
+        let w = Matrix { rows: 3, cols, data };
+        let a = [[2.0, -1.0], [0.0, 0.0], [3.0, 4.0]];
+        let mut into = vec![[1.0, 2.0]; cols];
+        WeightColumns::new(&w).back(&a, |i| i != 2, &mut into);
+        for (i, into) in into.iter().enumerate() {
+            let at = |o: usize| f64::from(w.row(o)[i]);
+            let full = [1.0 + 2.0 * at(0) + 3.0 * at(2), 2.0 - at(0) + 4.0 * at(2)];
+            assert_eq!(*into, if i == 2 { [1.0, 2.0] } else { full });
+        }
+    }
+}
+
+#[test]
+fn what_is_not_a_number_stays_so() {
+    let w = Matrix { rows: 1, cols: 3, data: vec![1.0, 0.0, -1.0] };
+    let mut into = vec![[0.0]; 3];
+    WeightColumns::new(&w).back(&[[f64::NAN]], |_| true, &mut into);
+    assert!(into.iter().all(|[v]| v.is_nan()));
+}
