@@ -6,7 +6,7 @@ use std::time::Duration;
 /// What the names of files begin with that are still being written.
 pub const UNFINISHED: &str = ".deepsade-";
 /// How old such a file is when nobody writes it any more.
-const FORGOTTEN: Duration = Duration::from_secs(600);
+const FORGOTTEN: Duration = Duration::from_mins(10);
 
 /// Removes what a killed run left in a folder. What can't be removed stays: it is in nobody's way.
 pub fn clear(folder: &Path) {
