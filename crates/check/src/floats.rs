@@ -28,7 +28,7 @@ use crate::bounds::LIBRARY_ERROR;
 use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::Dyadic;
 use crate::layout::Layout;
-use crate::linear::Form;
+use crate::linear::{Form, relu_slope};
 use crate::machine::{Machine, Sign};
 use crate::pool;
 use columns::WeightColumns;
@@ -502,16 +502,16 @@ fn relu(l: f64, u: f64, lower: Option<f64>) -> [(f64, f64); 2] {
     if l >= 0.0 {
         return [(1.0, 0.0); 2];
     }
-    let s = f64::from((u / (u - l)).clamp(0.0, 1.0) as f32);
+    let s = f64::from(relu_slope(l, u));
     let offset = (-s * l).max((1.0 - s) * u) * (1.0 + power(-50)) + f64::MIN_POSITIVE;
     [(s, offset), (lower.unwrap_or(f64::from(u8::from(u > -l))), 0.0)]
 }
 
 /// Columns, slopes and offsets of lines above and below the largest of some columns (see `pool`); the offset above is rounded up.
 fn pool_lines(columns: &[usize], lo: &[f64], hi: &[f64]) -> [(usize, f64, f64); 2] {
-    let chosen = pool::choose(columns, &|c| lo[c], &|c| hi[c]);
+    let chosen = pool::window_lines(columns, &|c| lo[c], &|c| hi[c]);
     let (l, u) = (lo[chosen.above], hi[chosen.above]);
-    let s = f64::from(pool::slope(l, u, chosen.others));
+    let s = f64::from(pool::window_slope(l, u, chosen.others));
     // The line at an end, and more than its two roundings cost.
     let end = |v: f64| {
         let most = chosen.others.map_or(v, |r| r.max(v));

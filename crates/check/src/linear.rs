@@ -31,6 +31,12 @@ pub(crate) struct GateEnd {
     whole: bool,
 }
 
+/// The slope of the line above relu on [l, u], for whoever looks for a proof, too. Any is sound, this one is good; a NaN becomes 0.
+#[inline]
+pub fn relu_slope(l: f64, u: f64) -> f32 {
+    (u / (u - l)).clamp(0.0, 1.0) as f32
+}
+
 impl Form {
     /// Zero, over the input of this width and values up to `last`.
     pub(crate) fn new(inputs: usize, last: usize) -> Self {
@@ -164,8 +170,7 @@ impl Machine<'_> {
             return (a.clone(), Dyadic::default());
         }
         let (l, u) = (v.lo.f64_down(), v.hi.f64_up());
-        // Any slope is sound, this one is good; a NaN becomes 0.
-        let s = Dyadic::from((u / (u - l)).clamp(0.0, 1.0) as f32);
+        let s = Dyadic::from(relu_slope(l, u));
         let c = (&-&s * &v.lo).max(&(&Dyadic::int(1) - &s) * &v.hi);
         (a * &s, a * &c)
     }

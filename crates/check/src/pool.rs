@@ -15,17 +15,17 @@ use deepsade_net::Window;
 use crate::dyadic::{Dyadic, Interval};
 
 /// Which columns stand for a window, and the ends that its upper line needs.
-pub(crate) struct WindowLines<T> {
+pub struct WindowLines<T> {
     /// The column that is a line below.
-    pub(crate) below: usize,
+    pub below: usize,
     /// The column of the line above.
-    pub(crate) above: usize,
+    pub above: usize,
     /// The largest upper end of the other columns; `None` where there are none.
-    pub(crate) others: Option<T>,
+    pub others: Option<T>,
 }
 
-/// The columns with the largest lower and the largest upper end; of equal lower ends the one with the larger upper.
-pub(crate) fn choose<T: PartialOrd + Clone>(
+/// The columns with the largest lower and the largest upper end, for whoever looks for a proof, too; of equal lower ends the one with the larger upper.
+pub fn window_lines<T: PartialOrd + Clone>(
     columns: &[usize],
     lo: &dyn Fn(usize) -> T,
     hi: &dyn Fn(usize) -> T,
@@ -46,7 +46,7 @@ pub(crate) fn choose<T: PartialOrd + Clone>(
 }
 
 /// A slope in [0, 1] for the line above, as a float32 number; a NaN becomes 0.
-pub(crate) fn slope(l: f64, u: f64, others: Option<f64>) -> f32 {
+pub fn window_slope(l: f64, u: f64, others: Option<f64>) -> f32 {
     let from = others.map_or(l, |r| r.max(l));
     if from <= l { 1.0 } else { ((u - from) / (u - l)).clamp(0.0, 1.0) as f32 }
 }
@@ -65,12 +65,12 @@ pub(crate) fn intervals(window: &Window, x: &[Interval]) -> Vec<Interval> {
 
 /// `(i, s, c)` with `a m <= s v + c`, v column i, m the largest of the columns, as computed but for flushing.
 pub(crate) fn line(a: &Dyadic, columns: &[usize], x: &[Interval]) -> (usize, Dyadic, Dyadic) {
-    let chosen = choose(columns, &|c| x[c].lo.clone(), &|c| x[c].hi.clone());
+    let chosen = window_lines(columns, &|c| x[c].lo.clone(), &|c| x[c].hi.clone());
     if a.is_negative() {
         return (chosen.below, a.clone(), Dyadic::default());
     }
     let Interval { lo, hi } = &x[chosen.above];
-    let s = Dyadic::from(slope(lo.f64_down(), hi.f64_up(), chosen.others.as_ref().map(Dyadic::f64_up)));
+    let s = Dyadic::from(window_slope(lo.f64_down(), hi.f64_up(), chosen.others.as_ref().map(Dyadic::f64_up)));
     let end = |v: &Dyadic| &chosen.others.clone().map_or_else(|| v.clone(), |r| r.max(v.clone())) - &(&s * v);
     let c = end(lo).max(end(hi));
     (chosen.above, a * &s, a * &c)

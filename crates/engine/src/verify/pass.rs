@@ -4,6 +4,7 @@
 //! [0, 1] where it is negative. Forwards along the same lines, from the input that is best for what arrived there, come values at
 //! which the bound is taken. They are its derivatives by the slopes and by the multipliers of atoms and signs.
 
+use deepsade_check::relu_slope;
 use deepsade_net::Activation;
 
 use super::plan::{BoundPlan, BoundedNode, Boxes, InputBox};
@@ -279,7 +280,7 @@ fn relu_line(a: f64, l: f64, u: f64, lower: Option<f64>) -> (f64, f64) {
         (1.0, 0.0)
     } else if a > 0.0 {
         // As in the checker: rounded to float32, and the offset that goes with that slope.
-        let s = f64::from((u / (u - l)) as f32);
+        let s = f64::from(relu_slope(l, u));
         (s, (-s * l).max((1.0 - s) * u))
     } else {
         (lower.unwrap_or(f64::from(u8::from(u > -l))), 0.0)

@@ -1,5 +1,6 @@
 //! A convolution or a pool and a vector enter; what it makes of them leaves, in float64, row by sparse row.
 
+use deepsade_check::{WindowLines, window_lines, window_slope};
 use deepsade_net::{Conv, Window};
 
 /// What `of` says of each row.
@@ -54,26 +55,13 @@ pub(super) fn largest(window: &Window, x: &[f64]) -> impl Iterator<Item = usize>
     (0..window.results()).map(each).collect::<Vec<_>>().into_iter()
 }
 
-/// Lines above and below the largest of some columns: column, slope and offset of each. As in the checker (`check/src/pool.rs`).
+/// Lines above and below the largest of some columns: column, slope and offset of each, as the checker chooses them.
 pub(super) fn lines(columns: &[usize], lo: &[f64], hi: &[f64]) -> [(usize, f64, f64); 2] {
-    let first = columns.first().copied().unwrap_or(0);
-    let (mut below, mut above) = (first, first);
-    for &c in columns {
-        if lo[c] > lo[below] || lo[c] == lo[below] && hi[c] > hi[below] {
-            below = c;
-        }
-        if hi[c] > hi[above] {
-            above = c;
-        }
-    }
-    let others = columns.iter().filter(|c| **c != above).fold(f64::NEG_INFINITY, |most, c| most.max(hi[*c]));
+    let WindowLines { below, above, others } = window_lines(columns, &|c| lo[c], &|c| hi[c]);
     let (l, u) = (lo[above], hi[above]);
-    if others <= l {
-        return [(above, 1.0, 0.0), (below, 1.0, 0.0)];
-    }
-    let s = f64::from(((u - others) / (u - l)).clamp(0.0, 1.0) as f32);
-    let offset = (others - s * l).max(u - s * u);
-    [(above, s, offset), (below, 1.0, 0.0)]
+    let s = f64::from(window_slope(l, u, others));
+    let end = |v: f64| others.map_or(v, |r| r.max(v)) - s * v;
+    [(above, s, end(l).max(end(u))), (below, 1.0, 0.0)]
 }
 
 #[cfg(test)]
