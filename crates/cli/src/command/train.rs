@@ -280,6 +280,13 @@ impl Done {
                 trained.stop
             )
         }];
+        if fitted.members > 1 {
+            out.push(format!(
+                "That is the first of {} networks; the model is their mean, as one network. Its validation scores are the first one's: the \
+                 others learnt from some of these rows.",
+                fitted.members
+            ));
+        }
         let weighted =
             self.finished.weighted_by.as_ref().map(|by| format!(", weighted by {}", shown::name(by))).unwrap_or_default();
         out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules{weighted}", "", "rows", "obeying"));

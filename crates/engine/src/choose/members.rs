@@ -11,7 +11,7 @@ use super::{Best, ComparedWays, Saved, compare};
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Rows};
 use crate::mean::mean_of;
-use crate::train::{EpochRecord, Observer, StopReason};
+use crate::train::{EpochRecord, Observer, StopReason, TrainError};
 
 /// How much worse than the mean of its members' a training score may be, of it.
 const WORSE: f64 = 0.01;
@@ -44,7 +44,7 @@ pub(super) fn mean(
             }
             Ok(ComparedWays::Best(best)) => others.push(*best),
             Ok(cut @ ComparedWays::Interrupted(_)) => return Ok(cut),
-            Err(stopped @ FitError::Abandoned) => return Err(stopped),
+            Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
             // One that does not come out is one fewer.
             Err(_) => {}
         }
