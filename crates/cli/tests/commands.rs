@@ -418,6 +418,14 @@ fn train_and_reproduce_leave_the_same_files_and_say_the_same() {
     for key in ["effects", "scores"] {
         assert!(compared.as_object_mut().unwrap().remove(key).is_some() && lab.get(key).is_none(), "{key}");
     }
+    // A test is a program without a commit of its own.
+    assert!(
+        cli["program"].as_str().unwrap().starts_with(lab["program"].as_str().unwrap()),
+        "{} {}",
+        cli["program"],
+        lab["program"]
+    );
+    compared["program"] = lab["program"].clone();
     for key in ["cost", "distinct", "fallbacks"] {
         assert_eq!((cli[key].is_null(), &lab[key]), (false, &Value::Null), "{key}");
         compared[key] = Value::Null;
