@@ -87,16 +87,21 @@ fn with_mean(
     };
     let proved = |f: &Fitted| matches!(f.proof, Some(Ok(_)));
     let lost = proved(members[0]) && !proved(&fitted) || all[0].free.is_some() && free.is_none();
-    Ok((!lost && !worse(fit, &fitted, &members)).then_some((fitted, free)))
+    Ok((!lost && !worse(fit, &fitted, &members, rows, split)?).then_some((fitted, free)))
 }
 
-/// Whether the mean scores worse on the training rows than its members do on average.
-fn worse(fit: Fit, mean: &Fitted, members: &[&Fitted]) -> bool {
+/// Whether the mean scores worse on the training rows than its members do on average on the same rows.
+fn worse(fit: Fit, mean: &Fitted, members: &[&Fitted], rows: &Rows, split: &Split) -> Result<bool, FitError> {
     let (name, more) = deciding_score(&fit.spec.schema.task);
-    let score = |f: &Fitted| f.train.get(name).copied().filter(|v| v.is_finite());
-    let Some(all) = members.iter().map(|f| score(f)).collect::<Option<Vec<f64>>>() else { return false };
+    let mut all = Vec::new();
+    for member in members {
+        let metrics = rows.predicted(fit.spec, &member.model, &split.train)?.metrics;
+        all.extend(metrics.get(name).copied().filter(|v| v.is_finite()));
+    }
     let usual = all.iter().sum::<f64>() / all.len() as f64;
-    score(mean).is_none_or(|own| if more { own < usual * (1.0 - WORSE) } else { own > usual * (1.0 + WORSE) })
+    let own = mean.train.get(name).copied().filter(|v| v.is_finite());
+    Ok(all.len() == members.len()
+        && own.is_none_or(|own| if more { own < usual * (1.0 - WORSE) } else { own > usual * (1.0 + WORSE) }))
 }
 
 /// Who watches, told which member is trained.

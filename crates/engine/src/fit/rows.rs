@@ -73,7 +73,7 @@ impl Rows {
         rows
     }
 
-    pub(super) fn predicted(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Predicted, DecodeError> {
+    pub(crate) fn predicted(&self, spec: &NormalSpec, model: &Model, indices: &[usize]) -> Result<Predicted, DecodeError> {
         let rows = self.all.select(indices);
         let breaking: Vec<bool> = indices.iter().map(|r| self.breaking[*r]).collect();
         let (outputs, flags) = Output::of(model, spec)?.outputs_and_flags(&rows.x);

@@ -135,9 +135,8 @@ impl Attacked<'_> {
     /// The nearest point of the region: float32 numbers, whole ones or multiples where they must be, one level a category.
     pub fn snap(&self, x: &mut [f64], part: &Region) {
         for (f, &first) in self.plan.first.iter().enumerate() {
-            if let Some(v) = part.nearest(f, x[first]) {
-                x[first] = f64::from(v);
-            } else if let Some(allowed) = part.levels(f) {
+            // A category may have no column.
+            if let Some(allowed) = part.levels(f) {
                 let dropped = self.plan.dropped;
                 let width = allowed.len() - dropped;
                 let columns = &mut x[first..first + width];
@@ -146,6 +145,8 @@ impl Attacked<'_> {
                 let levels = (0..allowed.len()).filter(|l| allowed[*l]);
                 let best = levels.max_by(|a, b| share(*a).total_cmp(&share(*b)).then(b.cmp(a)));
                 columns.iter_mut().enumerate().for_each(|(l, v)| *v = f64::from(u8::from(Some(l + dropped) == best)));
+            } else if let Some(v) = part.nearest(f, x[first]) {
+                x[first] = f64::from(v);
             }
         }
     }
