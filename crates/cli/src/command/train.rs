@@ -280,13 +280,7 @@ impl Done {
                 trained.stop
             )
         }];
-        if fitted.members > 1 {
-            out.push(format!(
-                "That is the first of {} networks; the model is their mean, as one network. Its validation scores are the first one's: the \
-                 others learnt from some of these rows.",
-                fitted.members
-            ));
-        }
+        out.extend(of_several(fitted.members));
         let weighted =
             self.finished.weighted_by.as_ref().map(|by| format!(", weighted by {}", shown::name(by))).unwrap_or_default();
         out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules{weighted}", "", "rows", "obeying"));
@@ -417,4 +411,14 @@ impl Observer for Watch {
     fn stop(&self) -> bool {
         self.interrupt.pressed()
     }
+}
+
+/// What is told of one network where the model is the mean of several.
+fn of_several(members: usize) -> Option<String> {
+    (members > 1).then(|| {
+        format!(
+            "That is the first of {members} networks; the model is their mean, as one network. Its validation scores are the first one's: the \
+             others learnt from some of these rows."
+        )
+    })
 }
