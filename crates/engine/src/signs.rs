@@ -127,6 +127,12 @@ pub fn beside_gate(spec: &NormalSpec, feature: usize) -> Option<NormalSpec> {
     Some(guarded)
 }
 
+/// Weights of a layer, row by row, then its bias.
+fn weights_of(op: &Op) -> impl Iterator<Item = &f32> {
+    let (w, b) = if let Op::Dense { w, b } = op { (&w.data[..], &b[..]) } else { (&[][..], &[][..]) };
+    w.iter().chain(b)
+}
+
 fn weight(from: &Trends, to: &Trends) -> Weight {
     from.iter().zip(to).fold(Weight::Any, |so_far, ends| {
         let here = match ends {
@@ -140,15 +146,6 @@ fn weight(from: &Trends, to: &Trends) -> Weight {
 }
 
 impl Weight {
-    fn allows(self, v: f32) -> bool {
-        match self {
-            Self::Any => true,
-            Self::NotNegative => v >= 0.0,
-            Self::NotPositive => v <= 0.0,
-            Self::Zero => v == 0.0,
-        }
-    }
-
     /// What is both.
     fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -166,15 +163,23 @@ impl Signs {
         Self::with(spec, network, |asked, w, _, others| asked.units(w.rows, others))
     }
 
-    /// The same for a network whose weights have such signs already: those of its units, in whatever order they stand.
+    /// The same for a network whose weights may have such signs already in another order of its units: then each unit goes the way that its
+    /// weights go.
     pub fn kept_by(spec: &NormalSpec, network: &Network) -> Option<Self> {
-        Self::with(spec, network, |asked, w, x, others| {
-            let in_turns = asked.units(w.rows, others);
-            let fits = |u: usize, to: &Trends| w.row(u).iter().zip(x).all(|(v, from)| weight(from, to).allows(*v));
-            let free = vec![Trend::Constant; asked.features.len()];
-            let kinds: Vec<Trends> = asked.kinds().into_iter().chain([free]).collect();
-            let own = |(u, to): (usize, &Trends)| std::iter::once(to).chain(&kinds).find(|kind| fits(u, kind)).cloned();
-            in_turns.iter().enumerate().map(own).collect::<Option<Vec<Trends>>>().unwrap_or(in_turns)
+        let in_turns = Self::new(spec, network)?;
+        let parameters: Vec<f32> = network.nodes.iter().flat_map(|node| weights_of(&node.op)).copied().collect();
+        if in_turns.hold_for(&parameters) {
+            return Some(in_turns);
+        }
+        Self::with(spec, network, |asked, w, x, _| {
+            let both = |a: Trend, b: Trend| match (a, b) {
+                (Trend::Constant, t) | (t, Trend::Constant) => t,
+                (a, b) if a == b => a,
+                _ => Trend::Unknown,
+            };
+            let of_unit =
+                |u: usize, k: usize| w.row(u).iter().zip(x).fold(Trend::Constant, |t, (w, from)| both(t, from[k].times(*w)));
+            (0..w.rows).map(|u| (0..asked.features.len()).map(|k| of_unit(u, k)).collect()).collect()
         })
     }
 
