@@ -145,6 +145,9 @@ fn compare(
     let [first, ..] = candidates else { return Err(FitError::NothingToTry) };
     if matches!(first.means, EnforcedBy::Nowhere) {
         let fitted = run(Fit { decision: first, ..fit }, "", observer)?;
+        if fitted.trained.stop == StopReason::Interrupted {
+            return Ok(ComparedWays::interrupted(fitted));
+        }
         let free = Best { fitted, free: None, times: 1, tried: Vec::new() };
         return Ok(ComparedWays::Best(Box::new(free)));
     }

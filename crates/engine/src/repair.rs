@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use deepsade_check::Bounds;
 use deepsade_data::{Dataset, deciding_score, metrics};
-use deepsade_net::{Matrix, Network, Op};
+use deepsade_net::{Matrix, Model, Network, Op};
 use deepsade_solve::sample::InputSampler;
 use deepsade_spec::{NormalSpec, Region};
 use rand::SeedableRng;
@@ -86,6 +86,12 @@ pub enum RepairError {
     /// Its last layer is of another kind.
     #[error("the network does not end in a dense layer (nor in one times a feature): there is no last layer to solve for")]
     NoLastLayer,
+    /// Something behind its last layer keeps rules already.
+    #[error(
+        "the model ends in an output step, which keeps the rules whatever the network before it gives: there is nothing to repair (`deepsade \
+         verify` says whether it keeps these)"
+    )]
+    HasStep,
     /// What no last layer mends.
     #[error(
         "rule '{0}' compares two inputs, and a new last layer does not make hidden units rise or fall together: `deepsade train` trains a \
@@ -136,6 +142,11 @@ impl Mended {
             Self::Repaired(found) => &found.certified,
         }
     }
+}
+
+/// The network of a model that ends in it.
+pub fn network_of(model: &Model) -> Result<&Network, RepairError> {
+    if model.has_step() { Err(RepairError::HasStep) } else { Ok(&model.network) }
 }
 
 /// Repairs a network unless its rules are found to hold already. Of `rows` those that obey the rules count.

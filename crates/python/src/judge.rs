@@ -13,7 +13,7 @@ use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::recheck;
 use deepsade_engine::repair::words::{as_json as repaired_as_json, scores};
-use deepsade_engine::repair::{RepairSettings, mend};
+use deepsade_engine::repair::{RepairSettings, mend, network_of};
 use deepsade_engine::verdict::{as_deployed, as_json, in_words};
 use deepsade_engine::verify::words;
 use deepsade_engine::verify::{self as search, FileAnswer, VerifySettings};
@@ -176,7 +176,7 @@ pub fn repair(
     let table = table.map(|mut t| std::mem::take(&mut t.inner));
     let (json, rules, mended) = enter(py, |signals| {
         let asked = subject::read(onnx, &rules, None)?;
-        let (spec, network) = (&asked.spec, &asked.model.network);
+        let (spec, network) = (&asked.spec, network_of(&asked.model)?);
         Failure::if_contradictory(spec)?;
         let known = match table {
             Some(table) => Some(rows_of(spec, &table, &CheckedData::default(), 0)?),

@@ -7,7 +7,7 @@ use deepsade_check::Bounds;
 use deepsade_data::{CheckedData, Columns, Metrics, ReadOptions, encode_inputs};
 use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
 use deepsade_engine::fit::{self, Rows};
-use deepsade_engine::repair::{Mended, RepairError, RepairSettings, Repaired, mend, mend_inputs, words};
+use deepsade_engine::repair::{self, Mended, RepairError, RepairSettings, Repaired, mend, mend_inputs, words};
 use deepsade_engine::subject::{self, Subject, SubjectFiles};
 use deepsade_engine::summary;
 use deepsade_net::Matrix;
@@ -18,6 +18,7 @@ use super::verify as report;
 use crate::args::RepairArgs;
 use crate::interrupt::Interrupt;
 use crate::outcome::{Exit, emit};
+use crate::render::While;
 
 /// What is known about the rows on which outputs should change little.
 enum KnownRows {
@@ -36,15 +37,9 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let output = args.output.as_deref();
     let files = SubjectFiles { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };
     let subject = subject::read(&files)?;
-    if subject.model.has_step() {
-        bail!(
-            "{} ends in an output step, which keeps the rules whatever the network before it gives: there is nothing to repair \
-             (`deepsade verify` says whether it keeps these)",
-            args.model.display()
-        );
-    }
+    let network = repair::network_of(&subject.model).while_doing(|| args.model.display().to_string())?;
     subject.notes().into_iter().chain(vacuous_notes(&subject.spec)).for_each(|note| eprintln!("note: {note}"));
-    let (spec, network) = (&subject.spec, &subject.model.network);
+    let spec = &subject.spec;
     let known = known(args, &subject)?;
     let rows = if let KnownRows::Labelled(rows) = &known { Some(rows.as_ref()) } else { None };
     let rules = subject.problem.stated(&spec.schema);

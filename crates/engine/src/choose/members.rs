@@ -11,7 +11,7 @@ use super::{Best, ComparedWays, Saved, compare};
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Rows};
 use crate::mean::mean_of;
-use crate::train::{EpochRecord, Observer, StopReason, TrainError};
+use crate::train::{EpochRecord, Observer, TrainError};
 
 /// How much worse than the mean of its members' a training score may be, of it.
 const WORSE: f64 = 0.01;
@@ -39,9 +39,6 @@ pub(super) fn mean(
         let mut told = MemberObserver { observer: &mut *observer, member: k + 1, of: count };
         told.phase("");
         match compare(fit, std::slice::from_ref(&decision), rows, &split, &named, &mut told) {
-            Ok(ComparedWays::Best(best)) if best.fitted.trained.stop == StopReason::Interrupted => {
-                return Ok(ComparedWays::interrupted(best.fitted));
-            }
             Ok(ComparedWays::Best(best)) => others.push(*best),
             Ok(cut @ ComparedWays::Interrupted(_)) => return Ok(cut),
             Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
