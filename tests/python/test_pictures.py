@@ -191,6 +191,7 @@ def test_files_that_import_calls_exact_stay_within_their_bounds_at_every_level(t
         # onnxruntime pads for the window without its dilations.
         ("MaxPool", {"kernel_shape": [2, 2], "auto_pad": "SAME_UPPER", "dilations": [2, 2]}, "state the pads"),
         ("AveragePool", {"kernel_shape": [2, 2], "auto_pad": "SAME_LOWER", "dilations": [1, 2]}, "state the pads"),
+        ("MaxPool", {"kernel_shape": [2, 2], "auto_pad": "VALID", "pads": [1, 1, 1, 1]}, "beside auto_pad"),
         ("LpPool", {"kernel_shape": [2, 2]}, "LpPool"),
         ("Softmax", {}, "import the file up to"),
     ],
@@ -261,6 +262,20 @@ def test_what_vanishes_hides_no_convolution(tmp_path, between):
     (tmp_path / "r.toml").write_text(rules)
     done = program.run("verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "r.toml", capture_output=True, text=True)
     assert done.returncode == 3 and "fold" in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def test_a_mean_over_places_is_added_up_otherwise_from_row_to_row(tmp_path):
+    """onnxruntime gives the same numbers another mean at another place of the batch: no exact word on two inputs."""
+    mean = helper.make_node("ReduceMean", ["x"], ["m"], axes=[2, 3], keepdims=1)
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in [("x", ["N", 2, 3, 3]), ("y", None)]]
+    graph = helper.make_graph([mean, helper.make_node("Flatten", ["m"], ["y"])], "g", [ports[0]], [ports[1]])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "m.onnx")
+    features = "".join(f"[features.x{k}]\nrange = [0, 1]\n" for k in range(18))
+    for rule in ["increasing(y0, x0)", "unaffected(y0, {x9, x10})"]:
+        rules = f'[task]\nkind = "regression"\ntargets = ["y0", "y1"]\n{features}[[rule]]\nname = "r"\ntext = "{rule}"\n'
+        (tmp_path / "r.toml").write_text(rules)
+        done = program.run("verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "r.toml", capture_output=True, text=True)
+        assert done.returncode == 3 and "ReduceMean" in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 def test_a_huge_window_over_a_small_picture_is_refused_at_once(tmp_path):

@@ -45,8 +45,8 @@ pub struct Model {
     /// Where import did not keep the file's operators one to one: `node 'name' (Op): reason`. Rounding in float32 may differ there
     /// between the file and this network; the network written by [`Model::to_bytes`] has no such places. Never written to a file.
     pub inexact: Vec<String>,
-    /// Where the file makes a constant by a node, in the same form. Runtimes that do not fold it may round rows of one batch in different
-    /// orders: each order is charged, but two inputs may not be computed in the same. Never written to a file.
+    /// Where the file makes a constant by a node, or adds up by an operator whose order depends on the place in the batch, in the same form.
+    /// Runtimes may round rows of one batch in different orders there: each order is charged, but two inputs may not be computed in the same. Never written to a file.
     pub made: Vec<String>,
     /// Where a constant of the file became the float32 number next to it, in the same form. In float32 that is charged; in exact arithmetic
     /// the file computes something else. Never written to a file.
