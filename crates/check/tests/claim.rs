@@ -5,7 +5,7 @@ mod common;
 use common::{accepted, certificate, dense, leaf, model, rejection, rule};
 use deepsade_check::{Arithmetic, Bounds, Tree, Verdict, check};
 use deepsade_net::Network;
-use deepsade_spec::{Claim, Domain, Feature, OneHot, RuleText, Schema, Task};
+use deepsade_spec::{Claim, Domain, Feature, Fill, Filled, OneHot, RuleText, Schema, Task};
 
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
@@ -196,5 +196,32 @@ fn whole_numbers_are_part_of_the_claim() {
     for network in [two(), constant] {
         let (at, why) = rejection(&judged(&network, &whole, &whole, "a <= 1", ONE()));
         assert!(at == "whole" && why.contains("output 1 must be a whole number"), "{at}: {why}");
+    }
+}
+
+#[test]
+fn a_gap_is_read_as_it_is_stated() {
+    let filled = |feature: &str, with: Fill, markers: &[&str]| Filled {
+        feature: feature.into(),
+        with,
+        indicator: false,
+        markers: names(markers),
+    };
+    let x = |with: f32, markers: &[&str]| filled("x", Fill::Number(with), markers);
+    let with = |filled: Vec<Filled>| Schema { filled, ..schema(Task::regression(names(&["a", "b"]))) };
+    let n = filled("n", Fill::Number(1.0), &[]);
+    let own = with(vec![x(0.5, &["?", "-9"]), n.clone()]);
+    let said = |stated: Vec<Filled>| judged(&two(), &own, &with(stated), "a <= 1", ONE());
+    let same = Claim { schema: with(vec![x(0.5, &["-9", "?"]), n.clone()]), rules: vec![] };
+    assert!(same.covered_by(&own).is_ok());
+    // The feature that is named is the one that differs: another value, other texts that stand for no value, nothing at all.
+    for (stated, named) in [
+        (vec![x(0.25, &["?", "-9"]), n.clone()], "where \"x\" has no value, the rule file reads 0.25 (also for \"?\", \"-9\")"),
+        (vec![x(0.5, &["?"]), n.clone()], "where \"x\" has no value, the rule file reads 0.5 (also for \"?\")"),
+        (vec![n.clone()], "where \"x\" has no value, the rule file reads nothing"),
+        (vec![x(0.5, &["?", "-9"])], "where \"n\" has no value, the rule file reads nothing"),
+    ] {
+        let reason = refused(&said(stated));
+        assert!(reason.contains(named), "{reason}");
     }
 }

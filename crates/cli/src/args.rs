@@ -408,7 +408,7 @@ pub struct ShieldArgs {
     pub quiet: bool,
 }
 
-#[derive(Debug, Parser)]
+#[derive(Debug, Clone, Parser)]
 pub struct VerifyArgs {
     /// The network: an ONNX file of this program or of another tool
     #[arg(long, value_name = "M.onnx")]

@@ -28,8 +28,12 @@ pub fn usage(error: &clap::Error) -> ! {
 
 /// The error as text; colours only for a terminal.
 pub fn describe(error: &anyhow::Error, terminal: bool) -> String {
-    if let Some(ProblemError::Rules { path, errors }) = error.downcast_ref() {
-        return rule_errors(&path.display().to_string(), errors, terminal);
+    let of_rules = |e: &(dyn std::error::Error + 'static)| match e.downcast_ref() {
+        Some(ProblemError::Rules { path, errors }) => Some((path.clone(), errors.clone())),
+        _ => None,
+    };
+    if let Some((path, errors)) = error.chain().find_map(of_rules) {
+        return rule_errors(&path.display().to_string(), &errors, terminal);
     }
     shown::message(&format!("error: {error}")) + "\n"
 }

@@ -1,5 +1,7 @@
 //! What a rule file says of missing values enters as TOML: which texts mean them, and what is read in their place.
 
+use std::collections::HashSet;
+
 use deepsade_spec::Fill;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -110,6 +112,15 @@ impl Markers {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// All texts that stand for no value in a column: those of all columns first, each once.
+    pub(crate) fn beside(&self, of_all: Option<&Self>) -> Vec<String> {
+        let mut texts = of_all.map_or_else(Vec::new, |m| m.0.clone());
+        texts.extend(self.0.iter().cloned());
+        let mut seen = HashSet::new();
+        texts.retain(|t| seen.insert(t.clone()));
+        texts
     }
 }
 

@@ -126,11 +126,7 @@ pub(crate) fn check_size(file: &str, rows: u64, columns: usize) -> Result<(), Da
 
 /// Refuses a header without names, or with numbers for names.
 pub(crate) fn check_header(file: &str, header: &[String]) -> Result<(), DataError> {
-    let most = limits().columns;
-    if header.len() > most {
-        let what = format!("{} columns, more than {most}", header.len());
-        return Err(DataError::Limit { file: file.to_owned(), what, option: "max-columns" });
-    }
+    check_width(file, header.len())?;
     let mut seen = HashSet::new();
     let twice = header.iter().any(|name| !seen.insert(name));
     let numbers: Vec<f64> = header.iter().filter_map(|name| number::parse(name)).collect();
@@ -139,6 +135,16 @@ pub(crate) fn check_header(file: &str, header: &[String]) -> Result<(), DataErro
     if is_data && !header.is_empty() {
         let first_line = header.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
         return Err(DataError::NoHeader { file: file.to_owned(), first_line });
+    }
+    Ok(())
+}
+
+/// Refuses more columns than the limit.
+pub(crate) fn check_width(file: &str, columns: usize) -> Result<(), DataError> {
+    let most = limits().columns;
+    if columns > most {
+        let what = format!("{columns} columns, more than {most}");
+        return Err(DataError::Limit { file: file.to_owned(), what, option: "max-columns" });
     }
     Ok(())
 }

@@ -251,18 +251,32 @@ pub fn carried_spec(bytes: &[u8], path: &Path) -> Result<NormalSpec, ArtifactErr
 
 /// Writes a file under a temporary name and renames it, so that it is there whole or as it was before.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
-    let unwritable = |source| ArtifactError::Unwritable { path: path.into(), source };
-    // A device or pipe is written to, never replaced; behind a link the file itself is replaced, not the link.
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        return std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(bytes)).map_err(unwritable);
+    write_together(&[(path, bytes)])
+}
+
+/// The same with files that belong together: none is renamed before all are written.
+pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), ArtifactError> {
+    let staged: Vec<_> = files.iter().map(|(path, bytes)| stage(path, bytes)).collect::<Result<_, _>>()?;
+    for (file, path) in staged.into_iter().flatten() {
+        file.persist(&path).map_err(|e| ArtifactError::Unwritable { path, source: e.error })?;
     }
-    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    Ok(())
+}
+
+/// A file under a temporary name, and its place; none where that is a device or pipe, which is written to and never replaced.
+fn stage(path: &Path, bytes: &[u8]) -> Result<Option<(tempfile::NamedTempFile, PathBuf)>, ArtifactError> {
+    let unwritable = |source| ArtifactError::Unwritable { path: path.into(), source };
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+        let written = std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(bytes));
+        return written.map(|()| None).map_err(unwritable);
+    }
+    // Behind a link the file itself is replaced, not the link.
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent).map_err(unwritable)?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(unwritable)?;
     readable_by_others(file.as_file()).map_err(unwritable)?;
-    file.persist(path).map_err(|e| unwritable(e.error))?;
-    Ok(())
+    Ok(Some((file, path)))
 }
 
 /// A temporary file is private; a result is as readable as other files are.

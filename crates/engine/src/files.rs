@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::artifact::{ArtifactError, write_whole};
+use crate::artifact::{ArtifactError, write_together};
 use crate::train::EpochRecord;
 
 /// The network, with schema and rules.
@@ -22,13 +22,13 @@ pub const LOG: &str = "run.jsonl";
 
 /// Writes what `deepsade check` reads into a folder that is there, and says where the model is.
 pub fn write_proof(folder: &Path, model: &[u8], rules: &str, certificate: Option<&str>) -> Result<PathBuf, ArtifactError> {
-    let path = folder.join(MODEL);
-    write_whole(&path, model)?;
-    write_whole(&folder.join(RULES), rules.as_bytes())?;
-    match certificate {
-        Some(text) => write_whole(&folder.join(CERTIFICATE), text.as_bytes())?,
+    let (path, of_rules, proof) = (folder.join(MODEL), folder.join(RULES), folder.join(CERTIFICATE));
+    let mut files = vec![(path.as_path(), model), (&of_rules, rules.as_bytes())];
+    files.extend(certificate.map(|text| (proof.as_path(), text.as_bytes())));
+    write_together(&files)?;
+    if certificate.is_none() {
         // What an earlier run proved is not true of this model.
-        None => drop(forget_proof(folder)),
+        let _ = forget_proof(folder);
     }
     Ok(path)
 }

@@ -39,7 +39,7 @@ pub enum RecheckError {
     #[error(transparent)]
     File(ArtifactError),
     /// The rule file can't be read, or does not state what its rules are about.
-    #[error(transparent)]
+    #[error("{0}")]
     Rules(#[from] ProblemError),
 }
 

@@ -96,7 +96,7 @@ pub enum ShieldError {
     TwoInputs(String),
     /// Nothing is filled in before a model of another tool.
     #[error(
-        "the rule file says what is read where '{0}' has no value, and a shielded model is asked about complete rows: say          `missing = \"drop\"` in [data], and nothing of missing values in [features]"
+        "the rule file says what is read where '{0}' has no value, and a shielded model is asked about complete rows: say `missing = \"drop\"` in [data], and nothing of missing values in [features]"
     )]
     Filled(String),
     /// Nothing could obey.
@@ -111,6 +111,9 @@ pub enum ShieldError {
         /// The tensor.
         output: String,
     },
+    /// A cut-off that is none.
+    #[error("--threshold {0}: it must be a finite number")]
+    NoThreshold(f32),
     /// The step can't be made.
     #[error(transparent)]
     Step(#[from] StepError),
@@ -118,7 +121,7 @@ pub enum ShieldError {
     #[error(transparent)]
     Data(#[from] DataError),
     /// What is claimed can't be said.
-    #[error(transparent)]
+    #[error("{0}")]
     Problem(#[from] ProblemError),
 }
 
@@ -187,6 +190,9 @@ pub fn shield(
 ) -> Result<Shielded, ShieldError> {
     if spec.is_empty() && spec.schema.task.whole_outputs().is_empty() {
         return Err(ShieldError::NoRule);
+    }
+    if let Some(threshold) = reading.threshold.filter(|t| !t.is_finite()) {
+        return Err(ShieldError::NoThreshold(threshold));
     }
     if let Some(rule) = spec.pairs.first() {
         return Err(ShieldError::TwoInputs(rule.name.clone()));

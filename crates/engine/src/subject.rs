@@ -60,7 +60,7 @@ pub enum SubjectError {
     #[error(transparent)]
     Model(#[from] ArtifactError),
     /// The rules can't be read.
-    #[error(transparent)]
+    #[error("{0}")]
     Problem(#[from] ProblemError),
     /// The rows can't be read.
     #[error(transparent)]

@@ -133,7 +133,7 @@ pub enum ReproduceError {
         source: Box<ReproduceError>,
     },
     /// A rule file.
-    #[error(transparent)]
+    #[error("{0}")]
     Problem(#[from] ProblemError),
     /// Data.
     #[error(transparent)]

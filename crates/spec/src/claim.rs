@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::compile::RuleText;
 use crate::normalize::NormalSpec;
-use crate::schema::{Domain, Fill, OneHot, Schema, Task};
+use crate::schema::{Domain, Filled, OneHot, Schema, Task};
 
 /// Rules, and the features, domain and task that they are about: all of it stated, nothing taken from a model.
 ///
@@ -64,14 +64,14 @@ pub enum Mismatch {
         /// The feature that the model has there.
         model: String,
     },
-    /// Another value, or none, is read where a feature has no value.
+    /// A feature that has no value is read in another way, or other texts stand for no value.
     Filled {
         /// The feature.
         name: String,
         /// What the rule file says.
-        stated: Option<Fill>,
+        stated: Option<Box<Filled>>,
         /// What the model says.
-        model: Option<Fill>,
+        model: Option<Box<Filled>>,
     },
     /// A category where the other has a number, levels in another order, or a domain that the model does not cover.
     Domain {
@@ -137,12 +137,13 @@ impl Claim {
         if self.schema.task != model.task {
             return Err(Mismatch::Task { stated: self.schema.task.clone(), model: model.task.clone() });
         }
-        let of = |schema: &Schema, name: &str| schema.fill(name).cloned();
-        let filled = self.schema.filled.iter().zip(&model.filled).find(|(s, m)| !s.alike(m)).map(|(s, _)| &s.feature);
-        let further = |a: &Schema, b: &Schema| a.filled.get(b.filled.len()).map(|f| f.feature.clone());
-        let other = filled.cloned().or_else(|| further(&self.schema, model)).or_else(|| further(model, &self.schema));
-        if let Some(name) = other {
-            return Err(Mismatch::Filled { stated: of(&self.schema, &name), model: of(model, &name), name });
+        let boxed = |filled: Option<&Filled>| filled.map(|f| Box::new(f.clone()));
+        let filled = self.schema.filled.iter().chain(&model.filled).map(|f| f.feature.as_str());
+        for name in filled {
+            let (stated, model) = (self.schema.filled(name), model.filled(name));
+            if !stated.is_some_and(|s| model.is_some_and(|m| s.alike(m))) {
+                return Err(Mismatch::Filled { name: name.into(), stated: boxed(stated), model: boxed(model) });
+            }
         }
         for (s, m) in self.schema.features.iter().zip(&model.features) {
             let covered = match (&s.domain, &m.domain) {
@@ -189,9 +190,9 @@ impl fmt::Display for Mismatch {
                 write!(f, "the rules are about categories with {}, the model has {}", stated.in_words(), model.in_words())
             }
             Self::Filled { name, stated, model } => {
-                let shown = |fill: &Option<Fill>| fill.as_ref().map_or("nothing".into(), ToString::to_string);
+                let shown = |filled: &Option<Box<Filled>>| filled.as_ref().map_or("nothing".into(), ToString::to_string);
                 let (stated, model) = (shown(stated), shown(model));
-                write!(f, "where {name:?} has no value, {stated} is read by the rule file, {model} by the model")
+                write!(f, "where {name:?} has no value, the rule file reads {stated}, the model {model}")
             }
             Self::Missing(name) => write!(f, "the model has no feature {name:?}"),
             Self::Unmentioned(name) => write!(f, "the model has the feature {name:?}, of which the rule file says nothing"),

@@ -1,7 +1,8 @@
 //! `deepsade verify`: a network and rules, or a VNN-LIB property, enter; proved, refuted or unknown leaves.
 
 use std::path::Path;
-use std::time::Instant;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use deepsade_check::Arithmetic;
@@ -10,11 +11,13 @@ use deepsade_engine::files;
 use deepsade_engine::folder_lock::Hold;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
+use deepsade_engine::vacuous::vacuous;
 use deepsade_engine::verify::vnnlib::{self, Property};
 use deepsade_engine::verify::words::{as_json, in_words};
 use deepsade_engine::verify::{FileAnswer, Outcome, Undecided, VerifySettings, fits, verify_file};
 use deepsade_net::Model;
 use deepsade_spec::NormalSpec;
+use serde_json::json;
 
 use super::predict::same_file;
 use crate::args::{ArithmeticArg, VerifyArgs};
@@ -34,7 +37,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         super::not_into_its_rules(folder, rules)?;
     }
     let settings = settings(args.timeout, args.threads)?;
-    let (model, spec, rules_toml, named) = question(args)?;
+    let asked = args.clone();
+    let Some(question) = within(settings.timeout, move || question(&asked)) else { return read_too_long(args, begun) };
+    let (model, spec, rules_toml, named) = question?;
     // Found out before the search, not after it.
     let _hold = args.certificate.as_deref().map(|folder| writable(folder, &args.model, args.force)).transpose()?;
     let settings = VerifySettings {
@@ -50,6 +55,11 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     // The answer is printed whatever becomes of the files.
     let written = args.certificate.as_deref().map_or(Ok(()), |folder| write(proof.as_deref(), args, &rules_toml, folder));
     if args.vnncomp {
+        for rule in &spec.rules {
+            if let Some(why) = vacuous(rule, &spec.schema) {
+                eprintln!("note: {}: {why}", rule.name);
+            }
+        }
         emit(&vnncomp(&decided))?;
     } else if args.json {
         let report = as_json(&decided, &spec, seconds, work, &differs);
@@ -75,6 +85,38 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         Outcome::Refuted(_) => Exit::Finding,
         Outcome::Unknown { .. } => Exit::Unknown,
     })
+}
+
+/// What `work` gives, if it ends in time; else it is left to itself.
+fn within<T: Send + 'static>(limit: Option<Duration>, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (send, receive) = mpsc::sync_channel(1);
+    let worker = std::thread::Builder::new().stack_size(16 << 20).spawn(move || drop(send.send(work()))).ok()?;
+    let received = match limit {
+        Some(limit) => receive.recv_timeout(limit),
+        None => receive.recv().map_err(|_| RecvTimeoutError::Disconnected),
+    };
+    match received {
+        Ok(given) => Some(given),
+        Err(RecvTimeoutError::Timeout) => None,
+        Err(RecvTimeoutError::Disconnected) => match worker.join() {
+            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(()) => None,
+        },
+    }
+}
+
+/// The answer where the time was over before the question was read.
+fn read_too_long(args: &VerifyArgs, begun: Instant) -> anyhow::Result<Exit> {
+    let why = "the time is over, and the model and its rules were not read to their end";
+    emit(&match (args.vnncomp, args.json) {
+        (true, _) => "timeout\n".into(),
+        (false, true) => {
+            let said = json!({"verdict": "unknown", "why": why, "rule": null, "seconds": begun.elapsed().as_secs_f64()});
+            serde_json::to_string_pretty(&said)? + "\n"
+        }
+        (false, false) => format!("unknown: {why} (--timeout gives it longer)\n"),
+    })?;
+    Ok(Exit::Unknown)
 }
 
 /// What keeps rules between two inputs.

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use csv::ByteRecord;
 use flate2::read::MultiGzDecoder;
 
-use super::{Meter, Progress, ReadOptions, check_header, check_size};
+use super::{Meter, Progress, ReadOptions, check_header, check_size, check_width};
 use crate::builder::ColumnBuilder;
 use crate::error::DataError;
 use crate::limits::{Limits, limits};
@@ -162,6 +162,8 @@ impl<'a> CsvPass<'a> {
         if !self.read_record(&mut record)? {
             return Err(DataError::EmptyFile { file: self.file.to_owned() });
         }
+        // Before any name is kept.
+        check_width(self.file, record.len())?;
         let names: Vec<String> =
             record.iter().map(|field| self.utf8(field.trim_ascii()).map(str::to_owned)).collect::<Result<_, _>>()?;
         check_header(self.file, &names)?;

@@ -140,12 +140,12 @@ fn without_data_every_domain_is_stated() {
         cutoff: None,
         stated: Overrides::new(),
     };
-    let schema = stated_schema(&overrides, &stated, &[], OneHot::Full, false).unwrap();
+    let schema = stated_schema(&overrides, &stated, None, OneHot::Full).unwrap();
     assert_eq!(schema.features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["z", "a", "m"]);
     assert_eq!(schema.columns().len(), 4);
 
     let refused = |text: &str, task: &TaskSettings| {
-        stated_schema(&toml::from_str(text).unwrap(), task, &[], OneHot::Full, false).unwrap_err().to_string()
+        stated_schema(&toml::from_str(text).unwrap(), task, None, OneHot::Full).unwrap_err().to_string()
     };
     assert!(refused("a = { kind = 'integer' }", &stated).contains("the domain must be stated"));
     assert!(refused("a = {}", &stated).contains("[features.a]"));

@@ -4,6 +4,8 @@
 //! its feature, and an indicator is a feature like any other, 0 or 1. So a proof for all values of all features covers every input with
 //! gaps, too.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{ColumnKind, Domain, Feature, Schema};
@@ -19,8 +21,7 @@ pub struct Filled {
     /// Whether a feature, [`indicator_of`] it, says that it was filled in. These stand behind all features that data have, in this order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub indicator: bool,
-    /// Texts of a data file that stand for no value here, besides those that always do. They say how files are read, and nothing of the
-    /// model.
+    /// Texts of a data file that stand for no value here, besides those that always do: how files are read, and nothing of the network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub markers: Vec<String>,
 }
@@ -44,9 +45,26 @@ pub fn indicator_of(feature: &str) -> String {
 pub(super) const INDICATOR: Domain = Domain::Integer { lo: 0, hi: 1 };
 
 impl Filled {
-    /// Whether both are filled in alike.
+    /// Whether both are filled in alike, for the same texts of a file in whatever order.
     pub fn alike(&self, other: &Self) -> bool {
-        (&self.feature, &self.with, self.indicator) == (&other.feature, &other.with, other.indicator)
+        (&self.feature, &self.with, self.indicator, self.texts()) == (&other.feature, &other.with, other.indicator, other.texts())
+    }
+
+    fn texts(&self) -> BTreeSet<&str> {
+        self.markers.iter().map(String::as_str).collect()
+    }
+}
+
+impl std::fmt::Display for Filled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.with)?;
+        if self.indicator {
+            write!(f, " with an indicator")?;
+        }
+        if !self.markers.is_empty() {
+            write!(f, " (also for {})", self.markers.iter().map(|m| format!("{m:?}")).collect::<Vec<String>>().join(", "))?;
+        }
+        Ok(())
     }
 }
 
@@ -88,9 +106,14 @@ impl Schema {
         &self.features[..self.features.len().saturating_sub(self.filled.iter().filter(|f| f.indicator).count())]
     }
 
+    /// How a feature is read that may have no value.
+    pub fn filled(&self, feature: &str) -> Option<&Filled> {
+        self.filled.iter().find(|f| f.feature == feature)
+    }
+
     /// What is read where a feature has no value.
     pub fn fill(&self, feature: &str) -> Option<&Fill> {
-        self.filled.iter().find(|f| f.feature == feature).map(|f| &f.with)
+        self.filled(feature).map(|f| &f.with)
     }
 
     /// For each indicator, in order, the feature that it is about.
