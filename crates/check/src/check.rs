@@ -16,7 +16,7 @@ use crate::pair::{PairChecker, ProvedPair};
 use crate::rejected::{InputPart, Rejected, Step, Why};
 use crate::sha256::sha256_hex;
 use crate::step::{Clips, InputPorts, PREFIX, Tail, domain_flag, found_names};
-use crate::tree::{ProvedRule, TreeChecker, Watch};
+use crate::tree::{JudgingThreads, ProvedRule, TreeChecker};
 
 /// What the checker says.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +85,7 @@ pub fn check(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
 
 /// The same on so many threads, ended early once `stop` says so, which is asked cell by cell.
 pub fn check_until(model: &[u8], claim: &Claim, certificate: &str, threads: usize, stop: &(dyn Fn() -> bool + Sync)) -> Verdict {
-    verdict(judge(model, claim, certificate, false, Watch { threads, stop }))
+    verdict(judge(model, claim, certificate, false, JudgingThreads { threads, stop }))
 }
 
 fn threads() -> usize {
@@ -95,7 +95,7 @@ fn threads() -> usize {
 /// The same as [`check`] in exact arithmetic throughout, where that takes float64 with outward error bounds if it decides clearly: for
 /// whoever wants to trust less code, and to compare.
 pub fn check_exactly(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
-    verdict(judge(model, claim, certificate, true, Watch { threads: threads(), stop: &|| false }))
+    verdict(judge(model, claim, certificate, true, JudgingThreads { threads: threads(), stop: &|| false }))
 }
 
 fn verdict(judged: Result<Proved, Rejected>) -> Verdict {
@@ -105,7 +105,7 @@ fn verdict(judged: Result<Proved, Rejected>) -> Verdict {
     }
 }
 
-fn judge(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch: Watch) -> Result<Proved, Rejected> {
+fn judge(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch: JudgingThreads) -> Result<Proved, Rejected> {
     let certificate = Certificate::from_json(certificate).map_err(at(InputPart::Certificate))?;
     let model_sha256 = sha256_hex(bytes);
     same(InputPart::ModelHash, &certificate.model_sha256, &model_sha256)?;
@@ -200,7 +200,7 @@ fn by_clips(
     clips: &Clips,
     (spec, domain, layout): (&NormalSpec, &Region, &Layout),
     certificate: &Certificate,
-    watch: Watch,
+    watch: JudgingThreads,
 ) -> Result<(Vec<ProvedRule>, Vec<ProvedPair>), Rejected> {
     if certificate.arithmetic != Arithmetic::Float32 || certificate.rules.iter().any(|r| r.tree != Tree::Step) {
         return Err(at(InputPart::Clips)("behind clips every rule is proved by them, in float32"));
@@ -238,7 +238,7 @@ fn two_inputs(
     spec: &NormalSpec,
     domain: &Region,
     certificate: &Certificate,
-    watch: Watch,
+    watch: JudgingThreads,
 ) -> Result<Vec<ProvedPair>, Rejected> {
     if spec.pairs.is_empty() {
         return Ok(Vec::new());
@@ -298,7 +298,7 @@ fn by_step(
     claim: &Claim,
     certificate: &Certificate,
     model_sha256: String,
-    watch: Watch,
+    watch: JudgingThreads,
 ) -> Result<Proved, Rejected> {
     let step = certificate.step.as_ref().ok_or("no step").map_err(at(InputPart::Step))?;
     let (filling, behind) = Filling::split(bytes).map_err(at(InputPart::Filling))?.unzip();

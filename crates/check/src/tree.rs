@@ -44,7 +44,7 @@ impl ProvedRule {
 
 /// On how many threads trees are judged, and when that ends early.
 #[derive(Clone, Copy)]
-pub(crate) struct Watch<'w> {
+pub(crate) struct JudgingThreads<'w> {
     pub(crate) threads: usize,
     pub(crate) stop: &'w (dyn Fn() -> bool + Sync),
 }
@@ -53,7 +53,7 @@ pub(crate) struct Watch<'w> {
 pub(crate) struct TreeChecker<'n> {
     pub(crate) refuter: Refuter<'n>,
     pub(crate) table: Option<&'n Matrix>,
-    pub(crate) watch: Watch<'n>,
+    pub(crate) watch: JudgingThreads<'n>,
 }
 
 /// A part of a tree and the way to it: the regions from the root on, the signs that are known there, and the sides taken.

@@ -32,7 +32,7 @@ pub fn metrics(spec: &NormalSpec, rows: &Dataset, y: &Matrix, breaking: &[bool])
             chosen.iter().map(|r| f64::from(rows.weight[*r]) * score(y.row(*r), rows.y.row(*r))).sum::<f64>() / weight
         };
         let own = mean(&|y, truth| row_score(&spec.schema.task, y, truth));
-        put(deciding_score(&spec.schema.task).0, own);
+        put(deciding_score(&spec.schema.task).name, own);
         if let Task::Multilabel { .. } | Task::Ranking { .. } = &spec.schema.task {
             put("flattened", 100.0 * mean(&|y, truth| agreeing(y, truth) as f64 / y.len() as f64));
             put("jaccard", 100.0 * mean(&jaccard));
@@ -41,12 +41,38 @@ pub fn metrics(spec: &NormalSpec, rows: &Dataset, y: &Matrix, breaking: &[bool])
     metrics
 }
 
-/// The score by which models of a task are compared, and whether more is better.
-pub fn deciding_score(task: &Task) -> (&'static str, bool) {
-    match task {
+/// The score by which models of a task are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecidingScore {
+    /// Its name among the scores.
+    pub name: &'static str,
+    /// Whether more is better.
+    pub more: bool,
+}
+
+/// The score by which models of a task are compared.
+pub fn deciding_score(task: &Task) -> DecidingScore {
+    let (name, more) = match task {
         Task::Regression { .. } => ("mse", false),
         Task::Binary { .. } | Task::Multiclass { .. } => ("accuracy", true),
         Task::Multilabel { .. } | Task::Ranking { .. } => ("coherent", true),
+    };
+    DecidingScore { name, more }
+}
+
+impl DecidingScore {
+    /// What it is among these, if it is a number.
+    pub fn among(self, metrics: &Metrics) -> Option<f64> {
+        metrics.get(self.name).copied().filter(|v| v.is_finite())
+    }
+
+    /// Whether one score is better than another; any is better than none.
+    pub fn better(self, a: Option<f64>, b: Option<f64>) -> bool {
+        match (a, b) {
+            (Some(a), Some(b)) if self.more => a > b,
+            (Some(a), Some(b)) => a < b,
+            (a, b) => a.is_some() && b.is_none(),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use deepsade_spec::{Domain, Fill, Filled, Schema, indicator_of};
+use deepsade_spec::{Domain, Fill, Filled, Schema, indicator_of, nearest_multiple};
 
 use super::error::{DataError, OverrideProblem};
 use super::gap::{Impute, MISSING_LEVEL, Missing};
@@ -57,7 +57,7 @@ pub fn settle_missing(
         if indicator && table.names.contains(&indicator_of(name)) {
             return Err(DataError::DuplicateColumn { file: "the data".into(), name: indicator_of(name) });
         }
-        let markers = [&data.missing_values.0[..], &stated.missing_values.0[..]].concat();
+        let markers = stated.missing_values.beside(Some(&data.missing_values));
         filled.push(Filled { feature: name.clone(), with, indicator, markers });
     }
     let imputed_values = fill(table, &filled);
@@ -140,7 +140,7 @@ fn value(name: &str, column: &Column, how: &Missing, stated: &FeatureOverride) -
     };
     // Of what is stated: a value beside its range must not be told as one of the data.
     let domain = stated.stated_domain().or(match (stated.kind, stated.step) {
-        (Some(FeatureKind::Integer), _) => Some(Domain::Integer { lo: -(LARGEST_INTEGER as i32), hi: LARGEST_INTEGER as i32 }),
+        (Some(FeatureKind::Integer), _) => Some(Domain::WHOLE),
         (_, Some(step)) => Some(stepped(-LARGEST_INTEGER * step, LARGEST_INTEGER * step, step)),
         _ => None,
     });
@@ -155,11 +155,7 @@ fn value(name: &str, column: &Column, how: &Missing, stated: &FeatureOverride) -
 
 /// The nearest whole number, or multiple, where a feature has only these.
 fn on_grid(v: f64, stated: &FeatureOverride) -> f64 {
-    match (stated.kind, stated.step) {
-        (Some(FeatureKind::Integer), _) => v.round(),
-        (_, Some(step)) => (v / step).round() * step,
-        _ => v,
-    }
+    nearest_multiple(v, if stated.kind == Some(FeatureKind::Integer) { Some(1.0) } else { stated.step })
 }
 
 fn refuse(table: &Table, open: &[bool]) -> Result<(), DataError> {

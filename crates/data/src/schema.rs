@@ -11,6 +11,7 @@ use super::inputs::FeatureEncoder;
 use super::levels::MOST_LEVELS;
 use super::number::{round_down, round_up};
 use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, Overrides, stepped};
+use super::settings::{DataSettings, MissingPolicy};
 use super::table::{Column, Kind, Table, TableValue};
 use super::task::TaskSettings;
 
@@ -46,18 +47,13 @@ fn built(task: &TaskSettings, targets: &[String], overrides: &Overrides, table: 
     let stated = task.whole(targets, overrides)?;
     for name in &stated {
         if let Some((table, column)) = table.and_then(|t| Some((t, t.column(name)?))) {
-            refuse_outside(table, name, column, &widest())?;
+            refuse_outside(table, name, column, &Domain::WHOLE)?;
         }
     }
     if let Task::Regression { whole, .. } = &mut built {
         *whole = stated;
     }
     Ok(built)
-}
-
-/// All whole numbers that float32 holds.
-fn widest() -> Domain {
-    Domain::Integer { lo: -(LARGEST_INTEGER as i32), hi: LARGEST_INTEGER as i32 }
 }
 
 /// Lets the domains of numbers whose range is not stated reach beyond the data, at each end by this share of their range.
@@ -89,16 +85,15 @@ pub fn widen(schema: &mut Schema, overrides: &Overrides, margin: f64) {
     }
 }
 
-/// The schema that a rule file states without its data: the features in the order of the file, each with a stated domain. `of_data`
-/// are the targets of `[data]`, and with `imputes` data would say what is read for missing values that the file says nothing of.
+/// The schema that a rule file states without its data: the features in the order of the file, each with a stated domain. `data` are
+/// the settings of `[data]`: they may name targets, and texts that stand for no value.
 pub fn stated_schema(
     overrides: &Overrides,
     task: &TaskSettings,
-    of_data: &[String],
+    data: Option<&DataSettings>,
     one_hot: OneHot,
-    imputes: bool,
 ) -> Result<Schema, DataError> {
-    let targets = task.resolve_targets(of_data)?;
+    let targets = task.resolve_targets(data.map_or(&[][..], |d| &d.targets))?;
     let task = built(task, &targets, overrides, None)?;
     let (mut features, mut filled) = (Vec::new(), Vec::new());
     for (name, stated) in overrides.iter().filter(|(name, _)| !targets.contains(name)) {
@@ -106,7 +101,7 @@ pub fn stated_schema(
         let Some(domain) = stated.stated_domain() else {
             return Err(DataError::Override { name: name.clone(), problem: OverrideProblem::NoDomain });
         };
-        filled.extend(stated_fill(name, stated, &domain, imputes)?);
+        filled.extend(stated_fill(name, stated, &domain, data)?);
         features.push(Feature { name: name.clone(), domain });
     }
     if features.is_empty() {
@@ -118,19 +113,27 @@ pub fn stated_schema(
 }
 
 /// What is read for a missing value, if that is stated.
-fn stated_fill(name: &str, stated: &FeatureOverride, domain: &Domain, imputes: bool) -> Result<Option<Filled>, DataError> {
+fn stated_fill(
+    name: &str,
+    stated: &FeatureOverride,
+    domain: &Domain,
+    data: Option<&DataSettings>,
+) -> Result<Option<Filled>, DataError> {
     let wrong = |problem| Err(DataError::Override { name: name.to_owned(), problem });
     let with = match &stated.missing {
         Some(Missing::Stated(fill)) => fill.clone(),
         Some(Missing::OwnLevel) => Fill::Level(MISSING_LEVEL.into()),
         Some(Missing::Found(_)) => return wrong(OverrideProblem::FillNotStated),
-        None if imputes => return wrong(OverrideProblem::FillNotStated),
+        // Then the data say what is read.
+        None if data.is_some_and(|d| d.missing_policy() == MissingPolicy::Impute) => {
+            return wrong(OverrideProblem::FillNotStated);
+        }
         None => return Ok(None),
     };
     if with.number(domain).is_none() && with.level(domain).is_none() {
         return wrong(OverrideProblem::FillOutside { value: with.to_string(), domain: domain.in_words() });
     }
-    let (indicator, markers) = (stated.indicator == Some(true), stated.missing_values.0.clone());
+    let (indicator, markers) = (stated.indicator == Some(true), stated.missing_values.beside(data.map(|d| &d.missing_values)));
     Ok(Some(Filled { feature: name.to_owned(), with, indicator, markers }))
 }
 
@@ -184,7 +187,7 @@ fn domain(table: &Table, name: &str, column: &Column, stated: &FeatureOverride) 
             if kind != Some(FeatureKind::Integer) {
                 return Ok(Domain::Real { lo: round_down(lo), hi: round_up(hi) });
             }
-            refuse_outside(table, name, column, &widest())?;
+            refuse_outside(table, name, column, &Domain::WHOLE)?;
             Ok(Domain::Integer { lo: lo as i32, hi: hi as i32 })
         }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deepsade_net::{Matrix, Model};
 use deepsade_solve::parallel;
-use deepsade_spec::{Atom, ColumnKind, Domain, Linear, NormalSpec, Rational, Region, Schema, Var};
+use deepsade_spec::{Atom, Domain, Linear, NormalSpec, Rational, Region, Schema, Var};
 use serde_json::{Value, json};
 
 use crate::left_out::{pair_names, pairs_in_words};
@@ -203,12 +203,12 @@ fn near_choice(
 /// The inputs near a row.
 pub fn ball(schema: &Schema, whole: &Region, row: &[f32], radius: f64) -> Region {
     let mut region = whole.clone();
-    let columns = schema.columns();
-    for (f, (feature, first)) in schema.features.iter().zip(schema.first_columns()).enumerate() {
+    let map = schema.column_map();
+    for (f, feature) in schema.features.iter().enumerate() {
         match &feature.domain {
             Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } | Domain::Ordered { .. } => {
                 let (lo, hi) = feature.domain.range().unwrap_or_default();
-                let (x, r) = (f64::from(row[first]), radius * (f64::from(hi) - f64::from(lo)));
+                let (x, r) = (f64::from(row[map.first(f)]), radius * (f64::from(hi) - f64::from(lo)));
                 let exact = |v: f64| Rational::try_from(v).unwrap_or_default();
                 for (sign, end) in [(Rational::ONE, exact(x) - exact(r)), (-Rational::ONE, -(exact(x) + exact(r)))] {
                     let mut linear = Linear::var(Var::Feature(f)).scaled(&sign);
@@ -216,11 +216,8 @@ pub fn ball(schema: &Schema, whole: &Region, row: &[f32], radius: f64) -> Region
                     region.cut(&Atom { linear, strict: false });
                 }
             }
-            Domain::Category { levels } => {
-                let dropped = schema.one_hot.dropped();
-                let taken = (dropped..levels.len()).find(|l| row[first + l - dropped] > 0.5).unwrap_or(0);
-                debug_assert!(dropped == 1 || columns[first + taken].kind == ColumnKind::Level(taken));
-                let mut linear = Linear::var(Var::Level(f, taken));
+            Domain::Category { .. } => {
+                let mut linear = Linear::var(Var::Level(f, map.level_in(f, row)));
                 linear.constant = -Rational::ONE;
                 region.cut(&Atom { linear, strict: false });
             }

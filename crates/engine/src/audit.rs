@@ -5,8 +5,9 @@
 //! contained in every set predicted nearby. So a network that obeys the rules everywhere stays in one component of the valid
 //! sets under the subset relation; where that component is a single set, it predicts a constant.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use deepsade_solve::tied::{TiedParts, Union, tied};
 use deepsade_spec::{Domain, Formula, NormalRule, NormalSpec, Rational, Task, Var};
 
 /// Labels that may hang together through rules; their sets are listed one by one.
@@ -121,44 +122,32 @@ fn is_about_labels(claim: &Formula) -> bool {
 }
 
 /// Labels that share a rule, with their rules; a label in no rule is a group of its own.
-struct Group<'a> {
+struct LabelGroup<'a> {
     labels: Vec<usize>,
     rules: Vec<&'a Formula>,
 }
 
-fn groups<'a>(claims: &[&'a Formula], labels: usize) -> Vec<Group<'a>> {
-    let mut union = Union::new(labels);
-    let outputs = |claim: &Formula| -> Vec<usize> {
-        claim.variables().into_iter().filter_map(|v| if let Var::Output(j) = v { Some(j) } else { None }).collect()
-    };
+fn groups<'a>(claims: &[&'a Formula], labels: usize) -> Vec<LabelGroup<'a>> {
     // A conjunction is several rules.
-    let parts: Vec<&Formula> = claims
-        .iter()
-        .flat_map(|claim| if let Formula::And(parts) = claim { parts.iter().collect() } else { vec![*claim] })
-        .collect();
-    for part in &parts {
-        outputs(part).windows(2).for_each(|pair| union.join(pair[0], pair[1]));
-    }
-    let mut groups: BTreeMap<usize, Group> = BTreeMap::new();
-    for j in 0..labels {
-        groups.entry(union.root(j)).or_insert(Group { labels: Vec::new(), rules: Vec::new() }).labels.push(j);
-    }
-    let mut impossible = false;
-    for part in parts {
-        match outputs(part).first() {
-            Some(j) => groups.get_mut(&union.root(*j)).expect("every label has a group").rules.push(part),
-            None => impossible |= *part == Formula::False,
-        }
-    }
-    if impossible {
-        let first = groups.values_mut().next().expect("there is a label");
+    let parts: Vec<&Formula> = claims.iter().flat_map(|claim| claim.conjuncts()).collect();
+    let ruled = tied(parts.iter().copied());
+    let mentioned: BTreeSet<usize> = ruled.iter().flat_map(|tied| tied.outputs.iter().copied()).collect();
+    let free = (0..labels).filter(|j| !mentioned.contains(j));
+    let mut groups: Vec<LabelGroup> = free.map(|j| LabelGroup { labels: vec![j], rules: Vec::new() }).collect();
+    groups.extend(ruled.iter().map(|TiedParts { outputs, parts: own }| LabelGroup {
+        labels: outputs.iter().copied().collect(),
+        rules: own.iter().map(|k| parts[*k]).collect(),
+    }));
+    if parts.contains(&&Formula::False)
+        && let Some(first) = groups.first_mut()
+    {
         first.rules.push(&Formula::False);
     }
-    groups.into_values().collect()
+    groups
 }
 
 /// Components of the valid sets of one group, and whether each is a single set; `None` if there are too many labels.
-fn group_components(group: &Group) -> Option<(u128, bool)> {
+fn group_components(group: &LabelGroup) -> Option<(u128, bool)> {
     if group.rules.is_empty() {
         // Free labels: all sets hang together, and there are at least two.
         return Some((1, false));
@@ -211,26 +200,4 @@ fn has_valid_superset(valid: &[bool], k: usize) -> Vec<bool> {
         has[set] = (0..k).filter(|i| set >> i & 1 == 0).any(|i| valid[set | (1 << i)] || has[set | (1 << i)]);
     }
     has
-}
-
-/// Disjoint sets; the root is the smallest member.
-struct Union(Vec<usize>);
-
-impl Union {
-    fn new(n: usize) -> Self {
-        Self((0..n).collect())
-    }
-
-    fn root(&mut self, mut i: usize) -> usize {
-        while self.0[i] != i {
-            self.0[i] = self.0[self.0[i]];
-            i = self.0[i];
-        }
-        i
-    }
-
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b)] = a.min(b);
-    }
 }

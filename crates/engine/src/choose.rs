@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::enforce::step::{self, StepError};
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
-use crate::train::{Enforce, Observer, StopReason, TrainError, UpdateName};
+use crate::train::{Enforce, Observer, StopReason, UpdateName};
 use crate::warnings::{Warning, falls_back};
 use costly::{TriedWays, costly};
 
@@ -188,8 +188,7 @@ fn compare(
         let mut entry =
             TriedWay { enforced_by: decision.means.setting(), how, score: None, test: None, certified: false, why_not: None };
         match fitted {
-            // What can't be saved or gone on with is no word on the way.
-            Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
+            Err(stopped) if stopped.ends_all() => return Err(stopped),
             Err(why) => {
                 entry.why_not = Some(why.to_string());
                 failed.push((how, why));
@@ -201,8 +200,8 @@ fn compare(
                     fitted.trained.story_of(&longest.trained);
                 }
                 entry.score = score(fit.spec, &fitted);
-                entry.test = fitted.test.metrics.get(deciding_score(&fit.spec.schema.task).0).copied().filter(|v| v.is_finite());
-                entry.certified = matches!(fitted.proof, Some(Ok(_)));
+                entry.test = deciding_score(&fit.spec.schema.task).among(&fitted.test.metrics);
+                entry.certified = fitted.proved();
                 if best.as_ref().is_none_or(|best| better(fit.spec, &fitted, best)) {
                     best = Some(fitted);
                 }
@@ -230,23 +229,16 @@ fn worth_saying(fit: Fit, free: &Fitted, fitted: &Fitted, tried: &[TriedWay]) ->
 
 /// Proved before not proved; then by the score on validation; of equals the one before.
 fn better(spec: &NormalSpec, a: &Fitted, b: &Fitted) -> bool {
-    let proved = |f: &Fitted| matches!(f.proof, Some(Ok(_)));
-    if proved(a) != proved(b) {
-        return proved(a);
+    if a.proved() != b.proved() {
+        return a.proved();
     }
-    let (_, more) = deciding_score(&spec.schema.task);
-    match (score(spec, a), score(spec, b)) {
-        (Some(a), Some(b)) if more => a > b,
-        (Some(a), Some(b)) => a < b,
-        (a, b) => a.is_some() && b.is_none(),
-    }
+    deciding_score(&spec.schema.task).better(score(spec, a), score(spec, b))
 }
 
 /// The score on validation, or on the training rows where there are no others.
 fn score(spec: &NormalSpec, fitted: &Fitted) -> Option<f64> {
-    let (name, _) = deciding_score(&spec.schema.task);
-    let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
-    of(&fitted.validation).or_else(|| of(&fitted.train))
+    let deciding = deciding_score(&spec.schema.task);
+    deciding.among(&fitted.validation).or_else(|| deciding.among(&fitted.train))
 }
 
 fn words(means: &EnforcedBy) -> &'static str {
@@ -260,8 +252,8 @@ fn words(means: &EnforcedBy) -> &'static str {
 }
 
 fn cost(spec: &NormalSpec, free: &Fitted, fitted: &Fitted, tried: Vec<TriedWay>) -> Cost {
-    let (name, _) = deciding_score(&spec.schema.task);
-    let of = |m: &Metrics| m.get(name).copied().filter(|v| v.is_finite());
+    let deciding = deciding_score(&spec.schema.task);
+    let of = |m: &Metrics| deciding.among(m);
     let Predicted { rows, outputs: y, flags, .. } = &fitted.test;
     let task = &spec.schema.task;
     let moved = fitted.model.has_step().then(|| {
@@ -271,7 +263,7 @@ fn cost(spec: &NormalSpec, free: &Fitted, fitted: &Fitted, tried: Vec<TriedWay>)
     });
     let fallbacks = flags.as_ref().map_or(0, |flags| flags.iter().filter(|f| !f.ok).count());
     Cost {
-        metric: name,
+        metric: deciding.name,
         free: of(&free.test.metrics),
         enforced: of(&fitted.test.metrics),
         free_validation: of(&free.validation),

@@ -103,6 +103,13 @@ pub struct Fitted {
     pub members: usize,
 }
 
+impl Fitted {
+    /// Whether it is proved as deployed.
+    pub fn proved(&self) -> bool {
+        matches!(self.proof, Some(Ok(_)))
+    }
+}
+
 /// Settings of one training.
 #[derive(Debug, Clone, Copy)]
 pub struct Fit<'a> {

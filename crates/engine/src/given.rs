@@ -12,7 +12,7 @@ use crate::skips::with_skips;
 /// The network with all layers but the last as they are given; `None` where it ends in none.
 pub(crate) fn before_last(spec: &NormalSpec, network: &Network) -> Option<Network> {
     let (mut network, _) = with_skips(spec, network)?;
-    let last = network.nodes.iter().rposition(|n| matches!(n.op, Op::Dense { .. }));
+    let last = network.last_dense();
     for node in network.nodes.iter_mut().take(last.unwrap_or(0)) {
         if let Op::Dense { w, b } = &mut node.op {
             let window = Window { input: [w.cols, 1, 1], size: [1, 1], stride: [1, 1], dilation: [1, 1], pads: [0; 4] };

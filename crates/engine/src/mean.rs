@@ -46,7 +46,7 @@ pub fn mean_of(networks: &[&Network]) -> Option<Network> {
     if !networks.iter().all(alike) {
         return None;
     }
-    let last = first.nodes.iter().rposition(|node| matches!(node.op, Op::Dense { .. }))?;
+    let last = first.last_dense()?;
     let gates = same_gate(networks)?;
     let mut mean = Network { inputs: first.inputs, nodes: Vec::new() };
     let mut values = vec![Spread::shared(0, first.inputs, networks.len())];

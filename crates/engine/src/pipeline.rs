@@ -41,7 +41,7 @@ pub enum PipelineError {
         path: PathBuf,
     },
     /// A setting, the data or the rules can't be read.
-    #[error(transparent)]
+    #[error("{0}")]
     Problem(#[from] ProblemError),
     /// Rows can't be prepared, or no model be trained on them.
     #[error(transparent)]
@@ -159,7 +159,7 @@ impl Checked {
             Some(fold) => fold.split(&rows, seed)?,
             None => rows.split.clone(),
         };
-        let ready = match self.shaped_by(Arc::new(spec), Arc::new(rows), split, seed) {
+        let ready = match self.with(Arc::new(spec), Arc::new(rows), split, seed) {
             Err(PipelineError::Fit(FitError::Decode(impossible @ DecodeError::Impossible { .. }))) => {
                 return Ok(Prepared::Contradictory(impossible.to_string()));
             }
@@ -169,18 +169,13 @@ impl Checked {
         Ok(Prepared::Ready(Box::new(Ready { read_seconds, of_data, segments, source, ..ready })))
     }
 
-    /// Takes rules and rows, and chooses by what trains whatever the rule file leaves open.
-    fn shaped_by(self, spec: Arc<NormalSpec>, rows: Arc<Rows>, split: Split, seed: u64) -> Result<Ready, PipelineError> {
-        let shape = Shape { rows: split.train.len(), validation: split.validation.len(), columns: spec.schema.columns().len() };
-        let shaped = Self { problem: self.problem.shaped(shape)?, data: self.data };
-        shaped.with(spec, rows, split, seed)
-    }
-
     /// Takes rules that don't contradict each other and rows that are encoded, which several trainings may share; `split` deals the
-    /// rows out, and `seed` is that of the training.
+    /// rows out, and `seed` is that of the training. What the rule file leaves open is chosen by the rows that train.
     pub fn with(self, spec: Arc<NormalSpec>, rows: Arc<Rows>, split: Split, seed: u64) -> Result<Ready, PipelineError> {
         let begun = Instant::now();
         let Self { problem, data } = self;
+        let shape = Shape { rows: split.train.len(), validation: split.validation.len(), columns: spec.schema.columns().len() };
+        let problem = problem.shaped(shape)?;
         let candidates = candidates(&spec, problem.train()).map_err(FitError::from)?;
         if let Task::Regression { whole, .. } = &spec.schema.task
             && !whole.is_empty()
@@ -327,7 +322,7 @@ impl Ready {
         let seed = self.data.seed;
         let split = fold.split(&self.rows, seed)?;
         let checked = Checked { problem: self.problem.clone(), data: self.data.clone() };
-        let ready = checked.shaped_by(Arc::clone(&self.spec), Arc::clone(&self.rows), split, seed)?;
+        let ready = checked.with(Arc::clone(&self.spec), Arc::clone(&self.rows), split, seed)?;
         let Self { read_seconds, of_data, segments, source, .. } = self.clone();
         Ok(Self { read_seconds, of_data, segments, source, ..ready })
     }

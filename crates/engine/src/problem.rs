@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use deepsade_data::{
-    self as data, CheckedData, DataError, DataSettings, FeatureKind, FeatureOverride, Loaded, MissingPolicy, Overrides, Progress,
-    Request, Table, TaskSettings,
+    self as data, CheckedData, DataError, DataSettings, FeatureKind, FeatureOverride, Loaded, Overrides, Progress, Request,
+    Table, TaskSettings,
 };
 use deepsade_spec::{Claim, NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name, shown};
 use serde::de::IgnoredAny;
@@ -357,9 +357,7 @@ impl Problem {
 
     /// The schema, if the file states all of it.
     pub fn stated_schema(&self) -> Result<Schema, DataError> {
-        let of_data = self.data.as_ref().map_or(&[][..], |d| &d.targets);
-        let imputes = self.data.as_ref().is_some_and(|d| d.missing_policy() == MissingPolicy::Impute);
-        data::stated_schema(&self.features, &self.task, of_data, self.one_hot, imputes)
+        data::stated_schema(&self.features, &self.task, self.data.as_deref(), self.one_hot)
     }
 
     /// The same problem with another data file than the one in the rule file, or a further folder to look for it in.

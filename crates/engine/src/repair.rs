@@ -339,11 +339,10 @@ fn change(before: &Network, after: &Network, x: &Matrix) -> f64 {
 /// What the labels say about a network: the smaller the better.
 fn loss(spec: &NormalSpec, rows: &Dataset, network: &Network) -> f64 {
     let scores = metrics(spec, rows, &network.forward(&rows.x), &vec![false; rows.x.rows]);
-    let score = |name: &str| scores.get(name).copied();
-    let (name, more) = deciding_score(&spec.schema.task);
-    let own = score(name).map_or(0.0, |v| if more { -v } else { v });
+    let deciding = deciding_score(&spec.schema.task);
+    let own = scores.get(deciding.name).map_or(0.0, |v| if deciding.more { -v } else { *v });
     // Label sets are seldom right as a whole: what they have in common counts, too.
-    own - score("jaccard").unwrap_or(0.0)
+    own - scores.get("jaccard").unwrap_or(&0.0)
 }
 
 /// Rows of the domain, drawn evenly.

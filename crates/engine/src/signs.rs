@@ -25,14 +25,14 @@ pub struct Signs {
 }
 
 /// How a value moves with each of the moved features.
-type Trends = Vec<Trend>;
+type FeatureTrends = Vec<Trend>;
 
 /// What the rules ask of the outputs.
 struct AskedTrends {
     /// The moved features.
     features: Vec<usize>,
     /// For each output and moved feature.
-    outputs: Vec<Trends>,
+    outputs: Vec<FeatureTrends>,
 }
 
 /// A weight between two units.
@@ -71,11 +71,11 @@ impl AskedTrends {
     }
 
     /// The kinds of units of a hidden layer: for each different row of outputs one that goes its way and one that goes the other.
-    fn kinds(&self) -> Vec<Trends> {
-        let mut kinds: Vec<Trends> = Vec::new();
+    fn kinds(&self) -> Vec<FeatureTrends> {
+        let mut kinds: Vec<FeatureTrends> = Vec::new();
         for row in &self.outputs {
             for sign in [1.0, -1.0] {
-                let kind: Trends = row.iter().map(|t| t.times(sign)).collect();
+                let kind: FeatureTrends = row.iter().map(|t| t.times(sign)).collect();
                 if !kinds.contains(&kind) {
                     kinds.push(kind);
                 }
@@ -85,7 +85,7 @@ impl AskedTrends {
     }
 
     /// The trend of each unit of a hidden layer, kinds in turns.
-    fn units(&self, width: usize, others: bool) -> Vec<Trends> {
+    fn units(&self, width: usize, others: bool) -> Vec<FeatureTrends> {
         let kinds = self.kinds();
         let free = vec![Trend::Constant; self.features.len()];
         let mut turn = 0;
@@ -133,7 +133,7 @@ fn weights_of(op: &Op) -> impl Iterator<Item = &f32> {
     w.iter().chain(b)
 }
 
-fn weight(from: &Trends, to: &Trends) -> Weight {
+fn weight(from: &FeatureTrends, to: &FeatureTrends) -> Weight {
     from.iter().zip(to).fold(Weight::Any, |so_far, ends| {
         let here = match ends {
             (Trend::Constant, _) | (_, Trend::Unknown) => Weight::Any,
@@ -186,11 +186,11 @@ impl Signs {
     fn with(
         spec: &NormalSpec,
         network: &Network,
-        units: impl Fn(&AskedTrends, &Matrix, &[Trends], bool) -> Vec<Trends>,
+        units: impl Fn(&AskedTrends, &Matrix, &[FeatureTrends], bool) -> Vec<FeatureTrends>,
     ) -> Option<Self> {
         let asked = AskedTrends::new(spec)?;
         let columns = spec.schema.columns();
-        let input = |column: &deepsade_spec::InputColumn| -> Trends {
+        let input = |column: &deepsade_spec::InputColumn| -> FeatureTrends {
             let trend = |f: &usize| match spec.schema.features[*f].domain.range() {
                 _ if *f != column.feature => Trend::Constant,
                 Some(_) => Trend::Up,
@@ -198,9 +198,9 @@ impl Signs {
             };
             asked.features.iter().map(trend).collect()
         };
-        let mut values: Vec<Vec<Trends>> = vec![columns.iter().map(input).collect()];
+        let mut values: Vec<Vec<FeatureTrends>> = vec![columns.iter().map(input).collect()];
         let others = values[0].iter().any(|t| t.iter().all(|t| *t == Trend::Constant));
-        let last = network.nodes.iter().rposition(|n| matches!(n.op, Op::Dense { .. }));
+        let last = network.last_dense();
         let mut signs = Self { lo: Vec::new(), hi: Vec::new() };
         for (k, node) in network.nodes.iter().enumerate() {
             let x = &values[node.from[0]];
@@ -284,7 +284,7 @@ impl Signs {
     pub fn start(&self, network: &mut Network, x: &Matrix) {
         let rows = x.rows.min(ROWS);
         let x = Matrix { rows, cols: x.cols, data: x.data[..rows * x.cols].to_vec() };
-        let last = network.nodes.iter().rposition(|n| matches!(n.op, Op::Dense { .. }));
+        let last = network.last_dense();
         let mut at = 0;
         for k in 0..network.nodes.len() {
             let Op::Dense { w, b } = &mut network.nodes[k].op else { continue };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use deepsade_data::{Dataset, deciding_score, metrics};
+use deepsade_data::{Dataset, DecidingScore, deciding_score, metrics};
 use deepsade_net::Matrix;
 use deepsade_output::predict::in_words;
 use deepsade_spec::{NormalSpec, Task};
@@ -73,6 +73,16 @@ pub enum Warning {
     NoneObeys {
         /// Test rows.
         rows: usize,
+    },
+    /// Members that did not come out.
+    #[error("{trained} of the {asked} members came out; the last one that did not: {why}")]
+    FewerMembers {
+        /// How many the settings ask for.
+        asked: usize,
+        /// How many there are.
+        trained: usize,
+        /// What became of the last that failed.
+        why: String,
     },
     /// One prediction for everything.
     #[error("the model predicts {prediction} for each of the {rows} {on} rows, whose labels differ")]
@@ -199,7 +209,7 @@ fn judged(spec: &NormalSpec, train: &Scored, scored: &Scored, on: &'static str) 
     let score = |name: &'static str| Some((name, *model.get(name)?, *base.get(name)?));
     let worse = match task {
         Task::Regression { .. } | Task::Binary { .. } | Task::Multiclass { .. } => {
-            let (name, more) = deciding_score(task);
+            let DecidingScore { name, more } = deciding_score(task);
             score(name).filter(|(_, model, base)| if more { model <= base } else { model.is_nan() || model >= base })
         }
         // Exact matches are rare: only what is worse by every measure.

@@ -106,6 +106,11 @@ impl Network {
         from.first().copied().filter(|v| *v > 0)
     }
 
+    /// The last dense node.
+    pub fn last_dense(&self) -> Option<usize> {
+        self.nodes.iter().rposition(|node| matches!(node.op, Op::Dense { .. }))
+    }
+
     /// Widths of the input and of every node, as far as nodes read only values before their own.
     pub fn widths(&self) -> Vec<usize> {
         let mut widths = vec![self.inputs];

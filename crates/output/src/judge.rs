@@ -2,7 +2,7 @@
 
 use dashu::integer::{IBig, UBig};
 use deepsade_net::Matrix;
-use deepsade_spec::{Atom, ColumnMap, NormalSpec, Rational, Var};
+use deepsade_spec::{Atom, ColumnMap, Formula, NormalSpec, Rational, Var};
 
 /// Evaluates the rules of a problem on rows.
 ///
@@ -48,6 +48,21 @@ impl<'a> Judge<'a> {
         y.iter().any(|v| !v.is_finite()) || !self.spec.rules[rule].claim.holds(&mut |atom| self.holds(atom, x, y))
     }
 
+    /// The same of any rule.
+    pub fn breaks_any(&self, x: &[f32], y: &[f32]) -> bool {
+        (0..self.spec.rules.len()).any(|rule| self.breaks(rule, x, y))
+    }
+
+    /// Whether some rule asks something of the outputs for these inputs.
+    pub fn applies(&self, x: &[f32]) -> bool {
+        let mut decided = |atom: &Atom| match atom.is_condition() {
+            true if self.meets(atom, x) => Formula::True,
+            true => Formula::False,
+            false => Formula::Atom(atom.clone()),
+        };
+        self.spec.rules.iter().any(|rule| rule.claim.replaced(&mut decided) != Formula::True)
+    }
+
     /// Whether an atom holds for encoded inputs and outputs, exactly.
     pub fn holds(&self, atom: &Atom, x: &[f32], y: &[f32]) -> bool {
         let value = |var: Var| if let Var::Output(j) = var { f64::from(y[j]) } else { self.input(x, var) };
@@ -66,8 +81,7 @@ impl<'a> Judge<'a> {
 
     /// How many rows of predictions break some rule, among those that `counted` marks.
     pub fn count_breaking(&self, x: &Matrix, y: &Matrix, counted: impl Fn(usize) -> bool) -> usize {
-        let breaking = |row: usize| (0..self.spec.rules.len()).any(|rule| self.breaks(rule, x.row(row), y.row(row)));
-        (0..x.rows).filter(|row| counted(*row) && breaking(*row)).count()
+        (0..x.rows).filter(|row| counted(*row) && self.breaks_any(x.row(*row), y.row(*row))).count()
     }
 }
 

@@ -16,12 +16,12 @@ const ROUNDS: usize = 12;
 #[derive(Debug)]
 pub struct Printed<'a> {
     judge: Judge<'a>,
-    bounds: Vec<Bound>,
+    bounds: Vec<PrintedBound>,
 }
 
 /// What a rule says about outputs: a sum that is at least 0.
 #[derive(Debug)]
-struct Bound {
+struct PrintedBound {
     atom: Atom,
     terms: Vec<(Var, f64)>,
     constant: f64,
@@ -47,7 +47,10 @@ impl<'a> Printed<'a> {
         let turned: Vec<Linear> = atoms.iter().map(|atom| atom.linear.scaled(&-Rational::ONE)).collect();
         let opposite = |atom: &Atom| turned.iter().position(|other| *other == atom.linear);
         let whole = spec.schema.task.whole_outputs();
-        let bounds = atoms.iter().map(|atom| Bound { opposite: opposite(atom), ..Bound::new(atom.clone(), &whole) }).collect();
+        let bounds = atoms
+            .iter()
+            .map(|atom| PrintedBound { opposite: opposite(atom), ..PrintedBound::new(atom.clone(), &whole) })
+            .collect();
         Self { judge: Judge::new(spec), bounds }
     }
 
@@ -73,7 +76,7 @@ impl<'a> Printed<'a> {
     }
 }
 
-impl Bound {
+impl PrintedBound {
     fn new(atom: Atom, whole: &[usize]) -> Self {
         let terms: Vec<(Var, f64)> = atom.linear.terms.iter().map(|(var, c)| (*var, c.to_f64().value())).collect();
         let constant = atom.linear.constant.to_f64().value();

@@ -44,7 +44,7 @@ pub struct Fitted {
 }
 
 /// Tells Python how training goes on.
-struct Watch<'a> {
+struct PythonObserver<'a> {
     signals: &'a Signals,
     progress: Option<Py<PyAny>>,
     begun: Instant,
@@ -52,7 +52,7 @@ struct Watch<'a> {
     epochs: usize,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for PythonObserver<'_> {
     fn epoch(&mut self, record: &EpochRecord) {
         let Some(progress) = &self.progress else { return };
         let now = self.begun.elapsed().as_millis() as u64;
@@ -93,7 +93,8 @@ pub fn fit(
             Prepared::Ready(ready) => ready,
             Prepared::Contradictory(words) => return Err(Failure::new(Class::Contradiction, words)),
         };
-        let mut watch = Watch { signals, progress, begun, told: AtomicU64::new(0), epochs: ready.problem.train().epochs };
+        let mut watch =
+            PythonObserver { signals, progress, begun, told: AtomicU64::new(0), epochs: ready.problem.train().epochs };
         let finished = match ready.train(None, &mut watch)? {
             Ended::Done(finished) => finished,
             Ended::Interrupted => return Err(FitError::Abandoned.into()),

@@ -32,10 +32,10 @@ pub enum Feasible {
 /// One eliminated variable, with what bounds it in terms of the variables eliminated after it.
 enum EliminationStep {
     Equal(Var, Linear),
-    Between { var: Var, lower: Vec<Bound>, upper: Vec<Bound> },
+    Between { var: Var, lower: Vec<VarBound>, upper: Vec<VarBound> },
 }
 
-struct Bound {
+struct VarBound {
     value: Linear,
     strict: bool,
 }
@@ -146,7 +146,7 @@ fn eliminate(system: &mut Vec<Atom>, var: Var) -> Option<EliminationStep> {
     system.retain_mut(|atom| {
         let Some(c) = atom.linear.terms.remove(&var) else { return true };
         let value = atom.linear.scaled(&(-Rational::ONE / &c));
-        (if c > Rational::ZERO { &mut lower } else { &mut upper }).push(Bound { value, strict: atom.strict });
+        (if c > Rational::ZERO { &mut lower } else { &mut upper }).push(VarBound { value, strict: atom.strict });
         false
     });
     if lower.len() * upper.len() > MAX_ATOMS {
@@ -179,7 +179,7 @@ fn at(linear: &Linear, point: &Point) -> Rational {
 }
 
 /// A value between the bounds: zero, else a whole number, else the middle.
-fn choose(lower: &[Bound], upper: &[Bound], point: &Point) -> Rational {
+fn choose(lower: &[VarBound], upper: &[VarBound], point: &Point) -> Rational {
     let lowest = lower.iter().map(|b| (at(&b.value, point), b.strict)).max();
     let highest = upper.iter().map(|b| (at(&b.value, point), !b.strict)).min().map(|(v, loose)| (v, !loose));
     let fits = |v: &Rational| {

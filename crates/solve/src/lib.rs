@@ -12,6 +12,7 @@
 //! - [`mod@satisfy`], [`eliminate`]: whether atoms can hold together, exactly.
 //! - [`maxsmt`]: numbers that satisfy all of the hard and most of the soft constraints; one trait, three engines.
 //! - [`sample`]: inputs of a domain, drawn at random.
+//! - [`tied`](mod@tied): which formulas share outputs, directly or through others.
 //! - [`sexpr`]: what other solvers write.
 #![forbid(unsafe_code)]
 // Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
@@ -32,4 +33,5 @@ pub mod sample;
 pub mod satisfy;
 pub mod sexpr;
 pub mod simplex;
+pub mod tied;
 pub mod whole;

@@ -30,17 +30,15 @@ impl InputSampler {
 /// Gives a feature of a row another value: at this share of all that it may have in a region, from the first at 0 to the last at 1.
 pub fn put(region: &Region, map: &ColumnMap, feature: usize, share: f64, row: &mut [f32]) {
     let one_of = |n: f64| (share * n).floor().min(n - 1.0);
-    let columns = map.columns(feature);
     if let Some((lo, hi)) = region.range(feature) {
         let at = match region.step(feature) {
             Some(step) => lo + step * one_of((hi - lo) / step + 1.0),
             None => lo + (hi - lo) * share,
         };
-        row[columns.start] = region.nearest(feature, at).unwrap_or_default();
+        row[map.first(feature)] = region.nearest(feature, at).unwrap_or_default();
     } else if let Some(allowed) = region.levels(feature) {
         let levels: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
-        let chosen = map.level(feature, levels[one_of(levels.len() as f64) as usize]);
-        row[columns.clone()].iter_mut().zip(columns).for_each(|(v, column)| *v = f32::from(u8::from(Some(column) == chosen)));
+        map.put_level(feature, levels[one_of(levels.len() as f64) as usize], row);
     }
 }
 

@@ -192,6 +192,15 @@ impl Formula {
         }
     }
 
+    /// The formula with every variable called otherwise.
+    #[must_use]
+    pub fn renamed(&self, name: &impl Fn(Var) -> Var) -> Self {
+        self.replaced(&mut |Atom { linear, strict }| {
+            let terms = linear.terms.iter().map(|(var, c)| (name(*var), c.clone())).collect();
+            Formula::Atom(Atom { linear: Linear { terms, constant: linear.constant.clone() }, strict: *strict })
+        })
+    }
+
     /// What is left of it where a variable has this value.
     #[must_use]
     pub fn with(&self, var: Var, value: &Rational) -> Self {
@@ -265,5 +274,10 @@ impl Formula {
         let mut variables = BTreeSet::new();
         self.atoms(&mut |a| variables.extend(a.linear.terms.keys().copied()));
         variables
+    }
+
+    /// The outputs it mentions.
+    pub fn outputs(&self) -> BTreeSet<usize> {
+        self.variables().into_iter().filter_map(|v| if let Var::Output(j) = v { Some(j) } else { None }).collect()
     }
 }

@@ -33,7 +33,7 @@ pub use pair::{Kept, Moves, Pair, PairRule, Trend};
 pub use region::{Cut, Region};
 pub use schema::{
     ColumnKind, ColumnMap, Domain, Feature, Fill, Filled, InputColumn, LARGEST_INTEGER, OneHot, SCHEMA_KEY, Schema, SchemaError,
-    Task, VarColumns, indicator_of,
+    Task, VarColumns, indicator_of, nearest_multiple,
 };
 pub use typed::TypedSpec;
 

@@ -1,9 +1,7 @@
 //! Sets of inputs, feature by feature: the domain, its parts in a tree of splits, and what a cell's own conditions leave of them.
 
-use std::collections::BTreeSet;
-
 use crate::normalize::var_range;
-use crate::{Atom, Domain, Feature, Formula, LARGEST_INTEGER, Linear, Rational, Schema, Var};
+use crate::{Atom, Domain, Feature, Formula, Linear, Rational, Schema, Var, nearest_multiple};
 
 /// A product of one set a feature. Empty as soon as one of them is.
 ///
@@ -65,29 +63,17 @@ fn steps(grid: i32, x: f32) -> i64 {
 impl Region {
     /// The domain D, or why the schema does not describe one.
     pub fn whole(schema: &Schema) -> Result<Self, String> {
-        let distinct = |names: &[String]| names.iter().collect::<BTreeSet<_>>().len() == names.len();
         let set = |f: &Feature| {
+            f.sound().map_err(|e| e.to_string())?;
             Ok(match &f.domain {
-                Domain::Real { lo, hi } if lo.is_finite() && hi.is_finite() && lo <= hi => {
-                    Set::Number { grid: None, lo: place(*lo), hi: place(*hi) }
-                }
-                Domain::Integer { lo, hi } if lo <= hi && *lo >= -LARGEST_INTEGER && *hi <= LARGEST_INTEGER => {
-                    Set::Number { grid: Some(0), lo: i64::from(*lo), hi: i64::from(*hi) }
-                }
-                Domain::Stepped { lo, hi, .. } if lo <= hi && f.domain.is_stepped() => {
+                Domain::Real { lo, hi } => Set::Number { grid: None, lo: place(*lo), hi: place(*hi) },
+                Domain::Integer { lo, hi } => Set::Number { grid: Some(0), lo: i64::from(*lo), hi: i64::from(*hi) },
+                Domain::Stepped { lo, hi, .. } => {
                     let grid = f.domain.grid().unwrap_or_default();
                     Set::Number { grid: Some(grid), lo: steps(grid, *lo), hi: steps(grid, *hi) }
                 }
-                Domain::Ordered { levels } if !levels.is_empty() && levels.len() <= 1 << 24 && distinct(levels) => {
-                    Set::Number { grid: Some(0), lo: 0, hi: levels.len() as i64 - 1 }
-                }
-                Domain::Category { levels } if !levels.is_empty() && distinct(levels) => Set::Levels(vec![true; levels.len()]),
-                _ => {
-                    return Err(format!(
-                        "the domain of feature {:?} is empty, not finite, too wide, beside its step or repeats a level",
-                        f.name
-                    ));
-                }
+                Domain::Ordered { levels } => Set::Number { grid: Some(0), lo: 0, hi: levels.len() as i64 - 1 },
+                Domain::Category { levels } => Set::Levels(vec![true; levels.len()]),
             })
         };
         schema.features.iter().map(set).collect::<Result<_, _>>().map(Self)
@@ -213,8 +199,8 @@ impl Region {
     /// for a category.
     pub fn nearest(&self, feature: usize, v: f64) -> Option<f32> {
         let (lo, hi) = self.range(feature)?;
-        let v = self.step(feature).map_or(f64::from(v as f32), |step| (v / step).round() * step);
-        Some(v.clamp(lo, hi) as f32)
+        let v = nearest_multiple(v, self.step(feature));
+        Some((v as f32).clamp(lo as f32, hi as f32))
     }
 
     /// Which levels of a category are left; `None` for a number.

@@ -203,7 +203,15 @@ impl Schema {
     }
 }
 
+/// The multiple of a step that is nearest to v; v itself without a step.
+pub fn nearest_multiple(v: f64, step: Option<f64>) -> f64 {
+    step.map_or(v, |step| (v / step).round() * step)
+}
+
 impl Domain {
+    /// All whole numbers that float32 holds.
+    pub const WHOLE: Self = Self::Integer { lo: -LARGEST_INTEGER, hi: LARGEST_INTEGER };
+
     /// The interval of a number; `None` for a category.
     pub fn range(&self) -> Option<(f32, f32)> {
         match self {
@@ -221,6 +229,12 @@ impl Domain {
             Domain::Stepped { step, .. } => power_of_two(*step).map(|k| -k),
             Domain::Real { .. } | Domain::Category { .. } => None,
         }
+    }
+
+    /// The number of the domain that is nearest to v; `None` for a category.
+    pub fn nearest(&self, v: f64) -> Option<f32> {
+        let (lo, hi) = self.range()?;
+        Some((nearest_multiple(v, self.grid().map(|k| 2f64.powi(-k))) as f32).clamp(lo, hi))
     }
 
     /// Whether a number is one of these multiples, or they may be any; its size is not looked at.

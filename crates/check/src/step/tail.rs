@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use deepsade_net::onnx::piece::{Attribute, Call, TO_FLOAT};
 use deepsade_net::{Behind, Piece, Port, TRUNK_OUTPUT};
-use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec, OneHot, Schema};
+use deepsade_spec::{ColumnKind, Domain, Formula, LARGEST_INTEGER, NormalSpec, OneHot, Schema};
 
 use super::level::{Gates, Off, SumTensor, Truth};
 use super::literal::{ColumnSum, below};
@@ -67,7 +67,7 @@ impl InputPorts {
             // Beyond 2^24 a whole number is cast to a neighbour, and the first beyond to 2^24 itself.
             if let Domain::Integer { lo, hi } = feature.domain
                 && port.element != "float"
-                && (lo <= -(1 << 24) || hi >= 1 << 24)
+                && (lo <= -LARGEST_INTEGER || hi >= LARGEST_INTEGER)
             {
                 return Err(format!(
                     "the input '{}' holds {} numbers, of which float32 does not tell 16777217 from 16777216: let its range end before that",

@@ -3,7 +3,7 @@
 //! Much is a squared error more than a tenth larger, or two points fewer of a hundred, if that is beyond chance: the mean of the
 //! differences, row by row, is above twice its standard error.
 
-use deepsade_data::{Mean, deciding_score, mean, row_score};
+use deepsade_data::{DecidingScore, Mean, deciding_score, mean, row_score};
 use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Task};
 
@@ -26,7 +26,7 @@ pub(super) struct TriedWays<'a> {
 /// The warning, if there is one. Rows whose label breaks a rule do not count.
 pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &TriedWays) -> Option<Warning> {
     let task = &spec.schema.task;
-    let (name, more) = deciding_score(task);
+    let DecidingScore { name, more } = deciding_score(task);
     let counted: Vec<usize> = (0..kept.outputs.rows).filter(|r| !kept.breaking[*r]).collect();
     let scores =
         |s: &Scored| -> Vec<f64> { counted.iter().map(|r| row_score(task, s.outputs.row(*r), s.rows.y.row(*r))).collect() };

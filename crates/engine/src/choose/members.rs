@@ -11,7 +11,8 @@ use super::{Best, ComparedWays, Saved, compare};
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Rows};
 use crate::mean::mean_of;
-use crate::train::{EpochRecord, Observer, TrainError};
+use crate::train::{EpochRecord, Observer};
+use crate::warnings::Warning;
 
 /// How much worse than the mean of its members' a training score may be, of it.
 const WORSE: f64 = 0.01;
@@ -31,7 +32,7 @@ pub(super) fn mean(
         return Ok(ComparedWays::Best(Box::new(first)));
     }
     let decision = Decision { means: first.fitted.means.clone(), why: first.fitted.why.clone() };
-    let mut others = Vec::new();
+    let (mut others, mut failed) = (Vec::new(), None);
     for k in 1..count {
         let named = |name: &str| saved(&if name.is_empty() { k.to_string() } else { format!("{k}-{name}") });
         let split = if fit.redeal { split.with_other_validation(k, fit.seed) } else { split.clone() };
@@ -41,17 +42,20 @@ pub(super) fn mean(
         match compare(fit, std::slice::from_ref(&decision), rows, &split, &named, &mut told) {
             Ok(ComparedWays::Best(best)) => others.push(*best),
             Ok(cut @ ComparedWays::Interrupted(_)) => return Ok(cut),
-            Err(stopped @ (FitError::Abandoned | FitError::Train(TrainError::Checkpoint(_)))) => return Err(stopped),
+            Err(stopped) if stopped.ends_all() => return Err(stopped),
             // One that does not come out is one fewer.
-            Err(_) => {}
+            Err(why) => failed = Some(why),
         }
     }
     let all: Vec<&Best> = std::iter::once(&first).chain(&others).collect();
-    let best = match with_mean(fit, &decision, &all, rows, split, observer) {
+    let trained = all.len();
+    let mut best = match with_mean(fit, &decision, &all, rows, split, observer) {
         Ok(Some((fitted, free))) => Best { fitted, free, ..first },
-        Err(stopped @ FitError::Abandoned) => return Err(stopped),
+        Err(stopped) if stopped.ends_all() => return Err(stopped),
         Ok(None) | Err(_) => first,
     };
+    let fewer = |why: FitError| Warning::FewerMembers { asked: count, trained, why: why.to_string() };
+    best.fitted.warnings.extend(failed.map(fewer));
     Ok(ComparedWays::Best(Box::new(best)))
 }
 
@@ -82,23 +86,20 @@ fn with_mean(
         Some(free) => of(&Decision::nowhere(), &decision.means, &free)?,
         None => None,
     };
-    let proved = |f: &Fitted| matches!(f.proof, Some(Ok(_)));
-    let lost = proved(members[0]) && !proved(&fitted) || all[0].free.is_some() && free.is_none();
+    let lost = members[0].proved() && !fitted.proved() || all[0].free.is_some() && free.is_none();
     Ok((!lost && !worse(fit, &fitted, &members, rows, split)?).then_some((fitted, free)))
 }
 
 /// Whether the mean scores worse on the training rows than its members do on average on the same rows.
 fn worse(fit: Fit, mean: &Fitted, members: &[&Fitted], rows: &Rows, split: &Split) -> Result<bool, FitError> {
-    let (name, more) = deciding_score(&fit.spec.schema.task);
+    let deciding = deciding_score(&fit.spec.schema.task);
     let mut all = Vec::new();
     for member in members {
-        let metrics = rows.predicted(fit.spec, &member.model, &split.train)?.metrics;
-        all.extend(metrics.get(name).copied().filter(|v| v.is_finite()));
+        all.extend(deciding.among(&rows.predicted(fit.spec, &member.model, &split.train)?.metrics));
     }
-    let usual = all.iter().sum::<f64>() / all.len() as f64;
-    let own = mean.train.get(name).copied().filter(|v| v.is_finite());
-    Ok(all.len() == members.len()
-        && own.is_none_or(|own| if more { own < usual * (1.0 - WORSE) } else { own > usual * (1.0 + WORSE) }))
+    let Some(usual) = deepsade_data::mean(&all).filter(|m| m.n == members.len()) else { return Ok(false) };
+    let least = usual.mean * if deciding.more { 1.0 - WORSE } else { 1.0 + WORSE };
+    Ok(deciding.better(Some(least), deciding.among(&mean.train)))
 }
 
 /// Who watches, told which member is trained.

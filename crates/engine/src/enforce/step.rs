@@ -13,7 +13,7 @@ use deepsade_check::step::{Case, InputPorts, Number, OutputStep, Outputs, Tail, 
 use deepsade_net::onnx::TRUNK_OUTPUT;
 use deepsade_net::{Behind, Model, Network, Piece, Port};
 use deepsade_output::make::{self, CANDIDATE, Made, MakeError, Source, Tried};
-use deepsade_spec::{LARGEST_INTEGER, NormalSpec, Task};
+use deepsade_spec::{LARGEST_INTEGER, NormalSpec, Task, nearest_multiple};
 use thiserror::Error;
 
 pub use self::fallback::{NoFallback, torn};
@@ -203,8 +203,9 @@ fn widened(numbers: &[Number], fallback: &[Case], spec: &NormalSpec) -> Vec<Numb
             }
             (lo, hi) = (lo.min(ends.0 - 0.25 * ends.0.abs()), hi.max(ends.1 + 0.25 * ends.1.abs()));
         }
-        let step = number.grid.map_or(0.0, |k| 2f64.powi(-k));
-        let on_grid = |v: f64| if step > 0.0 { (v / step).round().clamp(-MOST_STEPS, MOST_STEPS) * step } else { v };
+        let step = number.grid.map(|k| 2f64.powi(-k));
+        let most = step.map_or(f64::MAX, |step| MOST_STEPS * step);
+        let on_grid = |v: f64| nearest_multiple(v, step).clamp(-most, most);
         (number.lo, number.hi) = (on_grid(lo) as f32, on_grid(hi) as f32);
     }
     numbers

@@ -101,6 +101,11 @@ pub enum FitError {
 }
 
 impl FitError {
+    /// Whether it ends everything: what was abandoned, or can't be saved or gone on with, is no word on a way or a member.
+    pub(crate) fn ends_all(&self) -> bool {
+        matches!(self, Self::Abandoned | Self::Train(TrainError::Checkpoint(_)))
+    }
+
     /// Why nothing came of some ways: each reason once.
     pub(crate) fn no_way(failed: Vec<(&'static str, Self)>) -> Self {
         let mut ways: Vec<(&str, Self)> = Vec::new();

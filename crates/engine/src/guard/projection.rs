@@ -22,7 +22,7 @@ const INDEPENDENT: f64 = 1e-9;
 
 /// Whether there is a layer that satisfies the cuts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Feasible {
+pub(super) enum FeasibleCuts {
     /// There is.
     Yes,
     /// There is none: these cuts exclude each other.
@@ -190,7 +190,7 @@ impl Projection {
     }
 
     /// Finds the multipliers of all cuts.
-    pub fn solve(&mut self) -> Feasible {
+    pub fn solve(&mut self) -> FeasibleCuts {
         self.balance();
         for _ in 0..8 * MOST {
             let broken = |k: &usize| {
@@ -200,14 +200,14 @@ impl Projection {
             };
             let open = (0..self.count).filter(|k| !self.active.contains(k));
             let Some((worst, _)) = open.filter_map(|k| broken(&k).map(|b| (k, b))).max_by(|a, b| a.1.total_cmp(&b.1)) else {
-                return Feasible::Yes;
+                return FeasibleCuts::Yes;
             };
             match self.activate(worst) {
-                Feasible::Yes => {}
+                FeasibleCuts::Yes => {}
                 other => return other,
             }
         }
-        Feasible::Unknown
+        FeasibleCuts::Unknown
     }
 
     /// Moves the layer to where the multipliers say: cuts of one cell together.
@@ -255,7 +255,7 @@ impl Projection {
     /// Brings a broken cut to its border: its multiplier grows, those of the active ones follow; one that would become negative
     /// leaves. If nothing can leave and nothing moves, the cut's normal is a negative combination of the active ones: no layer
     /// satisfies them all.
-    fn activate(&mut self, p: usize) -> Feasible {
+    fn activate(&mut self, p: usize) -> FeasibleCuts {
         for _ in 0..4 * MOST {
             let left = self.left(p) - self.gram[p * MOST + p] * self.cuts[p].mu;
             let mut direction = std::mem::take(&mut self.direction);
@@ -267,12 +267,12 @@ impl Projection {
             let blocking = first_to_leave(self.active.iter().map(|k| self.cuts[*k].mu), &direction);
             let full = if free > INDEPENDENT * own { left / free } else { f64::INFINITY };
             if full.is_nan() || own <= 0.0 && left > 0.0 {
-                return Feasible::Never(vec![p]);
+                return FeasibleCuts::Never(vec![p]);
             }
             let step = blocking.map_or(full, |(t, _)| t.min(full));
             if step.is_infinite() {
                 let needed = (0..self.active.len()).filter(|i| direction[*i] < 0.0).map(|i| self.active[i]);
-                return Feasible::Never(needed.chain([p]).collect());
+                return FeasibleCuts::Never(needed.chain([p]).collect());
             }
             for (k, d) in self.active.iter().zip(&direction) {
                 self.cuts[*k].mu -= step * d;
@@ -284,14 +284,14 @@ impl Projection {
                 let leaving = self.active.remove(i);
                 self.cuts[leaving].mu = 0.0;
                 if !self.factor(i) {
-                    return Feasible::Unknown;
+                    return FeasibleCuts::Unknown;
                 }
                 continue;
             }
             self.active.push(p);
-            return if self.factor_row(self.active.len() - 1) { Feasible::Yes } else { Feasible::Unknown };
+            return if self.factor_row(self.active.len() - 1) { FeasibleCuts::Yes } else { FeasibleCuts::Unknown };
         }
-        Feasible::Unknown
+        FeasibleCuts::Unknown
     }
 
     /// Cholesky factor of the active cuts' products, from the row of one of them on; false if they are not independent.

@@ -3,7 +3,7 @@
 use deepsade_check::Bounds;
 
 use super::cell::{Cell, LayerWeights, Margin, Slack};
-use super::projection::Feasible;
+use super::projection::FeasibleCuts;
 use super::{Guard, multiplier};
 
 /// Times that cuts are added to find the nearest last layer, before cells are emptied one by one.
@@ -102,20 +102,20 @@ impl Guard {
                 return solved;
             }
         }
-        let mut found = Feasible::Unknown;
+        let mut found = FeasibleCuts::Unknown;
         // Without leaning only where leaning is in the way: sides of a rule may be close to each other.
         for lean in [LEAN, 0.0] {
             let moves;
             (found, moves) = self.nearest(parameters, Try { margin: self.margin, kind: self.kind, rounds: CUTS, lean });
             solved.moves += moves;
             match found {
-                Feasible::Yes => return solved,
-                Feasible::Never(_) => self.nearest.undo(&mut Self::layer(parameters, self.inputs, self.outputs)),
-                Feasible::Unknown => break,
+                FeasibleCuts::Yes => return solved,
+                FeasibleCuts::Never(_) => self.nearest.undo(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                FeasibleCuts::Unknown => break,
             }
         }
         let choice = self.cells.iter().any(Cell::has_choice);
-        for _ in 0..if choice || found == Feasible::Unknown { SWEEPS } else { 0 } {
+        for _ in 0..if choice || found == FeasibleCuts::Unknown { SWEEPS } else { 0 } {
             let moves = self.sweep(parameters);
             solved.moves += moves;
             if moves == 0 {
@@ -137,7 +137,7 @@ impl Guard {
 
     /// The nearest last layer for the multipliers at hand; cells that are not empty get better ones now and then. Returns whether
     /// every cell is empty, and how often one was not.
-    pub(super) fn nearest(&mut self, parameters: &mut [f32], how: Try) -> (Feasible, usize) {
+    pub(super) fn nearest(&mut self, parameters: &mut [f32], how: Try) -> (FeasibleCuts, usize) {
         let Try { kind, rounds, lean, .. } = how;
         let mut moves = 0;
         let mut push = 0.0f64;
@@ -152,7 +152,7 @@ impl Guard {
                 }
                 broken += 1;
                 let cell = &self.cells[k];
-                let Some(cut) = self.nearest.next() else { return (Feasible::Unknown, moves + broken) };
+                let Some(cut) = self.nearest.next() else { return (FeasibleCuts::Unknown, moves + broken) };
                 let v = self.bounds.last_input(cell.region);
                 if kind == Bounds::Relational {
                     cut.sides.clear();
@@ -170,15 +170,15 @@ impl Guard {
                 self.nearest.commit(&self.metric, false);
             }
             if broken == 0 {
-                return (Feasible::Yes, moves);
+                return (FeasibleCuts::Yes, moves);
             }
             moves += broken;
             match self.nearest.solve() {
-                Feasible::Yes => self.nearest.apply(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                FeasibleCuts::Yes => self.nearest.apply(&mut Self::layer(parameters, self.inputs, self.outputs)),
                 other => return (other, moves),
             }
         }
-        (Feasible::Unknown, moves)
+        (FeasibleCuts::Unknown, moves)
     }
 
     /// Looks at one cell. At the first look of a call it may get better multipliers; if it keeps its own, its cuts of the call before

@@ -10,7 +10,7 @@ use deepsade_spec::{Atom, Domain, Formula, Rational, Var, normalize::var_range};
 
 use super::build::{FixedParts, readable};
 use super::cell::{Cell, Margin};
-use super::projection::Feasible;
+use super::projection::FeasibleCuts;
 use super::solve::Try;
 use super::sweep::empty_cell;
 use super::{Guard, Safe, joint};
@@ -62,7 +62,7 @@ fn by_clauses(guard: &mut Guard, frame: &FixedParts, margin: Margin) -> Option<V
     let mut layer = vec![0.0f32; guard.inputs * guard.outputs];
     layer.extend(usual.iter().map(|v| *v as f32));
     guard.nearest.clear();
-    (nearest_with_signs(guard, &mut layer, margin) == Feasible::Yes).then_some(layer)
+    (nearest_with_signs(guard, &mut layer, margin) == FeasibleCuts::Yes).then_some(layer)
 }
 
 /// The safe last layer of cells with several atoms by a search for all multipliers at once.
@@ -78,7 +78,7 @@ fn together(guard: &mut Guard, frame: &FixedParts) -> Option<()> {
         guard.cells.iter_mut().zip(&found.lambda).for_each(|(cell, lambda)| cell.weigh(lambda));
         guard.nearest.clear();
         let how = Try { margin: Margin { absolute: slack, ..guard.margin }, kind: Bounds::Interval, rounds: CUTS, lean: 0.0 };
-        if guard.nearest(&mut layer, how).0 == Feasible::Yes && guard.pairs_hold(&layer) {
+        if guard.nearest(&mut layer, how).0 == FeasibleCuts::Yes && guard.pairs_hold(&layer) {
             keep(guard, layer);
             return Some(());
         }
@@ -108,14 +108,14 @@ fn first_layer(guard: &mut Guard, frame: &FixedParts, margin: Margin) -> Result<
         let given = layer.clone();
         guard.nearest.clear();
         match nearest_with_signs(guard, &mut layer, margin) {
-            Feasible::Yes => return Ok(layer),
-            Feasible::Never(cuts) => {
+            FeasibleCuts::Yes => return Ok(layer),
+            FeasibleCuts::Never(cuts) => {
                 stuck = guard.nearest.cells(&cuts).last().copied().unwrap_or(0);
                 if !choice {
                     return Err(stuck);
                 }
             }
-            Feasible::Unknown => {}
+            FeasibleCuts::Unknown => {}
         }
         layer.copy_from_slice(&given);
         match settle(guard, &mut layer, margin) {
@@ -128,16 +128,16 @@ fn first_layer(guard: &mut Guard, frame: &FixedParts, margin: Margin) -> Result<
 }
 
 /// The nearest last layer for the multipliers at hand, in turns with the one whose weights have their signs.
-fn nearest_with_signs(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Feasible {
+fn nearest_with_signs(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> FeasibleCuts {
     for _ in 0..SIGN_TURNS {
         let found = guard.nearest(layer, Try { margin, kind: Bounds::Interval, rounds: CUTS, lean: 0.0 }).0;
-        if found != Feasible::Yes || guard.pairs_hold(layer) {
+        if found != FeasibleCuts::Yes || guard.pairs_hold(layer) {
             return found;
         }
         guard.between_inputs(layer);
         guard.nearest.clear();
     }
-    Feasible::Unknown
+    FeasibleCuts::Unknown
 }
 
 /// Empties all cells, the hidden units at zero: the boxes have not been updated yet, so they are.

@@ -7,7 +7,7 @@ use deepsade_data::Dataset;
 use deepsade_net::Matrix;
 use deepsade_output::Output;
 use deepsade_output::reader::Estimator;
-use deepsade_spec::{ColumnKind, Schema, Task};
+use deepsade_spec::{Schema, Task};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -124,14 +124,8 @@ fn mean(output: &Output, estimator: &Estimator, x: &Matrix) -> Vec<f64> {
 
 /// Rows that all have one value of a feature; of a category the place of its level.
 fn at(schema: &Schema, x: &Matrix, feature: usize, value: f32) -> Matrix {
-    let mut x = x.clone();
-    for (k, column) in schema.columns().iter().enumerate().filter(|(_, c)| c.feature == feature) {
-        let entry = match column.kind {
-            ColumnKind::Number => value,
-            ColumnKind::Level(l) => f32::from(u8::from(value as usize == l)),
-        };
-        (0..x.rows).for_each(|r| x.row_mut(r)[k] = entry);
-    }
+    let (mut x, map) = (x.clone(), schema.column_map());
+    (0..x.rows).for_each(|r| map.put(feature, &schema.features[feature].domain, value, x.row_mut(r)));
     x
 }
 

@@ -124,29 +124,27 @@ impl Attacked<'_> {
             _ => lo + (hi - lo) * rng.random::<f64>(),
         };
         let mut x: Vec<f64> = inputs.lo.iter().zip(&inputs.hi).map(|r| number(r, rng)).collect();
-        for (first, allowed) in &inputs.groups {
+        for (feature, allowed) in &inputs.categories {
             let levels: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
-            let chosen = levels[rng.next_u32() as usize % levels.len()];
-            (self.plan.dropped..allowed.len()).for_each(|l| x[first + l - self.plan.dropped] = f64::from(u8::from(l == chosen)));
+            self.plan.map.put_level(*feature, levels[rng.next_u32() as usize % levels.len()], &mut x);
         }
         x
     }
 
     /// The nearest point of the region: float32 numbers, whole ones or multiples where they must be, one level a category.
     pub fn snap(&self, x: &mut [f64], part: &Region) {
-        for (f, &first) in self.plan.first.iter().enumerate() {
+        let map = &self.plan.map;
+        for (f, columns) in map.features().enumerate() {
             // A category may have no column.
             if let Some(allowed) = part.levels(f) {
-                let dropped = self.plan.dropped;
-                let width = allowed.len() - dropped;
-                let columns = &mut x[first..first + width];
-                let absent = 1.0 - columns.iter().sum::<f64>();
-                let share = |l: usize| l.checked_sub(dropped).map_or(absent, |l| columns[l]);
+                let absent = 1.0 - x[columns].iter().sum::<f64>();
+                let share = |l: usize| map.level(f, l).map_or(absent, |column| x[column]);
                 let levels = (0..allowed.len()).filter(|l| allowed[*l]);
-                let best = levels.max_by(|a, b| share(*a).total_cmp(&share(*b)).then(b.cmp(a)));
-                columns.iter_mut().enumerate().for_each(|(l, v)| *v = f64::from(u8::from(Some(l + dropped) == best)));
-            } else if let Some(v) = part.nearest(f, x[first]) {
-                x[first] = f64::from(v);
+                if let Some(best) = levels.max_by(|a, b| share(*a).total_cmp(&share(*b)).then(b.cmp(a))) {
+                    map.put_level(f, best, x);
+                }
+            } else if let Some(v) = part.nearest(f, x[columns.start]) {
+                x[columns.start] = f64::from(v);
             }
         }
     }
@@ -196,8 +194,8 @@ impl Attacked<'_> {
                 let direction = f64::from(i8::from(g[i] > 0.0) - i8::from(g[i] < 0.0));
                 x[i] = (x[i] + direction * rate * (hi - lo)).clamp(*lo, *hi);
             }
-            for (first, allowed) in &inputs.groups {
-                self.best_level(&mut x, &g, *first, allowed, rng);
+            for (feature, allowed) in &inputs.categories {
+                self.best_level(&mut x, &g, *feature, allowed, rng);
             }
             self.snap(&mut x, part);
         }
@@ -212,13 +210,13 @@ impl Attacked<'_> {
     }
 
     /// The level to which the gradient points, now and then another one.
-    fn best_level(&self, x: &mut [f64], g: &[f64], first: usize, allowed: &[bool], rng: &mut ChaCha8Rng) {
-        let weight = |l: usize| l.checked_sub(self.plan.dropped).map_or(0.0, |l| g[first + l]);
+    fn best_level(&self, x: &mut [f64], g: &[f64], feature: usize, allowed: &[bool], rng: &mut ChaCha8Rng) {
+        let weight = |l: usize| self.plan.map.level(feature, l).map_or(0.0, |column| g[column]);
         let levels: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
         let other = rng.next_u32() as usize % (4 * levels.len());
         let Some(best) = levels.iter().copied().max_by(|a, b| weight(*a).total_cmp(&weight(*b)).then(b.cmp(a))) else { return };
         let chosen = levels.get(other).copied().unwrap_or(best);
-        (self.plan.dropped..allowed.len()).for_each(|l| x[first + l - self.plan.dropped] = f64::from(u8::from(l == chosen)));
+        self.plan.map.put_level(feature, chosen, x);
     }
 
     /// Atoms that are below zero by no more may hold when evaluated in the arithmetic of the question.
@@ -268,7 +266,7 @@ impl Attacked<'_> {
             return false;
         }
         let point: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
-        let inputs = InputBox { lo: point.clone(), hi: point, groups: Vec::new() };
+        let inputs = InputBox { lo: point.clone(), hi: point, categories: Vec::new() };
         let mut pass = Pass::default();
         let boxes = plan.boxes(&inputs, Reach::Lines, None, &mut pass);
         let ground = KnownRegion { plan, kind: Reach::Lines, boxes: &boxes, inputs: &inputs, signs: &[] };

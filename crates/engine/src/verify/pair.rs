@@ -140,8 +140,8 @@ impl PairQuestion<'_> {
             match (self.whole.range(f), rng.random_range(0..4)) {
                 (Some((lo, hi)), 0) => {
                     let far = 10f64.powi(-rng.random_range(0..5)) * (hi - lo);
-                    let v = f64::from(x[self.plan.first[f]]) + (rng.random::<f64>() - 0.5) * far;
-                    x[self.plan.first[f]] = self.snapped(f, v);
+                    let v = f64::from(x[self.plan.map.first(f)]) + (rng.random::<f64>() - 0.5) * far;
+                    x[self.plan.map.first(f)] = self.snapped(f, v);
                 }
                 (None, 0) => self.draw(f, &mut x, rng),
                 _ => {}
@@ -170,7 +170,7 @@ impl PairQuestion<'_> {
         let one = part.features[rng.random_range(0..part.features.len())];
         let all = rng.random_range(0..3) == 0;
         for (k, &f) in part.features.iter().enumerate().filter(|(_, f)| all || **f == one) {
-            let first = self.plan.first[f];
+            let first = self.plan.map.first(f);
             let Some((lo, hi)) = self.whole.range(f) else {
                 self.draw(f, &mut to, rng);
                 continue;

@@ -129,7 +129,7 @@ impl Pass {
             self.a[k + 1] = a;
         }
         let mut x = std::mem::take(&mut self.x);
-        let most = inputs.most(&self.a[0], plan.dropped, &mut x);
+        let most = inputs.most(&self.a[0], &plan.map, &mut x);
         self.size += self.a[0].iter().zip(&x).map(|(a, x)| (a * x).abs()).sum::<f64>() + self.constant.abs();
         self.x = x;
         self.constant + most

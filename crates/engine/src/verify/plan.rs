@@ -42,10 +42,6 @@ pub(super) struct BoundPlan {
     pub widths: Vec<usize>,
     /// Where features stand among the columns.
     pub map: ColumnMap,
-    /// First column of each feature.
-    pub first: Vec<usize>,
-    /// 1 if the first level of a category has no column.
-    pub dropped: usize,
     /// The last gate's value and the raw column of its factor, if that is a number.
     pub gate: Option<(usize, usize)>,
     /// For each row of a dense node how many weights are not 0, and the sum of their magnitudes.
@@ -60,8 +56,8 @@ pub(super) struct BoundPlan {
 pub(super) struct InputBox {
     pub lo: Vec<f64>,
     pub hi: Vec<f64>,
-    /// First column and allowed levels of each category.
-    pub groups: Vec<(usize, Vec<bool>)>,
+    /// Each category and its allowed levels.
+    pub categories: Vec<(usize, Vec<bool>)>,
 }
 
 /// Intervals of every value on a region, and the error of each node's own operation.
@@ -97,7 +93,6 @@ impl BoundPlan {
         });
         let steps: Vec<BoundedNode> = steps.collect();
         let columns = schema.columns();
-        let first = schema.first_columns();
         let gate = steps.iter().rposition(|s| matches!(s, BoundedNode::Gate(..))).and_then(|k| {
             let BoundedNode::Gate(_, factor) = &steps[k] else { return None };
             match steps.get(factor.checked_sub(1)?)? {
@@ -108,7 +103,6 @@ impl BoundPlan {
                 _ => None,
             }
         });
-        let dropped = schema.one_hot.dropped();
         let domain = |c: usize| &schema.features[columns[c].feature].domain;
         let gate_whole = gate.is_some_and(|(_, c)| domain(c).grid().is_some_and(|k| k <= 0));
         let rows = steps.iter().map(weights_of_rows).collect();
@@ -116,8 +110,6 @@ impl BoundPlan {
             steps,
             widths: network.widths(),
             map: schema.column_map(),
-            first,
-            dropped,
             gate,
             rows,
             gate_whole,
@@ -132,18 +124,18 @@ impl BoundPlan {
 
     pub fn inputs(&self, region: &Region) -> InputBox {
         let width = self.widths[0];
-        let mut inputs = InputBox { lo: vec![0.0; width], hi: vec![1.0; width], groups: Vec::new() };
-        for (f, &first) in self.first.iter().enumerate() {
+        let mut inputs = InputBox { lo: vec![0.0; width], hi: vec![1.0; width], categories: Vec::new() };
+        for (f, columns) in self.map.features().enumerate() {
             if let Some((lo, hi)) = region.range(f) {
-                (inputs.lo[first], inputs.hi[first]) = (lo, hi);
+                (inputs.lo[columns.start], inputs.hi[columns.start]) = (lo, hi);
             } else if let Some(allowed) = region.levels(f) {
                 let count = allowed.iter().filter(|a| **a).count();
-                for (l, a) in allowed.iter().enumerate().skip(self.dropped) {
-                    let column = first + l - self.dropped;
+                for (l, a) in allowed.iter().enumerate() {
+                    let Some(column) = self.map.level(f, l) else { continue };
                     inputs.lo[column] = f64::from(u8::from(*a && count == 1));
                     inputs.hi[column] = f64::from(u8::from(*a));
                 }
-                inputs.groups.push((first, allowed.to_vec()));
+                inputs.categories.push((f, allowed.to_vec()));
             }
         }
         inputs
@@ -303,7 +295,7 @@ impl BoundPlan {
     /// Whether a float32 runtime may leave its range on the way to some value of this input.
     pub fn may_overflow_at(&self, x: &[f32]) -> bool {
         let x: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
-        let inputs = InputBox { lo: x.clone(), hi: x, groups: Vec::new() };
+        let inputs = InputBox { lo: x.clone(), hi: x, categories: Vec::new() };
         self.exceeds_float32(&self.boxes(&inputs, Reach::Interval, None, &mut Pass::default()))
     }
 
@@ -466,15 +458,15 @@ fn unzip(columns: impl Iterator<Item = (f64, f64, f64)>) -> (Vec<f64>, Vec<f64>,
 
 impl InputBox {
     /// The largest `c . x` and where it is taken: numbers at an end, categories at their best allowed level.
-    pub fn most(&self, c: &[f64], dropped: usize, x: &mut Vec<f64>) -> f64 {
+    pub fn most(&self, c: &[f64], map: &ColumnMap, x: &mut Vec<f64>) -> f64 {
         x.clear();
         x.extend(c.iter().zip(self.lo.iter().zip(&self.hi)).map(|(c, (lo, hi))| if *c < 0.0 { *lo } else { *hi }));
-        for (first, allowed) in &self.groups {
-            let weight = |l: usize| l.checked_sub(dropped).map_or(0.0, |l| c[first + l]);
+        for (feature, allowed) in &self.categories {
+            let weight = |l: usize| map.level(*feature, l).map_or(0.0, |column| c[column]);
             let levels = (0..allowed.len()).filter(|l| allowed[*l]);
             let best = levels.fold(None, |best: Option<usize>, l| best.filter(|b| weight(*b) >= weight(l)).or(Some(l)));
-            for l in dropped..allowed.len() {
-                x[first + l - dropped] = f64::from(u8::from(Some(l) == best));
+            if let Some(best) = best {
+                map.put_level(*feature, best, x);
             }
         }
         c.iter().zip(&*x).map(|(c, x)| c * x).sum()

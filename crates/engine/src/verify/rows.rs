@@ -86,7 +86,7 @@ impl RowsScratch {
             let mut x = Vec::new();
             for lane in 0..2 * chunk.len() {
                 c.iter_mut().zip(&self.a[0]).for_each(|(c, a)| *c = a[lane]);
-                out.push(self.constant[lane] + inputs.most(&c, plan.dropped, &mut x));
+                out.push(self.constant[lane] + inputs.most(&c, &plan.map, &mut x));
             }
         }
         out

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use deepsade_check::Arithmetic;
-use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema, Task};
+use deepsade_spec::{Domain, NormalSpec, Schema, Task};
 use serde_json::{Map, Value, json};
 
 use super::{CounterExample, Outcome, Work};
@@ -13,17 +13,14 @@ use crate::verdict::{all_hold, pair_effort, proved_rules_as_json};
 /// Features by name, levels in words.
 pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
     let mut out = Map::new();
-    let columns = schema.columns();
-    for (f, (feature, first)) in schema.features.iter().zip(schema.first_columns()).enumerate() {
+    let map = schema.column_map();
+    for (f, feature) in schema.features.iter().enumerate() {
+        let number = || x[map.first(f)];
         let value = match &feature.domain {
-            Domain::Category { levels } => {
-                let taken = columns.iter().enumerate().find(|(k, c)| c.feature == f && x[*k] > 0.5);
-                let level = taken.map_or(0, |(_, c)| if let ColumnKind::Level(l) = c.kind { l } else { 0 });
-                json!(levels[level])
-            }
-            Domain::Ordered { levels } => json!(levels.get(x[first] as usize)),
-            Domain::Integer { .. } => json!(x[first] as i64),
-            Domain::Real { .. } | Domain::Stepped { .. } => json!(x[first]),
+            Domain::Category { levels } => json!(levels[map.level_in(f, x)]),
+            Domain::Ordered { levels } => json!(levels.get(number() as usize)),
+            Domain::Integer { .. } => json!(number() as i64),
+            Domain::Real { .. } | Domain::Stepped { .. } => json!(number()),
         };
         out.insert(feature.name.clone(), value);
     }

@@ -5,7 +5,7 @@ use deepsade_engine::explain::vacuous_pair;
 use deepsade_engine::verdict::pair_effort;
 use deepsade_net::Matrix;
 use deepsade_output::{Judge, Output};
-use deepsade_spec::{ColumnKind, Domain, Formula, Kept, Linear, NormalSpec, Pair, PairRule, Rational, Schema, Var, print};
+use deepsade_spec::{Domain, Formula, Kept, Linear, NormalSpec, Pair, PairRule, Rational, Schema, Var, print};
 
 use super::html::{Html, escape};
 use super::proof::ProofStatus;
@@ -124,17 +124,15 @@ impl Shown<'_> {
         if let Some(x) = self.rows.filter(|x| x.rows > 0) {
             return spaced(0..x.rows, ROWS).into_iter().map(|r| (String::new(), x.row(r).to_vec())).collect();
         }
-        let schema = &self.spec.schema;
+        let (schema, map) = (&self.spec.schema, self.spec.schema.column_map());
         let at = |share: f64| -> Vec<f32> {
             let number = |f: usize| {
                 let values = values(&schema.features[f].domain);
                 values[((values.len() - 1) as f64 * share).round() as usize]
             };
-            let column = |c: &deepsade_spec::InputColumn| match c.kind {
-                ColumnKind::Number => number(c.feature),
-                ColumnKind::Level(l) => f32::from(u8::from(number(c.feature) as usize == l)),
-            };
-            schema.columns().iter().map(column).collect()
+            let mut row = vec![0.0; map.width()];
+            schema.features.iter().enumerate().for_each(|(f, feature)| map.put(f, &feature.domain, number(f), &mut row));
+            row
         };
         [("lower quarter", 0.25), ("middle", 0.5), ("upper quarter", 0.75)]
             .map(|(n, share)| (format!("{n} of the domain"), at(share)))
@@ -144,17 +142,12 @@ impl Shown<'_> {
     /// A row with every value of a feature that is drawn.
     fn moved(&self, row: &[f32], feature: usize) -> Matrix {
         let schema = &self.spec.schema;
-        let columns = schema.columns();
-        let values = values(&schema.features[feature].domain);
+        let (map, domain) = (schema.column_map(), &schema.features[feature].domain);
+        let values = values(domain);
         let mut x = Matrix::zeros(values.len(), row.len());
         for (r, v) in values.iter().enumerate() {
             x.row_mut(r).copy_from_slice(row);
-            for (k, column) in columns.iter().enumerate().filter(|(_, c)| c.feature == feature) {
-                x.row_mut(r)[k] = match column.kind {
-                    ColumnKind::Number => *v,
-                    ColumnKind::Level(l) => f32::from(u8::from(*v as usize == l)),
-                };
-            }
+            map.put(feature, domain, *v, x.row_mut(r));
         }
         x
     }
@@ -162,20 +155,14 @@ impl Shown<'_> {
 
 /// Values of a domain, in order, its ends among them; of levels their places.
 fn values(domain: &Domain) -> Vec<f32> {
-    let spread = |lo: f64, hi: f64, on: &dyn Fn(f64) -> f32| -> Vec<f32> {
-        let mut all: Vec<f32> = (0..STEPS).map(|k| on(lo + (hi - lo) * k as f64 / (STEPS - 1) as f64)).collect();
-        all.dedup();
-        all
-    };
-    match domain {
-        Domain::Real { lo, hi } => spread((*lo).into(), (*hi).into(), &|v| (v as f32).clamp(*lo, *hi)),
-        Domain::Integer { lo, hi } => spread((*lo).into(), (*hi).into(), &|v| v.round() as f32),
-        Domain::Stepped { lo, hi, step } => {
-            let step = f64::from(*step);
-            spread((*lo).into(), (*hi).into(), &|v| ((v / step).round() * step) as f32)
-        }
-        Domain::Ordered { levels } | Domain::Category { levels } => (0..levels.len()).map(|l| l as f32).collect(),
+    if let Some(levels) = domain.levels() {
+        return (0..levels.len()).map(|l| l as f32).collect();
     }
+    let (lo, hi) = domain.range().map_or((0.0, 0.0), |(lo, hi)| (f64::from(lo), f64::from(hi)));
+    let at = |k: usize| domain.nearest(lo + (hi - lo) * k as f64 / (STEPS - 1) as f64);
+    let mut all: Vec<f32> = (0..STEPS).filter_map(at).collect();
+    all.dedup();
+    all
 }
 
 /// The values of all variables for a row and its outputs: float32 numbers, exactly.
@@ -188,14 +175,10 @@ fn exact<'a>(judge: &'a Judge, x: &'a [f32], y: &'a [f32]) -> impl Fn(Var) -> Ra
 
 /// Where a row stands on the axis of a feature.
 fn place(schema: &Schema, feature: usize, row: &[f32]) -> f64 {
-    let columns = schema.columns();
-    let own = || columns.iter().enumerate().filter(|(_, c)| c.feature == feature);
+    let map = schema.column_map();
     match &schema.features[feature].domain {
-        Domain::Category { .. } => {
-            let present = own().find(|(k, _)| row[*k] > 0.5).map(|(_, c)| c.kind);
-            if let Some(ColumnKind::Level(l)) = present { l as f64 } else { 0.0 }
-        }
-        _ => own().next().map_or(0.0, |(k, _)| f64::from(row[k])),
+        Domain::Category { .. } => map.level_in(feature, row) as f64,
+        _ => f64::from(row[map.first(feature)]),
     }
 }
 

@@ -31,9 +31,9 @@ use crate::results::RunResult;
 pub const RADIUS: f64 = 0.1;
 
 /// Stops a training when told to.
-pub(super) struct Watch<'a>(pub &'a (dyn Fn() -> bool + Sync));
+pub(super) struct RunWatch<'a>(pub &'a (dyn Fn() -> bool + Sync));
 
-impl Observer for Watch<'_> {
+impl Observer for RunWatch<'_> {
     fn stop(&self) -> bool {
         (self.0)()
     }
@@ -54,7 +54,7 @@ pub fn measure(
     let spec = &prepared.spec;
     let split = data::folds(dealt.rows.all.rows(), plan.folds, run.fold, run.split_seed)?;
     let read = begun.elapsed().as_secs_f64();
-    let mut watch = Watch(interrupted);
+    let mut watch = RunWatch(interrupted);
     let epochs = case.epochs.get(&run.method).copied();
     let begun = Instant::now();
     let weights = match (run.weight, run.method.penalty()) {
@@ -79,7 +79,7 @@ pub fn measure(
     if fitted.trained.stop == StopReason::Interrupted {
         return Ok(None);
     }
-    let certified = matches!(fitted.proof, Some(Ok(_)));
+    let certified = fitted.proved();
     let mut metrics = scores(spec, case, fitted);
     // Runs for a figure are about the loss alone.
     if run.weight.is_none() {
@@ -164,8 +164,7 @@ fn adversity_index(
     }
     // A row that breaks a rule itself needs no search.
     let judge = Judge::new(spec);
-    let breaks = |r: usize| (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(r), y.row(r)));
-    let (broken, whole): (Vec<usize>, Vec<usize>) = (0..x.rows).partition(|r| breaks(*r));
+    let (broken, whole): (Vec<usize>, Vec<usize>) = (0..x.rows).partition(|r| judge.breaks_any(x.row(*r), y.row(*r)));
     let settings =
         VerifySettings { timeout: None, threads: 1, most_regions: case.adversity.regions, ..VerifySettings::default() };
     let near = adversity(spec, &fitted.model, &x.select(&whole), RADIUS, &settings, &|_| {}, interrupted)?;

@@ -13,12 +13,13 @@ mod ranking;
 mod sweeps;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::decode::sets::Sets;
 use deepsade_check::step::Outputs;
 use deepsade_net::Piece;
-use deepsade_spec::{Formula, NormalSpec, Task, Var};
+use deepsade_solve::tied::{TiedParts, tied};
+use deepsade_spec::{Formula, NormalSpec, Task};
 
 use self::facts::Facts;
 use self::table::ValidSets;
@@ -69,7 +70,10 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
     if parts.contains(&&Formula::False) {
         return Err(MakeError::Impossible);
     }
-    let (free, groups) = groups(labels, &parts);
+    // What a rule says about the input alone no choice of labels can change.
+    let groups = tied(parts.iter().copied());
+    let mentioned: BTreeSet<usize> = groups.iter().flat_map(|tied| tied.outputs.iter().copied()).collect();
+    let free: Vec<usize> = (0..labels).filter(|j| !mentioned.contains(j)).collect();
     let mut draft = Draft::default();
     let mut scores = draft.turned(source.scores);
     if !groups.is_empty() {
@@ -77,7 +81,8 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
     }
     let mut desk = Desk { spec, source, draft, scores, chosen: Vec::new(), how: Vec::new(), best: true };
     let mut implications = Vec::new();
-    for (labels, parts) in groups {
+    for TiedParts { outputs, parts: own } in groups {
+        let (labels, parts) = (outputs.into_iter().collect::<Vec<usize>>(), own.iter().map(|k| parts[*k]).collect::<Vec<_>>());
         match recognise(spec, &parts) {
             // Hierarchies are chosen together: one pass goes over all of them.
             Some(Sets::Implications(pairs)) => implications.extend(pairs),
@@ -101,44 +106,6 @@ fn about_labels(claim: &Formula) -> bool {
     let mut only = true;
     claim.atoms(&mut |atom| only &= atom.is_condition() || atom.linear.terms.len() == 1);
     only
-}
-
-/// Labels that parts tie together, and the parts.
-type Group<'a> = (Vec<usize>, Vec<&'a Formula>);
-
-/// Labels that no part mentions, and those that parts tie together, with the parts; all ascending.
-fn groups<'a>(labels: usize, parts: &[&'a Formula]) -> (Vec<usize>, Vec<Group<'a>>) {
-    let mentioned = |part: &Formula| -> Vec<usize> {
-        part.variables().into_iter().filter_map(|v| if let Var::Output(j) = v { Some(j) } else { None }).collect()
-    };
-    let mut root: Vec<usize> = (0..labels).collect();
-    let find = |root: &mut Vec<usize>, mut j: usize| {
-        while root[j] != j {
-            root[j] = root[root[j]];
-            j = root[j];
-        }
-        j
-    };
-    let mut tied = vec![false; labels];
-    let found: Vec<(&Formula, Vec<usize>)> = parts.iter().map(|p| (*p, mentioned(p))).collect();
-    for (_, mentioned) in &found {
-        for j in mentioned {
-            tied[*j] = true;
-            let (a, b) = (find(&mut root, mentioned[0]), find(&mut root, *j));
-            root[a.max(b)] = a.min(b);
-        }
-    }
-    let mut groups: BTreeMap<usize, Group<'_>> = BTreeMap::new();
-    for j in (0..labels).filter(|j| tied[*j]) {
-        groups.entry(find(&mut root, j)).or_default().0.push(j);
-    }
-    for (part, mentioned) in found {
-        // What a rule says about the input alone no choice of labels can change.
-        if let Some(j) = mentioned.first() {
-            groups.entry(find(&mut root, *j)).or_default().1.push(part);
-        }
-    }
-    ((0..labels).filter(|j| !tied[*j]).collect(), groups.into_values().collect())
 }
 
 impl Desk<'_> {

@@ -223,7 +223,7 @@ impl<'a> Allowed<'a> {
 
     /// Float32 outputs that obey the rules exactly, next to the given ones; these themselves if they do.
     pub fn decode(&self, x: &[f32], y: &[f32]) -> Result<Vec<f32>, NearestError> {
-        let breaks = |y: &[f32]| (0..self.spec.rules.len()).any(|rule| self.judge.breaks(rule, x, y));
+        let breaks = |y: &[f32]| self.judge.breaks_any(x, y);
         if !breaks(y) {
             return Ok(y.to_vec());
         }

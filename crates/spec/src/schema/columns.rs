@@ -75,13 +75,32 @@ impl ColumnMap {
     }
 
     /// The columns of each feature.
-    pub fn features(&self) -> impl Iterator<Item = Range<usize>> {
+    pub fn features(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
         self.first.windows(2).map(|ends| ends[0]..ends[1])
     }
 
     /// The column of a category's level, if it has one.
     pub fn level(&self, feature: usize, level: usize) -> Option<usize> {
         level.checked_sub(self.dropped).map(|k| self.first[feature] + k)
+    }
+
+    /// Gives a row a level of a category: its column is 1, the others of the feature are 0.
+    pub fn put_level<N: From<u8>>(&self, feature: usize, level: usize, row: &mut [N]) {
+        let chosen = self.level(feature, level);
+        self.columns(feature).for_each(|column| row[column] = N::from(u8::from(Some(column) == chosen)));
+    }
+
+    /// The level of a category that a row has.
+    pub fn level_in(&self, feature: usize, row: &[f32]) -> usize {
+        self.columns(feature).position(|column| row[column] > 0.5).map_or(0, |k| k + self.dropped)
+    }
+
+    /// Gives a row a value of a feature; of a category that is the place of its level.
+    pub fn put(&self, feature: usize, domain: &Domain, value: f32, row: &mut [f32]) {
+        match domain {
+            Domain::Category { .. } => self.put_level(feature, value as usize, row),
+            _ => row[self.first[feature]] = value,
+        }
     }
 
     /// A variable in terms of columns; an output has none, and is 0 here.

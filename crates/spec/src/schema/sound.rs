@@ -88,28 +88,7 @@ impl TryFrom<Stated> for Schema {
 impl Schema {
     /// Whether every domain is a finite set of float32 values and every name stands for one thing.
     pub fn sound(&self) -> Result<(), SchemaError> {
-        for Feature { name, domain } in &self.features {
-            let sound = match domain {
-                Domain::Real { lo, hi } => lo.is_finite() && hi.is_finite() && lo <= hi,
-                Domain::Integer { lo, hi } => -LARGEST_INTEGER <= *lo && lo <= hi && *hi <= LARGEST_INTEGER,
-                Domain::Stepped { lo, hi, .. } => {
-                    if !domain.is_stepped() {
-                        return Err(SchemaError::Step(name.clone()));
-                    }
-                    lo <= hi
-                }
-                Domain::Category { levels } | Domain::Ordered { levels } if levels.is_empty() => {
-                    return Err(SchemaError::NoLevels(name.clone()));
-                }
-                Domain::Ordered { levels } if levels.len() > LARGEST_INTEGER as usize => false,
-                Domain::Category { levels } | Domain::Ordered { levels } => {
-                    once("level", levels.iter().map(String::as_str)).map(|()| true)?
-                }
-            };
-            if !sound {
-                return Err(SchemaError::Range(name.clone()));
-            }
-        }
+        self.features.iter().try_for_each(Feature::sound)?;
         let (named, needed, enough): (&[String], _, fn(usize) -> bool) = match &self.task {
             Task::Regression { targets: names, .. } | Task::Multilabel { labels: names } => (names, "a target", |n| n >= 1),
             Task::Binary { classes, .. } => (classes, "exactly two classes", |n| n == 2),
@@ -129,6 +108,31 @@ impl Schema {
         self.sound_filling()?;
         // A rule that says `x` must not mean an input here and an output there.
         once("the column", self.features.iter().map(|f| f.name.as_str()).chain(self.task.target_columns()))
+    }
+}
+
+impl Feature {
+    /// Whether its domain is a finite set of float32 values that is not empty, or of levels that differ.
+    pub(crate) fn sound(&self) -> Result<(), SchemaError> {
+        let Self { name, domain } = self;
+        let sound = match domain {
+            Domain::Real { lo, hi } => lo.is_finite() && hi.is_finite() && lo <= hi,
+            Domain::Integer { lo, hi } => -LARGEST_INTEGER <= *lo && lo <= hi && *hi <= LARGEST_INTEGER,
+            Domain::Stepped { lo, hi, .. } => {
+                if !domain.is_stepped() {
+                    return Err(SchemaError::Step(name.clone()));
+                }
+                lo <= hi
+            }
+            Domain::Category { levels } | Domain::Ordered { levels } if levels.is_empty() => {
+                return Err(SchemaError::NoLevels(name.clone()));
+            }
+            Domain::Ordered { levels } if levels.len() > LARGEST_INTEGER as usize => false,
+            Domain::Category { levels } | Domain::Ordered { levels } => {
+                once("level", levels.iter().map(String::as_str)).map(|()| true)?
+            }
+        };
+        if sound { Ok(()) } else { Err(SchemaError::Range(name.clone())) }
     }
 }
 

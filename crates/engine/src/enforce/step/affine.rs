@@ -8,7 +8,7 @@
 use deepsade_check::step::{Number, Outputs, Over};
 use deepsade_solve::simplex::Simplex;
 use deepsade_solve::whole::solve_whole;
-use deepsade_spec::{Atom, ColumnKind, Rational, Schema};
+use deepsade_spec::{Atom, ColumnKind, Rational, Schema, nearest_multiple};
 
 use super::MOST_STEPS;
 use super::usual::Usual;
@@ -284,8 +284,7 @@ impl ProgramLayout {
 
 /// A number near v, by no more than half of `by`, with few digits.
 fn short(v: f64, by: f64) -> f32 {
-    let step = by.log2().floor().exp2();
-    ((v / step).round() * step) as f32 + 0.0
+    nearest_multiple(v, Some(by.log2().floor().exp2())) as f32 + 0.0
 }
 
 /// Middle and half the width of each column's range.

@@ -77,7 +77,7 @@ pub enum NoClips {
 
 /// One bound, where its conditions hold.
 #[derive(Debug, Clone)]
-struct Bound {
+struct LearntBound {
     output: usize,
     upper: bool,
     when: Vec<(usize, bool)>,
@@ -141,7 +141,7 @@ struct ClipFinder<'a> {
 
 impl ClipFinder<'_> {
     /// The bounds that keep one part of a rule: conditions on the input, or else something about outputs.
-    fn part(&self, part: &Formula) -> Result<Vec<Bound>, &'static str> {
+    fn part(&self, part: &Formula) -> Result<Vec<LearntBound>, &'static str> {
         let alternatives = if let Formula::Or(parts) = part { &parts[..] } else { std::slice::from_ref(part) };
         let on_input = |f: &Formula| f.variables().iter().all(|v| !v.is_output());
         if let Some(at) = alternatives.iter().position(|f| matches!(f, Formula::And(_)) && on_input(f)) {
@@ -214,7 +214,7 @@ impl ClipFinder<'_> {
     }
 
     /// `a.y + c.x + d >= 0` as bounds of each output.
-    fn atom(&self, atom: &Atom, when: &[(usize, bool)]) -> Result<Vec<Bound>, &'static str> {
+    fn atom(&self, atom: &Atom, when: &[(usize, bool)]) -> Result<Vec<LearntBound>, &'static str> {
         let (weights, constant) = self.columns(&atom.linear);
         let terms: Vec<(usize, f64)> = atom
             .linear
@@ -243,7 +243,7 @@ impl ClipFinder<'_> {
         let offset = constant + dot(&terms, &centre);
         let strict =
             if atom.strict { MARGIN * terms.iter().map(|(j, a)| a.abs() * self.usual.scale[*j]).sum::<f64>() } else { 0.0 };
-        let bound = |((j, a), (m, s)): (&(usize, f64), (&f64, &f64))| Bound {
+        let bound = |((j, a), (m, s)): (&(usize, f64), (&f64, &f64))| LearntBound {
             output: *j,
             upper: *a < 0.0,
             when: when.to_vec(),
@@ -318,7 +318,7 @@ impl ClipFinder<'_> {
     }
 
     /// The bounds in as few rounds as they fit in, upper ones first, and ranges that hold them.
-    fn rounds(&self, bounds: &[Bound]) -> Clips {
+    fn rounds(&self, bounds: &[LearntBound]) -> Clips {
         let ranges = column_ranges(&self.spec.schema);
         let mut numbers = self.usual.ranges();
         self.spec.schema.task.whole_outputs().into_iter().for_each(|j| numbers[j].grid = Some(0));
@@ -360,7 +360,7 @@ impl ClipFinder<'_> {
     }
 
     /// A bound of a whole number that is computed without rounding, if it is: a constant, or whole multiples of whole features.
-    fn whole(&self, bound: &Bound, ranges: &[(f32, f32)]) -> Option<(Vec<f32>, f32, (f64, f64))> {
+    fn whole(&self, bound: &LearntBound, ranges: &[(f32, f32)]) -> Option<(Vec<f32>, f32, (f64, f64))> {
         let inward = |v: f64| {
             let near = 1e-9 * v.abs().max(1.0);
             if bound.upper { (v + near).floor() } else { (v - near).ceil() }
@@ -381,11 +381,11 @@ impl ClipFinder<'_> {
 
     /// Makes a bound move as rules between two inputs ask: a condition that begins to hold the wrong way is dropped, a term that goes it is
     /// taken at its end. Nothing is lost: with those rules the bound holds wherever a neighbour has it.
-    fn turn(&self, bound: &mut Bound) {
-        let fits = |bound: &Bound| self.keeps_trends(&self.rounds(std::slice::from_ref(bound))).is_ok();
-        let alone = |bound: &Bound, asked: (usize, bool)| {
+    fn turn(&self, bound: &mut LearntBound) {
+        let fits = |bound: &LearntBound| self.keeps_trends(&self.rounds(std::slice::from_ref(bound))).is_ok();
+        let alone = |bound: &LearntBound, asked: (usize, bool)| {
             let zero = vec![0.0; bound.weights.len()];
-            fits(&Bound { when: vec![asked], weights: zero, ..bound.clone() })
+            fits(&LearntBound { when: vec![asked], weights: zero, ..bound.clone() })
         };
         let kept: Vec<(usize, bool)> = bound.when.iter().copied().filter(|asked| alone(bound, *asked)).collect();
         bound.when = kept;
@@ -393,7 +393,7 @@ impl ClipFinder<'_> {
             let w = bound.weights[column];
             let mut only = vec![0.0; bound.weights.len()];
             only[column] = w;
-            if w != 0.0 && !fits(&Bound { when: Vec::new(), weights: only, ..bound.clone() }) {
+            if w != 0.0 && !fits(&LearntBound { when: Vec::new(), weights: only, ..bound.clone() }) {
                 let (a, b) = (w * f64::from(lo), w * f64::from(hi));
                 bound.constant += if bound.upper { a.min(b) } else { a.max(b) };
                 bound.weights[column] = 0.0;
@@ -424,7 +424,7 @@ fn dot(terms: &[(usize, f64)], at: &[f64]) -> f64 {
 }
 
 /// A bound in float32 that is a little inside, whatever rounding does: its weights and bias, and the ends between which it lies.
-fn safe(bound: &Bound, ranges: &[(f32, f32)]) -> (Vec<f32>, f32, (f64, f64)) {
+fn safe(bound: &LearntBound, ranges: &[(f32, f32)]) -> (Vec<f32>, f32, (f64, f64)) {
     let inward = if bound.upper { -1.0 } else { 1.0 };
     let mut bias = bound.constant + inward * MARGIN * bound.constant.abs();
     let mut weights = Vec::new();

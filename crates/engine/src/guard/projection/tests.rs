@@ -17,7 +17,7 @@ fn cut(nearest: &mut Projection, metric: &Metric, point: &[f64], alpha: &[f64], 
 }
 
 /// W = 0, b = 0; each cut asks `alpha.(W v + b) <= -excess`.
-fn solve(points: &[(Vec<f64>, Vec<f64>, f64)]) -> (Feasible, Vec<f32>, Vec<f32>, Projection) {
+fn solve(points: &[(Vec<f64>, Vec<f64>, f64)]) -> (FeasibleCuts, Vec<f32>, Vec<f32>, Projection) {
     let (n, outputs) = (points[0].0.len(), points[0].1.len());
     let metric = Metric::plain(n);
     let mut nearest = Projection::default();
@@ -32,7 +32,7 @@ fn solve(points: &[(Vec<f64>, Vec<f64>, f64)]) -> (Feasible, Vec<f32>, Vec<f32>,
 #[test]
 fn two_cuts_meet_in_a_corner() {
     let (found, w, b, _) = solve(&[(vec![1.0], vec![1.0], 1.0), (vec![-1.0], vec![1.0], 1.0)]);
-    assert_eq!(found, Feasible::Yes);
+    assert_eq!(found, FeasibleCuts::Yes);
     assert!(w[0].abs() < 1e-6 && (b[0] + 1.0).abs() < 1e-6, "{w:?} {b:?}");
 }
 
@@ -40,7 +40,7 @@ fn two_cuts_meet_in_a_corner() {
 #[test]
 fn an_idle_cut_does_nothing() {
     let (found, w, b, _) = solve(&[(vec![1.0], vec![1.0], 4.0), (vec![1.0], vec![1.0], 2.0)]);
-    assert_eq!(found, Feasible::Yes);
+    assert_eq!(found, FeasibleCuts::Yes);
     assert!((w[0] + 2.0).abs() < 1e-6 && (b[0] + 2.0).abs() < 1e-6, "{w:?} {b:?}");
 }
 
@@ -49,7 +49,7 @@ fn an_idle_cut_does_nothing() {
 fn contradictory_cuts_are_named() {
     let free = (vec![5.0], vec![0.0, 1.0], 3.0);
     let (found, ..) = solve(&[free, (vec![0.0], vec![1.0, 0.0], 1.0), (vec![0.0], vec![-1.0, 0.0], 1.0)]);
-    let Feasible::Never(mut cuts) = found else { panic!("{found:?}") };
+    let FeasibleCuts::Never(mut cuts) = found else { panic!("{found:?}") };
     cuts.sort_unstable();
     assert_eq!(cuts, [1, 2]);
 }
@@ -73,7 +73,7 @@ proptest! {
             })
             .collect();
         let (found, w, b, nearest) = solve(&cuts);
-        prop_assert_eq!(found, Feasible::Yes);
+        prop_assert_eq!(found, FeasibleCuts::Yes);
         for (k, (v, alpha, excess)) in cuts.iter().enumerate() {
             let y = |j: usize| (0..3).map(|i| f64::from(w[j * 3 + i]) * v[i]).sum::<f64>() + f64::from(b[j]);
             let left = alpha[0] * y(0) + alpha[1] * y(1) + excess;

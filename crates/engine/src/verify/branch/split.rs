@@ -38,7 +38,7 @@ impl RegionSearch<'_> {
         pass: &mut Pass,
     ) -> Option<SplitWithBoxes> {
         let part = cell.part(region);
-        let free: Vec<usize> = (0..self.target.plan.first.len()).filter(|f| width(&part, *f) > 0.0).collect();
+        let free: Vec<usize> = (0..self.target.plan.map.features().len()).filter(|f| width(&part, *f) > 0.0).collect();
         if free.len() > FEW_FEATURES || free.len() < 2 {
             return None;
         }
@@ -87,7 +87,7 @@ impl RegionSearch<'_> {
             };
             region.split(f, &cut).is_ok_and(|sides| !sides.iter().any(Region::is_empty)).then_some(SplitAt::Feature(f, cut))
         };
-        let features = 0..self.target.plan.first.len();
+        let features = 0..self.target.plan.map.features().len();
         features.into_iter().find_map(|f| parts.iter().find_map(|(_, part)| cut(part, f)))
     }
 
@@ -95,7 +95,7 @@ impl RegionSearch<'_> {
         if open.depth >= DEEPEST {
             return None;
         }
-        let free = (0..self.target.plan.first.len()).filter(|f| width(part, *f) > 0.0).count();
+        let free = (0..self.target.plan.map.features().len()).filter(|f| width(part, *f) > 0.0).count();
         let by_feature = || self.feature(part, boxes, inputs, pass).map(|(f, cut)| SplitAt::Feature(f, cut));
         if open.signs.len() >= MAX_SIGNS || !self.target.plan.piecewise_linear() {
             return by_feature();
@@ -103,7 +103,7 @@ impl RegionSearch<'_> {
         let (unit, count) = self.unit(boxes, pass);
         let by_unit = unit.map(|(k, i)| SplitAt::Unit(k, i));
         // Signs say nothing about which whole numbers, multiples and levels there are.
-        let stepwise = (0..self.target.plan.first.len())
+        let stepwise = (0..self.target.plan.map.features().len())
             .any(|f| width(part, f) > 0.0 && (part.range(f).is_none() || part.step(f).is_some()));
         let splits = open.depth - open.signs.len();
         let small = self.target.plan.relus() <= SMALL || count <= FEW_UNITS || splits > MOST_SPLITS * free;
@@ -143,13 +143,13 @@ impl RegionSearch<'_> {
         let smooth = !self.target.plan.piecewise_linear();
         let weights =
             if smooth { self.target.plan.sensitivity(&pass.a[self.target.plan.output()], boxes) } else { pass.a[0].clone() };
-        let mut reach = vec![0.0f64; self.target.plan.first.len()];
+        let mut reach = vec![0.0f64; self.target.plan.map.features().len()];
         for (f, reach) in reach.iter_mut().enumerate() {
-            let first = self.target.plan.first[f];
+            let first = self.target.plan.map.first(f);
             if part.range(f).is_some() {
                 *reach = weights[first].abs() * (inputs.hi[first] - inputs.lo[first]);
             } else if let Some(allowed) = part.levels(f) {
-                let weight = |l: usize| l.checked_sub(self.target.plan.dropped).map_or(0.0, |l| weights[first + l]);
+                let weight = |l: usize| self.target.plan.map.level(f, l).map_or(0.0, |column| weights[column]);
                 let left = (0..allowed.len()).filter(|l| allowed[*l]).map(weight);
                 let (lo, hi) = left.fold((f64::MAX, f64::MIN), |(a, b), w| (a.min(w), b.max(w)));
                 *reach = if smooth { hi.max(-lo) * f64::from(u8::from(width(part, f) > 0.0)) } else { hi - lo };

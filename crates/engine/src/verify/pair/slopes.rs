@@ -71,7 +71,7 @@ impl PairQuestion<'_> {
         let output = |(var, c): (&Var, &Rational)| if let Var::Output(j) = var { Some((*j, c.to_f64().value())) } else { None };
         let form: Vec<(usize, f64)> = form.terms.iter().filter_map(output).collect();
         let range = |value: usize, unit: usize| (boxes.lo[value][unit], boxes.hi[value][unit]);
-        let slope = |f: usize| slope(self.network, self.plan.first[f], &form, &range);
+        let slope = |f: usize| slope(self.network, self.plan.map.first(f), &form, &range);
         match (&part.moves, &part.kept) {
             (Moves::By(by), Kept::Number { by: most, .. }) => {
                 let change = |(f, d): (&usize, &Rational)| {
@@ -106,7 +106,8 @@ impl PairQuestion<'_> {
         }
         let whole = self.plan.inputs(self.whole);
         let mut best: Option<(f64, usize, Cut)> = None;
-        for (f, &first) in self.plan.first.iter().enumerate() {
+        for (f, columns) in self.plan.map.features().enumerate() {
+            let first = columns.start;
             let found = if let Some((lo, hi)) = region.range(f) {
                 let width = (inputs.hi[first] - inputs.lo[first]) / (whole.hi[first] - whole.lo[first]).max(1e-30);
                 let middle = f64::midpoint(lo, hi) as f32;
@@ -116,7 +117,7 @@ impl PairQuestion<'_> {
                 let allowed = region.levels(f).unwrap_or_default();
                 let levels: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
                 let half = levels[..levels.len() / 2].to_vec();
-                let reached = reach[first..].iter().take(allowed.len() - self.plan.dropped).fold(0.0, |a: f64, b| a.max(*b));
+                let reached = reach[columns].iter().fold(0.0, |a: f64, b| a.max(*b));
                 (levels.len() > 1).then_some((reached + 1e-3, Cut::Levels(half)))
             };
             if let Some((size, cut)) = found

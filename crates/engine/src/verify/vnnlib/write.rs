@@ -53,9 +53,9 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
     for j in 0..spec.schema.task.outputs() {
         out += &format!("(declare-const Y_{j} Real) ; {}\n", shown::name(&spec.schema.task.output_name(j)));
     }
-    let (dropped, first) = (spec.schema.one_hot.dropped(), spec.schema.first_columns());
+    let map = spec.schema.column_map();
     for (f, feature) in spec.schema.features.iter().enumerate() {
-        let x = first[f];
+        let x = map.columns(f).start;
         let range =
             |lo: Rational, hi: Rational| format!("(assert (>= X_{x} {}))\n(assert (<= X_{x} {}))\n", term(&lo), term(&hi));
         let steps = |lo: i32, hi: i32, step: Rational, what: &str| {
@@ -76,19 +76,17 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
             }
             Domain::Ordered { levels } => out += &steps(0, levels.len() as i32 - 1, Rational::ONE, "whole number"),
             Domain::Category { levels } => {
-                let width = levels.len() - dropped;
-                (0..width).for_each(|i| out += &format!("(assert (>= X_{0} 0))\n(assert (<= X_{0} 1))\n", x + i));
+                map.columns(f).for_each(|x| out += &format!("(assert (>= X_{x} 0))\n(assert (<= X_{x} 1))\n"));
                 let level = |l: usize| {
-                    let columns = (0..width).map(|i| format!("(= X_{} {})", x + i, u8::from(i + dropped == l)));
+                    let columns = map.columns(f).map(|x| format!("(= X_{x} {})", u8::from(map.level(f, l) == Some(x))));
                     format!("(and {})", columns.collect::<Vec<_>>().join(" "))
                 };
-                if width > 0 {
+                if !map.columns(f).is_empty() {
                     out += &disjunction(&(0..levels.len()).map(level).collect::<Vec<_>>());
                 }
             }
         }
     }
-    let map = spec.schema.column_map();
     let column = |var: Var, c: &Rational, terms: &mut Vec<(String, Rational)>, constant: &mut Rational| match var {
         Var::Output(j) => terms.push((format!("Y_{j}"), c.clone())),
         input => *constant += map.of(input).times(c, |column, c| terms.push((format!("X_{column}"), c))),
@@ -96,7 +94,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
     let atom = |atom: &Atom| {
         if let Some((f, above, end, strict)) = inward(atom) {
             let relation = [[">=", ">"], ["<=", "<"]][usize::from(above)][usize::from(strict)];
-            return format!("({relation} X_{} {})", first[f], term(&end));
+            return format!("({relation} X_{} {})", map.first(f), term(&end));
         }
         let mut terms = Vec::new();
         let mut constant = atom.linear.constant.clone();

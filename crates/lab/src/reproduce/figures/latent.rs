@@ -4,7 +4,7 @@ use deepsade_data::Dataset;
 use deepsade_net::{Matrix, Model, Op};
 use deepsade_output::Judge;
 use deepsade_output::predict::predicted_class;
-use deepsade_spec::{Formula, NormalSpec};
+use deepsade_spec::NormalSpec;
 
 use crate::figure::{Panel, Scene, latent_space};
 use crate::latent::{MOST_ROWS, last_hidden, panel, spaced};
@@ -14,16 +14,7 @@ use crate::layers::before_choice;
 pub(super) fn under_rules(spec: &NormalSpec, x: &Matrix, models: &[(&str, &Model)]) -> Scene {
     let x = rows(x);
     let judge = Judge::new(spec);
-    let asked = |row: &[f32]| {
-        let constant = |truth: bool| if truth { Formula::True } else { Formula::False };
-        spec.rules.iter().any(|rule| {
-            let mut decided = |atom: &deepsade_spec::Atom| {
-                if atom.is_condition() { constant(judge.meets(atom, row)) } else { Formula::Atom(atom.clone()) }
-            };
-            rule.claim.replaced(&mut decided) != Formula::True
-        })
-    };
-    let group: Vec<usize> = (0..x.rows).map(|r| usize::from(asked(x.row(r)))).collect();
+    let group: Vec<usize> = (0..x.rows).map(|r| usize::from(judge.applies(x.row(r)))).collect();
     let panels: Vec<Panel> = models.iter().map(|(name, model)| panel(name, &last_hidden(&model.network, &x))).collect();
     latent_space(&panels, &["no rule applies".into(), "a rule applies".into()], &group)
 }

@@ -3,7 +3,7 @@
 use deepsade_net::{Matrix, Model};
 use deepsade_output::Judge;
 use deepsade_output::predict::predicted_class;
-use deepsade_spec::{ColumnKind, Domain, Formula, NormalSpec};
+use deepsade_spec::{ColumnKind, Domain, NormalSpec};
 
 use super::super::measure::RADIUS;
 use crate::figure::{AdversitySlice, GridPoint, Scene};
@@ -81,8 +81,7 @@ impl Instance {
         let value = |axis: usize, k: usize| {
             let [lo, hi] = area[axis];
             let v = lo + (hi - lo) * k as f64 / (points.max(2) - 1) as f64;
-            let grid = spec.schema.features[spec.schema.columns()[self.columns[axis]].feature].domain.grid();
-            grid.map_or(v, |k| (v * 2f64.powi(k)).round() * 2f64.powi(-k)) as f32
+            spec.schema.features[spec.schema.columns()[self.columns[axis]].feature].domain.nearest(v).unwrap_or_default()
         };
         let mut x = Matrix { rows: points * points, cols: self.row.len(), data: self.row.repeat(points * points) };
         for k in 0..points * points {
@@ -90,16 +89,10 @@ impl Instance {
             x.row_mut(k)[self.columns[1]] = value(1, k / points);
         }
         let (y, judge) = (model.network.forward(&x), Judge::new(spec));
-        let constant = |truth: bool| if truth { Formula::True } else { Formula::False };
         let cell = |k: usize| GridPoint {
             prediction: predicted_class(y.row(k)),
-            applies: spec.rules.iter().any(|rule| {
-                let mut decided = |atom: &deepsade_spec::Atom| {
-                    if atom.is_condition() { constant(judge.meets(atom, x.row(k))) } else { Formula::Atom(atom.clone()) }
-                };
-                rule.claim.replaced(&mut decided) != Formula::True
-            }),
-            broken: (0..spec.rules.len()).any(|rule| judge.breaks(rule, x.row(k), y.row(k))),
+            applies: judge.applies(x.row(k)),
+            broken: judge.breaks_any(x.row(k), y.row(k)),
         };
         (0..points * points).map(cell).collect()
     }

@@ -30,16 +30,11 @@ pub(super) struct Facts {
 impl Facts {
     /// The rules `parts` over `labels`, which are all that they mention, ascending.
     pub(super) fn new(labels: Vec<usize>, parts: &[&Formula]) -> Self {
-        let local = |var: &Var| match var {
-            Var::Output(j) => Var::Output(labels.binary_search(j).unwrap_or_default()),
-            other => *other,
+        let local = |var: Var| match var {
+            Var::Output(j) => Var::Output(labels.binary_search(&j).unwrap_or_default()),
+            other => other,
         };
-        let mut renumbered = |atom: &Atom| {
-            let terms = atom.linear.terms.iter().map(|(var, c)| (local(var), c.clone())).collect();
-            let linear = Linear { terms, constant: atom.linear.constant.clone() };
-            Formula::Atom(Atom { linear, strict: atom.strict })
-        };
-        let written: Vec<Formula> = parts.iter().map(|p| p.replaced(&mut renumbered)).collect();
+        let written: Vec<Formula> = parts.iter().map(|p| p.renamed(&local)).collect();
         let mut conditions: Vec<Atom> = Vec::new();
         written.iter().for_each(|p| {
             p.atoms(&mut |atom| {

@@ -54,7 +54,7 @@ fn against_all(spec: &NormalSpec, made: &Made, rows: usize, rng: &mut ChaCha8Rng
 #[test]
 fn random_rules_are_obeyed_at_best() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    let (mut compared, mut kinds) = (0, std::collections::BTreeSet::new());
+    let (mut compared, mut kinds) = (0, BTreeSet::new());
     for round in 0..250 {
         let n = rng.random_range(1..=7);
         let rules: Vec<String> = (0..rng.random_range(1..4))
@@ -163,7 +163,7 @@ fn entangled_hierarchies_give_valid_sets_that_are_often_best() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let mut rules: Vec<String> = Vec::new();
     for j in 10..200 {
-        let others: std::collections::BTreeSet<usize> = (0..rng.random_range(1..4)).map(|_| rng.random_range(0..j)).collect();
+        let others: BTreeSet<usize> = (0..rng.random_range(1..4)).map(|_| rng.random_range(0..j)).collect();
         rules.extend(others.iter().map(|o| format!("label[{j}] => label[{o}]")));
     }
     let spec = multilabel(200, &rules);

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 
 use deepsade_check::step::Number;
 use deepsade_solve::active_set::{HalfSpace, nearest};
+use deepsade_solve::tied::{TiedParts, tied};
 use deepsade_spec::cells::cells;
 use deepsade_spec::normalize::range;
 use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema, Var};
@@ -53,20 +54,17 @@ pub(super) struct Group {
 
 /// The groups; each alternative has outputs within the ranges for some input, as far as can be seen without its conditions.
 pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Group>, MakeError> {
-    let parts = spec.rules.iter().enumerate().flat_map(|(k, rule)| {
+    let claims = spec.rules.iter().enumerate().flat_map(|(k, rule)| {
         let claim = rule.claim.replaced(&mut |atom| match decided(atom, &spec.schema, ranges) {
             Some(true) => Formula::True,
             Some(false) => Formula::False,
             None => Formula::Atom(atom.clone()),
         });
-        claim.conjuncts().iter().map(|part| ClaimPart::new(k, part)).collect::<Vec<_>>()
+        claim.conjuncts().iter().map(|part| (k, part.clone())).collect::<Vec<_>>()
     });
     let (mut groups, mut options) = (Vec::new(), 0);
-    for part in tied(parts) {
-        let rules = || {
-            let names: BTreeSet<usize> = part.rules.iter().copied().collect();
-            names.into_iter().map(|k| format!("'{}'", spec.rules[k].name)).collect::<Vec<_>>().join(", ")
-        };
+    for part in parts(&claims.collect::<Vec<_>>()) {
+        let rules = || part.rules.iter().map(|k| format!("'{}'", spec.rules[*k].name)).collect::<Vec<_>>().join(", ");
         let few = match ways(&Formula::and(part.claims.iter().cloned())) {
             Ok(ways) => {
                 let possible: Vec<_> = ways.into_iter().filter(|way| possible(way, &spec.schema, ranges)).collect();
@@ -90,50 +88,30 @@ pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<G
     Ok(groups)
 }
 
-/// What rules say of some outputs.
+/// What rules say of outputs that they tie together.
 struct ClaimPart {
-    rules: Vec<usize>,
+    rules: BTreeSet<usize>,
     claims: Vec<Formula>,
     outputs: BTreeSet<usize>,
 }
 
-impl ClaimPart {
-    fn new(rule: usize, claim: &Formula) -> Self {
-        let output = |var: Var| if let Var::Output(j) = var { Some(j) } else { None };
-        Self {
-            rules: vec![rule],
-            claims: vec![claim.clone()],
-            outputs: claim.variables().into_iter().filter_map(output).collect(),
-        }
+/// Claims of rules that share an output as one; what is said of the input alone goes to the first.
+fn parts(claims: &[(usize, Formula)]) -> Vec<ClaimPart> {
+    let mut groups = tied(claims.iter().map(|(_, claim)| claim));
+    let inputs = (0..claims.len()).filter(|k| claims[*k].1 != Formula::True && claims[*k].1.outputs().is_empty());
+    let inputs: Vec<usize> = inputs.collect();
+    if groups.is_empty() && !inputs.is_empty() {
+        groups.push(TiedParts::default());
     }
-}
-
-/// Parts that share an output as one; what is said of the input alone goes to the first.
-fn tied(parts: impl Iterator<Item = ClaimPart>) -> Vec<ClaimPart> {
-    let mut groups: Vec<ClaimPart> = Vec::new();
-    for mut part in parts.filter(|part| part.claims != [Formula::True]) {
-        let alone = part.outputs.is_empty();
-        let (with, rest): (Vec<ClaimPart>, Vec<ClaimPart>) =
-            groups.into_iter().partition(|group| !alone && !group.outputs.is_disjoint(&part.outputs));
-        for group in with.into_iter().rev() {
-            part.rules.splice(0..0, group.rules);
-            part.claims.splice(0..0, group.claims);
-            part.outputs.extend(group.outputs);
-        }
-        groups = rest;
-        groups.push(part);
+    if let Some(first) = groups.first_mut() {
+        first.parts.extend(inputs);
     }
-    groups.sort_by_key(|group| group.outputs.first().copied());
-    // Those that read no output stand first.
-    let inputs: Vec<ClaimPart> = groups.extract_if(.., |group| group.outputs.is_empty()).collect();
-    match groups.first_mut() {
-        Some(first) => inputs.into_iter().for_each(|part| {
-            first.rules.extend(part.rules);
-            first.claims.extend(part.claims);
-        }),
-        None => groups = inputs,
-    }
-    groups
+    let part = |TiedParts { outputs, parts }: TiedParts| ClaimPart {
+        rules: parts.iter().map(|k| claims[*k].0).collect(),
+        claims: parts.iter().map(|k| claims[*k].1.clone()).collect(),
+        outputs,
+    };
+    groups.into_iter().map(part).collect()
 }
 
 /// More alternatives than are looked at.

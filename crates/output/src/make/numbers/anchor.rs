@@ -6,7 +6,7 @@ use deepsade_spec::ColumnKind;
 
 use super::Anchor;
 use super::choose::Way;
-use super::direction::{Bound, Direction, Ground};
+use super::direction::{Direction, Ground, GuardedBound};
 
 /// Room in hand, as shares of the outputs' ranges: the largest that there is.
 const ROOM: [f64; 6] = [0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4];
@@ -48,7 +48,7 @@ fn constant(way: &Way, group: usize, ground: &Ground) -> Option<Anchor> {
         })
         .collect();
     // Whatever the input, and as if every bound were demanded.
-    let most = |b: &Bound| b.x.iter().zip(&ends).map(|(c, (lo, hi))| (c * lo).max(c * hi)).sum::<f64>() + b.constant;
+    let most = |b: &GuardedBound| b.x.iter().zip(&ends).map(|(c, (lo, hi))| (c * lo).max(c * hi)).sum::<f64>() + b.constant;
     let ranges = (0..ground.outputs()).filter(|j| way.group[*j] == Some(group)).flat_map(|j| ground.range(j));
     let faces: Vec<_> = way.faces.iter().filter(own).cloned().chain(ranges).collect();
     let units: Vec<f64> = ground.give.iter().map(|give| give.sqrt()).collect();

@@ -8,7 +8,7 @@ use deepsade_spec::Formula;
 use super::super::MakeError;
 use super::Anchor;
 use super::alternative::Group;
-use super::direction::{Bound, Direction, Ground};
+use super::direction::{Direction, Ground, GuardedBound};
 use super::equality::{Equality, apart};
 use super::plan::NearestPlan;
 use super::select::{Quota, ReadyQuota};
@@ -97,7 +97,7 @@ fn cost(w: &mut Writer, p: &str, y: &str, way: &Way) -> String {
         outputs().map(|g| groups.iter().map(|of| entry(g, of)).collect()).collect()
     };
     let single = |d: &Direction| {
-        let one = |b: &Bound| Direction { a: d.a.clone(), bounds: vec![b.loosened()] };
+        let one = |b: &GuardedBound| Direction { a: d.a.clone(), bounds: vec![b.loosened()] };
         d.bounds.iter().map(one).collect::<Vec<_>>()
     };
     let faces: Vec<Direction> = way.faces.iter().flat_map(single).collect();

@@ -8,14 +8,14 @@
 //! Where every bound is affine in the input, so are v and `v_2 - g v_1` in input and outputs: one product makes all of them, and
 //! `v = relu(v) - relu(-v)` where the sign of v counts.
 
-use super::direction::Bound;
+use super::direction::GuardedBound;
 use super::plan::NearestPlan;
 use super::writer::{PerLine, Writer};
 use deepsade_spec::Formula;
 
 pub(super) fn closed(w: &mut Writer, p: &str, plan: &NearestPlan) -> String {
     let along: Vec<Vec<f64>> = plan.closed.iter().map(|d| d.push(&w.ground.give)).collect();
-    let plain = |bounds: &[Bound]| matches!(bounds, [one] if one.unless == Formula::False && one.option.is_none());
+    let plain = |bounds: &[GuardedBound]| matches!(bounds, [one] if one.unless == Formula::False && one.option.is_none());
     let l = if !plan.pairs.is_empty() && plan.closed.iter().all(|d| plain(&d.bounds)) {
         at_once(w, p, plan)
     } else {

@@ -24,12 +24,12 @@ const CALM: f32 = f32::from_bits((127 - 100) << 23);
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Direction {
     pub(super) a: Vec<f64>,
-    pub(super) bounds: Vec<Bound>,
+    pub(super) bounds: Vec<GuardedBound>,
 }
 
 /// `x . columns + constant`, demanded unless a condition holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Bound {
+pub(super) struct GuardedBound {
     pub(super) x: Vec<f64>,
     pub(super) constant: f64,
     /// What outputs may lose on their way to it.
@@ -72,7 +72,7 @@ impl Direction {
     }
 }
 
-impl Bound {
+impl GuardedBound {
     /// Moved back by what outputs may miss it by.
     pub(super) fn loosened(&self) -> Self {
         Self { constant: self.constant - self.slack, ..self.clone() }
@@ -187,7 +187,7 @@ impl<'a> Ground<'a> {
             let x = vec![0.0; self.columns.len()];
             Direction {
                 a,
-                bounds: vec![Bound {
+                bounds: vec![GuardedBound {
                     x,
                     constant: f64::from(end),
                     own: 0.0,
@@ -210,7 +210,7 @@ impl<'a> Ground<'a> {
         let mut all: Vec<Direction> = Vec::new();
         for GuardedFace { unless, option, face } in faces {
             let (a, bound) = self.bound(face, unless)?;
-            let bound = Bound { option: *option, ..bound };
+            let bound = GuardedBound { option: *option, ..bound };
             let same = |d: &&mut Direction| d.a.iter().zip(&a).all(|(a, b)| (a - b).abs() < SAME);
             match all.iter_mut().find(same) {
                 Some(known) => known.bounds.push(bound),
@@ -221,11 +221,11 @@ impl<'a> Ground<'a> {
     }
 
     /// The direction of a face, and the bound.
-    fn bound(&self, atom: &Atom, unless: &Formula) -> Result<(Vec<f64>, Bound), MakeError> {
+    fn bound(&self, atom: &Atom, unless: &Formula) -> Result<(Vec<f64>, GuardedBound), MakeError> {
         let room = self.room(atom)?;
         let face = Face::new(atom, self.outputs());
         let (row, constant) = face.over_columns(&self.spec.schema);
-        let mut bound = Bound {
+        let mut bound = GuardedBound {
             x: row.iter().map(|v| 0.0 - v).collect(),
             constant: 0.0 - constant,
             own: 0.0,
@@ -257,7 +257,7 @@ impl<'a> Ground<'a> {
     }
 
     /// What outputs of this size may lose on their way to a bound, by rounding and by being put on their grids.
-    fn own(&self, face: &Face, bound: &Bound) -> f64 {
+    fn own(&self, face: &Face, bound: &GuardedBound) -> f64 {
         let outputs: f64 = face.a.iter().zip(self.ranges).map(|(a, n)| a.abs() * f64::from(n.lo.abs().max(n.hi.abs()))).sum();
         let terms = face.a.iter().chain(&bound.x).filter(|v| **v != 0.0).count() as f64;
         let own = (4.0 + terms / 2.0) * ULP * (outputs + self.size(bound)) + f64::from(CALM);
@@ -271,8 +271,8 @@ impl<'a> Ground<'a> {
     pub(super) fn away(&self, atom: &Atom) -> Result<f64, MakeError> {
         let face = Face::new(atom, self.outputs());
         let (x, constant) = face.over_columns(&self.spec.schema);
-        let own =
-            self.own(&face, &Bound { x, constant, own: 0.0, exact: false, slack: 0.0, unless: Formula::False, option: None });
+        let own = self
+            .own(&face, &GuardedBound { x, constant, own: 0.0, exact: false, slack: 0.0, unless: Formula::False, option: None });
         Ok(self.room(atom)? + own / per_unit(atom, &face))
     }
 
@@ -281,12 +281,12 @@ impl<'a> Ground<'a> {
         room(atom, &self.over).map_err(|why| MakeError::Float32 { why })
     }
 
-    fn size(&self, bound: &Bound) -> f64 {
+    fn size(&self, bound: &GuardedBound) -> f64 {
         bound.x.iter().zip(&self.columns).map(|(c, known)| c.abs() * known.size).sum::<f64>() + bound.constant.abs()
     }
 
     /// Whether a bound is computed without any rounding: a column itself, or a small sum of columns on a grid.
-    fn exact(&self, bound: &Bound) -> bool {
+    fn exact(&self, bound: &GuardedBound) -> bool {
         let mut used = bound.x.iter().zip(&self.columns).filter(|(c, _)| **c != 0.0);
         if bound.constant == 0.0 && used.clone().count() == 1 && used.clone().all(|(c, _)| c.abs() == 1.0) {
             return true;

@@ -6,7 +6,7 @@ use deepsade_spec::{Atom, Formula, Rational, Var, common_denominator};
 
 use super::super::{MakeError, NotEqual};
 use super::alternative::GuardedFace;
-use super::direction::{Bound, Direction, Ground, KnownColumn};
+use super::direction::{Direction, Ground, GuardedBound, KnownColumn};
 use crate::nearest::Face;
 
 /// `sum of a_j y_j = x . columns + constant`, the `a_j` whole numbers without a common factor, unless a condition holds.
@@ -29,7 +29,7 @@ impl Equality {
         let length = self.a.iter().map(|a| a * a).sum::<f64>().sqrt();
         let x = self.x.iter().map(|v| v / length).collect();
         let slack = 0.5 / length;
-        let bound = Bound {
+        let bound = GuardedBound {
             x,
             constant: self.constant / length,
             own: 0.0,
@@ -44,7 +44,7 @@ impl Equality {
     /// As two opposite faces.
     pub(super) fn faces(&self) -> [Direction; 2] {
         let one = self.direction();
-        let bounds = one.bounds.iter().map(Bound::turned).collect();
+        let bounds = one.bounds.iter().map(GuardedBound::turned).collect();
         let other = Direction { a: one.a.iter().map(|a| -a).collect(), bounds };
         [one, other]
     }

@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use super::super::{CANDIDATE, Source};
 use super::Anchor;
 use super::choose::Way;
-use super::direction::{Bound, Direction, Ground};
+use super::direction::{Direction, Ground, GuardedBound};
 use super::select::left_at;
 use crate::graph::{Graph, Value};
 use crate::judge::Judge;
@@ -164,7 +164,7 @@ fn spaces<'a>(
     judge: &Judge,
 ) -> Vec<(Vec<f64>, f64)> {
     let at = |d: &Direction| {
-        let taken = |b: &&Bound| b.option.is_none_or(|option| !left.contains(&option));
+        let taken = |b: &&GuardedBound| b.option.is_none_or(|option| !left.contains(&option));
         let demanded = d.bounds.iter().filter(taken).filter(|b| !holds(&b.unless, x, judge));
         let value = demanded.map(|b| b.x.iter().zip(x).map(|(c, x)| c * f64::from(*x)).sum::<f64>() + b.constant);
         value.reduce(f64::max).map(|value| (d.a.clone(), -value))

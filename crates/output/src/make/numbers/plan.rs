@@ -1,7 +1,7 @@
 //! Directions enter; leaves how the nearest outputs are found: by bounds alone, in closed form, or step by step.
 
 use super::super::MakeError;
-use super::direction::{Bound, Direction, Ground};
+use super::direction::{Direction, Ground, GuardedBound};
 use super::equality::Equality;
 use super::exactly::Exactly;
 use super::tangent::{along, orthonormal};
@@ -14,8 +14,8 @@ const STEEP: f64 = 0.9995;
 #[derive(Debug, Clone, Default)]
 pub(super) struct NearestPlan {
     /// Bounds of single outputs that a comparison meets: lower ones, and upper ones with their sign turned.
-    pub(super) lower: Vec<Vec<Bound>>,
-    pub(super) upper: Vec<Vec<Bound>>,
+    pub(super) lower: Vec<Vec<GuardedBound>>,
+    pub(super) upper: Vec<Vec<GuardedBound>>,
     /// Whether an output is bounded by nothing else.
     pub(super) alone: Vec<bool>,
     /// Faces with a closed form, and which two of them meet, with their cosine.
@@ -37,8 +37,8 @@ pub(super) struct NearestPlan {
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     pub(super) a: Vec<f64>,
-    pub(super) lower: Vec<Bound>,
-    pub(super) upper: Vec<Bound>,
+    pub(super) lower: Vec<GuardedBound>,
+    pub(super) upper: Vec<GuardedBound>,
     /// It has one value.
     pub(super) equal: bool,
 }
@@ -102,7 +102,7 @@ impl NearestPlan {
             let Some(j) = direction.single() else { continue };
             let mut bounds = direction.bounds;
             if closed_group[group[j]] {
-                bounds.retain(Bound::is_constant);
+                bounds.retain(GuardedBound::is_constant);
             }
             if direction.a[j] > 0.0 { plan.lower[j].extend(bounds) } else { plan.upper[j].extend(bounds) }
         }
@@ -183,7 +183,7 @@ fn line(sums: &[&Direction], equal: &[&Direction], give: &[f64]) -> Option<Line>
     let normal = |all: &[&Direction]| all.iter().map(|d| d.normal(give)).collect::<Vec<_>>();
     match (&normal(sums)[..], &normal(equal)[..]) {
         ([], [one]) => {
-            let upper = one.bounds.iter().map(Bound::turned).collect();
+            let upper = one.bounds.iter().map(GuardedBound::turned).collect();
             Some(Line { a: one.a.clone(), lower: one.bounds.clone(), upper, equal: true })
         }
         ([one], []) => Some(Line { a: one.a.clone(), lower: one.bounds.clone(), upper: Vec::new(), equal: false }),
@@ -194,7 +194,7 @@ fn line(sums: &[&Direction], equal: &[&Direction], give: &[f64]) -> Option<Line>
     }
 }
 
-impl Bound {
+impl GuardedBound {
     /// The bound of the opposite direction for the same value.
     pub(super) fn turned(&self) -> Self {
         Self {

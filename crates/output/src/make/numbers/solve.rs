@@ -4,7 +4,7 @@ use deepsade_check::step::Number;
 
 use super::Anchor;
 use super::closed::closed;
-use super::direction::{Bound, Direction};
+use super::direction::{Direction, GuardedBound};
 use super::dual::dual;
 use super::line::lines;
 use super::plan::NearestPlan;
@@ -16,7 +16,7 @@ use super::writer::{PerLine, Side, Writer};
 impl NearestPlan {
     /// The bounds of single outputs.
     pub(super) fn ends(&self, w: &mut Writer) -> (PerLine, PerLine) {
-        let (lower, upper): (Vec<&[Bound]>, Vec<&[Bound]>) =
+        let (lower, upper): (Vec<&[GuardedBound]>, Vec<&[GuardedBound]>) =
             (self.lower.iter().map(|b| &b[..]).collect(), self.upper.iter().map(|b| &b[..]).collect());
         let ranges = w.ground.ranges;
         let lower = w.bounds(&lower, ranges.iter().map(|n| n.lo).collect(), Side::Lower);
@@ -26,7 +26,7 @@ impl NearestPlan {
 
     /// The ends of outputs that are alone, where they are the same for every input and not just those of their ranges.
     pub(super) fn fixed_ends(&self, w: &Writer) -> (Vec<Option<f32>>, Vec<Option<f32>>) {
-        let fixed = |bounds: &[Vec<Bound>], j: usize| {
+        let fixed = |bounds: &[Vec<GuardedBound>], j: usize| {
             let own = if self.alone[j] { &bounds[j][..] } else { &[] };
             own.iter().filter(|b| b.is_constant()).map(|b| b.constant as f32).reduce(f32::max)
         };
@@ -54,8 +54,10 @@ impl NearestPlan {
         if !self.closed.is_empty() {
             y = closed(w, &y, self);
         }
-        let moves = |bounds: &[Vec<Bound>]| {
-            let met = |(j, b): (usize, &Vec<Bound>)| fixed && self.alone[j] && b.iter().all(Bound::is_constant) || b.is_empty();
+        let moves = |bounds: &[Vec<GuardedBound>]| {
+            let met = |(j, b): (usize, &Vec<GuardedBound>)| {
+                fixed && self.alone[j] && b.iter().all(GuardedBound::is_constant) || b.is_empty()
+            };
             !bounds.iter().enumerate().all(met)
         };
         let gridded = w.ground.ranges.iter().any(|n| n.grid.is_some());

@@ -7,7 +7,7 @@ use deepsade_spec::Formula;
 
 use super::super::draft::Draft;
 use super::super::{MakeError, Source};
-use super::direction::{Bound, Direction, Ground};
+use super::direction::{Direction, Ground, GuardedBound};
 use super::select::{ReadyQuota, left};
 
 /// A bound that is not demanded.
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The bounds of each line that count, none weaker than what is given.
-    pub(super) fn bounds(&mut self, of: &[&[Bound]], weakest: Vec<f32>, side: Side) -> PerLine {
+    pub(super) fn bounds(&mut self, of: &[&[GuardedBound]], weakest: Vec<f32>, side: Side) -> PerLine {
         let sign = if side == Side::Lower { 1.0 } else { -1.0 };
         let stronger = |a: f32, b: f32| if side == Side::Lower { a.max(b) } else { a.min(b) };
         let mut start = weakest;
@@ -134,14 +134,15 @@ impl<'a> Writer<'a> {
                 *start = stronger(*start, (sign * bound.constant) as f32);
             }
         }
-        let open: Vec<Vec<&Bound>> = of.iter().map(|bounds| bounds.iter().filter(|b| !b.is_constant()).collect()).collect();
+        let open: Vec<Vec<&GuardedBound>> =
+            of.iter().map(|bounds| bounds.iter().filter(|b| !b.is_constant()).collect()).collect();
         let mut found = PerLine::Constant(start.clone());
         for round in 0..open.iter().map(Vec::len).max().unwrap_or(0) {
-            let own: Vec<Option<&Bound>> = open.iter().map(|bounds| bounds.get(round).copied()).collect();
+            let own: Vec<Option<&GuardedBound>> = open.iter().map(|bounds| bounds.get(round).copied()).collect();
             let columns = self.ground.columns().len();
-            let row = |b: Option<&Bound>| b.map_or(vec![0.0; columns], |b| b.x.iter().map(|v| sign * v).collect());
+            let row = |b: Option<&GuardedBound>| b.map_or(vec![0.0; columns], |b| b.x.iter().map(|v| sign * v).collect());
             let rows: Vec<Vec<f64>> = own.iter().copied().map(row).collect();
-            let constant = |(b, start): (Option<&Bound>, &f32)| b.map_or(*start, |b| (sign * b.constant) as f32);
+            let constant = |(b, start): (Option<&GuardedBound>, &f32)| b.map_or(*start, |b| (sign * b.constant) as f32);
             let mut value = self.of_input(&rows, own.iter().copied().zip(&start).map(constant).collect());
             let unless: Vec<&Formula> = own.iter().map(|b| b.map_or(&Formula::False, |b| &b.unless)).collect();
             if unless.iter().any(|f| **f != Formula::False) {
@@ -168,7 +169,7 @@ impl<'a> Writer<'a> {
 
     /// The bounds of directions.
     pub(super) fn bounds_of(&mut self, directions: &[Direction]) -> PerLine {
-        let of: Vec<&[Bound]> = directions.iter().map(|d| &d.bounds[..]).collect();
+        let of: Vec<&[GuardedBound]> = directions.iter().map(|d| &d.bounds[..]).collect();
         self.bounds(&of, vec![-FAR; directions.len()], Side::Lower)
     }
 

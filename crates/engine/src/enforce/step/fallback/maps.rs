@@ -1,13 +1,13 @@
 //! What is asked of the outputs enters; maps of the input leave that should meet it, the best first.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use deepsade_check::step::Outputs;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
+use deepsade_solve::tied::tied;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Formula, Linear, Rational, Var};
+use deepsade_spec::{Atom, Formula, Rational, Var, nearest_multiple};
 
 use super::{MapFinder, Path};
 use crate::enforce::step::affine::{AIM, Affine, Found, Query};
@@ -68,7 +68,7 @@ impl MapFinder<'_> {
         }
         let mut usual = constant(self.usual.at.iter().zip(numbers).map(|(at, n)| on_grid(*at, n.grid)).collect());
         let mut all: Vec<(Vec<usize>, Vec<Affine>)> = Vec::new();
-        for (outputs, demand) in tied(demand) {
+        for (outputs, demand) in apart(demand) {
             let part = TiedOutputs {
                 usual: &self.usual.of_outputs(&outputs),
                 grids: outputs.iter().map(|j| numbers[*j].grid).collect(),
@@ -134,37 +134,29 @@ struct TiedOutputs<'a> {
     grids: Vec<Option<i32>>,
 }
 
-/// Parts of a demand that share no output, and the outputs of each.
-fn tied(demand: &Formula) -> Vec<(Vec<usize>, Formula)> {
-    let mut groups: Vec<(BTreeSet<usize>, Vec<Formula>)> = Vec::new();
-    for part in demand.conjuncts().iter().filter(|part| **part != Formula::True) {
-        let output = |var: Var| if let Var::Output(j) = var { Some(j) } else { None };
-        let mut outputs: BTreeSet<usize> = part.variables().into_iter().filter_map(output).collect();
-        let mut parts = Vec::new();
-        for (others, claims) in groups.extract_if(.., |(others, _)| !others.is_disjoint(&outputs)).collect::<Vec<_>>() {
-            outputs.extend(others);
-            parts.extend(claims);
-        }
-        parts.push(part.clone());
-        groups.push((outputs, parts));
+/// Parts of a demand that share no output, and the outputs of each; what is asked of the input alone last.
+fn apart(demand: &Formula) -> Vec<(Vec<usize>, Formula)> {
+    let parts = demand.conjuncts();
+    let and = |own: Vec<usize>| Formula::and(own.into_iter().map(|k| parts[k].clone()));
+    let mut all: Vec<(Vec<usize>, Formula)> =
+        tied(parts).into_iter().map(|tied| (tied.outputs.into_iter().collect(), and(tied.parts))).collect();
+    let alone = and((0..parts.len()).filter(|k| parts[*k].outputs().is_empty()).collect());
+    if alone != Formula::True {
+        all.push((Vec::new(), alone));
     }
-    groups.into_iter().map(|(outputs, parts)| (outputs.into_iter().collect(), Formula::and(parts))).collect()
+    all
 }
 
 /// A demand whose outputs are called by their places among these.
 fn counted(demand: &Formula, outputs: &[usize]) -> Formula {
-    let place = |var: &Var| match var {
-        Var::Output(j) => Var::Output(outputs.iter().position(|o| o == j).unwrap_or(*j)),
-        input => *input,
-    };
-    demand.replaced(&mut |Atom { linear, strict }| {
-        let terms = linear.terms.iter().map(|(var, c)| (place(var), c.clone())).collect();
-        Formula::Atom(Atom { linear: Linear { terms, constant: linear.constant.clone() }, strict: *strict })
+    demand.renamed(&|var| match var {
+        Var::Output(j) => Var::Output(outputs.iter().position(|o| *o == j).unwrap_or(j)),
+        input => input,
     })
 }
 
 fn on_grid(v: f64, grid: Option<i32>) -> f32 {
-    grid.map_or(v, |k| (v * f64::from(k).exp2()).round() * f64::from(-k).exp2()) as f32 + 0.0
+    nearest_multiple(v, grid.map(|k| f64::from(-k).exp2())) as f32 + 0.0
 }
 
 fn constant(bias: Vec<f32>) -> Affine {
