@@ -256,6 +256,8 @@ fn weighed(
         }
         let guard = match Guard::new(spec, &network, &Units::raw(spec.schema.task.outputs()), tightness) {
             Ok(guard) => guard,
+            // So many there are however they are bounded.
+            Err(error @ GuardError::TooManyCells { .. }) => return Err(error.into()),
             Err(error) => {
                 failure = Some(error.into());
                 continue;

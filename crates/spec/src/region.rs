@@ -170,6 +170,10 @@ impl Region {
             }
             (Var::Feature(_), Some(Set::Number { grid, lo, hi })) => {
                 let rising = *c > Rational::ZERO;
+                // What holds at the worst end holds everywhere, as most of a long rule's atoms do.
+                if *lo > *hi || holds(number(*grid, if rising { *lo } else { *hi })) {
+                    return;
+                }
                 // The smallest k in [a, b] with test(k), or b: test is false up to a point and true from there on.
                 let (mut a, mut b) = if rising { (*lo, *hi + 1) } else { (*lo - 1, *hi) };
                 while a < b {

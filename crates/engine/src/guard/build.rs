@@ -206,9 +206,11 @@ impl FixedParts<'_> {
                 return ControlFlow::Break(());
             }
             let mut part = region.clone();
-            atoms.iter().for_each(|atom| part.cut(atom));
-            if part.is_empty() {
-                return ControlFlow::Continue(());
+            for atom in atoms {
+                part.cut(atom);
+                if part.is_empty() {
+                    return ControlFlow::Continue(());
+                }
             }
             kept += atoms.len();
             if attached.cells.len() - before == MAX_CELLS || kept > MAX_ATOMS {
