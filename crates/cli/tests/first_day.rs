@@ -197,6 +197,17 @@ fn a_cutoff_decides_and_the_rules_are_about_the_decision() {
             }
             assert!(between > 0, "{out}: some rows are decided otherwise than at one half");
             shares.push(found.iter().filter(|r| r[0] == "yes").count());
+            if enforce == "weights" {
+                // The file that goes with another proof decides at the same probability.
+                let (model, rules) = (format!("{out}/model.onnx"), format!("{out}/rules.toml"));
+                expect(home, 0, &["verify", "--model", &model, "--rules", &rules, "--certificate", "again", "--force"]);
+                expect(home, 0, &["repair", "--model", &model, "--rules", &rules, "--out", "mended", "--force"]);
+                for folder in ["again", "mended"] {
+                    expect(home, 0, &["check", folder]);
+                    let printed = expect(home, 0, &["predict", &format!("{folder}/model.onnx"), "loans.csv", "-q", "--proba"]);
+                    assert_eq!(rows(&printed).1, found, "{folder}");
+                }
+            }
         }
     }
     assert!(shares[0] > shares[2] && shares[1] > shares[3], "{shares:?}");

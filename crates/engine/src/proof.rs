@@ -7,6 +7,8 @@ use deepsade_check::{
     Accepted, Arithmetic, Bounds, Certificate, PairArgument, PairProof, Rejected, RuleProof, Tree, Verdict, check_until,
     sha256_hex,
 };
+use deepsade_net::Model;
+use deepsade_output::reader::CUTOFF_KEY;
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::{Claim, Moves, NormalSpec, PairRule};
 use thiserror::Error;
@@ -33,6 +35,18 @@ impl Certified {
     /// What was proved.
     pub fn accepted(&self) -> &Accepted {
         &self.accepted
+    }
+
+    /// The same saying at which probability it decides, as the model that it was made of does: the checker is asked again, about this
+    /// file.
+    #[must_use]
+    pub fn at_cutoff_of(self, spec: &NormalSpec, before: &Model) -> Self {
+        let Some(cutoff) = before.metadata.get(CUTOFF_KEY) else { return self };
+        let carried = Model::from_bytes(&self.model).ok().and_then(|mut model| {
+            model.metadata.insert(CUTOFF_KEY.into(), cutoff.clone());
+            model.to_bytes().ok()
+        });
+        carried.and_then(|bytes| renewed(spec, &bytes, &Ok(self.clone())).ok()).unwrap_or(self)
     }
 }
 

@@ -142,6 +142,18 @@ impl Mended {
             Self::Repaired(found) => &found.certified,
         }
     }
+
+    /// The same deciding at the probability at which the model before it does.
+    #[must_use]
+    pub fn at_cutoff_of(self, spec: &NormalSpec, before: &Model) -> Self {
+        match self {
+            Self::Already(found) => Self::Already(Box::new(found.at_cutoff_of(spec, before))),
+            Self::Repaired(mut found) => {
+                found.certified = found.certified.at_cutoff_of(spec, before);
+                Self::Repaired(found)
+            }
+        }
+    }
 }
 
 /// The network of a model that ends in it.

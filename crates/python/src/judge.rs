@@ -184,6 +184,7 @@ pub fn repair(
         };
         let started = Instant::now();
         let mended = mend(spec, network, known.as_ref(), &RepairSettings::default(), &|| signals.pressed())?;
+        let mended = mended.at_cutoff_of(spec, &asked.model);
         let seconds = started.elapsed().as_secs_f64();
         let scores = known.as_ref().map(|rows| scores(spec, network, &mended, rows));
         let json = repaired_as_json(&mended, scores.as_ref(), seconds);

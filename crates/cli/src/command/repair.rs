@@ -55,7 +55,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
             report::forget(&args.out)?;
             return refused(&error, spec, args);
         }
-        other => other?,
+        other => other?.at_cutoff_of(spec, &subject.model),
     };
     report::write_proof(mended.certified(), &rules, &args.out)?;
     let seconds = started.elapsed().as_secs_f64();

@@ -35,7 +35,8 @@ pub fn verify_file(
     let started = Instant::now();
     let (found, work) = verify_model(spec, model, settings, interrupted)?;
     let seconds = started.elapsed().as_secs_f64();
-    let proof = if let Outcome::Proved(proof) = &found { Some(proof.clone()) } else { None };
+    let proof =
+        if let Outcome::Proved(proof) = &found { Some(Box::new((**proof).clone().at_cutoff_of(spec, model))) } else { None };
     let differs = model.differs(!spec.pairs.is_empty(), settings.arithmetic == Arithmetic::Real);
     Ok(FileAnswer { decided: found.of_file(&differs), proof, differs, work, seconds })
 }
