@@ -147,7 +147,7 @@ def adversity(model, X, rules=None, *, radius=0.1, timeout=10.0, threads=None, v
 def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_names=None, classes=None):
     """Changes the last layer of a network as little as possible so that rules hold for every input, with proof.
 
-    With rows X and their labels y, predictions on these change little; without, on inputs drawn from the domain.
+    With rows X, and their labels y if they are known, predictions on these change little; without, on inputs drawn from the domain.
     Of the rules only those given hold afterwards: those that the model carries must be named again, or a warning says that they are
     dropped. The rest is as in :func:`verify`. Returns a fitted estimator with ``repair_``, the fields of ``deepsade repair --json``.
     Raises ``ContradictionError`` where no output obeys the rules for some input, and ``InfeasibleError`` where the last layer can't do
@@ -155,10 +155,11 @@ def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_
     """
     onnx = traced_or_onnx(model, domain, task, classes)
     asked = rules_for(rules, onnx, domain, task, target_names, classes)
-    table = None
-    if X is not None and y is not None:
-        table = labelled(X, y, onnx, domain, target_names, classes)
-    fields, rule_file, (repaired, certificate) = _core.repair(onnx, asked, table)
+    if X is None and y is not None:
+        raise ValueError("y needs X: labels without their rows say nothing")
+    table = None if X is None or y is None else labelled(X, y, onnx, domain, target_names, classes)
+    rows = rows_of(X, onnx) if X is not None and y is None else None
+    fields, rule_file, (repaired, certificate) = _core.repair(onnx, asked, table, rows)
     told = _told(model)
     told.get("parameters", {}).pop("rules", None)
     if classes is not None and "classes" not in told:

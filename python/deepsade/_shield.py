@@ -1,8 +1,6 @@
 """A model of any library and rules enter; the model leaves with an output step behind it that keeps the rules, proved."""
 
 import json
-import os
-import pathlib
 import warnings
 
 import numpy as np
@@ -13,7 +11,7 @@ from ._frame import columns_of, is_frame, table_of
 from ._graph import Graph
 from ._settings import domain_of, domains_of, number, question, rules_of
 from ._shielded import Shielded
-from ._subject import existing
+from ._subject import is_rule_file, rule_file
 from ._target import Target
 
 #: So many rows are enough to see whether a converted model is the model.
@@ -110,13 +108,10 @@ def shield(model, rules, *, data=None, target=None, domain=None, features=None, 
 
 def _rule_file(rules, **described):
     """The path of a rule file and what it says of the task, if it is one."""
-    if not (isinstance(rules, os.PathLike) or (isinstance(rules, str) and rules.endswith(".toml"))):
+    if not is_rule_file(rules):
         rules_of(rules)
         return None, {}
-    given = [f"{name}=" for name, value in described.items() if value is not None]
-    if given:
-        raise ValueError(f"{', '.join(given)} can't be given beside a rule file: state it there")
-    path = pathlib.Path(existing(rules))
+    path = rule_file(rules, [f"{name}=" for name, value in described.items() if value is not None])
     settings = json.loads(_core.settings(path.read_text(encoding="utf-8")))
     return path, {**settings["task"], "whole": settings["whole"]}
 

@@ -22,7 +22,9 @@ def onnx_of(model):
         return model.onnx
     if isinstance(model, (str, os.PathLike)):
         path = existing(model)
-        with open(os.path.join(path, _core.MODEL) if os.path.isdir(path) else path, "rb") as file:
+        path = os.path.join(path, _core.MODEL) if os.path.isdir(path) else path
+        _core.settle(os.path.dirname(path))
+        with open(path, "rb") as file:
             return file.read()
     raise TypeError(f"expected a fitted estimator, a path, the bytes of an ONNX file or a module of torch, not {type(model).__name__}")
 
@@ -51,6 +53,18 @@ def traced_or_onnx(model, domain=None, task=None, classes=None, example_input=No
     return to_onnx(two_scores(model, example) if binary else model, example)
 
 
+def is_rule_file(rules):
+    """Whether rules are named by the path of their file."""
+    return isinstance(rules, os.PathLike) or (isinstance(rules, str) and rules.endswith(".toml"))
+
+
+def rule_file(rules, beside):
+    """The path of a rule file; `beside` are the arguments that were given and that it states itself."""
+    if beside:
+        raise ValueError(f"{', '.join(beside)} can't be given beside a rule file: state it there")
+    return pathlib.Path(existing(rules))
+
+
 def existing(path):
     """A path at which there is something."""
     path = os.fspath(path)
@@ -76,10 +90,8 @@ def rules_for(rules, onnx, domain=None, task=None, target_names=None, classes=No
                 f"{', '.join(described)} needs rules=...: without it the rules that the model carries are meant, with its own domain"
             )
         return None
-    if isinstance(rules, os.PathLike) or (isinstance(rules, str) and rules.endswith(".toml")):
-        if described:
-            raise ValueError(f"{', '.join(described)} can't be given beside a rule file: state it there")
-        return pathlib.Path(existing(rules))
+    if is_rule_file(rules):
+        return rule_file(rules, described)
     if target_names is not None:
         target_names = [target_names] if isinstance(target_names, str) else [str(t) for t in target_names]
     schema = schema_of(onnx)

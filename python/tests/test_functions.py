@@ -88,6 +88,19 @@ def test_repair_proves_what_was_broken(free, expenses):
     assert (y.sum(axis=1) <= X[:, 0]).all()
 
 
+def test_repair_weighs_the_rows_it_is_given(free, expenses):
+    # Without labels, too: on rows of one corner the outputs change less there than where inputs of the whole domain count.
+    X, Y = expenses
+    rules = ["food + rent <= x0", "food >= -20"]
+    corner = X[X[:, 0] > np.quantile(X[:, 0], 0.7)]
+    before = free.predict(corner)
+    far = lambda mended: np.abs(mended.predict(corner) - before).mean()
+    drawn, weighed = deepsade.repair(free, rules), deepsade.repair(free, rules, corner)
+    assert weighed.certified_ and weighed.repair_ != drawn.repair_ and far(weighed) <= far(drawn)
+    with pytest.raises(ValueError, match="y needs X"):
+        deepsade.repair(free, rules, y=Y)
+
+
 def test_the_summary_has_the_command_lines_keys(model, free):
     docs = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     listed = re.search(r"The keys of a summary.*?made it:\n(.*?)\.\n", docs, re.DOTALL).group(1)

@@ -87,6 +87,22 @@ def test_the_map_names_what_is_there():
     assert list(missing_files(ROOT, text)) == []
 
 
+def rooms(text):
+    """For each crate the modules that the map lists for it."""
+    listed = text.split("The rooms of each", 1)[1].split("\n\n", 2)[1]
+    points = re.split(r"^- `(\w+)`", listed, flags=re.M)[1:]
+    return {crate: set(re.findall(r"`(\w+)`", said)) for crate, said in zip(points[::2], points[1::2])}
+
+
+def test_the_map_lists_every_room_and_no_other():
+    found = rooms((ROOT / "docs/architecture.md").read_text())
+    assert found.keys() == {crate.name for crate in (ROOT / "crates").iterdir() if crate.is_dir()}
+    for crate, listed in found.items():
+        there = {path.stem for path in (ROOT / "crates" / crate / "src").iterdir()} - {"lib", "main"}
+        assert (crate, there - listed) == (crate, set())
+        assert crate == "data" or (crate, {name for name in listed - there if name not in found}) == (crate, set())
+
+
 def test_every_dependency_is_used():
     found = [fault for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")) for fault in unused(manifest.parent)]
     manifests = [tomllib.loads(m.read_text()) for m in ROOT.glob("crates/*/Cargo.toml")]

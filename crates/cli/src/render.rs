@@ -5,12 +5,13 @@ use std::io::IsTerminal;
 use deepsade_engine::problem::ProblemError;
 use deepsade_spec::shown;
 
+use crate::outcome::tell;
 use crate::rule_error::rule_errors;
 
 /// Prints an error on standard error.
 pub fn error(error: &anyhow::Error) {
     let terminal = std::io::stderr().is_terminal();
-    eprint!("{}", describe(error, terminal));
+    tell(&describe(error, terminal));
 }
 
 /// Prints help, the version or what is wrong with the arguments, and ends the program.

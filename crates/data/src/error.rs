@@ -408,6 +408,11 @@ pub enum DataError {
 }
 
 impl DataError {
+    /// Whether it is about something that a rule file may leave to its data.
+    pub fn leaves_open(&self) -> bool {
+        matches!(self, Self::Override { problem: OverrideProblem::NoDomain | OverrideProblem::FillNotStated, .. })
+    }
+
     /// The error without a word of what stands in the file.
     pub(crate) fn without_contents(mut self) -> Self {
         const HIDDEN: &str = "(not shown)";

@@ -22,6 +22,28 @@ pub struct Inputs {
     pub status: Vec<RowStatus>,
 }
 
+impl Inputs {
+    /// Takes rows that a model's own flag puts outside, each with a feature, as lying outside: who runs its file elsewhere reads that.
+    pub fn put_outside(&mut self, rows: impl IntoIterator<Item = (usize, usize)>) {
+        for (row, feature) in rows {
+            if self.status[row] == RowStatus::Inside {
+                self.status[row] = RowStatus::Outside { feature };
+            }
+        }
+    }
+}
+
+impl RowStatus {
+    /// What a row is once the value of one more feature is known.
+    fn and(self, feature: usize, value: ValueStatus) -> Self {
+        match (self, value) {
+            (Self::Inside, ValueStatus::Outside) => Self::Outside { feature },
+            (Self::Inside | Self::Outside { .. }, ValueStatus::Missing) => Self::Missing { feature },
+            (known, _) => known,
+        }
+    }
+}
+
 /// Whether an input lies in the domain, after rounding to float32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowStatus {
@@ -77,11 +99,7 @@ pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError
             let width = plan.width(skip);
             for row in rows.clone() {
                 let place = plan.fill(row, skip, &mut x.row_mut(row)[at..at + width]);
-                status[row] = match (status[row], place) {
-                    (RowStatus::Inside, ValueStatus::Outside) => RowStatus::Outside { feature },
-                    (RowStatus::Inside | RowStatus::Outside { .. }, ValueStatus::Missing) => RowStatus::Missing { feature },
-                    (known, _) => known,
-                };
+                status[row] = status[row].and(feature, place);
             }
             at += width;
         }
@@ -94,14 +112,8 @@ pub fn encode_inputs(table: &Table, schema: &Schema) -> Result<Inputs, DataError
 /// # Panics
 /// If a feature is a category.
 pub fn encode_numbers(rows: usize, schema: &Schema, value: impl Fn(usize, usize) -> f64) -> Inputs {
-    let ranges: Vec<(f32, f32, &Domain)> = schema
-        .features
-        .iter()
-        .map(|f| {
-            let (lo, hi) = f.domain.range().expect("every feature is a number");
-            (lo, hi, &f.domain)
-        })
-        .collect();
+    let domains: Vec<&Domain> = schema.features.iter().map(|f| &f.domain).collect();
+    assert!(domains.iter().all(|domain| domain.range().is_some()), "every feature is a number");
     let fills: Vec<Option<f32>> =
         schema.given().iter().map(|f| schema.fill(&f.name).and_then(|fill| fill.number(&f.domain))).collect();
     let flagged: Vec<usize> = schema.indicated().filter_map(|name| schema.feature(name)).collect();
@@ -110,20 +122,13 @@ pub fn encode_numbers(rows: usize, schema: &Schema, value: impl Fn(usize, usize)
         (_, Some(fill)) => Some(value(row, feature)).filter(|v| !v.is_nan()).unwrap_or_else(|| fill.into()),
         _ => value(row, feature),
     };
-    let mut x = Matrix { rows, cols: ranges.len(), data: Vec::with_capacity(rows * ranges.len()) };
+    let mut x = Matrix { rows, cols: domains.len(), data: Vec::with_capacity(rows * domains.len()) };
     let mut status = vec![RowStatus::Inside; rows];
     for (row, status) in status.iter_mut().enumerate() {
-        for (feature, &(lo, hi, domain)) in ranges.iter().enumerate() {
+        for (feature, domain) in domains.iter().enumerate() {
             let v = value(row, feature) as f32 + 0.0;
             x.data.push(v);
-            let inside = lo <= v && v <= hi && domain.on_grid(v.into());
-            if !inside {
-                *status = match *status {
-                    RowStatus::Inside | RowStatus::Outside { .. } if v.is_nan() => RowStatus::Missing { feature },
-                    RowStatus::Inside => RowStatus::Outside { feature },
-                    known => known,
-                };
-            }
+            *status = status.and(feature, ValueStatus::of(v, domain));
         }
     }
     Inputs { x, status }
@@ -137,10 +142,7 @@ pub(crate) struct FeatureEncoder<'a> {
 }
 
 enum ReadAs {
-    Number {
-        lo: f32,
-        hi: f32,
-    },
+    Number,
     /// For each level of the table its place in the domain.
     Places(Vec<Option<usize>>),
     /// For each level of the table its level in the domain, and how many the domain has.
@@ -157,6 +159,16 @@ enum ValueStatus {
     Missing,
 }
 
+impl ValueStatus {
+    fn of(v: f32, domain: &Domain) -> Self {
+        match v {
+            _ if domain.holds(v) => Self::Inside,
+            _ if v.is_nan() => Self::Missing,
+            _ => Self::Outside,
+        }
+    }
+}
+
 impl<'a> FeatureEncoder<'a> {
     pub(crate) fn new(name: &str, column: &'a Column, domain: &'a Domain) -> Result<Self, DataError> {
         let how = match (domain, column, domain.range()) {
@@ -166,7 +178,7 @@ impl<'a> FeatureEncoder<'a> {
             (Domain::Ordered { .. }, ..) => {
                 return Err(DataError::WrongKind { column: name.to_owned(), found: column.kind(), expected: Kind::Text });
             }
-            (_, Column::Number(_) | Column::Bytes { .. }, Some((lo, hi))) => ReadAs::Number { lo, hi },
+            (_, Column::Number(_) | Column::Bytes { .. }, Some(_)) => ReadAs::Number,
             (Domain::Category { levels }, Column::Text { levels: of_table, .. }, _) => {
                 let to_domain = of_table.iter().map(|level| levels.iter().position(|l| l == level)).collect();
                 ReadAs::Levels { to_domain, count: levels.len() }
@@ -186,7 +198,7 @@ impl<'a> FeatureEncoder<'a> {
 
     fn width(&self, skip: usize) -> usize {
         match &self.how {
-            ReadAs::Number { .. } | ReadAs::Places(_) => 1,
+            ReadAs::Number | ReadAs::Places(_) => 1,
             ReadAs::Levels { count, .. } => count.saturating_sub(skip),
         }
     }
@@ -213,14 +225,14 @@ impl<'a> FeatureEncoder<'a> {
                 Some(Some(_)) => ValueStatus::Inside,
             };
         }
-        let (ReadAs::Number { lo, hi }, TableValue::Number(v)) = (&self.how, self.column.value(row)) else {
+        let (ReadAs::Number, TableValue::Number(v)) = (&self.how, self.column.value(row)) else {
             out.fill(f32::NAN);
             return ValueStatus::Missing;
         };
         // Adding zero turns -0 into 0.
         let v = v as f32 + 0.0;
         out.fill(v);
-        if *lo <= v && v <= *hi && self.domain.on_grid(v.into()) { ValueStatus::Inside } else { ValueStatus::Outside }
+        ValueStatus::of(v, self.domain)
     }
 }
 

@@ -41,6 +41,11 @@ pub fn metrics(spec: &NormalSpec, rows: &Dataset, y: &Matrix, breaking: &[bool])
     metrics
 }
 
+/// Whether a score is a number of rows, by its name.
+pub fn counts_rows(name: &str) -> bool {
+    name.starts_with("rows")
+}
+
 /// The score by which models of a task are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecidingScore {

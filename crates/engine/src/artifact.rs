@@ -11,7 +11,7 @@ pub use deepsade_spec::{RULES_KEY, SCHEMA_KEY};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::unfinished::UNFINISHED;
+use crate::unfinished::{self, UNFINISHED};
 
 /// Metadata key of the output step, with the proof of its fallback: such a file carries its own certificate.
 pub const STEP_KEY: &str = "deepsade.step";
@@ -158,6 +158,8 @@ pub fn read_text(path: &Path) -> Result<String, ArtifactError> {
 /// The bytes of a file, or how many there are at least, if more than `most`: also of one that never ends, whatever size it states. A
 /// file whose name ends in `.gz` is unpacked.
 pub fn read_at_most(path: &Path, most: u64) -> std::io::Result<Result<Vec<u8>, u64>> {
+    // Where nothing may be written, what is there is read.
+    let _ = unfinished::settle(path.parent().unwrap_or(Path::new("")));
     let file = std::fs::File::open(path)?;
     let stated = file.metadata()?.len();
     if stated > most {
@@ -251,16 +253,29 @@ pub fn carried_spec(bytes: &[u8], path: &Path) -> Result<NormalSpec, ArtifactErr
 
 /// Writes a file under a temporary name and renames it, so that it is there whole or as it was before.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
-    write_together(&[(path, bytes)])
+    match stage(path, bytes)? {
+        Some((file, path)) => file.persist(&path).map(drop).map_err(|e| ArtifactError::Unwritable { path, source: e.error }),
+        None => Ok(()),
+    }
 }
 
-/// The same with files that belong together: none is renamed before all are written.
-pub fn write_together(files: &[(&Path, &[u8])]) -> Result<(), ArtifactError> {
-    let staged: Vec<_> = files.iter().map(|(path, bytes)| stage(path, bytes)).collect::<Result<_, _>>()?;
-    for (file, path) in staged.into_iter().flatten() {
-        file.persist(&path).map_err(|e| ArtifactError::Unwritable { path, source: e.error })?;
+/// Writes files of a folder that belong together, and removes those without bytes: all of it or nothing, whenever the program is killed.
+pub fn write_together(folder: &Path, files: &[(&str, Option<&[u8]>)]) -> Result<(), ArtifactError> {
+    let unwritable = |source| ArtifactError::Unwritable { path: folder.into(), source };
+    let mut staged = Vec::new();
+    for (name, bytes) in files {
+        staged.push((*name, bytes.map(|bytes| stage(&folder.join(name), bytes)).transpose()?.flatten()));
     }
-    Ok(())
+    let home = std::fs::canonicalize(folder).map_err(unwritable)?;
+    if staged.iter().any(|(_, file)| file.as_ref().is_some_and(|(_, path)| path.parent() != Some(&home))) {
+        // A link leads to another folder, to which nothing can be moved at once.
+        for (file, path) in staged.into_iter().filter_map(|(_, file)| file) {
+            file.persist(&path).map_err(|e| ArtifactError::Unwritable { path, source: e.error })?;
+        }
+        return Ok(());
+    }
+    unfinished::commit(folder, staged.into_iter().map(|(name, file)| (name, file.map(|(file, _)| file))).collect())
+        .map_err(unwritable)
 }
 
 /// A file under a temporary name, and its place; none where that is a device or pipe, which is written to and never replaced.

@@ -113,11 +113,7 @@ fn describe(components: Option<u128>, constant: bool, connected: bool, left_out:
 
 fn is_about_labels(claim: &Formula) -> bool {
     let mut labels_only = true;
-    claim.atoms(&mut |atom| {
-        let label =
-            matches!(atom.linear.terms.first_key_value(), Some((Var::Output(_), c)) if (*c > Rational::ZERO) == atom.strict);
-        labels_only &= label && atom.linear.terms.len() == 1 && atom.linear.constant.is_zero();
-    });
+    claim.atoms(&mut |atom| labels_only &= atom.label().is_some());
     labels_only
 }
 
@@ -180,9 +176,9 @@ fn group_components(group: &LabelGroup) -> Option<(u128, bool)> {
 
 fn holds(rule: &Formula, set: usize, labels: &[usize]) -> bool {
     rule.holds(&mut |atom| {
-        let Some((Var::Output(j), _)) = atom.linear.terms.first_key_value() else { unreachable!("label rules have label atoms") };
-        let at = labels.binary_search(j).expect("the group has all labels of its rules");
-        (set >> at & 1 == 1) == atom.strict
+        let (j, present) = atom.label().expect("label rules have label atoms");
+        let at = labels.binary_search(&j).expect("the group has all labels of its rules");
+        (set >> at & 1 == 1) == present
     })
 }
 

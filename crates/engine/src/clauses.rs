@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use deepsade_data::Dataset;
 use deepsade_output::{Judge, predict};
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var, print};
+use deepsade_spec::{Atom, Formula, NormalSpec, Task, print};
 use serde::Serialize;
 
 use crate::limits::{MAX_ATOMS, MAX_CELLS};
@@ -45,6 +45,9 @@ pub struct CaseInWords {
     pub when: Vec<String>,
     /// Each clause: labels of which one at least is present, or absent ("not NAME").
     pub clauses: Vec<Vec<String>>,
+    /// The same, each as part of a sentence.
+    #[serde(skip)]
+    predicted: Vec<String>,
     /// The share of the training rows that meet the conditions which obey all clauses; null if there are none.
     pub share: Option<f64>,
     /// Whether no other clauses without a label in common are obeyed by more of them.
@@ -89,11 +92,13 @@ impl Clauses {
     pub fn in_words(&self, spec: &NormalSpec) -> Vec<CaseInWords> {
         let label = |(j, present): (usize, bool)| {
             let name = predict::columns(&spec.schema.task).swap_remove(j);
-            if present { name } else { format!("{NOT}{name}") }
+            (name, present)
         };
+        let literal = |(name, present): &(String, bool)| if *present { name.clone() } else { format!("not {name}") };
         let case = |case: &ClauseCase| CaseInWords {
             when: case.when.iter().map(|atom| print::formula(&Formula::Atom(atom.clone()), &spec.schema)).collect(),
-            clauses: case.clauses.iter().map(|clause| clause.each().map(label).collect()).collect(),
+            clauses: case.clauses.iter().map(|clause| clause.each().map(label).map(|l| literal(&l)).collect()).collect(),
+            predicted: case.clauses.iter().map(|clause| in_words(&clause.each().map(label).collect::<Vec<_>>())).collect(),
             share: (case.rows > 0.0).then(|| case.obeying / case.rows),
             best: case.exact,
         };
@@ -104,7 +109,6 @@ impl Clauses {
 impl CaseInWords {
     /// What the network will always predict, as a sentence without its full stop.
     pub fn sentence(&self) -> String {
-        let clauses: Vec<String> = self.clauses.iter().map(|clause| in_words(clause)).collect();
         let (place, there) = match self.when.as_slice() {
             [] => (String::new(), ""),
             conditions => (format!(", where {},", conditions.join(" and ")), " there"),
@@ -112,22 +116,23 @@ impl CaseInWords {
         let rows = self
             .share
             .map_or("no training row is there".into(), |share| format!("{:.0} % of the training rows{there} do", 100.0 * share));
-        format!("Through the weights{place} the network will always predict {}; {rows}", clauses.join(" and "))
+        format!("Through the weights{place} the network will always predict {}; {rows}", self.predicted.join(" and "))
     }
 }
 
-fn in_words(clause: &[String]) -> String {
-    let absent: Vec<&str> = clause.iter().filter_map(|name| name.strip_prefix(NOT)).collect();
+/// Labels of which one at least is present, or absent.
+fn in_words(clause: &[(String, bool)]) -> String {
+    let names = || clause.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
     match clause {
-        [one] => one.clone(),
-        _ if absent.is_empty() => format!("at least one of {{{}}}", clause.join(", ")),
-        _ if absent.len() == clause.len() => format!("not all of {{{}}}", absent.join(", ")),
-        _ => format!("({})", clause.join(" or ")),
+        _ if clause.len() > 1 && clause.iter().all(|(_, present)| *present) => format!("at least one of {{{}}}", names()),
+        _ if clause.len() > 1 && clause.iter().all(|(_, present)| !present) => format!("not all of {{{}}}", names()),
+        _ => {
+            let each = clause.iter().map(|(name, present)| if *present { name.clone() } else { format!("not {name}") });
+            let each = each.collect::<Vec<_>>().join(" or ");
+            if clause.len() == 1 { each } else { format!("({each})") }
+        }
     }
 }
-
-/// Before the name of a label that is absent.
-const NOT: &str = "not ";
 
 /// The cells of all rules by their conditions on inputs; `None` if an atom is about more than the presence of a label.
 fn conditions(rules: &NormalSpec) -> Option<Vec<(Vec<Atom>, Vec<Literals>)>> {
@@ -167,10 +172,7 @@ fn taken_apart(atoms: &[Atom]) -> Option<(Vec<Atom>, Literals)> {
 
 /// The opposite of an atom about one label: `-y >= 0` is broken where the label is present.
 fn literal(atom: &Atom) -> Option<Literals> {
-    let mut terms = atom.linear.terms.iter();
-    let (Some((Var::Output(j), c)), None) = (terms.next(), terms.next()) else { return None };
-    let present = !atom.strict;
-    (atom.linear.constant.is_zero() && (*c < Rational::ZERO) == present).then(|| Literals::one(*j, present))
+    atom.label().map(|(j, present)| Literals::one(j, !present))
 }
 
 /// The label sets of the rows that meet the conditions, each with its weight.
@@ -271,6 +273,15 @@ mod tests {
     }
 
     /// Multipliers rest on one clause that the cell contains, equal and of sum 1.
+    #[test]
+    fn a_label_called_not_is_no_absence() {
+        let clause = |parts: &[(&str, bool)]| in_words(&parts.iter().map(|(n, p)| ((*n).into(), *p)).collect::<Vec<_>>());
+        assert_eq!(clause(&[("not paid", true), ("b", true)]), "at least one of {not paid, b}");
+        assert_eq!(clause(&[("not paid", false), ("b", false)]), "not all of {not paid, b}");
+        assert_eq!(clause(&[("not paid", false), ("b", true)]), "(not not paid or b)");
+        assert_eq!(clause(&[("b", false)]), "not b");
+    }
+
     #[test]
     fn a_cell_is_emptied_by_a_clause_it_contains() {
         let spec = spec(3, "count(label[j] for j in 0..3) >= 1");

@@ -20,17 +20,23 @@ pub const SPLIT: &str = "split.csv";
 /// The log of a training: one line an epoch, written as they come.
 pub const LOG: &str = "run.jsonl";
 
-/// Writes what `deepsade check` reads into a folder that is there, and says where the model is.
+/// The files that are written together, or not at all.
+pub(crate) const TOGETHER: [&str; 6] = [MODEL, RULES, CERTIFICATE, SUMMARY, SPLIT, LOG];
+
+/// Writes what `deepsade check` reads into a folder that is there, and says where the model is. Without a certificate what an earlier run
+/// proved goes: it is not true of this model.
 pub fn write_proof(folder: &Path, model: &[u8], rules: &str, certificate: Option<&str>) -> Result<PathBuf, ArtifactError> {
-    let (path, of_rules, proof) = (folder.join(MODEL), folder.join(RULES), folder.join(CERTIFICATE));
-    let mut files = vec![(path.as_path(), model), (&of_rules, rules.as_bytes())];
-    files.extend(certificate.map(|text| (proof.as_path(), text.as_bytes())));
-    write_together(&files)?;
-    if certificate.is_none() {
-        // What an earlier run proved is not true of this model.
-        let _ = forget_proof(folder);
-    }
-    Ok(path)
+    write_together(folder, &proof_files(model, rules, certificate))?;
+    Ok(folder.join(MODEL))
+}
+
+/// What `deepsade check` reads, by name.
+pub(crate) fn proof_files<'b>(
+    model: &'b [u8],
+    rules: &'b str,
+    certificate: Option<&'b str>,
+) -> [(&'static str, Option<&'b [u8]>); 3] {
+    [(MODEL, Some(model)), (RULES, Some(rules.as_bytes())), (CERTIFICATE, certificate.map(str::as_bytes))]
 }
 
 /// Takes away the certificate of a run before, if there is one.

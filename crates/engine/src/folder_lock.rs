@@ -32,6 +32,8 @@ impl Hold {
         let Ok(folder) = File::open(dir) else { return Ok(Self(None)) };
         match folder.try_lock() {
             Ok(()) => {
+                // What can't be ended is told by who reads or writes there.
+                let _ = unfinished::settle(dir);
                 unfinished::clear(dir);
                 Ok(Self(Some(folder)))
             }

@@ -329,7 +329,11 @@ impl Problem {
     /// `loaded` are the rows, if they were read already; they are left there if they had to be.
     pub fn claim(&self, model: Option<&Schema>, loaded: &mut Option<Loaded>) -> Result<Claim, ProblemError> {
         let of = |schema: Schema| Claim { schema, rules: self.rules.clone() };
-        let stated = self.stated_schema().map(of);
+        let stated = match self.stated_schema() {
+            // No data make it right.
+            Err(wrong @ DataError::Override { .. }) if !wrong.leaves_open() => return Err(wrong.into()),
+            stated => stated.map(of),
+        };
         if self.data.is_none() {
             return Ok(stated?);
         }

@@ -161,37 +161,42 @@ pub fn network_of(model: &Model) -> Result<&Network, RepairError> {
     if model.has_step() { Err(RepairError::HasStep) } else { Ok(&model.network) }
 }
 
-/// Repairs a network unless its rules are found to hold already. Of `rows` those that obey the rules count.
+/// Rows on which outputs should change little.
+#[derive(Debug)]
+pub enum KnownRows {
+    /// None: inputs of the domain are drawn.
+    Nothing,
+    /// Inputs, of which no labels are known.
+    Inputs(Matrix),
+    /// Rows with labels, of which those that obey the rules count.
+    Labelled(Box<Rows>),
+}
+
+impl KnownRows {
+    /// Those with labels.
+    pub fn labelled(&self) -> Option<&Rows> {
+        if let Self::Labelled(rows) = self { Some(rows) } else { None }
+    }
+}
+
+/// Repairs a network unless its rules are found to hold already.
 pub fn mend(
     spec: &NormalSpec,
     network: &Network,
-    rows: Option<&Rows>,
+    known: &KnownRows,
     settings: &RepairSettings,
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Mended, RepairError> {
-    let obeying: Option<Vec<usize>> = rows.map(|r| (0..r.all.rows()).filter(|k| !r.breaking[*k]).collect());
-    let weighing = rows.zip(obeying).map(|(r, chosen)| r.all.select(&chosen));
-    mend_unless_proved(spec, network, weighing.as_ref().map_or(Weighing::Nothing, Weighing::Labelled), settings, interrupted)
-}
-
-/// The same with inputs of which no labels are known.
-pub fn mend_inputs(
-    spec: &NormalSpec,
-    network: &Network,
-    x: Matrix,
-    settings: &RepairSettings,
-    interrupted: &(dyn Fn() -> bool + Sync),
-) -> Result<Mended, RepairError> {
-    mend_unless_proved(spec, network, Weighing::Inputs(&unlabelled(spec, x)), settings, interrupted)
-}
-
-fn mend_unless_proved(
-    spec: &NormalSpec,
-    network: &Network,
-    rows: Weighing,
-    settings: &RepairSettings,
-    interrupted: &(dyn Fn() -> bool + Sync),
-) -> Result<Mended, RepairError> {
+    let weighed_on = match known {
+        KnownRows::Nothing => None,
+        KnownRows::Inputs(x) => Some(unlabelled(spec, x.clone())),
+        KnownRows::Labelled(r) => Some(r.all.select(&(0..r.all.rows()).filter(|k| !r.breaking[*k]).collect::<Vec<_>>())),
+    };
+    let rows = match (known, &weighed_on) {
+        (KnownRows::Labelled(_), Some(rows)) => Weighing::Labelled(rows),
+        (_, Some(rows)) => Weighing::Inputs(rows),
+        (_, None) => Weighing::Nothing,
+    };
     let look = VerifySettings { timeout: Some(settings.look), ..VerifySettings::default() };
     if let Outcome::Proved(proof) = verify(spec, network, &look, interrupted)?.0 {
         return Ok(Mended::Already(proof));

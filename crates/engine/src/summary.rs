@@ -110,7 +110,8 @@ pub fn paper_steps(records: &[EpochRecord]) -> Option<PaperSteps> {
 
 /// Counts as whole numbers, scores as they are.
 pub fn numbers(metrics: &Metrics) -> Value {
-    let number = |(name, v): (&String, &f64)| (name.clone(), if name.starts_with("rows") { json!(*v as u64) } else { json!(v) });
+    let number =
+        |(name, v): (&String, &f64)| (name.clone(), if deepsade_data::counts_rows(name) { json!(*v as u64) } else { json!(v) });
     Value::Object(metrics.iter().map(number).collect())
 }
 

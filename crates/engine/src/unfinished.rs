@@ -1,12 +1,55 @@
-//! Files that are being written, under names of their own: what a killed run left of them goes.
+//! Files that are being written, under names of their own: what a killed run left of them goes, or is ended where all of it was written.
 
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::Duration;
+
+use tempfile::NamedTempFile;
+
+use crate::files::TOGETHER;
 
 /// What the names of files begin with that are still being written.
 pub const UNFINISHED: &str = ".deepsade-";
 /// How old such a file is when nobody writes it any more.
 const FORGOTTEN: Duration = Duration::from_mins(10);
+
+/// The list of what is to be renamed: once it stands, all of it will be.
+const COMMITTED: &str = ".deepsade-commit";
+
+/// Gives files of a folder their names, and removes those that have no bytes. From the moment at which their list is written whoever
+/// looks into the folder next ends what is begun.
+pub(crate) fn commit(folder: &Path, files: Vec<(&str, Option<NamedTempFile>)>) -> std::io::Result<()> {
+    let written = |file: &NamedTempFile| file.path().file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let line = |(name, file): &(&str, Option<NamedTempFile>)| format!("{name} {}\n", file.as_ref().map_or("-".into(), written));
+    let list: String = files.iter().map(line).collect();
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+    file.write_all(list.as_bytes()).and_then(|()| file.as_file().sync_all())?;
+    file.persist(folder.join(COMMITTED)).map_err(|e| e.error)?;
+    for file in files.into_iter().filter_map(|(_, file)| file) {
+        file.keep().map_err(|e| e.error)?;
+    }
+    settle(folder)
+}
+
+/// Ends what a killed run had begun to rename. What a list says of other files than ours is not done.
+pub fn settle(folder: &Path) -> std::io::Result<()> {
+    let at = folder.join(COMMITTED);
+    let list = match std::fs::read_to_string(&at) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        list => list?,
+    };
+    let done = |e: std::io::Error| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) };
+    for (name, written) in list.lines().filter_map(|line| line.split_once(' ')) {
+        let plain = |file: &str| file.starts_with(UNFINISHED) && !file.contains(['/', '\\']);
+        match written {
+            _ if !TOGETHER.contains(&name) => {}
+            "-" => std::fs::remove_file(folder.join(name)).or_else(done)?,
+            written if plain(written) => std::fs::rename(folder.join(written), folder.join(name)).or_else(done)?,
+            _ => {}
+        }
+    }
+    std::fs::remove_file(&at).or_else(done)
+}
 
 /// Removes what a killed run left in a folder. What can't be removed stays: it is in nobody's way.
 pub fn clear(folder: &Path) {
@@ -22,6 +65,26 @@ pub fn clear(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_written_whole_is_ended_and_nothing_else_is_touched() {
+        let dir = tempfile::tempdir().unwrap();
+        let (home, read) = (dir.path(), |name: &str| std::fs::read_to_string(dir.path().join(name)).ok());
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        ["model.onnx", "certificate.json", "rules.toml", "mine.txt"].iter().for_each(|name| write(name, "old"));
+        // A run that was killed behind its first rename, and a list that a stranger wrote.
+        write(".deepsade-b", "new");
+        write("other", "new");
+        write(
+            COMMITTED,
+            "model.onnx .deepsade-a\nrules.toml .deepsade-b\ncertificate.json -\nmine.txt .deepsade-b\nmodel.onnx other\n",
+        );
+        settle(home).unwrap();
+        assert_eq!((read("rules.toml"), read("certificate.json")), (Some("new".into()), None));
+        assert_eq!(["model.onnx", "mine.txt", "other"].map(read), ["old", "old", "new"].map(|t| Some(t.into())));
+        assert_eq!((read(COMMITTED), read(".deepsade-b")), (None, None));
+        settle(home).unwrap();
+    }
 
     #[test]
     fn what_is_old_and_ours_goes_and_nothing_else() {

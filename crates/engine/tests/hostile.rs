@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use deepsade_check::Arithmetic;
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::repair::{self, Mended, mend};
+use deepsade_engine::repair::{self, KnownRows, Mended, mend};
 use deepsade_engine::verify::{Outcome, VerifySettings, verify};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_output::Judge;
@@ -273,7 +273,7 @@ fn what_is_repaired_obeys() {
         let Some(spec) = spec(rng, &schema, 1) else { continue };
         let short = Duration::from_millis(200);
         let settings = repair::RepairSettings { look: short, back: short };
-        let after = match mend(&spec, &network, None, &settings, &|| false) {
+        let after = match mend(&spec, &network, &KnownRows::Nothing, &settings, &|| false) {
             Ok(Mended::Repaired(done)) => done.network,
             Ok(Mended::Already(_)) => network.clone(),
             Err(_) => continue,

@@ -13,7 +13,7 @@ pub mod sets;
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::decode::sets::{Diagram, Sets, label};
+use crate::decode::sets::{Diagram, Sets};
 use compile::{Compiler, TooLarge};
 use deepsade_net::Matrix;
 use deepsade_solve::eliminate::Point;
@@ -239,7 +239,7 @@ impl Decoder {
 
 /// One of the outputs and no more: what a classifier chooses.
 fn exactly_one(outputs: usize) -> Vec<Formula> {
-    let count = |chosen: bool| (0..outputs).map(|j| (Rational::ONE, label(j, chosen))).collect::<Vec<_>>();
+    let count = |chosen: bool| (0..outputs).map(|j| (Rational::ONE, Formula::label(j, chosen))).collect::<Vec<_>>();
     vec![
         Formula::threshold(count(true), Rational::ONE, false),
         Formula::threshold(count(false), Rational::from(outputs.saturating_sub(1)), false),
@@ -256,9 +256,8 @@ pub(crate) fn recognise(spec: &NormalSpec, parts: &[&Formula]) -> Option<Sets> {
         }
     }
     let side = |f: &Formula| {
-        let Formula::Atom(a) = f else { return None };
-        let Var::Output(j) = *a.linear.terms.first_key_value()?.0 else { return None };
-        [true, false].into_iter().find(|chosen| *f == label(j, *chosen)).map(|chosen| (j, chosen))
+        let Formula::Atom(atom) = f else { return None };
+        atom.label()
     };
     let implication = |f: &&Formula| match f {
         Formula::Or(sides) if sides.len() == 2 => match (side(&sides[0])?, side(&sides[1])?) {

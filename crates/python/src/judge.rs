@@ -13,13 +13,14 @@ use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::recheck;
 use deepsade_engine::repair::words::{as_json as repaired_as_json, scores};
-use deepsade_engine::repair::{RepairSettings, mend, network_of};
+use deepsade_engine::repair::{KnownRows, RepairSettings, mend, network_of};
+use deepsade_engine::unfinished;
 use deepsade_engine::verdict::{as_deployed, as_json, in_words};
 use deepsade_engine::verify::words;
 use deepsade_engine::verify::{self as search, FileAnswer, VerifySettings};
 use deepsade_lab::report::RunFolder;
 use deepsade_net::Matrix;
-use deepsade_spec::Claim;
+use deepsade_spec::{Claim, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -95,10 +96,40 @@ fn settings(timeout: f64, threads: Option<usize>) -> PyResult<VerifySettings> {
     VerifySettings::new(timeout, threads).ok_or_else(wrong)
 }
 
-/// Rows to look around.
+/// Rows without labels.
 enum Given {
     Table(data::Table),
     Matrix(Matrix),
+}
+
+impl Given {
+    fn of(x: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(if x.is_instance_of::<Table>() {
+            Self::Table(table::of(x)?.inner.clone())
+        } else {
+            Self::Matrix(NumberArray::of(x)?.matrix())
+        })
+    }
+
+    /// The rows that lie in the domain, encoded, their places, and how many rows there are.
+    fn inside(self, schema: &Schema) -> Result<(Matrix, Vec<usize>, usize), Failure> {
+        let inputs = match self {
+            Self::Table(table) => data::encode_inputs(&table, schema)?,
+            Self::Matrix(x) => {
+                let features = schema.features.len();
+                if x.cols != features || schema.columns().len() != features {
+                    let words = format!(
+                        "X has {} columns; the model has {features} features, some of which may be categories: give a frame then",
+                        x.cols
+                    );
+                    return Err(Failure::new(Class::Data, words));
+                }
+                data::encode_numbers(x.rows, schema, |r, c| f64::from(x.row(r)[c]))
+            }
+        };
+        let inside: Vec<usize> = (0..inputs.x.rows).filter(|r| inputs.status[*r] == RowStatus::Inside).collect();
+        Ok((inputs.x.select(&inside), inside, inputs.x.rows))
+    }
 }
 
 /// For each row inside the domain a JSON object with what was found near it, and how many rows lie outside.
@@ -119,30 +150,10 @@ pub fn adversity(
         return Err(PyValueError::new_err(format!("radius = {radius}: must be a number from 0 on")));
     }
     let settings = settings(timeout, threads)?;
-    let given = if x.is_instance_of::<Table>() {
-        Given::Table(table::of(x)?.inner.clone())
-    } else {
-        Given::Matrix(NumberArray::of(x)?.matrix())
-    };
+    let given = Given::of(x)?;
     enter(py, |signals| {
         let asked = subject::read(onnx, &rules, None)?;
-        let schema = &asked.spec.schema;
-        let inputs = match given {
-            Given::Table(table) => data::encode_inputs(&table, schema)?,
-            Given::Matrix(x) => {
-                let features = schema.features.len();
-                if x.cols != features || schema.columns().len() != features {
-                    let words = format!(
-                        "X has {} columns; the model has {features} features, some of which may be categories: give a frame then",
-                        x.cols
-                    );
-                    return Err(Failure::new(Class::Data, words));
-                }
-                data::encode_numbers(x.rows, schema, |r, c| f64::from(x.row(r)[c]))
-            }
-        };
-        let inside: Vec<usize> = (0..inputs.x.rows).filter(|r| inputs.status[*r] == RowStatus::Inside).collect();
-        let x = inputs.x.select(&inside);
+        let (x, inside, rows) = given.inside(&asked.spec.schema)?;
         let told = |done: usize| {
             if let Some(progress) = &progress
                 && let Err(error) = Python::attach(|py| progress.call1(py, (done, x.rows)))
@@ -152,7 +163,7 @@ pub fn adversity(
         };
         let found = engine::adversity(&asked.spec, &asked.model, &x, radius, &settings, &told, &|| signals.pressed())?;
         let line = |(near, row): (&Near, &usize)| engine::near_as_json(&asked.spec, *row as u64, near).to_string();
-        Ok((found.iter().zip(&inside).map(line).collect(), inputs.x.rows - inside.len()))
+        Ok((found.iter().zip(&inside).map(line).collect(), rows - inside.len()))
     })
 }
 
@@ -164,34 +175,45 @@ pub fn adversity_index(lines: Vec<String>, radius: f64, outside: usize, seconds:
     Ok(engine::as_json(&near, radius, outside, seconds).to_string())
 }
 
-/// Repairs a network: JSON, a rule file, and the proof's model and certificate. The table, if there is one, holds labels, too.
+/// Repairs a network: JSON, a rule file, and the proof's model and certificate. The table, if there is one, holds labels, too; `x` are rows
+/// without.
 #[pyfunction]
-#[pyo3(signature = (onnx, rules, table=None))]
+#[pyo3(signature = (onnx, rules, table=None, x=None))]
 pub fn repair(
     py: Python<'_>,
     onnx: &[u8],
     rules: RulesFrom,
     table: Option<PyRefMut<'_, Table>>,
+    x: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(String, String, ProofFiles)> {
     let table = table.map(|mut t| std::mem::take(&mut t.inner));
+    let given = x.map(Given::of).transpose()?;
     let (json, rules, mended) = enter(py, |signals| {
         let asked = subject::read(onnx, &rules, None)?;
         let (spec, network) = (&asked.spec, network_of(&asked.model)?);
         Failure::if_contradictory(spec)?;
-        let known = match table {
-            Some(table) => Some(rows_of(spec, &table, &CheckedData::default(), 0)?),
-            None => None,
+        let known = match (table, given) {
+            (Some(table), _) => KnownRows::Labelled(Box::new(rows_of(spec, &table, &CheckedData::default(), 0)?)),
+            (None, Some(given)) => KnownRows::Inputs(given.inside(&spec.schema)?.0),
+            (None, None) => KnownRows::Nothing,
         };
         let started = Instant::now();
-        let mended = mend(spec, network, known.as_ref(), &RepairSettings::default(), &|| signals.pressed())?;
+        let mended = mend(spec, network, &known, &RepairSettings::default(), &|| signals.pressed())?;
         let mended = mended.at_cutoff_of(spec, &asked.model);
         let seconds = started.elapsed().as_secs_f64();
-        let scores = known.as_ref().map(|rows| scores(spec, network, &mended, rows));
+        let scores = known.labelled().map(|rows| scores(spec, network, &mended, rows));
         let json = repaired_as_json(&mended, scores.as_ref(), seconds);
         Ok((json.to_string(), asked.rules, mended))
     })?;
     let proof = proof(py, mended.certified());
     Ok((json, rules, proof))
+}
+
+/// Ends what a run that was killed had begun to rename in a folder.
+#[pyfunction]
+pub fn settle(folder: PathBuf) {
+    // Where nothing may be written, what is there is read.
+    let _ = unfinished::settle(&folder);
 }
 
 /// Writes the page about a training run's folder; says what the page says about the proof.

@@ -49,6 +49,7 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(judge::adversity, m)?)?;
     m.add_function(wrap_pyfunction!(judge::adversity_index, m)?)?;
     m.add_function(wrap_pyfunction!(judge::repair, m)?)?;
+    m.add_function(wrap_pyfunction!(judge::settle, m)?)?;
     m.add_function(wrap_pyfunction!(judge::report, m)?)?;
     m.add_function(wrap_pyfunction!(judge::write_proof, m)?)?;
     m.add_function(wrap_pyfunction!(judge::write_whole, m)?)?;

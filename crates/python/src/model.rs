@@ -80,11 +80,7 @@ impl Model {
     }
 
     fn complete(&self, mut inputs: Inputs) -> PyResult<Inputs> {
-        for (row, feature) in self.output.lost(&inputs.x) {
-            if inputs.status[row] == RowStatus::Inside {
-                inputs.status[row] = RowStatus::Outside { feature };
-            }
-        }
+        inputs.put_outside(self.output.lost(&inputs.x));
         for (row, status) in inputs.status.iter().enumerate() {
             let (RowStatus::Missing { feature } | RowStatus::Outside { feature }) = *status else { continue };
             let bad = inputs.x.row(row).iter().find(|v| !v.is_finite());

@@ -57,6 +57,18 @@ impl Atom {
         Self { linear: self.linear.scaled(&-Rational::ONE), strict: !self.strict }
     }
 
+    /// The label of which it says that it is present (`y > 0`) or absent (`-y >= 0`), if that is all it says.
+    pub fn label(&self) -> Option<(usize, bool)> {
+        let mut terms = self.linear.terms.iter();
+        let (Some((Var::Output(j), c)), None) = (terms.next(), terms.next()) else { return None };
+        (self.linear.constant.is_zero() && (*c > Rational::ZERO) == self.strict).then_some((*j, self.strict))
+    }
+
+    /// Whether both hold only where their two sides are equal: neither is strict, and one is the other turned round.
+    pub fn equates(&self, other: &Self) -> bool {
+        !self.strict && !other.strict && self.linear.scaled(&-Rational::ONE) == other.linear
+    }
+
     /// True if it speaks of input features alone.
     pub fn is_condition(&self) -> bool {
         !self.linear.mentions_output()
@@ -175,6 +187,12 @@ impl Formula {
                 Formula::threshold(terms, total - bound, !strict)
             }
         }
+    }
+
+    /// That a label is present, or that it is not.
+    pub fn label(j: usize, present: bool) -> Self {
+        let positive = Atom { linear: Linear::var(Var::Output(j)), strict: true };
+        Formula::Atom(if present { positive } else { positive.opposite() })
     }
 
     /// The formula with every atom replaced.

@@ -145,18 +145,18 @@ fn atom(a: &Atom, schema: &Schema) -> String {
 
 /// Labels, places, levels and thresholds have a shorter form than their inequality.
 fn simple(a: &Atom, schema: &Schema) -> Option<String> {
+    if let Some((j, present)) = a.label() {
+        let shown = match &schema.task {
+            Task::Multilabel { .. } => format!("label[{j}]"),
+            Task::Ranking { items } => format!("at[{}, {}]", j / items.len(), j % items.len()),
+            _ => return None,
+        };
+        return Some(if present { shown } else { format!("not {shown}") });
+    }
     let mut terms = a.linear.terms.iter();
     let (Some((var, c)), None) = (terms.next(), terms.next()) else { return None };
     let one = &a.linear.constant;
     match (*var, a.strict) {
-        (Var::Output(j), strict) if one.is_zero() && strict == (*c > Rational::ZERO) => {
-            let shown = match &schema.task {
-                Task::Multilabel { .. } => format!("label[{j}]"),
-                Task::Ranking { items } => format!("at[{}, {}]", j / items.len(), j % items.len()),
-                _ => return None,
-            };
-            Some(if strict { shown } else { format!("not {shown}") })
-        }
         (Var::Level(f, l), false) => {
             let Domain::Category { levels } = &schema.features[f].domain else { return None };
             let name = quote(&schema.features[f].name);

@@ -237,6 +237,11 @@ impl Domain {
         Some((nearest_multiple(v, self.grid().map(|k| 2f64.powi(-k))) as f32).clamp(lo, hi))
     }
 
+    /// Whether a number is one of the domain's; a category has none.
+    pub fn holds(&self, v: f32) -> bool {
+        self.range().is_some_and(|(lo, hi)| lo <= v && v <= hi && self.on_grid(v.into()))
+    }
+
     /// Whether a number is one of these multiples, or they may be any; its size is not looked at.
     pub fn on_grid(&self, v: f64) -> bool {
         self.grid().is_none_or(|k| (v * 2f64.powi(k)).fract() == 0.0)

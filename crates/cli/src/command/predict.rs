@@ -43,12 +43,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     let mut inputs = encode_inputs(&table, &schema)?;
     let rules = model_rules(&args.model, &model, &schema)?;
     let output = Output::of(&model, &rules)?;
-    // Who runs the file elsewhere reads its own flag: what it says counts here, too.
-    for (row, feature) in output.lost(&inputs.x) {
-        if inputs.status[row] == RowStatus::Inside {
-            inputs.status[row] = RowStatus::Outside { feature };
-        }
-    }
+    inputs.put_outside(output.lost(&inputs.x));
     let outside = inputs.status.iter().filter(|s| **s != RowStatus::Inside).count();
     if args.strict
         && let Some(row) = inputs.status.iter().position(|s| *s != RowStatus::Inside)

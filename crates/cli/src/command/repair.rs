@@ -6,11 +6,10 @@ use anyhow::bail;
 use deepsade_check::Bounds;
 use deepsade_data::{CheckedData, Columns, Metrics, ReadOptions, encode_inputs};
 use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
-use deepsade_engine::fit::{self, Rows};
-use deepsade_engine::repair::{self, Mended, RepairError, RepairSettings, Repaired, mend, mend_inputs, words};
+use deepsade_engine::fit;
+use deepsade_engine::repair::{self, KnownRows, Mended, RepairError, RepairSettings, Repaired, mend, words};
 use deepsade_engine::subject::{self, Subject, SubjectFiles};
 use deepsade_engine::summary;
-use deepsade_net::Matrix;
 use deepsade_spec::{NormalSpec, shown};
 use serde_json::json;
 
@@ -19,13 +18,6 @@ use crate::args::RepairArgs;
 use crate::interrupt::Interrupt;
 use crate::outcome::{Exit, emit};
 use crate::render::While;
-
-/// What is known about the rows on which outputs should change little.
-enum KnownRows {
-    Nothing,
-    Inputs(Matrix),
-    Labelled(Box<Rows>),
-}
 
 /// Runs the command.
 pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
@@ -41,16 +33,12 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     subject.notes().into_iter().chain(vacuous_notes(&subject.spec)).for_each(|note| eprintln!("note: {note}"));
     let spec = &subject.spec;
     let known = known(args, &subject)?;
-    let rows = if let KnownRows::Labelled(rows) = &known { Some(rows.as_ref()) } else { None };
+    let rows = known.labelled();
     let rules = subject.problem.stated(&spec.schema);
     let _hold = report::writable(&args.out, &args.model, args.force)?;
     let interrupt = Interrupt::listen();
     let started = Instant::now();
-    let mended = match &known {
-        KnownRows::Inputs(x) => mend_inputs(spec, network, x.clone(), &settings, &|| interrupt.pressed()),
-        _ => mend(spec, network, rows, &settings, &|| interrupt.pressed()),
-    };
-    let mended = match mended {
+    let mended = match mend(spec, network, &known, &settings, &|| interrupt.pressed()) {
         Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_) | RepairError::NoLastLayer)) => {
             report::forget(&args.out)?;
             return refused(&error, spec, args);

@@ -133,7 +133,15 @@ pub fn shield_in_words(model: &Path, rules: &Path) -> String {
 
 /// Writes the proof, or takes away one that a run before left there.
 fn write(proof: Option<&Certified>, args: &VerifyArgs, rules: &str, folder: &Path) -> anyhow::Result<()> {
-    let Some(proof) = proof else { return forget(folder) };
+    let Some(proof) = proof else {
+        if folder.join(files::CERTIFICATE).exists() {
+            eprintln!(
+                "note: nothing was proved now, so {} of an earlier run is removed",
+                folder.join(files::CERTIFICATE).display()
+            );
+        }
+        return forget(folder);
+    };
     write_proof(proof, rules, folder)?;
     if let Some(property) = &args.vnnlib {
         write_whole(&folder.join("property.vnnlib"), &property_bytes(property)?)?;

@@ -375,12 +375,7 @@ impl FixedParts<'_> {
 fn has_equality(formula: &Formula) -> bool {
     let mut atoms = Vec::new();
     formula.atoms(&mut |atom| atoms.push(atom.clone()));
-    let opposite = |a: &Atom, b: &Atom| {
-        let mut sum = a.linear.clone();
-        sum.add_scaled(&Rational::ONE, &b.linear);
-        sum.constant.is_zero() && sum.terms.values().all(Rational::is_zero)
-    };
-    atoms.iter().any(|a| !a.strict && a.linear.mentions_output() && atoms.iter().any(|b| !b.strict && opposite(a, b)))
+    atoms.iter().any(|a| a.linear.mentions_output() && atoms.iter().any(|b| a.equates(b)))
 }
 
 struct Attached {

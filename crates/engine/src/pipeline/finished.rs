@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use deepsade_check::{Accepted, Verdict};
+use deepsade_check::{Accepted, Verdict, sha256_hex};
 use deepsade_spec::NormalSpec;
 use serde_json::{Value, json};
 
 use super::PipelineError;
-use crate::artifact::{ArtifactError, write_whole};
+use crate::artifact::{ArtifactError, write_together};
 use crate::choose::Cost;
-use crate::files::{self, LOG, RULES, SPLIT, SUMMARY, write_proof};
+use crate::files::{self, LOG, MODEL, RULES, SPLIT, SUMMARY, proof_files};
 use crate::fit::Fitted;
 use crate::judge::DataSource;
 use crate::pace::Pace;
@@ -141,6 +141,7 @@ impl Finished {
         said["split"] = json!({"train": train, "validation": validation, "test": test, "rows_breaking_rules": breaking});
         said["report"] = json!(report);
         said["cutoff"] = json!(cutoff);
+        said["model_sha256"] = json!(sha256_hex(&self.bytes));
         said["date"] = json!(today());
         said["program"] = json!(program());
         if let Some(Evidence { scores, effects }) = &self.judged {
@@ -152,12 +153,12 @@ impl Finished {
 
     /// Writes the files into a folder that is there, and says where the model is.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, ArtifactError> {
-        let model = write_proof(folder, &self.bytes, &self.rules, self.certificate.as_deref())?;
-        write_whole(&folder.join(LOG), self.log().as_bytes())?;
-        write_whole(&folder.join(SPLIT), self.split.as_bytes())?;
+        let model = folder.join(MODEL);
         // For `deepsade report`.
         let said = serde_json::to_string_pretty(&self.summary(Some(&model))).expect("plain data becomes JSON") + "\n";
-        write_whole(&folder.join(SUMMARY), said.as_bytes())?;
+        let (log, proof) = (self.log(), proof_files(&self.bytes, &self.rules, self.certificate.as_deref()));
+        let others = [(LOG, log.as_bytes()), (SPLIT, self.split.as_bytes()), (SUMMARY, said.as_bytes())];
+        write_together(folder, &[&proof[..], &others.map(|(name, bytes)| (name, Some(bytes)))].concat())?;
         Ok(model)
     }
 }

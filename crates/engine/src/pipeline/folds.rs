@@ -61,7 +61,7 @@ impl ScoredFold {
     fn of(finished: &Finished) -> Self {
         let test = &finished.fitted.test.metrics;
         Self {
-            scores: test.iter().filter(|(name, _)| !name.starts_with("rows")).map(|(n, v)| (n.clone(), *v)).collect(),
+            scores: test.iter().filter(|(name, _)| !deepsade_data::counts_rows(name)).map(|(n, v)| (n.clone(), *v)).collect(),
             certified: finished.accepted().is_some(),
             enforced: !matches!(finished.fitted.means, EnforcedBy::Nowhere),
             rows: test["rows_all"] as usize,

@@ -57,17 +57,13 @@ impl PreparedRows {
     }
 }
 
-/// The last dense layer, `y = W z + b`, and its gradient for the batch that is loaded.
+/// The last dense layer, `y = W z + b`, for the batch that is loaded.
 #[derive(Debug, Clone, Copy)]
 pub struct LastLayer<'a> {
     /// W, one row an output.
     pub w: &'a [f32],
     /// b, one value an output.
     pub b: &'a [f32],
-    /// The gradient with respect to W.
-    pub w_gradient: &'a [f32],
-    /// The gradient with respect to b.
-    pub b_gradient: &'a [f32],
     /// What it reads: one row z a row of the batch.
     pub z: &'a [f32],
     /// Width of z.
@@ -255,8 +251,6 @@ impl Stepper {
         LastLayer {
             w: &self.parameters[last.w()],
             b: &self.parameters[last.b()],
-            w_gradient: &self.gradient[last.w()],
-            b_gradient: &self.gradient[last.b()],
             z: z.map_or(&[], |step| &self.values[step.from[0].slot][..self.rows * last.inputs]),
             inputs: last.inputs,
             outputs: last.outputs,

@@ -76,7 +76,7 @@ pub(crate) fn facts(html: &mut Html, run: &RunFolder) {
     );
     if run.summary.is_none() {
         html.paragraph(
-            "The folder has no summary.json, which says when and on what the model was trained; `deepsade train` writes it.",
+            "The folder has no summary.json of this model, which says when and on what it was trained; `deepsade train` writes it.",
         );
     }
 }

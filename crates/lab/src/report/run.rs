@@ -57,21 +57,13 @@ impl RunFolder {
         let spec = proof.accepted().map(|a| a.spec.clone());
         let carried = || model_rules(&path, &model, &schema).ok().filter(|_| model.metadata.contains_key(RULES_KEY));
         let spec = spec.or_else(carried);
-        // A log or a summary that can't be read is one that is not there: the page says so.
-        let epochs = read_log(dir);
-        let summary = std::fs::read_to_string(dir.join(SUMMARY)).ok().and_then(|text| serde_json::from_str(&text).ok());
-        let mut folder = Self {
-            name: title(dir),
-            model,
-            sha256: sha256_hex(&bytes),
-            schema,
-            spec,
-            proof,
-            epochs,
-            summary,
-            examples: Vec::new(),
-            rows: None,
-        };
+        // A log or a summary that can't be read, or that is of another model, is one that is not there: the page says so.
+        let sha256 = sha256_hex(&bytes);
+        let summary = std::fs::read_to_string(dir.join(SUMMARY)).ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let of_other = summary.as_ref().is_some_and(|s| s["model_sha256"].as_str().is_some_and(|hash| hash != sha256));
+        let (summary, epochs) = if of_other { (None, Vec::new()) } else { (summary, read_log(dir)) };
+        let mut folder =
+            Self { name: title(dir), model, sha256, schema, spec, proof, epochs, summary, examples: Vec::new(), rows: None };
         if let Some(rows) = rows {
             let table = read_table(rows, &ReadOptions::for_schema(&folder.schema), &mut |_| {})?;
             let x = encode_inputs(&table, &folder.schema)?.x;

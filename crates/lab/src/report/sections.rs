@@ -80,7 +80,7 @@ pub(crate) fn scores(html: &mut Html, summary: Option<&Value>, pairs: bool) {
         .iter()
         .filter_map(|(_, m)| *m)
         .flat_map(|m| m.keys().map(String::as_str))
-        .filter(|n| !n.starts_with("rows"))
+        .filter(|n| !deepsade_data::counts_rows(n))
         .collect();
     names.sort_unstable();
     names.dedup();

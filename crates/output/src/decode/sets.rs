@@ -1,6 +1,6 @@
 //! Label sets to choose an output from, as data.
 
-use deepsade_spec::{Atom, Formula, Linear, Rational, Var};
+use deepsade_spec::{Formula, Rational};
 
 /// The label sets that may come out of a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,25 +42,22 @@ impl Sets {
             // In both orders, as rules may write it.
             Self::Implications(pairs) => pairs
                 .iter()
-                .flat_map(|(a, b)| [[label(*a, false), label(*b, true)], [label(*b, true), label(*a, false)]].map(Formula::or))
+                .flat_map(|(a, b)| {
+                    [[Formula::label(*a, false), Formula::label(*b, true)], [Formula::label(*b, true), Formula::label(*a, false)]]
+                        .map(Formula::or)
+                })
                 .collect(),
             // One at least and one at most, for each item and each place, in the form that `exactly(1, ...)` has.
             Self::Assignment(n) => {
                 let lines = (0..*n).flat_map(|i| [(i * n, 1), (i, *n)]);
                 let count = |(start, step): (usize, usize), yes: bool| {
-                    let terms = (0..*n).map(|k| (Rational::ONE, label(start + k * step, yes))).collect();
+                    let terms = (0..*n).map(|k| (Rational::ONE, Formula::label(start + k * step, yes))).collect();
                     Formula::threshold(terms, Rational::from(if yes { 1 } else { n - 1 }), false)
                 };
                 lines.flat_map(|line| [count(line, true), count(line, false)]).collect()
             }
         }
     }
-}
-
-/// That a label is chosen, or that it is not: as rules in normal form say it.
-pub fn label(j: usize, chosen: bool) -> Formula {
-    let positive = Atom { linear: Linear::var(Var::Output(j)), strict: true };
-    Formula::Atom(if chosen { positive } else { positive.opposite() })
 }
 
 #[cfg(test)]
@@ -70,9 +67,9 @@ mod tests {
     #[test]
     fn an_assignment_is_written_as_rules_are() {
         let formulas = Sets::Assignment(3).formulas();
-        assert_eq!(formulas[0], Formula::Or((0..3).map(|p| label(p, true)).collect()));
+        assert_eq!(formulas[0], Formula::Or((0..3).map(|p| Formula::label(p, true)).collect()));
         let Formula::Threshold(t) = &formulas[3] else { panic!("{:?}", formulas[3]) };
-        assert_eq!(t.terms.iter().map(|(_, f)| f.clone()).collect::<Vec<_>>(), [0, 3, 6].map(|j| label(j, false)));
+        assert_eq!(t.terms.iter().map(|(_, f)| f.clone()).collect::<Vec<_>>(), [0, 3, 6].map(|j| Formula::label(j, false)));
         assert_eq!(t.bound, Rational::from(2));
     }
 }

@@ -104,7 +104,7 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
 /// Whether every atom is about one label, or about the input.
 fn about_labels(claim: &Formula) -> bool {
     let mut only = true;
-    claim.atoms(&mut |atom| only &= atom.is_condition() || atom.linear.terms.len() == 1);
+    claim.atoms(&mut |atom| only &= atom.is_condition() || atom.label().is_some());
     only
 }
 

@@ -71,12 +71,11 @@ impl std::fmt::Display for Filled {
 impl Fill {
     /// The number that enters the network in a column of numbers, if this is a value of the domain.
     pub fn number(&self, domain: &Domain) -> Option<f32> {
-        match (self, domain.range(), domain) {
-            (Self::Level(level), _, Domain::Ordered { levels }) => levels.iter().position(|l| l == level).map(|k| k as f32),
+        match (self, domain) {
+            (Self::Level(level), Domain::Ordered { levels }) => levels.iter().position(|l| l == level).map(|k| k as f32),
             // A zero has one sign, or one value would be written in two ways.
-            (Self::Number(v), Some((lo, hi)), Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. }) => {
-                let inside = lo <= *v && *v <= hi && domain.on_grid(f64::from(*v)) && (*v != 0.0 || v.is_sign_positive());
-                inside.then_some(*v)
+            (Self::Number(v), Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. }) => {
+                (domain.holds(*v) && (*v != 0.0 || v.is_sign_positive())).then_some(*v)
             }
             _ => None,
         }

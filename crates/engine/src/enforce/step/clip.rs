@@ -9,6 +9,7 @@ use deepsade_check::Arithmetic;
 use deepsade_check::step::{Clips, Number, Over, Round};
 use deepsade_data::Dataset;
 use deepsade_net::{Matrix, Model, Network};
+use deepsade_output::Judge;
 use deepsade_spec::normalize::var_range;
 use deepsade_spec::{Atom, Formula, Linear, Moves, NormalSpec, Rational, Task, Trend, Var};
 use thiserror::Error;
@@ -104,7 +105,8 @@ pub fn clips(spec: &NormalSpec, rows: Option<&Dataset>) -> Result<Clips, NoClips
         return Err(NoClips::NotMixed);
     }
     let usual = rows.map_or_else(|| Usual::unknown(spec), |rows| Usual::of(&rows.y));
-    let finder = ClipFinder { spec, conditions: spec.conditions(), over: Over::new(&spec.schema, None), rows, usual: &usual };
+    let (judge, over) = (Judge::new(spec), Over::new(&spec.schema, None));
+    let finder = ClipFinder { spec, judge, conditions: spec.conditions(), over, rows, usual: &usual };
     let mut bounds = Vec::new();
     for rule in &spec.rules {
         let wrong = |why| NoClips::Rule { rule: rule.name.clone(), why };
@@ -133,6 +135,7 @@ pub fn attach(spec: &NormalSpec, network: &Network, clips: &Clips) -> Result<(Mo
 
 struct ClipFinder<'a> {
     spec: &'a NormalSpec,
+    judge: Judge<'a>,
     conditions: Vec<Atom>,
     over: Over,
     rows: Option<&'a Dataset>,
@@ -159,7 +162,9 @@ impl ClipFinder<'_> {
             }
         }
         // Of several alternatives the one that most rows obey.
-        let obeyed = |f: &&Formula| self.shown().map(|(x, y)| usize::from(self.holds(f, x, y))).sum::<usize>();
+        let obeyed = |f: &&Formula| {
+            self.shown().map(|(x, y)| usize::from(f.holds(&mut |atom| self.judge.holds(atom, x, y)))).sum::<usize>()
+        };
         let chosen = about.iter().rev().max_by_key(|f| obeyed(f)).ok_or("it says nothing of outputs")?;
         let mut bounds = Vec::new();
         for atom in chosen.conjuncts() {
@@ -182,25 +187,6 @@ impl ClipFinder<'_> {
     fn shown(&self) -> impl Iterator<Item = (&[f32], &[f32])> {
         let every = self.rows.map_or(1, |rows| rows.x.rows.div_ceil(MOST_ROWS).max(1));
         self.rows.into_iter().flat_map(move |rows| (0..rows.x.rows).step_by(every).map(|r| (rows.x.row(r), rows.y.row(r))))
-    }
-
-    fn value(&self, linear: &Linear, x: &[f32], y: &[f32]) -> f64 {
-        let (weights, constant) = self.columns(linear);
-        let outputs = linear.terms.iter().filter_map(|(v, c)| match v {
-            Var::Output(j) => Some(c.to_f64().value() * f64::from(y[*j])),
-            _ => None,
-        });
-        constant + weights.iter().zip(x).map(|(w, x)| w * f64::from(*x)).sum::<f64>() + outputs.sum::<f64>()
-    }
-
-    fn holds(&self, formula: &Formula, x: &[f32], y: &[f32]) -> bool {
-        match formula {
-            Formula::And(parts) => parts.iter().all(|p| self.holds(p, x, y)),
-            Formula::Or(parts) => parts.iter().any(|p| self.holds(p, x, y)),
-            Formula::Atom(atom) => self.value(&atom.linear, x, y) >= 0.0,
-            Formula::True => true,
-            Formula::False | Formula::Threshold(_) => false,
-        }
     }
 
     /// The part of a form that reads the input, as weights of columns and a constant.
@@ -276,9 +262,9 @@ impl ClipFinder<'_> {
 
     /// The shares with which least is cut off: from those in proportion to what rows use, by moving a little from one to another.
     fn shares(&self, terms: &[(usize, f64)], centre: &[f64], slack: &dyn Fn(&[f32]) -> f64, when: &[(usize, bool)]) -> Vec<f64> {
-        let met = |x: &[f32]| when.iter().all(|(c, truth)| (self.value(&self.conditions[*c].linear, x, &[]) >= 0.0) == *truth);
+        let met = |x: &[f32]| when.iter().all(|(c, truth)| self.judge.meets(&self.conditions[*c], x) == *truth);
         let rows: Vec<(&[f32], &[f32])> = self.shown().filter(|(x, _)| met(x)).collect();
-        let obeys = |(x, y): &(&[f32], &[f32])| self.spec.rules.iter().all(|rule| self.holds(&rule.claim, x, y));
+        let obeys = |(x, y): &(&[f32], &[f32])| !self.judge.breaks_any(x, y);
         let obeying: Vec<_> = rows.iter().copied().filter(obeys).collect();
         let rows = if obeying.len() < ENOUGH { rows } else { obeying };
         // How much of its slack each row uses, by output: what lies on the side that the rule minds.
@@ -461,8 +447,7 @@ fn calm(n: Number) -> Number {
 
 /// The smallest and the largest that a row's outputs may be, output by output.
 pub fn ends_of(clips: &Clips, spec: &NormalSpec, x: &Matrix) -> Matrix {
-    let (over, conditions, outputs) = (Over::new(&spec.schema, None), spec.conditions(), clips.numbers.len());
-    let finder = ClipFinder { spec, conditions, over, rows: None, usual: &Usual::unknown(spec) };
+    let (judge, conditions, outputs) = (Judge::new(spec), spec.conditions(), clips.numbers.len());
     let mut ends = Matrix::zeros(x.rows, 2 * outputs);
     for r in 0..x.rows {
         let x = x.row(r);
@@ -472,7 +457,7 @@ pub fn ends_of(clips: &Clips, spec: &NormalSpec, x: &Matrix) -> Matrix {
             let mut bound = round.bias.clone();
             round.weights.iter().for_each(|(o, c, w)| bound[*o] += w * x[*c]);
             for (j, bound) in bound.into_iter().enumerate() {
-                let met = |(c, truth): &(usize, bool)| (finder.value(&finder.conditions[*c].linear, x, &[]) >= 0.0) == *truth;
+                let met = |(c, truth): &(usize, bool)| judge.meets(&conditions[*c], x) == *truth;
                 if round.when[j].iter().all(met) {
                     if round.upper {
                         hi[j] = hi[j].min(bound);

@@ -32,7 +32,7 @@ pub enum Which {
 pub fn reduced(atoms: &[Atom], which: Which) -> Option<Reduced> {
     let mut rest: Vec<Atom> = atoms.to_vec();
     let mut dependent: Vec<(usize, Linear)> = Vec::new();
-    while let Some(k) = rest.iter().position(|a| !a.strict && rest.iter().any(|b| opposite(a, b))) {
+    while let Some(k) = rest.iter().position(|a| rest.iter().any(|b| a.equates(b))) {
         let equal = rest[k].linear.clone();
         let (output, form) = solved(&equal, which)?;
         rest = replaced(&rest, output, &form)?;
@@ -40,10 +40,6 @@ pub fn reduced(atoms: &[Atom], which: Which) -> Option<Reduced> {
         dependent.push((output, form));
     }
     (!dependent.is_empty()).then(|| Reduced { atoms: rest, dependent })
-}
-
-fn opposite(a: &Atom, b: &Atom) -> bool {
-    !b.strict && a.linear.scaled(&-Rational::ONE) == b.linear
 }
 
 /// An output of an equality of which the other outputs' coefficients are whole multiples, and what else is in it a multiple of some 2^-k

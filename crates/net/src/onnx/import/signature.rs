@@ -61,6 +61,10 @@ impl Signature {
         if node.input.len() > self.operands {
             return Some((format!("it has {} operands", node.input.len()), "the standard gives it fewer"));
         }
+        let several = ["Dropout", "BatchNormalization", "MaxPool"].contains(&node.op_type.as_str());
+        if !several && node.output.len() > 1 {
+            return Some((format!("it has {} outputs", node.output.len()), "the standard gives it one"));
+        }
         for (k, a) in node.attribute.iter().enumerate() {
             let named = |what: &str| format!("its attribute '{}' {what}", a.name);
             if node.attribute[..k].iter().any(|b| b.name == a.name) {

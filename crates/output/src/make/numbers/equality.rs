@@ -184,10 +184,7 @@ pub(super) fn single(faces: &[GuardedFace], ground: &Ground) -> Vec<Equality> {
 }
 
 pub(super) fn opposite(one: &GuardedFace, other: &GuardedFace) -> bool {
-    let strict = one.face.strict || other.face.strict;
-    !strict
-        && (&one.unless, one.option) == (&other.unless, other.option)
-        && one.face.linear == other.face.linear.scaled(&-Rational::ONE)
+    (&one.unless, one.option) == (&other.unless, other.option) && one.face.equates(&other.face)
 }
 
 impl Ground<'_> {
