@@ -333,3 +333,70 @@ fn class_names_are_no_formulas_for_a_spreadsheet() {
     assert!(cells.contains(&"'=HYPERLINK(1)") && cells.contains(&"-1"), "{cells:?}");
     assert!(cells.iter().all(|c| ["'=HYPERLINK(1)", "-1"].contains(c)), "{cells:?}");
 }
+
+/// A run that was killed between two renames left a list of what is to be renamed: the next command ends it.
+#[test]
+fn a_run_killed_between_two_renames_is_ended_by_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 3);
+    for (out, seed) in [("old", "1"), ("new", "2")] {
+        expect(home, 0, &["train", "loans.toml", "--out", out, "--seed", seed, "-q", "--enforce", "weights"]);
+    }
+    let files = ["model.onnx", "rules.toml", "certificate.json", "run.jsonl", "split.csv", "summary.json"];
+    let of = |folder: &str| files.map(|name| fs::read(home.join(folder).join(name)).unwrap());
+    let (before, whole) = (of("old"), of("new"));
+    assert_ne!(before[0], whole[0]);
+    for renamed in 0..=files.len() {
+        let list: String = files.iter().enumerate().map(|(k, name)| format!("{name} .deepsade-{k}\n")).collect();
+        for (k, name) in files.iter().enumerate() {
+            let staged = home.join("old").join(format!(".deepsade-{k}"));
+            fs::write(home.join("old").join(name), if k < renamed { &whole[k] } else { &before[k] }).unwrap();
+            if k >= renamed {
+                fs::write(staged, &whole[k]).unwrap();
+            }
+        }
+        fs::write(home.join("old/.deepsade-commit"), list).unwrap();
+        expect(home, 0, &["check", "old"]);
+        assert_eq!(of("old"), whole, "{renamed}");
+        let left = fs::read_dir(home.join("old"))
+            .unwrap()
+            .filter(|e| e.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
+        assert_eq!(left.count(), 0);
+    }
+}
+
+#[test]
+fn a_page_has_no_scores_of_another_model() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 3);
+    for (out, seed) in [("a", "1"), ("b", "2")] {
+        expect(home, 0, &["train", "loans.toml", "--out", out, "--seed", seed, "-q", "--enforce", "weights"]);
+    }
+    let page = |out: &str| {
+        expect(home, 0, &["report", out, "--out", "page.html"]);
+        fs::read_to_string(home.join("page.html")).unwrap()
+    };
+    let absent = "no summary.json of this model";
+    assert!(!page("a").contains(absent));
+    expect(home, 0, &["verify", "--model", "b/model.onnx", "--rules", "b/rules.toml", "--certificate", "a", "--force"]);
+    assert!(page("a").contains(absent));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn words_that_nobody_can_read_cost_no_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 2);
+    let code = |args: &[&str]| {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        command(home, args).stdout(Stdio::null()).stderr(full).status().unwrap().code()
+    };
+    assert_eq!(code(&["train", "loans.toml", "--out", "out", "--enforce", "weights"]), Some(0));
+    assert_eq!(code(&["check", "nowhere"]), Some(2));
+    assert_eq!(code(&["train", "--nonsense"]), Some(2));
+    assert_eq!(code(&["check", "out"]), Some(0));
+    assert_eq!(code(&["verify", "--model", "out/model.onnx", "--rules", "out/rules.toml"]), Some(0));
+}
