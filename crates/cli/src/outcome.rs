@@ -11,13 +11,8 @@ use crate::render::While;
 /// In place of the standard one in this whole program: what files say (names, paths, levels) is shown, not obeyed.
 macro_rules! eprintln {
     ($($arg:tt)*) => {
-        $crate::outcome::tell(&(::deepsade_spec::shown::message(&::std::format!($($arg)*)) + "\n"))
+        $crate::render::tell(&(::deepsade_spec::shown::message(&::std::format!($($arg)*)) + "\n"))
     };
-}
-
-/// Writes to standard error. Where nobody can read it, nothing is lost but the words.
-pub fn tell(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Prints words or JSON on standard output, nothing hidden in it.

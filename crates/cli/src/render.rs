@@ -1,12 +1,16 @@
 //! Errors as text for people: what, where, and what to do.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use deepsade_engine::problem::ProblemError;
 use deepsade_spec::shown;
 
-use crate::outcome::tell;
 use crate::rule_error::rule_errors;
+
+/// Writes to standard error. Where nobody can read it, nothing is lost but the words.
+pub fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
 
 /// Prints an error on standard error.
 pub fn error(error: &anyhow::Error) {

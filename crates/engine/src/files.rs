@@ -1,27 +1,11 @@
-//! The files of a result: what they are called, and who writes and reads them.
+//! The files of a result: who writes and reads them.
 
 use std::path::{Path, PathBuf};
 
+pub use crate::file_names::{CERTIFICATE, FOLDS, LOG, MODEL, RULES, SPLIT, SUMMARY};
+
 use crate::artifact::{ArtifactError, write_together};
 use crate::train::EpochRecord;
-
-/// The network, with schema and rules.
-pub const MODEL: &str = "model.onnx";
-/// The rule file, which states all that is claimed.
-pub const RULES: &str = "rules.toml";
-/// The proof.
-pub const CERTIFICATE: &str = "certificate.json";
-/// What a training says at its end.
-pub const SUMMARY: &str = "summary.json";
-/// The scores of all folds.
-pub const FOLDS: &str = "folds.json";
-/// Which rows of the data trained, validated and tested.
-pub const SPLIT: &str = "split.csv";
-/// The log of a training: one line an epoch, written as they come.
-pub const LOG: &str = "run.jsonl";
-
-/// The files that are written together, or not at all.
-pub(crate) const TOGETHER: [&str; 6] = [MODEL, RULES, CERTIFICATE, SUMMARY, SPLIT, LOG];
 
 /// Writes what `deepsade check` reads into a folder that is there, and says where the model is. Without a certificate what an earlier run
 /// proved goes: it is not true of this model.

@@ -16,6 +16,7 @@ mod conflict;
 pub mod draft;
 pub mod enforce;
 pub mod explain;
+mod file_names;
 pub mod files;
 pub mod fit;
 pub mod folder_lock;

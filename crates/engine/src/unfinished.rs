@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-use crate::files::TOGETHER;
+use crate::file_names::TOGETHER;
 
 /// What the names of files begin with that are still being written.
 pub const UNFINISHED: &str = ".deepsade-";
