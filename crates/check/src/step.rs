@@ -71,7 +71,7 @@ impl OutputStep {
     /// two share is one comparison in the graph, which was computed to hold: it is another one that failed.
     pub(crate) fn answers(&self, k: usize, spec: &NormalSpec) -> Result<Formula, String> {
         let conditions = spec.conditions();
-        let asked = |(c, truth): &(usize, bool)| if *truth { conditions[*c].clone() } else { conditions[*c].opposite() };
+        let asked = |(c, truth): &(usize, bool)| conditions[*c].asked(*truth);
         let over = Over::new(&spec.schema, None);
         let mut known: Vec<Formula> = self.fallback[k].when.iter().map(|w| Formula::Atom(asked(w))).collect();
         for before in &self.fallback[..k] {

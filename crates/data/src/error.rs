@@ -469,6 +469,5 @@ fn columns_found(columns: &[String]) -> String {
             "; the file seems to be separated by {separator:?}: say `separator = {separator:?}` in [data], or --separator"
         );
     }
-    let shown: Vec<String> = columns.iter().take(12).map(|c| format!("'{c}'")).collect();
-    format!("; the columns are {}{}", shown.join(", "), if columns.len() > 12 { ", ..." } else { "" })
+    format!("; the columns are {}", deepsade_spec::listed(columns.iter().map(|c| format!("'{c}'")), 12))
 }

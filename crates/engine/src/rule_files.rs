@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use deepsade_data::TaskKind;
 use deepsade_spec::lex::{TokenKind, lex};
-use deepsade_spec::{RuleText, nearest, shown};
+use deepsade_spec::{RuleText, nearest, print, shown};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -242,11 +242,7 @@ fn of_labels(label: &str, names: &[String]) -> Result<String, String> {
         let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
         return Err(format!("'{}' is no label{hint}", shown::name(label)));
     }
-    match (label.contains('\''), label.contains('"')) {
-        (false, _) => Ok(format!("'{label}'")),
-        (true, false) => Ok(format!("\"{label}\"")),
-        (true, true) => Err("a label with both kinds of quotes can't stand in a rule".into()),
-    }
+    print::level(label).ok_or_else(|| "a label with both kinds of quotes can't stand in a rule".into())
 }
 
 #[cfg(test)]

@@ -300,8 +300,7 @@ fn facts(formula: &Formula, labels: usize, conditions: &[Atom]) -> Vec<usize> {
     let mut facts = BTreeSet::new();
     formula.atoms(&mut |atom| {
         if atom.is_condition() {
-            let opposite = atom.opposite();
-            facts.extend(conditions.iter().position(|c| c == atom || *c == opposite).map(|k| labels + k));
+            facts.extend(atom.place_among(conditions).map(|(k, _)| labels + k));
         } else {
             facts.extend(atom.linear.terms.keys().filter_map(|v| if let Var::Output(j) = v { Some(*j) } else { None }));
         }
@@ -315,8 +314,7 @@ fn refusal(spec: &NormalSpec, compiler: &mut Compiler, root: u32, conditions: &[
     let some = compiler.some_labels(root, &mut HashMap::new())?;
     let (mut found, mut looked) = (None, 0);
     compiler.refusals(some, &mut Vec::new(), &mut |path| {
-        let as_asked =
-            |(k, truth): &(usize, bool)| Formula::Atom(if *truth { conditions[*k].clone() } else { conditions[*k].opposite() });
+        let as_asked = |(k, truth): &(usize, bool)| Formula::Atom(conditions[*k].asked(*truth));
         let met: Vec<Formula> = path.iter().map(as_asked).collect();
         looked += 1;
         if let Satisfiable::Yes(x, _) = satisfy(&met.iter().collect::<Vec<_>>(), &spec.schema, &Point::new()) {

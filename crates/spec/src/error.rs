@@ -183,3 +183,10 @@ pub fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>)
     }
     best.map(|(_, candidate)| candidate)
 }
+
+/// Things with commas between them, at most so many: `a, b, ...`.
+pub fn listed<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, most: usize) -> String {
+    let mut items = items.into_iter();
+    let shown: Vec<String> = items.by_ref().take(most).map(|item| item.to_string()).collect();
+    format!("{}{}", shown.join(", "), if items.next().is_some() { ", ..." } else { "" })
+}

@@ -57,6 +57,19 @@ impl Atom {
         Self { linear: self.linear.scaled(&-Rational::ONE), strict: !self.strict }
     }
 
+    /// This atom, or the opposite of it.
+    #[must_use]
+    pub fn asked(&self, truth: bool) -> Self {
+        if truth { self.clone() } else { self.opposite() }
+    }
+
+    /// Which of these it is, and whether it is that itself or the opposite of it.
+    pub fn place_among(&self, atoms: &[Self]) -> Option<(usize, bool)> {
+        let opposite = self.opposite();
+        let at = atoms.iter().position(|atom| atom == self || *atom == opposite)?;
+        Some((at, atoms[at] == *self))
+    }
+
     /// The label of which it says that it is present (`y > 0`) or absent (`-y >= 0`), if that is all it says.
     pub fn label(&self) -> Option<(usize, bool)> {
         let mut terms = self.linear.terms.iter();

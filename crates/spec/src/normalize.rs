@@ -94,7 +94,7 @@ impl NormalSpec {
         let mut conditions: Vec<Atom> = Vec::new();
         for rule in &self.rules {
             rule.claim.atoms(&mut |atom| {
-                if atom.is_condition() && !conditions.contains(atom) && !conditions.contains(&atom.opposite()) {
+                if atom.is_condition() && atom.place_among(&conditions).is_none() {
                     conditions.push(atom.clone());
                 }
             });

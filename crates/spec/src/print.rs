@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::Rational;
 use crate::formula::{Atom, Formula, Threshold};
+use crate::lex::{TokenKind, lex};
 use crate::linear::{Linear, Var};
 use crate::pair::{Kept, Moves, Pair, PairRule};
 use crate::schema::{Domain, Schema, Task};
@@ -161,9 +162,9 @@ fn simple(a: &Atom, schema: &Schema) -> Option<String> {
             let Domain::Category { levels } = &schema.features[f].domain else { return None };
             let name = quote(&schema.features[f].name);
             if c.is_one() && *one == -Rational::ONE {
-                Some(format!("{name} == '{}'", levels[l]))
+                Some(format!("{name} == {}", quote_level(&levels[l])))
             } else if *c == -Rational::ONE && one.is_zero() {
-                Some(format!("{name} != '{}'", levels[l]))
+                Some(format!("{name} != {}", quote_level(&levels[l])))
             } else {
                 None
             }
@@ -179,7 +180,7 @@ fn simple(a: &Atom, schema: &Schema) -> Option<String> {
             // Of an ordered category the bound is the place of a level.
             let place = schema.features[f].domain.levels().and_then(|levels| {
                 let k = (0..levels.len()).find(|k| Rational::from(*k) == bound)?;
-                Some(format!("'{}'", levels[k]))
+                Some(quote_level(&levels[k]))
             });
             Some(format!("{} {relation} {}", quote(&schema.features[f].name), place.or_else(|| read_as(&bound))?))
         }
@@ -233,17 +234,35 @@ pub fn variable(var: Var, schema: &Schema) -> String {
         },
         Var::Feature(f) => quote(&schema.features[f].name),
         Var::Level(f, l) => match &schema.features[f].domain {
-            Domain::Category { levels } => format!("[{} == '{}']", quote(&schema.features[f].name), levels[l]),
+            Domain::Category { levels } => format!("[{} == {}]", quote(&schema.features[f].name), quote_level(&levels[l])),
             _ => quote(&schema.features[f].name),
         },
     }
 }
 
-/// The name as a rule would write it.
-pub fn quote(name: &str) -> String {
-    let plain =
-        name.chars().all(|c| c.is_alphanumeric() || c == '_') && name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    if plain { name.into() } else { format!("`{name}`") }
+/// A name as rules write it; `None` if they have no way to say it.
+pub fn name(name: &str) -> Option<String> {
+    let plain = lex(name).is_ok_and(|tokens| matches!(&tokens[..], [first, _] if first.kind == TokenKind::Name(name.into())));
+    let spelt = if plain { name.into() } else { format!("`{name}`") };
+    (plain || !name.contains('`') && !name.is_empty()).then_some(spelt)
+}
+
+/// A level or class as rules write it; `None` if they have no way to say it.
+pub fn level(level: &str) -> Option<String> {
+    match (level.contains('\''), level.contains('"')) {
+        (false, _) => Some(format!("'{level}'")),
+        (true, false) => Some(format!("\"{level}\"")),
+        (true, true) => None,
+    }
+}
+
+/// The name as a rule would write it, or nearly so.
+fn quote(text: &str) -> String {
+    name(text).unwrap_or_else(|| format!("`{text}`"))
+}
+
+fn quote_level(text: &str) -> String {
+    level(text).unwrap_or_else(|| format!("'{text}'"))
 }
 
 /// A rational as a decimal where it has a short one, else as a fraction.

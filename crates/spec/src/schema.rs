@@ -8,6 +8,8 @@ pub use columns::{ColumnMap, VarColumns};
 pub use filled::{Fill, Filled, indicator_of};
 
 use serde::{Deserialize, Serialize};
+
+use crate::error::listed;
 pub use sound::{LARGEST_INTEGER, SchemaError};
 
 /// Metadata key under which a model's file carries its schema, as JSON.
@@ -291,13 +293,12 @@ impl OneHot {
 
 /// Names for people, at most ten of them.
 fn first_few(names: &[String]) -> String {
-    let more = if names.len() > 10 { ", ..." } else { "" };
-    format!("{}{more}", names.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", "))
+    listed(names, 10)
 }
 
 /// Values for people, at most ten of them, each in quotes: it may be empty, or hold a comma.
 fn first_quoted(values: &[String]) -> String {
-    first_few(&values.iter().take(11).map(|v| format!("{v:?}")).collect::<Vec<_>>())
+    listed(values.iter().map(|v| format!("{v:?}")), 10)
 }
 
 impl Task {

@@ -360,7 +360,7 @@ impl Round {
 }
 
 fn atom((c, truth): &(usize, bool), conditions: &[Atom]) -> Atom {
-    if *truth { conditions[*c].clone() } else { conditions[*c].opposite() }
+    conditions[*c].asked(*truth)
 }
 
 /// What holds where a bound may be applied: none of its conditions was computed to fail.

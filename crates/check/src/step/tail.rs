@@ -182,8 +182,7 @@ impl Tail {
             obeys.push(gates.formula(&rule.claim, &over)?);
         }
         let conditions = spec.conditions();
-        let asked =
-            |(c, truth): &(usize, bool)| Formula::Atom(if *truth { conditions[*c].clone() } else { conditions[*c].opposite() });
+        let asked = |(c, truth): &(usize, bool)| Formula::Atom(conditions[*c].asked(*truth));
         let mut whens = Vec::new();
         for case in &step.fallback[..step.fallback.len() - 1] {
             whens.push(gates.formula(&Formula::and(case.when.iter().map(asked)), &over)?);

@@ -204,6 +204,5 @@ pub enum IdxProblem {
 
 /// The first few names, so that a message stays readable.
 fn first_few(names: &[String]) -> String {
-    let more = if names.len() > 6 { ", ..." } else { "" };
-    names.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(", ") + more
+    deepsade_spec::listed(names, 6)
 }

@@ -1,6 +1,5 @@
 //! Names, levels and numbers enter; how TOML and the rule language spell them leaves.
 
-use deepsade_spec::lex::{TokenKind, lex};
 use deepsade_spec::shown;
 
 /// A text as TOML has it, on one line.
@@ -28,22 +27,6 @@ pub(super) fn list(texts: &[String]) -> String {
     format!("[{}]", texts.iter().map(|t| text(t)).collect::<Vec<_>>().join(", "))
 }
 
-/// A name as rules have it; `None` if they have no way to say it.
-pub(super) fn name(name: &str) -> Option<String> {
-    let plain = lex(name).is_ok_and(|tokens| matches!(&tokens[..], [first, _] if first.kind == TokenKind::Name(name.into())));
-    let spelt = if plain { name.into() } else { format!("`{name}`") };
-    (plain || !name.contains('`') && !name.is_empty()).then_some(spelt)
-}
-
-/// A level or class as rules have it; `None` if they have no way to say it.
-pub(super) fn level(level: &str) -> Option<String> {
-    match (level.contains('\''), level.contains('"')) {
-        (false, _) => Some(format!("'{level}'")),
-        (true, false) => Some(format!("\"{level}\"")),
-        (true, true) => None,
-    }
-}
-
 /// A number, as both TOML and rules read it.
 pub(super) fn number(v: f64) -> String {
     let v = v + 0.0;
@@ -57,6 +40,9 @@ pub(super) fn title(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use deepsade_spec::lex::{TokenKind, lex};
+    use deepsade_spec::print::{level, name};
+
     use super::*;
 
     #[test]

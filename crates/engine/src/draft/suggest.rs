@@ -7,6 +7,7 @@ mod trend;
 
 use std::collections::HashSet;
 
+use deepsade_spec::print;
 use deepsade_data::{Column, Table, TableValue, TaskKind};
 use serde::Serialize;
 
@@ -63,7 +64,7 @@ pub(super) fn suggest(table: &Table, columns: &[Described], aim: &Aim) -> Vec<Su
             found
         }
         TaskKind::Binary | TaskKind::Multiclass => {
-            let Some((target, column)) = aim.targets.first().and_then(|t| Some((spelled::name(t)?, table.column(t)?))) else {
+            let Some((target, column)) = aim.targets.first().and_then(|t| Some((print::name(t)?, table.column(t)?))) else {
                 return Vec::new();
             };
             let of_rows = classes(column, &aim.classes);
@@ -121,7 +122,7 @@ fn held(table: &Table, name: &str) -> Option<Measured> {
         _ => f64::NAN,
     };
     let whole = super::columns::is_whole(&numbers(column)?);
-    Some(Measured { name: spelled::name(name)?, values: (0..column.len()).map(value).collect(), whole })
+    Some(Measured { name: print::name(name)?, values: (0..column.len()).map(value).collect(), whole })
 }
 
 /// For each row the place of its class.

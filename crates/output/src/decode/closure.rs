@@ -5,6 +5,8 @@
 //! to those that want. A label is chosen iff it can be reached from one that could not give away all it holds. So the set is
 //! closed, and of several best ones it is the smallest.
 
+use std::collections::VecDeque;
+
 use super::paths::sane;
 
 /// Implications laid out by label.
@@ -20,12 +22,13 @@ pub struct Closure {
     implications: usize,
 }
 
+/// A label that was taken away with its only implication.
 #[derive(Debug, Clone, Copy)]
-struct Peeled {
-    label: u32,
-    other: u32,
+pub(crate) struct Peeled {
+    pub(crate) label: u32,
+    pub(crate) other: u32,
     /// It implies the other, rather than being implied.
-    implies: bool,
+    pub(crate) implies: bool,
 }
 
 /// Buffers of a decoding, to be kept from row to row.
@@ -153,8 +156,9 @@ impl Closure {
     }
 }
 
-/// Takes away labels with a single implication for as long as there are any; leaves them in order, and the implications left.
-fn peel(labels: usize, mut edges: Vec<(usize, usize)>) -> (Vec<Peeled>, Vec<(usize, usize)>) {
+/// Takes away labels with a single implication for as long as there are any, the outermost first, so that what is left of a tree is its
+/// middle; leaves them in order, and the implications left.
+pub(crate) fn peel(labels: usize, mut edges: Vec<(usize, usize)>) -> (Vec<Peeled>, Vec<(usize, usize)>) {
     let mut touching = vec![Vec::new(); labels];
     for (e, (a, b)) in edges.iter().enumerate() {
         touching[*a].push(e);
@@ -162,9 +166,9 @@ fn peel(labels: usize, mut edges: Vec<(usize, usize)>) -> (Vec<Peeled>, Vec<(usi
     }
     let mut degree: Vec<usize> = touching.iter().map(Vec::len).collect();
     let mut gone = vec![false; edges.len()];
-    let mut ready: Vec<usize> = (0..labels).rev().filter(|j| degree[*j] == 1).collect();
+    let mut ready: VecDeque<usize> = (0..labels).filter(|j| degree[*j] == 1).collect();
     let mut peeled = Vec::new();
-    while let Some(label) = ready.pop() {
+    while let Some(label) = ready.pop_front() {
         // Its only implication may have gone with the other label.
         let Some(e) = touching[label].iter().copied().find(|e| !gone[*e]) else { continue };
         let implies = edges[e].0 == label;
@@ -174,7 +178,7 @@ fn peel(labels: usize, mut edges: Vec<(usize, usize)>) -> (Vec<Peeled>, Vec<(usi
         degree[label] -= 1;
         degree[other] -= 1;
         if degree[other] == 1 {
-            ready.push(other);
+            ready.push_back(other);
         }
     }
     let mut kept = gone.iter().map(|g| !g);

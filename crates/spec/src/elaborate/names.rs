@@ -2,7 +2,7 @@
 
 use super::{Elaborator, Meaning};
 use crate::ast::{Expr, ExprKind};
-use crate::error::{Fault, RuleErrorKind, Span, nearest};
+use crate::error::{Fault, RuleErrorKind, Span, listed, nearest};
 use crate::linear::Var;
 use crate::schema::{Domain, Task};
 use crate::typed::{Bool, Num};
@@ -180,7 +180,5 @@ fn numbered(rest: &str) -> Option<u64> {
 
 /// `'a', 'b', 'c'`, cut after eight.
 pub(super) fn list(levels: &[String]) -> String {
-    let shown: Vec<String> = levels.iter().take(8).map(|l| format!("'{l}'")).collect();
-    let more = if levels.len() > 8 { ", ..." } else { "" };
-    format!("{}{more}", shown.join(", "))
+    listed(levels.iter().map(|l| format!("'{l}'")), 8)
 }

@@ -1,10 +1,11 @@
 //! Conditions on one or two features after which every row has the same class, never a class, or a target within tighter bounds; found by
 //! sets of rows, and told only where chance would hardly make them.
 
+use deepsade_spec::print;
 use deepsade_data::{Column, Table, TableValue};
 
 use super::super::columns::{Described, FEW_VALUES, Role, distinct, ends, is_whole, numbers, room};
-use super::super::spelled::{self, number};
+use super::super::spelled::number;
 use super::{Measured, Suggestion, plain};
 
 /// Suggestions at most.
@@ -88,7 +89,7 @@ fn told(mut found: Vec<Implied>, conditions: &[FeatureTest], target: &str, class
     }
     let rule = |f: &Implied| {
         let condition = f.of.iter().map(|&c| conditions[c].text.as_str()).collect::<Vec<_>>().join(" and ");
-        let class = spelled::level(&classes[f.class])?;
+        let class = print::level(&classes[f.class])?;
         let relation = if f.is { "==" } else { "!=" };
         let never = if f.is { "" } else { "never " };
         let title = format!("{never}{} where {}", classes[f.class], condition.replace('`', ""));
@@ -156,11 +157,11 @@ fn distinct_or_all(values: &[f64]) -> Vec<f64> {
 fn conditions(table: &Table, columns: &[Described]) -> Vec<FeatureTest> {
     let mut found = Vec::new();
     for (feature, described) in columns.iter().enumerate() {
-        let (Some(name), Some(column)) = (spelled::name(&described.name), table.column(&described.name)) else { continue };
+        let (Some(name), Some(column)) = (print::name(&described.name), table.column(&described.name)) else { continue };
         match &described.role {
             Role::Category { levels } => found.extend(levels.iter().filter_map(|level| {
                 let rows = bits(column.len(), |row| column.value(row) == TableValue::Text(level));
-                Some(FeatureTest { feature, text: format!("{name} == {}", spelled::level(level)?), rows })
+                Some(FeatureTest { feature, text: format!("{name} == {}", print::level(level)?), rows })
             })),
             Role::Integer { .. } | Role::Real { .. } => found.extend(of_numbers(feature, &name, column)),
             Role::Out(_) => {}

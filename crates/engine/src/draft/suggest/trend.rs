@@ -1,5 +1,6 @@
 //! Which feature the target, or a class, tends to rise or fall with: by pairs of rows, as `increasing(...)` compares inputs.
 
+use deepsade_spec::print;
 use super::{Measured, Suggestion, plain};
 use crate::draft::spelled;
 
@@ -20,7 +21,7 @@ pub(super) fn of_numbers(targets: &[Measured], features: &[Measured]) -> Vec<Sug
 /// Tendencies of the second class of two, which is usually the one that is asked about.
 pub(super) fn of_classes(target: &str, classes: &[String], rows: &[Option<usize>], features: &[Measured]) -> Vec<Suggestion> {
     let [_, second] = classes else { return Vec::new() };
-    let Some(class) = spelled::level(second) else { return Vec::new() };
+    let Some(class) = print::level(second) else { return Vec::new() };
     let values: Vec<f64> = rows.iter().map(|c| c.map_or(f64::NAN, |c| c as f64)).collect();
     let spelt = format!("{target} == {class}");
     strongest(&mut trends(&spelt, &format!("{} {second}", plain(target)), &values, features))

@@ -178,9 +178,7 @@ impl ClipFinder<'_> {
 
     /// The condition under which an atom does not hold.
     fn fails(&self, atom: &Atom) -> Option<(usize, bool)> {
-        let opposite = atom.opposite();
-        let at = self.conditions.iter().position(|c| c == atom || *c == opposite)?;
-        Some((at, self.conditions[at] == opposite))
+        atom.place_among(&self.conditions).map(|(at, itself)| (at, !itself))
     }
 
     /// Some rows, with their outputs.

@@ -132,7 +132,7 @@ impl MapFinder<'_> {
     }
 
     fn atom(&self, condition: usize, holds: bool) -> Atom {
-        if holds { self.conditions[condition].clone() } else { self.conditions[condition].opposite() }
+        self.conditions[condition].asked(holds)
     }
 
     /// How far beyond its border a condition may be and not be computed to hold, and the same of its opposite.

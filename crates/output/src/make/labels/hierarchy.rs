@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::decode::closure::{Peeled, peel};
+
 /// Implications in order.
 #[derive(Debug)]
 pub(super) struct Hierarchy {
@@ -96,36 +98,19 @@ fn needed(count: usize, edges: &[(usize, usize)]) -> Vec<(usize, usize)> {
     edges.iter().copied().filter(|(a, b)| !around(*a, *b)).collect()
 }
 
-/// Takes off nodes with a single edge, the outermost first, so that what is left of a tree is its middle; what is left of the edges.
+/// Nodes with a single edge hang on others, level by level; what is left of the edges.
 fn peeled(count: usize, edges: Vec<(usize, usize)>) -> (Vec<Vec<Hanging>>, Vec<(usize, usize)>) {
-    let mut lists = vec![Vec::new(); count];
-    for (e, (a, b)) in edges.iter().enumerate() {
-        lists[*a].push(e);
-        lists[*b].push(e);
-    }
-    let mut degree: Vec<usize> = lists.iter().map(Vec::len).collect();
-    let mut gone = vec![false; edges.len()];
-    let mut taken: Vec<(usize, usize, bool)> = Vec::new();
+    let (taken, left) = peel(count, edges);
     let mut off = vec![false; count];
-    let mut ready: std::collections::VecDeque<usize> = (0..count).filter(|v| degree[*v] == 1).collect();
-    while let Some(v) = ready.pop_front() {
-        let Some(e) = lists[v].iter().copied().find(|e| !gone[*e]) else { continue };
-        let (a, b) = edges[e];
-        let other = a + b - v;
-        taken.push((v, other, v == a));
-        (gone[e], off[v]) = (true, true);
-        degree[other] -= 1;
-        if degree[other] == 1 {
-            ready.push_back(other);
-        }
-    }
+    taken.iter().for_each(|peeled| off[peeled.label as usize] = true);
     let (mut depth, mut place) = (vec![0; count], vec![0; count]);
     let mut levels = vec![Vec::new()];
     for v in (0..count).filter(|v| !off[*v]) {
         place[v] = levels[0].len();
         levels[0].push(Hanging { node: v, above: 0, implies: false });
     }
-    for (v, other, implies) in taken.into_iter().rev() {
+    for Peeled { label, other, implies } in taken.into_iter().rev() {
+        let (v, other) = (label as usize, other as usize);
         depth[v] = depth[other] + 1;
         if levels.len() <= depth[v] {
             levels.push(Vec::new());
@@ -133,6 +118,6 @@ fn peeled(count: usize, edges: Vec<(usize, usize)>) -> (Vec<Vec<Hanging>>, Vec<(
         place[v] = levels[depth[v]].len();
         levels[depth[v]].push(Hanging { node: v, above: place[other], implies });
     }
-    let core = edges.into_iter().zip(&gone).filter(|(_, gone)| !**gone).map(|((a, b), _)| (place[a], place[b])).collect();
+    let core = left.into_iter().map(|(a, b)| (place[a], place[b])).collect();
     (levels, core)
 }
