@@ -7,8 +7,8 @@ mod trend;
 
 use std::collections::HashSet;
 
-use deepsade_spec::print;
 use deepsade_data::{Column, Table, TableValue, TaskKind};
+use deepsade_spec::print;
 use serde::Serialize;
 
 use super::columns::{Described, Role, ends, numbers, room};

@@ -111,7 +111,7 @@ impl<'a> Compiler<'a> {
     /// A condition is a fact. An atom over outputs is decided label by label, each 0 or 1.
     fn atom(&mut self, atom: &Atom) -> Result<u32, TooLarge> {
         if atom.is_condition() {
-            let (k, yes) = atom.place_among(&self.conditions).expect("every condition of the rules is listed");
+            let (k, yes) = atom.place_among(self.conditions).expect("every condition of the rules is listed");
             let level = self.level[self.labels + k];
             return self.node(level, if yes { NONE } else { END }, if yes { END } else { NONE });
         }

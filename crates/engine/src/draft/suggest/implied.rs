@@ -1,8 +1,8 @@
 //! Conditions on one or two features after which every row has the same class, never a class, or a target within tighter bounds; found by
 //! sets of rows, and told only where chance would hardly make them.
 
-use deepsade_spec::print;
 use deepsade_data::{Column, Table, TableValue};
+use deepsade_spec::print;
 
 use super::super::columns::{Described, FEW_VALUES, Role, distinct, ends, is_whole, numbers, room};
 use super::super::spelled::number;

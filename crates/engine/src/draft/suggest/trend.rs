@@ -1,8 +1,8 @@
 //! Which feature the target, or a class, tends to rise or fall with: by pairs of rows, as `increasing(...)` compares inputs.
 
-use deepsade_spec::print;
 use super::{Measured, Suggestion, plain};
 use crate::draft::spelled;
+use deepsade_spec::print;
 
 /// Suggestions at most.
 const MOST: usize = 4;
