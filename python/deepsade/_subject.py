@@ -134,7 +134,7 @@ def domain_of_schema(schema):
             return {}
         value = filled[name]["with"]
         missing = {"level": value} if isinstance(value, str) else float(np.float32(value))
-        return {"missing": missing, "indicator": filled[name].get("indicator", False)}
+        return {"missing": missing, "indicator": filled[name].get("indicator", False), "missing_values": filled[name].get("markers", [])}
 
     return {feature["name"]: {**stated(feature["domain"]), **gaps(feature["name"])} for feature in given_features(schema)}
 

@@ -391,3 +391,17 @@ def test_what_is_not_forged_is_accepted(run, tmp_path):
 def test_verify_decides_such_files(run):
     done = program.run("verify", "--model", run / "model.onnx", "--rules", run / "rules.toml", capture_output=True, text=True)
     assert done.returncode == 0 and "panicked" not in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", [["check"], ["verify"]])
+def test_other_texts_for_no_value_are_another_claim(run, tmp_path, command):
+    """The rule file reads 30 years as no age, the model as 30 years."""
+    text = (run / "rules.toml").read_text()
+    head = '[features.age]\n'
+    assert head in text
+    other = tmp_path / "other.toml"
+    other.write_text(text.replace(head, head + 'missing_values = ["30"]\n'))
+    files = ["--model", run / "model.onnx", "--rules", other]
+    files += ["--certificate", run / "certificate.json"] if command == ["check"] else []
+    done = program.run(*command, *files, capture_output=True, text=True)
+    assert done.returncode in (1, 2) and '"age" has no value' in done.stdout + done.stderr, done.stdout + done.stderr

@@ -211,6 +211,14 @@ fn a_cutoff_decides_and_the_rules_are_about_the_decision() {
         }
     }
     assert!(shares[0] > shares[2] && shares[1] > shares[3], "{shares:?}");
+    // A rule file that states another cut-off is about another decision.
+    let other = fs::read_to_string(home.join("low-weights/rules.toml")).unwrap().replace("cutoff = 0.1", "cutoff = 0.7");
+    fs::write(home.join("other.toml"), other).unwrap();
+    let (model, words) = ("low-weights/model.onnx", "decides at a probability of 0.1");
+    assert!(refusal(home, &["verify", "--model", model, "--rules", "other.toml"]).contains(words));
+    assert!(refusal(home, &["repair", "--model", model, "--rules", "other.toml", "--out", "no"]).contains(words));
+    assert!(refusal(home, &["shield", "--model", model, "--rules", "other.toml", "--out", "no"]).contains(words));
+    assert!(refusal(home, &["check", "low-weights", "--rules", "other.toml"]).contains(words));
     for (cutoff, words) in [("0", "0.001"), ("1.5", "0.999"), ("'a'", "expected a number")] {
         let text = with_cutoff(home, 0.5, "").replace("cutoff = 0.5", &format!("cutoff = {cutoff}"));
         fs::write(home.join("bad.toml"), text).unwrap();

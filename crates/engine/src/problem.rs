@@ -10,6 +10,7 @@ use deepsade_data::{
     self as data, CheckedData, DataError, DataSettings, FeatureKind, FeatureOverride, Loaded, Overrides, Progress, Request,
     Table, TaskSettings,
 };
+use deepsade_output::reader::CUTOFF_KEY;
 use deepsade_spec::{Claim, NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name, shown};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -133,6 +134,20 @@ pub enum ProblemError {
         path: PathBuf,
         /// What is wrong with the data.
         source: DataError,
+    },
+    /// Another decision than the model's.
+    #[error(
+        "{}: `cutoff = {stated}`, but the model decides at a probability of {model}, and rules about the class would be about another \
+         decision: state the model's, or train with this one",
+        path.display()
+    )]
+    Cutoff {
+        /// The file.
+        path: PathBuf,
+        /// What it states.
+        stated: f64,
+        /// The model's.
+        model: f64,
     },
     /// Rules that can't be read.
     #[error("{}: {} of the rules can't be read", path.display(), errors.len())]
@@ -357,6 +372,13 @@ impl Problem {
             }
         }
         Ok(of(loaded.as_ref().expect("a problem with data has rows").schema.clone()))
+    }
+
+    /// Whether a model decides at the probability that the file states: its rules are about that decision.
+    pub fn same_cutoff(&self, metadata: &BTreeMap<String, String>) -> Result<(), ProblemError> {
+        let Some(stated) = self.task.cutoff else { return Ok(()) };
+        let model = metadata.get(CUTOFF_KEY).and_then(|text| text.parse().ok()).unwrap_or(0.5);
+        if model == stated { Ok(()) } else { Err(ProblemError::Cutoff { path: self.path.clone(), stated, model }) }
     }
 
     /// The schema, if the file states all of it.

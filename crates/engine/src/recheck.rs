@@ -53,7 +53,9 @@ pub fn files(files: &CheckFiles) -> Result<Verdict, RecheckError> {
 /// The same for a model and a certificate that are in memory.
 pub fn held(model: &[u8], problem: &Problem, certificate: &str) -> Result<Verdict, ProblemError> {
     // Only to know whether the data must be read; a model that can't be read is the checker's to reject.
-    let own = Carried::read(model).ok().and_then(|file| Schema::from_json(file.metadata.get(SCHEMA_KEY)?).ok());
+    let metadata = Carried::read(model).map(|file| file.metadata).unwrap_or_default();
+    problem.same_cutoff(&metadata)?;
+    let own = metadata.get(SCHEMA_KEY).and_then(|text| Schema::from_json(text).ok());
     let claim = problem.claim(own.as_ref(), &mut None)?;
     Ok(check(model, &claim, certificate))
 }

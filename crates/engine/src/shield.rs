@@ -209,6 +209,7 @@ pub fn shield(
     };
     let bytes = raised(bytes, RAISED)?;
     let carried = Carried::read(&bytes)?;
+    problem.same_cutoff(&carried.metadata)?;
     if carried.mentions(deepsade_check::step::PREFIX) || carried.mentions(make::PREFIX) {
         return Err(ShieldError::Already);
     }

@@ -121,7 +121,7 @@ pub fn together(model: Model, problem: Problem, files: &SubjectFiles) -> Result<
         let wanted = files.rows && problem.absent_data().is_none();
         let mut loaded = if wanted { problem.rows(&mut |_| {})? } else { None };
         let claim = problem.claim(Some(&own), &mut loaded)?;
-        claim.same_columns(&own).map_err(|source| SubjectError::Other {
+        claim.same_columns(&own).and_then(|()| claim.same_gaps(&own)).map_err(|source| SubjectError::Other {
             model: files.model.into(),
             rules: files.rules.into(),
             source: Box::new(source),
@@ -132,6 +132,7 @@ pub fn together(model: Model, problem: Problem, files: &SubjectFiles) -> Result<
     } else {
         problem.load(&mut |_| {})?
     };
+    problem.same_cutoff(&model.metadata)?;
     if spec.is_empty() {
         return Err(SubjectError::NoRule { rules: files.rules.into() });
     }

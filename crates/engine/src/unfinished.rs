@@ -16,6 +16,9 @@ const FORGOTTEN: Duration = Duration::from_mins(10);
 /// The list of what is to be renamed: once it stands, all of it will be.
 const COMMITTED: &str = ".deepsade-commit";
 
+/// Bytes that the list has at most.
+const LONGEST: u64 = 4096;
+
 /// Gives files of a folder their names, and removes those that have no bytes. From the moment at which their list is written whoever
 /// looks into the folder next ends what is begun.
 pub(crate) fn commit(folder: &Path, files: Vec<(&str, Option<NamedTempFile>)>) -> std::io::Result<()> {
@@ -34,13 +37,15 @@ pub(crate) fn commit(folder: &Path, files: Vec<(&str, Option<NamedTempFile>)>) -
 /// Ends what a killed run had begun to rename. What a list says of other files than ours is not done.
 pub fn settle(folder: &Path) -> std::io::Result<()> {
     let at = folder.join(COMMITTED);
-    let list = match std::fs::read_to_string(&at) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-        list => list?,
-    };
+    // Ours is a small file, and no link or pipe.
+    match std::fs::symlink_metadata(&at) {
+        Ok(found) if found.is_file() && found.len() <= LONGEST => {}
+        _ => return Ok(()),
+    }
+    let list = std::fs::read_to_string(&at)?;
     let done = |e: std::io::Error| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) };
     for (name, written) in list.lines().filter_map(|line| line.split_once(' ')) {
-        let plain = |file: &str| file.starts_with(UNFINISHED) && !file.contains(['/', '\\']);
+        let plain = |file: &str| file.starts_with(UNFINISHED) && file != COMMITTED && !file.contains(['/', '\\']);
         match written {
             _ if !TOGETHER.contains(&name) => {}
             "-" => std::fs::remove_file(folder.join(name)).or_else(done)?,
@@ -84,6 +89,13 @@ mod tests {
         assert_eq!(["model.onnx", "mine.txt", "other"].map(read), ["old", "old", "new"].map(|t| Some(t.into())));
         assert_eq!((read(COMMITTED), read(".deepsade-b")), (None, None));
         settle(home).unwrap();
+        // Neither a long list nor the list itself is taken.
+        write(COMMITTED, &"rules.toml -\n".repeat(1000));
+        settle(home).unwrap();
+        assert!(read("rules.toml").is_some());
+        write(COMMITTED, "model.onnx .deepsade-commit\n");
+        settle(home).unwrap();
+        assert_eq!(read("model.onnx"), Some("old".into()));
     }
 
     #[test]

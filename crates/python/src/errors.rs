@@ -107,6 +107,7 @@ impl From<ProblemError> for Failure {
             ProblemError::Toml { .. }
             | ProblemError::Setting { .. }
             | ProblemError::TooLarge { .. }
+            | ProblemError::Cutoff { .. }
             | ProblemError::Settings(_) => Self::new(Class::Settings, &error),
         }
     }

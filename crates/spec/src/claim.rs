@@ -129,6 +129,18 @@ impl Claim {
         Ok(())
     }
 
+    /// Whether a model reads features without a value as the claim says, and the same texts as no value.
+    pub fn same_gaps(&self, model: &Schema) -> Result<(), Mismatch> {
+        let boxed = |filled: Option<&Filled>| filled.map(|f| Box::new(f.clone()));
+        for Filled { feature: name, .. } in self.schema.filled.iter().chain(&model.filled) {
+            let (stated, model) = (self.schema.filled(name), model.filled(name));
+            if !stated.is_some_and(|s| model.is_some_and(|m| s.alike(m))) {
+                return Err(Mismatch::Filled { name: name.into(), stated: boxed(stated), model: boxed(model) });
+            }
+        }
+        Ok(())
+    }
+
     /// Whether what holds for every input of a model's domain holds for every input that the claim is about.
     pub fn covered_by(&self, model: &Schema) -> Result<(), Mismatch> {
         self.same_columns(model)?;
@@ -137,14 +149,7 @@ impl Claim {
         if self.schema.task != model.task {
             return Err(Mismatch::Task { stated: self.schema.task.clone(), model: model.task.clone() });
         }
-        let boxed = |filled: Option<&Filled>| filled.map(|f| Box::new(f.clone()));
-        let filled = self.schema.filled.iter().chain(&model.filled).map(|f| f.feature.as_str());
-        for name in filled {
-            let (stated, model) = (self.schema.filled(name), model.filled(name));
-            if !stated.is_some_and(|s| model.is_some_and(|m| s.alike(m))) {
-                return Err(Mismatch::Filled { name: name.into(), stated: boxed(stated), model: boxed(model) });
-            }
-        }
+        self.same_gaps(model)?;
         for (s, m) in self.schema.features.iter().zip(&model.features) {
             let covered = match (&s.domain, &m.domain) {
                 // Their levels are the same, by the above.

@@ -107,6 +107,10 @@ fn within<T: Send + 'static>(limit: Option<Duration>, work: impl FnOnce() -> T +
 
 /// The answer where the time was over before the question was read.
 fn read_too_long(args: &VerifyArgs, begun: Instant) -> anyhow::Result<Exit> {
+    if let Some(folder) = args.certificate.as_deref().filter(|folder| folder.exists()) {
+        let _hold = writable(folder, &args.model, args.force)?;
+        forget_aloud(folder)?;
+    }
     let why = "the time is over, and the model and its rules were not read to their end";
     emit(&match (args.vnncomp, args.json) {
         (true, _) => "timeout\n".into(),
@@ -133,15 +137,7 @@ pub fn shield_in_words(model: &Path, rules: &Path) -> String {
 
 /// Writes the proof, or takes away one that a run before left there.
 fn write(proof: Option<&Certified>, args: &VerifyArgs, rules: &str, folder: &Path) -> anyhow::Result<()> {
-    let Some(proof) = proof else {
-        if folder.join(files::CERTIFICATE).exists() {
-            eprintln!(
-                "note: nothing was proved now, so {} of an earlier run is removed",
-                folder.join(files::CERTIFICATE).display()
-            );
-        }
-        return forget(folder);
-    };
+    let Some(proof) = proof else { return forget_aloud(folder) };
     write_proof(proof, rules, folder)?;
     if let Some(property) = &args.vnnlib {
         write_whole(&folder.join("property.vnnlib"), &property_bytes(property)?)?;
@@ -166,8 +162,12 @@ pub fn writable(folder: &Path, model: &Path, force: bool) -> anyhow::Result<Hold
     Ok(hold)
 }
 
-/// Takes away the certificate of a run before: what is said now does not go with it.
-pub fn forget(folder: &Path) -> anyhow::Result<()> {
+/// Takes away the certificate of a run before, and says so: what is said now does not go with it.
+pub fn forget_aloud(folder: &Path) -> anyhow::Result<()> {
+    let certificate = folder.join(files::CERTIFICATE);
+    if certificate.exists() {
+        eprintln!("note: nothing was proved now, so {} of an earlier run is removed", certificate.display());
+    }
     files::forget_proof(folder).while_doing(|| format!("can't remove the old certificate in {}", folder.display()))
 }
 
