@@ -396,11 +396,10 @@ def test_verify_decides_such_files(run):
 @pytest.mark.parametrize("command", [["check"], ["verify"]])
 def test_other_texts_for_no_value_are_another_claim(run, tmp_path, command):
     """The rule file reads 30 years as no age, the model as 30 years."""
-    text = (run / "rules.toml").read_text()
-    head = '[features.age]\n'
-    assert head in text
+    before, head, behind = (run / "rules.toml").read_text().partition("[features.age]\n")
+    assert behind.count('missing_values = ["-999"]')
     other = tmp_path / "other.toml"
-    other.write_text(text.replace(head, head + 'missing_values = ["30"]\n'))
+    other.write_text(before + head + behind.replace('missing_values = ["-999"]', 'missing_values = ["-999", 30]', 1))
     files = ["--model", run / "model.onnx", "--rules", other]
     files += ["--certificate", run / "certificate.json"] if command == ["check"] else []
     done = program.run(*command, *files, capture_output=True, text=True)
