@@ -264,13 +264,22 @@ pub fn write_together(folder: &Path, files: &[(&str, Option<&[u8]>)]) -> Result<
     let unwritable = |source| ArtifactError::Unwritable { path: folder.into(), source };
     let mut staged = Vec::new();
     for (name, bytes) in files {
-        staged.push((*name, bytes.map(|bytes| stage(&folder.join(name), bytes)).transpose()?.flatten()));
+        match bytes {
+            // A device has been written to.
+            Some(bytes) => staged.extend(stage(&folder.join(name), bytes)?.map(|file| (*name, Some(file)))),
+            None => staged.push((*name, None)),
+        }
     }
     let home = std::fs::canonicalize(folder).map_err(unwritable)?;
     if staged.iter().any(|(_, file)| file.as_ref().is_some_and(|(_, path)| path.parent() != Some(&home))) {
         // A link leads to another folder, to which nothing can be moved at once.
-        for (file, path) in staged.into_iter().filter_map(|(_, file)| file) {
-            file.persist(&path).map_err(|e| ArtifactError::Unwritable { path, source: e.error })?;
+        for (name, file) in staged {
+            match file {
+                Some((file, path)) => {
+                    file.persist(&path).map_err(|e| ArtifactError::Unwritable { path, source: e.error })?;
+                }
+                None => unfinished::remove(&folder.join(name)).map_err(unwritable)?,
+            }
         }
         return Ok(());
     }

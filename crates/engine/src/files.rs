@@ -6,6 +6,7 @@ pub use crate::file_names::{CERTIFICATE, FOLDS, LOG, MODEL, RULES, SPLIT, SUMMAR
 
 use crate::artifact::{ArtifactError, write_together};
 use crate::train::EpochRecord;
+use crate::unfinished;
 
 /// Writes what `deepsade check` reads into a folder that is there, and says where the model is. Without a certificate what an earlier run
 /// proved goes: it is not true of this model.
@@ -25,10 +26,7 @@ pub(crate) fn proof_files<'b>(
 
 /// Takes away the certificate of a run before, if there is one.
 pub fn forget_proof(folder: &Path) -> std::io::Result<()> {
-    match std::fs::remove_file(folder.join(CERTIFICATE)) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
-        _ => Ok(()),
-    }
+    unfinished::remove(&folder.join(CERTIFICATE))
 }
 
 /// The epochs that the log in a folder has; a log that can't be read is one that is not there.
@@ -45,4 +43,34 @@ pub fn log(records: &[EpochRecord]) -> String {
 /// An epoch as the log has it.
 pub fn log_line(record: &EpochRecord) -> String {
     serde_json::to_string(record).expect("plain data becomes JSON") + "\n"
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A device is written to and stays, a link stays one, and an old certificate goes with the model that it was about.
+    #[test]
+    fn devices_and_links_stay_and_old_proofs_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let (home, away) = (dir.path().join("run"), dir.path().join("away.onnx"));
+        fs::create_dir(&home).unwrap();
+        symlink("/dev/null", home.join(RULES)).unwrap();
+        for linked in [false, true] {
+            fs::write(home.join(CERTIFICATE), "old").unwrap();
+            if linked {
+                fs::rename(home.join(MODEL), &away).unwrap();
+                symlink(&away, home.join(MODEL)).unwrap();
+            }
+            let model = format!("model {linked}");
+            write_proof(&home, model.as_bytes(), "rules", None).unwrap();
+            assert_eq!(fs::read_to_string(home.join(MODEL)).unwrap(), model);
+            assert_eq!(fs::symlink_metadata(home.join(MODEL)).unwrap().is_symlink(), linked);
+            assert!(fs::symlink_metadata(home.join(RULES)).unwrap().is_symlink());
+            assert!(!home.join(CERTIFICATE).exists());
+        }
+    }
 }

@@ -43,17 +43,26 @@ pub fn settle(folder: &Path) -> std::io::Result<()> {
         _ => return Ok(()),
     }
     let list = std::fs::read_to_string(&at)?;
-    let done = |e: std::io::Error| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) };
     for (name, written) in list.lines().filter_map(|line| line.split_once(' ')) {
         let plain = |file: &str| file.starts_with(UNFINISHED) && file != COMMITTED && !file.contains(['/', '\\']);
         match written {
             _ if !TOGETHER.contains(&name) => {}
-            "-" => std::fs::remove_file(folder.join(name)).or_else(done)?,
+            "-" => remove(&folder.join(name))?,
             written if plain(written) => std::fs::rename(folder.join(written), folder.join(name)).or_else(done)?,
             _ => {}
         }
     }
-    std::fs::remove_file(&at).or_else(done)
+    remove(&at)
+}
+
+/// Removes a file, if it is there.
+pub(crate) fn remove(path: &Path) -> std::io::Result<()> {
+    std::fs::remove_file(path).or_else(done)
+}
+
+/// What is not there any more needs nothing.
+fn done(error: std::io::Error) -> std::io::Result<()> {
+    if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
 /// Removes what a killed run left in a folder. What can't be removed stays: it is in nobody's way.
