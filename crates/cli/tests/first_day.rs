@@ -219,6 +219,17 @@ fn a_cutoff_decides_and_the_rules_are_about_the_decision() {
     assert!(refusal(home, &["repair", "--model", model, "--rules", "other.toml", "--out", "no"]).contains(words));
     assert!(refusal(home, &["shield", "--model", model, "--rules", "other.toml", "--out", "no"]).contains(words));
     assert!(refusal(home, &["check", "low-weights", "--rules", "other.toml"]).contains(words));
+    // A model that says nonsense of its own is not read as one that decides at one half.
+    let mut bytes = fs::read(home.join(model)).unwrap();
+    let (key, value) = (b"deepsade.cutoff", b"0.1");
+    let at = bytes.windows(key.len()).position(|w| w == key).unwrap() + key.len() + 2;
+    assert_eq!(&bytes[at..at + value.len()], value);
+    bytes[at..at + value.len()].copy_from_slice(b"abc");
+    fs::write(home.join("odd.onnx"), bytes).unwrap();
+    let words = "'deepsade.cutoff' is \"abc\"";
+    assert!(refusal(home, &["predict", "odd.onnx", "loans.csv"]).contains(words));
+    assert!(refusal(home, &["verify", "--model", "odd.onnx", "--rules", "low-weights/rules.toml"]).contains(words));
+    assert!(refusal(home, &["check", "low-weights", "--model", "odd.onnx"]).contains(words));
     for (cutoff, words) in [("0", "0.001"), ("1.5", "0.999"), ("'a'", "expected a number")] {
         let text = with_cutoff(home, 0.5, "").replace("cutoff = 0.5", &format!("cutoff = {cutoff}"));
         fs::write(home.join("bad.toml"), text).unwrap();

@@ -219,6 +219,7 @@ fn data_files_that_never_end_meet_a_limit_that_can_be_lifted() {
     fs::write(home.join("wide.csv"), format!("x,{}\n1,{}\n", wide(150_000), zeros(150_000))).unwrap();
     assert!(refusal(home, &["predict", "m.onnx", "wide.csv"]).contains("--max-columns"));
     expect(home, 0, &["predict", "m.onnx", "wide.csv", "--max-columns", "200000", "-q"]);
+    assert!(refusal(home, &["init", "wide.csv", "--target", "x"]).contains("--max-columns"));
 }
 
 #[test]
@@ -364,6 +365,16 @@ fn a_run_killed_between_two_renames_is_ended_by_the_next() {
             .filter(|e| e.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
         assert_eq!(left.count(), 0);
     }
+    // What can't be ended is said, where it may be why nothing is proved: here a folder has a file's name.
+    fs::write(home.join("old/model.onnx"), &before[0]).unwrap();
+    fs::create_dir(home.join("old/run.jsonl.d")).unwrap();
+    fs::rename(home.join("old/run.jsonl"), home.join("old/kept.jsonl")).unwrap();
+    fs::rename(home.join("old/run.jsonl.d"), home.join("old/run.jsonl")).unwrap();
+    fs::write(home.join("old/.deepsade-3"), "").unwrap();
+    fs::write(home.join("old/.deepsade-commit"), "run.jsonl .deepsade-3\n").unwrap();
+    let said = deepsade(home, &["check", "old"]);
+    assert_eq!(said.status.code(), Some(1));
+    assert!(stderr(&said).contains("a run was killed while it replaced files"), "{}", stderr(&said));
 }
 
 #[test]

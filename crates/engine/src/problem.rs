@@ -10,7 +10,7 @@ use deepsade_data::{
     self as data, CheckedData, DataError, DataSettings, FeatureKind, FeatureOverride, Loaded, Overrides, Progress, Request,
     Table, TaskSettings,
 };
-use deepsade_output::reader::CUTOFF_KEY;
+use deepsade_output::reader::{BadCutoff, cutoff_of};
 use deepsade_spec::{Claim, NormalSpec, OneHot, RuleError, RuleText, Schema, compile, duplicate_name, shown};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -149,6 +149,9 @@ pub enum ProblemError {
         /// The model's.
         model: f64,
     },
+    /// A model that does not say where it decides.
+    #[error(transparent)]
+    NoCutoff(#[from] BadCutoff),
     /// Rules that can't be read.
     #[error("{}: {} of the rules can't be read", path.display(), errors.len())]
     Rules {
@@ -376,9 +379,11 @@ impl Problem {
 
     /// Whether a model decides at the probability that the file states: its rules are about that decision.
     pub fn same_cutoff(&self, metadata: &BTreeMap<String, String>) -> Result<(), ProblemError> {
-        let Some(stated) = self.task.cutoff else { return Ok(()) };
-        let model = metadata.get(CUTOFF_KEY).and_then(|text| text.parse().ok()).unwrap_or(0.5);
-        if model == stated { Ok(()) } else { Err(ProblemError::Cutoff { path: self.path.clone(), stated, model }) }
+        let model = cutoff_of(metadata)?.unwrap_or(0.5);
+        match self.task.cutoff {
+            Some(stated) if stated != model => Err(ProblemError::Cutoff { path: self.path.clone(), stated, model }),
+            _ => Ok(()),
+        }
     }
 
     /// The schema, if the file states all of it.

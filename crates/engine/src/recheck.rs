@@ -43,8 +43,27 @@ pub enum RecheckError {
     Rules(#[from] ProblemError),
 }
 
-/// Checks the files.
+/// How often files are read that somebody replaces meanwhile.
+const READINGS: usize = 3;
+
+/// Checks the files. Where a run replaces them meanwhile, what was read may be of both runs: what is not accepted is read again.
 pub fn files(files: &CheckFiles) -> Result<Verdict, RecheckError> {
+    let when =
+        || [&files.model, &files.rules, &files.certificate].map(|path| std::fs::metadata(path).and_then(|m| m.modified()).ok());
+    let mut before = when();
+    let mut found = once(files);
+    for _ in 1..READINGS {
+        let now = when();
+        if now == before || matches!(found, Ok(Verdict::Accepted(_))) {
+            break;
+        }
+        before = now;
+        found = once(files);
+    }
+    found
+}
+
+fn once(files: &CheckFiles) -> Result<Verdict, RecheckError> {
     let bytes = read_bytes(&files.model).map_err(RecheckError::File)?;
     let text = read_text(&files.certificate).map_err(RecheckError::File)?;
     Ok(held(&bytes, &Problem::read(&files.rules)?.with_data(files.data.as_deref())?, &text)?)

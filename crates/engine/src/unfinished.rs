@@ -55,6 +55,11 @@ pub fn settle(folder: &Path) -> std::io::Result<()> {
     remove(&at)
 }
 
+/// Whether the files of a folder are of two runs, because a killed run's renames could not be ended.
+pub fn mixed(folder: &Path) -> bool {
+    settle(folder).is_err() && folder.join(COMMITTED).exists()
+}
+
 /// Removes a file, if it is there.
 pub(crate) fn remove(path: &Path) -> std::io::Result<()> {
     std::fs::remove_file(path).or_else(done)

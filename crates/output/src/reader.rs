@@ -3,9 +3,11 @@
 mod probability;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use deepsade_net::{Behind, Matrix, Model, TRUNK_OUTPUT};
 use deepsade_spec::{NormalSpec, Task};
+use thiserror::Error;
 
 use crate::decode::DecodeError;
 use crate::graph::{Graph, Value};
@@ -41,6 +43,18 @@ pub struct Output<'a> {
 /// The metadata of a model that decides between two classes at another probability of the second than one half: its scores are those
 /// of the decision, and that probability says how to read the probabilities from them.
 pub const CUTOFF_KEY: &str = "deepsade.cutoff";
+
+/// A model that says nonsense of where it decides.
+#[derive(Debug, Error)]
+#[error("the model's metadata say '{CUTOFF_KEY}' is {0:?}: expected a probability between 0 and 1")]
+pub struct BadCutoff(String);
+
+/// The probability of the second class at which a model says that it decides, if it says one.
+pub fn cutoff_of(metadata: &BTreeMap<String, String>) -> Result<Option<f64>, BadCutoff> {
+    let Some(text) = metadata.get(CUTOFF_KEY) else { return Ok(None) };
+    let read = text.parse().ok().filter(|c| 0.0 < *c && *c < 1.0);
+    read.map(Some).ok_or_else(|| BadCutoff(text.clone()))
+}
 
 /// By how much the score of the second class is lower in a model that decides at `cutoff`: the logit, as it is trained.
 pub fn shift(cutoff: f64) -> f32 {
@@ -80,8 +94,8 @@ impl<'a> Output<'a> {
             Graph::new(piece, &["x", TRUNK_OUTPUT]).map(|graph| (graph, names)).map_err(|e| wrong(&e))
         };
         let step = model.behind.as_ref().map(ready).transpose()?;
-        let stated = model.metadata.get(CUTOFF_KEY).and_then(|text| text.parse::<f64>().ok());
-        let cutoff = stated.filter(|c| 0.0 < *c && *c < 1.0 && matches!(spec.schema.task, Task::Binary { .. }));
+        let stated = cutoff_of(&model.metadata).map_err(|e| DecodeError::Metadata(e.to_string()))?;
+        let cutoff = stated.filter(|_| matches!(spec.schema.task, Task::Binary { .. }));
         Ok(Self { model, spec, step, cutoff })
     }
 

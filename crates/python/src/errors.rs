@@ -108,6 +108,7 @@ impl From<ProblemError> for Failure {
             | ProblemError::Setting { .. }
             | ProblemError::TooLarge { .. }
             | ProblemError::Cutoff { .. }
+            | ProblemError::NoCutoff(_)
             | ProblemError::Settings(_) => Self::new(Class::Settings, &error),
         }
     }

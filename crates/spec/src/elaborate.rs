@@ -217,7 +217,8 @@ impl Elaborator<'_> {
                     return Err((RuleErrorKind::NotLinear("the divisor varies"), b.span.clone(), Some(hint.into())));
                 };
                 if divisor.is_zero() {
-                    return Err((RuleErrorKind::DivisionByZero, b.span.clone(), None));
+                    let hint = "divide by a number that is not 0; `y / 0 <= 1` says nothing of y";
+                    return Err((RuleErrorKind::DivisionByZero, b.span.clone(), Some(hint.into())));
                 }
                 left = left.scaled(&(Rational::ONE / divisor));
             }

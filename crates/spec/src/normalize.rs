@@ -1,6 +1,6 @@
 //! Typed rules enter, their normal form leaves: no negation, no piecewise terms, atoms decided by the domain folded away.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::Rational;
 use crate::ast::Relation;
@@ -91,10 +91,11 @@ impl NormalSpec {
 
     /// The different conditions on the input that occur in the rules, in order of appearance; one and its opposite are the same.
     pub fn conditions(&self) -> Vec<Atom> {
-        let mut conditions: Vec<Atom> = Vec::new();
+        let (mut conditions, mut seen): (Vec<Atom>, HashSet<Atom>) = Default::default();
         for rule in &self.rules {
             rule.claim.atoms(&mut |atom| {
-                if atom.is_condition() && atom.place_among(&conditions).is_none() {
+                if atom.is_condition() && !seen.contains(atom) {
+                    seen.extend([atom.clone(), atom.opposite()]);
                     conditions.push(atom.clone());
                 }
             });

@@ -6,6 +6,7 @@ use deepsade_check::{Verdict, check};
 use deepsade_engine::artifact::{read_bytes, read_text};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::recheck::{self, CheckFiles, RecheckError};
+use deepsade_engine::unfinished;
 use deepsade_engine::verdict::{accepted, as_deployed, as_json, claim_in_words, in_words};
 use deepsade_spec::Claim;
 
@@ -32,6 +33,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         absent.iter().for_each(|note| eprintln!("note: {note}"));
     }
     let verdict = as_deployed(judged, args.real);
+    let folder = files.model.parent().unwrap_or(Path::new(""));
+    if accepted(&verdict).is_none() && unfinished::mixed(folder) {
+        eprintln!(
+            "note: a run was killed while it replaced files of this folder, and the rest can't be renamed from here: run this command as \
+             somebody who may write there"
+        );
+    }
     if args.json {
         emit(&(serde_json::to_string_pretty(&as_json(&verdict))? + "\n"))?;
     } else {

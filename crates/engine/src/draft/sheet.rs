@@ -51,7 +51,7 @@ fn guess(file: &Path) -> Option<char> {
         let options = ReadOptions { separator: Some(separator as u8), rows: Some(20), ..ReadOptions::default() };
         match read_table(file, &options, &mut |_| {}) {
             Ok(table) => table.names.len(),
-            Err(DataError::DuplicateColumn { .. } | DataError::TooLarge { .. }) => 2,
+            Err(DataError::DuplicateColumn { .. } | DataError::TooLarge { .. } | DataError::Limit { .. }) => 2,
             Err(_) => 0,
         }
     };

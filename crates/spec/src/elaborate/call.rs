@@ -42,7 +42,10 @@ impl Elaborator<'_> {
                 let mut list = Vec::new();
                 self.each(args, generators, |_, num| list.push(num))?;
                 if list.is_empty() {
-                    return Err(wrong(if name == "min" { "min" } else { "max" }, "one number or more"));
+                    return Err(wrong(
+                        if name == "min" { "min" } else { "max" },
+                        "one number or more, as in (a, b) or (h[i] for i in 0..24)",
+                    ));
                 }
                 if list.len() == 1 {
                     return Ok(Meaning::Num(list.remove(0)));
@@ -50,7 +53,7 @@ impl Elaborator<'_> {
                 Ok(Meaning::Num(Num::piece(if name == "min" { Piecewise::Min(list) } else { Piecewise::Max(list) })))
             }
             "abs" => {
-                let [arg] = args else { return Err(wrong("abs", "one number")) };
+                let [arg] = args else { return Err(wrong("abs", "one number, as in abs(a - b)")) };
                 let a = self.number(arg)?;
                 self.grow(a.parts(), &arg.span)?;
                 let negative = a.clone().scaled(&-Rational::ONE);
