@@ -243,6 +243,61 @@ def test_verify_and_explain_know_of_it(trained):
     assert "clipped to bounds" in json.dumps(said)
 
 
+CORNER = """
+[data]
+file = "d.csv"
+targets = ["food", "rent", "rooms"]
+[features.income]
+range = [0, 60]
+[features.age]
+kind = "integer"
+range = [18, 80]
+[targets.rooms]
+kind = "integer"
+[task]
+kind = "regression"
+[network]
+hidden = [24, 12]
+[train]
+epochs = 25
+learning_rate = 0.01
+[[rule]]
+name = "within income"
+text = "food + rent <= income"
+[[rule]]
+name = "nothing below zero"
+text = "food >= 0 and rent >= 0 and rooms >= 0"
+[[rule]]
+name = "rooms"
+text = "rooms <= 0.3 * income and rooms <= 9"
+[[rule]]
+name = "income"
+text = "increasing(food, income) and increasing(rooms, income)"
+"""
+
+
+def test_bounds_that_meet_in_a_corner(tmp_path):
+    """Where income is 0 all expenses are: no room between the sides of the rules."""
+    rng = np.random.default_rng(5)
+    income, age = rng.uniform(0, 60, 800), rng.integers(18, 81, 800)
+    food, rent = 0.3 * income + rng.normal(0, 0.5, 800), 0.4 * income + rng.normal(0, 1, 800)
+    rooms = np.clip(np.round(0.12 * income + 0.02 * age), 0, 9).astype(int)
+    lines = ["income,age,food,rent,rooms"] + [",".join(str(v) for v in row) for row in zip(income, age, food, rent, rooms)]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "r.toml").write_text(CORNER)
+    said = json.loads(run("train", tmp_path / "r.toml", "--out", tmp_path / "out", "-q", "--json", check=True, capture_output=True, text=True).stdout)
+    assert said["certified"] and said["cost"]["enforced"] < 1.3 * said["cost"]["free"] + 0.5, said["cost"]
+    assert "clips" in run("check", tmp_path / "out", check=True, capture_output=True, text=True).stdout
+    small = np.concatenate([[0, 1e-45, 1e-40, 1e-38, 1e-30], np.geomspace(1e-12, 60, 2995)]).astype(np.float32).clip(0, 60)
+    x = np.column_stack([np.sort(small), np.full(3000, 40)]).astype(np.float32)
+    for level in LEVELS:
+        y = session((tmp_path / "out" / "model.onnx").read_bytes(), level).run(["y"], {"x": x})[0].astype(np.float64)
+        wide = x.astype(np.float64)[:, 0]
+        assert (y >= 0).all() and (y[:, 0] + y[:, 1] <= wide).all() and (10 * y[:, 2] <= 3 * wide).all() and (y[:, 2] <= 9).all()
+        assert (np.diff(y[:, [0, 2]], axis=0) >= 0).all() and (y[:, 2] == np.floor(y[:, 2])).all()
+        assert len(np.unique(y[:, 0])) > 100
+
+
 @pytest.mark.parametrize("width", [5, 40])
 def test_one_output_is_the_same_wherever_its_row_stands(tmp_path, width):
     """Products of a single line are rounded in another order from row to row of a batch: none may stand behind the network."""

@@ -122,6 +122,10 @@ def classifier(path, labels, kind):
 def test_the_classes_of_the_model_are_those_of_the_rules_in_the_same_order(kind, labels, stated, told, tmp_path):
     classifier(tmp_path / "m.onnx", labels, kind)
     done = shield(tmp_path, classes(*stated))
+    if kind != "classifier":
+        # `verify` reads the same file, and the same names.
+        verified = program.run("verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml", capture_output=True, text=True)
+        assert verified.returncode == (2 if told and told.startswith("classes") else 1) and (told or "") in verified.stderr, verified
     if told and told.startswith("classes"):
         shown = ", ".join(f'"{name}"' for name in stated)
         assert done.returncode == 2 and told in done.stderr and f"[{shown}]" in done.stderr, done.stderr
@@ -214,3 +218,16 @@ def test_probabilities_are_those_among_the_allowed_classes(tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "out" / "model.onnx", providers=["CPUExecutionProvider"])
     (y,) = session.run(["y"], {"x": x})
     assert np.allclose(y.sum(axis=1), 1, atol=1e-5) and (y[:25, 0] == 0).all() and (y[x[:, 0] < 9, 0] > 0).all()
+
+
+def test_labels_behind_a_sigmoid_are_not_taken_for_present(tmp_path):
+    """Every probability is above 0: that some label is present would be proved of any network."""
+    weights = ("W", np.zeros((2, 2), np.float32))
+    nodes = [helper.make_node("MatMul", ["x", "W"], ["scores"]), helper.make_node("Sigmoid", ["scores"], ["probabilities"])]
+    saved(tmp_path / "m.onnx", nodes, [("probabilities", FLOAT, [None, 2])], [weights])
+    rules = '[features]\na = {range = [0, 1]}\nb = {range = [0, 1]}\n[task]\nkind = "multilabel"\ntargets = ["u", "v"]\n'
+    (tmp_path / "r.toml").write_text(rules + '[[rule]]\nname = "one"\ntext = "u or v"\n')
+    asked = ["verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "r.toml"]
+    done = program.run(*asked, capture_output=True, text=True)
+    assert done.returncode == 2 and "--output" in done.stderr, done
+    assert program.run(*asked, "--output", "scores", capture_output=True, text=True).returncode == 1

@@ -24,10 +24,15 @@ fn spec(rules: &[&str]) -> NormalSpec {
 }
 
 fn spec_of(rules: &[&str], task: Task) -> NormalSpec {
+    spec_from(1.0, rules, task)
+}
+
+/// The same with incomes from `least` on.
+fn spec_from(least: f32, rules: &[&str], task: Task) -> NormalSpec {
     let feature = |name: &str, domain| Feature { name: name.into(), domain };
     let schema = Schema {
         features: vec![
-            feature("r", Domain::Real { lo: 1.0, hi: 50.0 }),
+            feature("r", Domain::Real { lo: least, hi: 50.0 }),
             feature("a", Domain::Real { lo: -2.0, hi: 3.0 }),
             feature("flag", Domain::Integer { lo: 0, hi: 1 }),
         ],
@@ -73,6 +78,7 @@ fn clips(spec: &NormalSpec) -> Clips {
             Round { upper: true, when: vec![vec![condition(2)], vec![]], weights: vec![], bias: vec![1.9375, 100.0] },
             Round { upper: false, when: vec![vec![], vec![condition(1)]], weights: vec![], bias: vec![-100.0, -3.9375] },
         ],
+        meet: Vec::new(),
         trees: Vec::new(),
     }
 }
@@ -303,6 +309,7 @@ fn counted() -> Case {
             Round { upper: true, when: none(), weights: vec![(0, 0, 0.4999)], bias: vec![1.999, 100.0] },
             Round { upper: false, when: vec![vec![], vec![(0, false)]], weights: vec![], bias: vec![-1.0, 3.0] },
         ],
+        meet: Vec::new(),
         trees: Vec::new(),
     };
     assert_eq!(spec.conditions().len(), 1);
@@ -363,6 +370,79 @@ fn bounds_of_whole_numbers_leave_room_for_one() {
     let mut case = counted();
     case.clips.numbers[0].grid = Some(1);
     assert!(refused(&case).contains("grid"));
+}
+
+/// Both sides of u meet where r is 0; v may be any number, or a whole one.
+fn corner(whole: bool) -> Case {
+    let whole = if whole { vec!["u".into()] } else { vec![] };
+    let grid = if whole.is_empty() { None } else { Some(0) };
+    let task = Task::Regression { targets: vec!["u".into(), "v".into()], whole };
+    let spec = spec_from(0.0, &["u <= 0.5 * r", "u >= 0", "u + v <= 0.75 * r + 4", "increasing(u, r)"], task);
+    let none = || vec![Vec::new(), Vec::new()];
+    let mut clips = Clips {
+        numbers: vec![Number { lo: -100.0, hi: 100.0, grid }, Number { lo: -100.0, hi: 100.0, grid: None }],
+        rounds: vec![
+            Round { upper: true, when: none(), weights: vec![(0, 0, 0.5), (1, 0, 0.25)], bias: vec![-0.001, 3.999] },
+            Round { upper: false, when: none(), weights: vec![], bias: vec![0.0, -100.0] },
+        ],
+        meet: vec![0],
+        trees: Vec::new(),
+    };
+    clips.trees = trees(&clips, &spec);
+    Case { model: model(&spec, network()), clips, spec }
+}
+
+#[test]
+fn bounds_may_meet_in_a_corner() {
+    for whole in [false, true] {
+        let case = corner(whole);
+        let Verdict::Accepted(accepted) = case.verdict() else { panic!("{}", case.rejected()) };
+        assert_eq!((accepted.rules.len(), accepted.pairs.len()), (3, 1));
+        let behind = case.clips.behind(&case.spec).unwrap();
+        let mut rng = Rng(12);
+        for _ in 0..300 {
+            let scale = 10f64.powi(-(rng.below(46) as i32));
+            let mut rows: Vec<f32> = (0..20).map(|k| if k == 0 { 0.0 } else { (rng.unit() * 50.0 * scale) as f32 }).collect();
+            rows.sort_by(f32::total_cmp);
+            let x: Vec<f32> = rows.iter().flat_map(|r| [*r, 1.0, 0.0]).collect();
+            let scores: Vec<f32> = (0..20).flat_map(|k| [k as f32 * 4.0 - 9.0, (rng.unit() * 9.0) as f32]).collect();
+            let given = [("x", Tensor::rows(3, x)), (TRUNK_OUTPUT, Tensor::rows(2, scores))];
+            let flush = rng.below(2) == 0;
+            let known = Tails { rng: &mut rng, flush }.run(&behind.piece, &given);
+            let mut before = f32::NEG_INFINITY;
+            for (k, r) in rows.iter().enumerate() {
+                let (r, u, v) = (f64::from(*r), known["y"].data[2 * k], known["y"].data[2 * k + 1]);
+                assert!(u >= before && u >= 0.0 && f64::from(u) <= 0.5 * r, "{u} at {r:e}");
+                assert!(f64::from(u) + f64::from(v) <= 0.75 * r + 4.0 && (!whole || u.fract() == 0.0), "{u}, {v} at {r:e}");
+                before = u;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_comes_out_where_bounds_cross_must_obey_as_well() {
+    let with = |whole: bool, change: &dyn Fn(&mut Clips)| {
+        let mut case = corner(whole);
+        change(&mut case.clips);
+        if case.clips.behind(&case.spec).is_ok() {
+            case.clips.trees = trees(&case.clips, &case.spec);
+        }
+        refused(&case)
+    };
+    // Where nobody says that they meet they cross.
+    assert!(with(false, &|c| c.meet.clear()).contains("cross"));
+    // A lower bound that is above the rule's in the corner.
+    assert!(with(false, &|c| c.rounds[1].bias[0] = 0.25).contains("rule 0"));
+    // The rule about both outputs is broken by the lower bound of the other that meets nothing.
+    let both = with(false, &|c| (c.meet, c.rounds[1].bias[1]) = (vec![0, 1], 4.5));
+    assert!(both.contains("rule 2"), "{both}");
+    // A lower bound of a whole number that is rounded before it comes out.
+    let rounded = with(true, &|c| c.rounds[1].weights = vec![(0, 1, 0.125)]);
+    assert!(rounded.contains("no whole number"), "{rounded}");
+    for meet in [vec![0, 0], vec![1, 0], vec![7]] {
+        assert!(with(false, &|c| c.meet.clone_from(&meet)).contains("once each"), "{meet:?}");
+    }
 }
 
 /// Why there is no such file at all.

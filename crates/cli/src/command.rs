@@ -1,9 +1,9 @@
 //! One file a command.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use deepsade_engine::files::RULES;
+use deepsade_engine::files::TOGETHER;
 use deepsade_engine::pipeline::Occupied;
 use deepsade_engine::problem::Problem;
 
@@ -23,13 +23,12 @@ pub mod shield;
 pub mod train;
 pub mod verify;
 
-/// Refuses a folder whose own rules are the file given: they would be written anew, without what a person wrote into it.
-fn not_into_its_rules(folder: &Path, rules: &Path) -> anyhow::Result<()> {
-    if predict::same_file(&folder.join(RULES), rules) {
-        bail!(
-            "{} is the rule file given and would be overwritten by the run's own; name another folder",
-            folder.join(RULES).display()
-        );
+/// Refuses a folder in which a run would replace a file that it reads.
+fn not_over_inputs(folder: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
+    for file in TOGETHER.map(|name| folder.join(name)) {
+        if inputs.iter().any(|input| predict::same_file(&file, input)) {
+            bail!("{} is read by this run, and would be replaced by a file of its own; name another folder", file.display());
+        }
     }
     Ok(())
 }
@@ -44,6 +43,9 @@ fn not_over_another(folder: &Path, resume: bool, force: bool) -> anyhow::Result<
         }
         Some(Occupied::Finished) => {
             bail!("{} holds a model already; name another folder, or replace it with --force", folder.display())
+        }
+        Some(Occupied::ByFile(name)) => {
+            bail!("{} holds {name}, which would be replaced; name another folder, or replace it with --force", folder.display())
         }
         Some(Occupied::Unfinished) => bail!(
             "{} holds an unfinished run; go on with it by --resume, name another folder, or replace it with --force",

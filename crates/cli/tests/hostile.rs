@@ -411,3 +411,23 @@ fn words_that_nobody_can_read_cost_no_run() {
     assert_eq!(code(&["check", "out"]), Some(0));
     assert_eq!(code(&["verify", "--model", "out/model.onnx", "--rules", "out/rules.toml"]), Some(0));
 }
+
+/// What a training reads is not replaced by what it writes, nor somebody else's file without being asked.
+#[test]
+fn a_training_replaces_neither_its_inputs_nor_files_of_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 2);
+    fs::create_dir(home.join("out")).unwrap();
+    fs::copy(home.join("loans.csv"), home.join("out/split.csv")).unwrap();
+    let rules = fs::read_to_string(home.join("loans.toml")).unwrap().replace("loans.csv", "split.csv");
+    fs::write(home.join("out/own.toml"), rules).unwrap();
+    let before = fs::read(home.join("out/split.csv")).unwrap();
+    for force in [&[][..], &["--force"]] {
+        let args = [&["train", "out/own.toml", "--out", "out", "-q"], force].concat();
+        assert!(refusal(home, &args).contains("is read by this run"), "{force:?}");
+    }
+    assert!(refusal(home, &["train", "loans.toml", "--out", "out", "-q"]).contains("holds split.csv"));
+    assert_eq!(fs::read(home.join("out/split.csv")).unwrap(), before);
+    expect(home, 0, &["train", "loans.toml", "--out", "out", "-q", "--force"]);
+}

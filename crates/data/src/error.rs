@@ -408,9 +408,16 @@ pub enum DataError {
 }
 
 impl DataError {
-    /// Whether it is about something that a rule file may leave to its data.
-    pub fn leaves_open(&self) -> bool {
-        matches!(self, Self::Override { problem: OverrideProblem::NoDomain | OverrideProblem::FillNotStated, .. })
+    /// Whether what a rule file states is wrong, so that no data make it right: not where it leaves something to its data.
+    pub fn is_misstated(&self) -> bool {
+        match self {
+            Self::Override { problem, .. } => !matches!(problem, OverrideProblem::NoDomain | OverrideProblem::FillNotStated),
+            Self::Task { problem } => {
+                !matches!(problem, TaskProblem::NoTargets | TaskProblem::ClassesNotStated | TaskProblem::ClassCount { .. })
+            }
+            Self::Target { .. } | Self::Setting { .. } => true,
+            _ => false,
+        }
     }
 
     /// The error without a word of what stands in the file.

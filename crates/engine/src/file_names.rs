@@ -15,4 +15,4 @@ pub const SPLIT: &str = "split.csv";
 /// The log of a training: one line an epoch, written as they come.
 pub const LOG: &str = "run.jsonl";
 /// The files that are written together, or not at all.
-pub(crate) const TOGETHER: [&str; 6] = [MODEL, RULES, CERTIFICATE, SUMMARY, SPLIT, LOG];
+pub const TOGETHER: [&str; 6] = [MODEL, RULES, CERTIFICATE, SUMMARY, SPLIT, LOG];

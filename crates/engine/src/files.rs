@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-pub use crate::file_names::{CERTIFICATE, FOLDS, LOG, MODEL, RULES, SPLIT, SUMMARY};
+pub use crate::file_names::{CERTIFICATE, FOLDS, LOG, MODEL, RULES, SPLIT, SUMMARY, TOGETHER};
 
 use crate::artifact::{ArtifactError, write_together};
 use crate::train::EpochRecord;

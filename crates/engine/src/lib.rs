@@ -11,6 +11,7 @@ mod audit;
 pub mod bounds;
 pub mod by_shape;
 pub mod choose;
+pub mod class_names;
 pub mod clauses;
 mod conflict;
 pub mod draft;

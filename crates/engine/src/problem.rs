@@ -333,6 +333,13 @@ impl Problem {
         Some(Request { data, task: &self.task, overrides: &self.features, rule_file_dir, data_dir: self.folder.as_deref() })
     }
 
+    /// The files that a training reads: none of them may be replaced by what it writes.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let near = |file: &str| data::locate(file, self.path.parent().unwrap_or(Path::new("")), self.folder.as_deref()).ok();
+        let named = self.data.iter().flat_map(|data| [data.file.as_deref(), data.split.file.as_deref()]).flatten();
+        [self.path.clone()].into_iter().chain(named.filter_map(near)).chain(self.network().trunk.clone()).collect()
+    }
+
     /// That the file which `[data]` names is nowhere, if so: then columns can only be read as they are stated.
     pub fn absent_data(&self) -> Option<String> {
         let request = self.request()?;
@@ -349,7 +356,7 @@ impl Problem {
         let of = |schema: Schema| Claim { schema, rules: self.rules.clone() };
         let stated = match self.stated_schema() {
             // No data make it right.
-            Err(wrong @ DataError::Override { .. }) if !wrong.leaves_open() => return Err(wrong.into()),
+            Err(wrong) if wrong.is_misstated() => return Err(wrong.into()),
             stated => stated.map(of),
         };
         if self.data.is_none() {

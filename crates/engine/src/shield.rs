@@ -4,7 +4,6 @@
 //! Nothing is asked of the model but numbers: one row of outputs for each row of inputs. Trees, convolutions and whole pipelines are
 //! carried over without being understood.
 
-mod classes;
 mod reading;
 
 use std::collections::BTreeMap;
@@ -22,6 +21,8 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::artifact;
+pub use crate::class_names::Numbered;
+use crate::class_names::{self, OtherClasses};
 use crate::enforce::step::{StepError, StepPlan, Usual};
 use crate::explain::conflict_in_words;
 use crate::files::RULES;
@@ -30,7 +31,6 @@ use crate::proof::{self, prove_step};
 use crate::recheck;
 use crate::verdict;
 use crate::warnings::{Warning, falls_back};
-pub use classes::Numbered;
 pub use reading::Reading;
 
 /// The oldest operator set with all that makes candidates.
@@ -72,19 +72,8 @@ pub enum ShieldError {
         outputs: String,
     },
     /// The columns are scores of other classes than the rules think.
-    #[error(
-        "the model gives scores of the classes [{}], in this order, but the rules have [{}]: each number would be read as that of \
-         another class. State the model's order under [task]: classes = [{}]",
-        quoted(model),
-        quoted(rules),
-        quoted(model)
-    )]
-    Classes {
-        /// As the model names them.
-        model: Vec<String>,
-        /// As the rules do.
-        rules: Vec<String>,
-    },
+    #[error(transparent)]
+    Classes(#[from] OtherClasses),
     /// Nothing is asked.
     #[error("there is no rule: there is nothing to keep")]
     NoRule,
@@ -123,10 +112,6 @@ pub enum ShieldError {
     /// What is claimed can't be said.
     #[error("{0}")]
     Problem(#[from] ProblemError),
-}
-
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
 
 /// A shielded model.
@@ -218,7 +203,7 @@ pub fn shield(
     }
     let inputs = reading::inputs(&carried.inputs, &spec.schema)?;
     let output = reading.find(&carried, spec)?;
-    let numbered = classes::compare(&carried, &output.name, &spec.schema.task)?;
+    let numbered = class_names::compare(carried.classes_of(&output.name)?, &spec.schema.task)?;
     let mut piece = Piece::default();
     let scores = reading.as_rows(&output, &carried, spec, &mut piece)?;
     if carried.opset < NEEDED {

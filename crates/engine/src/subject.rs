@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use deepsade_check::filling_of;
 use deepsade_data::{DataError, Loaded};
-use deepsade_net::Model;
-use deepsade_spec::{Mismatch, NormalSpec, Schema, compile};
+use deepsade_net::{Activation, Model, Node, Op};
+use deepsade_spec::{Mismatch, NormalSpec, Schema, Task, compile};
 use thiserror::Error;
 
 use crate::artifact::{ArtifactError, SCHEMA_KEY, read_any, schema_of};
+use crate::class_names::{self, Numbered, OtherClasses};
 use crate::problem::{Problem, ProblemError};
 use crate::verify::{VerifyError, fits};
 
@@ -29,12 +30,14 @@ pub struct Subject {
     pub loaded: Option<Loaded>,
     /// Whether the model said what its columns are.
     pub named: bool,
+    /// How the model's numbers for classes are read, where it has only these.
+    pub numbered: Option<Numbered>,
 }
 
 impl Subject {
-    /// What to know before an answer: that the data are absent.
+    /// What to know before an answer: that the data are absent, and how numbers for classes are read.
     pub fn notes(&self) -> Vec<String> {
-        self.problem.absent_data().into_iter().collect()
+        self.problem.absent_data().into_iter().chain(self.numbered.iter().map(ToString::to_string)).collect()
     }
 }
 
@@ -80,6 +83,24 @@ pub enum SubjectError {
         rules: PathBuf,
         /// How they differ.
         source: Box<VerifyError>,
+    },
+    /// Other classes than the rules think.
+    #[error("{}: {source}", model.display())]
+    Classes {
+        /// The network.
+        model: PathBuf,
+        /// Which.
+        source: OtherClasses,
+    },
+    /// Labels that are present whatever the input.
+    #[error(
+        "{}: its last operator is a Sigmoid, whose results are above 0 for every input, and a label is present where its output is above 0: \
+         name the tensor before the Sigmoid (--output NAME)",
+        model.display()
+    )]
+    Sigmoid {
+        /// The network.
+        model: PathBuf,
     },
     /// Other values are read where there is none.
     #[error(
@@ -136,6 +157,12 @@ pub fn together(model: Model, problem: Problem, files: &SubjectFiles) -> Result<
     if spec.is_empty() {
         return Err(SubjectError::NoRule { rules: files.rules.into() });
     }
+    let numbered = class_names::compare(model.classes.clone(), &spec.schema.task)
+        .map_err(|source| SubjectError::Classes { model: files.model.into(), source })?;
+    let ends_in_sigmoid = matches!(model.network.nodes.last(), Some(Node { op: Op::Act(Activation::Sigmoid), .. }));
+    if ends_in_sigmoid && matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. }) {
+        return Err(SubjectError::Sigmoid { model: files.model.into() });
+    }
     if model.filling != filling_of(&spec.schema) {
         return Err(SubjectError::Filled { model: files.model.into(), rules: files.rules.into() });
     }
@@ -144,7 +171,7 @@ pub fn together(model: Model, problem: Problem, files: &SubjectFiles) -> Result<
         rules: files.rules.into(),
         source: Box::new(source),
     })?;
-    Ok(Subject { model, problem, spec, loaded, named })
+    Ok(Subject { model, problem, spec, loaded, named, numbered })
 }
 
 /// How columns are read, for people.

@@ -51,6 +51,8 @@ pub struct Model {
     /// Where a constant of the file became the float32 number next to it, in the same form. In float32 that is charged; in exact arithmetic
     /// the file computes something else. Never written to a file.
     pub rounded: Vec<String>,
+    /// Lists of classes that operators of the file name: what its columns are called by whoever made it. Never written to a file.
+    pub classes: Vec<Vec<String>>,
     /// What stands behind the network, which then only makes the numbers that this reads.
     pub behind: Option<Behind>,
     /// What fills in gaps in front of the network, whose input is then the filled one.
@@ -85,6 +87,7 @@ impl Model {
             inexact: Vec::new(),
             made: Vec::new(),
             rounded: Vec::new(),
+            classes: Vec::new(),
             behind: None,
             filling: None,
         }

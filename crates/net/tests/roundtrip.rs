@@ -20,7 +20,7 @@ proptest! {
     fn any_network_comes_back(seed: u64, metadata in prop::collection::btree_map(".{0,12}", "(?s).{0,40}", 0..4)) {
         let network = common::any_network(seed);
         prop_assert_eq!(network.validate(), Ok(()));
-        comes_back(&Model { network, metadata, inexact: vec![], made: vec![], rounded: vec![], behind: None, filling: None });
+        comes_back(&Model { metadata, ..Model::new(network) });
     }
 
     #[test]

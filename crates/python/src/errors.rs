@@ -172,7 +172,11 @@ impl From<SubjectError> for Failure {
             SubjectError::Problem(error) => error.into(),
             SubjectError::Data(error) => error.into(),
             SubjectError::NoRule { .. } => Self::new(Class::Rule, error),
-            SubjectError::Fit { .. } | SubjectError::Other { .. } | SubjectError::Filled { .. } => Self::new(Class::Model, error),
+            SubjectError::Fit { .. }
+            | SubjectError::Other { .. }
+            | SubjectError::Classes { .. }
+            | SubjectError::Sigmoid { .. }
+            | SubjectError::Filled { .. } => Self::new(Class::Model, error),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use deepsade_spec::json::{self, Json, array, fields, float};
+use deepsade_spec::json::{self, Json, array, fields, float, whole};
 
 use super::step::{asked, conditions, number, ranges, trees, triples, weight};
 use super::{Number, Tree, tree};
@@ -14,6 +14,8 @@ pub struct Clips {
     pub numbers: Vec<Number>,
     /// Bounds, in the order in which they are applied: upper ones, then lower ones.
     pub rounds: Vec<Round>,
+    /// Outputs whose upper bounds may be below a lower one, which then is what comes out: in a corner where both sides of a rule meet.
+    pub meet: Vec<usize>,
     /// How the inputs are taken apart: to prove that bounds do not cross, then one tree a rule.
     pub trees: Vec<Tree>,
 }
@@ -34,8 +36,15 @@ pub struct Round {
 const SIDES: [&str; 2] = ["at least", "at most"];
 
 pub(super) fn read(value: Json) -> Result<Clips, String> {
-    let [numbers, rounds, trees] = fields(value, ["outputs", "rounds", "trees"], "the clips")?;
+    let meets = matches!(&value, Json::Object(fields) if fields.iter().any(|(key, _)| key == "meet"));
+    let ([numbers, rounds, trees], meet) = if meets {
+        let [numbers, rounds, meet, trees] = fields(value, ["outputs", "rounds", "meet", "trees"], "the clips")?;
+        ([numbers, rounds, trees], array(meet, "meet")?)
+    } else {
+        (fields(value, ["outputs", "rounds", "trees"], "the clips")?, Vec::new())
+    };
     Ok(Clips {
+        meet: meet.into_iter().map(|v| whole(v, "meet")).collect::<Result<_, _>>()?,
         numbers: array(numbers, "outputs")?.into_iter().map(number).collect::<Result<_, _>>()?,
         rounds: array(rounds, "rounds")?.into_iter().map(round).collect::<Result<_, _>>()?,
         trees: array(trees, "trees")?.into_iter().map(|v| tree(v, 0)).collect::<Result<_, _>>()?,
@@ -63,7 +72,11 @@ impl Clips {
             let (when, weights) = (when.join(","), triples(weights));
             let _ = write!(out, "{comma}\n{{\"side\":\"{side}\",\"when\":[{when}],\"weights\":{weights},\"bias\":{bias:?}}}");
         }
-        out.push_str("],\"trees\":");
+        out.push(']');
+        if !self.meet.is_empty() {
+            let _ = write!(out, ",\"meet\":{:?}", self.meet);
+        }
+        out.push_str(",\"trees\":");
         trees(&self.trees, &mut out);
         out.push('}');
         out

@@ -19,6 +19,10 @@
 //!    at an upper one where it is negative (`claims`): claims about the bounds, an affine network, shown by cells as for any other.
 //!    Bounds that were rounded inwards say more. They do not cross if they were whole before (`Round::is_whole`) or had a whole number
 //!    between them: a width of 1.
+//!    Of an output that is listed in `meet` nothing is claimed of how its bounds lie to each other. If all lower ones that are applied are
+//!    at most u_k it is at most u_k; else it is the largest of them, one that may be applied and is above u_k. So where an atom takes
+//!    u_k for it, the atom must hold with each such lower bound in its place as well (`Way::cases`). Rounded inwards, a lower bound is the
+//!    same number only if it was whole before: the others are refused.
 //! 3. Minimum, maximum and rounding to whole numbers never fall in an operand. A bound that begins to hold only lowers what it bounds from above, and only raises what
 //!    it bounds from below: so trends of the network's outputs, of bounds and of conditions make the trend of y (`trend`),
 //!    as computed, exactly.
@@ -45,6 +49,29 @@ struct Bound<'c> {
     when: &'c [(usize, bool)],
 }
 
+/// A choice of bounds for the outputs of an atom.
+struct Way {
+    /// Where these bounds are applied for certain.
+    sure: Formula,
+    /// What the outputs may be at worst: where, and the atom's form with them put in.
+    cases: Vec<(Formula, Linear)>,
+}
+
+impl Way {
+    /// The same with a further output that is at worst one of these values.
+    fn with(&self, factor: &Rational, sure: &Formula, values: &[(Formula, Linear)]) -> Self {
+        let mut cases = Vec::new();
+        for (where_, linear) in &self.cases {
+            for (there, value) in values {
+                let mut linear = linear.clone();
+                linear.add_scaled(factor, value);
+                cases.push((Formula::and([where_.clone(), there.clone()]), linear));
+            }
+        }
+        Self { sure: Formula::and([self.sure.clone(), sure.clone()]), cases }
+    }
+}
+
 impl Clips {
     fn sound(&self, spec: &NormalSpec) -> Result<(), String> {
         let (outputs, columns, conditions) = (self.numbers.len(), spec.schema.columns().len(), spec.conditions().len());
@@ -55,6 +82,11 @@ impl Clips {
         let whole = |j: usize| self.numbers[j].grid.is_some();
         if self.numbers.iter().any(|n| n.grid.is_some_and(|k| k != 0)) {
             return Err("what is clipped has no grid but that of whole numbers".into());
+        }
+        let over = Over::new(&spec.schema, None);
+        let stays = |j: usize| !whole(j) || self.rounds.iter().all(|round| round.upper || round.is_whole(j, &over));
+        if self.meet.iter().any(|j| *j >= outputs) || self.meet.windows(2).any(|m| m[0] >= m[1]) {
+            return Err("outputs whose bounds meet are listed once each, in their order".into());
         }
         if self.rounds.is_empty() && !(0..outputs).any(whole)
             || self.rounds.len() > MOST_ROUNDS
@@ -75,6 +107,9 @@ impl Clips {
             if !fits || !known || !round.bias.iter().all(calm) || !round.weights.iter().all(good) {
                 return Err(format!("round {k} has not one bound an output, or a number or a condition that is none"));
             }
+        }
+        if !self.meet.iter().all(|j| stays(*j)) {
+            return Err("where bounds of a whole number meet, the lower one is no whole number".into());
         }
         Ok(())
     }
@@ -193,7 +228,7 @@ impl Clips {
         for own in &spec.rules {
             let mut failed = None;
             let claim = own.claim.replaced(&mut |atom| {
-                self.bounded(atom, &conditions).unwrap_or_else(|why| {
+                self.bounded(atom, &conditions, spec).unwrap_or_else(|why| {
                     failed = Some(why);
                     Formula::False
                 })
@@ -225,7 +260,8 @@ impl Clips {
                 let idle = maybe(&round.when[j], conditions, spec)?.negated();
                 let inside = if round.upper { at_least(of(k), lo.clone()) } else { at_least(hi.clone(), of(k)) };
                 all.push(Formula::or([idle.clone(), inside]));
-                for (l, lower) in self.rounds.iter().enumerate().filter(|(_, lower)| round.upper && !lower.upper) {
+                let met = round.upper && !self.meet.contains(&j);
+                for (l, lower) in self.rounds.iter().enumerate().filter(|(_, lower)| met && !lower.upper) {
                     // Rounded inwards they may come nearer to each other.
                     let apart = self.numbers[j].grid.is_some() && !(round.is_whole(j, &over) && lower.is_whole(j, &over));
                     let mut lowest = of(l);
@@ -239,12 +275,13 @@ impl Clips {
     }
 
     /// The second step's other half: an atom about outputs as one about bounds whose conditions hold, of which any will do.
-    fn bounded(&self, atom: &Atom, conditions: &[Atom]) -> Result<Formula, String> {
+    fn bounded(&self, atom: &Atom, conditions: &[Atom], spec: &NormalSpec) -> Result<Formula, String> {
         let outputs = self.numbers.len();
-        let mut ways = vec![(Formula::True, Linear::constant(atom.linear.constant.clone()))];
+        let mut ways =
+            vec![Way { sure: Formula::True, cases: vec![(Formula::True, Linear::constant(atom.linear.constant.clone()))] }];
         for (var, c) in &atom.linear.terms {
             let Var::Output(j) = var else {
-                ways.iter_mut().for_each(|(_, linear)| linear.add_scaled(c, &Linear::var(*var)));
+                ways.iter_mut().flat_map(|way| &mut way.cases).for_each(|(_, linear)| linear.add_scaled(c, &Linear::var(*var)));
                 continue;
             };
             let upper = *c < Rational::ZERO;
@@ -254,18 +291,34 @@ impl Clips {
                 let end = || Linear::constant(exact(if upper { number.hi } else { number.lo }));
                 let value = round.map_or_else(end, |k| Linear::var(Var::Output(k * outputs + j)));
                 let sure = Formula::and(when.iter().map(|asked| Formula::Atom(self::atom(asked, conditions))));
-                for (so_far, linear) in &ways {
-                    let mut linear = linear.clone();
-                    linear.add_scaled(c, &value);
-                    next.push((Formula::and([so_far.clone(), sure.clone()]), linear));
+                let mut values = vec![(Formula::True, value.clone())];
+                if upper && round.is_some() && self.meet.contains(j) {
+                    values.extend(self.above(*j, &value, conditions, spec)?);
                 }
+                next.extend(ways.iter().map(|way| way.with(c, &sure, &values)));
             }
-            if next.len() > MOST_CHOICES {
+            if next.iter().map(|way| way.cases.len()).sum::<usize>() > MOST_CHOICES {
                 return Err(format!("there are more than {MOST_CHOICES} ways to choose bounds for one comparison"));
             }
             ways = next;
         }
-        Ok(Formula::or(ways.into_iter().map(|(sure, linear)| Formula::and([sure, Formula::compared(linear, atom.strict)]))))
+        let holds = |(where_, linear): &(Formula, Linear)| {
+            Formula::or([where_.clone().negated(), Formula::compared(linear.clone(), atom.strict)])
+        };
+        Ok(Formula::or(ways.iter().map(|way| Formula::and([way.sure.clone()].into_iter().chain(way.cases.iter().map(holds))))))
+    }
+
+    /// The lower bounds of an output that may come out in the place of an upper one, each with where.
+    fn above(&self, j: usize, upper: &Linear, conditions: &[Atom], spec: &NormalSpec) -> Result<Vec<(Formula, Linear)>, String> {
+        let mut found = Vec::new();
+        for (l, lower) in self.rounds.iter().enumerate().filter(|(_, round)| !round.upper) {
+            let value = Linear::var(Var::Output(l * self.numbers.len() + j));
+            let mut excess = value.clone();
+            excess.add_scaled(&-Rational::ONE, upper);
+            let higher = Formula::Atom(Atom { linear: excess, strict: true });
+            found.push((Formula::and([maybe(&lower.when[j], conditions, spec)?, higher]), value));
+        }
+        Ok(found)
     }
 
     /// The bounds of an output from one side; those that say no more than its range are left out.

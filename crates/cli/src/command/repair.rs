@@ -24,7 +24,7 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let Ok(back) = Duration::try_from_secs_f64(args.timeout) else {
         bail!("--timeout {} must be a number of seconds from 0 on", args.timeout);
     };
-    super::not_into_its_rules(&args.out, &args.rules)?;
+    super::not_over_inputs(&args.out, std::slice::from_ref(&args.rules))?;
     let settings = RepairSettings { back, ..RepairSettings::default() };
     let output = args.output.as_deref();
     let files = SubjectFiles { model: &args.model, rules: &args.rules, data: args.data.as_deref(), output, rows: true };

@@ -18,7 +18,7 @@ use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
-    super::not_into_its_rules(&args.out, &args.rules)?;
+    super::not_over_inputs(&args.out, std::slice::from_ref(&args.rules))?;
     let bytes = read_bytes(&args.model)?;
     let problem = Problem::read(&args.rules)?.with_data(args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);

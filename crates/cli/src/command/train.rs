@@ -31,8 +31,8 @@ use crate::render::While;
 pub fn run(args: &TrainArgs) -> anyhow::Result<Exit> {
     let out =
         args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str())));
-    super::not_into_its_rules(&out, &args.file)?;
     let problem = super::problem(&args.file, args.data.as_deref())?;
+    super::not_over_inputs(&out, &problem.inputs())?;
     let ended = match train(&problem, &out, args) {
         // That the rules can't be met is what was found out, not a mistake in the input.
         Err(error) if error.downcast_ref().is_some_and(FitError::is_about_rules) => {

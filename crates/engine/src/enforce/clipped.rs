@@ -83,8 +83,10 @@ mod tests {
     #[test]
     fn gradients_end_at_the_bounds_but_where_they_lead_back() {
         let number = Number { lo: -100.0, hi: 100.0, grid: None };
-        let clipped =
-            Clipped { clips: Clips { numbers: vec![number; 2], rounds: vec![], trees: vec![] }, loss: Loss::MeanSquares };
+        let clipped = Clipped {
+            clips: Clips { numbers: vec![number; 2], rounds: vec![], meet: vec![], trees: vec![] },
+            loss: Loss::MeanSquares,
+        };
         assert_eq!(clipped.side(), 4);
         let mut objective = clipped.objective(&Units { shift: vec![1.0, 0.0], scale: vec![2.0, 3.0] });
         let side = [-100.0, 3.0, 5.0, 100.0].repeat(3);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Finished;
 use crate::artifact::{ArtifactError, write_whole};
-use crate::files::{LOG, MODEL, log, log_line};
+use crate::files::{CERTIFICATE, LOG, MODEL, SPLIT, SUMMARY, log, log_line};
 use crate::train::EpochRecord;
 
 /// The log of a run that may still fail, beside the model and the log of an earlier one.
@@ -35,6 +35,8 @@ pub enum Occupied {
     Finished,
     /// A run that was cut short.
     Unfinished,
+    /// A file of somebody else's with the name of one that a run writes.
+    ByFile(&'static str),
 }
 
 impl Occupied {
@@ -45,7 +47,7 @@ impl Occupied {
             (true, _) if resume => None,
             (_, true) => Some(Self::Finished),
             (true, false) => Some(Self::Unfinished),
-            (false, false) => None,
+            (false, false) => [CERTIFICATE, SUMMARY, SPLIT].into_iter().find(|name| folder.join(name).exists()).map(Self::ByFile),
         }
     }
 }

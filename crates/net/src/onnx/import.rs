@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use prost::Message;
 
 use super::Model;
+use super::carried::Carried;
 use super::error::ImportError;
 use super::proto::{GraphProto, ModelProto, is_standard};
 use builder::Builder;
@@ -49,7 +50,7 @@ pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, Import
     }
     let model = read_graph(graph, opset, output, metadata, bytes.len())?;
     model.network.validate()?;
-    Ok(model)
+    Ok(Model { classes: Carried::read(bytes)?.class_lists()?, ..model })
 }
 
 fn read_graph(

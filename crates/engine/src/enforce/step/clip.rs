@@ -26,6 +26,9 @@ pub const HOW: &str = "clipped to bounds that follow from the input, behind a ne
 
 /// What is left of a bound, as a share of its terms, for the rounding of float32.
 const MARGIN: f64 = 1.0 / 65536.0;
+/// How much an upper bound is lowered where it meets a lower one, for each of its terms, as a share of these at their largest: several
+/// times what rounding them costs.
+const LOWERED: f64 = 1.0 / 4_194_304.0;
 /// Rows by which shares are chosen: of those that obey all rules if they are enough.
 const MOST_ROWS: usize = 20_000;
 const ENOUGH: usize = 10;
@@ -115,13 +118,15 @@ pub fn clips(spec: &NormalSpec, rows: Option<&Dataset>) -> Result<Clips, NoClips
         }
     }
     bounds.iter_mut().for_each(|bound| finder.turn(bound));
-    let mut clips = finder.rounds(&bounds);
-    finder.keeps_trends(&clips)?;
-    let failed = |k: usize| k.checked_sub(1).map_or(NoClips::Cross, |k| NoClips::NotProved { rule: spec.rules[k].name.clone() });
-    let claims = clips.claims(spec).map_err(|_| failed(0))?;
-    let network = clips.network(spec.schema.columns().len());
-    clips.trees = trees(&claims, &network, |_| Arithmetic::Float32).map_err(|(k, _)| failed(k))?;
-    Ok(clips)
+    match finder.proved(finder.rounds(&bounds, &[])) {
+        // Both sides of an output may meet in a corner, as those of `0 <= y <= x` do where x is 0.
+        Err(NoClips::Cross) => {
+            let has = |j: usize, upper: bool| bounds.iter().any(|b| b.output == j && b.upper == upper);
+            let meet: Vec<usize> = (0..spec.schema.task.outputs()).filter(|j| has(*j, true) && has(*j, false)).collect();
+            finder.proved(finder.rounds(&bounds, &meet)).map_err(|_| NoClips::Cross)
+        }
+        other => other,
+    }
 }
 
 /// Writes the network down with its clips, and proves it.
@@ -301,8 +306,20 @@ impl ClipFinder<'_> {
         shares
     }
 
-    /// The bounds in as few rounds as they fit in, upper ones first, and ranges that hold them.
-    fn rounds(&self, bounds: &[LearntBound]) -> Clips {
+    /// The same clips with trees that show what must be shown of them.
+    fn proved(&self, mut clips: Clips) -> Result<Clips, NoClips> {
+        self.keeps_trends(&clips)?;
+        let rules = &self.spec.rules;
+        let failed = |k: usize| k.checked_sub(1).map_or(NoClips::Cross, |k| NoClips::NotProved { rule: rules[k].name.clone() });
+        let claims = clips.claims(self.spec).map_err(|_| failed(0))?;
+        let network = clips.network(self.spec.schema.columns().len());
+        clips.trees = trees(&claims, &network, |_| Arithmetic::Float32).map_err(|(k, _)| failed(k))?;
+        Ok(clips)
+    }
+
+    /// The bounds in as few rounds as they fit in, upper ones first, and ranges that hold them. Where the sides of an output meet, upper
+    /// bounds are a little lower, so that rounding does not matter there.
+    fn rounds(&self, bounds: &[LearntBound], meet: &[usize]) -> Clips {
         let ranges = column_ranges(&self.spec.schema);
         let mut numbers = self.usual.ranges();
         self.spec.schema.task.whole_outputs().into_iter().for_each(|j| numbers[j].grid = Some(0));
@@ -313,7 +330,8 @@ impl ClipFinder<'_> {
             for bound in bounds.iter().filter(|b| b.upper == upper) {
                 let whole = numbers[bound.output].grid.is_some();
                 let exact = if whole { self.whole(bound, &ranges) } else { None };
-                let (weights, bias, ends) = exact.unwrap_or_else(|| safe(bound, &ranges));
+                let lowered = upper && meet.contains(&bound.output);
+                let (weights, bias, ends) = exact.filter(|_| !lowered).unwrap_or_else(|| safe(bound, &ranges, lowered));
                 let (lo, hi) = (f64::from(numbers[bound.output].lo), f64::from(numbers[bound.output].hi));
                 let air = AIR * (ends.1 - ends.0).max(ends.0.abs()).max(ends.1.abs());
                 let number = &mut numbers[bound.output];
@@ -340,7 +358,7 @@ impl ClipFinder<'_> {
             let end = |n: &Number| if round.upper { n.hi } else { n.lo };
             round.bias.iter_mut().zip(&numbers).filter(|(b, _)| b.is_nan()).for_each(|(b, n)| *b = end(n));
         }
-        Clips { numbers, rounds, trees: Vec::new() }
+        Clips { numbers, rounds, meet: meet.to_vec(), trees: Vec::new() }
     }
 
     /// A bound of a whole number that is computed without rounding, if it is: a constant, or whole multiples of whole features.
@@ -366,7 +384,7 @@ impl ClipFinder<'_> {
     /// Makes a bound move as rules between two inputs ask: a condition that begins to hold the wrong way is dropped, a term that goes it is
     /// taken at its end. Nothing is lost: with those rules the bound holds wherever a neighbour has it.
     fn turn(&self, bound: &mut LearntBound) {
-        let fits = |bound: &LearntBound| self.keeps_trends(&self.rounds(std::slice::from_ref(bound))).is_ok();
+        let fits = |bound: &LearntBound| self.keeps_trends(&self.rounds(std::slice::from_ref(bound), &[])).is_ok();
         let alone = |bound: &LearntBound, asked: (usize, bool)| {
             let zero = vec![0.0; bound.weights.len()];
             fits(&LearntBound { when: vec![asked], weights: zero, ..bound.clone() })
@@ -407,8 +425,9 @@ fn dot(terms: &[(usize, f64)], at: &[f64]) -> f64 {
     terms.iter().zip(at).map(|((_, a), m)| a * m).sum()
 }
 
-/// A bound in float32 that is a little inside, whatever rounding does: its weights and bias, and the ends between which it lies.
-fn safe(bound: &LearntBound, ranges: &[(f32, f32)]) -> (Vec<f32>, f32, (f64, f64)) {
+/// A bound in float32 that is a little inside, whatever rounding does: its weights and bias, and the ends between which it lies. If
+/// `lowered` it is inside by more than the rounding of its largest value, wherever it is.
+fn safe(bound: &LearntBound, ranges: &[(f32, f32)], lowered: bool) -> (Vec<f32>, f32, (f64, f64)) {
     let inward = if bound.upper { -1.0 } else { 1.0 };
     let mut bias = bound.constant + inward * MARGIN * bound.constant.abs();
     let mut weights = Vec::new();
@@ -429,6 +448,11 @@ fn safe(bound: &LearntBound, ranges: &[(f32, f32)]) -> (Vec<f32>, f32, (f64, f64
         let (a, b) = (f64::from(w) * lo, f64::from(w) * hi);
         ends = (ends.0 + a.min(b), ends.1 + a.max(b));
         weights.push(w);
+    }
+    if lowered {
+        let size = |(w, (lo, hi)): (&f64, &(f32, f32))| w.abs() * f64::from(lo.abs().max(hi.abs()));
+        let terms = 4 + bound.weights.iter().filter(|w| **w != 0.0).count();
+        bias -= LOWERED * terms as f64 * (bias.abs() + bound.weights.iter().zip(ranges).map(size).sum::<f64>());
     }
     let bias = if bias.abs() < f64::from(2f32.powi(-99)) { 0.0 } else { bias as f32 };
     (weights, bias, (ends.0 + f64::from(bias), ends.1 + f64::from(bias)))
@@ -465,6 +489,8 @@ pub fn ends_of(clips: &Clips, spec: &NormalSpec, x: &Matrix) -> Matrix {
                 }
             }
         }
+        // Lower bounds come last.
+        lo.iter().zip(hi).for_each(|(lo, hi)| *hi = hi.max(*lo));
     }
     ends
 }

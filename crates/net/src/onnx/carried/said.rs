@@ -67,6 +67,17 @@ impl Carried<'_> {
         Ok(None)
     }
 
+    /// All lists of classes that operators of the file name, whatever tensor they are about; each once.
+    pub fn class_lists(&self) -> Result<Vec<Vec<String>>, ImportError> {
+        let nodes = self.nodes()?;
+        let named = nodes.all.iter().filter_map(labels);
+        let largest = nodes.all.iter().filter(|n| n.is_standard("ArgMax")).flat_map(|n| &n.output);
+        let mut lists: Vec<Vec<String>> = named.chain(largest.flat_map(|tensor| nodes.picked_by(tensor))).collect();
+        lists.sort();
+        lists.dedup();
+        Ok(lists)
+    }
+
     /// Whether a tensor may hold probabilities of classes: it becomes a map of these, is called so, or is made as such.
     pub fn may_be_probabilities(&self, name: &str) -> Result<bool, ImportError> {
         let nodes = self.nodes()?;
@@ -181,12 +192,15 @@ impl Nodes {
     fn classes_at(&self, name: &str) -> Vec<Vec<String>> {
         let makes = |node: &&NodeProto| node.output.get(1).is_some_and(|o| o == name) || reads(node, name) && is(node, "ZipMap");
         let mut found: Vec<Vec<String>> = self.all.iter().filter(makes).filter_map(labels).collect();
-        for largest in self.all.iter().filter(|n| n.is_standard("ArgMax") && reads(n, name)).flat_map(|n| &n.output) {
-            let picks = |n: &&NodeProto| is(n, "ArrayFeatureExtractor") && n.input.get(1).is_some_and(|i| i == largest);
-            let lists = self.all.iter().filter(picks).filter_map(|n| self.stored.get(n.input.first()?)?.classes());
-            found.extend(lists);
-        }
+        let largest = self.all.iter().filter(|n| n.is_standard("ArgMax") && reads(n, name)).flat_map(|n| &n.output);
+        found.extend(largest.flat_map(|tensor| self.picked_by(tensor)));
         found
+    }
+
+    /// The lists from which the number of the largest column picks a name.
+    fn picked_by(&self, largest: &str) -> impl Iterator<Item = Vec<String>> {
+        let picks = move |n: &&NodeProto| is(n, "ArrayFeatureExtractor") && n.input.get(1).is_some_and(|i| i == largest);
+        self.all.iter().filter(picks).filter_map(|n| self.stored.get(n.input.first()?)?.classes())
     }
 
     /// What the operator that makes a tensor reads, if it keeps columns in their places.

@@ -66,13 +66,16 @@ impl<'a> Reader<'_, 'a> {
         if x.shape.len() > 1 {
             return self.picture_sum(x, y, sign);
         }
-        let (place, width) = (self.place(), x.width());
+        let (place, width, twice) = (self.place(), x.width(), x.index == y.index);
+        if twice && x.index.checked_sub(1).is_some_and(|k| self.builder.is_product(k)) {
+            self.inexact("a runtime may start the matrix product before it with itself");
+        }
         let mut parts = vec![];
         for (rows, factor) in [(x, 1.0), (y, sign)] {
             self.builder.charge(&place, width.saturating_mul(width))?;
             let product = rows.index.checked_sub(1).map(|k| (&self.builder.network.nodes[k], self.builder.is_product(k)));
             parts.push(match product {
-                Some((Node { op: Op::Dense { w, b }, from }, true)) if b.iter().all(|b| *b == 0.0) => {
+                Some((Node { op: Op::Dense { w, b }, from }, true)) if !twice && b.iter().all(|b| *b == 0.0) => {
                     let joined = (from[0], Matrix { data: w.data.iter().map(|w| w * factor).collect(), ..*w }, rows.open);
                     if !rows.open {
                         self.inexact("a runtime may start the matrix product before it with the other operand, where other nodes that read it disappear");

@@ -171,7 +171,7 @@ impl<'a> Builder<'a> {
                 self.network.nodes.truncate(rows.index);
                 self.inexact.extend(fusion::notes(&self.network, &self.written));
                 let Self { network, inexact, made, rounded, .. } = self;
-                Ok(Model { network, metadata, inexact, made, rounded, behind: None, filling: None })
+                Ok(Model { metadata, inexact, made, rounded, ..Model::new(network) })
             }
             Some(Imported::Rows(rows)) => {
                 Err(wrong(format!("output '{name}' has rows of shape {:?}, not one vector", rows.shape)))

@@ -24,6 +24,11 @@ impl<'a> Reader<'_, 'a> {
         let (alpha, beta) = (self.float("alpha", 1.0)?, self.float("beta", 1.0)?);
         // Runtimes multiply sums, partial sums or weights by alpha, and each may overflow or vanish where the others do not. A change
         // of sign is the same everywhere.
+        let vanishes = |v: &f32| *v != 0.0 && !(v * alpha).is_normal();
+        if alpha.abs() != 1.0 && w.data.iter().any(vanishes) {
+            let found = format!("alpha = {alpha:e} times a weight is no normal float32 number");
+            return self.usage(found, "multiply alpha into the weights, and write the file without it");
+        }
         w.data.iter_mut().for_each(|v| *v *= alpha);
         if alpha.abs() != 1.0 {
             self.inexact("alpha was multiplied into the weights");

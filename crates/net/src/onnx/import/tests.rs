@@ -167,6 +167,14 @@ fn gemm_takes_either_layout_and_exact_factors() {
 }
 
 #[test]
+fn factors_that_let_weights_vanish_are_refused() {
+    let tiny = |alpha| with_float(node("Gemm", &["x", "b"], "y"), "alpha", alpha);
+    let b = || vec![floats("b", &[3, 1], &[0.0, 2f32.powi(-100), 1.0])];
+    assert!(refusal(vec![tiny(2f32.powi(-60))], b()).contains("alpha"));
+    assert_eq!(nodes(vec![tiny(2f32.powi(-20))], b()).len(), 1);
+}
+
+#[test]
 fn what_is_folded_is_reported() {
     let thirds = with_float(node("Gemm", &["x", "b"], "y"), "alpha", 3.0);
     let graphs = [
@@ -287,6 +295,10 @@ fn a_sum_of_two_values_is_one_dense_over_both() {
     // Read by something else as well, it may still be joined by a runtime: not exact.
     let shared = vec![product(), node("Relu", &["p"], "r"), node("Add", &["p", "r"], "y")];
     assert!(!read(&file(&[0, 3], shared, w())).unwrap().inexact.is_empty());
+    // Twice the same product.
+    let twice = read(&file(&[0, 3], vec![product(), node("Add", &["p", "p"], "y")], w())).unwrap();
+    let y = twice.network.forward(&Matrix { rows: 1, cols: 3, data: vec![1.0, 0.0, -1.0] });
+    assert_eq!((y.data, twice.inexact.len()), (vec![-12.0; 3], 1));
 }
 
 #[test]

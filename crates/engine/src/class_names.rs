@@ -2,10 +2,28 @@
 
 use std::fmt;
 
-use deepsade_net::Carried;
 use deepsade_spec::Task;
+use thiserror::Error;
 
-use super::ShieldError;
+/// The columns are scores of other classes than the rules think.
+#[derive(Debug, Error)]
+#[error(
+    "the model gives scores of the classes [{}], in this order, but the rules have [{}]: each number would be read as that of another \
+     class. State the model's order under [task]: classes = [{}]",
+    quoted(model),
+    quoted(rules),
+    quoted(model)
+)]
+pub struct OtherClasses {
+    /// The model's.
+    pub model: Vec<String>,
+    /// Those of the rules.
+    pub rules: Vec<String>,
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+}
 
 /// The classes that the numbers 0, 1, ... of a model stand for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,16 +36,13 @@ impl fmt::Display for Numbered {
     }
 }
 
-/// Compares names and order.
-pub(super) fn compare(carried: &Carried, output: &str, task: &Task) -> Result<Option<Numbered>, ShieldError> {
+/// Compares names and order with every list that a model has.
+pub(crate) fn compare(lists: impl IntoIterator<Item = Vec<String>>, task: &Task) -> Result<Option<Numbered>, OtherClasses> {
     let Some(rules) = task.classes() else { return Ok(None) };
-    match carried.classes_of(output)? {
-        Some(model) => compared(model, rules),
-        None => Ok(None),
-    }
+    lists.into_iter().try_fold(None, |told, model| Ok(compared(model, rules)?.or(told)))
 }
 
-fn compared(model: Vec<String>, rules: &[String]) -> Result<Option<Numbered>, ShieldError> {
+fn compared(model: Vec<String>, rules: &[String]) -> Result<Option<Numbered>, OtherClasses> {
     if model.len() == rules.len() {
         if model.iter().zip(rules).all(|(a, b)| same(a, b)) {
             return Ok(None);
@@ -40,7 +55,7 @@ fn compared(model: Vec<String>, rules: &[String]) -> Result<Option<Numbered>, Sh
             return Ok(Some(Numbered(rules.to_vec())));
         }
     }
-    Err(ShieldError::Classes { model, rules: rules.to_vec() })
+    Err(OtherClasses { model, rules: rules.to_vec() })
 }
 
 /// Numbers are compared as such: 1 and 1.0 are one class.
