@@ -56,6 +56,9 @@ class DeepSaDeEstimator(BaseEstimator):
         How many networks are trained, of which the model is the mean: one network with their layers side by side. Default: by the shape of the rows,
         and 1 where ``hidden`` or ``epochs`` is given.
     activation : {"relu", "sigmoid", "tanh"}
+    scaling : {"range", "quantile", "standard"}
+        How features are scaled within the model. "range" by the domain: one that is much wider than the data, or a long tail, squeezes the rows
+        together, and then one of the others does better.
     gate : str
         A feature that multiplies the outputs, for rules that scale with it; "auto" finds one, "none" wants none.
     enforce : {"auto", "weights", "decode", "none"}
@@ -90,6 +93,10 @@ class DeepSaDeEstimator(BaseEstimator):
     missing : {"error", "drop", "impute"}
         What to do with missing values. With ``"impute"`` the median, or the most frequent level, is filled in, in ``fit`` and by the
         model in every row that it is asked about; ``domain={"income": {"missing": 0.0}}`` states it of one feature.
+    impute : {"none", "median", "mean", "most-frequent"}
+        What is filled in where a number is missing; other than "none" it means ``missing="impute"``.
+    indicator : bool
+        Whether a column beside each number with gaps tells the network where they are.
     one_hot : {"full", "drop-first"}
     outside : {"warn", "raise", "ignore"}
         What ``predict`` does about rows outside the domain, for which nothing is guaranteed.
@@ -121,6 +128,7 @@ class DeepSaDeEstimator(BaseEstimator):
         hidden=None,
         members=None,
         activation="relu",
+        scaling="range",
         gate="auto",
         enforce="auto",
         increasing=None,
@@ -145,6 +153,8 @@ class DeepSaDeEstimator(BaseEstimator):
         validation_fraction=0.1,
         breaking_rows="keep",
         missing="error",
+        impute="none",
+        indicator=False,
         one_hot="full",
         outside="warn",
         random_state=0,
@@ -154,6 +164,7 @@ class DeepSaDeEstimator(BaseEstimator):
         self.hidden = hidden
         self.members = members
         self.activation = activation
+        self.scaling = scaling
         self.gate = gate
         self.enforce = enforce
         self.increasing = increasing
@@ -178,6 +189,8 @@ class DeepSaDeEstimator(BaseEstimator):
         self.validation_fraction = validation_fraction
         self.breaking_rows = breaking_rows
         self.missing = missing
+        self.impute = impute
+        self.indicator = indicator
         self.one_hot = one_hot
         self.outside = outside
         self.random_state = random_state
@@ -280,6 +293,8 @@ class DeepSaDeEstimator(BaseEstimator):
             "data": {
                 **data,
                 "missing": word("missing", self.missing),
+                "impute": word("impute", self.impute),
+                "indicator": bool(self.indicator),
                 "breaking_rows": self.breaking_rows,
                 "one_hot": word("one_hot", self.one_hot),
                 "margin": number("margin", self.margin),
@@ -318,7 +333,7 @@ class DeepSaDeEstimator(BaseEstimator):
             train["class_weight"] = class_weight_of(self.class_weight)
         if self.paper is not None:
             train["paper"] = dict(self.paper)
-        network = {"activation": word("activation", self.activation), "gate": word("gate", self.gate)}
+        network = {name: word(name, getattr(self, name)) for name in ("activation", "scaling", "gate")}
         if self.hidden is not None:
             network["hidden"] = layers_of(self.hidden)
         if self.members is not None:

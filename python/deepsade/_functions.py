@@ -247,7 +247,7 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
         said = json.loads(fields)
     estimator._take(model, certificate, said.get("verdict") == "accepted", rule_file)
     estimator.verdict_ = words
-    estimator.margins_ = {r["name"]: r["margin"] for r in said.get("rules", ())} if estimator.certified_ else {}
+    estimator.margins_ = {r["name"]: r["margin"] for r in said.get("rules", ()) if "margin" in r} if estimator.certified_ else {}
     return estimator
 
 
