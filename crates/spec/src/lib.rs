@@ -26,7 +26,7 @@ pub mod typed;
 pub use claim::{Claim, Mismatch};
 pub use compile::{RULES_KEY, RuleText, carried, check_types, compile, duplicate_name};
 pub use error::{RuleError, RuleErrorKind, Span, listed, nearest};
-pub use formula::{Atom, Formula, Threshold};
+pub use formula::{Atom, Formula, SingleBound, Threshold};
 pub use linear::{Linear, Var, common_denominator};
 pub use normalize::{NormalRule, NormalSpec};
 pub use pair::{Kept, Moves, Pair, PairRule, Trend};

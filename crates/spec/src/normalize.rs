@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::Rational;
 use crate::ast::Relation;
 use crate::error::RuleErrorKind;
-use crate::formula::{Atom, Formula};
+use crate::formula::{Atom, Formula, SingleBound};
 use crate::linear::{Linear, Var};
 use crate::pair::{Kept, Moves, Pair, PairRule};
 use crate::schema::{Domain, Schema};
@@ -289,14 +289,10 @@ impl Normalizer<'_> {
 /// a float64 rounded to float32. So `x <= 0.1` and `x == 0.1` hold for the float32 that a data file's 0.1 becomes. Other conditions
 /// stay as they are: several features have no one value to compare with, and whole numbers and multiples of a step are exact.
 fn as_read(atom: Atom, schema: &Schema) -> Atom {
-    let mut terms = atom.linear.terms.iter();
-    let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) else { return atom };
-    let t = (-&atom.linear.constant / c).to_f64().value() as f32;
-    let (Domain::Real { .. }, Ok(t)) = (&schema.features[*f].domain, Rational::try_from(t)) else { return atom };
-    let sign = if *c > Rational::ZERO { Rational::ONE } else { -Rational::ONE };
-    let mut linear = Linear::var(Var::Feature(*f)).scaled(&sign);
-    linear.constant = -sign * t;
-    Atom { linear, strict: atom.strict }
+    let Some(bound @ SingleBound { var: Var::Feature(f), .. }) = atom.single_bound() else { return atom };
+    let read = Rational::try_from(bound.end.to_f64().value() as f32);
+    let (Domain::Real { .. }, Ok(end)) = (&schema.features[f].domain, read) else { return atom };
+    SingleBound { end, ..bound }.atom()
 }
 
 /// Class c is preferred to class d: a larger score, or an equal one and listed first.

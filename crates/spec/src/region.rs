@@ -160,10 +160,9 @@ impl Region {
     ///
     /// `c v + d >= 0` is monotone in v, so bisection over the places finds the first (last) number that satisfies it, exactly.
     pub fn cut(&mut self, atom: &Atom) {
-        let mut terms = atom.linear.terms.iter();
-        let (Some((var, c)), None) = (terms.next(), terms.next()) else { return };
+        let Some((var, c)) = atom.linear.single() else { return };
         let holds = |v: f64| atom.met_by(&(Rational::try_from(v).unwrap_or_default() * c + &atom.linear.constant));
-        match (*var, var.feature().and_then(|f| self.0.get_mut(f))) {
+        match (var, var.feature().and_then(|f| self.0.get_mut(f))) {
             (Var::Level(_, level), Some(Set::Levels(allowed))) => {
                 let [absent, present] = [holds(0.0), holds(1.0)];
                 allowed.iter_mut().enumerate().for_each(|(l, a)| *a &= if l == level { present } else { absent });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use deepsade_solve::budget::Budget;
 use deepsade_solve::satisfy::MAX_TERMS;
-use deepsade_spec::{Domain, Formula, Moves, NormalSpec, PairRule, Rational, Var, print};
+use deepsade_spec::{Domain, Formula, Moves, NormalSpec, PairRule, Rational, SingleBound, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -243,19 +243,17 @@ fn notes(spec: &NormalSpec) -> Vec<String> {
     let mut notes = Vec::new();
     for rule in &spec.rules {
         rule.claim.atoms(&mut |atom| {
-            let mut terms = atom.linear.terms.iter();
-            if let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) {
-                let bound = -&atom.linear.constant / c;
-                let near = bound.to_f32().value();
+            if let Some(SingleBound { var: Var::Feature(f), end, .. }) = atom.single_bound() {
+                let near = end.to_f32().value();
                 // No whole or stepped input lies there.
-                let real = matches!(spec.schema.features[*f].domain, Domain::Real { .. });
-                if real && Rational::try_from(near).is_ok_and(|v| v != bound) {
+                let real = matches!(spec.schema.features[f].domain, Domain::Real { .. });
+                if real && Rational::try_from(near).is_ok_and(|v| v != end) {
                     notes.push(format!(
                         "rule '{}': {} is not a float32 value; an input {} = {} enters the network as {near:.10}",
                         rule.name,
-                        print::number(&bound),
-                        spec.schema.features[*f].name,
-                        print::number(&bound)
+                        print::number(&end),
+                        spec.schema.features[f].name,
+                        print::number(&end)
                     ));
                 }
             }
