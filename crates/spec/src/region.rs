@@ -1,7 +1,7 @@
 //! Sets of inputs, feature by feature: the domain, its parts in a tree of splits, and what a cell's own conditions leave of them.
 
 use crate::normalize::var_range;
-use crate::{Atom, Domain, Feature, Formula, Linear, Rational, Schema, Var, nearest_multiple};
+use crate::{Atom, ColumnKind, Domain, Feature, Formula, Linear, Rational, Schema, Var, nearest_multiple};
 
 /// A product of one set a feature. Empty as soon as one of them is.
 ///
@@ -95,18 +95,13 @@ impl Region {
     pub fn most(&self, linear: &Linear, schema: &Schema) -> Rational {
         let mut sum = linear.constant.clone();
         for (var, c) in &linear.terms {
-            let (lo, hi) = match (*var, var.feature().and_then(|f| self.0.get(f))) {
-                (Var::Level(_, l), Some(Set::Levels(allowed))) => {
-                    let others = allowed.iter().enumerate().any(|(k, a)| *a && k != l);
-                    let has = allowed.get(l) == Some(&true);
-                    (Rational::from(u8::from(!others)), Rational::from(u8::from(has)))
-                }
-                (_, Some(Set::Number { grid, lo, hi })) => {
-                    let exact = |k: i64| Rational::try_from(number(*grid, k)).unwrap_or_default();
-                    (exact(*lo), exact(*hi))
-                }
-                _ => var_range(*var, schema),
+            let here = match *var {
+                Var::Output(_) => None,
+                Var::Feature(f) => self.range(f),
+                Var::Level(f, l) => self.column_range(f, ColumnKind::Level(l)),
             };
+            let exact = |v: f64| Rational::try_from(v).unwrap_or_default();
+            let (lo, hi) = here.map_or_else(|| var_range(*var, schema), |(lo, hi)| (exact(lo), exact(hi)));
             sum += if *c > Rational::ZERO { c * hi } else { c * lo };
         }
         sum
@@ -192,9 +187,20 @@ impl Region {
 
     /// Smallest and largest number of a numeric feature; `None` for a category.
     pub fn range(&self, feature: usize) -> Option<(f64, f64)> {
-        match self.0.get(feature)? {
-            Set::Number { grid, lo, hi } => Some((number(*grid, *lo), number(*grid, *hi))),
-            Set::Levels(_) => None,
+        self.column_range(feature, ColumnKind::Number)
+    }
+
+    /// Smallest and largest value of a feature's column of this kind, on a region that is not empty: a level that is not left is 0, the
+    /// only one that is left 1. `None` if the feature has no such column.
+    pub fn column_range(&self, feature: usize, kind: ColumnKind) -> Option<(f64, f64)> {
+        match (self.0.get(feature)?, kind) {
+            (Set::Number { grid, lo, hi }, ColumnKind::Number) => Some((number(*grid, *lo), number(*grid, *hi))),
+            (Set::Levels(allowed), ColumnKind::Level(level)) => {
+                let left = *allowed.get(level)?;
+                let only = left && !allowed.iter().enumerate().any(|(l, other)| *other && l != level);
+                Some((f64::from(u8::from(only)), f64::from(u8::from(left))))
+            }
+            _ => None,
         }
     }
 

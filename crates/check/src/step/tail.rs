@@ -343,10 +343,7 @@ pub(super) fn inside(
     let all = schema.columns();
     let (count, first) = (all.len(), outputs);
     let domain = |k: usize| &schema.features[all[k].feature].domain;
-    let ends = |k: usize| match all[k].kind {
-        ColumnKind::Number => domain(k).range().unwrap_or_default(),
-        ColumnKind::Level(_) => (0.0, 1.0),
-    };
+    let ends = schema.column_ranges();
     let grid = |k: usize| if let ColumnKind::Level(_) = all[k].kind { Some(0) } else { domain(k).grid() };
     let grids: Vec<Option<i32>> = (0..count).map(grid).collect();
     let mut truths = Vec::new();
@@ -387,18 +384,17 @@ pub(super) fn inside(
         offs.push(off(&fraction, grids.iter().map(factor).collect()));
     }
     if !wide {
-        for k in 0..count {
-            let (lo, hi) = ends(k);
-            truths.push(Truth::Sum(gates.sums.above(first + k, clear(below(&exact(lo)))), true));
-            truths.push(Truth::Sum(gates.sums.above(first + k, clear(hi)), false));
+        for (k, (lo, hi)) in ends.iter().enumerate() {
+            truths.push(Truth::Sum(gates.sums.above(first + k, clear(below(&exact(*lo)))), true));
+            truths.push(Truth::Sum(gates.sums.above(first + k, clear(*hi)), false));
         }
         parts.push(part(x, (first..first + count).collect()));
         return (gates.all_of(truths), offs);
     }
     // How far the columns are outside, all together.
     let [lo, hi, least, most, away, size] = ["lo", "hi", "least", "most", "off", "outside"].map(named);
-    piece.floats(&lo, &dims, (0..count).map(|k| ends(k).0).collect());
-    piece.floats(&hi, &dims, (0..count).map(|k| ends(k).1).collect());
+    piece.floats(&lo, &dims, ends.iter().map(|(lo, _)| *lo).collect());
+    piece.floats(&hi, &dims, ends.iter().map(|(_, hi)| *hi).collect());
     piece.call("Max", &[x, &lo], &least);
     piece.call("Min", &[&least, &hi], &most);
     piece.call("Sub", &[x, &most], &away);

@@ -21,7 +21,6 @@ use self::fallback::{fallback, only_classes};
 pub use self::usual::Usual;
 use crate::artifact::{self, ArtifactError, STEP_KEY};
 use crate::proof::{Proof, prove_step};
-use crate::train::column_ranges;
 
 /// The key under which a model's metadata say how its candidates are made.
 pub const MADE_KEY: &str = "deepsade.made";
@@ -191,7 +190,7 @@ fn alike(numbers: Vec<Number>) -> Vec<Number> {
 
 /// Ranges that reach as far as the fallback does, on its grids.
 fn widened(numbers: &[Number], fallback: &[Case], spec: &NormalSpec) -> Vec<Number> {
-    let ranges = column_ranges(&spec.schema);
+    let ranges = spec.schema.column_ranges();
     let mut numbers = numbers.to_vec();
     for (o, number) in numbers.iter_mut().enumerate() {
         let (mut lo, mut hi) = (f64::from(number.lo), f64::from(number.hi));

@@ -129,11 +129,10 @@ impl BoundPlan {
             if let Some((lo, hi)) = region.range(f) {
                 (inputs.lo[columns.start], inputs.hi[columns.start]) = (lo, hi);
             } else if let Some(allowed) = region.levels(f) {
-                let count = allowed.iter().filter(|a| **a).count();
-                for (l, a) in allowed.iter().enumerate() {
-                    let Some(column) = self.map.level(f, l) else { continue };
-                    inputs.lo[column] = f64::from(u8::from(*a && count == 1));
-                    inputs.hi[column] = f64::from(u8::from(*a));
+                for l in 0..allowed.len() {
+                    let column = self.map.level(f, l).zip(region.column_range(f, ColumnKind::Level(l)));
+                    let Some((column, range)) = column else { continue };
+                    (inputs.lo[column], inputs.hi[column]) = range;
                 }
                 inputs.categories.push((f, allowed.to_vec()));
             }

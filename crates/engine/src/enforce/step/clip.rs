@@ -19,7 +19,6 @@ use super::fallback::trees;
 use super::usual::Usual;
 use crate::artifact::{self, ArtifactError, CLIPS_KEY};
 use crate::proof::{Proof, prove_clips};
-use crate::train::column_ranges;
 
 /// How outputs are made, in words.
 pub const HOW: &str = "clipped to bounds that follow from the input, behind a network whose weights have the signs that rules between two inputs ask for";
@@ -303,7 +302,7 @@ impl ClipFinder<'_> {
 
     /// The bounds in as few rounds as they fit in, upper ones first, and ranges that hold them.
     fn rounds(&self, bounds: &[LearntBound]) -> Clips {
-        let ranges = column_ranges(&self.spec.schema);
+        let ranges = self.spec.schema.column_ranges();
         let mut numbers = self.usual.ranges();
         self.spec.schema.task.whole_outputs().into_iter().for_each(|j| numbers[j].grid = Some(0));
         let mut rounds: Vec<(Vec<bool>, Round)> = Vec::new();
@@ -373,7 +372,7 @@ impl ClipFinder<'_> {
         };
         let kept: Vec<(usize, bool)> = bound.when.iter().copied().filter(|asked| alone(bound, *asked)).collect();
         bound.when = kept;
-        for (column, (lo, hi)) in column_ranges(&self.spec.schema).into_iter().enumerate() {
+        for (column, (lo, hi)) in self.spec.schema.column_ranges().into_iter().enumerate() {
             let w = bound.weights[column];
             let mut only = vec![0.0; bound.weights.len()];
             only[column] = w;
