@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use deepsade_spec::{Atom, Domain, Formula, Rational, Schema, SingleBound, Threshold, Var, normalize::var_range};
+use deepsade_spec::{Atom, Domain, Formula, Rational, Schema, SingleBound, Threshold, Var, float32, normalize::var_range};
 
 use super::budget::Budget;
 use super::eliminate::{Feasible, Point, feasible};
@@ -378,14 +378,8 @@ fn unit(k: i32) -> Rational {
 
 /// The float32 values at or next to a number, below and above.
 pub fn float32_around(value: &Rational) -> (Rational, Rational) {
-    let near = value.to_f32().value();
-    let exact = |v: f32| Rational::try_from(v).ok();
-    let Some(found) = exact(near) else { return (value.clone(), value.clone()) };
-    match found.cmp(value) {
-        std::cmp::Ordering::Equal => (found.clone(), found),
-        std::cmp::Ordering::Less => (found.clone(), exact(near.next_up()).unwrap_or(found)),
-        std::cmp::Ordering::Greater => (exact(near.next_down()).unwrap_or_else(|| found.clone()), found),
-    }
+    let exact = |v: f32| Rational::try_from(v).unwrap_or_else(|_| value.clone());
+    (exact(float32::at_most(value, false)), exact(float32::at_least(value, false)))
 }
 
 fn narrow(mut range: Range, SingleBound { above, end: mut value, mut strict, .. }: SingleBound, grid: Grid) -> Range {

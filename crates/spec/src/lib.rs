@@ -10,6 +10,7 @@ pub mod claim;
 mod compile;
 mod elaborate;
 pub mod error;
+pub mod float32;
 pub mod formula;
 pub mod json;
 pub mod lex;

@@ -11,6 +11,7 @@
 //! moved away by 2^-100, so that it implies its atom in either reading.
 
 use dashu::base::Abs;
+use deepsade_spec::float32::at_most;
 use deepsade_spec::{Atom, Linear, Rational, common_denominator};
 
 use super::over::{CALM, ColumnRange, Over, exact, power};
@@ -65,7 +66,7 @@ impl Sums {
     fn single(&mut self, atom: &Atom, column: usize, c: &Rational, d: &Rational, over: &Over) -> Literal {
         let (truth, t) = (*c > Rational::ZERO, -d / c);
         // v >= t iff v > the next number below t; v > t iff v > the number at or below t; `<` and `<=` are their opposites.
-        let mut at = if truth == atom.strict { at_most(&t) } else { below(&t) };
+        let mut at = at_most(&t, truth != atom.strict);
         let mut otherwise = atom.opposite();
         let near = 2f32.powi(CALM);
         if over.columns[column].binary() {
@@ -177,7 +178,7 @@ fn rounded(
     // What is taken off changes the constant, and so what must be taken off: a little more will do.
     let mut off = power(-120);
     for _ in 0..64 {
-        let less = at_most(&(&constant - &off));
+        let less = at_most(&(&constant - &off), false);
         let (rounding, magnitude) = dot_error(Arithmetic::Float32, terms.iter().map(|(_, w)| *w).zip(&sizes), less);
         if magnitude >= Dyadic::power(126) {
             return Err("a sum may leave the range of float32".into());
@@ -196,22 +197,4 @@ fn rounded(
 fn itself(v: &Rational) -> Option<f32> {
     let near = v.to_f32().value();
     (near.is_finite() && exact(near) == *v).then_some(near)
-}
-
-/// The largest float32 number at most v, which is within their range.
-pub(super) fn at_most(v: &Rational) -> f32 {
-    let mut at = v.to_f32().value().clamp(f32::MIN, f32::MAX);
-    while exact(at) > *v {
-        at = at.next_down();
-    }
-    while at < f32::MAX && exact(at.next_up()) <= *v {
-        at = at.next_up();
-    }
-    at
-}
-
-/// The largest float32 number below v.
-pub(super) fn below(v: &Rational) -> f32 {
-    let at = at_most(v);
-    if exact(at) == *v { at.next_down() } else { at }
 }

@@ -7,8 +7,8 @@ use deepsade_net::{Behind, Piece, Port, TRUNK_OUTPUT};
 use deepsade_spec::{ColumnKind, Domain, Formula, LARGEST_INTEGER, NormalSpec, OneHot, Schema};
 
 use super::level::{Gates, Off, SumTensor, Truth};
-use super::literal::{ColumnSum, below};
-use super::over::{CALM, Over, exact};
+use super::literal::ColumnSum;
+use super::over::{CALM, Over};
 use super::{Case, Number, OutputStep};
 use crate::certificate::Outputs;
 
@@ -385,7 +385,7 @@ pub(super) fn inside(
     }
     if !wide {
         for (k, (lo, hi)) in ends.iter().enumerate() {
-            truths.push(Truth::Sum(gates.sums.above(first + k, clear(below(&exact(*lo)))), true));
+            truths.push(Truth::Sum(gates.sums.above(first + k, clear(lo.next_down())), true));
             truths.push(Truth::Sum(gates.sums.above(first + k, clear(*hi)), false));
         }
         parts.push(part(x, (first..first + count).collect()));

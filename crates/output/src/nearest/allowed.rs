@@ -9,6 +9,7 @@ use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_o
 use deepsade_solve::budget::Budget;
 use deepsade_solve::finite::decided;
 use deepsade_spec::cells::cells;
+use deepsade_spec::float32::round_down;
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Schema, Var};
 use thiserror::Error;
 
@@ -307,11 +308,8 @@ const BOTH: usize = 10;
 
 /// The float32 points around a point, of up to 10 of its coordinates.
 fn neighbours(y: &[f64]) -> impl Iterator<Item = Vec<f32>> + '_ {
-    let around = |v: f64| {
-        let near = v as f32;
-        if f64::from(near) > v { [near.next_down(), near] } else { [near, near.next_up()] }
-    };
-    choices(y.iter().map(|v| around(*v)).collect())
+    let around = |below: f32| [below, below.next_up()];
+    choices(y.iter().map(|v| around(round_down(*v))).collect())
 }
 
 /// The nearest point of a grid, then those around, of up to 10 coordinates that are not on it.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_spec::{Atom, Domain, Feature, Formula, Rational, SingleBound, Var};
+use deepsade_spec::{Atom, Domain, Feature, Formula, Rational, SingleBound, Var, float32};
 
 /// An end of an interval, and whether it is outside.
 type End = Option<(Rational, bool)>;
@@ -96,10 +96,9 @@ pub(super) fn inward(atom: &Atom) -> Option<(usize, SingleBound)> {
 
 /// The largest float32 number that is no larger. Zero has one sign here: equal properties give equal schemas.
 pub(super) fn down(r: &Rational) -> Option<f32> {
-    let mut near = r.to_f64().value() as f32;
-    while near > f32::MIN && Rational::try_from(near).map_or(near > 0.0, |v| v > *r) {
-        near = near.next_down();
-    }
+    let below = float32::at_most(r, false);
+    // What is read as the first number, as -3.4028235e38 is, stands for it.
+    let near = if below.is_finite() { below } else { r.to_f64().value() as f32 };
     near.is_finite().then_some(near + 0.0)
 }
 
