@@ -18,7 +18,7 @@ use compile::{Compiler, TooLarge};
 use deepsade_net::Matrix;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var};
+use deepsade_spec::{Atom, Formula, NamedValues, NormalSpec, Rational, Task, Var};
 use paths::Paths;
 use thiserror::Error;
 
@@ -63,21 +63,14 @@ pub enum DecodeError {
         budget: usize,
     },
     /// No set is valid for some input.
-    #[error("no label set obeys the rules {}", place(.x))]
+    #[error("no label set obeys the rules {}", .x.place())]
     Impossible {
-        /// The input, in the words of the schema.
-        x: Vec<(String, String)>,
+        /// The input.
+        x: NamedValues,
     },
     /// A model file that does not say how its outputs are chosen.
     #[error("the model's metadata do not fit together: {0}")]
     Metadata(String),
-}
-
-fn place(x: &[(String, String)]) -> String {
-    if x.is_empty() {
-        return "for any input".into();
-    }
-    format!("where {}", x.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", "))
 }
 
 /// Chooses label sets.
@@ -283,7 +276,7 @@ fn compiled(spec: &NormalSpec, parts: &[&Formula], conditions: &[Atom], budget: 
         if best.is_none() {
             match refusal(spec, &mut compiler, root, conditions) {
                 Ok(None) => {}
-                Ok(Some(x)) => return Err(DecodeError::Impossible { x: in_words(spec, &x) }),
+                Ok(Some(x)) => return Err(DecodeError::Impossible { x: NamedValues::of_point(&spec.schema, &x) }),
                 Err(TooLarge) => continue,
             }
         }
@@ -323,20 +316,6 @@ fn refusal(spec: &NormalSpec, compiler: &mut Compiler, root: u32, conditions: &[
         found.is_none() && looked < MAX_REFUSALS
     });
     Ok(found)
-}
-
-/// A point in the names of the schema.
-fn in_words(spec: &NormalSpec, x: &Point) -> Vec<(String, String)> {
-    let name = |f: usize| spec.schema.features[f].name.clone();
-    let value = |(var, value): (&Var, &Rational)| match var {
-        Var::Feature(f) => Some((name(*f), value.to_f64().value().to_string())),
-        Var::Level(f, l) if value.is_one() => match &spec.schema.features[*f].domain {
-            deepsade_spec::Domain::Category { levels } => Some((name(*f), levels[*l].clone())),
-            _ => None,
-        },
-        _ => None,
-    };
-    x.iter().filter_map(value).collect()
 }
 
 /// All sets along the paths from a node.

@@ -15,6 +15,7 @@ pub mod formula;
 pub mod json;
 pub mod lex;
 pub mod linear;
+pub mod named;
 pub mod normalize;
 pub mod pair;
 pub mod parse;
@@ -29,6 +30,7 @@ pub use compile::{RULES_KEY, RuleText, carried, check_types, compile, duplicate_
 pub use error::{RuleError, RuleErrorKind, Span, listed, nearest};
 pub use formula::{Atom, Formula, SingleBound, Threshold};
 pub use linear::{Linear, Var, common_denominator};
+pub use named::NamedValues;
 pub use normalize::{NormalRule, NormalSpec};
 pub use pair::{Kept, Moves, Pair, PairRule, Trend};
 pub use region::{Cut, Region};

@@ -128,7 +128,7 @@ fn an_input_without_a_valid_set_is_named() {
     let texts = ["a < 3.5 => label[0]", "b >= 2 => not label[0]"].map(String::from);
     let error = Decoder::new(&spec(&multilabel(2), &texts), 1000).unwrap_err();
     let DecodeError::Impossible { x } = &error else { panic!("{error}") };
-    let value = |name: &str| x.iter().find(|(n, _)| n == name).unwrap().1.parse::<f64>().unwrap();
+    let value = |name: &str| x.get(name).unwrap().as_f64().unwrap();
     assert!(value("a") < 3.5 && value("b") >= 2.0, "{error}");
     // The same conditions that exclude each other are no conflict.
     let texts = ["a < 3.5 => label[0]", "a >= 3.5 => not label[0]"].map(String::from);
