@@ -367,5 +367,5 @@ fn bounds_of_whole_numbers_leave_room_for_one() {
 
 /// Why there is no such file at all.
 fn refused(case: &Case) -> String {
-    case.clips.behind(&case.spec).err().unwrap_or_else(|| case.rejected())
+    case.clips.behind(&case.spec).map_or_else(|fault| fault.to_string(), |_| case.rejected())
 }

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use crate::left_out::{pair_names, pairs_in_words};
 use crate::verify::words::example_as_json;
 use crate::verify::{
-    Choice, CounterExample, Outcome, Undecided, VerifyError, VerifySettings, broken, broken_within, chosen, fits, passes_on,
-    proved,
+    Choice, CounterExample, Outcome, StepUnproved, Undecided, VerifyError, VerifySettings, broken, broken_within, chosen, fits,
+    passes_on, proved,
 };
 
 /// Inputs near a row that are tried where a network chooses.
@@ -118,7 +118,7 @@ pub fn adversity(
         let near = match &choice {
             _ if !passes_on => match broken(spec, model, &region, &[x.row(*k)], settings.seed, &|| interrupted()) {
                 Some(example) => Near::Broken(example),
-                None => Near::Undecided(Undecided::Step("near this row".into())),
+                None => Near::Undecided(Undecided::Step(StepUnproved::NearRow)),
             },
             Some((choice, why)) => near_choice(choice, why, &region, x.row(*k), &alone, interrupted),
             None => of(broken_within(spec, network, &region, &alone, interrupted)),

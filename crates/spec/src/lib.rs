@@ -33,7 +33,7 @@ pub use linear::{Linear, Var, common_denominator};
 pub use named::NamedValues;
 pub use normalize::{NormalRule, NormalSpec};
 pub use pair::{Kept, Moves, Pair, PairRule, Trend};
-pub use region::{Cut, Region};
+pub use region::{Cut, CutError, Region};
 pub use schema::{
     ColumnKind, ColumnMap, Domain, Feature, Fill, Filled, InputColumn, LARGEST_INTEGER, OneHot, SCHEMA_KEY, Schema, SchemaError,
     Task, VarColumns, indicator_of, nearest_multiple,

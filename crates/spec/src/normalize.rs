@@ -57,12 +57,9 @@ pub struct NormalRule {
 }
 
 impl NormalSpec {
-    /// Refuses rules about raw scores, for outputs that are chosen: a choice leaves the scores as they are.
-    pub fn without_scores(&self) -> Result<(), String> {
-        match self.rules.iter().find(|r| r.reads_scores) {
-            Some(rule) => Err(format!("rule {:?} reads raw scores, which a choice leaves as they are", rule.name)),
-            None => Ok(()),
-        }
+    /// The first rule about raw scores, if there is one: where outputs are chosen it means nothing, for a choice leaves the scores as they are.
+    pub fn about_scores(&self) -> Option<&NormalRule> {
+        self.rules.iter().find(|rule| rule.reads_scores)
     }
 
     /// Whether nothing is claimed.

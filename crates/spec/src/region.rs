@@ -1,7 +1,9 @@
 //! Sets of inputs, feature by feature: the domain, its parts in a tree of splits, and what a cell's own conditions leave of them.
 
+use thiserror::Error;
+
 use crate::normalize::var_range;
-use crate::{Atom, ColumnKind, Domain, Feature, Formula, Linear, Rational, Schema, Var, nearest_multiple};
+use crate::{Atom, ColumnKind, Domain, Feature, Formula, Linear, Rational, Schema, SchemaError, Var, nearest_multiple};
 
 /// A product of one set a feature. Empty as soon as one of them is.
 ///
@@ -41,6 +43,30 @@ pub enum Cut {
     Levels(Vec<usize>),
 }
 
+/// Why a region can't be split there.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum CutError {
+    /// Levels that are not there, or not in order.
+    #[error("levels {levels:?} of feature {feature} do not exist or are not in ascending order")]
+    Levels {
+        /// The feature.
+        feature: usize,
+        /// The levels.
+        levels: Vec<usize>,
+    },
+    /// A feature that is not there.
+    #[error("there is no feature {0}")]
+    NoFeature(usize),
+    /// A cut of another kind than the feature, or at no number.
+    #[error("{cut:?} does not split feature {feature}")]
+    Kind {
+        /// The feature.
+        feature: usize,
+        /// The cut.
+        cut: Cut,
+    },
+}
+
 /// The place of a float32 among all of them.
 fn place(x: f32) -> i64 {
     let size = i64::from(x.to_bits() & 0x7fff_ffff);
@@ -62,9 +88,9 @@ fn steps(grid: i32, x: f32) -> i64 {
 
 impl Region {
     /// The domain D, or why the schema does not describe one.
-    pub fn whole(schema: &Schema) -> Result<Self, String> {
+    pub fn whole(schema: &Schema) -> Result<Self, SchemaError> {
         let set = |f: &Feature| {
-            f.sound().map_err(|e| e.to_string())?;
+            f.sound()?;
             Ok(match &f.domain {
                 Domain::Real { lo, hi } => Set::Number { grid: None, lo: place(*lo), hi: place(*hi) },
                 Domain::Integer { lo, hi } => Set::Number { grid: Some(0), lo: i64::from(*lo), hi: i64::from(*hi) },
@@ -127,7 +153,7 @@ impl Region {
     }
 
     /// Both parts of a split. Every point is in one of them: numbers up to the cut and from the next one on, levels listed and not.
-    pub fn split(&self, feature: usize, cut: &Cut) -> Result<[Self; 2], String> {
+    pub fn split(&self, feature: usize, cut: &Cut) -> Result<[Self; 2], CutError> {
         let (mut below, mut above) = (self.clone(), self.clone());
         match (below.0.get_mut(feature), above.0.get_mut(feature), cut) {
             (Some(Set::Number { grid, hi, .. }), Some(Set::Number { lo, .. }), Cut::At(at)) if at.is_finite() => {
@@ -137,7 +163,7 @@ impl Region {
             }
             (Some(Set::Levels(listed)), Some(Set::Levels(others)), Cut::Levels(levels)) => {
                 if !levels.is_sorted_by(|a, b| a < b) || levels.last().is_some_and(|l| *l >= listed.len()) {
-                    return Err(format!("levels {levels:?} of feature {feature} do not exist or are not in ascending order"));
+                    return Err(CutError::Levels { feature, levels: levels.clone() });
                 }
                 for (l, (listed, other)) in listed.iter_mut().zip(others).enumerate() {
                     let here = levels.binary_search(&l).is_ok();
@@ -145,8 +171,8 @@ impl Region {
                     *other &= !here;
                 }
             }
-            (None, ..) => return Err(format!("there is no feature {feature}")),
-            _ => return Err(format!("{cut:?} does not split feature {feature}")),
+            (None, ..) => return Err(CutError::NoFeature(feature)),
+            _ => return Err(CutError::Kind { feature, cut: cut.clone() }),
         }
         Ok([below, above])
     }

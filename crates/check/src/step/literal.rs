@@ -18,6 +18,7 @@ use super::over::{CALM, ColumnRange, Over, exact, power};
 use crate::bounds::dot_error;
 use crate::certificate::Arithmetic;
 use crate::dyadic::Dyadic;
+use crate::rejected::StepFault;
 
 /// What the tail computes of its columns.
 #[derive(Debug, Default)]
@@ -41,7 +42,7 @@ pub(super) enum Literal {
 
 impl Sums {
     /// What is computed for an atom.
-    pub(super) fn literal(&mut self, atom: &Atom, over: &Over) -> Result<Literal, String> {
+    pub(super) fn literal(&mut self, atom: &Atom, over: &Over) -> Result<Literal, StepFault> {
         let (mut form, mut constant) = (Vec::new(), atom.linear.constant.clone());
         atom.linear.terms.iter().for_each(|(var, c)| over.add(*var, c, &mut form, &mut constant));
         form.retain(|(_, c)| !c.is_zero());
@@ -89,7 +90,7 @@ impl Sums {
         self.put(ColumnSum { terms: vec![(column, 1.0)], constant: 0.0 - at })
     }
 
-    fn sum(&mut self, atom: &Atom, form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Result<Literal, String> {
+    fn sum(&mut self, atom: &Atom, form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Result<Literal, StepFault> {
         if let Some(factor) = grid(form, constant, over).or_else(|| pair(form, constant, over)) {
             // s >= 0 is not -s > 0: so an atom and its opposite are one sum.
             let factor = if atom.strict { factor } else { -factor };
@@ -118,7 +119,7 @@ impl Sums {
 
 /// How far inside an atom outputs must be for the tail to see it: where `linear >= room` (`> 0` if strict), the atom is computed to hold.
 /// For whoever makes candidates.
-pub fn room(atom: &Atom, over: &Over) -> Result<f64, String> {
+pub fn room(atom: &Atom, over: &Over) -> Result<f64, StepFault> {
     Ok(match Sums::default().literal(atom, over)? {
         Literal::Decided(_) => 0.0,
         // What is known where it is not computed: `slack - linear >= 0`.
@@ -160,7 +161,7 @@ fn rounded(
     constant: &Rational,
     factor: &Rational,
     over: &Over,
-) -> Result<(ColumnSum, Rational), String> {
+) -> Result<(ColumnSum, Rational), StepFault> {
     let (mut terms, mut sizes, mut coefficients) = (Vec::new(), Vec::new(), Rational::ZERO);
     for (column, c) in form {
         let (c, size) = (c * factor, over.columns[*column].size());
@@ -173,7 +174,7 @@ fn rounded(
     }
     let constant = constant * factor;
     if constant.clone().abs() >= power(125) {
-        return Err("a constant of a sum is beyond float32".into());
+        return Err(StepFault::Constant);
     }
     // What is taken off changes the constant, and so what must be taken off: a little more will do.
     let mut off = power(-120);
@@ -181,7 +182,7 @@ fn rounded(
         let less = at_most(&(&constant - &off), false);
         let (rounding, magnitude) = dot_error(Arithmetic::Float32, terms.iter().map(|(_, w)| *w).zip(&sizes), less);
         if magnitude >= Dyadic::power(126) {
-            return Err("a sum may leave the range of float32".into());
+            return Err(StepFault::Sum);
         }
         let error = rounding.rational() + &coefficients;
         let taken = &constant - exact(less);
@@ -190,7 +191,7 @@ fn rounded(
         }
         off = error * Rational::from_parts(257.into(), 256u16.into());
     }
-    Err("no margin covers the rounding of a sum".into())
+    Err(StepFault::Rounding)
 }
 
 /// The number as a float32, if it is one.

@@ -9,6 +9,7 @@ mod equality;
 mod fallback;
 mod usual;
 
+use deepsade_check::StepFault;
 use deepsade_check::step::{Case, InputPorts, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::onnx::TRUNK_OUTPUT;
 use deepsade_net::{Behind, Model, Network, Piece, Port};
@@ -39,7 +40,7 @@ pub enum StepError {
     Fallback(#[from] NoFallback),
     /// The tail can't be written.
     #[error("the output step can't be written: {0}")]
-    Tail(String),
+    Tail(StepFault),
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),

@@ -189,7 +189,7 @@ impl FixedParts<'_> {
         before: usize,
     ) -> Result<Regions, GuardError> {
         if let Cuts::Split(feature, cut, below, above) = cuts {
-            let [low, high] = region.split(*feature, cut).map_err(GuardError::Domain)?;
+            let [low, high] = region.split(*feature, cut).map_err(GuardError::Cut)?;
             return Ok(Regions::Split {
                 feature: *feature,
                 cut: cut.clone(),

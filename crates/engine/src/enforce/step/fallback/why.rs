@@ -1,7 +1,7 @@
 //! Where no fallback was found enters; leaves why, as far as that can be told: whether there are outputs at all, whether float32 leaves
 //! room for them, and whether only the proof is missing.
 
-use deepsade_check::Arithmetic;
+use deepsade_check::{Arithmetic, StepFault};
 use deepsade_spec::{Atom, Domain, Formula, NamedValues, NormalRule, Rational, Var, print};
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ use crate::conflict::{Conflict, Conflicts, smallest_conflict};
 use crate::enforce::step::affine::Affine;
 
 /// Why there is no fallback.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum NoFallback {
     /// For some input there are none.
     #[error("no outputs obey {rules} {}", input.place())]
@@ -60,7 +60,7 @@ pub enum NoFallback {
         /// Where, in words.
         place: String,
         /// What it says.
-        why: String,
+        why: StepFault,
     },
 }
 
