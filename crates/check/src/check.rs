@@ -16,7 +16,7 @@ use crate::pair::{PairChecker, ProvedPair};
 use crate::rejected::{InputPart, Misfit, Rejected, Step, Why};
 use crate::sha256::sha256_hex;
 use crate::step::{Clips, InputPorts, PREFIX, Tail, domain_flag, found_names};
-use crate::tree::{JudgingThreads, ProvedRule, TreeChecker};
+use crate::tree::{CheckThreads, ProvedRule, TreeChecker};
 
 /// What the checker says.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +85,7 @@ pub fn check(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
 
 /// The same on so many threads, ended early once `stop` says so, which is asked cell by cell.
 pub fn check_until(model: &[u8], claim: &Claim, certificate: &str, threads: usize, stop: &(dyn Fn() -> bool + Sync)) -> Verdict {
-    verdict(judge(model, claim, certificate, false, JudgingThreads { threads, stop }))
+    verdict(checked(model, claim, certificate, false, CheckThreads { threads, stop }))
 }
 
 fn threads() -> usize {
@@ -95,7 +95,7 @@ fn threads() -> usize {
 /// The same as [`check`] in exact arithmetic throughout, where that takes float64 with outward error bounds if it decides clearly: for
 /// whoever wants to trust less code, and to compare.
 pub fn check_exactly(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
-    verdict(judge(model, claim, certificate, true, JudgingThreads { threads: threads(), stop: &|| false }))
+    verdict(checked(model, claim, certificate, true, CheckThreads { threads: threads(), stop: &|| false }))
 }
 
 fn verdict(judged: Result<Proved, Rejected>) -> Verdict {
@@ -105,7 +105,7 @@ fn verdict(judged: Result<Proved, Rejected>) -> Verdict {
     }
 }
 
-fn judge(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch: JudgingThreads) -> Result<Proved, Rejected> {
+fn checked(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch: CheckThreads) -> Result<Proved, Rejected> {
     let certificate = Certificate::from_json(certificate).map_err(|why| at(InputPart::Certificate)(Why::Unreadable(why)))?;
     let model_sha256 = sha256_hex(bytes);
     same(InputPart::ModelHash, &certificate.model_sha256, &model_sha256)?;
@@ -196,7 +196,7 @@ fn by_clips(
     clips: &Clips,
     (spec, domain, layout): (&NormalSpec, &Region, &Layout),
     certificate: &Certificate,
-    watch: JudgingThreads,
+    watch: CheckThreads,
 ) -> Result<(Vec<ProvedRule>, Vec<ProvedPair>), Rejected> {
     if certificate.arithmetic != Arithmetic::Float32 || certificate.rules.iter().any(|r| r.tree != Tree::Step) {
         return Err(at(InputPart::Clips)(Misfit::ProofOfClips));
@@ -234,7 +234,7 @@ fn two_inputs(
     spec: &NormalSpec,
     domain: &Region,
     certificate: &Certificate,
-    watch: JudgingThreads,
+    watch: CheckThreads,
 ) -> Result<Vec<ProvedPair>, Rejected> {
     if spec.pairs.is_empty() {
         return Ok(Vec::new());
@@ -266,7 +266,7 @@ struct ClaimedModel {
 fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Certificate) -> Result<ClaimedModel, Rejected> {
     let text = metadata.get(SCHEMA_KEY).ok_or(Misfit::NoSchema(SCHEMA_KEY)).map_err(at(InputPart::Schema))?;
     let schema = Schema::from_json(text).map_err(|e| at(InputPart::Schema)(Why::Unreadable(e.to_string())))?;
-    let domain = Region::whole(&schema).map_err(at(InputPart::Schema))?;
+    let domain = Region::domain(&schema).map_err(at(InputPart::Schema))?;
     let layout = Layout::new(&schema);
     claim.covered_by(&schema).map_err(at(InputPart::Claim))?;
     if claim.rules.is_empty() && schema.task.whole_outputs().is_empty() {
@@ -292,7 +292,7 @@ fn by_step(
     claim: &Claim,
     certificate: &Certificate,
     model_sha256: String,
-    watch: JudgingThreads,
+    watch: CheckThreads,
 ) -> Result<Proved, Rejected> {
     let step = certificate.step.as_ref().ok_or(Misfit::NoStep).map_err(at(InputPart::Step))?;
     let (filling, behind) = Filling::split(bytes).map_err(at(InputPart::Filling))?.unzip();

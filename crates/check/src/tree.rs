@@ -44,7 +44,7 @@ impl ProvedRule {
 
 /// On how many threads trees are judged, and when that ends early.
 #[derive(Clone, Copy)]
-pub(crate) struct JudgingThreads<'w> {
+pub(crate) struct CheckThreads<'w> {
     pub(crate) threads: usize,
     pub(crate) stop: &'w (dyn Fn() -> bool + Sync),
 }
@@ -53,7 +53,7 @@ pub(crate) struct JudgingThreads<'w> {
 pub(crate) struct TreeChecker<'n> {
     pub(crate) refuter: Refuter<'n>,
     pub(crate) table: Option<&'n Matrix>,
-    pub(crate) watch: JudgingThreads<'n>,
+    pub(crate) watch: CheckThreads<'n>,
 }
 
 /// A part of a tree and the way to it: the regions from the root on, the signs that are known there, and the sides taken.
@@ -122,7 +122,7 @@ impl TreeChecker<'_> {
                 refuter.leave(above.take_while(|(a, b)| Arc::ptr_eq(a, b)).count());
                 last = &place.regions;
                 let at = |cell| Step::Rule { rule, name: name.into(), path: place.path.clone(), cell };
-                let judged = judge(refuter, negation, place, table, stop, &mut done);
+                let judged = refute(refuter, negation, place, table, stop, &mut done);
                 judged.map_err(|(cell, why)| Rejected { at: at(cell), why })?;
             }
             Ok(done)
@@ -148,7 +148,7 @@ impl TreeChecker<'_> {
 }
 
 /// Refutes every cell of a rule's negation on a leaf: the cells cover the negation.
-fn judge(
+fn refute(
     refuter: &mut Refuter,
     negation: &Formula,
     place: &PlacedTree,

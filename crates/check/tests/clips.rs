@@ -141,7 +141,7 @@ fn trees(clips: &Clips, spec: &NormalSpec) -> Vec<Tree> {
         }
         linear
     };
-    let whole = Region::whole(&spec.schema).unwrap();
+    let whole = Region::domain(&spec.schema).unwrap();
     let tree = |claim: &Formula| {
         let mut lists: Vec<Vec<u64>> = Vec::new();
         let _ = cells(&claim.negated(), &mut |atoms| {

@@ -101,7 +101,7 @@ pub fn adversity(
     if !passes_on && proved(spec, model).is_ok() {
         return Ok(vec![Near::Safe; x.rows]);
     }
-    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let whole = Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     let all = |near: Near| Ok((0..x.rows).map(|_| near.clone()).collect());
     let choice = match chosen(spec, network, settings.arithmetic)? {
         None => None,

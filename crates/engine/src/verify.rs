@@ -227,7 +227,7 @@ pub fn verify(
 fn complete(schema: &Schema) -> Option<Region> {
     let mut indicators = schema.given().len()..schema.features.len();
     let without = |region: Region, feature| region.split(feature, &Cut::At(0.0)).ok().map(|[below, _]| below);
-    indicators.try_fold(Region::whole(schema).ok()?, without)
+    indicators.try_fold(Region::domain(schema).ok()?, without)
 }
 
 fn decide(
@@ -246,7 +246,7 @@ fn decide(
     }
     let started = Instant::now();
     let stop = || halt(started, settings.timeout, interrupted);
-    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let whole = Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     // The checker goes through what the search finds, within the same time.
     let searching = VerifySettings { timeout: settings.timeout.map(|t| t.mul_f64(SEARCH_SHARE)), ..settings.clone() };
     let question = Question::new(spec, network, &searching);
@@ -331,7 +331,7 @@ pub(crate) fn trees(
     network: &Network,
     settings: &VerifySettings,
 ) -> Result<Vec<Tree>, Option<CounterExample>> {
-    let whole = Region::whole(&spec.schema).map_err(|_| None)?;
+    let whole = Region::domain(&spec.schema).map_err(|_| None)?;
     let question = Question::new(spec, network, settings);
     match question.search_all(&whole, false, &|| false, &mut Work::default()) {
         Ok(states) => Ok(states.iter().map(branch::SearchState::tree).collect()),

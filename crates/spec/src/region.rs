@@ -12,7 +12,7 @@ use crate::{Atom, ColumnKind, Domain, Feature, Formula, Linear, Rational, Schema
 ///
 /// let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
 /// let schema = Schema { features: vec![feature("income")], task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full, filled: vec![] };
-/// let whole = Region::whole(&schema).unwrap();
+/// let whole = Region::domain(&schema).unwrap();
 /// let [below, above] = whole.split(0, &Cut::At(4.0)).unwrap();
 /// assert_eq!(below.range(0), Some((0.0, 4.0)));
 /// // The two have no float32 number in common, and leave none out.
@@ -88,7 +88,7 @@ fn steps(grid: i32, x: f32) -> i64 {
 
 impl Region {
     /// The domain D, or why the schema does not describe one.
-    pub fn whole(schema: &Schema) -> Result<Self, SchemaError> {
+    pub fn domain(schema: &Schema) -> Result<Self, SchemaError> {
         let set = |f: &Feature| {
             f.sound()?;
             Ok(match &f.domain {

@@ -170,9 +170,9 @@ fn ranges(spec: &NormalSpec, usual: &Usual) -> Result<Vec<Number>, MakeError> {
     let mut numbers = usual.ranges();
     for (number, grid) in numbers.iter_mut().zip(make::numbers::grids(spec, &usual.ranges())?) {
         if let Some(k) = grid {
-            let on_grid = |v: f64| (v.clamp(-MOST_STEPS, MOST_STEPS) * 2f64.powi(-k)) as f32;
+            let to_grid = |v: f64| (v.clamp(-MOST_STEPS, MOST_STEPS) * 2f64.powi(-k)) as f32;
             let steps = |v: f32| f64::from(v) * 2f64.powi(k);
-            *number = Number { lo: on_grid(steps(number.lo).floor()), hi: on_grid(steps(number.hi).ceil()), grid };
+            *number = Number { lo: to_grid(steps(number.lo).floor()), hi: to_grid(steps(number.hi).ceil()), grid };
         }
     }
     Ok(numbers)
@@ -205,8 +205,8 @@ fn widened(numbers: &[Number], fallback: &[Case], spec: &NormalSpec) -> Vec<Numb
         }
         let step = number.grid.map(|k| 2f64.powi(-k));
         let most = step.map_or(f64::MAX, |step| MOST_STEPS * step);
-        let on_grid = |v: f64| nearest_multiple(v, step).clamp(-most, most);
-        (number.lo, number.hi) = (on_grid(lo) as f32, on_grid(hi) as f32);
+        let to_grid = |v: f64| nearest_multiple(v, step).clamp(-most, most);
+        (number.lo, number.hi) = (to_grid(lo) as f32, to_grid(hi) as f32);
     }
     numbers
 }

@@ -47,7 +47,7 @@ pub(super) fn through_totals(
     let Some(choice) = Choice::new(spec, network, settings.arithmetic) else {
         return Ok((unknown(rule, LeadsThere::Hidden), Work::default()));
     };
-    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let whole = Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     let started = Instant::now();
     let stop = || halt(started, settings.timeout, interrupted).is_some();
     if let Some(example) = choice.tried(&whole, &[], TRIED, settings.seed, &stop) {

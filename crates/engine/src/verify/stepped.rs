@@ -49,7 +49,7 @@ fn stepped(
         Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), Work::default())),
         Err(why) => why,
     };
-    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let whole = Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     let started = Instant::now();
     let stop = || halt(started, settings.timeout, interrupted).is_some();
     Ok((

@@ -264,7 +264,7 @@ impl<'a> Allowed<'a> {
             for (_, found) in pieces {
                 let y: Vec<f64> = found.y.iter().map(|v| v * unit).collect();
                 let grids = GRIDS.map(|k| unit * f64::from(k).exp2());
-                for near in grids.flat_map(|grid| on_grid(&y, grid)).take(tries) {
+                for near in grids.flat_map(|grid| grid_points(&y, grid)).take(tries) {
                     if !breaks(&near) {
                         return Ok(near);
                     }
@@ -313,7 +313,7 @@ fn neighbours(y: &[f64]) -> impl Iterator<Item = Vec<f32>> + '_ {
 }
 
 /// The nearest point of a grid, then those around, of up to 10 coordinates that are not on it.
-fn on_grid(y: &[f64], grid: f64) -> impl Iterator<Item = Vec<f32>> {
+fn grid_points(y: &[f64], grid: f64) -> impl Iterator<Item = Vec<f32>> {
     // Plus 0: a zero has no sign to print.
     let to_grid = |v: f64| (v * grid) as f32 + 0.0;
     let nearest: Vec<f32> = y.iter().map(|v| to_grid((v / grid).round())).collect();
