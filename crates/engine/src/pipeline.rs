@@ -21,7 +21,7 @@ pub use self::folder::{Folder, Occupied};
 pub use self::folds::{FoldsEnd, ScoredFold, ScoredFolds};
 use crate::artifact::ArtifactError;
 use crate::by_shape::Shape;
-use crate::choose::{Chosen, choose};
+use crate::choose::{Chosen, Trainings, choose};
 use crate::enforce::step::clip::is_mixed;
 use crate::enforce::{Decision, EnforcedBy, candidates};
 use crate::evaluate::{self, DataSource};
@@ -363,7 +363,12 @@ impl Ready {
             Some((path, resume))
         };
         let mut logged = Logged { folder, observer };
-        Ok(choose(self.fit(&settings), &self.candidates, &self.rows, &self.split, &saved, &mut logged)?)
+        Ok(choose(
+            self.fit(&settings),
+            &self.candidates,
+            Trainings { rows: &self.rows, split: &self.split, saved: &saved },
+            &mut logged,
+        )?)
     }
 
     /// Trains the first way alone, with nothing to compare it with.
