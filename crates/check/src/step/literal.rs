@@ -180,6 +180,9 @@ fn rounded(
     let mut off = power(-120);
     for _ in 0..64 {
         let less = at_most(&(&constant - &off), false);
+        if !less.is_finite() {
+            return Err(StepFault::Constant);
+        }
         let (rounding, magnitude) = dot_error(Arithmetic::Float32, terms.iter().map(|(_, w)| *w).zip(&sizes), less);
         if magnitude >= Dyadic::power(126) {
             return Err(StepFault::Sum);
