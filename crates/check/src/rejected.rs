@@ -263,50 +263,13 @@ pub struct LostTrend {
     pub at: String,
 }
 
-impl From<Overflow> for Why {
-    fn from(overflow: Overflow) -> Self {
-        Self::Overflow(overflow)
-    }
+macro_rules! why {
+    ($($cause:ty => $why:expr),+) => { $(impl From<$cause> for Why {
+        fn from(cause: $cause) -> Self {
+            $why(cause.into())
+        }
+    })+ };
 }
 
-impl From<SchemaError> for Why {
-    fn from(error: SchemaError) -> Self {
-        Self::Schema(Box::new(error))
-    }
-}
-
-impl From<ImportError> for Why {
-    fn from(error: ImportError) -> Self {
-        Self::File(Box::new(error))
-    }
-}
-
-impl From<NetworkError> for Why {
-    fn from(error: NetworkError) -> Self {
-        Self::Network(Box::new(error))
-    }
-}
-
-impl From<Mismatch> for Why {
-    fn from(mismatch: Mismatch) -> Self {
-        Self::Claim(Box::new(mismatch))
-    }
-}
-
-impl From<CutError> for Why {
-    fn from(error: CutError) -> Self {
-        Self::Cut(Box::new(error))
-    }
-}
-
-impl From<Misfit> for Why {
-    fn from(misfit: Misfit) -> Self {
-        Self::Misfit(misfit)
-    }
-}
-
-impl From<StepFault> for Why {
-    fn from(fault: StepFault) -> Self {
-        Self::Step(Box::new(fault))
-    }
-}
+why!(Overflow => Self::Overflow, Misfit => Self::Misfit, StepFault => Self::Step, SchemaError => Self::Schema);
+why!(ImportError => Self::File, NetworkError => Self::Network, Mismatch => Self::Claim, CutError => Self::Cut);

@@ -63,9 +63,14 @@ impl NamedValues {
         self.0.get(name)
     }
 
+    /// Whether nothing is named.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Where an input is, in words.
     pub fn place(&self) -> String {
-        if self.0.is_empty() { "for any input".into() } else { format!("where {self}") }
+        if self.is_empty() { "for any input".into() } else { format!("where {self}") }
     }
 }
 

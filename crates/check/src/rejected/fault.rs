@@ -1,6 +1,4 @@
-//! How an output step, or what outputs are clipped to, fails to be one: as data, and in words.
-
-use std::fmt::{Display, Formatter, Result};
+//! How an output step, or what outputs are clipped to, fails to be one.
 
 use deepsade_spec::Domain;
 
@@ -94,64 +92,4 @@ pub enum CaseFault {
     Bias,
     /// A weight that is not finite, is stated twice or stands nowhere.
     Weight,
-}
-
-impl Display for CaseFault {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str(match self {
-            Self::NoCondition => "there is no such condition",
-            Self::Bias => "not one finite number an output",
-            Self::Weight => "a weight is not finite, is stated twice or stands nowhere",
-        })
-    }
-}
-
-impl Display for StepFault {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str(match self {
-            Self::Outputs { found, task } => return write!(f, "{found} outputs, but the task has {task}"),
-            Self::NotLabels => "only labels and places are 0 and 1",
-            Self::Range { output, most } => {
-                return write!(
-                    f,
-                    "the range of output {output} is empty, ends at a tiny number or beyond 2^{most}, or is too wide for its grid"
-                );
-            }
-            Self::NotWhole(j) => {
-                return write!(f, "output {j} must be a whole number, and its grid is not one of whole numbers");
-            }
-            Self::LastCase => "the last case of the fallback must be without conditions",
-            Self::Case { case, fault } => return write!(f, "case {case} of the fallback: {fault}"),
-            Self::BesideGrid(o) => return write!(f, "the fallback's output {o} may lie beside its grid"),
-            Self::LabelsClipped => "labels are not clipped",
-            Self::ClipGrid => "what is clipped has no grid but that of whole numbers",
-            Self::Rounds(most) => return write!(f, "rounds are 1 to {most}, lower bounds after upper ones"),
-            Self::RoundNotWhole(k) => return write!(f, "round {k} bounds a whole number by a constant that is none"),
-            Self::Round(k) => {
-                return write!(f, "round {k} has not one bound an output, or a number or a condition that is none");
-            }
-            Self::NoOutput(j) => return write!(f, "there is no output {j}"),
-            Self::Choices(most) => {
-                return write!(f, "there are more than {most} ways to choose bounds for one comparison");
-            }
-            Self::Constant => "a constant of a sum is beyond float32",
-            Self::Sum => "a sum may leave the range of float32",
-            Self::Rounding => "no margin covers the rounding of a sum",
-            Self::Count => "a count is too large",
-            Self::Columns { input, found, schema } => {
-                let found = found.map_or("an unknown number of".into(), |n| n.to_string());
-                return write!(f, "the input '{input}' has {found} columns, the schema {schema}");
-            }
-            Self::NoInput(name) => return write!(f, "the graph has no input '{name}'"),
-            Self::WideInput { input, element } => {
-                return write!(
-                    f,
-                    "the input '{input}' holds {element} numbers, of which float32 does not tell 16777217 from 16777216: let its range end before that"
-                );
-            }
-            Self::NoColumn { input, domain } => {
-                return write!(f, "the input '{input}' is no column of {}", domain.in_words());
-            }
-        })
-    }
 }

@@ -13,7 +13,7 @@ use crate::enforce::step::affine::Affine;
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum NoFallback {
     /// For some input there are none.
-    #[error("no outputs obey {rules} {}", input.place())]
+    #[error("no outputs obey {rules} for the input {}", if .input.is_empty() { "whatever it is".into() } else { .input.to_string() })]
     NoOutputs {
         /// The rules, in words.
         rules: String,
