@@ -12,6 +12,7 @@ use crate::dyadic::{Dyadic, Interval, LONG};
 use crate::linear::Form;
 use crate::machine::{Known, Machine};
 use crate::pool;
+use crate::rejected::Overflow;
 
 /// Magnitudes reach at most this power of two, so that no partial sum leaves float32.
 const RANGE: i64 = 127;
@@ -20,19 +21,19 @@ pub(crate) const LIBRARY_ERROR: i64 = -40;
 
 impl Machine<'_> {
     /// Bounds of all values on a region that is not empty; an error where float32 may overflow.
-    pub(crate) fn known(&self, region: &Region, bounds: Bounds) -> Result<Known, String> {
+    pub(crate) fn known(&self, region: &Region, bounds: Bounds) -> Result<Known, Overflow> {
         self.known_within(region, bounds, None)
     }
 
     /// The same, and better bounds where those of a larger region are known.
-    pub(crate) fn known_within(&self, region: &Region, bounds: Bounds, larger: Option<&Known>) -> Result<Known, String> {
+    pub(crate) fn known_within(&self, region: &Region, bounds: Bounds, larger: Option<&Known>) -> Result<Known, Overflow> {
         let mut known = Known { values: vec![self.layout.intervals(region)], errors: vec![Vec::new()], ..Known::default() };
         for (k, node) in self.network.nodes.iter().enumerate() {
             let (value, errors) = self.node(k, &known, region, bounds, larger.map(|l| l.values[k + 1].as_slice()));
             // Dense and affine nodes are judged by the sum of their magnitudes, which no partial sum exceeds.
             let limit = Dyadic::power(RANGE);
             if errors.iter().any(|e| e.1 >= limit) || value.iter().any(|v| v.size() >= limit) {
-                return Err(format!("node {k} ({}) may leave the range of float32", node.op.name()));
+                return Err(Overflow { node: k, op: node.op.name() });
             }
             known.values.push(value);
             known.errors.push(errors.into_iter().map(|e| e.0).collect());

@@ -12,7 +12,7 @@ use crate::dyadic::Dyadic;
 use crate::floats::{Boxes, Floats};
 use crate::linear::{Form, GateEnd};
 use crate::machine::{Known, Machine, Sign};
-use crate::rejected::Why;
+use crate::rejected::{Misfit, Overflow, Why};
 
 /// Parts of one region whose bounds are kept for the next cells and rules.
 const KEPT_REGIONS: usize = 64;
@@ -55,12 +55,12 @@ pub(crate) fn cut(region: &Region, atoms: &[Atom]) -> Region {
 struct TreeBounds<T>(Vec<BTreeMap<(Region, Bounds), T>>);
 
 /// Makes the bounds of a region, given those of a larger one.
-type Make<'m, T> = dyn Fn(&Region, Option<&T>) -> Result<T, String> + 'm;
+type Make<'m, T> = dyn Fn(&Region, Option<&T>) -> Result<T, Overflow> + 'm;
 
 impl<T> TreeBounds<T> {
     /// The bounds of what atoms leave of the leaf's region. Those of a larger region hold on a smaller one, too: so inherited ones
     /// are made from those of the region above, and they from those above them.
-    fn at(&mut self, leaf: &Leaf, atoms: &[Atom], make: &Make<T>) -> Result<&T, String> {
+    fn at(&mut self, leaf: &Leaf, atoms: &[Atom], make: &Make<T>) -> Result<&T, Why> {
         let key = |region: &Arc<Region>| (cut(region, atoms), leaf.bounds);
         let from = if leaf.bounds == Bounds::Inherited { 0 } else { leaf.regions.len() - 1 };
         let keys: Vec<_> = leaf.regions[from..].iter().map(key).collect();
@@ -77,7 +77,7 @@ impl<T> TreeBounds<T> {
             self.0[d].insert(keys[d].clone(), made);
         }
         let last = keys.len() - 1;
-        self.0[last].get(&keys[last]).ok_or_else(|| "bounds were lost".into())
+        self.0[last].get(&keys[last]).ok_or(Why::Misfit(Misfit::BoundsLost))
     }
 }
 
@@ -104,7 +104,7 @@ impl<'n> Refuter<'n> {
     }
 
     /// Whether every value is finite on a region, in float32 where that is asked for.
-    pub(crate) fn stays_finite(&self, region: &Region) -> Result<(), String> {
+    pub(crate) fn stays_finite(&self, region: &Region) -> Result<(), Overflow> {
         if self.floats.as_ref().is_some_and(|floats| floats.boxes(region, Bounds::Interval, None).is_ok()) {
             return Ok(());
         }
@@ -122,7 +122,7 @@ impl<'n> Refuter<'n> {
     /// to it; but it is at most `most`.
     pub(crate) fn cell(&mut self, atoms: &[Atom], multipliers: &[u64], leaf: &Leaf, lines: Option<&Lines>) -> Result<f64, Why> {
         if multipliers.len() != atoms.len() {
-            return Err(format!("{} multipliers for {} atoms", multipliers.len(), atoms.len()).into());
+            return Err(Misfit::Multipliers { found: multipliers.len(), atoms: atoms.len() }.into());
         }
         let (mut sum, mut weight, mut strict) = (Linear::default(), IBig::ZERO, false);
         for (atom, l) in atoms.iter().zip(multipliers) {
@@ -131,13 +131,13 @@ impl<'n> Refuter<'n> {
             strict |= atom.strict && *l > 0;
         }
         if weight.is_zero() {
-            return Err("all multipliers are zero".into());
+            return Err(Misfit::AllZero.into());
         }
         let (mut form, denominator) = self.form(&sum)?;
         let none = Lines::default();
         if let Some(lines) = lines {
             if lines.signs.len() != leaf.signs.len() {
-                return Err(format!("{} multipliers for {} signs", lines.signs.len(), leaf.signs.len()).into());
+                return Err(Misfit::SignMultipliers { found: lines.signs.len(), signs: leaf.signs.len() }.into());
             }
             for (sign, l) in leaf.signs.iter().zip(&lines.signs) {
                 let l = &Dyadic::from(if sign.above { *l } else { -l }) * &Dyadic::int(denominator.clone());
@@ -175,7 +175,7 @@ impl<'n> Refuter<'n> {
     }
 
     /// The same in exact arithmetic.
-    fn exactly(&mut self, form: &Form, atoms: &[Atom], leaf: &Leaf, slopes: &[[usize; 3]]) -> Result<Option<Dyadic>, String> {
+    fn exactly(&mut self, form: &Form, atoms: &[Atom], leaf: &Leaf, slopes: &[[usize; 3]]) -> Result<Option<Dyadic>, Why> {
         let machine = &self.machine;
         let known = self.known.at(leaf, atoms, &|region, larger| machine.known_within(region, leaf.bounds, larger))?;
         let Some(mut known) = known.with(leaf.signs) else { return Ok(None) };
@@ -185,7 +185,7 @@ impl<'n> Refuter<'n> {
     }
 
     /// A linear form of a rule times its common denominator, over outputs and input columns; and the denominator.
-    fn form(&self, sum: &Linear) -> Result<(Form, IBig), String> {
+    fn form(&self, sum: &Linear) -> Result<(Form, IBig), Misfit> {
         let last = self.machine.network.nodes.len();
         let denominator = common_denominator(sum.terms.values().chain([&sum.constant]));
         let scaled = |c: &Rational| Dyadic::int((c * Rational::from(denominator.clone())).numerator().clone());
@@ -195,7 +195,7 @@ impl<'n> Refuter<'n> {
         for (var, c) in &sum.terms {
             match var {
                 Var::Output(j) if *j < outputs => form.add(last, outputs, [(*j, scaled(c))].into_iter()),
-                Var::Output(j) => return Err(format!("there is no output {j}")),
+                Var::Output(j) => return Err(Misfit::NoOutput(*j)),
                 input => self.machine.layout.add(*input, &scaled(c), &mut form.coefficients[0], &mut form.constant),
             }
         }

@@ -13,10 +13,10 @@ use crate::decode;
 use crate::layout::Layout;
 use crate::machine::Machine;
 use crate::pair::{PairChecker, ProvedPair};
-use crate::rejected::{InputPart, Rejected, Step, Why};
+use crate::rejected::{InputPart, Misfit, Rejected, Step, Why};
 use crate::sha256::sha256_hex;
 use crate::step::{Clips, InputPorts, PREFIX, Tail, domain_flag, found_names};
-use crate::tree::{JudgingThreads, ProvedRule, TreeChecker};
+use crate::tree::{CheckThreads, ProvedRule, TreeChecker};
 
 /// What the checker says.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +85,7 @@ pub fn check(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
 
 /// The same on so many threads, ended early once `stop` says so, which is asked cell by cell.
 pub fn check_until(model: &[u8], claim: &Claim, certificate: &str, threads: usize, stop: &(dyn Fn() -> bool + Sync)) -> Verdict {
-    verdict(judge(model, claim, certificate, false, JudgingThreads { threads, stop }))
+    verdict(checked(model, claim, certificate, false, CheckThreads { threads, stop }))
 }
 
 fn threads() -> usize {
@@ -95,7 +95,7 @@ fn threads() -> usize {
 /// The same as [`check`] in exact arithmetic throughout, where that takes float64 with outward error bounds if it decides clearly: for
 /// whoever wants to trust less code, and to compare.
 pub fn check_exactly(model: &[u8], claim: &Claim, certificate: &str) -> Verdict {
-    verdict(judge(model, claim, certificate, true, JudgingThreads { threads: threads(), stop: &|| false }))
+    verdict(checked(model, claim, certificate, true, CheckThreads { threads: threads(), stop: &|| false }))
 }
 
 fn verdict(judged: Result<Proved, Rejected>) -> Verdict {
@@ -105,8 +105,8 @@ fn verdict(judged: Result<Proved, Rejected>) -> Verdict {
     }
 }
 
-fn judge(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch: JudgingThreads) -> Result<Proved, Rejected> {
-    let certificate = Certificate::from_json(certificate).map_err(at(InputPart::Certificate))?;
+fn checked(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch: CheckThreads) -> Result<Proved, Rejected> {
+    let certificate = Certificate::from_json(certificate).map_err(|why| at(InputPart::Certificate)(Why::Unreadable(why)))?;
     let model_sha256 = sha256_hex(bytes);
     same(InputPart::ModelHash, &certificate.model_sha256, &model_sha256)?;
 
@@ -127,11 +127,11 @@ fn judge(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch: J
         let flagged =
             Model { behind: Some(domain_flag(&spec.schema)), ..model.clone() }.to_bytes().map_err(at(InputPart::Model))?;
         if flagged != bytes {
-            return Err(at(InputPart::Model)("what stands behind the network is no part of what its certificate is about"));
+            return Err(at(InputPart::Model)(Misfit::Behind));
         }
     }
     if let Some(j) = spec.schema.task.whole_outputs().first() {
-        return Err(at(InputPart::Whole)(format!("output {j} must be a whole number, which only an output step makes sure of")));
+        return Err(at(InputPart::Whole)(Misfit::WholeOutput(*j)));
     }
     fits(&spec, &layout, &model.network)?;
 
@@ -160,7 +160,7 @@ fn own_model(bytes: &[u8]) -> Result<Model, Rejected> {
     let model = Model::from_own_bytes(bytes).map_err(at(InputPart::Model))?;
     model.network.validate().map_err(at(InputPart::Model))?;
     if model.network.nodes.len() > MAX_NODES || model.network.widths().iter().any(|w| *w > MAX_WIDTH) {
-        return Err(at(InputPart::Model)(format!("more than {MAX_NODES} nodes, or more than {MAX_WIDTH} columns")));
+        return Err(at(InputPart::Model)(Misfit::LargeNetwork { nodes: MAX_NODES, columns: MAX_WIDTH }));
     }
     Ok(model)
 }
@@ -180,17 +180,13 @@ fn same_filling(found: Option<&Filling>, schema: &Schema) -> Result<(), Rejected
     if found.map(bits) == filling_of(schema).as_ref().map(bits) {
         return Ok(());
     }
-    Err(at(InputPart::Filling)("the graph does not fill in missing values as its schema says"))
+    Err(at(InputPart::Filling)(Misfit::Filling))
 }
 
 /// Whether a network's outputs may be the predictions of a schema.
 fn fits(spec: &NormalSpec, layout: &Layout, network: &Network) -> Result<(), Rejected> {
-    let (inputs, outputs) = (layout.width(), spec.schema.task.outputs());
-    if inputs != network.inputs || outputs != network.outputs() {
-        let found = format!("{} inputs and {} outputs", network.inputs, network.outputs());
-        return Err(at(InputPart::Schema)(format!("{inputs} inputs and {outputs} outputs, but the network has {found}")));
-    }
-    Ok(())
+    let (schema, network) = ([layout.width(), spec.schema.task.outputs()], [network.inputs, network.outputs()]);
+    if schema == network { Ok(()) } else { Err(at(InputPart::Schema)(Misfit::Shape { schema, network })) }
 }
 
 /// Judges a network whose outputs are clipped; the argument stands above `step/clip.rs`.
@@ -200,16 +196,16 @@ fn by_clips(
     clips: &Clips,
     (spec, domain, layout): (&NormalSpec, &Region, &Layout),
     certificate: &Certificate,
-    watch: JudgingThreads,
+    watch: CheckThreads,
 ) -> Result<(Vec<ProvedRule>, Vec<ProvedPair>), Rejected> {
     if certificate.arithmetic != Arithmetic::Float32 || certificate.rules.iter().any(|r| r.tree != Tree::Step) {
-        return Err(at(InputPart::Clips)("behind clips every rule is proved by them, in float32"));
+        return Err(at(InputPart::Clips)(Misfit::ProofOfClips));
     }
     // 1. The file is the network and the tail.
     let behind = clips.behind(spec).map_err(at(InputPart::Clips))?;
     let clipped = Model { behind: Some(behind), ..model.clone() }.to_bytes().map_err(at(InputPart::Model))?;
     if clipped != bytes {
-        return Err(at(InputPart::Clips)("what stands behind the network does not clip its outputs to these bounds"));
+        return Err(at(InputPart::Clips)(Misfit::OtherClips));
     }
     let machine = |network| Machine { network, layout, arithmetic: Arithmetic::Float32 };
     machine(&model.network).known(domain, Bounds::Interval).map_err(at(InputPart::Range))?;
@@ -238,7 +234,7 @@ fn two_inputs(
     spec: &NormalSpec,
     domain: &Region,
     certificate: &Certificate,
-    watch: JudgingThreads,
+    watch: CheckThreads,
 ) -> Result<Vec<ProvedPair>, Rejected> {
     if spec.pairs.is_empty() {
         return Ok(Vec::new());
@@ -251,8 +247,8 @@ fn two_inputs(
     judged.collect()
 }
 
-fn at<E: ToString>(part: InputPart) -> impl Fn(E) -> Rejected {
-    move |e| Rejected { at: Step::Input(part), why: Why::Words(e.to_string()) }
+fn at<E: Into<Why>>(part: InputPart) -> impl Fn(E) -> Rejected {
+    move |why| Rejected { at: Step::Input(part), why: why.into() }
 }
 
 /// Since then the operators of a tail are what they are now: the ends of a `Clip` are operands since 11, the others are older.
@@ -268,17 +264,15 @@ struct ClaimedModel {
 
 /// The claim, compared with what the model says of itself, and the rules, compared with those of the certificate.
 fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Certificate) -> Result<ClaimedModel, Rejected> {
-    let text =
-        metadata.get(SCHEMA_KEY).ok_or_else(|| format!("no `{SCHEMA_KEY}` in the model")).map_err(at(InputPart::Schema))?;
-    let schema = Schema::from_json(text).map_err(at(InputPart::Schema))?;
-    let domain = Region::whole(&schema).map_err(at(InputPart::Schema))?;
+    let text = metadata.get(SCHEMA_KEY).ok_or(Misfit::NoSchema(SCHEMA_KEY)).map_err(at(InputPart::Schema))?;
+    let schema = Schema::from_json(text).map_err(|e| at(InputPart::Schema)(Why::Unreadable(e.to_string())))?;
+    let domain = Region::domain(&schema).map_err(at(InputPart::Schema))?;
     let layout = Layout::new(&schema);
     claim.covered_by(&schema).map_err(at(InputPart::Claim))?;
     if claim.rules.is_empty() && schema.task.whole_outputs().is_empty() {
-        return Err(at(InputPart::Rules)("there is no rule: nothing is claimed"));
+        return Err(at(InputPart::Rules)(Misfit::NoRule));
     }
-    let spec = compile(&claim.rules, &schema)
-        .map_err(|errors| at(InputPart::Rules)(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
+    let spec = compile(&claim.rules, &schema).map_err(|errors| at(InputPart::Rules)(Why::Rules(errors)))?;
     let rules_sha256 = sha256_hex(canonical(&spec).as_bytes());
     same(InputPart::RulesHash, &certificate.rules_sha256, &rules_sha256)?;
     same(InputPart::Rules, &certificate.rules.len().to_string(), &spec.rules.len().to_string())?;
@@ -298,46 +292,41 @@ fn by_step(
     claim: &Claim,
     certificate: &Certificate,
     model_sha256: String,
-    watch: JudgingThreads,
+    watch: CheckThreads,
 ) -> Result<Proved, Rejected> {
-    let step = certificate.step.as_ref().ok_or("no step").map_err(at(InputPart::Step))?;
+    let step = certificate.step.as_ref().ok_or(Misfit::NoStep).map_err(at(InputPart::Step))?;
     let (filling, behind) = Filling::split(bytes).map_err(at(InputPart::Filling))?.unzip();
     let file = Carried::read(behind.as_deref().unwrap_or(bytes)).map_err(at(InputPart::Model))?;
     let ClaimedModel { spec, domain, layout, rules_sha256 } = claimed(&file.metadata, claim, certificate)?;
     same_filling(filling.as_ref(), &spec.schema)?;
     if certificate.arithmetic != Arithmetic::Float32 || certificate.rules.iter().any(|r| r.tree != Tree::Step) {
-        return Err(at(InputPart::Step)("behind an output step every rule is proved by it, in float32"));
+        return Err(at(InputPart::Step)(Misfit::ProofOfStep));
     }
     if certificate.clips.is_some() {
-        return Err(at(InputPart::Step)("a file ends in an output step or in clips"));
+        return Err(at(InputPart::Step)(Misfit::StepAndClips));
     }
     if let Some(rule) = spec.pairs.first() {
-        return Err(at(InputPart::Step)(format!(
-            "an output step does not keep rules between two inputs, such as {:?}",
-            rule.name
-        )));
+        return Err(at(InputPart::Step)(Misfit::StepOfPair(rule.name.clone())));
     }
     if step.fallback.iter().any(|case| case.trees.len() != spec.rules.len()) {
-        return Err(at(InputPart::Step)("a case of the fallback has not one tree a rule"));
+        return Err(at(InputPart::Step)(Misfit::CaseTrees));
     }
     // 1. The file ends in the tail, and nothing before it touches what the tail computes.
     let inputs = InputPorts::of(&file.inputs, &spec.schema).map_err(at(InputPart::Inputs))?;
     // Texts are encoded in the tail.
     let learns = matches!(&inputs, InputPorts::Features(ports) if ports.iter().any(|p| p.element == "string"));
     if file.opset < OLDEST_OPSET || learns && file.learning_opset.is_none_or(|v| v < LEARNING_OPSET) {
-        return Err(at(InputPart::Model)(format!(
-            "its operator set is older than the step's operators, which are those of {OLDEST_OPSET}"
-        )));
+        return Err(at(InputPart::Model)(Misfit::OldOperators(OLDEST_OPSET)));
     }
-    let names = found_names(&file.outputs).ok_or("the graph's outputs are not those of a step").map_err(at(InputPart::Step))?;
+    let names = found_names(&file.outputs).ok_or(Misfit::OutputNames).map_err(at(InputPart::Step))?;
     let tail = Tail::new(&spec, step, &inputs, names).map_err(at(InputPart::Step))?;
     let before = file.before(&tail.piece, &tail.outputs).map_err(at(InputPart::Step))?;
     let shared = tail.outputs.iter().map(|p| p.name.as_str()).chain(inputs.names()).find(|name| before.defined.contains(*name));
     if let Some(name) = shared {
-        return Err(at(InputPart::Step)(format!("the name '{name}' is given to something else, too")));
+        return Err(at(InputPart::Step)(Misfit::NameTaken(name.into())));
     }
     if before.mentions(PREFIX) || file.inputs.iter().any(|p| p.name.starts_with(PREFIX)) {
-        return Err(at(InputPart::Step)(format!("a name that begins with '{PREFIX}' stands before the step")));
+        return Err(at(InputPart::Step)(Misfit::PrefixTaken(PREFIX)));
     }
     before.gives(&step.candidate, &file.inputs).map_err(at(InputPart::Step))?;
     // 2. Where the candidate is given it obeys: by how the tail is made.
@@ -362,6 +351,5 @@ fn by_step(
 }
 
 fn same(part: InputPart, stated: &str, found: &str) -> Result<(), Rejected> {
-    let why = || Why::Words(format!("the certificate says {stated:?}, but it is {found:?}"));
-    if stated == found { Ok(()) } else { Err(Rejected { at: Step::Input(part), why: why() }) }
+    if stated == found { Ok(()) } else { Err(at(part)(Why::Differs { stated: stated.into(), found: found.into() })) }
 }

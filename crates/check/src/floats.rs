@@ -31,6 +31,7 @@ use crate::layout::Layout;
 use crate::linear::{Form, relu_slope};
 use crate::machine::{Machine, Sign};
 use crate::pool;
+use crate::rejected::Overflow;
 use columns::WeightColumns;
 
 /// Columns of one value, and of all: so that the lemma's constants hold.
@@ -152,7 +153,7 @@ impl<'n> Floats<'n> {
 
     /// Bounds of all values on a region that is not empty, and better ones where those of a larger region are known; an error where
     /// float32 may overflow, or float64 did.
-    pub(crate) fn boxes(&self, region: &Region, bounds: Bounds, larger: Option<&Boxes>) -> Result<Boxes, String> {
+    pub(crate) fn boxes(&self, region: &Region, bounds: Bounds, larger: Option<&Boxes>) -> Result<Boxes, Overflow> {
         let mut boxes = Boxes::default();
         let (lo, hi): (Vec<f64>, Vec<f64>) = self.layout.ends(region).into_iter().unzip();
         boxes.charge.push(vec![0.0; lo.len()]);
@@ -166,7 +167,7 @@ impl<'n> Floats<'n> {
             let limit = power(127);
             let finite = |ends: &[f64]| ends.iter().all(|v| v.abs() < limit);
             if !within || !finite(&boxes.lo[k + 1]) || !finite(&boxes.hi[k + 1]) {
-                return Err(format!("node {k} ({}) may leave the range of float32", node.op.name()));
+                return Err(Overflow { node: k, op: node.op.name() });
             }
         }
         Ok(boxes)

@@ -48,13 +48,9 @@ impl Layout {
 
     /// The ends of these intervals.
     pub(crate) fn ends(&self, region: &Region) -> Vec<(f64, f64)> {
-        let column = |&(f, kind): &(usize, ColumnKind)| match (region.range(f), region.levels(f), kind) {
-            (Some(range), ..) => range,
-            (_, Some(allowed), ColumnKind::Level(l)) if !allowed[l] => (0.0, 0.0),
-            (_, Some(allowed), _) if allowed.iter().filter(|a| **a).count() == 1 => (1.0, 1.0),
-            _ => (0.0, 1.0),
-        };
-        self.columns.iter().map(column).collect()
+        let of =
+            |&(f, kind): &(usize, ColumnKind)| region.column_range(f, kind).expect("the region is one of this layout's schema");
+        self.columns.iter().map(of).collect()
     }
 
     /// The largest value of a linear form over the columns: features vary independently, and a category has exactly one level, so

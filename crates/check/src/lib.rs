@@ -28,7 +28,7 @@ pub use check::{Accepted, Keeper, Proved, Verdict, check, check_exactly, check_u
 pub use linear::relu_slope;
 pub use pair::{PairProvedBy, ProvedPair};
 pub use pool::{WindowLines, window_lines, window_slope};
-pub use rejected::{InputPart, LostTrend, Rejected, Step, Why};
+pub use rejected::{CaseFault, InputPart, LostTrend, Misfit, Overflow, Rejected, Step, StepFault, Why};
 pub use sha256::sha256_hex;
 pub use tree::{MAX_ATOMS, ProvedRule};
 

@@ -7,6 +7,7 @@ use deepsade_net::{Activation, Network, Op};
 use crate::certificate::Arithmetic;
 use crate::dyadic::{Dyadic, Interval};
 use crate::layout::Layout;
+use crate::rejected::Misfit;
 
 /// A network over the columns of a schema, in one arithmetic.
 #[derive(Clone, Copy)]
@@ -59,10 +60,10 @@ impl Known {
 
 impl Machine<'_> {
     /// A side of a split on a unit, if there is such a relu.
-    pub(crate) fn sign(&self, node: usize, unit: usize, above: bool) -> Result<Sign, String> {
+    pub(crate) fn sign(&self, node: usize, unit: usize, above: bool) -> Result<Sign, Misfit> {
         let relu = self.network.nodes.get(node).filter(|n| n.op == Op::Act(Activation::Relu));
         let value = relu.filter(|_| Some(unit) < self.network.width(node + 1)).map(|n| n.from[0]);
-        value.map(|value| Sign { value, unit, above, node }).ok_or(format!("node {node} is no ReLU with a unit {unit}"))
+        value.map(|value| Sign { value, unit, above, node }).ok_or(Misfit::NoUnit { node, unit })
     }
 }
 

@@ -5,7 +5,7 @@ use deepsade_spec::{Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, R
 use crate::certificate::{Arithmetic, Bounds, PairArgument, Tree};
 use crate::dyadic::Dyadic;
 use crate::machine::{Known, Machine};
-use crate::rejected::{LostTrend, Why};
+use crate::rejected::{LostTrend, Misfit, Overflow, Why};
 use crate::slope::Whole;
 use crate::step::Clips;
 use crate::trend::Trends;
@@ -63,7 +63,7 @@ impl<'n> PairChecker<'n> {
         spec: &'n NormalSpec,
         domain: &'n Region,
         stop: &'n dyn Fn() -> bool,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Overflow> {
         let known = machine.known(domain, Bounds::Interval)?;
         let trends = spec.schema.features.iter().map(|_| None).collect();
         Ok(Self { machine, clips, spec, domain, known, trends, stop })
@@ -95,15 +95,12 @@ impl<'n> PairChecker<'n> {
             for &feature in &part.features {
                 let (machine, known) = (&self.machine, &self.known);
                 let trends = self.trends[feature].get_or_insert_with(|| machine.trends(feature, known));
-                let mut found = trends.output(output).ok_or_else(|| format!("there is no output {output}"))?;
+                let mut found = trends.output(output).ok_or(Misfit::NoOutput(output))?;
                 if let Some(clips) = self.clips {
                     let clipped = clips.trend(self.spec, feature, output, found)?;
                     if found.implies(asked) && !clipped.implies(asked) {
-                        let feature = &self.spec.schema.features[feature].name;
-                        return Err(format!(
-                            "the bounds to which output {output} is clipped move the other way with {feature:?}"
-                        )
-                        .into());
+                        let feature = self.spec.schema.features[feature].name.clone();
+                        return Err(Misfit::ClipsTurn { output, feature }.into());
                     }
                     found = clipped;
                 }
@@ -126,22 +123,20 @@ impl<'n> PairChecker<'n> {
     fn slopes(&self, part: &Pair, tree: &Tree, done: &mut ProvedPair) -> Result<(), Why> {
         let numbers = |f: &usize| self.spec.schema.features[*f].domain.range().is_some();
         if self.clips.is_some() {
-            return Err("slopes say nothing of outputs that are clipped".into());
+            return Err(Misfit::SlopesOfClips.into());
         }
         if part.moves == Moves::Any || !part.features.iter().all(numbers) {
-            return Err("slopes say nothing of a feature that may take any value".into());
+            return Err(Misfit::SlopesOfAny.into());
         }
         let mut forms: Vec<Linear> = Vec::new();
         match (&part.kept, &part.moves) {
             (Kept::Number { linear, .. }, _) => forms.push(linear.clone()),
             // A number that may fall by a rounding is told with it. A class or a label is another one then.
             (Kept::Condition(_), _) if self.machine.arithmetic == Arithmetic::Float32 => {
-                return Err(
-                    "slopes hold up to rounding, and rounding can turn a class or a label: only signs show it in float32".into(),
-                );
+                return Err(Misfit::SlopesOfClass.into());
             }
             (Kept::Condition(formula), Moves::Up) => formula.atoms(&mut |atom| forms.push(atom.linear.clone())),
-            (Kept::Condition(_), _) => return Err("slopes say of a class or a label what it does as features rise only".into()),
+            (Kept::Condition(_), _) => return Err(Misfit::SlopesOfChange.into()),
         }
         let forms: Vec<Whole> = forms.iter().map(Whole::new).collect();
         let errors = match self.machine.arithmetic {
@@ -176,7 +171,7 @@ impl<'n> PairChecker<'n> {
                 return self.leaf(part, form, rounding, above, &high, done);
             }
             Tree::Leaf { bounds, cells, lines } if cells.is_empty() && lines.is_empty() => *bounds,
-            _ => return Err("a tree of slopes has splits by features and bare leaves only".into()),
+            _ => return Err(Misfit::SlopeTree.into()),
         };
         if (self.stop)() {
             return Err(Why::Stopped);

@@ -1,8 +1,12 @@
 //! Where a check ended and why, as data.
 
+mod fault;
 mod words;
 
-use deepsade_spec::Trend;
+use deepsade_net::{ImportError, NetworkError};
+use deepsade_spec::{CutError, Mismatch, RuleError, SchemaError, Trend};
+
+pub use fault::{CaseFault, StepFault};
 
 /// A certificate that proves nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,8 +92,160 @@ pub enum Why {
     Falls(f64),
     /// It was asked to stop.
     Stopped,
-    /// Something is not as it must be.
-    Words(String),
+    /// A value inside the network may be too large.
+    Overflow(Overflow),
+    /// It holds in exact arithmetic, and was asked for as deployed.
+    OnlyReal,
+    /// What the certificate says of a part is not what is found there.
+    Differs {
+        /// What it says.
+        stated: String,
+        /// What is found.
+        found: String,
+    },
+    /// The text of a certificate or a schema can't be read: what its reader says.
+    Unreadable(String),
+    /// The schema does not describe a domain.
+    Schema(Box<SchemaError>),
+    /// The file can't be read.
+    File(Box<ImportError>),
+    /// The network is none.
+    Network(Box<NetworkError>),
+    /// What is claimed is not about this model.
+    Claim(Box<Mismatch>),
+    /// The rules mean nothing here.
+    Rules(Vec<RuleError>),
+    /// A split that is none.
+    Cut(Box<CutError>),
+    /// The parts of certificate and model do not fit together.
+    Misfit(Misfit),
+    /// The output step, or the bounds that outputs are clipped to, is none.
+    Step(Box<StepFault>),
+}
+
+/// A value that may leave the range of float32.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overflow {
+    /// The node that computes it.
+    pub node: usize,
+    /// Its operator.
+    pub op: &'static str,
+}
+
+/// How parts of a certificate and of the model do not fit together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misfit {
+    /// The file does more than what the certificate is about.
+    Behind,
+    /// An output that must be whole, and nothing that makes it so.
+    WholeOutput(usize),
+    /// More nodes or columns than are looked at.
+    LargeNetwork {
+        /// Nodes there may be.
+        nodes: usize,
+        /// Columns there may be.
+        columns: usize,
+    },
+    /// Missing values are filled in otherwise than the schema says.
+    Filling,
+    /// Inputs and outputs of the schema, and of the network.
+    Shape {
+        /// Of the schema.
+        schema: [usize; 2],
+        /// Of the network.
+        network: [usize; 2],
+    },
+    /// Behind clips, a proof of another kind.
+    ProofOfClips,
+    /// The file clips to other bounds.
+    OtherClips,
+    /// The model has no schema under this key.
+    NoSchema(&'static str),
+    /// Nothing is claimed.
+    NoRule,
+    /// A rule about raw scores, which a choice leaves as they are.
+    Scores(String),
+    /// Behind an output step, a proof of another kind.
+    ProofOfStep,
+    /// Both an output step and clips.
+    StepAndClips,
+    /// A rule between two inputs, which no output step keeps.
+    StepOfPair(String),
+    /// A case of the fallback without a tree for each rule.
+    CaseTrees,
+    /// Operators older than those of this set.
+    OldOperators(i64),
+    /// Outputs of the graph that are not a step's.
+    OutputNames,
+    /// A name that stands for something else, too.
+    NameTaken(String),
+    /// A name that begins as the step's own do.
+    PrefixTaken(&'static str),
+    /// A split at what is no unit of a `ReLU`.
+    NoUnit {
+        /// The node.
+        node: usize,
+        /// The unit.
+        unit: usize,
+    },
+    /// A row of the table that breaks the rule.
+    TableRow(usize),
+    /// A choice, which has no slopes.
+    ChoiceOfSlopes,
+    /// Multipliers that are not one an atom.
+    Multipliers {
+        /// How many there are.
+        found: usize,
+        /// How many atoms.
+        atoms: usize,
+    },
+    /// Multipliers that are not one a sign.
+    SignMultipliers {
+        /// How many there are.
+        found: usize,
+        /// How many signs.
+        signs: usize,
+    },
+    /// No multiplier but 0.
+    AllZero,
+    /// An output that the network does not have.
+    NoOutput(usize),
+    /// Bounds that were just made are gone.
+    BoundsLost,
+    /// Bounds that move the other way with a feature than their output must.
+    ClipsTurn {
+        /// The output.
+        output: usize,
+        /// The feature.
+        feature: String,
+    },
+    /// Slopes for outputs that are clipped.
+    SlopesOfClips,
+    /// Slopes for a feature that may take any value.
+    SlopesOfAny,
+    /// Slopes for a class or a label in float32.
+    SlopesOfClass,
+    /// Slopes for a class or a label where features do not just rise.
+    SlopesOfChange,
+    /// A tree of slopes with other nodes than it may have.
+    SlopeTree,
+    /// A choice is claimed where there is none.
+    NoChoice,
+    /// An output step is claimed where there is none.
+    NoStep,
+    /// Lines that are not one a list of multipliers.
+    Lines {
+        /// How many there are.
+        found: usize,
+        /// How many lists.
+        lists: usize,
+    },
+    /// A cell with more atoms than this.
+    LongCell(usize),
+    /// A cell without multipliers.
+    NoMultipliers,
+    /// So many lists of multipliers belong to no cell.
+    TooManyMultipliers(usize),
 }
 
 /// An output that does not move with a feature as a rule needs.
@@ -107,8 +263,13 @@ pub struct LostTrend {
     pub at: String,
 }
 
-impl<T: Into<String>> From<T> for Why {
-    fn from(words: T) -> Self {
-        Self::Words(words.into())
-    }
+macro_rules! why {
+    ($($cause:ty => $why:expr),+) => { $(impl From<$cause> for Why {
+        fn from(cause: $cause) -> Self {
+            $why(cause.into())
+        }
+    })+ };
 }
+
+why!(Overflow => Self::Overflow, Misfit => Self::Misfit, StepFault => Self::Step, SchemaError => Self::Schema);
+why!(ImportError => Self::File, NetworkError => Self::Network, Mismatch => Self::Claim, CutError => Self::Cut);

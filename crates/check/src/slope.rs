@@ -10,6 +10,7 @@ use deepsade_spec::{Linear, Rational, Var, common_denominator};
 
 use crate::dyadic::{Dyadic, Interval};
 use crate::machine::{Known, Machine};
+use crate::rejected::Misfit;
 
 /// A linear form of outputs with whole coefficients, and what it was multiplied by to get them.
 pub(crate) struct Whole {
@@ -42,7 +43,7 @@ pub(crate) struct Slopes<'k> {
 impl Machine<'_> {
     /// The slopes of all values in a number, where `known` holds. A relu has slope 1 where what it reads is never negative, 0 where it is
     /// never positive, and something between elsewhere; a sigmoid has at most 1/4, tanh at most 1.
-    pub(crate) fn slopes<'k>(&self, feature: usize, known: &'k Known) -> Result<Slopes<'k>, String> {
+    pub(crate) fn slopes<'k>(&self, feature: usize, known: &'k Known) -> Result<Slopes<'k>, Misfit> {
         let zero = || Interval { lo: Dyadic::default(), hi: Dyadic::default() };
         let one = || Interval { lo: Dyadic::int(1), hi: Dyadic::int(1) };
         let column = |c: usize| if self.layout.number(c) == Some(feature) { one() } else { zero() };
@@ -80,7 +81,7 @@ impl Machine<'_> {
                     let (factor, slope) = (&known.values[node.from[1]][0], &values[node.from[1]][0]);
                     x.iter().zip(read).map(|(x, v)| product(x, factor).plus(&product(slope, v)).rounded()).collect()
                 }
-                Op::Choose(_) => return Err("a network that chooses has no slopes".into()),
+                Op::Choose(_) => return Err(Misfit::ChoiceOfSlopes),
             };
             values.push(value);
         }
@@ -88,7 +89,7 @@ impl Machine<'_> {
     }
 
     /// For each output how far what is computed may be from the exact result; `known` holds on the whole domain.
-    pub(crate) fn errors(&self, known: &Known) -> Result<Vec<Dyadic>, String> {
+    pub(crate) fn errors(&self, known: &Known) -> Result<Vec<Dyadic>, Misfit> {
         let mut values: Vec<Vec<Dyadic>> = vec![vec![Dyadic::default(); self.layout.width()]];
         for (k, node) in self.network.nodes.iter().enumerate() {
             let (x, own) = (&values[node.from[0]], &known.errors[k + 1]);
@@ -116,7 +117,7 @@ impl Machine<'_> {
                     let both = |(v, dx): (&Interval, &Dyadic)| &(&(&v.size() + dx) * dg) + &(&g * dx);
                     known.values[node.from[0]].iter().zip(x).map(both).collect()
                 }
-                Op::Choose(_) => return Err("a network that chooses has no slopes".into()),
+                Op::Choose(_) => return Err(Misfit::ChoiceOfSlopes),
             };
             values.push(carried.iter().zip(own).map(|(e, own)| (e + own).up(crate::dyadic::LONG)).collect());
         }

@@ -32,27 +32,28 @@ pub(crate) use self::tail::found_names;
 pub use self::tail::{InputPorts, PREFIX, Tail, certain, domain_flag, output_names};
 use crate::certificate::Arithmetic;
 pub use crate::certificate::{Case, Clips, Number, OutputStep, Outputs, Round};
+use crate::rejected::{CaseFault, StepFault};
 
 impl OutputStep {
     /// Whether its parts fit together.
-    fn sound(&self, spec: &NormalSpec, columns: usize) -> Result<(), String> {
+    fn sound(&self, spec: &NormalSpec, columns: usize) -> Result<(), StepFault> {
         self.outputs.sound(&spec.schema.task)?;
         let (outputs, conditions) = (self.outputs.count(), spec.conditions().len());
         if self.fallback.last().is_none_or(|case| !case.when.is_empty()) {
-            return Err("the last case of the fallback must be without conditions".into());
+            return Err(StepFault::LastCase);
         }
         for (k, case) in self.fallback.iter().enumerate() {
-            let bad = |what: &str| Err(format!("case {k} of the fallback: {what}"));
+            let bad = |fault: CaseFault| Err(StepFault::Case { case: k, fault });
             if case.when.iter().any(|(c, _)| *c >= conditions) {
-                return bad("there is no such condition");
+                return bad(CaseFault::NoCondition);
             }
             if case.bias.len() != outputs || !case.bias.iter().all(|v| v.is_finite()) {
-                return bad("not one finite number an output");
+                return bad(CaseFault::Bias);
             }
             let good = |(o, c, w): &(usize, usize, f32)| *o < outputs && *c < columns && w.is_finite();
             let distinct = case.weights.iter().map(|(o, c, _)| (o, c)).collect::<std::collections::BTreeSet<_>>().len();
             if !case.weights.iter().all(good) || distinct != case.weights.len() {
-                return bad("a weight is not finite, is stated twice or stands nowhere");
+                return bad(CaseFault::Weight);
             }
         }
         Ok(())
@@ -60,7 +61,7 @@ impl OutputStep {
 
     /// What the fallback must obey where a case answers: its conditions hold, and those of each case before it were not computed to hold.
     /// As [`NormalSpec`] with these claims in place of the rules', for whoever looks for the trees.
-    pub fn claims(&self, k: usize, spec: &NormalSpec) -> Result<NormalSpec, String> {
+    pub fn claims(&self, k: usize, spec: &NormalSpec) -> Result<NormalSpec, StepFault> {
         let answers = self.answers(k, spec)?;
         let mut spec = spec.clone();
         spec.rules.iter_mut().for_each(|rule| rule.claim = self.fallback[k].claimed(&answers, &rule.claim));
@@ -69,7 +70,7 @@ impl OutputStep {
 
     /// What is known where a case answers: its conditions hold, and those of each case before it were not computed to hold. One that the
     /// two share is one comparison in the graph, which was computed to hold: it is another one that failed.
-    pub(crate) fn answers(&self, k: usize, spec: &NormalSpec) -> Result<Formula, String> {
+    pub(crate) fn answers(&self, k: usize, spec: &NormalSpec) -> Result<Formula, StepFault> {
         let conditions = spec.conditions();
         let asked = |(c, truth): &(usize, bool)| conditions[*c].asked(*truth);
         let over = Over::new(&spec.schema, None);
@@ -84,7 +85,7 @@ impl OutputStep {
 }
 
 /// What is known where an atom was not computed to hold.
-fn otherwise(atom: &Atom, over: &Over) -> Result<Formula, String> {
+fn otherwise(atom: &Atom, over: &Over) -> Result<Formula, StepFault> {
     Ok(match Sums::default().literal(atom, over)? {
         Literal::Decided(true) => Formula::False,
         Literal::Decided(false) => Formula::True,
@@ -131,7 +132,7 @@ impl Case {
     }
 
     /// Whether every output that has a grid is on it.
-    pub(crate) fn on_grid(&self, outputs: &Outputs, spec: &NormalSpec) -> Result<(), String> {
+    pub(crate) fn on_grid(&self, outputs: &Outputs, spec: &NormalSpec) -> Result<(), StepFault> {
         let over = Over::new(&spec.schema, None);
         let fits = |o: usize, grid: i32| self.step_of(o, &over).is_some_and(|k| k <= grid);
         let grid = |o: usize| match outputs {
@@ -139,7 +140,7 @@ impl Case {
             Outputs::Numbers(numbers) => numbers[o].grid,
         };
         match (0..outputs.count()).find(|o| grid(*o).is_some_and(|grid| !fits(*o, grid))) {
-            Some(o) => Err(format!("the fallback's output {o} may lie beside its grid")),
+            Some(o) => Err(StepFault::BesideGrid(o)),
             None => Ok(()),
         }
     }

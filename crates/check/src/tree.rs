@@ -15,7 +15,7 @@ use crate::cell::{Leaf, Refuter, cut};
 use crate::certificate::Tree;
 use crate::decode;
 use crate::machine::{Machine, Sign};
-use crate::rejected::{Rejected, Step, Why};
+use crate::rejected::{Misfit, Rejected, Step, Why};
 
 /// Atoms in one cell: far above what is used, far below what exhausts a stack or gamma(k).
 pub const MAX_ATOMS: usize = 1024;
@@ -44,7 +44,7 @@ impl ProvedRule {
 
 /// On how many threads trees are judged, and when that ends early.
 #[derive(Clone, Copy)]
-pub(crate) struct JudgingThreads<'w> {
+pub(crate) struct CheckThreads<'w> {
     pub(crate) threads: usize,
     pub(crate) stop: &'w (dyn Fn() -> bool + Sync),
 }
@@ -53,7 +53,7 @@ pub(crate) struct JudgingThreads<'w> {
 pub(crate) struct TreeChecker<'n> {
     pub(crate) refuter: Refuter<'n>,
     pub(crate) table: Option<&'n Matrix>,
-    pub(crate) watch: JudgingThreads<'n>,
+    pub(crate) watch: CheckThreads<'n>,
 }
 
 /// A part of a tree and the way to it: the regions from the root on, the signs that are known there, and the sides taken.
@@ -122,7 +122,7 @@ impl TreeChecker<'_> {
                 refuter.leave(above.take_while(|(a, b)| Arc::ptr_eq(a, b)).count());
                 last = &place.regions;
                 let at = |cell| Step::Rule { rule, name: name.into(), path: place.path.clone(), cell };
-                let judged = judge(refuter, negation, place, table, stop, &mut done);
+                let judged = refute(refuter, negation, place, table, stop, &mut done);
                 judged.map_err(|(cell, why)| Rejected { at: at(cell), why })?;
             }
             Ok(done)
@@ -148,7 +148,7 @@ impl TreeChecker<'_> {
 }
 
 /// Refutes every cell of a rule's negation on a leaf: the cells cover the negation.
-fn judge(
+fn refute(
     refuter: &mut Refuter,
     negation: &Formula,
     place: &PlacedTree,
@@ -156,7 +156,7 @@ fn judge(
     stop: &dyn Fn() -> bool,
     done: &mut ProvedRule,
 ) -> Result<(), (Option<usize>, Why)> {
-    let plain = |why: String| (None, Why::from(why));
+    let plain = |why: Misfit| (None, Why::from(why));
     if let Some(why) = &place.failed {
         return Err((None, why.clone()));
     }
@@ -164,17 +164,17 @@ fn judge(
     let (bounds, lists, lines) = match place.tree {
         Tree::Leaf { bounds, cells, lines } => (*bounds, cells, lines),
         Tree::Decode => {
-            let table = table.ok_or_else(|| plain("the model does not choose its outputs".into()))?;
+            let table = table.ok_or_else(|| plain(Misfit::NoChoice))?;
             done.cells += decode::obey(table, &negation.negated()).map_err(plain)?;
             return Ok(());
         }
-        _ => return Err(plain("there is no output step".into())),
+        _ => return Err(plain(Misfit::NoStep)),
     };
     if !lines.is_empty() && lines.len() != lists.len() {
-        return Err(plain(format!("{} lines for {} lists of multipliers", lines.len(), lists.len())));
+        return Err(plain(Misfit::Lines { found: lines.len(), lists: lists.len() }));
     }
     if negation.longest_cell() > MAX_ATOMS {
-        return Err(plain(format!("a cell has more than {MAX_ATOMS} atoms")));
+        return Err(plain(Misfit::LongCell(MAX_ATOMS)));
     }
     let region = &place.regions[place.regions.len() - 1];
     let leaf = Leaf { regions: &place.regions, bounds, signs: &place.signs };
@@ -184,7 +184,7 @@ fn judge(
             if stop() {
                 return ControlFlow::Break((Some(index), Why::Stopped));
             }
-            let list = lists.next().ok_or(Why::from("no multipliers for this cell"));
+            let list = lists.next().ok_or(Why::Misfit(Misfit::NoMultipliers));
             match list.and_then(|list| refuter.cell(atoms, list, &leaf, lines.next())) {
                 Ok(margin) => done.margin = done.margin.min(margin),
                 Err(why) => return ControlFlow::Break((Some(index), why)),
@@ -196,7 +196,7 @@ fn judge(
     });
     match result {
         ControlFlow::Break(failed) => Err(failed),
-        ControlFlow::Continue(()) if lists.len() > 0 => Err(plain(format!("{} lists of multipliers too many", lists.len()))),
+        ControlFlow::Continue(()) if lists.len() > 0 => Err(plain(Misfit::TooManyMultipliers(lists.len()))),
         ControlFlow::Continue(()) => Ok(()),
     }
 }

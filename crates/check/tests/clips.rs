@@ -147,7 +147,7 @@ fn trees(clips: &Clips, spec: &NormalSpec) -> Vec<Tree> {
         }
         linear
     };
-    let whole = Region::whole(&spec.schema).unwrap();
+    let whole = Region::domain(&spec.schema).unwrap();
     let tree = |claim: &Formula| {
         let mut lists: Vec<Vec<u64>> = Vec::new();
         let _ = cells(&claim.negated(), &mut |atoms| {
@@ -447,5 +447,5 @@ fn what_comes_out_where_bounds_cross_must_obey_as_well() {
 
 /// Why there is no such file at all.
 fn refused(case: &Case) -> String {
-    case.clips.behind(&case.spec).err().unwrap_or_else(|| case.rejected())
+    case.clips.behind(&case.spec).map_or_else(|fault| fault.to_string(), |_| case.rejected())
 }

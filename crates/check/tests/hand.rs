@@ -3,7 +3,7 @@
 mod common;
 
 use common::{accepted, act, certificate, claimed, dense, leaf, model, rejection, rule};
-use deepsade_check::{Arithmetic, Bounds, Rejected, Step, Tree, Verdict, Why, check_until};
+use deepsade_check::{Arithmetic, Bounds, Misfit, Rejected, Step, Tree, Verdict, Why, check_until};
 use deepsade_net::{Activation, Network, Node, Op};
 use deepsade_spec::{Claim, Cut, Domain, Feature, OneHot, RuleText, Schema, Task};
 
@@ -306,7 +306,7 @@ fn a_check_can_be_stopped_and_says_where_as_data() {
     else {
         panic!("a cell has no multipliers")
     };
-    assert_eq!(bad, Rejected { at: at(vec![true], Some(0)), why: Why::from("no multipliers for this cell") });
+    assert_eq!(bad, Rejected { at: at(vec![true], Some(0)), why: Why::Misfit(Misfit::NoMultipliers) });
     let few = [rule("a <= 0.25")];
     let tight = certificate(&bytes, &few, &schema, Float32, vec![one(Interval)]).to_json();
     let verdict = check_until(&bytes, &Claim { rules: few.to_vec(), ..claim }, &tight, 2, &|| false);

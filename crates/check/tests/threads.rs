@@ -3,7 +3,7 @@
 mod common;
 
 use common::{act, certificate, dense, leaf, model, rule};
-use deepsade_check::{Bounds, Rejected, Step, Tree, Verdict, Why, check_until};
+use deepsade_check::{Bounds, Misfit, Rejected, Step, Tree, Verdict, Why, check_until};
 use deepsade_net::{Activation, Network};
 use deepsade_spec::{Claim, Cut, Domain, Feature, OneHot, Schema, Task};
 
@@ -49,7 +49,7 @@ fn the_first_leaf_that_fails_is_named() {
     for (bad, first) in [(vec![0], 0usize), (vec![255], 255), (vec![200, 77, 78], 77), (vec![31, 32, 64], 31)] {
         let path: Vec<bool> = (0..8).rev().map(|bit| (first >> bit) & 1 == 1).collect();
         let at = Step::Rule { rule: 0, name: "y <= 1.25".into(), path, cell: Some(0) };
-        let rejected = Verdict::Rejected(Rejected { at, why: Why::from("no multipliers for this cell") });
+        let rejected = Verdict::Rejected(Rejected { at, why: Why::Misfit(Misfit::NoMultipliers) });
         for threads in [1, 2, 5] {
             for _ in 0..10 {
                 assert_eq!(judged(threads, &bad, &|| false), rejected, "{threads} threads");

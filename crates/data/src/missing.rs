@@ -131,7 +131,7 @@ fn value(name: &str, column: &Column, how: &Missing, stated: &FeatureOverride) -
             }
             let v = match how {
                 Impute::Median | Impute::None => median(&mut values),
-                Impute::Mean => on_grid(values.iter().sum::<f64>() / values.len() as f64, stated),
+                Impute::Mean => to_grid(values.iter().sum::<f64>() / values.len() as f64, stated),
                 Impute::MostFrequent => commonest(&mut values),
             };
             // Adding zero turns -0 into 0.
@@ -154,7 +154,7 @@ fn value(name: &str, column: &Column, how: &Missing, stated: &FeatureOverride) -
 }
 
 /// The nearest whole number, or multiple, where a feature has only these.
-fn on_grid(v: f64, stated: &FeatureOverride) -> f64 {
+fn to_grid(v: f64, stated: &FeatureOverride) -> f64 {
     nearest_multiple(v, if stated.kind == Some(FeatureKind::Integer) { Some(1.0) } else { stated.step })
 }
 

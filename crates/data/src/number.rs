@@ -59,17 +59,6 @@ pub(crate) fn fits_f32(v: f64) -> bool {
     v.abs() <= f64::from(f32::MAX)
 }
 
-/// The largest float32 that is not above `v`, for `v` within float32's range.
-pub(crate) fn round_down(v: f64) -> f32 {
-    let near = v as f32;
-    if f64::from(near) > v { near.next_down() } else { near }
-}
-
-/// The smallest float32 that is not below `v`, for `v` within float32's range.
-pub(crate) fn round_up(v: f64) -> f32 {
-    -round_down(-v)
-}
-
 /// A number as class and level names spell it: `1`, not `1.0`.
 pub(crate) fn as_text(v: f64) -> String {
     // Adding zero turns -0 into 0.
@@ -97,15 +86,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn roundings_enclose_and_are_tight(v in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO) {
-            prop_assume!(fits_f32(v));
-            let (lo, hi) = (round_down(v), round_up(v));
-            prop_assert!(f64::from(lo) <= v && v <= f64::from(hi));
-            prop_assert!(lo <= v as f32 && v as f32 <= hi);
-            prop_assert!(lo == hi || lo.next_up() == hi);
-        }
-
         #[test]
         fn plain_spellings_do_parse(text in "-?[0-9]{0,25}\\.?[0-9]{0,25}") {
             prop_assert_eq!(is_number(text.as_bytes()), parse(&text).is_some());

@@ -1,12 +1,13 @@
 //! The `[features.NAME]` tables of a rule file enter as TOML; stated kinds and domains, free of contradictions, leave.
 
+use deepsade_spec::float32::{round_down, round_up};
 use deepsade_spec::{Domain, Feature, Schema};
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::error::{DataError, OverrideProblem};
 use super::gap::{MISSING_LEVEL, Markers, Missing};
-use super::number::{fits_f32, round_down, round_up};
+use super::number::fits_f32;
 use super::table::Kind;
 
 /// Up to here every whole number is a float32.

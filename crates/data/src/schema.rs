@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use deepsade_spec::float32::{round_down, round_up};
 use deepsade_spec::{Domain, Feature, Fill, Filled, OneHot, Schema, Task, indicator_of};
 
 use super::decision::undecided;
@@ -9,7 +10,6 @@ use super::error::{DataError, OverrideProblem};
 use super::gap::{MISSING_LEVEL, Missing};
 use super::inputs::FeatureEncoder;
 use super::levels::MOST_LEVELS;
-use super::number::{round_down, round_up};
 use super::overrides::{FeatureKind, FeatureOverride, LARGEST_INTEGER, Overrides, stepped};
 use super::settings::{DataSettings, MissingPolicy};
 use super::table::{Column, Kind, Table, TableValue};

@@ -16,7 +16,7 @@ use deepsade_data::Dataset;
 use deepsade_engine::bounds::HiddenBounds;
 use deepsade_engine::fit;
 use deepsade_engine::gate::{self, skip_columns};
-use deepsade_engine::guard::cell::{Cell, LayerWeights, Margin, Scratch, Term};
+use deepsade_engine::guard::cell::{Cell, CellScratch, LayerWeights, Margin, Term};
 use deepsade_engine::guard::{Guard, Metric, Tightness};
 use deepsade_engine::pipeline::Checked;
 use deepsade_engine::problem::Problem;
@@ -107,7 +107,7 @@ fn loans() -> Option<Loans> {
     // Plain distance and the safe multipliers: of one cell with one atom about outputs they are the only ones.
     guard.begin_epoch(None);
     let (cell, region) = only_cell(&spec);
-    let whole = Region::whole(&spec.schema).expect("the domain is bounded");
+    let whole = Region::domain(&spec.schema).expect("the domain is bounded");
     let bounds = HiddenBounds::new(&trained.network, &spec.schema, &[region]);
     let whole = HiddenBounds::new(&trained.network, &spec.schema, &[whole]);
     Some(Loans { spec, network: trained.network, guard, cell, bounds, whole })
@@ -117,7 +117,7 @@ fn loans() -> Option<Loans> {
 fn only_cell(spec: &NormalSpec) -> (Cell, Region) {
     let mut found = Vec::new();
     let _ = cells(&spec.rules[0].claim.negated(), &mut |atoms| {
-        let mut region = Region::whole(&spec.schema).expect("the domain is bounded");
+        let mut region = Region::domain(&spec.schema).expect("the domain is bounded");
         atoms.iter().for_each(|atom| region.cut(atom));
         let term = |atom: &deepsade_spec::Atom| Term {
             a: atom
@@ -148,7 +148,7 @@ fn check() {
     assert_eq!(guard.solve(&mut parameters).moves, 0, "a layer that was solved for is feasible");
     bounds.update(&parameters);
     let margin = Margin { relative: 1e-5, absolute: 1e-30 };
-    let mut scratch = Scratch::default();
+    let mut scratch = CellScratch::default();
     let report = |what: &str, (min, median): (f64, f64)| {
         println!("{{\"part\": \"check\", \"what\": \"{what}\", \"min_us\": {min:.4}, \"median_us\": {median:.4}}}");
     };
@@ -280,7 +280,7 @@ fn profile(name: &str, file: &str, epochs: Option<usize>) {
     let started = Instant::now();
     let mut guard = Guard::new(&spec, &trained.network, &standard.units(), TIGHTNESS).expect("the rules were enforced");
     let setup_ms = started.elapsed().as_secs_f64() * 1e3;
-    let whole = Region::whole(&spec.schema).expect("the domain is bounded");
+    let whole = Region::domain(&spec.schema).expect("the domain is bounded");
     let mut bounds = HiddenBounds::new(&trained.network, &spec.schema, &[whole]);
     let mut optimiser = Optimiser::new(&TrainSettings::default(), stepper.parameters().len());
     let rows = train.weight.len();

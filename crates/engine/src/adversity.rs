@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deepsade_net::{Matrix, Model};
 use deepsade_solve::parallel;
-use deepsade_spec::{Atom, Domain, Linear, NormalSpec, Rational, Region, Schema, Var};
+use deepsade_spec::{Domain, NormalSpec, Rational, Region, Schema, SingleBound, Var};
 use serde_json::{Value, json};
 
 use crate::left_out::{pair_names, pairs_in_words};
 use crate::verify::words::example_as_json;
 use crate::verify::{
-    Choice, CounterExample, Outcome, Undecided, VerifyError, VerifySettings, broken, broken_within, chosen, fits, passes_on,
-    proved,
+    Choice, CounterExample, Outcome, StepUnproved, Undecided, VerifyError, VerifySettings, broken, broken_within, chosen, fits,
+    passes_on, proved,
 };
 
 /// Inputs near a row that are tried where a network chooses.
@@ -101,7 +101,7 @@ pub fn adversity(
     if !passes_on && proved(spec, model).is_ok() {
         return Ok(vec![Near::Safe; x.rows]);
     }
-    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let whole = Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     let all = |near: Near| Ok((0..x.rows).map(|_| near.clone()).collect());
     let choice = match chosen(spec, network, settings.arithmetic)? {
         None => None,
@@ -118,7 +118,7 @@ pub fn adversity(
         let near = match &choice {
             _ if !passes_on => match broken(spec, model, &region, &[x.row(*k)], settings.seed, &|| interrupted()) {
                 Some(example) => Near::Broken(example),
-                None => Near::Undecided(Undecided::Step("near this row".into())),
+                None => Near::Undecided(Undecided::Step(StepUnproved::NearRow)),
             },
             Some((choice, why)) => near_choice(choice, why, &region, x.row(*k), &alone, interrupted),
             None => of(broken_within(spec, network, &region, &alone, interrupted)),
@@ -204,23 +204,17 @@ fn near_choice(
 pub fn ball(schema: &Schema, whole: &Region, row: &[f32], radius: f64) -> Region {
     let mut region = whole.clone();
     let map = schema.column_map();
+    let mut cut = |var: Var, above: bool, end: Rational| region.cut(&SingleBound { var, above, end, strict: false }.atom());
     for (f, feature) in schema.features.iter().enumerate() {
         match &feature.domain {
             Domain::Real { .. } | Domain::Integer { .. } | Domain::Stepped { .. } | Domain::Ordered { .. } => {
                 let (lo, hi) = feature.domain.range().unwrap_or_default();
                 let (x, r) = (f64::from(row[map.first(f)]), radius * (f64::from(hi) - f64::from(lo)));
                 let exact = |v: f64| Rational::try_from(v).unwrap_or_default();
-                for (sign, end) in [(Rational::ONE, exact(x) - exact(r)), (-Rational::ONE, -(exact(x) + exact(r)))] {
-                    let mut linear = Linear::var(Var::Feature(f)).scaled(&sign);
-                    linear.constant = -end;
-                    region.cut(&Atom { linear, strict: false });
-                }
+                cut(Var::Feature(f), false, exact(x) - exact(r));
+                cut(Var::Feature(f), true, exact(x) + exact(r));
             }
-            Domain::Category { .. } => {
-                let mut linear = Linear::var(Var::Level(f, map.level_in(f, row)));
-                linear.constant = -Rational::ONE;
-                region.cut(&Atom { linear, strict: false });
-            }
+            Domain::Category { .. } => cut(Var::Level(f, map.level_in(f, row)), false, Rational::ONE),
         }
     }
     region

@@ -7,7 +7,7 @@
 mod costly;
 mod members;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use deepsade_data::{Metrics, Split, deciding_score};
 use deepsade_output::predict::{distinct, in_words};
@@ -79,21 +79,32 @@ pub struct TriedWay {
 /// Where a training may be saved, by its name, and whether to go on from there.
 pub type Saved<'a> = &'a dyn Fn(&str) -> Option<(PathBuf, bool)>;
 
+/// What every training of a choice learns from, and where it may be saved.
+#[derive(Clone, Copy)]
+pub struct Trainings<'a> {
+    /// The rows.
+    pub rows: &'a Rows,
+    /// Which of them train, validate and test.
+    pub split: &'a Split,
+    /// Where each is saved.
+    pub saved: Saved<'a>,
+}
+
+impl Trainings<'_> {
+    fn run(&self, fit: Fit, name: &str, observer: &mut dyn Observer) -> Result<Fitted, FitError> {
+        let at = (self.saved)(name);
+        fit.run_on(self.rows, self.split, at.as_ref().map(|(path, resume)| (path.as_path(), *resume)), observer)
+    }
+}
+
 /// Trains the free network and every candidate, and chooses; where the settings ask for several members, the model is their mean.
 /// `fit` says all but where the rules are enforced.
-pub fn choose(
-    fit: Fit,
-    candidates: &[Decision],
-    rows: &Rows,
-    split: &Split,
-    saved: Saved,
-    observer: &mut dyn Observer,
-) -> Result<Chosen, FitError> {
-    let best = match compare(fit, candidates, rows, split, saved, observer)? {
+pub fn choose(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn Observer) -> Result<Chosen, FitError> {
+    let best = match compare(fit, candidates, on, observer)? {
         ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
         ComparedWays::Best(best) => best,
     };
-    let best = match members::mean(fit, *best, rows, split, saved, observer)? {
+    let best = match members::mean(fit, *best, on, observer)? {
         ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
         ComparedWays::Best(best) => best,
     };
@@ -130,21 +141,10 @@ struct Best {
 }
 
 /// Trains the free network and every candidate, and takes the best.
-fn compare(
-    fit: Fit,
-    candidates: &[Decision],
-    rows: &Rows,
-    split: &Split,
-    saved: Saved,
-    observer: &mut dyn Observer,
-) -> Result<ComparedWays, FitError> {
-    let run = |fit: Fit, name: &str, observer: &mut dyn Observer| {
-        let at = saved(name);
-        fit.run_on(rows, split, at.as_ref().map(|(path, resume): &(PathBuf, bool)| (path.as_path() as &Path, *resume)), observer)
-    };
+fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn Observer) -> Result<ComparedWays, FitError> {
     let [first, ..] = candidates else { return Err(FitError::NothingToTry) };
     if matches!(first.means, EnforcedBy::Nowhere) {
-        let fitted = run(Fit { decision: first, ..fit }, "", observer)?;
+        let fitted = on.run(Fit { decision: first, ..fit }, "", observer)?;
         if fitted.trained.stop == StopReason::Interrupted {
             return Ok(ComparedWays::interrupted(fitted));
         }
@@ -153,7 +153,7 @@ fn compare(
     }
     let nowhere = Decision::nowhere();
     observer.phase("without rules");
-    let free = run(Fit { decision: &nowhere, shape: Some(&first.means), ..fit }, "free", observer)?;
+    let free = on.run(Fit { decision: &nowhere, shape: Some(&first.means), ..fit }, "free", observer)?;
     if free.trained.stop == StopReason::Interrupted {
         return Ok(ComparedWays::interrupted(free));
     }
@@ -163,11 +163,11 @@ fn compare(
     let longer = if goes_on {
         observer.phase("without rules, as long again");
         let from = Some(&free.trained.network);
-        let on = run(Fit { decision: &nowhere, from, shape: Some(&first.means), ..fit }, "free-on", observer)?;
-        if on.trained.stop == StopReason::Interrupted {
-            return Ok(ComparedWays::interrupted(on));
+        let further = on.run(Fit { decision: &nowhere, from, shape: Some(&first.means), ..fit }, "free-on", observer)?;
+        if further.trained.stop == StopReason::Interrupted {
+            return Ok(ComparedWays::interrupted(further));
         }
-        Some(on).filter(|on| better(fit.spec, on, &free))
+        Some(further).filter(|further| better(fit.spec, further, &free))
     } else {
         None
     };
@@ -183,7 +183,7 @@ fn compare(
         let torn = if matches!(decision.means, EnforcedBy::Weights) { step::torn(fit.spec) } else { None };
         let fitted = match torn {
             Some(why) => Err(StepError::from(why).into()),
-            None => run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer),
+            None => on.run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer),
         };
         let mut entry =
             TriedWay { enforced_by: decision.means.setting(), how, score: None, test: None, certified: false, why_not: None };

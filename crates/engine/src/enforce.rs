@@ -88,7 +88,8 @@ pub fn candidates(spec: &NormalSpec, settings: &TrainSettings) -> Result<Vec<Dec
         (EnforcedBy::Nowhere | EnforcedBy::Clips, _) | (EnforcedBy::Weights, Enforce::Weights) => return Ok(vec![first]),
         (EnforcedBy::Weights, _) if settings.update == UpdateName::Paper => return Ok(vec![first]),
         (EnforcedBy::Weights, _) if !spec.pairs.is_empty() => {
-            let clips = step::clip::clips(spec, None).is_ok().then(|| Decision { means: EnforcedBy::Clips, why: why("") });
+            // Where outputs can't be clipped, trying it says why.
+            let clips = (!spec.rules.is_empty()).then(|| Decision { means: EnforcedBy::Clips, why: why("") });
             return Ok([first].into_iter().chain(clips).collect());
         }
         (EnforcedBy::Weights, _) => {

@@ -3,7 +3,7 @@
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::{Domain, NormalSpec, Schema};
 
-use crate::train::{Gate, NetworkSettings, Scales, column_ranges, scaled_network};
+use crate::train::{Gate, NetworkSettings, Scales, scaled_network};
 
 /// The columns of the features with which the rules scale, where these can be a gate.
 pub fn candidates(spec: &NormalSpec) -> impl Iterator<Item = usize> + '_ {
@@ -35,7 +35,7 @@ pub fn too_near_zero(spec: &NormalSpec) -> Option<&str> {
 /// The network that training starts from, scaled by ranges. A gate's own feature stays out of what it multiplies, or the product would be
 /// quadratic in it.
 pub fn network(spec: &NormalSpec, settings: &NetworkSettings, gate: Option<Gate>, seed: u64) -> Network {
-    scaled(spec, &Scales::of_ranges(&column_ranges(&spec.schema)), settings, gate, seed)
+    scaled(spec, &Scales::of_ranges(&spec.schema.column_ranges()), settings, gate, seed)
 }
 
 /// The same, scaled as the settings say by the rows that are to be learnt from.

@@ -19,7 +19,7 @@ mod tighten;
 mod translate;
 mod trees;
 
-use cell::{Cell, Margin, Scratch};
+use cell::{Cell, CellScratch, Margin};
 use change::Changes;
 use deepsade_check::Bounds;
 use deepsade_net::Network;
@@ -92,7 +92,7 @@ pub struct Guard {
     margin: Margin,
     kind: Bounds,
     nearest: Projection,
-    scratch: Scratch,
+    scratch: CellScratch,
     /// Scratch: cuts of the step before, and a point.
     kept: Vec<LayerCut>,
     kept_count: usize,

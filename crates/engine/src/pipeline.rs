@@ -21,13 +21,13 @@ pub use self::folder::{Folder, Occupied};
 pub use self::folds::{FoldsEnd, ScoredFold, ScoredFolds};
 use crate::artifact::ArtifactError;
 use crate::by_shape::Shape;
-use crate::choose::{Chosen, choose};
+use crate::choose::{Chosen, Trainings, choose};
 use crate::enforce::step::clip::is_mixed;
 use crate::enforce::{Decision, EnforcedBy, candidates};
+use crate::evaluate::{self, DataSource};
 use crate::explain::{at_stake, audit, conflict_in_words, vacuous_notes};
 use crate::fit::{self, Fit, FitError, Rows};
 use crate::gate::too_near_zero;
-use crate::judge::{self, DataSource};
 use crate::problem::{Problem, ProblemError};
 use crate::train::{ActivationName, Enforce, EpochRecord, Observer, StopReason, TrainSettings, UpdateName};
 
@@ -343,7 +343,7 @@ impl Ready {
             stop @ StopReason::Diverged { .. } if chosen.fitted.trained.best_epoch.is_none() => Ok(Ended::Diverged(stop)),
             _ => {
                 let finished = self.finish(chosen, seconds)?;
-                Ok(Ended::Done(Box::new(self.judge(finished, folder.is_some())?)))
+                Ok(Ended::Done(Box::new(self.evaluate(finished, folder.is_some())?)))
             }
         }
     }
@@ -363,7 +363,12 @@ impl Ready {
             Some((path, resume))
         };
         let mut logged = Logged { folder, observer };
-        Ok(choose(self.fit(&settings), &self.candidates, &self.rows, &self.split, &saved, &mut logged)?)
+        Ok(choose(
+            self.fit(&settings),
+            &self.candidates,
+            Trainings { rows: &self.rows, split: &self.split, saved: &saved },
+            &mut logged,
+        )?)
     }
 
     /// Trains the first way alone, with nothing to compare it with.
@@ -388,12 +393,12 @@ impl Ready {
     }
 
     /// Adds what the model is judged by; what takes longest only where it is kept.
-    fn judge(&self, finished: Finished, kept: bool) -> Result<Finished, PipelineError> {
+    fn evaluate(&self, finished: Finished, kept: bool) -> Result<Finished, PipelineError> {
         let (budget, seed) = (self.problem.train().decode_nodes, self.data.seed);
         let output = Output::of(&finished.fitted.model, &self.spec).map_err(FitError::from)?;
-        let scores = judge::scores(&output, &self.rows, &self.split, &self.segments, budget, seed);
+        let scores = evaluate::scores(&output, &self.rows, &self.split, &self.segments, budget, seed);
         let shown = if self.split.test.is_empty() { &self.split.train } else { &self.split.test };
-        let effects = if kept { judge::effects(&output, &self.rows.all.select(shown), budget, seed) } else { None };
+        let effects = if kept { evaluate::effects(&output, &self.rows.all.select(shown), budget, seed) } else { None };
         drop(output);
         Ok(Finished { judged: Some(Evidence { scores, effects }), ..finished })
     }

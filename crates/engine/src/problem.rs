@@ -166,7 +166,7 @@ const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct StatedProblem {
     data: Option<DataSettings>,
     #[serde(default)]
     features: Overrides,
@@ -205,7 +205,7 @@ impl Problem {
     /// Checks the text of a rule file; `path` is where data files are looked for first.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ProblemError> {
         let wrong = |e: toml::de::Error| ProblemError::Toml { path: path.into(), message: plain::of_toml(&e) };
-        let file: File = toml::from_str(text).map_err(wrong)?;
+        let file: StatedProblem = toml::from_str(text).map_err(wrong)?;
         let keys: Keys = toml::from_str(text).map_err(wrong)?;
         let data = file.data.clone().map(DataSettings::checked).transpose()?;
         Self::checked(file, &keys, data, path)
@@ -220,7 +220,7 @@ impl Problem {
             text.strip_suffix(&place).unwrap_or(&text).to_owned()
         };
         let mut reader = serde_json::Deserializer::from_str(json);
-        let file: File = serde_path_to_error::deserialize(&mut reader)
+        let file: StatedProblem = serde_path_to_error::deserialize(&mut reader)
             .map_err(|e| ProblemError::Setting { name: e.path().to_string(), message: plain::words(&placeless(e.inner())) })?;
         reader.end().map_err(|e| ProblemError::Setting { name: "settings".into(), message: placeless(&e) })?;
         let keys: Keys =
@@ -233,7 +233,7 @@ impl Problem {
     pub fn about(schema: &Schema, rules: Vec<RuleText>) -> Result<Self, ProblemError> {
         let task =
             TaskSettings { kind: (&schema.task).into(), targets: None, classes: None, cutoff: None, stated: Overrides::new() };
-        let file = File {
+        let file = StatedProblem {
             data: None,
             features: Overrides::new(),
             targets: Overrides::new(),
@@ -246,8 +246,8 @@ impl Problem {
         Self::checked(file, &Keys::default(), None, Path::new("rules"))
     }
 
-    fn checked(file: File, keys: &Keys, data: Option<CheckedData>, path: &Path) -> Result<Self, ProblemError> {
-        let File { data: _, features, targets, mut task, mut network, train, report, rule } = file;
+    fn checked(file: StatedProblem, keys: &Keys, data: Option<CheckedData>, path: &Path) -> Result<Self, ProblemError> {
+        let StatedProblem { data: _, features, targets, mut task, mut network, train, report, rule } = file;
         task.stated = targets;
         let folder = path.parent().unwrap_or(Path::new(""));
         network.trunk = network.trunk.map(|trunk| folder.join(trunk));

@@ -249,7 +249,7 @@ fn weighed(
     if let Some(rule) = spec.pairs.first() {
         return Err(RepairError::TwoInputs(rule.name.clone()));
     }
-    Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     if matches!(network.nodes.last().map(|n| &n.op), Some(Op::Choose(_))) {
         return Err(VerifyError::Choice.into());
     }

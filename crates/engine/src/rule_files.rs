@@ -87,7 +87,7 @@ pub(crate) fn expand(entries: Vec<RuleTable>, folder: &Path, labels: &LabelNames
         let wrong = |problem| RuleFileError::Entry { number: k + 1, problem };
         match entry {
             RuleTable { name: Some(name), text: Some(text), file: None } => {
-                whole(RuleText { name, text }, folder, labels, &mut rules)?;
+                expanded(RuleText { name, text }, folder, labels, &mut rules)?;
             }
             RuleTable { name, text: None, file: Some(file) } => {
                 let path = folder.join(&file);
@@ -95,7 +95,7 @@ pub(crate) fn expand(entries: Vec<RuleTable>, folder: &Path, labels: &LabelNames
                 let text = read(&path, &RULES, &rule)?;
                 let folder = path.parent().unwrap_or(Path::new(""));
                 for rule in lines(&path, name.as_deref().unwrap_or(&file), &text)? {
-                    whole(rule, folder, labels, &mut rules)?;
+                    expanded(rule, folder, labels, &mut rules)?;
                 }
             }
             RuleTable { text: Some(_), file: Some(_), .. } => return Err(wrong("it has `text` and `file`; give one of them")),
@@ -163,7 +163,7 @@ fn outside_quotes(line: &str, sign: &str) -> Option<usize> {
 }
 
 /// A rule as it is, or those of its hierarchy.
-fn whole(rule: RuleText, folder: &Path, labels: &LabelNames, rules: &mut Vec<RuleText>) -> Result<(), RuleFileError> {
+fn expanded(rule: RuleText, folder: &Path, labels: &LabelNames, rules: &mut Vec<RuleText>) -> Result<(), RuleFileError> {
     match hierarchy(&rule)? {
         None => rules.push(rule),
         Some(file) => rules.extend(pairs(&rule.name, &folder.join(file), labels)?),

@@ -9,8 +9,8 @@ mod reading;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use deepsade_check::Verdict;
 use deepsade_check::step::{InputPorts, Outputs};
+use deepsade_check::{StepFault, Verdict};
 use deepsade_data::{CheckedData, DataError, DataSettings, Loaded, MissingPolicy, Table, encode};
 use deepsade_net::ImportError;
 use deepsade_net::onnx::carried::{Carried, raised};
@@ -62,7 +62,26 @@ pub enum ShieldError {
     External,
     /// The inputs do not fit.
     #[error("the graph's inputs do not fit the features of the rules: {0}")]
-    Inputs(String),
+    Inputs(StepFault),
+    /// An input of whole numbers for a real feature.
+    #[error(
+        "the graph's inputs do not fit the features of the rules: the input '{input}' holds whole numbers ({element}), but the feature is \
+         read as a real one: state kind = \"integer\" under [features.{key}], or export the model with a float input"
+    )]
+    WholeInput {
+        /// The input.
+        input: String,
+        /// What it holds.
+        element: String,
+        /// The feature as a key of TOML.
+        key: String,
+    },
+    /// All features in an input of other numbers.
+    #[error(
+        "the graph's inputs do not fit the features of the rules: the input {0} holds no float numbers, which the columns of all features \
+         in one tensor must be: export the model with a float input, or with one input a feature"
+    )]
+    NoFloatInput(String),
     /// It is unclear which output is meant.
     #[error("{problem}; the graph's outputs are {outputs}: name the one to read (--output NAME; an inner tensor will do)")]
     Output {

@@ -5,7 +5,7 @@ use deepsade_spec::NormalSpec;
 
 use crate::bounds::origins_of;
 use crate::gate::skip_columns;
-use crate::train::{column_ranges, scaling};
+use crate::train::scaling;
 
 /// The node of the last dense layer, if the network ends in it or in its product with a feature.
 pub(crate) fn last_layer(network: &Network) -> Option<usize> {
@@ -38,7 +38,7 @@ pub(crate) fn with_skips(spec: &NormalSpec, network: &Network) -> Option<(Networ
         nodes.push(Node { op, from });
         nodes.len()
     };
-    let ranges = column_ranges(&spec.schema);
+    let ranges = spec.schema.column_ranges();
     let range = |c: &usize| (f64::from(ranges[*c].0), f64::from(ranges[*c].1));
     let selected = push(Op::Select(missing.clone()), vec![0]);
     let scaled = push(scaling(missing.iter().map(range)), vec![selected]);

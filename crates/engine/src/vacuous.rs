@@ -99,7 +99,7 @@ fn impossible(formula: &Formula, schema: &Schema) -> bool {
 
 /// By the bounds on single features alone, which know float32 values.
 fn outside_regions(formula: &Formula, schema: &Schema) -> bool {
-    let Ok(whole) = Region::whole(schema) else { return false };
+    let Ok(whole) = Region::domain(schema) else { return false };
     let (mut seen, mut in_all) = (0, 0);
     let some = cells(formula, &mut |atoms| {
         let mut region = whole.clone();

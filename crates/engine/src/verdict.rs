@@ -15,8 +15,7 @@ pub const IN_GRAPH: &str = "in-graph";
 pub fn as_deployed(verdict: Verdict, real: bool) -> Verdict {
     match verdict {
         Verdict::Accepted(a) if a.arithmetic != Arithmetic::Float32 && !real => {
-            let why = "it proves the rules for exact real arithmetic, not for float32 as deployed; --real accepts that";
-            Verdict::Rejected(Rejected { at: Step::Input(InputPart::Arithmetic), why: Why::from(why) })
+            Verdict::Rejected(Rejected { at: Step::Input(InputPart::Arithmetic), why: Why::OnlyReal })
         }
         verdict => verdict,
     }

@@ -45,7 +45,7 @@ pub(crate) use chosen::chosen;
 use chosen::through_totals;
 pub use file::{FileAnswer, verify_file};
 pub(crate) use many_cells::nearest_cell;
-pub use outcome::{Outcome, Undecided, VerifyError, Work};
+pub use outcome::{LeadsThere, Outcome, OverflowAt, StepUnproved, Undecided, VerifyError, Work};
 use pair::PairQuestion;
 use plan::BoundPlan;
 pub use settings::VerifySettings;
@@ -227,7 +227,7 @@ pub fn verify(
 fn complete(schema: &Schema) -> Option<Region> {
     let mut indicators = schema.given().len()..schema.features.len();
     let without = |region: Region, feature| region.split(feature, &Cut::At(0.0)).ok().map(|[below, _]| below);
-    indicators.try_fold(Region::whole(schema).ok()?, without)
+    indicators.try_fold(Region::domain(schema).ok()?, without)
 }
 
 fn decide(
@@ -239,14 +239,14 @@ fn decide(
     fits(spec, network)?;
     match chosen(spec, network, settings.arithmetic)? {
         Some(Outcome::Unknown { rule, why: Undecided::Choice { reason, .. } }) => {
-            return through_totals(spec, network, settings, interrupted, rule, reason);
+            return through_totals(spec, network, settings, interrupted, rule, *reason);
         }
         Some(outcome) => return Ok((outcome, Work::default())),
         None => {}
     }
     let started = Instant::now();
     let stop = || halt(started, settings.timeout, interrupted);
-    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let whole = Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     // The checker goes through what the search finds, within the same time.
     let searching = VerifySettings { timeout: settings.timeout.map(|t| t.mul_f64(SEARCH_SHARE)), ..settings.clone() };
     let question = Question::new(spec, network, &searching);
@@ -258,7 +258,7 @@ fn decide(
     if let Task::Regression { whole, .. } = &spec.schema.task
         && !whole.is_empty()
     {
-        return Ok((Outcome::Unknown { rule: 0, why: Undecided::NotWhole(whole.join(", ")) }, work));
+        return Ok((Outcome::Unknown { rule: 0, why: Undecided::NotWhole(whole.clone()) }, work));
     }
     let between = PairQuestion { spec, network, plan: &question.plan, whole: &whole, seed: settings.seed, stop: &stop };
     if let Some(example) = between.attack() {
@@ -278,7 +278,7 @@ fn decide(
             Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), work)),
             Err(refused) => refused.rejected,
         };
-        let rejected = |rule| Outcome::Unknown { rule, why: Undecided::Rejected { at: at.clone(), why: why.clone() } };
+        let rejected = |rule| Outcome::Unknown { rule, why: Undecided::Rejected { at: at.clone(), why: Box::new(why.clone()) } };
         let (rule, path) = match (&at, &why) {
             (_, Why::Stopped) => {
                 let why = if interrupted() { Undecided::Interrupted } else { Undecided::Unchecked };
@@ -286,7 +286,10 @@ fn decide(
             }
             (Step::Rule { rule, path, .. }, _) => (*rule, path),
             (Step::Input(InputPart::Range), why) => {
-                return Ok((Outcome::Unknown { rule: 0, why: Undecided::Overflow(why.to_string()) }, work));
+                return Ok((
+                    Outcome::Unknown { rule: 0, why: Undecided::Overflow(OverflowAt::Checked(Box::new(why.clone()))) },
+                    work,
+                ));
             }
             (Step::Input(_), _) => return Ok((rejected(0), work)),
             (Step::Pair { rule, .. }, _) => {
@@ -298,7 +301,7 @@ fn decide(
                     Ok(argument) => arguments[*rule] = argument,
                     Err(Some(halt)) => return Ok((Outcome::Unknown { rule: index, why: Undecided::from(halt) }, work)),
                     Err(None) => {
-                        let why = Undecided::TwoInputs(why.to_string());
+                        let why = Undecided::TwoInputs(Box::new(why));
                         return Ok((Outcome::Unknown { rule: index, why }, work));
                     }
                 }
@@ -328,7 +331,7 @@ pub(crate) fn trees(
     network: &Network,
     settings: &VerifySettings,
 ) -> Result<Vec<Tree>, Option<CounterExample>> {
-    let whole = Region::whole(&spec.schema).map_err(|_| None)?;
+    let whole = Region::domain(&spec.schema).map_err(|_| None)?;
     let question = Question::new(spec, network, settings);
     match question.search_all(&whole, false, &|| false, &mut Work::default()) {
         Ok(states) => Ok(states.iter().map(branch::SearchState::tree).collect()),
@@ -374,7 +377,7 @@ pub(crate) fn broken_within(
     let plan = &question.plan;
     let boxes = plan.boxes(&plan.inputs(region), pass::Reach::Interval, None, &mut pass::Pass::default());
     if unknown.is_none() && plan.may_overflow(&boxes) {
-        unknown = Some(Undecided::Overflow("near this row".into()));
+        unknown = Some(Undecided::Overflow(OverflowAt::Row));
     }
     unknown.map_or(Ok(None), Err)
 }

@@ -84,6 +84,17 @@ pub enum Warning {
         /// What became of the last that failed.
         why: String,
     },
+    /// The mean of several networks was not taken.
+    #[error(
+        "the model is one network, the first of {members}, and not their mean: {why}. What the guarantee costs is told beside the mean of the \
+         networks without rules"
+    )]
+    NoMean {
+        /// How many there are.
+        members: usize,
+        /// Why not.
+        why: String,
+    },
     /// One prediction for everything.
     #[error("the model predicts {prediction} for each of the {rows} {on} rows, whose labels differ")]
     OnePrediction {

@@ -7,7 +7,7 @@ use deepsade_engine::bounds::{HiddenBounds, RelationScratch};
 use deepsade_engine::enforce::favoured;
 use deepsade_engine::gate;
 use deepsade_engine::guard::{Favoured, Guard, GuardError, Obstacle, Tightness};
-use deepsade_engine::train::{ActivationName, NetworkSettings, Stepper, column_ranges, initial_network};
+use deepsade_engine::train::{ActivationName, NetworkSettings, Stepper, initial_network};
 use deepsade_engine::units::Units;
 use deepsade_net::{Activation, Matrix, Network, Op};
 use deepsade_output::Judge;
@@ -127,11 +127,11 @@ fn every_computed_value_lies_in_its_box() {
         // The last layer of a network of depth d reads the layers up to d: so each depth is looked at.
         for hidden in [vec![], vec![7], vec![7, 40], vec![7, 40, 1]] {
             let settings = NetworkSettings { hidden, activation, ..NetworkSettings::default() };
-            let ranges = column_ranges(&schema);
+            let ranges = schema.column_ranges();
             let skip: Vec<usize> = (0..ranges.len()).filter(|c| c % 2 == 0).collect();
             let mut network = initial_network(&ranges, &skip, None, 2, &settings, seed);
             disturb(&mut rng, &mut network);
-            let whole = Region::whole(&schema).unwrap();
+            let whole = Region::domain(&schema).unwrap();
             let [low, high] = whole.split(2, &Cut::At(5.5)).unwrap();
             let [few, rest] = high.split(7, &Cut::Levels(vec![0, 3])).unwrap();
             let [none, _] = low.split(5, &Cut::At(7.5)).unwrap();
@@ -207,7 +207,7 @@ fn a_last_layer_that_was_moved_obeys_the_rules() {
                     rest = after;
                 }
             }
-            let whole = Region::whole(&schema).unwrap();
+            let whole = Region::domain(&schema).unwrap();
             let judge = Judge::new(&spec);
             for _ in 0..200 {
                 let x = sample(&mut rng, &schema, &whole);

@@ -187,7 +187,7 @@ fn inside(schema: &Schema, x: &[f32]) -> bool {
             at += 1;
         }
     }
-    Region::whole(schema).unwrap().contains(&point)
+    Region::domain(schema).unwrap().contains(&point)
 }
 
 fn settings(arithmetic: Arithmetic) -> VerifySettings {

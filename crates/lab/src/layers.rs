@@ -10,7 +10,7 @@ use crate::figure::LayerWidths;
 /// Interval widths of every hidden layer and of the last dense layer's outputs on the whole domain, as training sees them; `None`
 /// where the network is none that training makes.
 pub(crate) fn widths(network: &Network, schema: &Schema) -> Option<Vec<LayerWidths>> {
-    let region = Region::whole(schema).ok()?;
+    let region = Region::domain(schema).ok()?;
     let stepper = Stepper::new(network, 1).ok()?;
     let mut bounds = HiddenBounds::new(network, schema, &[region]);
     bounds.update(stepper.parameters());

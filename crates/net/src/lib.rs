@@ -16,6 +16,7 @@ pub use onnx::carried::{Carried, Port};
 pub use onnx::filling::Filling;
 pub use onnx::piece::Piece;
 pub use onnx::{Behind, ImportError, Model, TRUNK_OUTPUT};
+pub use op::choose::first_largest;
 pub use op::conv::Conv;
 pub use op::window::Window;
 pub use validate::NetworkError;

@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use deepsade_output::decode::{Decoder, Scratch};
+use deepsade_output::decode::{DecodeScratch, Decoder};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, RuleText, Schema, Task, compile};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -53,8 +53,8 @@ fn measure(name: &str, spec: &NormalSpec, goal: Option<f64>) {
     let n = decoder.labels();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let scores: Vec<f32> = (0..ROWS * n).map(|_| rng.random_range(-3.0..3.0)).collect();
-    let (mut scratch, mut set, mut marginals) = (Scratch::default(), vec![0.0; n], vec![0.0; n]);
-    let mut fastest = |row: &mut dyn FnMut(&[f32], &mut Scratch)| {
+    let (mut scratch, mut set, mut marginals) = (DecodeScratch::default(), vec![0.0; n], vec![0.0; n]);
+    let mut fastest = |row: &mut dyn FnMut(&[f32], &mut DecodeScratch)| {
         let (mut best, begun) = (f64::INFINITY, Instant::now());
         for _ in (0..ROUNDS).take_while(|_| begun.elapsed().as_secs() < 2) {
             let started = Instant::now();

@@ -14,11 +14,11 @@ pub mod sets;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::decode::sets::{Diagram, Sets};
-use compile::{Compiler, TooLarge};
+use compile::{Compiler, DiagramTooLarge};
 use deepsade_net::Matrix;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
-use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Task, Var};
+use deepsade_spec::{Atom, Formula, NamedValues, NormalSpec, Rational, Task, Var};
 use paths::Paths;
 use thiserror::Error;
 
@@ -63,21 +63,14 @@ pub enum DecodeError {
         budget: usize,
     },
     /// No set is valid for some input.
-    #[error("no label set obeys the rules {}", place(.x))]
+    #[error("no label set obeys the rules {}", .x.place())]
     Impossible {
-        /// The input, in the words of the schema.
-        x: Vec<(String, String)>,
+        /// The input.
+        x: NamedValues,
     },
     /// A model file that does not say how its outputs are chosen.
     #[error("the model's metadata do not fit together: {0}")]
     Metadata(String),
-}
-
-fn place(x: &[(String, String)]) -> String {
-    if x.is_empty() {
-        return "for any input".into();
-    }
-    format!("where {}", x.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", "))
 }
 
 /// Chooses label sets.
@@ -95,9 +88,9 @@ pub struct Decoder {
 
 /// Buffers of a decoding, to be kept from row to row.
 #[derive(Debug, Clone, Default)]
-pub struct Scratch {
-    paths: paths::Scratch,
-    closure: closure::Scratch,
+pub struct DecodeScratch {
+    paths: paths::PathScratch,
+    closure: closure::ClosureScratch,
 }
 
 impl Decoder {
@@ -182,7 +175,7 @@ impl Decoder {
     /// Puts the most likely valid set for these scores into `set`, 0 or 1 a label; false if no set is valid for these conditions.
     ///
     /// Of equally likely sets: the smallest for implications; for a diagram the one that leaves out the label that is asked first.
-    pub fn best(&self, scores: &[f32], met: &[bool], scratch: &mut Scratch, set: &mut [f32]) -> bool {
+    pub fn best(&self, scores: &[f32], met: &[bool], scratch: &mut DecodeScratch, set: &mut [f32]) -> bool {
         match (&self.sets, &self.closure, &self.paths) {
             (Sets::Assignment(n), ..) => assignment::best(*n, scores, set),
             (_, Some(closure), _) => closure.best(scores, &mut scratch.closure, set),
@@ -193,7 +186,7 @@ impl Decoder {
     }
 
     /// `log P(valid)` and the probability of each label given that; `None` where that needs a diagram that is too large.
-    pub fn log_valid(&self, scores: &[f32], met: &[bool], scratch: &mut Scratch, marginals: &mut [f64]) -> Option<f64> {
+    pub fn log_valid(&self, scores: &[f32], met: &[bool], scratch: &mut DecodeScratch, marginals: &mut [f64]) -> Option<f64> {
         self.paths.as_ref().map(|paths| paths.log_valid(scores, met, &mut scratch.paths, marginals))
     }
 
@@ -202,7 +195,7 @@ impl Decoder {
         &self,
         scores: &[f32],
         met: &[bool],
-        scratch: &mut Scratch,
+        scratch: &mut DecodeScratch,
         marginals: &mut [f64],
         logs: &mut [f64],
     ) -> bool {
@@ -283,8 +276,8 @@ fn compiled(spec: &NormalSpec, parts: &[&Formula], conditions: &[Atom], budget: 
         if best.is_none() {
             match refusal(spec, &mut compiler, root, conditions) {
                 Ok(None) => {}
-                Ok(Some(x)) => return Err(DecodeError::Impossible { x: in_words(spec, &x) }),
-                Err(TooLarge) => continue,
+                Ok(Some(x)) => return Err(DecodeError::Impossible { x: NamedValues::of_point(&spec.schema, &x) }),
+                Err(DiagramTooLarge) => continue,
             }
         }
         let diagram = compiler.diagram(root);
@@ -310,7 +303,7 @@ fn facts(formula: &Formula, labels: usize, conditions: &[Atom]) -> Vec<usize> {
 
 /// An input of the domain for which no set is valid. Where it can't be decided whether an input meets a combination of conditions,
 /// none is reported; such an input would get no prediction.
-fn refusal(spec: &NormalSpec, compiler: &mut Compiler, root: u32, conditions: &[Atom]) -> Result<Option<Point>, TooLarge> {
+fn refusal(spec: &NormalSpec, compiler: &mut Compiler, root: u32, conditions: &[Atom]) -> Result<Option<Point>, DiagramTooLarge> {
     let some = compiler.some_labels(root, &mut HashMap::new())?;
     let (mut found, mut looked) = (None, 0);
     compiler.refusals(some, &mut Vec::new(), &mut |path| {
@@ -323,20 +316,6 @@ fn refusal(spec: &NormalSpec, compiler: &mut Compiler, root: u32, conditions: &[
         found.is_none() && looked < MAX_REFUSALS
     });
     Ok(found)
-}
-
-/// A point in the names of the schema.
-fn in_words(spec: &NormalSpec, x: &Point) -> Vec<(String, String)> {
-    let name = |f: usize| spec.schema.features[f].name.clone();
-    let value = |(var, value): (&Var, &Rational)| match var {
-        Var::Feature(f) => Some((name(*f), value.to_f64().value().to_string())),
-        Var::Level(f, l) if value.is_one() => match &spec.schema.features[*f].domain {
-            deepsade_spec::Domain::Category { levels } => Some((name(*f), levels[*l].clone())),
-            _ => None,
-        },
-        _ => None,
-    };
-    x.iter().filter_map(value).collect()
 }
 
 /// All sets along the paths from a node.

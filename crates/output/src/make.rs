@@ -8,6 +8,7 @@ pub mod labels;
 pub mod numbers;
 mod tried;
 
+use deepsade_check::StepFault;
 use deepsade_check::step::Outputs;
 use deepsade_net::Piece;
 use thiserror::Error;
@@ -75,7 +76,7 @@ pub enum MakeError {
     #[error("a condition of the rules can't be computed in float32: {why}; use smaller numbers in it, or a smaller domain")]
     Condition {
         /// What the checker says.
-        why: String,
+        why: StepFault,
     },
     /// Contradicting rules.
     #[error("no label set obeys the rules, whatever the input")]
@@ -156,7 +157,7 @@ pub enum MakeError {
     #[error("the rules can't be computed in float32: {why}; use smaller numbers in them, or a smaller domain")]
     Float32 {
         /// What the checker says.
-        why: String,
+        why: StepFault,
     },
 }
 

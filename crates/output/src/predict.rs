@@ -2,18 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use deepsade_net::Matrix;
+use deepsade_net::{Matrix, first_largest};
 use deepsade_spec::Task;
 
 /// The class with the largest score; the class listed first wins a tie.
 pub fn predicted_class(scores: &[f32]) -> usize {
-    let mut best = 0;
-    for (c, score) in scores.iter().enumerate() {
-        if *score > scores[best] {
-            best = c;
-        }
-    }
-    best
+    first_largest(scores)
 }
 
 /// A label is predicted iff its score is above zero.

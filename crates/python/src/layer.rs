@@ -3,7 +3,7 @@
 use deepsade_engine::problem::Problem;
 use deepsade_net::Matrix;
 use deepsade_output::Judge;
-use deepsade_output::decode::{Decoder, Scratch};
+use deepsade_output::decode::{DecodeScratch, Decoder};
 use deepsade_output::nearest::Allowed;
 use deepsade_spec::{NormalSpec, Task};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -102,7 +102,7 @@ impl Rules {
         let (mut scores, x) = self.batch(scores, x)?;
         let y = enter(py, |_| {
             if let Some(decoder) = &self.decoder {
-                let (judge, mut scratch, mut set) = (Judge::new(&self.spec), Scratch::default(), vec![0.0; scores.cols]);
+                let (judge, mut scratch, mut set) = (Judge::new(&self.spec), DecodeScratch::default(), vec![0.0; scores.cols]);
                 for r in 0..scores.rows {
                     if !decoder.best(scores.row(r), &decoder.met(&judge, x.row(r)), &mut scratch, &mut set) {
                         return Err(nothing(r));
@@ -167,7 +167,7 @@ impl Rules {
         let decoder = self.chooses()?;
         let (y, x) = self.batch(y, x)?;
         let allowed = enter(py, |_| {
-            let (judge, mut scratch, mut set) = (Judge::new(&self.spec), Scratch::default(), vec![0.0; y.cols]);
+            let (judge, mut scratch, mut set) = (Judge::new(&self.spec), DecodeScratch::default(), vec![0.0; y.cols]);
             let allows = |r: usize| {
                 // With scores that speak for this set alone, any other is less likely: it is the best one, or it is none.
                 let scores: Vec<f32> = y.row(r).iter().map(|v| 2.0 * v - 1.0).collect();
@@ -185,7 +185,7 @@ impl Rules {
         let (scores, x) = self.batch(scores, x)?;
         let (rows, cols) = (scores.rows, scores.cols);
         let (log, marginals) = enter(py, |_| {
-            let (judge, mut scratch) = (Judge::new(&self.spec), Scratch::default());
+            let (judge, mut scratch) = (Judge::new(&self.spec), DecodeScratch::default());
             let (mut log, mut marginals) = (Vec::with_capacity(rows), vec![0.0; rows * cols]);
             for (r, marginals) in marginals.chunks_exact_mut(cols).enumerate() {
                 let met = decoder.met(&judge, x.row(r));

@@ -8,8 +8,8 @@
 mod array;
 mod enter;
 mod errors;
+mod examine;
 mod fit;
-mod judge;
 mod layer;
 mod model;
 mod reproduce;
@@ -44,15 +44,15 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fit::explain, m)?)?;
     m.add_function(wrap_pyfunction!(fit::decoded, m)?)?;
     m.add_function(wrap_pyfunction!(shield::shield, m)?)?;
-    m.add_function(wrap_pyfunction!(judge::check, m)?)?;
-    m.add_function(wrap_pyfunction!(judge::verify, m)?)?;
-    m.add_function(wrap_pyfunction!(judge::adversity, m)?)?;
-    m.add_function(wrap_pyfunction!(judge::adversity_index, m)?)?;
-    m.add_function(wrap_pyfunction!(judge::repair, m)?)?;
-    m.add_function(wrap_pyfunction!(judge::settle, m)?)?;
-    m.add_function(wrap_pyfunction!(judge::report, m)?)?;
-    m.add_function(wrap_pyfunction!(judge::write_proof, m)?)?;
-    m.add_function(wrap_pyfunction!(judge::write_whole, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::check, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::verify, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::adversity, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::adversity_index, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::repair, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::settle, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::report, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::write_proof, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::write_whole, m)?)?;
     m.add_function(wrap_pyfunction!(subject::settings, m)?)?;
     Ok(())
 }

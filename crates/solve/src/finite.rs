@@ -2,7 +2,7 @@
 //! output is 0.1.
 
 use deepsade_spec::normalize::range;
-use deepsade_spec::{Atom, Formula, Linear, Rational, Schema, Var};
+use deepsade_spec::{Atom, Formula, Linear, Rational, Schema, SingleBound, Var};
 
 use crate::satisfy::float32_around;
 
@@ -34,21 +34,14 @@ pub fn with_finite_outputs(formula: &Formula, schema: &Schema) -> Formula {
 
 /// A bound on one output that no output can be equal to, as one that it can be; `None` for other atoms.
 fn reachable(atom: &Atom, whole: &[usize]) -> Option<Atom> {
-    let mut terms = atom.linear.terms.iter();
-    let (Some((Var::Output(j), c)), None) = (terms.next(), terms.next()) else { return None };
-    let bound = -&atom.linear.constant / c;
-    let (below, above) = if !whole.contains(j) {
-        float32_around(&bound)
-    } else if atom.strict {
-        (Rational::from(bound.ceil()) - Rational::ONE, Rational::from(bound.floor()) + Rational::ONE)
+    let Some(SingleBound { var: var @ Var::Output(j), above, end, strict }) = atom.single_bound() else { return None };
+    let (lower, upper): (Rational, Rational) = if !whole.contains(&j) {
+        float32_around(&end)
+    } else if strict {
+        (Rational::from(end.ceil()) - Rational::ONE, Rational::from(end.floor()) + Rational::ONE)
     } else {
-        (bound.floor().into(), bound.ceil().into())
+        (end.floor().into(), end.ceil().into())
     };
-    if below == above {
-        return None;
-    }
-    let (sign, end): (Rational, Rational) = if *c > Rational::ZERO { (Rational::ONE, above) } else { (-Rational::ONE, below) };
-    let mut linear = Linear::var(Var::Output(*j)).scaled(&sign);
-    linear.constant = -sign * end;
-    Some(Atom { linear, strict: false })
+    let end = if above { &lower } else { &upper };
+    (lower != upper).then(|| SingleBound { var, above, end: end.clone(), strict: false }.atom())
 }

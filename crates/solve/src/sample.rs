@@ -16,7 +16,7 @@ impl InputSampler {
     /// # Panics
     /// If the schema has none: rules are compiled only over one that has.
     pub fn new(schema: &Schema) -> Self {
-        Self { region: Region::whole(schema).expect("a schema with rules has a domain"), map: schema.column_map() }
+        Self { region: Region::domain(schema).expect("a schema with rules has a domain"), map: schema.column_map() }
     }
 
     /// A row.

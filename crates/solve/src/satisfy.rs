@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use deepsade_spec::{Atom, Domain, Formula, Rational, Schema, Threshold, Var, normalize::var_range};
+use deepsade_spec::{Atom, Domain, Formula, Rational, Schema, SingleBound, Threshold, Var, float32, normalize::var_range};
 
 use super::budget::Budget;
 use super::eliminate::{Feasible, Point, feasible};
@@ -207,16 +207,12 @@ impl AtomSearch<'_> {
         if known == Some(true) {
             return true;
         }
-        let mut terms = local.linear.terms.iter();
-        if let (Some((var, c)), None) = (terms.next(), terms.next()) {
-            let bound = (-&local.linear.constant / c, local.strict);
-            let range = self.range(*var);
-            let range = narrow(range, bound, *c > Rational::ZERO, self.grid(*var));
-            let open = !empty(&range);
-            self.confine(*var, range);
-            return open && self.one_level_left(*var);
-        }
-        true
+        let Some(bound) = local.single_bound() else { return true };
+        let var = bound.var;
+        let range = narrow(self.range(var), bound, self.grid(var));
+        let open = !empty(&range);
+        self.confine(var, range);
+        open && self.one_level_left(var)
     }
 
     fn confine(&mut self, var: Var, range: Range) {
@@ -341,13 +337,8 @@ impl AtomSearch<'_> {
         let mut atoms: Vec<Atom> = self.atoms.iter().map(|a| self.substitute(a)).collect();
         for var in atoms.iter().flat_map(|a| a.linear.terms.keys().copied()).collect::<std::collections::BTreeSet<_>>() {
             let range = self.range(var);
-            for (end, sign) in [(range.lo, Rational::ONE), (range.hi, -Rational::ONE)] {
-                if let Some((value, strict)) = end {
-                    let mut linear = deepsade_spec::Linear::var(var).scaled(&sign);
-                    linear.constant = -&sign * value;
-                    atoms.push(Atom { linear, strict });
-                }
-            }
+            let ends = [(range.lo, false), (range.hi, true)].into_iter();
+            atoms.extend(ends.filter_map(|(end, above)| end.map(|(end, strict)| SingleBound { var, above, end, strict }.atom())));
         }
         let mut point = match feasible(&atoms, self.budget) {
             Feasible::Yes(point) => point,
@@ -360,23 +351,13 @@ impl AtomSearch<'_> {
         };
         if let Some((var, steps, unit)) = point.iter().find_map(off) {
             // A whole variable between two whole numbers, or multiples of its step: look on either side.
-            let below = Formula::Atom(Atom { linear: at_most(var, Rational::from(steps.floor()) * &unit), strict: false });
-            let above = Formula::Atom(Atom { linear: at_least(var, Rational::from(steps.ceil()) * &unit), strict: false });
-            return Branch::Choose(Formula::Or(vec![below, above]));
+            let sides = [(true, Rational::from(steps.floor())), (false, Rational::from(steps.ceil()))];
+            let side = |(above, steps)| SingleBound { var, above, end: steps * &unit, strict: false }.atom();
+            return Branch::Choose(Formula::Or(sides.map(side).map(Formula::Atom).to_vec()));
         }
         point.extend(self.fixed.iter().map(|(v, value)| (*v, value.clone())));
         Branch::Ends(Satisfiable::Yes(point, self.atoms.clone()))
     }
-}
-
-fn at_most(var: Var, value: Rational) -> deepsade_spec::Linear {
-    let mut linear = deepsade_spec::Linear::var(var).scaled(&-Rational::ONE);
-    linear.constant = value;
-    linear
-}
-
-fn at_least(var: Var, value: Rational) -> deepsade_spec::Linear {
-    at_most(var, value).scaled(&-Rational::ONE)
 }
 
 /// The values that a variable can take.
@@ -397,17 +378,12 @@ fn unit(k: i32) -> Rational {
 
 /// The float32 values at or next to a number, below and above.
 pub fn float32_around(value: &Rational) -> (Rational, Rational) {
-    let near = value.to_f32().value();
-    let exact = |v: f32| Rational::try_from(v).ok();
-    let Some(found) = exact(near) else { return (value.clone(), value.clone()) };
-    match found.cmp(value) {
-        std::cmp::Ordering::Equal => (found.clone(), found),
-        std::cmp::Ordering::Less => (found.clone(), exact(near.next_up()).unwrap_or(found)),
-        std::cmp::Ordering::Greater => (exact(near.next_down()).unwrap_or_else(|| found.clone()), found),
-    }
+    let exact = |v: f32| Rational::try_from(v).unwrap_or_else(|_| value.clone());
+    (exact(float32::at_most(value, false)), exact(float32::at_least(value, false)))
 }
 
-fn narrow(mut range: Range, (mut value, mut strict): (Rational, bool), below: bool, grid: Grid) -> Range {
+fn narrow(mut range: Range, SingleBound { above, end: mut value, mut strict, .. }: SingleBound, grid: Grid) -> Range {
+    let below = !above;
     if grid == Grid::Float32 {
         let (low, high) = float32_around(&value);
         if low != high {

@@ -43,6 +43,39 @@ pub struct Threshold {
     pub strict: bool,
 }
 
+/// An atom about a single variable, solved for it: the variable is at least, or at most, a number.
+///
+/// ```
+/// use deepsade_spec::{Atom, Linear, Rational, SingleBound, Var};
+///
+/// // -2 x + 6 > 0 is x < 3.
+/// let mut linear = Linear::var(Var::Feature(0)).scaled(&Rational::from(-2));
+/// linear.constant = Rational::from(6);
+/// let bound = Atom { linear, strict: true }.single_bound().unwrap();
+/// assert_eq!(bound, SingleBound { var: Var::Feature(0), above: true, end: Rational::from(3), strict: true });
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SingleBound {
+    /// The variable.
+    pub var: Var,
+    /// Whether it is bounded from above.
+    pub above: bool,
+    /// Where.
+    pub end: Rational,
+    /// Whether the end itself is outside.
+    pub strict: bool,
+}
+
+impl SingleBound {
+    /// The bound as an atom: `v - end >= 0` or `-v + end >= 0`.
+    pub fn atom(&self) -> Atom {
+        let sign = if self.above { -Rational::ONE } else { Rational::ONE };
+        let mut linear = Linear::var(self.var).scaled(&sign);
+        linear.constant = -sign * &self.end;
+        Atom { linear, strict: self.strict }
+    }
+}
+
 impl Threshold {
     /// True if a count of this size is enough.
     pub fn reached_by(&self, count: &Rational) -> bool {
@@ -72,9 +105,15 @@ impl Atom {
 
     /// The label of which it says that it is present (`y > 0`) or absent (`-y >= 0`), if that is all it says.
     pub fn label(&self) -> Option<(usize, bool)> {
-        let mut terms = self.linear.terms.iter();
-        let (Some((Var::Output(j), c)), None) = (terms.next(), terms.next()) else { return None };
-        (self.linear.constant.is_zero() && (*c > Rational::ZERO) == self.strict).then_some((*j, self.strict))
+        let (Var::Output(j), c) = self.linear.single()? else { return None };
+        (self.linear.constant.is_zero() && (*c > Rational::ZERO) == self.strict).then_some((j, self.strict))
+    }
+
+    /// The bound that it is, if it speaks of a single variable.
+    pub fn single_bound(&self) -> Option<SingleBound> {
+        let (var, c) = self.linear.single()?;
+        let end = -&self.linear.constant / c;
+        Some(SingleBound { var, above: *c < Rational::ZERO, end, strict: self.strict })
     }
 
     /// Whether both hold only where their two sides are equal: neither is strict, and one is the other turned round.

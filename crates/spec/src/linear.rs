@@ -57,6 +57,13 @@ impl Linear {
         self.terms.is_empty()
     }
 
+    /// The only variable that occurs, with its coefficient; `None` if there are others, or none at all.
+    pub fn single(&self) -> Option<(Var, &Rational)> {
+        let mut terms = self.terms.iter();
+        let (Some((var, c)), None) = (terms.next(), terms.next()) else { return None };
+        Some((*var, c))
+    }
+
     /// True if an output occurs.
     pub fn mentions_output(&self) -> bool {
         // Outputs sort first.

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use crate::Rational;
 use crate::ast::Relation;
 use crate::error::RuleErrorKind;
-use crate::formula::{Atom, Formula};
+use crate::formula::{Atom, Formula, SingleBound};
 use crate::linear::{Linear, Var};
 use crate::pair::{Kept, Moves, Pair, PairRule};
 use crate::schema::{Domain, Schema};
@@ -57,12 +57,9 @@ pub struct NormalRule {
 }
 
 impl NormalSpec {
-    /// Refuses rules about raw scores, for outputs that are chosen: a choice leaves the scores as they are.
-    pub fn without_scores(&self) -> Result<(), String> {
-        match self.rules.iter().find(|r| r.reads_scores) {
-            Some(rule) => Err(format!("rule {:?} reads raw scores, which a choice leaves as they are", rule.name)),
-            None => Ok(()),
-        }
+    /// The first rule about raw scores, if there is one: where outputs are chosen it means nothing, for a choice leaves the scores as they are.
+    pub fn about_scores(&self) -> Option<&NormalRule> {
+        self.rules.iter().find(|rule| rule.reads_scores)
     }
 
     /// Whether nothing is claimed.
@@ -290,14 +287,10 @@ impl Normalizer<'_> {
 /// a float64 rounded to float32. So `x <= 0.1` and `x == 0.1` hold for the float32 that a data file's 0.1 becomes. Other conditions
 /// stay as they are: several features have no one value to compare with, and whole numbers and multiples of a step are exact.
 fn as_read(atom: Atom, schema: &Schema) -> Atom {
-    let mut terms = atom.linear.terms.iter();
-    let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) else { return atom };
-    let t = (-&atom.linear.constant / c).to_f64().value() as f32;
-    let (Domain::Real { .. }, Ok(t)) = (&schema.features[*f].domain, Rational::try_from(t)) else { return atom };
-    let sign = if *c > Rational::ZERO { Rational::ONE } else { -Rational::ONE };
-    let mut linear = Linear::var(Var::Feature(*f)).scaled(&sign);
-    linear.constant = -sign * t;
-    Atom { linear, strict: atom.strict }
+    let Some(bound @ SingleBound { var: Var::Feature(f), .. }) = atom.single_bound() else { return atom };
+    let read = Rational::try_from(bound.end.to_f64().value() as f32);
+    let (Domain::Real { .. }, Ok(end)) = (&schema.features[f].domain, read) else { return atom };
+    SingleBound { end, ..bound }.atom()
 }
 
 /// Class c is preferred to class d: a larger score, or an equal one and listed first.

@@ -154,10 +154,9 @@ fn simple(a: &Atom, schema: &Schema) -> Option<String> {
         };
         return Some(if present { shown } else { format!("not {shown}") });
     }
-    let mut terms = a.linear.terms.iter();
-    let (Some((var, c)), None) = (terms.next(), terms.next()) else { return None };
+    let (var, c) = a.linear.single()?;
     let one = &a.linear.constant;
-    match (*var, a.strict) {
+    match (var, a.strict) {
         (Var::Level(f, l), false) => {
             let Domain::Category { levels } = &schema.features[f].domain else { return None };
             let name = quote(&schema.features[f].name);

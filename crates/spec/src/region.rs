@@ -1,7 +1,9 @@
 //! Sets of inputs, feature by feature: the domain, its parts in a tree of splits, and what a cell's own conditions leave of them.
 
+use thiserror::Error;
+
 use crate::normalize::var_range;
-use crate::{Atom, Domain, Feature, Formula, Linear, Rational, Schema, Var, nearest_multiple};
+use crate::{Atom, ColumnKind, Domain, Feature, Formula, Linear, Rational, Schema, SchemaError, Var, nearest_multiple};
 
 /// A product of one set a feature. Empty as soon as one of them is.
 ///
@@ -10,7 +12,7 @@ use crate::{Atom, Domain, Feature, Formula, Linear, Rational, Schema, Var, neare
 ///
 /// let feature = |name: &str| Feature { name: name.into(), domain: Domain::Real { lo: 0.0, hi: 10.0 } };
 /// let schema = Schema { features: vec![feature("income")], task: Task::regression(vec!["rent".into()]), one_hot: OneHot::Full, filled: vec![] };
-/// let whole = Region::whole(&schema).unwrap();
+/// let whole = Region::domain(&schema).unwrap();
 /// let [below, above] = whole.split(0, &Cut::At(4.0)).unwrap();
 /// assert_eq!(below.range(0), Some((0.0, 4.0)));
 /// // The two have no float32 number in common, and leave none out.
@@ -41,6 +43,30 @@ pub enum Cut {
     Levels(Vec<usize>),
 }
 
+/// Why a region can't be split there.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum CutError {
+    /// Levels that are not there, or not in order.
+    #[error("levels {levels:?} of feature {feature} do not exist or are not in ascending order")]
+    Levels {
+        /// The feature.
+        feature: usize,
+        /// The levels.
+        levels: Vec<usize>,
+    },
+    /// A feature that is not there.
+    #[error("there is no feature {0}")]
+    NoFeature(usize),
+    /// A cut of another kind than the feature, or at no number.
+    #[error("{cut:?} does not split feature {feature}")]
+    Kind {
+        /// The feature.
+        feature: usize,
+        /// The cut.
+        cut: Cut,
+    },
+}
+
 /// The place of a float32 among all of them.
 fn place(x: f32) -> i64 {
     let size = i64::from(x.to_bits() & 0x7fff_ffff);
@@ -62,9 +88,9 @@ fn steps(grid: i32, x: f32) -> i64 {
 
 impl Region {
     /// The domain D, or why the schema does not describe one.
-    pub fn whole(schema: &Schema) -> Result<Self, String> {
+    pub fn domain(schema: &Schema) -> Result<Self, SchemaError> {
         let set = |f: &Feature| {
-            f.sound().map_err(|e| e.to_string())?;
+            f.sound()?;
             Ok(match &f.domain {
                 Domain::Real { lo, hi } => Set::Number { grid: None, lo: place(*lo), hi: place(*hi) },
                 Domain::Integer { lo, hi } => Set::Number { grid: Some(0), lo: i64::from(*lo), hi: i64::from(*hi) },
@@ -95,18 +121,13 @@ impl Region {
     pub fn most(&self, linear: &Linear, schema: &Schema) -> Rational {
         let mut sum = linear.constant.clone();
         for (var, c) in &linear.terms {
-            let (lo, hi) = match (*var, var.feature().and_then(|f| self.0.get(f))) {
-                (Var::Level(_, l), Some(Set::Levels(allowed))) => {
-                    let others = allowed.iter().enumerate().any(|(k, a)| *a && k != l);
-                    let has = allowed.get(l) == Some(&true);
-                    (Rational::from(u8::from(!others)), Rational::from(u8::from(has)))
-                }
-                (_, Some(Set::Number { grid, lo, hi })) => {
-                    let exact = |k: i64| Rational::try_from(number(*grid, k)).unwrap_or_default();
-                    (exact(*lo), exact(*hi))
-                }
-                _ => var_range(*var, schema),
+            let here = match *var {
+                Var::Output(_) => None,
+                Var::Feature(f) => self.range(f),
+                Var::Level(f, l) => self.column_range(f, ColumnKind::Level(l)),
             };
+            let exact = |v: f64| Rational::try_from(v).unwrap_or_default();
+            let (lo, hi) = here.map_or_else(|| var_range(*var, schema), |(lo, hi)| (exact(lo), exact(hi)));
             sum += if *c > Rational::ZERO { c * hi } else { c * lo };
         }
         sum
@@ -132,7 +153,7 @@ impl Region {
     }
 
     /// Both parts of a split. Every point is in one of them: numbers up to the cut and from the next one on, levels listed and not.
-    pub fn split(&self, feature: usize, cut: &Cut) -> Result<[Self; 2], String> {
+    pub fn split(&self, feature: usize, cut: &Cut) -> Result<[Self; 2], CutError> {
         let (mut below, mut above) = (self.clone(), self.clone());
         match (below.0.get_mut(feature), above.0.get_mut(feature), cut) {
             (Some(Set::Number { grid, hi, .. }), Some(Set::Number { lo, .. }), Cut::At(at)) if at.is_finite() => {
@@ -142,7 +163,7 @@ impl Region {
             }
             (Some(Set::Levels(listed)), Some(Set::Levels(others)), Cut::Levels(levels)) => {
                 if !levels.is_sorted_by(|a, b| a < b) || levels.last().is_some_and(|l| *l >= listed.len()) {
-                    return Err(format!("levels {levels:?} of feature {feature} do not exist or are not in ascending order"));
+                    return Err(CutError::Levels { feature, levels: levels.clone() });
                 }
                 for (l, (listed, other)) in listed.iter_mut().zip(others).enumerate() {
                     let here = levels.binary_search(&l).is_ok();
@@ -150,8 +171,8 @@ impl Region {
                     *other &= !here;
                 }
             }
-            (None, ..) => return Err(format!("there is no feature {feature}")),
-            _ => return Err(format!("{cut:?} does not split feature {feature}")),
+            (None, ..) => return Err(CutError::NoFeature(feature)),
+            _ => return Err(CutError::Kind { feature, cut: cut.clone() }),
         }
         Ok([below, above])
     }
@@ -160,10 +181,9 @@ impl Region {
     ///
     /// `c v + d >= 0` is monotone in v, so bisection over the places finds the first (last) number that satisfies it, exactly.
     pub fn cut(&mut self, atom: &Atom) {
-        let mut terms = atom.linear.terms.iter();
-        let (Some((var, c)), None) = (terms.next(), terms.next()) else { return };
+        let Some((var, c)) = atom.linear.single() else { return };
         let holds = |v: f64| atom.met_by(&(Rational::try_from(v).unwrap_or_default() * c + &atom.linear.constant));
-        match (*var, var.feature().and_then(|f| self.0.get_mut(f))) {
+        match (var, var.feature().and_then(|f| self.0.get_mut(f))) {
             (Var::Level(_, level), Some(Set::Levels(allowed))) => {
                 let [absent, present] = [holds(0.0), holds(1.0)];
                 allowed.iter_mut().enumerate().for_each(|(l, a)| *a &= if l == level { present } else { absent });
@@ -193,9 +213,20 @@ impl Region {
 
     /// Smallest and largest number of a numeric feature; `None` for a category.
     pub fn range(&self, feature: usize) -> Option<(f64, f64)> {
-        match self.0.get(feature)? {
-            Set::Number { grid, lo, hi } => Some((number(*grid, *lo), number(*grid, *hi))),
-            Set::Levels(_) => None,
+        self.column_range(feature, ColumnKind::Number)
+    }
+
+    /// Smallest and largest value of a feature's column of this kind, on a region that is not empty: a level that is not left is 0, the
+    /// only one that is left 1. `None` if the feature has no such column.
+    pub fn column_range(&self, feature: usize, kind: ColumnKind) -> Option<(f64, f64)> {
+        match (self.0.get(feature)?, kind) {
+            (Set::Number { grid, lo, hi }, ColumnKind::Number) => Some((number(*grid, *lo), number(*grid, *hi))),
+            (Set::Levels(allowed), ColumnKind::Level(level)) => {
+                let left = *allowed.get(level)?;
+                let only = left && !allowed.iter().enumerate().any(|(l, other)| *other && l != level);
+                Some((f64::from(u8::from(only)), f64::from(u8::from(left))))
+            }
+            _ => None,
         }
     }
 

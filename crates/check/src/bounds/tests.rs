@@ -54,7 +54,7 @@ fn every_evaluation_stays_inside() {
         let schema = schema(scale, 3 + case % 4);
         let layout = Layout::new(&schema);
         let network = network(layout.width(), f, size, rng);
-        let region = Region::whole(&schema).unwrap();
+        let region = Region::domain(&schema).unwrap();
         let machine = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Float32 };
         let known = [Bounds::Interval, Bounds::Relational].map(|b| machine.known(&region, b).unwrap());
         for k in 0..120 {
@@ -83,7 +83,7 @@ fn a_row_without_weights_is_its_bias() {
     let network =
         Network { inputs: layout.width(), nodes: vec![dense(1, layout.width(), vec![0.0; layout.width()], vec![0.0], 0)] };
     let machine = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Float32 };
-    let known = machine.known(&Region::whole(&schema).unwrap(), Bounds::Interval).unwrap();
+    let known = machine.known(&Region::domain(&schema).unwrap(), Bounds::Interval).unwrap();
     assert!(known.values[1][0].lo.is_zero() && known.values[1][0].hi.is_zero());
 }
 
@@ -96,7 +96,7 @@ fn a_denormal_may_be_flushed_on_its_way() {
         let nodes = vec![Node { op: Op::Select(vec![4]), from: vec![0] }];
         let network = Network { inputs: layout.width(), nodes };
         let machine = |arithmetic| Machine { network: &network, layout: &layout, arithmetic };
-        let known = |arithmetic| machine(arithmetic).known(&Region::whole(&schema).unwrap(), Bounds::Interval).unwrap();
+        let known = |arithmetic| machine(arithmetic).known(&Region::domain(&schema).unwrap(), Bounds::Interval).unwrap();
         assert!(contains(&known(Arithmetic::Float32).values[1][0], 0.0));
         assert!(!contains(&known(Arithmetic::Real).values[1][0], 0.0));
     }

@@ -55,7 +55,7 @@ fn float64_agrees_with_exact_arithmetic() {
         let layout = Layout::new(&schema);
         let network = if case % 3 == 2 { pictures(layout.width(), 2, size, rng) } else { network(layout.width(), f, size, rng) };
         network.validate().unwrap();
-        let whole = Region::whole(&schema).unwrap();
+        let whole = Region::domain(&schema).unwrap();
         let [half, _] = whole.split(0, &Cut::At(0.0)).unwrap();
         for arithmetic in [Arithmetic::Float32, Arithmetic::Real] {
             let machine = Machine { network: &network, layout: &layout, arithmetic };
@@ -117,7 +117,7 @@ fn a_bound_in_float64_is_no_less_than_the_exact_one() {
             0 => pictures(layout.width(), 2, 1.0, rng),
             _ => network(layout.width(), Activation::Relu, 1.0, rng),
         };
-        let whole = Region::whole(&schema).unwrap();
+        let whole = Region::domain(&schema).unwrap();
         let machine = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Real };
         let (floats, known) = (Floats::new(&machine).unwrap(), machine.known(&whole, Bounds::Interval).unwrap());
         let mut boxes = floats.boxes(&whole, Bounds::Interval, None).unwrap();
@@ -202,7 +202,7 @@ fn a_coefficient_beyond_float64_bounds_nothing() {
     let schema = schema(1.0, 4);
     let layout = Layout::new(&schema);
     let network = network(layout.width(), Activation::Relu, 1.0, &mut Rng(24));
-    let whole = Region::whole(&schema).unwrap();
+    let whole = Region::domain(&schema).unwrap();
     let machine = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Real };
     let floats = Floats::new(&machine).unwrap();
     let boxes = floats.boxes(&whole, Bounds::Relational, None).unwrap();

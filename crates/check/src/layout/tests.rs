@@ -20,7 +20,7 @@ fn schema() -> Schema {
 #[test]
 fn a_split_loses_no_point_and_doubles_none() {
     let (schema, rng) = (schema(), &mut Rng(5));
-    let whole = Region::whole(&schema).unwrap();
+    let whole = Region::domain(&schema).unwrap();
     for _ in 0..3000 {
         let x = point(&schema, rng);
         let (feature, cut) = match rng.below(3) {
@@ -57,7 +57,7 @@ fn a_cut_keeps_exactly_the_points_of_the_atom() {
         let mut linear = Linear::var(var).scaled(&c);
         linear.constant = hair - &c * value(var);
         let atom = Atom { linear, strict: rng.below(2) == 0 };
-        let mut region = Region::whole(&schema).unwrap();
+        let mut region = Region::domain(&schema).unwrap();
         region.cut(&atom);
         let v = atom.linear.at(&value);
         let holds = if atom.strict { v > Rational::ZERO } else { v >= Rational::ZERO };
@@ -72,7 +72,7 @@ fn the_largest_value_is_reached_and_not_passed() {
     for one_hot in [OneHot::Full, OneHot::DropFirst] {
         schema.one_hot = one_hot;
         let (layout, rng) = (Layout::new(&schema), &mut Rng(7));
-        let region = Region::whole(&schema).unwrap();
+        let region = Region::domain(&schema).unwrap();
         for _ in 0..200 {
             let coefficients: Vec<f32> = (0..layout.width()).map(|_| rng.weight()).collect();
             let dyadic: Vec<Dyadic> = coefficients.iter().map(|c| Dyadic::from(*c)).collect();

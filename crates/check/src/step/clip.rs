@@ -37,6 +37,7 @@ use super::tail::{OUTPUTS, inside, judged, named};
 use super::{PREFIX, otherwise, step_of};
 use crate::certificate::{Clips, OutputStep, Outputs, Round};
 use crate::layout::Layout;
+use crate::rejected::StepFault;
 
 /// Rounds that a file may have, and ways to choose among bounds for one atom.
 const MOST_ROUNDS: usize = 32;
@@ -73,26 +74,26 @@ impl Way {
 }
 
 impl Clips {
-    fn sound(&self, spec: &NormalSpec) -> Result<(), String> {
+    fn sound(&self, spec: &NormalSpec) -> Result<(), StepFault> {
         let (outputs, columns, conditions) = (self.numbers.len(), spec.schema.columns().len(), spec.conditions().len());
         if matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. }) {
-            return Err("labels are not clipped".into());
+            return Err(StepFault::LabelsClipped);
         }
         Outputs::Numbers(self.numbers.clone()).sound(&spec.schema.task)?;
         let whole = |j: usize| self.numbers[j].grid.is_some();
         if self.numbers.iter().any(|n| n.grid.is_some_and(|k| k != 0)) {
-            return Err("what is clipped has no grid but that of whole numbers".into());
+            return Err(StepFault::ClipGrid);
         }
         let over = Over::new(&spec.schema, None);
         let stays = |j: usize| !whole(j) || self.rounds.iter().all(|round| round.upper || round.is_whole(j, &over));
         if self.meet.iter().any(|j| *j >= outputs) || self.meet.windows(2).any(|m| m[0] >= m[1]) {
-            return Err("outputs whose bounds meet are listed once each, in their order".into());
+            return Err(StepFault::Meet);
         }
         if self.rounds.is_empty() && !(0..outputs).any(whole)
             || self.rounds.len() > MOST_ROUNDS
             || self.rounds.windows(2).any(|r| !r[0].upper && r[1].upper)
         {
-            return Err(format!("rounds are 1 to {MOST_ROUNDS}, lower bounds after upper ones"));
+            return Err(StepFault::Rounds(MOST_ROUNDS));
         }
         for (k, round) in self.rounds.iter().enumerate() {
             let calm = |v: &f32| *v == 0.0 || v.is_finite() && v.abs() >= 2f32.powi(CALM);
@@ -102,20 +103,20 @@ impl Clips {
             let known = round.when.iter().flatten().all(|(c, _)| *c < conditions);
             let on_grid = |j: usize| !whole(j) || !round.is_constant(j) || round.bias[j].fract() == 0.0;
             if fits && !(0..outputs).all(on_grid) {
-                return Err(format!("round {k} bounds a whole number by a constant that is none"));
+                return Err(StepFault::RoundNotWhole(k));
             }
             if !fits || !known || !round.bias.iter().all(calm) || !round.weights.iter().all(good) {
-                return Err(format!("round {k} has not one bound an output, or a number or a condition that is none"));
+                return Err(StepFault::Round(k));
             }
         }
         if !self.meet.iter().all(|j| stays(*j)) {
-            return Err("where bounds of a whole number meet, the lower one is no whole number".into());
+            return Err(StepFault::MeetNotWhole);
         }
         Ok(())
     }
 
     /// What stands behind the network, whose outputs it clips.
-    pub fn behind(&self, spec: &NormalSpec) -> Result<Behind, String> {
+    pub fn behind(&self, spec: &NormalSpec) -> Result<Behind, StepFault> {
         self.sound(spec)?;
         let (outputs, columns, x) = (self.numbers.len(), spec.schema.columns().len(), "x");
         let (mut piece, mut gates, mut parts) = (Piece::default(), Gates::default(), Vec::new());
@@ -141,7 +142,7 @@ impl Clips {
                     Literal::Decided(truth) => Truth::Constant(!truth),
                     Literal::Computed { sum, truth, .. } => Truth::Sum(sum, !truth),
                 });
-                Ok::<_, String>(gates.all_of(parts.collect()))
+                Ok::<_, StepFault>(gates.all_of(parts.collect()))
             };
             whens.push(round.when.iter().map(&mut truth).collect::<Result<_, _>>()?);
         }
@@ -215,7 +216,7 @@ impl Clips {
 
     /// What must hold of the bounds: that they do not cross, then for each rule what makes it hold. As [`NormalSpec`] with a bound an
     /// output, for whoever looks for the trees.
-    pub fn claims(&self, spec: &NormalSpec) -> Result<NormalSpec, String> {
+    pub fn claims(&self, spec: &NormalSpec) -> Result<NormalSpec, StepFault> {
         self.sound(spec)?;
         let conditions = spec.conditions();
         let rule = |name: &str, claim: Formula| NormalRule {
@@ -245,7 +246,7 @@ impl Clips {
     }
 
     /// The second step's first half.
-    fn order(&self, conditions: &[Atom], spec: &NormalSpec) -> Result<Formula, String> {
+    fn order(&self, conditions: &[Atom], spec: &NormalSpec) -> Result<Formula, StepFault> {
         let (outputs, over) = (self.numbers.len(), Over::new(&spec.schema, None));
         let at_least = |a: Linear, b: Linear| {
             let mut linear = a;
@@ -275,7 +276,7 @@ impl Clips {
     }
 
     /// The second step's other half: an atom about outputs as one about bounds whose conditions hold, of which any will do.
-    fn bounded(&self, atom: &Atom, conditions: &[Atom], spec: &NormalSpec) -> Result<Formula, String> {
+    fn bounded(&self, atom: &Atom, conditions: &[Atom], spec: &NormalSpec) -> Result<Formula, StepFault> {
         let outputs = self.numbers.len();
         let mut ways =
             vec![Way { sure: Formula::True, cases: vec![(Formula::True, Linear::constant(atom.linear.constant.clone()))] }];
@@ -285,7 +286,7 @@ impl Clips {
                 continue;
             };
             let upper = *c < Rational::ZERO;
-            let number = self.numbers.get(*j).ok_or_else(|| format!("there is no output {j}"))?;
+            let number = self.numbers.get(*j).ok_or(StepFault::NoOutput(*j))?;
             let mut next = Vec::new();
             for Bound { round, when } in self.bounds_of(*j, upper) {
                 let end = || Linear::constant(exact(if upper { number.hi } else { number.lo }));
@@ -298,7 +299,7 @@ impl Clips {
                 next.extend(ways.iter().map(|way| way.with(c, &sure, &values)));
             }
             if next.iter().map(|way| way.cases.len()).sum::<usize>() > MOST_CHOICES {
-                return Err(format!("there are more than {MOST_CHOICES} ways to choose bounds for one comparison"));
+                return Err(StepFault::Choices(MOST_CHOICES));
             }
             ways = next;
         }
@@ -309,7 +310,7 @@ impl Clips {
     }
 
     /// The lower bounds of an output that may come out in the place of an upper one, each with where.
-    fn above(&self, j: usize, upper: &Linear, conditions: &[Atom], spec: &NormalSpec) -> Result<Vec<(Formula, Linear)>, String> {
+    fn above(&self, j: usize, upper: &Linear, conditions: &[Atom], spec: &NormalSpec) -> Result<Vec<(Formula, Linear)>, StepFault> {
         let mut found = Vec::new();
         for (l, lower) in self.rounds.iter().enumerate().filter(|(_, round)| !round.upper) {
             let value = Linear::var(Var::Output(l * self.numbers.len() + j));
@@ -358,7 +359,7 @@ impl Clips {
     }
 
     /// The trend of an output in a feature in which the network's own output has this one.
-    pub fn trend(&self, spec: &NormalSpec, feature: usize, j: usize, own: Trend) -> Result<Trend, String> {
+    pub fn trend(&self, spec: &NormalSpec, feature: usize, j: usize, own: Trend) -> Result<Trend, StepFault> {
         let columns = Layout::new(&spec.schema).trends(feature);
         let sum = |terms: &mut dyn Iterator<Item = (usize, f32)>| {
             terms.fold(Trend::Constant, |so_far, (c, w)| so_far.and(columns.get(c).copied().unwrap_or(Trend::Unknown).times(w)))
@@ -417,7 +418,7 @@ fn atom((c, truth): &(usize, bool), conditions: &[Atom]) -> Atom {
 }
 
 /// What holds where a bound may be applied: none of its conditions was computed to fail.
-fn maybe(when: &[(usize, bool)], conditions: &[Atom], spec: &NormalSpec) -> Result<Formula, String> {
+fn maybe(when: &[(usize, bool)], conditions: &[Atom], spec: &NormalSpec) -> Result<Formula, StepFault> {
     let over = Over::new(&spec.schema, None);
     let parts = when.iter().map(|asked| otherwise(&atom(asked, conditions).opposite(), &over));
     Ok(Formula::and(parts.collect::<Result<Vec<_>, _>>()?))

@@ -15,6 +15,7 @@ use deepsade_spec::{Formula, Rational, Threshold, common_denominator};
 
 use super::literal::{ColumnSum, Literal, Sums};
 use super::over::Over;
+use crate::rejected::StepFault;
 
 /// Counts stay below it: with signs they are exact in float32.
 const MOST: i64 = 1 << 22;
@@ -45,7 +46,7 @@ pub(super) struct Gates {
 
 impl Gates {
     /// What is computed for a formula: if it is true, the formula holds.
-    pub(super) fn formula(&mut self, formula: &Formula, over: &Over) -> Result<Truth, String> {
+    pub(super) fn formula(&mut self, formula: &Formula, over: &Over) -> Result<Truth, StepFault> {
         let mut each = |parts: &[Formula]| parts.iter().map(|p| self.formula(p, over)).collect::<Result<Vec<_>, _>>();
         Ok(match formula {
             Formula::True => Truth::Constant(true),
@@ -90,14 +91,14 @@ impl Gates {
     }
 
     /// A weighted count: weights in whole numbers, rounded down where they have to be, so that a count that is reached is reached.
-    fn count(&mut self, Threshold { terms, bound, strict }: &Threshold, over: &Over) -> Result<Truth, String> {
+    fn count(&mut self, Threshold { terms, bound, strict }: &Threshold, over: &Over) -> Result<Truth, StepFault> {
         let mut scale = Rational::from(common_denominator(terms.iter().map(|(weight, _)| weight)));
         let total: Rational = terms.iter().fold(Rational::ZERO, |sum, (w, _)| sum + w);
         let most = Rational::from(MOST);
         if &total * &scale > most {
             scale = most / total;
         }
-        let whole = |v: Rational| i64::try_from(v).map_err(|_| "a count is too large".to_string());
+        let whole = |v: Rational| i64::try_from(v).map_err(|_| StepFault::Count);
         let bound = bound * &scale;
         let bound = whole(if *strict { Rational::from(bound.floor()) + Rational::ONE } else { Rational::from(bound.ceil()) })?;
         let mut counted = Vec::new();

@@ -11,12 +11,14 @@
 //! moved away by 2^-100, so that it implies its atom in either reading.
 
 use dashu::base::Abs;
+use deepsade_spec::float32::at_most;
 use deepsade_spec::{Atom, Linear, Rational, common_denominator};
 
 use super::over::{CALM, ColumnRange, Over, exact, power};
 use crate::bounds::dot_error;
 use crate::certificate::Arithmetic;
 use crate::dyadic::Dyadic;
+use crate::rejected::StepFault;
 
 /// What the tail computes of its columns.
 #[derive(Debug, Default)]
@@ -40,7 +42,7 @@ pub(super) enum Literal {
 
 impl Sums {
     /// What is computed for an atom.
-    pub(super) fn literal(&mut self, atom: &Atom, over: &Over) -> Result<Literal, String> {
+    pub(super) fn literal(&mut self, atom: &Atom, over: &Over) -> Result<Literal, StepFault> {
         let (mut form, mut constant) = (Vec::new(), atom.linear.constant.clone());
         atom.linear.terms.iter().for_each(|(var, c)| over.add(*var, c, &mut form, &mut constant));
         form.retain(|(_, c)| !c.is_zero());
@@ -65,7 +67,7 @@ impl Sums {
     fn single(&mut self, atom: &Atom, column: usize, c: &Rational, d: &Rational, over: &Over) -> Literal {
         let (truth, t) = (*c > Rational::ZERO, -d / c);
         // v >= t iff v > the next number below t; v > t iff v > the number at or below t; `<` and `<=` are their opposites.
-        let mut at = if truth == atom.strict { at_most(&t) } else { below(&t) };
+        let mut at = at_most(&t, truth != atom.strict);
         let mut otherwise = atom.opposite();
         let near = 2f32.powi(CALM);
         if over.columns[column].binary() {
@@ -88,7 +90,7 @@ impl Sums {
         self.put(ColumnSum { terms: vec![(column, 1.0)], constant: 0.0 - at })
     }
 
-    fn sum(&mut self, atom: &Atom, form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Result<Literal, String> {
+    fn sum(&mut self, atom: &Atom, form: &[(usize, Rational)], constant: &Rational, over: &Over) -> Result<Literal, StepFault> {
         if let Some(factor) = grid(form, constant, over).or_else(|| pair(form, constant, over)) {
             // s >= 0 is not -s > 0: so an atom and its opposite are one sum.
             let factor = if atom.strict { factor } else { -factor };
@@ -117,7 +119,7 @@ impl Sums {
 
 /// How far inside an atom outputs must be for the tail to see it: where `linear >= room` (`> 0` if strict), the atom is computed to hold.
 /// For whoever makes candidates.
-pub fn room(atom: &Atom, over: &Over) -> Result<f64, String> {
+pub fn room(atom: &Atom, over: &Over) -> Result<f64, StepFault> {
     Ok(match Sums::default().literal(atom, over)? {
         Literal::Decided(_) => 0.0,
         // What is known where it is not computed: `slack - linear >= 0`.
@@ -159,7 +161,7 @@ fn rounded(
     constant: &Rational,
     factor: &Rational,
     over: &Over,
-) -> Result<(ColumnSum, Rational), String> {
+) -> Result<(ColumnSum, Rational), StepFault> {
     let (mut terms, mut sizes, mut coefficients) = (Vec::new(), Vec::new(), Rational::ZERO);
     for (column, c) in form {
         let (c, size) = (c * factor, over.columns[*column].size());
@@ -172,15 +174,18 @@ fn rounded(
     }
     let constant = constant * factor;
     if constant.clone().abs() >= power(125) {
-        return Err("a constant of a sum is beyond float32".into());
+        return Err(StepFault::Constant);
     }
     // What is taken off changes the constant, and so what must be taken off: a little more will do.
     let mut off = power(-120);
     for _ in 0..64 {
-        let less = at_most(&(&constant - &off));
+        let less = at_most(&(&constant - &off), false);
+        if !less.is_finite() {
+            return Err(StepFault::Constant);
+        }
         let (rounding, magnitude) = dot_error(Arithmetic::Float32, terms.iter().map(|(_, w)| *w).zip(&sizes), less);
         if magnitude >= Dyadic::power(126) {
-            return Err("a sum may leave the range of float32".into());
+            return Err(StepFault::Sum);
         }
         let error = rounding.rational() + &coefficients;
         let taken = &constant - exact(less);
@@ -189,29 +194,11 @@ fn rounded(
         }
         off = error * Rational::from_parts(257.into(), 256u16.into());
     }
-    Err("no margin covers the rounding of a sum".into())
+    Err(StepFault::Rounding)
 }
 
 /// The number as a float32, if it is one.
 fn itself(v: &Rational) -> Option<f32> {
     let near = v.to_f32().value();
     (near.is_finite() && exact(near) == *v).then_some(near)
-}
-
-/// The largest float32 number at most v, which is within their range.
-pub(super) fn at_most(v: &Rational) -> f32 {
-    let mut at = v.to_f32().value().clamp(f32::MIN, f32::MAX);
-    while exact(at) > *v {
-        at = at.next_down();
-    }
-    while at < f32::MAX && exact(at.next_up()) <= *v {
-        at = at.next_up();
-    }
-    at
-}
-
-/// The largest float32 number below v.
-pub(super) fn below(v: &Rational) -> f32 {
-    let at = at_most(v);
-    if exact(at) == *v { at.next_down() } else { at }
 }

@@ -3,6 +3,7 @@
 use deepsade_spec::{ColumnKind, ColumnMap, Domain, Rational, Schema, Task, Var};
 
 use crate::certificate::{Number, Outputs};
+use crate::rejected::StepFault;
 
 /// Numbers below 2^-100 in size may be taken for zero by a runtime, or not; none that the tail computes with is.
 pub(super) const CALM: i32 = -100;
@@ -62,14 +63,14 @@ impl Outputs {
 
     /// Whether ranges and grids make sense for this task. An output that must be a whole number is on a grid of these, k <= 0: c' is
     /// rounded down to it and judged then, and the fallback has to be on every grid there is (`on_grid`).
-    pub(super) fn sound(&self, task: &Task) -> Result<(), String> {
+    pub(super) fn sound(&self, task: &Task) -> Result<(), StepFault> {
         if self.count() != task.outputs() {
-            return Err(format!("{} outputs, but the task has {}", self.count(), task.outputs()));
+            return Err(StepFault::Outputs { found: self.count(), task: task.outputs() });
         }
         let labels = matches!(task, Task::Multilabel { .. } | Task::Ranking { .. });
         match self {
             Self::Labels(_) if labels => Ok(()),
-            Self::Labels(_) => Err("only labels and places are 0 and 1".into()),
+            Self::Labels(_) => Err(StepFault::NotLabels),
             Self::Numbers(numbers) => {
                 let far = 2f32.powi(FAR);
                 let near = 2f32.powi(CALM);
@@ -83,14 +84,12 @@ impl Outputs {
                         && n.grid.is_none_or(|k| (-64..=64).contains(&k) && n.gridded(k))
                 };
                 if let Some(j) = numbers.iter().position(|n| !good(n)) {
-                    return Err(format!(
-                        "the range of output {j} is empty, ends at a tiny number or beyond 2^{FAR}, or is too wide for its grid"
-                    ));
+                    return Err(StepFault::Range { output: j, most: FAR });
                 }
                 let off = |j: &usize| numbers[*j].grid.is_none_or(|k| k > 0);
                 match task.whole_outputs().into_iter().find(off) {
                     None => Ok(()),
-                    Some(j) => Err(format!("output {j} must be a whole number, and its grid is not one of whole numbers")),
+                    Some(j) => Err(StepFault::NotWhole(j)),
                 }
             }
         }

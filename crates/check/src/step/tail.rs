@@ -7,10 +7,11 @@ use deepsade_net::{Behind, Piece, Port, TRUNK_OUTPUT};
 use deepsade_spec::{ColumnKind, Domain, Formula, LARGEST_INTEGER, NormalSpec, OneHot, Schema};
 
 use super::level::{Gates, Off, SumTensor, Truth};
-use super::literal::{ColumnSum, below};
-use super::over::{CALM, Over, exact};
+use super::literal::ColumnSum;
+use super::over::{CALM, Over};
 use super::{Case, Number, OutputStep};
 use crate::certificate::Outputs;
+use crate::rejected::StepFault;
 
 /// How all names of the tail begin.
 pub const PREFIX: &str = "deepsade.step.";
@@ -39,7 +40,7 @@ pub(super) fn named(what: &str) -> String {
 
 impl InputPorts {
     /// How a schema's columns stand among the inputs of a graph.
-    pub fn of(ports: &[Port], schema: &Schema) -> Result<Self, String> {
+    pub fn of(ports: &[Port], schema: &Schema) -> Result<Self, StepFault> {
         let columns = schema.columns().len();
         let width = |port: &Port| port.dims.get(1..)?.iter().try_fold(1usize, |n, d| n.checked_mul((*d)?));
         if let [port] = ports
@@ -48,14 +49,10 @@ impl InputPorts {
         {
             return match width(port) {
                 Some(found) if found == columns => Ok(Self::Rows(port.clone())),
-                found => Err(format!(
-                    "the input '{}' has {} columns, the schema {columns}",
-                    port.name,
-                    found.map_or("an unknown number of".into(), |n| n.to_string())
-                )),
+                found => Err(StepFault::Columns { input: port.name.clone(), found, schema: columns }),
             };
         }
-        let of = |name: &str| ports.iter().find(|p| p.name == name).ok_or(format!("the graph has no input '{name}'"));
+        let of = |name: &str| ports.iter().find(|p| p.name == name).ok_or_else(|| StepFault::NoInput(name.into()));
         let ports = schema.features.iter().map(|f| of(&f.name).cloned()).collect::<Result<Vec<_>, _>>()?;
         for (port, feature) in ports.iter().zip(&schema.features) {
             let fits = match (&feature.domain, port.element.as_str()) {
@@ -69,13 +66,10 @@ impl InputPorts {
                 && port.element != "float"
                 && (lo <= -LARGEST_INTEGER || hi >= LARGEST_INTEGER)
             {
-                return Err(format!(
-                    "the input '{}' holds {} numbers, of which float32 does not tell 16777217 from 16777216: let its range end before that",
-                    port.name, port.element
-                ));
+                return Err(StepFault::WideInput { input: port.name.clone(), element: port.element.clone() });
             }
             if !fits || port.dims.len() != 2 || port.dims[1] != Some(1) {
-                return Err(format!("the input '{}' is no column of {}", port.name, feature.domain.in_words()));
+                return Err(StepFault::NoColumn { input: port.name.clone(), domain: Box::new(feature.domain.clone()) });
             }
         }
         Ok(Self::Features(ports))
@@ -152,7 +146,7 @@ pub(crate) fn found_names(outputs: &[Port]) -> Option<[String; 3]> {
 
 /// Calls that compute, for each row of the columns in tensor `x`, which of some conditions on the input certainly hold; the name of the
 /// booleans, a line a condition and a column a row.
-pub fn certain(schema: &Schema, conditions: &[Formula], x: &str, prefix: &str, piece: &mut Piece) -> Result<String, String> {
+pub fn certain(schema: &Schema, conditions: &[Formula], x: &str, prefix: &str, piece: &mut Piece) -> Result<String, StepFault> {
     let (over, mut gates) = (Over::new(schema, None), Gates::default());
     let roots = conditions.iter().map(|f| gates.formula(f, &over)).collect::<Result<Vec<_>, _>>()?;
     // There is always something to count.
@@ -169,7 +163,7 @@ impl Tail {
         step: &OutputStep,
         inputs: &InputPorts,
         [y, in_domain, ok]: [String; 3],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, StepFault> {
         let (outputs, columns) = (step.outputs.count(), spec.schema.columns().len());
         step.sound(spec, columns)?;
         let mut piece = Piece::default();
@@ -343,10 +337,7 @@ pub(super) fn inside(
     let all = schema.columns();
     let (count, first) = (all.len(), outputs);
     let domain = |k: usize| &schema.features[all[k].feature].domain;
-    let ends = |k: usize| match all[k].kind {
-        ColumnKind::Number => domain(k).range().unwrap_or_default(),
-        ColumnKind::Level(_) => (0.0, 1.0),
-    };
+    let ends = schema.column_ranges();
     let grid = |k: usize| if let ColumnKind::Level(_) = all[k].kind { Some(0) } else { domain(k).grid() };
     let grids: Vec<Option<i32>> = (0..count).map(grid).collect();
     let mut truths = Vec::new();
@@ -387,18 +378,17 @@ pub(super) fn inside(
         offs.push(off(&fraction, grids.iter().map(factor).collect()));
     }
     if !wide {
-        for k in 0..count {
-            let (lo, hi) = ends(k);
-            truths.push(Truth::Sum(gates.sums.above(first + k, clear(below(&exact(lo)))), true));
-            truths.push(Truth::Sum(gates.sums.above(first + k, clear(hi)), false));
+        for (k, (lo, hi)) in ends.iter().enumerate() {
+            truths.push(Truth::Sum(gates.sums.above(first + k, clear(lo.next_down())), true));
+            truths.push(Truth::Sum(gates.sums.above(first + k, clear(*hi)), false));
         }
         parts.push(part(x, (first..first + count).collect()));
         return (gates.all_of(truths), offs);
     }
     // How far the columns are outside, all together.
     let [lo, hi, least, most, away, size] = ["lo", "hi", "least", "most", "off", "outside"].map(named);
-    piece.floats(&lo, &dims, (0..count).map(|k| ends(k).0).collect());
-    piece.floats(&hi, &dims, (0..count).map(|k| ends(k).1).collect());
+    piece.floats(&lo, &dims, ends.iter().map(|(lo, _)| *lo).collect());
+    piece.floats(&hi, &dims, ends.iter().map(|(_, hi)| *hi).collect());
     piece.call("Max", &[x, &lo], &least);
     piece.call("Min", &[&least, &hi], &most);
     piece.call("Sub", &[x, &most], &away);

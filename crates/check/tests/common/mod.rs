@@ -6,7 +6,8 @@ pub mod tail;
 use std::ops::ControlFlow;
 
 use deepsade_check::{
-    Arithmetic, Bounds, Certificate, Lines, Rejected, RuleProof, Step, Tree, Verdict, Why, check, check_exactly, sha256_hex,
+    Arithmetic, Bounds, Certificate, Lines, Misfit, Rejected, RuleProof, Step, Tree, Verdict, Why, check, check_exactly,
+    sha256_hex,
 };
 use deepsade_net::{Activation, Conv, Matrix, Model, Network, Node, Op, Window};
 use deepsade_spec::canonical::canonical;
@@ -322,7 +323,7 @@ pub fn prove_along(
         let mut all = Vec::new();
         leaves(&mut tree, &[], 0, &mut all);
         let leaf = all.iter_mut().find(|p| p.path == path).expect("a leaf of the tree");
-        if why == Why::from("no multipliers for this cell") {
+        if why == Why::Misfit(Misfit::NoMultipliers) {
             leaf.cells.push(options[0].clone());
             leaf.lines.extend(lines(leaf.signs));
             tried = 0;

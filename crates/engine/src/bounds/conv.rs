@@ -4,11 +4,8 @@
 
 use deepsade_net::Conv;
 
-use super::{Boxed, UNIT};
-
-fn kappa(terms: usize) -> f32 {
-    2.0 * (terms as f32 + 3.0) * UNIT
-}
+use super::Boxed;
+use super::dense::kappa;
 
 pub(super) fn interval(out: &mut Boxed, x: &Boxed, conv: &Conv) {
     let mut row = Vec::new();

@@ -41,7 +41,7 @@ impl LaneLayout {
 }
 
 /// The any-order error of n + 1 terms, twice over.
-fn kappa(n: usize) -> f32 {
+pub(super) fn kappa(n: usize) -> f32 {
     2.0 * (n as f32 + 3.0) * UNIT
 }
 

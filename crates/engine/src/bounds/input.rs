@@ -1,6 +1,6 @@
 //! A region enters; the box of the input leaves, and the categories whose columns are no box.
 
-use deepsade_spec::{ColumnKind, OneHot, Region, Schema};
+use deepsade_spec::{OneHot, Region, Schema};
 
 use super::{Boxed, Origin};
 
@@ -14,14 +14,7 @@ pub(super) struct Masked {
 
 pub(super) fn interval(x: &mut Boxed, schema: &Schema, region: &Region) {
     for (c, column) in schema.columns().iter().enumerate() {
-        let (lo, hi) = match column.kind {
-            ColumnKind::Number => region.range(column.feature).unwrap_or((0.0, 1.0)),
-            ColumnKind::Level(l) => {
-                let allowed = region.levels(column.feature).unwrap_or(&[]);
-                let others = allowed.iter().enumerate().any(|(k, a)| k != l && *a);
-                (f64::from(u8::from(!others)), f64::from(u8::from(allowed.get(l).copied().unwrap_or(true))))
-            }
-        };
+        let (lo, hi) = region.column_range(column.feature, column.kind).unwrap_or((0.0, 1.0));
         x.m[c] = f64::midpoint(lo, hi) as f32;
         // Wide enough to reach both ends from the rounded middle.
         let radius = (hi - f64::from(x.m[c])).max(f64::from(x.m[c]) - lo);

@@ -4,12 +4,12 @@
 //! A mean of networks is a network ([`mean_of`]), so the rules are kept and proved for it as for any. By convexity its loss is at
 //! most the mean of theirs; where keeping the rules takes that away again, the one model that was there stays.
 
-use deepsade_data::{Split, deciding_score};
+use deepsade_data::deciding_score;
 use deepsade_net::Network;
 
-use super::{Best, ComparedWays, Saved, compare};
+use super::{Best, ComparedWays, Trainings, compare};
 use crate::enforce::{Decision, EnforcedBy};
-use crate::fit::{Fit, FitError, Fitted, Rows};
+use crate::fit::{Fit, FitError, Fitted};
 use crate::mean::mean_of;
 use crate::train::{EpochRecord, Observer};
 use crate::warnings::Warning;
@@ -18,14 +18,7 @@ use crate::warnings::Warning;
 const WORSE: f64 = 0.01;
 
 /// The mean of the members that the settings ask for; `first` is one of them, and what is left where there is no mean.
-pub(super) fn mean(
-    fit: Fit,
-    first: Best,
-    rows: &Rows,
-    split: &Split,
-    saved: Saved,
-    observer: &mut dyn Observer,
-) -> Result<ComparedWays, FitError> {
+pub(super) fn mean(fit: Fit, first: Best, on: Trainings, observer: &mut dyn Observer) -> Result<ComparedWays, FitError> {
     let count = fit.network.members;
     // A network that diverged or was given is not one of several.
     if count < 2 || fit.network.trunk.is_some() || first.fitted.trained.best_epoch.is_none() {
@@ -34,12 +27,12 @@ pub(super) fn mean(
     let decision = Decision { means: first.fitted.means.clone(), why: first.fitted.why.clone() };
     let (mut others, mut failed) = (Vec::new(), None);
     for k in 1..count {
-        let named = |name: &str| saved(&if name.is_empty() { k.to_string() } else { format!("{k}-{name}") });
-        let split = if fit.redeal { split.with_other_validation(k, fit.seed) } else { split.clone() };
+        let named = |name: &str| (on.saved)(&if name.is_empty() { k.to_string() } else { format!("{k}-{name}") });
+        let split = if fit.redeal { on.split.with_other_validation(k, fit.seed) } else { on.split.clone() };
         let fit = Fit { seed: fit.seed.wrapping_add((k as u64) << 32), ..fit };
         let mut told = MemberObserver { observer: &mut *observer, member: k + 1, of: count };
         told.phase("");
-        match compare(fit, std::slice::from_ref(&decision), rows, &split, &named, &mut told) {
+        match compare(fit, std::slice::from_ref(&decision), Trainings { split: &split, saved: &named, ..on }, &mut told) {
             Ok(ComparedWays::Best(best)) => others.push(*best),
             Ok(cut @ ComparedWays::Interrupted(_)) => return Ok(cut),
             Err(stopped) if stopped.ends_all() => return Err(stopped),
@@ -49,53 +42,77 @@ pub(super) fn mean(
     }
     let all: Vec<&Best> = std::iter::once(&first).chain(&others).collect();
     let trained = all.len();
-    let mut best = match with_mean(fit, &decision, &all, rows, split, observer) {
-        Ok(Some((fitted, free))) => Best { fitted, free, ..first },
+    let MeanOfAll { fitted, free, why_not } = match with_mean(fit, &decision, &all, on, observer) {
         Err(stopped) if stopped.ends_all() => return Err(stopped),
-        Ok(None) | Err(_) => first,
+        Err(why) => MeanOfAll { why_not: Some(why.to_string()), ..MeanOfAll::default() },
+        Ok(found) => found,
     };
+    // What is not proved is not handed over, but it is what the guarantee costs.
+    let free = free.or(first.free);
+    let mut best = Best { fitted: fitted.unwrap_or(first.fitted), free, ..first };
+    best.fitted.warnings.extend(why_not.map(|why| Warning::NoMean { members: trained, why }));
     let fewer = |why: FitError| Warning::FewerMembers { asked: count, trained, why: why.to_string() };
     best.fitted.warnings.extend(failed.map(fewer));
     Ok(ComparedWays::Best(Box::new(best)))
 }
 
-/// The mean of the models, and that of the free networks beside it. `None` where it has no proof and they have, or has lost what they learnt.
+/// What comes of the mean of all members.
+#[derive(Default)]
+struct MeanOfAll {
+    /// The mean of the models; `None` where it has no proof and they have, or has lost what they learnt.
+    fitted: Option<Fitted>,
+    /// That of the free networks beside them.
+    free: Option<Fitted>,
+    /// Why there is none of the models.
+    why_not: Option<String>,
+}
+
 fn with_mean(
     fit: Fit,
     decision: &Decision,
     all: &[&Best],
-    rows: &Rows,
-    split: &Split,
+    on: Trainings,
     observer: &mut dyn Observer,
-) -> Result<Option<(Fitted, Option<Fitted>)>, FitError> {
+) -> Result<MeanOfAll, FitError> {
     let mut of = |decision: &Decision, shape: &EnforcedBy, members: &[&Fitted]| {
         let networks: Vec<&Network> = members.iter().map(|f| &f.trained.network).collect();
         let Some(mean) = mean_of(&networks) else { return Ok(None) };
         let fit = Fit { decision, from: Some(&mean), as_it_is: true, shape: Some(shape), ..fit };
-        let mut fitted = fit.run_on(rows, split, None, observer)?;
+        let mut fitted = fit.run_on(on.rows, on.split, None, observer)?;
         fitted.trained.story_of(&members[0].trained);
         // The rows that validate were seen by all members but the first.
         fitted.validation = members[0].validation.clone();
         fitted.members = members.len();
         Ok::<_, FitError>(Some(fitted))
     };
-    let members: Vec<&Fitted> = all.iter().map(|best| &best.fitted).collect();
-    let Some(fitted) = of(decision, &decision.means, &members)? else { return Ok(None) };
     let free: Option<Vec<&Fitted>> = all.iter().map(|best| best.free.as_ref()).collect();
     let free = match free {
         Some(free) => of(&Decision::nowhere(), &decision.means, &free)?,
         None => None,
     };
-    let lost = members[0].proved() && !fitted.proved() || all[0].free.is_some() && free.is_none();
-    Ok((!lost && !worse(fit, &fitted, &members, rows, split)?).then_some((fitted, free)))
+    let without = |free, why: &str| Ok(MeanOfAll { fitted: None, free, why_not: Some(why.into()) });
+    let members: Vec<&Fitted> = all.iter().map(|best| &best.fitted).collect();
+    let fitted = match of(decision, &decision.means, &members) {
+        Ok(Some(fitted)) => fitted,
+        Ok(None) => return without(free, "their networks are not alike"),
+        Err(stopped) if stopped.ends_all() => return Err(stopped),
+        Err(why) => return without(free, &why.to_string()),
+    };
+    if members[0].proved() && !fitted.proved() {
+        return without(free, "it is not proved to keep the rules");
+    }
+    if worse(fit, &fitted, &members, on)? {
+        return without(free, "keeping the rules makes it worse than they are");
+    }
+    Ok(MeanOfAll { fitted: Some(fitted), free, why_not: None })
 }
 
 /// Whether the mean scores worse on the training rows than its members do on average on the same rows.
-fn worse(fit: Fit, mean: &Fitted, members: &[&Fitted], rows: &Rows, split: &Split) -> Result<bool, FitError> {
+fn worse(fit: Fit, mean: &Fitted, members: &[&Fitted], on: Trainings) -> Result<bool, FitError> {
     let deciding = deciding_score(&fit.spec.schema.task);
     let mut all = Vec::new();
     for member in members {
-        all.extend(deciding.among(&rows.predicted(fit.spec, &member.model, &split.train)?.metrics));
+        all.extend(deciding.among(&on.rows.predicted(fit.spec, &member.model, &on.split.train)?.metrics));
     }
     let Some(usual) = deepsade_data::mean(&all).filter(|m| m.n == members.len()) else { return Ok(false) };
     let least = usual.mean * if deciding.more { 1.0 - WORSE } else { 1.0 + WORSE };

@@ -4,7 +4,7 @@
 //! data cost least. Clauses that imply the rules leave most of them; where there are none, the most likely set is kept.
 
 use deepsade_data::Dataset;
-use deepsade_output::decode::{Decoder, Scratch};
+use deepsade_output::decode::{DecodeScratch, Decoder};
 use deepsade_spec::{NormalSpec, Task};
 
 use crate::clauses::Clauses;
@@ -41,7 +41,7 @@ fn usual_scores(rows: &Dataset) -> Vec<f32> {
 fn most_likely(rules: &NormalSpec, scores: &[f32]) -> Option<Vec<f64>> {
     let decoder = Decoder::new(rules, NODES).ok().filter(|decoder| decoder.conditions() == 0)?;
     let mut set = vec![0.0; scores.len()];
-    decoder.best(scores, &[], &mut Scratch::default(), &mut set).then_some(())?;
+    decoder.best(scores, &[], &mut DecodeScratch::default(), &mut set).then_some(())?;
     Some(scores.iter().zip(&set).map(|(s, y)| if *y > 0.5 { f64::from(*s).max(1.0) } else { f64::from(*s).min(-1.0) }).collect())
 }
 

@@ -9,6 +9,7 @@ mod equality;
 mod fallback;
 mod usual;
 
+use deepsade_check::StepFault;
 use deepsade_check::step::{Case, InputPorts, Number, OutputStep, Outputs, Tail, output_names};
 use deepsade_net::onnx::TRUNK_OUTPUT;
 use deepsade_net::{Behind, Model, Network, Piece, Port};
@@ -21,7 +22,6 @@ use self::fallback::{fallback, only_classes};
 pub use self::usual::Usual;
 use crate::artifact::{self, ArtifactError, STEP_KEY};
 use crate::proof::{Proof, prove_step};
-use crate::train::column_ranges;
 
 /// The key under which a model's metadata say how its candidates are made.
 pub const MADE_KEY: &str = "deepsade.made";
@@ -40,7 +40,7 @@ pub enum StepError {
     Fallback(#[from] NoFallback),
     /// The tail can't be written.
     #[error("the output step can't be written: {0}")]
-    Tail(String),
+    Tail(StepFault),
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
@@ -170,9 +170,9 @@ fn ranges(spec: &NormalSpec, usual: &Usual) -> Result<Vec<Number>, MakeError> {
     let mut numbers = usual.ranges();
     for (number, grid) in numbers.iter_mut().zip(make::numbers::grids(spec, &usual.ranges())?) {
         if let Some(k) = grid {
-            let on_grid = |v: f64| (v.clamp(-MOST_STEPS, MOST_STEPS) * 2f64.powi(-k)) as f32;
+            let to_grid = |v: f64| (v.clamp(-MOST_STEPS, MOST_STEPS) * 2f64.powi(-k)) as f32;
             let steps = |v: f32| f64::from(v) * 2f64.powi(k);
-            *number = Number { lo: on_grid(steps(number.lo).floor()), hi: on_grid(steps(number.hi).ceil()), grid };
+            *number = Number { lo: to_grid(steps(number.lo).floor()), hi: to_grid(steps(number.hi).ceil()), grid };
         }
     }
     Ok(numbers)
@@ -191,7 +191,7 @@ fn alike(numbers: Vec<Number>) -> Vec<Number> {
 
 /// Ranges that reach as far as the fallback does, on its grids.
 fn widened(numbers: &[Number], fallback: &[Case], spec: &NormalSpec) -> Vec<Number> {
-    let ranges = column_ranges(&spec.schema);
+    let ranges = spec.schema.column_ranges();
     let mut numbers = numbers.to_vec();
     for (o, number) in numbers.iter_mut().enumerate() {
         let (mut lo, mut hi) = (f64::from(number.lo), f64::from(number.hi));
@@ -205,8 +205,8 @@ fn widened(numbers: &[Number], fallback: &[Case], spec: &NormalSpec) -> Vec<Numb
         }
         let step = number.grid.map(|k| 2f64.powi(-k));
         let most = step.map_or(f64::MAX, |step| MOST_STEPS * step);
-        let on_grid = |v: f64| nearest_multiple(v, step).clamp(-most, most);
-        (number.lo, number.hi) = (on_grid(lo) as f32, on_grid(hi) as f32);
+        let to_grid = |v: f64| nearest_multiple(v, step).clamp(-most, most);
+        (number.lo, number.hi) = (to_grid(lo) as f32, to_grid(hi) as f32);
     }
     numbers
 }

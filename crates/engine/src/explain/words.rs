@@ -1,10 +1,8 @@
 //! Rules enter, with or without rows; what they mean leaves, as plain data and in words.
 
-use std::collections::BTreeMap;
-
 use deepsade_solve::budget::Budget;
 use deepsade_solve::satisfy::MAX_TERMS;
-use deepsade_spec::{Domain, Formula, Moves, NormalSpec, PairRule, Rational, Var, print};
+use deepsade_spec::{Domain, Formula, Moves, NamedValues, NormalSpec, PairRule, Rational, SingleBound, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -63,7 +61,7 @@ struct RuleExplanation {
 #[derive(Debug, Serialize)]
 struct ConflictExplanation {
     rules: Vec<String>,
-    witness: BTreeMap<String, Value>,
+    witness: NamedValues,
     /// True if real numbers would obey, but none that is an output: a float32 number, or a whole one.
     by_rounding: bool,
 }
@@ -243,19 +241,17 @@ fn notes(spec: &NormalSpec) -> Vec<String> {
     let mut notes = Vec::new();
     for rule in &spec.rules {
         rule.claim.atoms(&mut |atom| {
-            let mut terms = atom.linear.terms.iter();
-            if let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) {
-                let bound = -&atom.linear.constant / c;
-                let near = bound.to_f32().value();
+            if let Some(SingleBound { var: Var::Feature(f), end, .. }) = atom.single_bound() {
+                let near = end.to_f32().value();
                 // No whole or stepped input lies there.
-                let real = matches!(spec.schema.features[*f].domain, Domain::Real { .. });
-                if real && Rational::try_from(near).is_ok_and(|v| v != bound) {
+                let real = matches!(spec.schema.features[f].domain, Domain::Real { .. });
+                if real && Rational::try_from(near).is_ok_and(|v| v != end) {
                     notes.push(format!(
                         "rule '{}': {} is not a float32 value; an input {} = {} enters the network as {near:.10}",
                         rule.name,
-                        print::number(&bound),
-                        spec.schema.features[*f].name,
-                        print::number(&bound)
+                        print::number(&end),
+                        spec.schema.features[f].name,
+                        print::number(&end)
                     ));
                 }
             }
@@ -267,26 +263,7 @@ fn notes(spec: &NormalSpec) -> Vec<String> {
 
 /// The conflict in the names of the problem.
 fn conflict(spec: &NormalSpec, conflict: &Conflict) -> ConflictExplanation {
-    let mut witness = BTreeMap::new();
-    for (var, value) in &conflict.witness {
-        match var {
-            Var::Feature(f) => {
-                let feature = &spec.schema.features[*f];
-                let number = value.to_f64().value();
-                let shown = match &feature.domain {
-                    Domain::Ordered { levels } => json!(levels.get(number as usize)),
-                    Domain::Integer { .. } if number.fract() == 0.0 => json!(number as i64),
-                    _ => json!(number),
-                };
-                witness.insert(feature.name.clone(), shown);
-            }
-            Var::Level(f, l) if value.is_one() => {
-                let Domain::Category { levels } = &spec.schema.features[*f].domain else { continue };
-                witness.insert(spec.schema.features[*f].name.clone(), json!(levels[*l]));
-            }
-            _ => {}
-        }
-    }
+    let witness = NamedValues::of_point(&spec.schema, &conflict.witness);
     let rules = conflict.rules.iter().map(|k| spec.rules[*k].name.clone()).collect();
     ConflictExplanation { rules, witness, by_rounding: conflict.by_rounding(spec) }
 }
@@ -298,12 +275,7 @@ pub fn conflict_in_words(spec: &NormalSpec) -> Option<String> {
 }
 
 fn words(found: &ConflictExplanation) -> String {
-    let place = if found.witness.is_empty() {
-        "for any input".to_string()
-    } else {
-        let at: Vec<String> = found.witness.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        format!("where {}", at.join(", "))
-    };
+    let place = found.witness.place();
     let why = if found.by_rounding {
         ": real numbers would obey, but no float32 number, or no whole one where outputs are whole; leave room for rounding, as in \
          `abs(y - 0.1) <= 0.0001`"

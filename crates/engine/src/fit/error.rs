@@ -164,19 +164,22 @@ impl From<CertifyError> for FitError {
 
 #[cfg(test)]
 mod tests {
+    use deepsade_check::StepFault;
+
     use super::*;
 
     #[test]
     fn a_reason_of_two_ways_is_said_once() {
-        let tail = |why: &str| FitError::from(StepError::Tail(why.into()));
-        let FitError::NoWay { ways } = FitError::no_way(vec![("a", tail("x")), ("b", tail("y")), ("c", tail("x"))]) else {
+        let tail = |why: StepFault| FitError::from(StepError::Tail(why));
+        let (x, y) = (|| tail(StepFault::Sum), || tail(StepFault::Count));
+        let FitError::NoWay { ways } = FitError::no_way(vec![("a", x()), ("b", y()), ("c", x())]) else {
             panic!("there are two reasons")
         };
         assert_eq!(ways.iter().map(|(how, _)| *how).collect::<Vec<_>>(), ["a", "b"]);
-        assert!(matches!(FitError::no_way(vec![("a", tail("x")), ("b", tail("x"))]), FitError::Step(_)));
+        assert!(matches!(FitError::no_way(vec![("a", x()), ("b", x())]), FitError::Step(_)));
         // Words may agree where reasons don't.
         let other = FitError::Gate { name: "g".into(), why: "x" };
-        assert!(matches!(FitError::no_way(vec![("a", tail("x")), ("b", other)]), FitError::NoWay { ways } if ways.len() == 2));
+        assert!(matches!(FitError::no_way(vec![("a", x()), ("b", other)]), FitError::NoWay { ways } if ways.len() == 2));
         assert!(matches!(FitError::no_way(Vec::new()), FitError::NothingToTry));
     }
 }

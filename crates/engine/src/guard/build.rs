@@ -12,7 +12,7 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, ColumnKind, Formula, Linear, NormalSpec, Rational, Schema, Var};
 use deepsade_spec::{Cut, Region};
 
-use super::cell::{Cell, Margin, Scratch, Term};
+use super::cell::{Cell, CellScratch, Margin, Term};
 use super::change::Changes;
 use super::metric::Metric;
 use super::projection::Projection;
@@ -107,7 +107,7 @@ fn frame<'a>(
     kind: Bounds,
     strictness: f64,
 ) -> Result<FixedParts<'a>, GuardError> {
-    let whole = Region::whole(&spec.schema).map_err(GuardError::Domain)?;
+    let whole = Region::domain(&spec.schema).map_err(GuardError::Domain)?;
     let shape = HiddenBounds::new(network, &spec.schema, std::slice::from_ref(&whole));
     let gate = match network.nodes.last() {
         Some(node) if matches!(node.op, Op::Gate) => shape.origins_of(node.from[1]).first().copied().flatten(),
@@ -141,7 +141,7 @@ impl FixedParts<'_> {
         let mut attached = Attached { regions: BTreeMap::new(), cells: Vec::new() };
         let mut trees = Vec::new();
         for &rule in chosen {
-            let whole = Region::whole(schema).map_err(GuardError::Domain)?;
+            let whole = Region::domain(schema).map_err(GuardError::Domain)?;
             let before = attached.cells.len();
             trees.push(self.leaves(rule, &cuts[rule], &whole, &mut attached, before)?);
         }
@@ -161,7 +161,7 @@ impl FixedParts<'_> {
             margin: self.margin,
             kind: self.kind,
             nearest: Projection::default(),
-            scratch: Scratch::default(),
+            scratch: CellScratch::default(),
             kept: Vec::new(),
             kept_count: 0,
             point: Vec::new(),
@@ -189,7 +189,7 @@ impl FixedParts<'_> {
         before: usize,
     ) -> Result<Regions, GuardError> {
         if let Cuts::Split(feature, cut, below, above) = cuts {
-            let [low, high] = region.split(*feature, cut).map_err(GuardError::Domain)?;
+            let [low, high] = region.split(*feature, cut).map_err(GuardError::Cut)?;
             return Ok(Regions::Split {
                 feature: *feature,
                 cut: cut.clone(),
@@ -322,7 +322,7 @@ impl FixedParts<'_> {
             .filter_map(|k| self.origins[k])
             .map(|o| columns[o.column].feature)
             .collect();
-        let Ok(whole) = Region::whole(&self.spec.schema) else { return false };
+        let Ok(whole) = Region::domain(&self.spec.schema) else { return false };
         let mut best: Option<(f64, &mut Cuts, usize, Cut)> = None;
         widest(cuts, &whole, &features, &self.spec.schema, &mut best);
         let Some((_, leaf, feature, cut)) = best else { return false };

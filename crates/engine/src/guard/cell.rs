@@ -97,7 +97,7 @@ pub struct LayerWeights<'a> {
 
 /// Working memory for one cell: what [`Cell::read`] found.
 #[derive(Debug, Clone, Default)]
-pub struct Scratch {
+pub struct CellScratch {
     /// Coefficients of v in alpha.(W v + b), alpha the outputs' coefficients in the sum.
     y: Vec<f64>,
     /// The same with absolute values.
@@ -185,7 +185,7 @@ impl Cell {
     }
 
     /// Brings the outputs' coefficients in the weighted sum through W and b into the scratch.
-    pub fn read(&self, layer: &LayerWeights, v: &Boxed, scratch: &mut Scratch) {
+    pub fn read(&self, layer: &LayerWeights, v: &Boxed, scratch: &mut CellScratch) {
         let n = v.m.len();
         scratch.y.clear();
         scratch.y.resize(n, 0.0);
@@ -211,7 +211,7 @@ impl Cell {
     }
 
     /// The excess; the layer must have been read.
-    pub fn slack(&self, v: &Boxed, margin: Margin, scratch: &Scratch) -> Slack {
+    pub fn slack(&self, v: &Boxed, margin: Margin, scratch: &CellScratch) -> Slack {
         let mut worst = Slack { excess: f64::NEG_INFINITY, rho: 1.0, margin: 0.0 };
         for &rho in &self.rho {
             let term = |i: usize, q: f64| q * f64::from(v.m[i]) + q.abs() * f64::from(v.r[i]);
@@ -231,12 +231,12 @@ impl Cell {
         worst
     }
 
-    fn constant(&self, rho: f64, scratch: &Scratch) -> f64 {
+    fn constant(&self, rho: f64, scratch: &CellScratch) -> f64 {
         rho * (scratch.bias.0 + self.sum.gate) + self.sum.d
     }
 
     /// What the rounding of the last layer and of this computation may cost. A sum of constants does not round.
-    pub(super) fn margin(&self, rho: f64, v: &Boxed, margin: Margin, scratch: &Scratch) -> f64 {
+    pub(super) fn margin(&self, rho: f64, v: &Boxed, margin: Margin, scratch: &CellScratch) -> f64 {
         let features: f64 = self.sum.c.iter().map(|(k, c)| c.abs() * f64::from(v.m[*k].abs() + v.r[*k])).sum();
         let size = rho.abs();
         let constants = size * scratch.bias.1 + self.sum.d.abs() + (rho * self.sum.gate).abs();
@@ -250,7 +250,7 @@ impl Cell {
     }
 
     /// The coefficients of v in the weighted sum; the layer must have been read.
-    fn coefficients<'s>(&self, rho: f64, scratch: &'s mut Scratch) -> &'s [f64] {
+    fn coefficients<'s>(&self, rho: f64, scratch: &'s mut CellScratch) -> &'s [f64] {
         scratch.q.clear();
         scratch.q.extend(scratch.y.iter().map(|y| rho * y));
         self.sum.c.iter().for_each(|(k, c)| scratch.q[*k] += c);
@@ -258,14 +258,14 @@ impl Cell {
     }
 
     /// On which side of each box the weighted sum is largest: -1, 0 or 1.
-    pub(super) fn sides(&self, rho: f64, scratch: &mut Scratch, sides: &mut Vec<f64>) {
+    pub(super) fn sides(&self, rho: f64, scratch: &mut CellScratch, sides: &mut Vec<f64>) {
         let side = |q: &f64| if *q == 0.0 { 0.0 } else { q.signum() };
         sides.clear();
         sides.extend(self.coefficients(rho, scratch).iter().map(side));
     }
 
     /// The weighted sum at a point, without a margin.
-    pub(super) fn value(&self, rho: f64, point: &[f64], scratch: &Scratch) -> f64 {
+    pub(super) fn value(&self, rho: f64, point: &[f64], scratch: &CellScratch) -> f64 {
         let outputs = sum_up(point.len(), |i| scratch.y[i] * point[i]);
         rho * outputs + self.sum.c.iter().map(|(k, c)| c * point[*k]).sum::<f64>() + self.constant(rho, scratch)
     }
@@ -277,7 +277,7 @@ impl Cell {
         (v, errors): (&Boxed, &[f32]),
         margin: Margin,
         relate: &mut impl FnMut(&[f64], &mut Vec<f64>),
-        scratch: &mut Scratch,
+        scratch: &mut CellScratch,
         worst_point: &mut Vec<f64>,
     ) -> Slack {
         let mut worst = Slack { excess: f64::NEG_INFINITY, rho: 1.0, margin: 0.0 };
@@ -315,7 +315,7 @@ impl Cell {
     /// The sum depends on W and b through g = W'alpha and beta = alpha.b alone, and the smallest change that moves these by dg
     /// and dbeta is alpha dg' / |alpha|^2. The nearest (g, beta) solves a scalar equation: for a step mu the coefficients q
     /// become soft(q - mu m, mu r), and the excess falls with mu.
-    pub fn project(&self, slack: Slack, layer: &mut LayerWeights, v: &Boxed, scratch: &mut Scratch) -> bool {
+    pub fn project(&self, slack: Slack, layer: &mut LayerWeights, v: &Boxed, scratch: &mut CellScratch) -> bool {
         let constant = self.constant(slack.rho, scratch);
         let mut alpha = std::mem::take(&mut scratch.alpha);
         let norm = self.alpha(slack.rho, layer.b.len(), &mut alpha);

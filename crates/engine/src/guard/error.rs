@@ -1,5 +1,6 @@
 //! Why there is no guard for some rules, and what stands in the way of one.
 
+use deepsade_spec::{CutError, SchemaError};
 use thiserror::Error;
 
 /// Why no guard can be set up.
@@ -26,7 +27,10 @@ pub enum GuardError {
     },
     /// The domain can't be used.
     #[error("{0}")]
-    Domain(String),
+    Domain(SchemaError),
+    /// Nor split.
+    #[error("{0}")]
+    Cut(CutError),
 }
 
 /// Why rules can't be kept by a last layer.

@@ -115,7 +115,7 @@ fn dead(guard: &Guard, cell: &Cell) -> Option<Vec<f64>> {
     let layer = super::cell::LayerWeights { w: &mut w, b: &mut b };
     let lambda = multiplier::best(&conditions, &layer, v, guard.margin, 0.0)?;
     conditions.weigh(&lambda);
-    let mut scratch = super::Scratch::default();
+    let mut scratch = super::CellScratch::default();
     conditions.read(&layer, v, &mut scratch);
     (conditions.slack(v, guard.margin, &scratch).excess <= 0.0).then_some(lambda)
 }

@@ -6,7 +6,7 @@
 
 use deepsade_solve::game::Game;
 
-use super::cell::{Cell, LayerWeights, Margin, Scratch, Slack, Term, sum_up};
+use super::cell::{Cell, CellScratch, LayerWeights, Margin, Slack, Term, sum_up};
 use crate::bounds::Boxed;
 
 /// Corners to look at, at most.
@@ -25,7 +25,14 @@ struct Atoms<'a> {
 
 /// Gives a cell its best multipliers, up to a share `within` of their excess, or keeps those that it has if they are no worse;
 /// returns the excess.
-pub fn improve(cell: &mut Cell, layer: &LayerWeights, v: &Boxed, margin: Margin, within: f64, scratch: &mut Scratch) -> Slack {
+pub fn improve(
+    cell: &mut Cell,
+    layer: &LayerWeights,
+    v: &Boxed,
+    margin: Margin,
+    within: f64,
+    scratch: &mut CellScratch,
+) -> Slack {
     cell.read(layer, v, scratch);
     let before = cell.slack(v, margin, scratch);
     let present = cell.lambda().to_vec();
@@ -171,7 +178,7 @@ mod tests {
             ];
             let cell = Cell::new(0, 0, atoms, gate.map_or(vec![1.0], |(lo, hi)| vec![lo, hi]));
             let margin = Margin { relative: 1e-6, absolute: 0.01 };
-            let mut scratch = Scratch::default();
+            let mut scratch = CellScratch::default();
             let mut excess = |lambda: &[f64]| {
                 let mut cell = cell.clone();
                 cell.weigh(lambda);

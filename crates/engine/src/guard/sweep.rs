@@ -1,6 +1,6 @@
 //! A last layer enters; one whose cells were emptied one after the other leaves, each at its nearest place by plain distance.
 
-use super::cell::{Cell, LayerWeights, Margin, Scratch};
+use super::cell::{Cell, CellScratch, LayerWeights, Margin};
 use super::solve::SWEEPS;
 use super::{Guard, multiplier};
 use crate::bounds::HiddenBounds;
@@ -48,7 +48,7 @@ pub(super) fn empty_cell(
     bounds: &HiddenBounds,
     margin: Margin,
     layer: &mut LayerWeights,
-    scratch: &mut Scratch,
+    scratch: &mut CellScratch,
 ) -> bool {
     let v = bounds.last_input(cell.region);
     cell.read(layer, v, scratch);

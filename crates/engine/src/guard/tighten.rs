@@ -19,7 +19,7 @@ impl FixedParts<'_> {
     pub(super) fn tighten(&self, rule: usize, cuts: &mut Cuts, leaves: usize) {
         let parameters = self.parameters();
         for _ in 1..leaves {
-            let Ok(whole) = Region::whole(&self.spec.schema) else { return };
+            let Ok(whole) = Region::domain(&self.spec.schema) else { return };
             let mut widest = None;
             self.loosest(rule, cuts, &whole, &parameters, &mut widest);
             let Some((_, leaf, region)) = widest else { return };

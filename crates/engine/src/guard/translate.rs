@@ -14,7 +14,7 @@ const MARGIN: f64 = 1.5;
 impl Guard {
     /// Bounds the hidden units over the whole domain for every rule, as the paper does, not over the inputs that its condition leaves.
     pub fn over_whole_latent_box(&mut self, schema: &Schema) -> Result<(), GuardError> {
-        let whole = Region::whole(schema).map_err(GuardError::Domain)?;
+        let whole = Region::domain(schema).map_err(GuardError::Domain)?;
         self.bounds.widen(schema, &whole);
         Ok(())
     }

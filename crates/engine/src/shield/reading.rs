@@ -28,23 +28,14 @@ pub(super) fn inputs(ports: &[Port], schema: &Schema) -> Result<InputPorts, Shie
     let port = |name: &str| ports.iter().find(|p| p.name == name && WHOLE.contains(&p.element.as_str()));
     let real = |domain: &Domain| matches!(domain, Domain::Real { .. } | Domain::Stepped { .. });
     if let Some((feature, port)) = schema.features.iter().filter(|f| real(&f.domain)).find_map(|f| Some((f, port(&f.name)?))) {
-        return Err(ShieldError::Inputs(format!(
-            "the input '{}' holds whole numbers ({}), but the feature is read as a real one: state kind = \"integer\" under \
-             [features.{}], or export the model with a float input",
-            feature.name,
-            port.element,
-            key(&feature.name)
-        )));
+        let (input, element, key) = (feature.name.clone(), port.element.clone(), key(&feature.name));
+        return Err(ShieldError::WholeInput { input, element, key });
     }
     if let [port] = ports
         && port.element != "float"
         && schema.features.iter().all(|f| f.name != port.name)
     {
-        return Err(ShieldError::Inputs(format!(
-            "the input {} holds no float numbers, which the columns of all features in one tensor must be: export the model with a \
-             float input, or with one input a feature",
-            shown(port)
-        )));
+        return Err(ShieldError::NoFloatInput(shown(port)));
     }
     InputPorts::of(ports, schema).map_err(ShieldError::Inputs)
 }

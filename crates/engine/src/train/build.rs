@@ -1,7 +1,6 @@
 //! Column ranges and `[network]` enter; a network with random weights leaves.
 
 use deepsade_net::{Activation, Matrix, Network, Node, Op};
-use deepsade_spec::{ColumnKind, Schema};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -71,15 +70,6 @@ pub fn scaled_network(
         push(&mut network, Op::Gate, vec![last, scaled]);
     }
     network
-}
-
-/// The range of each input column.
-pub fn column_ranges(schema: &Schema) -> Vec<(f32, f32)> {
-    let range = |column: &deepsade_spec::InputColumn| match column.kind {
-        ColumnKind::Number => schema.features[column.feature].domain.range().unwrap_or((0.0, 1.0)),
-        ColumnKind::Level(_) => (0.0, 1.0),
-    };
-    schema.columns().iter().map(range).collect()
 }
 
 /// A gate after the last layer: the outputs are multiplied by a raw input column, scaled to about 1 while training.

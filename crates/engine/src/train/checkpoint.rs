@@ -285,7 +285,7 @@ fn decode(bytes: &[u8], fingerprint: &[u8; 32], path: &Path) -> Result<RunState,
     if Sha256::digest(content).as_slice() != sum {
         return Err(damaged());
     }
-    let mut reader = Reader(content.get(12..).ok_or_else(damaged)?);
+    let mut reader = CheckpointReader(content.get(12..).ok_or_else(damaged)?);
     if reader.take::<32>().ok_or_else(damaged)? != *fingerprint {
         return Err(CheckpointError::OtherRun { path: path() });
     }
@@ -293,9 +293,9 @@ fn decode(bytes: &[u8], fingerprint: &[u8; 32], path: &Path) -> Result<RunState,
 }
 
 /// What is still to be read.
-struct Reader<'a>(&'a [u8]);
+struct CheckpointReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl CheckpointReader<'_> {
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, tail) = self.0.split_first_chunk()?;
         self.0 = tail;
@@ -311,7 +311,7 @@ impl Reader<'_> {
     }
 
     fn list(&mut self) -> Option<Vec<f32>> {
-        let (head, tail) = self.0.split_at_checked(8)?.1.split_at_checked(Reader(self.0).count()?.checked_mul(4)?)?;
+        let (head, tail) = self.0.split_at_checked(8)?.1.split_at_checked(CheckpointReader(self.0).count()?.checked_mul(4)?)?;
         self.0 = tail;
         Some(head.as_chunks().0.iter().map(|&x| f32::from_le_bytes(x)).collect())
     }

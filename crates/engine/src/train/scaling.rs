@@ -3,7 +3,7 @@
 use deepsade_net::{Activation, Matrix, Network, Op};
 use deepsade_spec::{ColumnKind, Schema};
 
-use super::build::{column_ranges, push};
+use super::build::push;
 use super::{NetworkSettings, ScalingName};
 
 /// The quantiles between which `"quantile"` scales.
@@ -29,7 +29,7 @@ impl Scales {
     /// As the settings say, by the rows of training. The columns of categories stay 0 and 1, and a column that is the same in all rows
     /// is scaled by its range.
     pub fn new(schema: &Schema, settings: &NetworkSettings, rows: &Matrix) -> Self {
-        let ranges = column_ranges(schema);
+        let ranges = schema.column_ranges();
         if settings.scaling == ScalingName::Range || rows.rows == 0 {
             return Self::of_ranges(&ranges);
         }

@@ -36,7 +36,7 @@ fn reason(part: &Pair, schema: &Schema) -> Option<Vacuous> {
 
 /// Whether each feature has one value where the condition holds, or no other one within the distance.
 fn nothing_moves(part: &Pair, schema: &Schema) -> bool {
-    let Ok(whole) = Region::whole(schema) else { return false };
+    let Ok(whole) = Region::domain(schema) else { return false };
     let mut hulls: Vec<Option<(f64, f64)>> = vec![None; part.features.len()];
     let mut seen = 0;
     let end = cells(&part.condition, &mut |atoms| {

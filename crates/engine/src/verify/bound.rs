@@ -4,8 +4,8 @@ use deepsade_check::{Lines, SLOPES};
 use deepsade_solve::program::{self, Condition};
 use deepsade_spec::{Atom, Rational, Region, Var};
 
-use super::pass::{Form, LowerSlopes, Pass, Reach, Sign};
-use super::plan::{BoundPlan, BoundedNode, Boxes, InputBox};
+use super::pass::{Pass, Reach, SearchForm, SearchSlopes, UnitSign};
+use super::plan::{BoundPlan, BoundedNode, InputBox, SearchBoxes};
 use crate::rounding::whole;
 
 /// Steps of the optimisation before a cell counts as open, and with signs, whose weights need more.
@@ -24,7 +24,7 @@ const BITS: u32 = 30;
 /// the negation of a claim that is false everywhere.
 #[derive(Debug, Clone)]
 pub(super) struct CellForms {
-    pub atoms: Vec<Form>,
+    pub atoms: Vec<SearchForm>,
     scale: Vec<f64>,
     /// Columns of outputs and inputs.
     widths: (usize, usize),
@@ -38,9 +38,9 @@ pub(super) struct CellForms {
 pub(super) struct KnownRegion<'a> {
     pub plan: &'a BoundPlan,
     pub kind: Reach,
-    pub boxes: &'a Boxes,
+    pub boxes: &'a SearchBoxes,
     pub inputs: &'a InputBox,
-    pub signs: &'a [Sign],
+    pub signs: &'a [UnitSign],
 }
 
 /// How a cell was bounded.
@@ -51,7 +51,7 @@ pub(super) struct CellBound {
     /// Not refuted, but so close to it that only exact arithmetic tells.
     pub tight: bool,
     pub lambda: Vec<f64>,
-    slopes: LowerSlopes,
+    slopes: SearchSlopes,
     weights: Vec<f64>,
 }
 
@@ -64,7 +64,7 @@ impl CellForms {
         let widths = (plan.widths[plan.output()], plan.widths[0]);
         let mut cell = Self { atoms: Vec::new(), scale: Vec::new(), widths, free: Vec::new(), source: atoms.to_vec() };
         for (k, atom) in atoms.iter().enumerate() {
-            let mut form = Form {
+            let mut form = SearchForm {
                 y: vec![0.0; widths.0],
                 x: vec![0.0; widths.1],
                 constant: number(&atom.linear.constant),
@@ -100,8 +100,8 @@ impl CellForms {
         part
     }
 
-    fn form(&self, lambda: &[f64], signs: &[Sign], weights: &[f64]) -> Form {
-        let mut form = Form { y: vec![0.0; self.widths.0], x: vec![0.0; self.widths.1], ..Form::default() };
+    fn form(&self, lambda: &[f64], signs: &[UnitSign], weights: &[f64]) -> SearchForm {
+        let mut form = SearchForm { y: vec![0.0; self.widths.0], x: vec![0.0; self.widths.1], ..SearchForm::default() };
         for (l, k) in lambda.iter().zip(&self.free).filter(|(l, _)| **l != 0.0) {
             let atom = &self.atoms[*k];
             form.y.iter_mut().zip(&atom.y).for_each(|(a, b)| *a += l * b);
@@ -125,7 +125,7 @@ impl CellForms {
     }
 
     /// The upper bound by these multipliers, weights of signs and slopes, and whether it is below zero by enough to refute the cell.
-    fn upper(&self, on: KnownRegion, lambda: &[f64], weights: &[f64], slopes: &LowerSlopes, pass: &mut Pass) -> (f64, bool) {
+    fn upper(&self, on: KnownRegion, lambda: &[f64], weights: &[f64], slopes: &SearchSlopes, pass: &mut Pass) -> (f64, bool) {
         let form = self.form(lambda, on.signs, weights);
         let upper = pass.upper(on.plan, &form, on.kind, on.boxes, on.inputs, slopes);
         (upper, upper < -MARGIN * pass.size)
@@ -133,7 +133,7 @@ impl CellForms {
 
     /// The upper bound by these multipliers with the usual slopes.
     pub fn by(&self, on: KnownRegion, lambda: &[f64], pass: &mut Pass) -> f64 {
-        let usual: LowerSlopes = on.plan.steps.iter().map(|_| Vec::new()).collect();
+        let usual: SearchSlopes = on.plan.steps.iter().map(|_| Vec::new()).collect();
         self.upper(on, lambda, &vec![0.0; on.signs.len()], &usual, pass).0
     }
 
@@ -149,7 +149,7 @@ impl CellForms {
     pub fn bound(&self, on: KnownRegion, pass: &mut Pass) -> CellBound {
         let KnownRegion { plan, kind, inputs, signs, .. } = on;
         let n = self.free.len();
-        let usual: LowerSlopes = plan.steps.iter().map(|_| Vec::new()).collect();
+        let usual: SearchSlopes = plan.steps.iter().map(|_| Vec::new()).collect();
         let none = vec![0.0; signs.len()];
         let mut best = CellBound {
             upper: f64::INFINITY,
@@ -295,14 +295,14 @@ impl CellForms {
         let KnownRegion { plan, boxes, signs, .. } = on;
         let n = self.free.len();
         let mut lambda: Vec<f64> = best.lambda.iter().map(|l| if n > 1 { 0.8 * l + 0.2 / n as f64 } else { *l }).collect();
-        let mut slopes: LowerSlopes = plan.steps.iter().map(|step| open_slopes(step, boxes)).collect();
+        let mut slopes: SearchSlopes = plan.steps.iter().map(|step| open_slopes(step, boxes)).collect();
         let mut weights = vec![0.0; signs.len()];
         let (mut slope_moments, mut weight_moments) =
             (slopes.iter().map(|s| vec![(0.0, 0.0); s.len()]).collect::<Vec<_>>(), vec![(0.0, 0.0); signs.len()]);
         let steps = if signs.is_empty() { STEPS } else { STEPS_WITH_SIGNS };
         let start = best.upper;
         for t in 0..steps {
-            let rounded: LowerSlopes =
+            let rounded: SearchSlopes =
                 slopes.iter().map(|s| s.iter().map(|s| (s * SLOPES as f64).round() / SLOPES as f64).collect()).collect();
             let (upper, refuted) = self.upper(on, &lambda, &weights, &rounded, pass);
             if upper < best.upper || refuted {
@@ -395,7 +395,7 @@ fn one_of(n: usize, k: usize) -> Vec<f64> {
 }
 
 /// The usual slopes where a relu's sign is open, `NaN` elsewhere.
-fn open_slopes(step: &BoundedNode, boxes: &Boxes) -> Vec<f64> {
+fn open_slopes(step: &BoundedNode, boxes: &SearchBoxes) -> Vec<f64> {
     let BoundedNode::Act(deepsade_net::Activation::Relu, from) = step else { return Vec::new() };
     let slope = |(lo, hi): (&f64, &f64)| if *lo < 0.0 && *hi > 0.0 { f64::from(u8::from(*hi > -lo)) } else { f64::NAN };
     boxes.lo[*from].iter().zip(&boxes.hi[*from]).map(slope).collect()
@@ -409,7 +409,7 @@ fn adam(g: f64, (m, v): &mut (f64, f64), t: usize, rate: f64) -> f64 {
 }
 
 /// The boxes with signs known; `None` if no evaluation has them.
-pub(super) fn with_signs(plan: &BoundPlan, boxes: &Boxes, signs: &[Sign]) -> Option<Boxes> {
+pub(super) fn with_signs(plan: &BoundPlan, boxes: &SearchBoxes, signs: &[UnitSign]) -> Option<SearchBoxes> {
     let mut boxes = boxes.clone();
     for sign in signs {
         let BoundedNode::Act(_, from) = plan.steps[sign.node] else { continue };

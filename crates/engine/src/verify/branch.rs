@@ -22,7 +22,7 @@ use rand_chacha::ChaCha8Rng;
 use super::attack::{Attacked, CounterExample, Effort};
 use super::bound::{CellForms, KnownRegion, with_signs};
 use super::pass::{Pass, Reach};
-use super::plan::{Boxes, InputBox};
+use super::plan::{InputBox, SearchBoxes};
 use crate::limits::{self, MAX_CELLS};
 use split::SplitAt;
 pub(super) use state::SearchState;
@@ -81,7 +81,7 @@ pub(super) enum LeftOpen {
 /// Boxes of the parts that cells leave of a region.
 pub(super) struct KnownBoxes {
     region: Region,
-    parts: BTreeMap<Region, Arc<(InputBox, Boxes)>>,
+    parts: BTreeMap<Region, Arc<(InputBox, SearchBoxes)>>,
 }
 
 enum BoundedRegion {
@@ -210,7 +210,7 @@ impl RegionSearch<'_> {
         cell: &CellForms,
         part: &Region,
         pass: &mut Pass,
-    ) -> Arc<(InputBox, Boxes)> {
+    ) -> Arc<(InputBox, SearchBoxes)> {
         if let Some(here) = known.parts.get(part) {
             return here.clone();
         }
@@ -301,7 +301,7 @@ impl RegionSearch<'_> {
 
     /// Multipliers for all cells with intervals alone, which are the quickest to check; and whether only exact arithmetic can tell.
     fn by_intervals(&self, parts: &[(&CellForms, Region)], lenient: bool, pass: &mut Pass) -> Option<(Vec<Vec<u64>>, bool)> {
-        let mut boxes: BTreeMap<&Region, (InputBox, Boxes)> = BTreeMap::new();
+        let mut boxes: BTreeMap<&Region, (InputBox, SearchBoxes)> = BTreeMap::new();
         let (mut lists, mut tentative) = (Vec::new(), false);
         for (cell, part) in parts {
             let (inputs, boxes) = boxes.entry(part).or_insert_with(|| {

@@ -47,7 +47,9 @@ impl<'a> Choice<'a> {
     /// `None` where the network does not choose, or where a rule reads scores, which a choice hides.
     pub fn new(spec: &'a NormalSpec, network: &'a Network, arithmetic: Arithmetic) -> Option<Self> {
         let Node { op: Op::Choose(table), from } = network.nodes.last()? else { return None };
-        spec.without_scores().ok()?;
+        if spec.about_scores().is_some() {
+            return None;
+        }
         let mut before = Network { inputs: network.inputs, nodes: network.nodes[..from[0]].to_vec() };
         if before.nodes.is_empty() {
             before.nodes.push(Node { op: Op::Select((0..network.inputs).collect()), from: vec![0] });

@@ -5,11 +5,11 @@
 
 use std::time::Instant;
 
-use deepsade_check::{Arithmetic, Rejected, Step, Tree};
+use deepsade_check::{Arithmetic, Rejected, Step, Tree, Why};
 use deepsade_net::{Network, Node, Op};
 use deepsade_spec::{NormalSpec, Region};
 
-use super::{Choice, Outcome, Question, Undecided, VerifyError, VerifySettings, Work, halt};
+use super::{Choice, LeadsThere, Outcome, OverflowAt, Question, Undecided, VerifyError, VerifySettings, Work, halt};
 use crate::artifact::{self, ArtifactError};
 use crate::proof::{WATCH, prove_until};
 
@@ -28,13 +28,7 @@ pub(crate) fn chosen(spec: &NormalSpec, network: &Network, arithmetic: Arithmeti
         Err(refused) => {
             let Rejected { at, why } = refused.rejected;
             let rule = if let Step::Rule { rule, .. } = at { rule } else { 0 };
-            Outcome::Unknown {
-                rule,
-                why: Undecided::Choice {
-                    reason: why.to_string(),
-                    whether: "whether an input leads there is not searched".into(),
-                },
-            }
+            Outcome::Unknown { rule, why: Undecided::Choice { reason: Box::new(why), whether: LeadsThere::NotSearched } }
         }
     }))
 }
@@ -47,38 +41,34 @@ pub(super) fn through_totals(
     settings: &VerifySettings,
     interrupted: &(dyn Fn() -> bool + Sync),
     rule: usize,
-    reason: String,
+    reason: Why,
 ) -> Result<(Outcome, Work), VerifyError> {
-    let unknown = |rule, whether: &str| Outcome::Unknown { rule, why: Undecided::Choice { reason, whether: whether.into() } };
+    let unknown = |rule, whether| Outcome::Unknown { rule, why: Undecided::Choice { reason: Box::new(reason), whether } };
     let Some(choice) = Choice::new(spec, network, settings.arithmetic) else {
-        return Ok((unknown(rule, "a choice hides the scores, so no input can be looked for"), Work::default()));
+        return Ok((unknown(rule, LeadsThere::Hidden), Work::default()));
     };
-    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let whole = Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     let started = Instant::now();
     let stop = || halt(started, settings.timeout, interrupted).is_some();
     if let Some(example) = choice.tried(&whole, &[], TRIED, settings.seed, &stop) {
         return Ok((Outcome::Refuted(example), Work::default()));
     }
     let Some(totals) = &choice.totals else {
-        let many = "the table is too long to search for an input that leads there; none of some thousands that were tried does";
-        return Ok((unknown(rule, many), Work::default()));
+        return Ok((unknown(rule, LeadsThere::LongTable), Work::default()));
     };
-    let none = "the search finds that no input leads to an output that breaks a rule, but certificates can't say so of a choice";
     if totals.spec.rules.is_empty() {
-        return Ok((unknown(rule, none), Work::default()));
+        return Ok((unknown(rule, LeadsThere::None), Work::default()));
     }
     let question = Question::new(&totals.spec, choice.before(), settings);
     let mut work = Work::default();
     let outcome = match question.search_all(&whole, true, interrupted, &mut work) {
         Err(Outcome::Refuted(example)) => match choice.chosen(totals, example) {
             Some(example) => Outcome::Refuted(example),
-            None => Outcome::Unknown { rule, why: Undecided::Overflow("in the totals".into()) },
+            None => Outcome::Unknown { rule, why: Undecided::Overflow(OverflowAt::Totals) },
         },
         Err(Outcome::Unknown { rule, why: why @ Undecided::Interrupted }) => Outcome::Unknown { rule: totals.rule(rule), why },
-        Err(Outcome::Unknown { rule, why }) => {
-            unknown(totals.rule(rule), &format!("whether an input leads there was not decided: {why}"))
-        }
-        Ok(_) | Err(Outcome::Proved(_)) => unknown(rule, none),
+        Err(Outcome::Unknown { rule, why }) => unknown(totals.rule(rule), LeadsThere::Undecided(Box::new(why))),
+        Ok(_) | Err(Outcome::Proved(_)) => unknown(rule, LeadsThere::None),
     };
     Ok((outcome, work))
 }

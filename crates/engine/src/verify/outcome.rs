@@ -1,7 +1,8 @@
 //! What a search says in the end: a proof, a counter-example, or why neither; and why a network can't be looked at.
 
-use deepsade_check::{MAX_ATOMS, Step, Why};
-use deepsade_spec::Schema;
+use deepsade_check::{MAX_ATOMS, Rejected, Step, Why};
+use deepsade_net::NetworkError;
+use deepsade_spec::{Mismatch, Schema, SchemaError};
 use thiserror::Error;
 
 use super::attack::CounterExample;
@@ -32,13 +33,13 @@ impl Outcome {
     #[must_use]
     pub fn of_file(self, inexact: &[String]) -> Self {
         match self {
-            Self::Proved(_) if !inexact.is_empty() => Self::Unknown { rule: 0, why: Undecided::Inexact(inexact.join("; ")) },
+            Self::Proved(_) if !inexact.is_empty() => Self::Unknown { rule: 0, why: Undecided::Inexact(inexact.to_vec()) },
             // What is beyond rounding is beyond another rounding, too, though nobody ran the file.
             Self::Refuted(example) if !inexact.is_empty() && example.in_every_runtime => {
                 Self::Refuted(CounterExample { in_every_runtime: false, ..example })
             }
             Self::Refuted(example) if !inexact.is_empty() => {
-                Self::Unknown { rule: example.rule, why: Undecided::InexactlyBroken(inexact.join("; ")) }
+                Self::Unknown { rule: example.rule, why: Undecided::InexactlyBroken(inexact.to_vec()) }
             }
             other => other,
         }
@@ -89,10 +90,11 @@ pub enum Undecided {
     TooManyCells,
     /// The file computes something else in places.
     #[error(
-        "every rule is proved for the network as it was read, but the file rounds differently there: {0}. Deploy the model that \
-         --certificate writes, for which the proof holds, or export the file without these operators"
+        "every rule is proved for the network as it was read, but the file rounds differently there: {}. Deploy the model that \
+         --certificate writes, for which the proof holds, or export the file without these operators",
+        .0.join("; ")
     )]
-    Inexact(String),
+    Inexact(Vec<String>),
     /// What breaks the rule never enters the network.
     #[error(
         "the network breaks it where {0:?} is said to be missing but has another value than the one that is filled in, which never enters \
@@ -101,13 +103,14 @@ pub enum Undecided {
     Unreachable(String),
     /// The same where the network as it was read breaks a rule by less than rounding may be.
     #[error(
-        "the network as it was read breaks it for some input, by no more than rounding may be, and the file rounds differently there: {0}. \
-         Export the file without these operators to know, or leave the rule a little room"
+        "the network as it was read breaks it for some input, by no more than rounding may be, and the file rounds differently there: {}. \
+         Export the file without these operators to know, or leave the rule a little room",
+        .0.join("; ")
     )]
-    InexactlyBroken(String),
+    InexactlyBroken(Vec<String>),
     /// Numbers beyond float32.
     #[error("values inside the network can exceed float32's range on this domain ({0}): narrow the domain")]
-    Overflow(String),
+    Overflow(OverflowAt),
     /// Memory.
     #[error("too many regions are open at once for the memory that is allowed")]
     TooManyOpen,
@@ -121,42 +124,103 @@ pub enum Undecided {
     #[error("the network chooses its outputs, and {reason}; {whether}")]
     Choice {
         /// What the checker says.
-        reason: String,
+        reason: Box<Why>,
         /// Whether an input leads there.
-        whether: String,
+        whether: LeadsThere,
     },
     /// The proof of an output step is not one of these rules.
     #[error(
         "its output step does not prove these rules ({0}), and inputs that were tried break none; `deepsade shield` puts a step for \
          them behind any model"
     )]
-    Step(String),
+    Step(StepUnproved),
     /// The same where rules compare two inputs, which no step keeps.
     #[error(
         "an output step looks at one input at a time, so nothing is known of rules between two ({0}), and pairs of inputs were not tried; \
          `deepsade train` trains a network whose weights keep them"
     )]
-    StepOfPairs(String),
+    StepOfPairs(StepUnproved),
     /// Outputs that must be whole numbers.
     #[error(
-        "every rule holds, but nothing in a network keeps {0} whole, as the rule file asks; `deepsade shield` puts an output step behind \
-         it that does"
+        "every rule holds, but nothing in a network keeps {} whole, as the rule file asks; `deepsade shield` puts an output step behind \
+         it that does",
+        .0.join(", ")
     )]
-    NotWhole(String),
+    NotWhole(Vec<String>),
     /// Neither signs nor slopes show it.
     #[error(
         "no pair of inputs that was tried breaks it, but neither the signs of the weights nor bounds of the slopes show that none does \
          ({0}); `deepsade train` trains a network whose signs do"
     )]
-    TwoInputs(String),
+    TwoInputs(Box<Why>),
     /// The checker does not accept what the search found.
     #[error("the search is convinced that it holds, but the checker is not, at {at}: {why}")]
     Rejected {
         /// Where.
         at: Step,
         /// Why.
-        why: Why,
+        why: Box<Why>,
     },
+}
+
+/// Where numbers may be beyond float32.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum OverflowAt {
+    /// Where the checker says.
+    #[error("{0}")]
+    Checked(Box<Why>),
+    /// In the totals that decide a choice.
+    #[error("in the totals")]
+    Totals,
+    /// Near a row.
+    #[error("near this row")]
+    Row,
+}
+
+/// What is known of inputs that lead to a row of a table which breaks a rule.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum LeadsThere {
+    /// Nothing.
+    #[error("whether an input leads there is not searched")]
+    NotSearched,
+    /// Nothing, since rules about scores are hidden by a choice.
+    #[error("a choice hides the scores, so no input can be looked for")]
+    Hidden,
+    /// None was found by trying, and a search would be too long.
+    #[error("the table is too long to search for an input that leads there; none of some thousands that were tried does")]
+    LongTable,
+    /// None does.
+    #[error("the search finds that no input leads to an output that breaks a rule, but certificates can't say so of a choice")]
+    None,
+    /// The search came to no end.
+    #[error("whether an input leads there was not decided: {0}")]
+    Undecided(Box<Undecided>),
+}
+
+/// Why the output step of a model is no proof of some rules.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum StepUnproved {
+    /// The model does not say something.
+    #[error("the model has no '{0}'")]
+    NoKey(&'static str),
+    /// What it says can't be read: what the reader says.
+    #[error("{0}")]
+    Unreadable(String),
+    /// It is about something else.
+    #[error("{0}")]
+    Claim(Box<Mismatch>),
+    /// The rules mean nothing there.
+    #[error("the rules do not fit the model")]
+    Rules,
+    /// The file can't be written.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The checker rejects it.
+    #[error("{}: {}", .0.at, .0.why)]
+    Rejected(Box<Rejected>),
+    /// It is none, and only inputs near a row were looked at.
+    #[error("near this row")]
+    NearRow,
 }
 
 impl From<Halt> for Undecided {
@@ -199,7 +263,7 @@ pub enum VerifyError {
     OnlyPairs(String),
     /// The domain can't be used.
     #[error("{0}")]
-    Domain(String),
+    Domain(SchemaError),
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),

@@ -7,13 +7,13 @@
 use deepsade_check::relu_slope;
 use deepsade_net::Activation;
 
-use super::plan::{BoundPlan, BoundedNode, Boxes, InputBox};
+use super::plan::{BoundPlan, BoundedNode, InputBox, SearchBoxes};
 use super::rows::RowsScratch;
 use super::{product, windows};
 
 /// The side on which a unit's input is known to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sign {
+pub(super) struct UnitSign {
     /// The relu among the nodes.
     pub node: usize,
     pub unit: usize,
@@ -21,7 +21,7 @@ pub(super) struct Sign {
 }
 
 /// Slopes of lower lines by node and unit; `NaN` for the usual one.
-pub(super) type LowerSlopes = Vec<Vec<f64>>;
+pub(super) type SearchSlopes = Vec<Vec<f64>>;
 
 /// Working memory, and what the last bound left in it.
 #[derive(Debug, Clone, Default)]
@@ -73,11 +73,11 @@ impl Pass {
     pub fn upper(
         &mut self,
         plan: &BoundPlan,
-        form: &Form,
+        form: &SearchForm,
         kind: Reach,
-        boxes: &Boxes,
+        boxes: &SearchBoxes,
         inputs: &InputBox,
-        slopes: &LowerSlopes,
+        slopes: &SearchSlopes,
     ) -> f64 {
         let Some((_, column)) = plan.gate else { return self.end(plan, form, kind, boxes, inputs, slopes, None) };
         let ends = [inputs.lo[column], inputs.hi[column]].map(Some);
@@ -90,11 +90,11 @@ impl Pass {
     fn end(
         &mut self,
         plan: &BoundPlan,
-        form: &Form,
+        form: &SearchForm,
         kind: Reach,
-        boxes: &Boxes,
+        boxes: &SearchBoxes,
         inputs: &InputBox,
-        slopes: &LowerSlopes,
+        slopes: &SearchSlopes,
         gate: Option<f64>,
     ) -> f64 {
         self.clear(plan);
@@ -116,9 +116,9 @@ impl Pass {
         plan: &BoundPlan,
         from_value: usize,
         kind: Reach,
-        boxes: &Boxes,
+        boxes: &SearchBoxes,
         inputs: &InputBox,
-        slopes: Option<&LowerSlopes>,
+        slopes: Option<&SearchSlopes>,
         gate: Option<f64>,
     ) -> f64 {
         for k in (0..from_value).rev() {
@@ -142,8 +142,8 @@ impl Pass {
         k: usize,
         a: &[f64],
         kind: Reach,
-        boxes: &Boxes,
-        slopes: Option<&LowerSlopes>,
+        boxes: &SearchBoxes,
+        slopes: Option<&SearchSlopes>,
         gate: Option<f64>,
     ) {
         let charge = |constant: &mut f64| *constant += a.iter().zip(&boxes.error[k + 1]).map(|(a, e)| a.abs() * e).sum::<f64>();
@@ -289,9 +289,9 @@ fn relu_line(a: f64, l: f64, u: f64, lower: Option<f64>) -> (f64, f64) {
 
 /// `y . outputs + x . inputs + constant`, plus multiples of known signs.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Form {
+pub(super) struct SearchForm {
     pub y: Vec<f64>,
     pub x: Vec<f64>,
     pub constant: f64,
-    pub signs: Vec<(Sign, f64)>,
+    pub signs: Vec<(UnitSign, f64)>,
 }

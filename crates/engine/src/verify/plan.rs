@@ -62,13 +62,13 @@ pub(super) struct InputBox {
 
 /// Intervals of every value on a region, and the error of each node's own operation.
 #[derive(Debug, Clone)]
-pub(super) struct Boxes {
+pub(super) struct SearchBoxes {
     pub lo: Vec<Vec<f64>>,
     pub hi: Vec<Vec<f64>>,
     pub error: Vec<Vec<f64>>,
 }
 
-impl Boxes {
+impl SearchBoxes {
     pub fn size(&self, value: usize, i: usize) -> f64 {
         self.lo[value][i].abs().max(self.hi[value][i].abs())
     }
@@ -129,11 +129,10 @@ impl BoundPlan {
             if let Some((lo, hi)) = region.range(f) {
                 (inputs.lo[columns.start], inputs.hi[columns.start]) = (lo, hi);
             } else if let Some(allowed) = region.levels(f) {
-                let count = allowed.iter().filter(|a| **a).count();
-                for (l, a) in allowed.iter().enumerate() {
-                    let Some(column) = self.map.level(f, l) else { continue };
-                    inputs.lo[column] = f64::from(u8::from(*a && count == 1));
-                    inputs.hi[column] = f64::from(u8::from(*a));
+                for l in 0..allowed.len() {
+                    let column = self.map.level(f, l).zip(region.column_range(f, ColumnKind::Level(l)));
+                    let Some((column, range)) = column else { continue };
+                    (inputs.lo[column], inputs.hi[column]) = range;
                 }
                 inputs.categories.push((f, allowed.to_vec()));
             }
@@ -177,9 +176,9 @@ impl BoundPlan {
     }
 
     /// Intervals of every value. With a prior (of a larger region) none is wider than there, and signs that are known stay so.
-    pub fn boxes(&self, inputs: &InputBox, kind: Reach, prior: Option<&Boxes>, pass: &mut Pass) -> Boxes {
+    pub fn boxes(&self, inputs: &InputBox, kind: Reach, prior: Option<&SearchBoxes>, pass: &mut Pass) -> SearchBoxes {
         let mut boxes =
-            Boxes { lo: vec![inputs.lo.clone()], hi: vec![inputs.hi.clone()], error: vec![vec![0.0; inputs.lo.len()]] };
+            SearchBoxes { lo: vec![inputs.lo.clone()], hi: vec![inputs.hi.clone()], error: vec![vec![0.0; inputs.lo.len()]] };
         pass.rows.enter(self);
         for (k, step) in self.steps.iter().enumerate() {
             let (lo, hi, error) = self.step(k, step, inputs, &boxes, (kind, prior), pass);
@@ -195,8 +194,8 @@ impl BoundPlan {
         k: usize,
         step: &BoundedNode,
         inputs: &InputBox,
-        boxes: &Boxes,
-        (kind, prior): (Reach, Option<&Boxes>),
+        boxes: &SearchBoxes,
+        (kind, prior): (Reach, Option<&SearchBoxes>),
         pass: &mut Pass,
     ) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let tiny = self.tiny();
@@ -250,8 +249,8 @@ impl BoundPlan {
         &self,
         k: usize,
         inputs: &InputBox,
-        boxes: &Boxes,
-        (kind, prior): (Reach, Option<&Boxes>),
+        boxes: &SearchBoxes,
+        (kind, prior): (Reach, Option<&SearchBoxes>),
         pass: &mut Pass,
     ) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let (from, units) = (self.steps[k].reads(), self.widths[k + 1]);
@@ -300,11 +299,11 @@ impl BoundPlan {
     }
 
     /// Whether float32 may leave its range on the way to some value, if the question is about it: no bound here means anything then.
-    pub fn may_overflow(&self, boxes: &Boxes) -> bool {
+    pub fn may_overflow(&self, boxes: &SearchBoxes) -> bool {
         self.float32 && self.exceeds_float32(boxes)
     }
 
-    fn exceeds_float32(&self, boxes: &Boxes) -> bool {
+    fn exceeds_float32(&self, boxes: &SearchBoxes) -> bool {
         let most = |step: &BoundedNode| match step {
             BoundedNode::Dense { w, b, cols, from, .. } => {
                 let row = |(row, b): (&[f64], &f64)| {

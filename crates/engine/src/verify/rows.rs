@@ -8,7 +8,7 @@ use deepsade_net::{Activation, Conv, Window};
 use deepsade_solve::kernel::vector;
 
 use super::pass::Reach;
-use super::plan::{BoundPlan, BoundedNode, Boxes, InputBox};
+use super::plan::{BoundPlan, BoundedNode, InputBox, SearchBoxes};
 use super::product::{self, BackScratch, LANES, Lanes};
 use super::windows;
 
@@ -52,7 +52,7 @@ impl RowsScratch {
         kind: Reach,
         (layer, units): (usize, &[usize]),
         from: usize,
-        boxes: &Boxes,
+        boxes: &SearchBoxes,
         inputs: &InputBox,
     ) -> Vec<f64> {
         let mut out = Vec::with_capacity(2 * units.len());
@@ -92,7 +92,7 @@ impl RowsScratch {
         out
     }
 
-    fn step(&mut self, plan: &BoundPlan, k: usize, a: &[Lanes], kind: Reach, boxes: &Boxes) {
+    fn step(&mut self, plan: &BoundPlan, k: usize, a: &[Lanes], kind: Reach, boxes: &SearchBoxes) {
         if a.iter().all(zero) {
             return;
         }

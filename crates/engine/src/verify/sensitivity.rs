@@ -2,7 +2,7 @@
 //!
 //! Where a form stops at a sigmoid or tanh, its lines say nothing about the input; absolute weights and mean slopes do.
 
-use super::plan::{BoundPlan, BoundedNode, Boxes};
+use super::plan::{BoundPlan, BoundedNode, SearchBoxes};
 
 impl BoundPlan {
     /// Whether every activation is a relu.
@@ -27,7 +27,7 @@ impl BoundPlan {
     }
 
     /// For each input column the weight of its width in the width of `c . outputs`.
-    pub fn sensitivity(&self, c: &[f64], boxes: &Boxes) -> Vec<f64> {
+    pub fn sensitivity(&self, c: &[f64], boxes: &SearchBoxes) -> Vec<f64> {
         let mut s: Vec<Vec<f64>> = self.widths.iter().map(|w| vec![0.0; *w]).collect();
         s[self.output()].iter_mut().zip(c).for_each(|(s, c)| *s = c.abs());
         for (k, step) in self.steps.iter().enumerate().rev() {

@@ -12,7 +12,7 @@ use deepsade_spec::{Claim, NormalSpec, Region, Schema, compile};
 
 use super::attack::{Attacked, first_broken};
 use super::plan::BoundPlan;
-use super::{CounterExample, Outcome, Undecided, VerifyError, VerifySettings, Work, halt, verify};
+use super::{CounterExample, Outcome, StepUnproved, Undecided, VerifyError, VerifySettings, Work, halt, verify};
 use crate::artifact::{CLIPS_KEY, SCHEMA_KEY, STEP_KEY};
 use crate::proof::{Certified, prove_clips, prove_step};
 
@@ -49,7 +49,7 @@ fn stepped(
         Ok(certified) => return Ok((Outcome::Proved(Box::new(certified)), Work::default())),
         Err(why) => why,
     };
-    let whole = Region::whole(&spec.schema).map_err(VerifyError::Domain)?;
+    let whole = Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     let started = Instant::now();
     let stop = || halt(started, settings.timeout, interrupted).is_some();
     Ok((
@@ -64,18 +64,18 @@ fn stepped(
 }
 
 /// The proof that a model's output step carries, if it is one of these rules.
-pub(crate) fn proved(spec: &NormalSpec, model: &Model) -> Result<Certified, String> {
-    let text = |key: &str| model.metadata.get(key).ok_or_else(|| format!("the model has no '{key}'"));
-    let schema = Schema::from_json(text(SCHEMA_KEY)?).map_err(|e| e.to_string())?;
+pub(crate) fn proved(spec: &NormalSpec, model: &Model) -> Result<Certified, StepUnproved> {
+    let text = |key: &'static str| model.metadata.get(key).ok_or(StepUnproved::NoKey(key));
+    let schema = Schema::from_json(text(SCHEMA_KEY)?).map_err(|e| StepUnproved::Unreadable(e.to_string()))?;
     let claim = Claim::from(spec);
-    claim.covered_by(&schema).map_err(|e| e.to_string())?;
-    let own = compile(&claim.rules, &schema).map_err(|_| "the rules do not fit the model".to_string())?;
-    let bytes = model.to_bytes().map_err(|e| e.to_string())?;
+    claim.covered_by(&schema).map_err(|mismatch| StepUnproved::Claim(Box::new(mismatch)))?;
+    let own = compile(&claim.rules, &schema).map_err(|_| StepUnproved::Rules)?;
+    let bytes = model.to_bytes()?;
     let proof = match model.metadata.get(CLIPS_KEY) {
-        Some(clips) => prove_clips(&own, &bytes, Clips::from_json(clips)?),
-        None => prove_step(&own, &bytes, OutputStep::from_json(text(STEP_KEY)?)?),
+        Some(clips) => prove_clips(&own, &bytes, Clips::from_json(clips).map_err(StepUnproved::Unreadable)?),
+        None => prove_step(&own, &bytes, OutputStep::from_json(text(STEP_KEY)?).map_err(StepUnproved::Unreadable)?),
     };
-    proof.map_err(|refused| refused.to_string())
+    proof.map_err(|refused| StepUnproved::Rejected(Box::new(refused.rejected)))
 }
 
 /// An input of a region that breaks a rule: one of those given, or of some thousands that are tried.

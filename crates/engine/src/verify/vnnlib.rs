@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deepsade_solve::sexpr::{self, ParenthesisFault, Position, Sexpr, WordOrList, decimal};
 use deepsade_spec::{
-    Domain, Feature, Formula, Linear, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile, print,
+    Domain, Feature, Formula, Linear, NormalSpec, OneHot, Rational, RuleText, Schema, SingleBound, Task, Var, compile, print,
 };
 use thiserror::Error;
 
@@ -374,11 +374,9 @@ fn hulls(formula: &Formula) -> Option<BTreeMap<usize, Ends>> {
             Some(all)
         }
         Formula::Atom(atom) => {
-            let mut terms = atom.linear.terms.iter();
             let mut all = BTreeMap::new();
-            if let (Some((Var::Feature(f), c)), None) = (terms.next(), terms.next()) {
-                let end = Some(-&atom.linear.constant / c);
-                all.insert(*f, if *c > Rational::ZERO { (end, None) } else { (None, end) });
+            if let Some(SingleBound { var: Var::Feature(f), above, end, .. }) = atom.single_bound() {
+                all.insert(f, if above { (None, Some(end)) } else { (Some(end), None) });
             }
             Some(all)
         }

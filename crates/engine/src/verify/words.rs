@@ -3,40 +3,18 @@
 use std::path::Path;
 
 use deepsade_check::Arithmetic;
-use deepsade_spec::{Domain, NormalSpec, Schema, Task};
-use serde_json::{Map, Value, json};
+use deepsade_spec::{NamedValues, NormalSpec};
+use serde_json::{Value, json};
 
 use super::{CounterExample, Outcome, Work};
 use crate::vacuous::{vacuous, vacuous_pair};
 use crate::verdict::{all_hold, pair_effort, proved_rules_as_json};
 
-/// Features by name, levels in words.
-pub fn input_as_json(schema: &Schema, x: &[f32]) -> Value {
-    let mut out = Map::new();
-    let map = schema.column_map();
-    for (f, feature) in schema.features.iter().enumerate() {
-        let number = || x[map.first(f)];
-        let value = match &feature.domain {
-            Domain::Category { levels } => json!(levels[map.level_in(f, x)]),
-            Domain::Ordered { levels } => json!(levels.get(number() as usize)),
-            Domain::Integer { .. } => json!(number() as i64),
-            Domain::Real { .. } | Domain::Stepped { .. } => json!(number()),
-        };
-        out.insert(feature.name.clone(), value);
-    }
-    Value::Object(out)
-}
-
-/// Outputs by name.
-pub fn output_as_json(task: &Task, y: &[f32]) -> Value {
-    Value::Object(y.iter().enumerate().map(|(j, v)| (task.output_name(j), json!(v))).collect())
-}
-
 /// A counter-example: the rule, and the input and output that break it.
 pub fn example_as_json(spec: &NormalSpec, example: &CounterExample) -> Value {
     json!({
-        "rule": spec.rules[example.rule].name, "input": input_as_json(&spec.schema, &example.x),
-        "output": output_as_json(&spec.schema.task, &example.y),
+        "rule": spec.rules[example.rule].name, "input": NamedValues::of_row(&spec.schema, &example.x),
+        "output": NamedValues::of_outputs(&spec.schema.task, &example.y),
     })
 }
 
@@ -56,13 +34,13 @@ pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, i
             out["verdict"] = json!("refuted");
             out["rule"] = json!(spec.name(example.rule));
             if let Some((x, y)) = &example.other {
-                out["other_input"] = input_as_json(&spec.schema, x);
+                out["other_input"] = json!(NamedValues::of_row(&spec.schema, x));
                 out["other_row"] = json!(x);
-                out["other_output"] = output_as_json(&spec.schema.task, y);
+                out["other_output"] = json!(NamedValues::of_outputs(&spec.schema.task, y));
             }
-            out["input"] = input_as_json(&spec.schema, &example.x);
+            out["input"] = json!(NamedValues::of_row(&spec.schema, &example.x));
             out["row"] = json!(example.x);
-            out["output"] = output_as_json(&spec.schema.task, &example.y);
+            out["output"] = json!(NamedValues::of_outputs(&spec.schema.task, &example.y));
             out["in_every_runtime"] = json!(example.in_every_runtime);
             out["arithmetic"] = json!(if example.exact { Arithmetic::Real } else { Arithmetic::Float32 }.name());
         }
@@ -77,10 +55,6 @@ pub fn as_json(decided: &Outcome, spec: &NormalSpec, seconds: f64, work: Work, i
 
 /// A counter-example in a few lines.
 pub fn example_in_words(spec: &NormalSpec, example: &CounterExample) -> String {
-    let list = |value: Value| match value {
-        Value::Object(fields) => fields.iter().map(|(k, v)| format!("{k} = {v}")).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    };
     let (name, text) = spec.texts().nth(example.rule).unwrap_or_default();
     let everywhere = if example.exact && !example.in_every_runtime {
         "in exact numbers; float32 may round to the other side"
@@ -89,17 +63,11 @@ pub fn example_in_words(spec: &NormalSpec, example: &CounterExample) -> String {
     } else {
         "as this program adds; another order may round to the other side"
     };
-    let (input, output) =
-        (|x: &[f32]| list(input_as_json(&spec.schema, x)), |y: &[f32]| list(output_as_json(&spec.schema.task, y)));
-    let other = example
-        .other
-        .as_ref()
-        .map_or_else(String::new, |(x, y)| format!("  and the input: {}\n  whose output is: {}\n", input(x), output(y)));
-    format!(
-        "  rule '{name}': {text}\n  input: {}\n  output: {}\n{other}  ({everywhere})\n",
-        input(&example.x),
-        output(&example.y),
-    )
+    let shown = |x: &[f32], y: &[f32]| (NamedValues::of_row(&spec.schema, x), NamedValues::of_outputs(&spec.schema.task, y));
+    let other = example.other.as_ref().map(|(x, y)| shown(x, y));
+    let other = other.map_or_else(String::new, |(x, y)| format!("  and the input: {x}\n  whose output is: {y}\n"));
+    let (x, y) = shown(&example.x, &example.y);
+    format!("  rule '{name}': {text}\n  input: {x}\n  output: {y}\n{other}  ({everywhere})\n")
 }
 
 /// The answer for people; `folder` is where the certificate was written.

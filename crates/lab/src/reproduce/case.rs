@@ -103,13 +103,13 @@ struct Quick {
 }
 
 #[derive(Deserialize)]
-struct File {
+struct CaseFile {
     case: Vec<UseCase>,
 }
 
 /// All use cases.
 pub fn cases(quick: bool) -> Vec<UseCase> {
-    let File { case } = toml::from_str(CASES).expect("data/cases.toml of this crate is well formed");
+    let CaseFile { case } = toml::from_str(CASES).expect("data/cases.toml of this crate is well formed");
     if quick { case.into_iter().map(UseCase::quick).collect() } else { case }
 }
 

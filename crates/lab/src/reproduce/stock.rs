@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use deepsade_data::{self as data, Loaded, Split};
+use deepsade_engine::evaluate::DataSource;
 use deepsade_engine::fit::{self, Rows};
-use deepsade_engine::judge::DataSource;
 use deepsade_engine::pipeline::{Checked, PipelineError, Ready};
 use deepsade_engine::problem::Problem;
 use deepsade_spec::NormalSpec;

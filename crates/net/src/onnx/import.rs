@@ -20,7 +20,7 @@ use super::error::ImportError;
 use super::proto::{GraphProto, ModelProto, is_standard};
 use builder::Builder;
 use names::Names;
-use node::Reader;
+use node::NodeReader;
 
 const OLDEST_OPSET: i64 = 7;
 const NEWEST_OPSET: i64 = 28;
@@ -64,7 +64,7 @@ fn read_graph(
     let names = Names::index(graph, &constants, output)?;
     let mut builder = Builder::start(&names, &constants, file_size)?;
     for node in names.live_nodes() {
-        let value = Reader { node, opset, builder: &mut builder }.read()?;
+        let value = NodeReader { node, opset, builder: &mut builder }.read()?;
         // Second outputs (the mask of a Dropout) exist in training only: whoever reads one finds it undefined.
         if let Some(name) = node.output.first() {
             builder.define(name, value);

@@ -10,7 +10,8 @@ pub(crate) fn forward(table: &Matrix, x: &Matrix) -> Matrix {
     y
 }
 
-fn first_largest(x: &[f32]) -> usize {
+/// Where the largest number stands; of equal ones the first.
+pub fn first_largest(x: &[f32]) -> usize {
     let mut best = 0;
     for (k, v) in x.iter().enumerate() {
         if *v > x[best] {

@@ -33,7 +33,7 @@ pub(crate) struct Peeled {
 
 /// Buffers of a decoding, to be kept from row to row.
 #[derive(Debug, Clone, Default)]
-pub struct Scratch {
+pub struct ClosureScratch {
     worth: Vec<f64>,
     /// What flows along each implication.
     flow: Vec<f64>,
@@ -66,8 +66,8 @@ impl Closure {
     }
 
     /// Puts the best closed set into `set`, 0 or 1 a label.
-    pub fn best(&self, scores: &[f32], scratch: &mut Scratch, set: &mut [f32]) {
-        let Scratch { worth, flow, seen, path, visited } = scratch;
+    pub fn best(&self, scores: &[f32], scratch: &mut ClosureScratch, set: &mut [f32]) {
+        let ClosureScratch { worth, flow, seen, path, visited } = scratch;
         worth.clear();
         worth.extend(scores.iter().map(|s| sane(*s)));
         for Peeled { label, other, implies } in &self.peeled {
@@ -205,7 +205,7 @@ mod tests {
             let most = (0..1usize << n).filter(|s| closed(*s)).map(worth).fold(f32::NEG_INFINITY, f32::max);
             let smallest = (0..1usize << n).filter(|s| closed(*s) && worth(*s) == most).fold(usize::MAX, |a, b| a & b);
             let mut set = vec![9.0; n];
-            Closure::new(n, &pairs).best(&scores, &mut Scratch::default(), &mut set);
+            Closure::new(n, &pairs).best(&scores, &mut ClosureScratch::default(), &mut set);
             let found = (0..n).filter(|j| set[*j] > 0.0).fold(0, |found, j| found | 1 << j);
             assert_eq!(found, smallest, "round {round}: {scores:?} {pairs:?}");
         }

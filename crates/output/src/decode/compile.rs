@@ -12,7 +12,7 @@ use deepsade_spec::{Atom, Formula, Rational, Threshold, Var};
 
 /// The budget is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooLarge;
+pub struct DiagramTooLarge;
 
 /// Different counts on the way to a bound, for each node of the budget.
 const COUNTS: usize = 8;
@@ -43,7 +43,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// The diagram of a conjunction.
-    pub fn conjunction(&mut self, parts: &[&Formula]) -> Result<u32, TooLarge> {
+    pub fn conjunction(&mut self, parts: &[&Formula]) -> Result<u32, DiagramTooLarge> {
         let mut built = parts.iter().map(|p| self.formula(p)).collect::<Result<Vec<_>, _>>()?;
         // From the deepest up: what is above is then put on top of a finished part.
         built.sort_by_key(|id| std::cmp::Reverse(self.level_of(*id)));
@@ -54,7 +54,7 @@ impl<'a> Compiler<'a> {
         id.checked_sub(2).map_or(u32::MAX, |k| self.nodes[k as usize][0])
     }
 
-    fn node(&mut self, level: u32, low: u32, high: u32) -> Result<u32, TooLarge> {
+    fn node(&mut self, level: u32, low: u32, high: u32) -> Result<u32, DiagramTooLarge> {
         if low == high {
             return Ok(low);
         }
@@ -62,7 +62,7 @@ impl<'a> Compiler<'a> {
             return Ok(*id);
         }
         if self.nodes.len() >= self.budget {
-            return Err(TooLarge);
+            return Err(DiagramTooLarge);
         }
         self.nodes.push([level, low, high]);
         let id = self.nodes.len() as u32 + 1;
@@ -71,7 +71,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// `if f then g else h`: conjunction, disjunction and negation are cases of it.
-    fn choose(&mut self, f: u32, g: u32, h: u32) -> Result<u32, TooLarge> {
+    fn choose(&mut self, f: u32, g: u32, h: u32) -> Result<u32, DiagramTooLarge> {
         match (f, g, h) {
             (END, ..) => return Ok(g),
             (NONE, ..) => return Ok(h),
@@ -93,7 +93,7 @@ impl<'a> Compiler<'a> {
         Ok(id)
     }
 
-    fn formula(&mut self, formula: &Formula) -> Result<u32, TooLarge> {
+    fn formula(&mut self, formula: &Formula) -> Result<u32, DiagramTooLarge> {
         match formula {
             Formula::True => Ok(END),
             Formula::False => Ok(NONE),
@@ -109,7 +109,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// A condition is a fact. An atom over outputs is decided label by label, each 0 or 1.
-    fn atom(&mut self, atom: &Atom) -> Result<u32, TooLarge> {
+    fn atom(&mut self, atom: &Atom) -> Result<u32, DiagramTooLarge> {
         if atom.is_condition() {
             let (k, yes) = atom.place_among(self.conditions).expect("every condition of the rules is listed");
             let level = self.level[self.labels + k];
@@ -123,7 +123,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Term by term; what is still to be reached is all that matters about the terms before.
-    fn threshold(&mut self, t: &Threshold) -> Result<u32, TooLarge> {
+    fn threshold(&mut self, t: &Threshold) -> Result<u32, DiagramTooLarge> {
         let mut terms = t.terms.iter().map(|(w, p)| Ok((w.clone(), self.formula(p)?))).collect::<Result<Vec<_>, _>>()?;
         terms.sort_by_key(|(_, id)| self.level_of(*id));
         let mut left = vec![Rational::ZERO; terms.len() + 1];
@@ -141,7 +141,7 @@ impl<'a> Compiler<'a> {
         count: Rational,
         k: usize,
         known: &mut HashMap<(usize, Rational), u32>,
-    ) -> Result<u32, TooLarge> {
+    ) -> Result<u32, DiagramTooLarge> {
         if t.reached_by(&count) {
             return Ok(END);
         }
@@ -153,7 +153,7 @@ impl<'a> Compiler<'a> {
         }
         // Counts that differ may lead to the same node, and are looked at all the same.
         if known.len() >= COUNTS * self.budget {
-            return Err(TooLarge);
+            return Err(DiagramTooLarge);
         }
         let with = self.reach(t, terms, left, &count + &terms[k].0, k + 1, known)?;
         let without = self.reach(t, terms, left, count.clone(), k + 1, known)?;
@@ -163,7 +163,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// The diagram of "for some choice of labels": over the conditions alone.
-    pub fn some_labels(&mut self, id: u32, known: &mut HashMap<u32, u32>) -> Result<u32, TooLarge> {
+    pub fn some_labels(&mut self, id: u32, known: &mut HashMap<u32, u32>) -> Result<u32, DiagramTooLarge> {
         let Some(k) = id.checked_sub(2) else { return Ok(id) };
         if let Some(id) = known.get(&id) {
             return Ok(*id);

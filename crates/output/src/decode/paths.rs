@@ -21,7 +21,7 @@ const LANES: usize = 8;
 
 /// Buffers of a pass, to be kept from row to row.
 #[derive(Debug, Clone, Default)]
-pub struct Scratch {
+pub struct PathScratch {
     /// What a fact costs, or its log-probability: if false, if true.
     weight: Vec<[f64; 2]>,
     /// The probabilities of facts of several rows.
@@ -50,8 +50,8 @@ impl Paths {
 
     /// Puts the most likely valid set into `set`, 0 or 1 a label; false if there is none. Of sets worth the same the one comes out
     /// that leaves out the label asked first.
-    pub fn best(&self, scores: &[f32], conditions: &[bool], scratch: &mut Scratch, set: &mut [f32]) -> bool {
-        let Scratch { weight, value, .. } = scratch;
+    pub fn best(&self, scores: &[f32], conditions: &[bool], scratch: &mut PathScratch, set: &mut [f32]) -> bool {
+        let PathScratch { weight, value, .. } = scratch;
         weight.clear();
         weight.extend(scores.iter().map(|s| {
             let s = sane(*s);
@@ -88,7 +88,7 @@ impl Paths {
 
     /// `log P(valid)` if label j is present with probability `sigmoid(s_j)`, each on its own; and in `marginals` the probability of
     /// each label given that the set is valid. Minus infinity, and no marginals, if no set is.
-    pub fn log_valid(&self, scores: &[f32], conditions: &[bool], scratch: &mut Scratch, marginals: &mut [f64]) -> f64 {
+    pub fn log_valid(&self, scores: &[f32], conditions: &[bool], scratch: &mut PathScratch, marginals: &mut [f64]) -> f64 {
         let mut log = [0.0];
         self.log_valid_rows(scores, conditions, scratch, marginals, &mut log);
         log[0]
@@ -99,7 +99,7 @@ impl Paths {
         &self,
         scores: &[f32],
         conditions: &[bool],
-        scratch: &mut Scratch,
+        scratch: &mut PathScratch,
         marginals: &mut [f64],
         logs: &mut [f64],
     ) {
@@ -133,12 +133,12 @@ impl Paths {
         &self,
         scores: &[f32],
         conditions: &[bool],
-        scratch: &mut Scratch,
+        scratch: &mut PathScratch,
         marginals: &mut [f64],
         logs: &mut [f64],
     ) {
         let (labels, truths) = (self.labels, self.facts - self.labels);
-        let Scratch { odds, sum, mass, asked, .. } = scratch;
+        let PathScratch { odds, sum, mass, asked, .. } = scratch;
         odds.clear();
         odds.resize(2 * L * self.facts, 0.5);
         let odds = odds.as_chunks_mut::<L>().0.as_chunks_mut::<2>().0;
@@ -185,8 +185,8 @@ impl Paths {
     }
 
     /// The same for any scores.
-    fn by_logarithms(&self, scores: &[f32], conditions: &[bool], scratch: &mut Scratch, marginals: &mut [f64]) -> f64 {
-        let Scratch { weight, value, sum, share, mass, asked, .. } = scratch;
+    fn by_logarithms(&self, scores: &[f32], conditions: &[bool], scratch: &mut PathScratch, marginals: &mut [f64]) -> f64 {
+        let PathScratch { weight, value, sum, share, mass, asked, .. } = scratch;
         weight.clear();
         weight.extend(scores.iter().map(|s| log_probabilities(sane(*s))));
         weight.extend(conditions.iter().map(|c| if *c { [f64::NEG_INFINITY, 0.0] } else { [0.0, f64::NEG_INFINITY] }));
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn products_and_logarithms_agree() {
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(3);
-        let (mut valid, mut scratch) = (0, Scratch::default());
+        let (mut valid, mut scratch) = (0, PathScratch::default());
         for _ in 0..2000 {
             let (labels, conditions) = (rng.random_range(1..6), rng.random_range(0..3));
             let facts = labels + conditions;

@@ -54,7 +54,7 @@ fn random_decoder(rng: &mut ChaCha8Rng, inputs: bool) -> Option<(NormalSpec, Dec
 #[test]
 fn best_set_partition_function_and_gradient_are_those_of_brute_force() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let (mut compared, mut scratch) = (0, Scratch::default());
+    let (mut compared, mut scratch) = (0, DecodeScratch::default());
     for round in 0..600 {
         let Some((spec, decoder, n)) = random_decoder(&mut rng, round % 2 == 0) else { continue };
         for outside in [false, true] {
@@ -75,7 +75,7 @@ fn best_set_partition_function_and_gradient_are_those_of_brute_force() {
             assert_eq!(worth(&scores, &set), most);
             // Twice the same.
             let mut again = vec![0.0; n];
-            decoder.best(&scores, &met, &mut Scratch::default(), &mut again);
+            decoder.best(&scores, &met, &mut DecodeScratch::default(), &mut again);
             assert_eq!(set, again);
 
             let z: f64 = valid.iter().map(|y| worth(&scores, y).exp()).sum();
@@ -102,7 +102,7 @@ fn extreme_and_missing_scores_give_valid_sets() {
         let x = point(&mut rng, false);
         let scores: Vec<f32> = (0..n).map(|_| wild[rng.random_range(0..wild.len())]).collect();
         let mut set = vec![9.0; n];
-        assert!(decoder.best(&scores, &decoder.met(&Judge::new(&spec), &x), &mut Scratch::default(), &mut set));
+        assert!(decoder.best(&scores, &decoder.met(&Judge::new(&spec), &x), &mut DecodeScratch::default(), &mut set));
         assert!(valid_sets(&spec, &x, n).contains(&set));
     }
 }
@@ -128,7 +128,7 @@ fn an_input_without_a_valid_set_is_named() {
     let texts = ["a < 3.5 => label[0]", "b >= 2 => not label[0]"].map(String::from);
     let error = Decoder::new(&spec(&multilabel(2), &texts), 1000).unwrap_err();
     let DecodeError::Impossible { x } = &error else { panic!("{error}") };
-    let value = |name: &str| x.iter().find(|(n, _)| n == name).unwrap().1.parse::<f64>().unwrap();
+    let value = |name: &str| x.get(name).unwrap().as_f64().unwrap();
     assert!(value("a") < 3.5 && value("b") >= 2.0, "{error}");
     // The same conditions that exclude each other are no conflict.
     let texts = ["a < 3.5 => label[0]", "a >= 3.5 => not label[0]"].map(String::from);
@@ -162,13 +162,13 @@ fn classes_are_a_masked_maximum() {
         let scores: Vec<f32> = (0..3).map(|_| rng.random_range(-2.0..2.0)).collect();
         let met = decoder.met(&judge, &x);
         let mut set = vec![0.0; 3];
-        assert!(decoder.best(&scores, &met, &mut Scratch::default(), &mut set));
+        assert!(decoder.best(&scores, &met, &mut DecodeScratch::default(), &mut set));
         let allowed: Vec<usize> = (0..3).filter(|c| !(x[0] < 3.5 && *c == 0 || x[2] > 0.0 && *c == 2)).collect();
         let best = allowed.iter().copied().max_by(|a, b| scores[*a].total_cmp(&scores[*b])).unwrap();
         assert_eq!(set, [0, 1, 2].map(|c| f32::from(u8::from(c == best))));
         // The likelihood is the softmax over the allowed ones.
         let mut p = vec![0.0; 3];
-        decoder.log_valid(&scores, &met, &mut Scratch::default(), &mut p);
+        decoder.log_valid(&scores, &met, &mut DecodeScratch::default(), &mut p);
         let z: f64 = allowed.iter().map(|c| f64::from(scores[*c]).exp()).sum();
         for c in 0..3 {
             let expected = if allowed.contains(&c) { f64::from(scores[c]).exp() / z } else { 0.0 };
@@ -189,8 +189,8 @@ fn rankings_and_hierarchies_are_recognised() {
     for _ in 0..50 {
         let scores: Vec<f32> = (0..64).map(|_| rng.random_range(-3.0..3.0)).collect();
         let (mut a, mut b) = (vec![0.0; 64], vec![0.0; 64]);
-        decoder.best(&scores, &[], &mut Scratch::default(), &mut a);
-        decoder.paths.as_ref().unwrap().best(&scores, &[], &mut paths::Scratch::default(), &mut b);
+        decoder.best(&scores, &[], &mut DecodeScratch::default(), &mut a);
+        decoder.paths.as_ref().unwrap().best(&scores, &[], &mut paths::PathScratch::default(), &mut b);
         assert_eq!(a, b);
     }
     // Half of the rules leave more than assignments.

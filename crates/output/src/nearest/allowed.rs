@@ -9,6 +9,7 @@ use deepsade_solve::active_set::{HalfSpace, Infeasible, Nearest, nearest, take_o
 use deepsade_solve::budget::Budget;
 use deepsade_solve::finite::decided;
 use deepsade_spec::cells::cells;
+use deepsade_spec::float32::round_down;
 use deepsade_spec::{Atom, Formula, NormalSpec, Rational, Schema, Var};
 use thiserror::Error;
 
@@ -263,7 +264,7 @@ impl<'a> Allowed<'a> {
             for (_, found) in pieces {
                 let y: Vec<f64> = found.y.iter().map(|v| v * unit).collect();
                 let grids = GRIDS.map(|k| unit * f64::from(k).exp2());
-                for near in grids.flat_map(|grid| on_grid(&y, grid)).take(tries) {
+                for near in grids.flat_map(|grid| grid_points(&y, grid)).take(tries) {
                     if !breaks(&near) {
                         return Ok(near);
                     }
@@ -307,15 +308,12 @@ const BOTH: usize = 10;
 
 /// The float32 points around a point, of up to 10 of its coordinates.
 fn neighbours(y: &[f64]) -> impl Iterator<Item = Vec<f32>> + '_ {
-    let around = |v: f64| {
-        let near = v as f32;
-        if f64::from(near) > v { [near.next_down(), near] } else { [near, near.next_up()] }
-    };
-    choices(y.iter().map(|v| around(*v)).collect())
+    let around = |below: f32| [below, below.next_up()];
+    choices(y.iter().map(|v| around(round_down(*v))).collect())
 }
 
 /// The nearest point of a grid, then those around, of up to 10 coordinates that are not on it.
-fn on_grid(y: &[f64], grid: f64) -> impl Iterator<Item = Vec<f32>> {
+fn grid_points(y: &[f64], grid: f64) -> impl Iterator<Item = Vec<f32>> {
     // Plus 0: a zero has no sign to print.
     let to_grid = |v: f64| (v * grid) as f32 + 0.0;
     let nearest: Vec<f32> = y.iter().map(|v| to_grid((v / grid).round())).collect();

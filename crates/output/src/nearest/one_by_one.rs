@@ -5,7 +5,7 @@
 
 use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::project;
-use deepsade_spec::{Atom, Formula, Rational, Var};
+use deepsade_spec::{Atom, Formula, Rational, Var, float32};
 
 /// Outputs that satisfy all of the atoms, which mention no input; `None` if none is found this way.
 pub(super) fn outputs(atoms: &[Atom], near: &[f64], backwards: bool, budget: &Budget) -> Option<Vec<f32>> {
@@ -39,19 +39,11 @@ fn nearest_in(atoms: &[Atom], var: Var, near: f64) -> Option<f32> {
             continue;
         };
         let end = -&atom.linear.constant / c;
-        let allowed = |v: f32| atom.met_by(&((Rational::try_from(v).unwrap_or_default() - &end) * c));
-        // A conversion is off by a step or two; from there to the first number on the right side.
-        let mut at = (end.to_f64().value() as f32).clamp(f32::MIN, f32::MAX);
         if *c > Rational::ZERO {
-            at = at.next_down().next_down().max(f32::MIN);
-            (0..6).for_each(|_| at = if allowed(at) { at } else { at.next_up() });
-            lo = lo.max(at);
+            lo = lo.max(float32::at_least(&end, atom.strict));
         } else {
-            at = at.next_up().next_up().min(f32::MAX);
-            (0..6).for_each(|_| at = if allowed(at) { at } else { at.next_down() });
-            hi = hi.min(at);
+            hi = hi.min(float32::at_most(&end, atom.strict));
         }
-        (at.is_finite() && allowed(at)).then_some(())?;
     }
     // Plus 0: a zero has no sign to print.
     (lo <= hi).then(|| (near as f32).clamp(lo, hi) + 0.0)

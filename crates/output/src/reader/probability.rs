@@ -4,7 +4,7 @@ use deepsade_net::Matrix;
 use deepsade_spec::Task;
 
 use super::{Output, shift};
-use crate::decode::{DecodeError, Decoder, Scratch, paths};
+use crate::decode::{DecodeError, DecodeScratch, Decoder, paths};
 use crate::judge::Judge;
 use crate::predict::{predicted_class, predicted_label};
 
@@ -72,7 +72,7 @@ impl Output<'_> {
 
     fn rows_of(&self, sets: Option<&Decoder>, x: &Matrix, y: &Matrix) -> Vec<Option<Probabilities>> {
         let Some(decoder) = sets else { return (0..y.rows).map(|r| self.plain(y.row(r))).collect() };
-        let (scores, judge, mut scratch) = (self.scores(x), Judge::new(&self.spec), Scratch::default());
+        let (scores, judge, mut scratch) = (self.scores(x), Judge::new(&self.spec), DecodeScratch::default());
         let mut labels = vec![0.0; decoder.labels()];
         let row = |r: usize| {
             if y.row(r).iter().any(|y| y.is_nan()) {

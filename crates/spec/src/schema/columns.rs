@@ -50,6 +50,13 @@ impl Schema {
         ColumnMap { first, dropped }
     }
 
+    /// Smallest and largest value of each of the network's columns on the domain.
+    pub fn column_ranges(&self) -> Vec<(f32, f32)> {
+        let map = self.column_map();
+        let range = |f: &Feature| f.domain.range().unwrap_or((0.0, 1.0));
+        map.features().zip(&self.features).flat_map(|(columns, f)| columns.map(move |_| range(f))).collect()
+    }
+
     /// For each feature the first of its columns.
     pub fn first_columns(&self) -> Vec<usize> {
         let mut first = self.column_map().first;

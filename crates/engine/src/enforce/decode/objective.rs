@@ -8,13 +8,13 @@
 use crate::objective::{Loss, LossSum, Objective, RuleLoss, ScoredRows};
 use crate::units::Units;
 use deepsade_output::decode::sets::Sets;
-use deepsade_output::decode::{Decoder, Scratch, paths::log_set};
+use deepsade_output::decode::{DecodeScratch, Decoder, paths::log_set};
 
 /// The loss, with its buffers.
 #[derive(Debug)]
 pub struct OverValid<'a> {
     decoder: &'a Decoder,
-    scratch: Scratch,
+    scratch: DecodeScratch,
     met: Vec<bool>,
     marginals: Vec<f64>,
     logs: Vec<f64>,
@@ -36,7 +36,7 @@ impl RuleLoss for AtCutoff<'_> {
     fn objective(&self, _: &Units) -> Box<dyn Objective + '_> {
         Box::new(OverValid {
             decoder: self.decoder,
-            scratch: Scratch::default(),
+            scratch: DecodeScratch::default(),
             met: Vec::new(),
             marginals: Vec::new(),
             logs: Vec::new(),

@@ -5,7 +5,7 @@
 //! derivative has the same form.
 
 use deepsade_output::decode::paths::{log_probabilities, probabilities};
-use deepsade_output::decode::{Decoder, Scratch};
+use deepsade_output::decode::{DecodeScratch, Decoder};
 
 use super::RowPenalty;
 
@@ -13,7 +13,7 @@ use super::RowPenalty;
 pub(super) struct Semantic<'a> {
     decoder: &'a Decoder,
     weight: f64,
-    scratch: Scratch,
+    scratch: DecodeScratch,
     met: Vec<bool>,
     marginals: Vec<f64>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Semantic<'a> {
 impl<'a> Semantic<'a> {
     pub fn new(decoder: &'a Decoder, weight: f64) -> Self {
         let (met, marginals) = (vec![false; decoder.conditions()], vec![0.0; decoder.labels()]);
-        Self { decoder, weight, scratch: Scratch::default(), met, marginals }
+        Self { decoder, weight, scratch: DecodeScratch::default(), met, marginals }
     }
 }
 

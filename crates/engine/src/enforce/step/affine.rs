@@ -12,7 +12,6 @@ use deepsade_spec::{Atom, ColumnKind, Rational, Schema, nearest_multiple};
 
 use super::MOST_STEPS;
 use super::usual::Usual;
-use crate::train::column_ranges;
 
 /// The distance from every border that is aimed at, in units of the outputs.
 pub const AIM: f64 = 0.25;
@@ -290,7 +289,7 @@ fn short(v: f64, by: f64) -> f32 {
 /// Middle and half the width of each column's range.
 fn halves(schema: &Schema) -> Vec<(f64, f64)> {
     let half = |(lo, hi): (f32, f32)| (f64::midpoint(lo.into(), hi.into()), (f64::from(hi) - f64::from(lo)) / 2.0);
-    column_ranges(schema).into_iter().map(half).collect()
+    schema.column_ranges().into_iter().map(half).collect()
 }
 
 fn float(v: &Rational) -> f64 {

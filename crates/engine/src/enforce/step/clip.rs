@@ -19,7 +19,6 @@ use super::fallback::trees;
 use super::usual::Usual;
 use crate::artifact::{self, ArtifactError, CLIPS_KEY};
 use crate::proof::{Proof, prove_clips};
-use crate::train::column_ranges;
 
 /// How outputs are made, in words.
 pub const HOW: &str = "clipped to bounds that follow from the input, behind a network whose weights have the signs that rules between two inputs ask for";
@@ -41,8 +40,11 @@ pub enum NoClips {
     /// There is nothing to clip.
     #[error("outputs are clipped where rules of one input stand beside rules between two")]
     NotMixed,
+    /// Labels are present or not.
+    #[error("labels and places are not clipped: beside rules between two inputs only the weights keep rules about them")]
+    Labels,
     /// A rule about how much outputs change.
-    #[error("how much outputs change (rule '{rule}') is not shown of outputs that are clipped")]
+    #[error("how much outputs change (rule '{rule}') is not shown of outputs that are clipped; without it the other rules could be kept so")]
     Change {
         /// Its name.
         rule: String,
@@ -103,6 +105,9 @@ pub fn is_mixed(spec: &NormalSpec) -> bool {
 pub fn clips(spec: &NormalSpec, rows: Option<&Dataset>) -> Result<Clips, NoClips> {
     if let Some(rule) = spec.pairs.iter().find(|rule| rule.parts.iter().any(|p| matches!(p.moves, Moves::By(_)))) {
         return Err(NoClips::Change { rule: rule.name.clone() });
+    }
+    if matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. }) {
+        return Err(NoClips::Labels);
     }
     if !is_mixed(spec) {
         return Err(NoClips::NotMixed);
@@ -171,11 +176,15 @@ impl ClipFinder<'_> {
             self.shown().map(|(x, y)| usize::from(f.holds(&mut |atom| self.judge.holds(atom, x, y)))).sum::<usize>()
         };
         let chosen = about.iter().rev().max_by_key(|f| obeyed(f)).ok_or("it says nothing of outputs")?;
+        let conditions = || alternatives.iter().filter(|f| on_input(f)).cloned();
         let mut bounds = Vec::new();
-        for atom in chosen.conjuncts() {
-            let Formula::Atom(atom) = atom else { return Err("it counts, or has alternatives within alternatives") };
-            if !atom.is_condition() {
-                bounds.extend(self.atom(atom, &when)?);
+        for part in chosen.conjuncts() {
+            match part {
+                Formula::Atom(atom) if atom.is_condition() => {}
+                Formula::Atom(atom) => bounds.extend(self.atom(atom, &when)?),
+                // p or (q and r)  <=>  (p or q) and (p or r)
+                Formula::Or(_) => bounds.extend(self.part(&Formula::or(conditions().chain([part.clone()])))?),
+                _ => return Err("it counts, or has alternatives within alternatives"),
             }
         }
         Ok(bounds)
@@ -320,7 +329,7 @@ impl ClipFinder<'_> {
     /// The bounds in as few rounds as they fit in, upper ones first, and ranges that hold them. Where the sides of an output meet, upper
     /// bounds are a little lower, so that rounding does not matter there.
     fn rounds(&self, bounds: &[LearntBound], meet: &[usize]) -> Clips {
-        let ranges = column_ranges(&self.spec.schema);
+        let ranges = self.spec.schema.column_ranges();
         let mut numbers = self.usual.ranges();
         self.spec.schema.task.whole_outputs().into_iter().for_each(|j| numbers[j].grid = Some(0));
         let mut rounds: Vec<(Vec<bool>, Round)> = Vec::new();
@@ -391,7 +400,7 @@ impl ClipFinder<'_> {
         };
         let kept: Vec<(usize, bool)> = bound.when.iter().copied().filter(|asked| alone(bound, *asked)).collect();
         bound.when = kept;
-        for (column, (lo, hi)) in column_ranges(&self.spec.schema).into_iter().enumerate() {
+        for (column, (lo, hi)) in self.spec.schema.column_ranges().into_iter().enumerate() {
             let w = bound.weights[column];
             let mut only = vec![0.0; bound.weights.len()];
             only[column] = w;

@@ -8,7 +8,7 @@ use deepsade_spec::{Cut, Region};
 
 use super::super::bound::{CellForms, KnownRegion};
 use super::super::pass::{Pass, Reach};
-use super::super::plan::{BoundedNode, Boxes, InputBox};
+use super::super::plan::{BoundedNode, InputBox, SearchBoxes};
 use super::state::Open;
 use super::{DEEPEST, KnownBoxes, RegionSearch};
 
@@ -91,7 +91,14 @@ impl RegionSearch<'_> {
         features.into_iter().find_map(|f| parts.iter().find_map(|(_, part)| cut(part, f)))
     }
 
-    pub(super) fn choose(&self, open: &Open, part: &Region, boxes: &Boxes, inputs: &InputBox, pass: &Pass) -> Option<SplitAt> {
+    pub(super) fn choose(
+        &self,
+        open: &Open,
+        part: &Region,
+        boxes: &SearchBoxes,
+        inputs: &InputBox,
+        pass: &Pass,
+    ) -> Option<SplitAt> {
         if open.depth >= DEEPEST {
             return None;
         }
@@ -112,7 +119,7 @@ impl RegionSearch<'_> {
     }
 
     /// The relu whose line lies farthest from it where the bound is taken, and how many have a line at all.
-    fn unit(&self, boxes: &Boxes, pass: &Pass) -> (Option<(usize, usize)>, usize) {
+    fn unit(&self, boxes: &SearchBoxes, pass: &Pass) -> (Option<(usize, usize)>, usize) {
         let mut count = 0;
         let mut best: Option<(f64, (usize, usize))> = None;
         for (k, step) in self.target.plan.steps.iter().enumerate() {
@@ -139,7 +146,7 @@ impl RegionSearch<'_> {
     }
 
     /// The feature on which the bound depends most, and the middle of its range.
-    fn feature(&self, part: &Region, boxes: &Boxes, inputs: &InputBox, pass: &Pass) -> Option<(usize, Cut)> {
+    fn feature(&self, part: &Region, boxes: &SearchBoxes, inputs: &InputBox, pass: &Pass) -> Option<(usize, Cut)> {
         let smooth = !self.target.plan.piecewise_linear();
         let weights =
             if smooth { self.target.plan.sensitivity(&pass.a[self.target.plan.output()], boxes) } else { pass.a[0].clone() };
@@ -156,7 +163,7 @@ impl RegionSearch<'_> {
             }
         }
         let total = reach.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        let whole = Region::whole(&self.target.spec.schema).ok()?;
+        let whole = Region::domain(&self.target.spec.schema).ok()?;
         // A feature that the last lines do not mention may still widen the boxes: its share of the domain counts as much.
         let score = |f: usize| reach[f] / total + width(part, f) / width(&whole, f).max(f64::MIN_POSITIVE);
         let free = (0..reach.len()).filter(|f| width(part, *f) > 0.0);

@@ -6,7 +6,7 @@ use deepsade_check::{Bounds, Lines, Tree};
 use deepsade_spec::{Cut, Region};
 
 use super::super::bound::CellForms;
-use super::super::pass::Sign;
+use super::super::pass::UnitSign;
 use super::KnownBoxes;
 use super::split::{SplitAt, middle, width};
 
@@ -20,7 +20,7 @@ const PROMISING: usize = 16;
 pub(super) struct Open {
     pub(super) slot: usize,
     pub(super) region: Region,
-    pub(super) signs: Vec<Sign>,
+    pub(super) signs: Vec<UnitSign>,
     pub(super) depth: usize,
     /// Boxes of the parts that cells leave of this region, or of a larger one.
     pub(super) boxes: Option<Arc<KnownBoxes>>,
@@ -91,7 +91,7 @@ impl SearchState {
             SplitAt::Unit(node, unit) => {
                 let child = |above, boxes| {
                     let mut signs = open.signs.clone();
-                    signs.push(Sign { node, unit, above });
+                    signs.push(UnitSign { node, unit, above });
                     (open.region.clone(), signs, Some(boxes))
                 };
                 let ids = self.add(open.depth, nearest, [child(false, low), child(true, high)]);
@@ -101,7 +101,7 @@ impl SearchState {
         true
     }
 
-    fn add(&mut self, above: usize, nearest: f64, children: [(Region, Vec<Sign>, Option<Arc<KnownBoxes>>); 2]) -> [usize; 2] {
+    fn add(&mut self, above: usize, nearest: f64, children: [(Region, Vec<UnitSign>, Option<Arc<KnownBoxes>>); 2]) -> [usize; 2] {
         children.map(|(region, signs, boxes)| {
             let slot = self.slots.len();
             self.slots.push(Slot::Open);
@@ -154,7 +154,7 @@ impl SearchState {
                     slot = ids[usize::from(above)];
                 }
                 Slot::Unit(node, unit, ids) => {
-                    signs.push(Sign { node: *node, unit: *unit, above });
+                    signs.push(UnitSign { node: *node, unit: *unit, above });
                     slot = ids[usize::from(above)];
                 }
                 _ => return false,

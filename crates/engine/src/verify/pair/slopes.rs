@@ -7,7 +7,7 @@ use deepsade_spec::{Cut, Kept, Linear, Moves, Pair, Rational, Region, Var};
 use super::super::Halt;
 use super::super::branch::DEEPEST;
 use super::super::pass::{Pass, Reach};
-use super::super::plan::{BoundedNode, Boxes, InputBox};
+use super::super::plan::{BoundedNode, InputBox, SearchBoxes};
 use super::PairQuestion;
 use crate::slopes::slope;
 
@@ -67,7 +67,7 @@ impl PairQuestion<'_> {
     }
 
     /// Whether the slopes in these boxes do what a rule asks.
-    fn holds(&self, part: &Pair, form: &Linear, boxes: &Boxes) -> bool {
+    fn holds(&self, part: &Pair, form: &Linear, boxes: &SearchBoxes) -> bool {
         let output = |(var, c): (&Var, &Rational)| if let Var::Output(j) = var { Some((*j, c.to_f64().value())) } else { None };
         let form: Vec<(usize, f64)> = form.terms.iter().filter_map(output).collect();
         let range = |value: usize, unit: usize| (boxes.lo[value][unit], boxes.hi[value][unit]);
@@ -86,7 +86,7 @@ impl PairQuestion<'_> {
     }
 
     /// Where to cut: the number whose range moves most what relus of the first layers read while their sign is open.
-    fn split(&self, region: &Region, inputs: &InputBox, boxes: &Boxes) -> Option<(usize, Cut)> {
+    fn split(&self, region: &Region, inputs: &InputBox, boxes: &SearchBoxes) -> Option<(usize, Cut)> {
         let mut reach = vec![0.0; self.plan.widths[0]];
         for node in &self.network.nodes {
             let (Op::Act(Activation::Relu), Some(before)) = (&node.op, node.from[0].checked_sub(1)) else { continue };

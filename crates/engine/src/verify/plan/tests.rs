@@ -81,7 +81,7 @@ fn values_of_sampled_inputs_lie_in_their_boxes() {
         let activation = [Activation::Relu, Activation::Sigmoid, Activation::Tanh][case % 3];
         let network = network(rng, schema.columns().len(), activation, case % 4 < 2);
         let plan = BoundPlan::new(&network, &schema, Arithmetic::Float32);
-        let mut region = Region::whole(&schema).unwrap();
+        let mut region = Region::domain(&schema).unwrap();
         let mut prior = None;
         for cut in
             [None, Some((0, Cut::At(-0.5))), Some((2, Cut::Levels(vec![1]))), Some((1, Cut::At(4.0))), Some((3, Cut::At(2.0)))]

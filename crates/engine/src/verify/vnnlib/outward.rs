@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use deepsade_spec::{Atom, Domain, Feature, Formula, Linear, Rational, Var};
+use deepsade_spec::{Atom, Domain, Feature, Formula, Rational, SingleBound, Var, float32};
 
 /// An end of an interval, and whether it is outside.
 type End = Option<(Rational, bool)>;
@@ -22,10 +22,10 @@ fn within(set: &Formula, bounds: &mut InputEnds) -> Formula {
     let mut possible = true;
     for part in set.conjuncts() {
         if let Formula::Atom(atom) = part
-            && let Some((f, above, end)) = bound(atom)
+            && let Some((f, bound)) = of_input(atom)
         {
             replaced.push((f, bounds.get(&f).cloned()));
-            possible &= narrow(bounds.entry(f).or_default(), above, end, atom.strict);
+            possible &= narrow(bounds.entry(f).or_default(), bound);
         }
     }
     let rounded = match set {
@@ -44,26 +44,23 @@ fn within(set: &Formula, bounds: &mut InputEnds) -> Formula {
     rounded
 }
 
-/// The input that an atom bounds, whether from above, and where.
-fn bound(atom: &Atom) -> Option<(usize, bool, Rational)> {
-    let mut terms = atom.linear.terms.iter();
-    match (terms.next(), terms.next()) {
-        (Some((Var::Feature(f), c)), None) => Some((*f, *c < Rational::ZERO, -&atom.linear.constant / c)),
-        _ => None,
-    }
+/// The input that an atom bounds, and how.
+fn of_input(atom: &Atom) -> Option<(usize, SingleBound)> {
+    let bound = atom.single_bound()?;
+    if let Var::Feature(f) = bound.var { Some((f, bound)) } else { None }
 }
 
 /// Whether an atom bounds a single input, and every number of its range obeys.
 pub(super) fn holds_on(atom: &Atom, features: &[Feature]) -> bool {
-    let Some((f, above, end)) = bound(atom) else { return false };
+    let Some((f, SingleBound { above, end, strict, .. })) = of_input(atom) else { return false };
     let Some(Feature { domain: Domain::Real { lo, hi }, .. }) = features.get(f) else { return false };
     let Ok(last) = Rational::try_from(if above { *hi } else { *lo }) else { return false };
     let inside = if above { last < end } else { last > end };
-    inside || last == end && !atom.strict
+    inside || last == end && !strict
 }
 
 /// Adds a bound; false if nothing is left.
-fn narrow((lo, hi): &mut (End, End), above: bool, end: Rational, strict: bool) -> bool {
+fn narrow((lo, hi): &mut (End, End), SingleBound { above, end, strict, .. }: SingleBound) -> bool {
     let side = if above { &mut *hi } else { &mut *lo };
     let tighter = side.as_ref().is_none_or(|(old, open)| {
         let inside = if above { end < *old } else { end > *old };
@@ -79,33 +76,29 @@ fn narrow((lo, hi): &mut (End, End), above: bool, end: Rational, strict: bool) -
 }
 
 fn outward(atom: &Atom) -> Atom {
-    let Some((f, above, end)) = bound(atom) else { return atom.clone() };
-    let Some(near) = (if above { up(&end) } else { down(&end) }) else { return atom.clone() };
-    let near = Rational::try_from(near).unwrap_or_default();
-    if near == end {
+    let Some((_, bound)) = of_input(atom) else { return atom.clone() };
+    let Some(near) = (if bound.above { up(&bound.end) } else { down(&bound.end) }) else { return atom.clone() };
+    let end = Rational::try_from(near).unwrap_or_default();
+    if end == bound.end {
         return atom.clone();
     }
-    let sign = if above { -Rational::ONE } else { Rational::ONE };
-    let mut linear = Linear::var(Var::Feature(f)).scaled(&sign);
-    linear.constant = -sign * near;
-    Atom { linear, strict: false }
+    SingleBound { end, strict: false, ..bound }.atom()
 }
 
-/// The bound on a single input that holds for the same float32 numbers, at one of them: the input, whether from above, where, and
-/// whether that is outside. `None` if the atom is no such bound or lies beyond float32.
-pub(super) fn inward(atom: &Atom) -> Option<(usize, bool, Rational, bool)> {
-    let (f, above, end) = bound(atom)?;
-    let near = Rational::try_from(if above { down(&end) } else { up(&end) }?).ok()?;
-    let strict = atom.strict && near == end;
-    Some((f, above, near, strict))
+/// The bound on a single input that holds for the same float32 numbers, at one of them. `None` if the atom is no such bound or lies
+/// beyond float32.
+pub(super) fn inward(atom: &Atom) -> Option<(usize, SingleBound)> {
+    let (f, bound) = of_input(atom)?;
+    let end = Rational::try_from(if bound.above { down(&bound.end) } else { up(&bound.end) }?).ok()?;
+    let strict = bound.strict && end == bound.end;
+    Some((f, SingleBound { end, strict, ..bound }))
 }
 
 /// The largest float32 number that is no larger. Zero has one sign here: equal properties give equal schemas.
 pub(super) fn down(r: &Rational) -> Option<f32> {
-    let mut near = r.to_f64().value() as f32;
-    while near > f32::MIN && Rational::try_from(near).map_or(near > 0.0, |v| v > *r) {
-        near = near.next_down();
-    }
+    let below = float32::at_most(r, false);
+    // What is read as the first number, as -3.4028235e38 is, stands for it.
+    let near = if below.is_finite() { below } else { r.to_f64().value() as f32 };
     near.is_finite().then_some(near + 0.0)
 }
 

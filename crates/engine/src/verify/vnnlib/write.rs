@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Domain, NormalSpec, Rational, Var, common_denominator, print, shown};
+use deepsade_spec::{Atom, Domain, NormalSpec, Rational, SingleBound, Var, common_denominator, print, shown};
 use thiserror::Error;
 
 use super::outward::inward;
@@ -92,7 +92,7 @@ pub fn write(spec: &NormalSpec) -> Result<String, WriteError> {
         input => *constant += map.of(input).times(c, |column, c| terms.push((format!("X_{column}"), c))),
     };
     let atom = |atom: &Atom| {
-        if let Some((f, above, end, strict)) = inward(atom) {
+        if let Some((f, SingleBound { above, end, strict, .. })) = inward(atom) {
             let relation = [[">=", ">"], ["<=", "<"]][usize::from(above)][usize::from(strict)];
             return format!("({relation} X_{} {})", map.first(f), term(&end));
         }

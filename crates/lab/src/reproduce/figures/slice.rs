@@ -114,6 +114,6 @@ fn columns(spec: &NormalSpec) -> Vec<usize> {
 }
 
 fn range(spec: &NormalSpec, column: usize) -> (f64, f64) {
-    let (lo, hi) = spec.schema.features[spec.schema.columns()[column].feature].domain.range().unwrap_or((0.0, 1.0));
+    let (lo, hi) = spec.schema.column_ranges()[column];
     (f64::from(lo), f64::from(hi))
 }

@@ -2,7 +2,7 @@
 
 use super::builder::{Imported, TensorView};
 use super::fusion::Written;
-use super::node::Reader;
+use super::node::NodeReader;
 use crate::onnx::error::ImportError;
 use crate::onnx::proto::{TensorProto, element};
 use crate::onnx::tensor;
@@ -15,7 +15,7 @@ enum OperandPair<'a> {
     RowsRows(TensorView, TensorView),
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> NodeReader<'_, 'a> {
     fn pair(&self) -> Result<OperandPair<'a>, ImportError> {
         match (self.operand(0)?, self.operand(1)?) {
             (Imported::Rows(x), Imported::Constant(c)) => Ok(OperandPair::RowsConstant(x, c)),

@@ -10,12 +10,12 @@
 use super::arithmetic::is_power_of_two;
 use super::builder::TensorView;
 use super::fusion::Written;
-use super::node::Reader;
+use super::node::NodeReader;
 use crate::onnx::error::ImportError;
 use crate::onnx::tensor;
 use crate::{Conv, Op, Window};
 
-impl Reader<'_, '_> {
+impl NodeReader<'_, '_> {
     pub(super) fn conv(&mut self) -> Result<TensorView, ImportError> {
         let x = self.picture()?;
         let Some(t) = self.constant(1)? else { return self.usage("it has no weights", "they must be constant") };
@@ -58,14 +58,14 @@ impl Reader<'_, '_> {
 
     pub(super) fn global_max_pool(&mut self) -> Result<TensorView, ImportError> {
         let x = self.picture()?;
-        let window = whole(&x.shape);
+        let window = entire(&x.shape);
         let channels = x.shape[0];
         self.windowed(Op::MaxPool(window), &x, channels)
     }
 
     pub(super) fn global_average_pool(&mut self) -> Result<TensorView, ImportError> {
         let x = self.picture()?;
-        self.average(&x, whole(&x.shape))
+        self.average(&x, entire(&x.shape))
     }
 
     /// The mean over all places of each channel, as newer exporters write a global average.
@@ -78,7 +78,7 @@ impl Reader<'_, '_> {
         if counted.iter().copied().ne(2..rank) {
             return self.usage(format!("its axes are {axes:?}"), "only the mean over all places of each channel is read");
         }
-        let mean = self.average(&x, whole(&x.shape))?;
+        let mean = self.average(&x, entire(&x.shape))?;
         // Measured in onnxruntime 1.31: the same numbers at another place of the batch are added up in another order.
         let note = format!("{}: a runtime may add up rows of one batch in different orders here", self.place());
         self.builder.made.push(note);
@@ -362,7 +362,7 @@ fn lines(shape: &[usize]) -> [usize; 3] {
 }
 
 /// The window that is the whole picture.
-fn whole(shape: &[usize]) -> Window {
+fn entire(shape: &[usize]) -> Window {
     let input = lines(shape);
     Window { input, size: [input[1], input[2]], stride: [1, 1], dilation: [1, 1], pads: [0; 4] }
 }

@@ -2,13 +2,13 @@
 
 use super::builder::{Imported, TensorView};
 use super::names::BatchDimension;
-use super::node::Reader;
+use super::node::NodeReader;
 use crate::Op;
 use crate::onnx::error::ImportError;
 use crate::onnx::proto::element;
 use crate::onnx::tensor;
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> NodeReader<'_, 'a> {
     pub(super) fn cast(&mut self) -> Result<Imported<'a>, ImportError> {
         let to = i32::try_from(self.int("to", 0)?).unwrap_or(0);
         match self.operand(0)? {

@@ -3,13 +3,13 @@
 use super::arithmetic::is_power_of_two;
 use super::builder::TensorView;
 use super::fusion::Written;
-use super::node::Reader;
+use super::node::NodeReader;
 use crate::onnx::error::ImportError;
 use crate::onnx::proto::TensorProto;
 use crate::onnx::tensor;
 use crate::{Matrix, Op};
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> NodeReader<'_, 'a> {
     /// `alpha x B + beta C`. A diagonal B as the exporter writes it (transB = 0) is an Affine.
     pub(super) fn gemm(&mut self) -> Result<TensorView, ImportError> {
         if self.int("transA", 0)? != 0 {

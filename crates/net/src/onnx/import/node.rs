@@ -7,13 +7,13 @@ use crate::onnx::proto::{AttributeProto, NodeProto, TensorProto, is_standard, ki
 use crate::onnx::tensor;
 use crate::{Activation, Op};
 
-pub(super) struct Reader<'r, 'a> {
+pub(super) struct NodeReader<'r, 'a> {
     pub node: &'a NodeProto,
     pub opset: i64,
     pub builder: &'r mut Builder<'a>,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> NodeReader<'_, 'a> {
     pub(super) fn read(&mut self) -> Result<Imported<'a>, ImportError> {
         let unknown = || ImportError::Operator { place: self.place(), hint: self.hint() };
         let signature = signature::of(self.node, self.opset).ok_or_else(unknown)?;

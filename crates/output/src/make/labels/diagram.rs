@@ -7,7 +7,7 @@ use super::eliminate::Contradiction;
 use super::facts::Facts;
 use super::layers::{Layers, StateLayer, present};
 use super::{MAX_NODES, NOTHING};
-use crate::decode::compile::{Compiler, TooLarge};
+use crate::decode::compile::{Compiler, DiagramTooLarge};
 use crate::decode::order;
 
 /// The smaller diagram of two orders of the facts; `None` if both are too large.
@@ -21,7 +21,7 @@ pub(super) fn compile(facts: &Facts) -> Result<Option<Diagram>, Contradiction> {
         match compiler.conjunction(&parts) {
             Ok(0) => return Err(Contradiction),
             Ok(root) => found.push(compiler.diagram(root)),
-            Err(TooLarge) => {}
+            Err(DiagramTooLarge) => {}
         }
     }
     Ok(found.into_iter().filter(|d| d.nodes.len() <= MAX_NODES).min_by_key(|d| d.nodes.len()))

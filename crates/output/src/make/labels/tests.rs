@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::super::tests::{SOURCE, multilabel, obeys, pass, point, run, scores, spec, unclear};
 use super::*;
 use crate::Judge;
-use crate::decode::{Decoder, Scratch};
+use crate::decode::{DecodeScratch, Decoder};
 use crate::random_rules::condition;
 
 /// What a set is worth, by scores as they count.
@@ -81,7 +81,7 @@ fn against_decoder(spec: &NormalSpec, made: &Made, rows: usize, rng: &mut ChaCha
     let judge = Judge::new(spec);
     let x: Vec<Vec<f32>> = (0..rows).map(|_| point(rng)).collect();
     let given: Vec<Vec<f32>> = (0..rows).map(|_| scores(rng, n)).collect();
-    let (mut best, mut compared, mut scratch, mut set) = (0, 0, Scratch::default(), vec![0.0; n]);
+    let (mut best, mut compared, mut scratch, mut set) = (0, 0, DecodeScratch::default(), vec![0.0; n]);
     let candidates = run(made, &given, &x);
     let passed = pass(spec, made, &candidates, &x);
     for (((x, given), found), passed) in x.iter().zip(&given).zip(candidates).zip(passed) {
@@ -195,7 +195,7 @@ fn entangled_hierarchies_give_valid_sets_that_are_often_best() {
     for ((x, given), found) in x.iter().zip(&given).zip(run(&made, &given, &x)) {
         assert!(obeys(&spec, x, &found));
         let mut set = vec![0.0; n];
-        closure.best(given, &mut crate::decode::closure::Scratch::default(), &mut set);
+        closure.best(given, &mut crate::decode::closure::ClosureScratch::default(), &mut set);
         gained += worth(given, &found);
         possible += worth(given, &set);
         best += usize::from(worth(given, &set) - worth(given, &found) <= rounding(given));

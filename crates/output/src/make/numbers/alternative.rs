@@ -249,7 +249,7 @@ struct Spaces {
 
 impl Spaces {
     fn of(way: &Alternative, schema: &Schema, ranges: &[Number]) -> Self {
-        let columns = schema.columns();
+        let columns = schema.column_ranges();
         let mut faces = Vec::new();
         for GuardedFace { face, .. } in way.faces.iter().filter(|f| f.unless == Formula::False) {
             let face = crate::nearest::Face::new(face, ranges.len());
@@ -267,8 +267,7 @@ impl Spaces {
             let length = a.iter().map(|v| v * v).sum::<f64>().sqrt();
             spaces.push((a.iter().map(|v| v / length).collect(), constant / length));
         }
-        let domain = |f: usize| schema.features[f].domain.range().unwrap_or((0.0, 1.0));
-        let ends = ranges.iter().map(|n| (n.lo, n.hi)).chain(mentioned.iter().map(|c| domain(columns[*c].feature)));
+        let ends = ranges.iter().map(|n| (n.lo, n.hi)).chain(mentioned.iter().map(|c| columns[*c]));
         let mut middle = Vec::new();
         for (k, (lo, hi)) in ends.enumerate() {
             let (lo, hi) = (f64::from(lo), f64::from(hi));

@@ -2,7 +2,6 @@
 
 use deepsade_check::step::Number;
 use deepsade_solve::active_set::{HalfSpace, nearest};
-use deepsade_spec::ColumnKind;
 
 use super::Anchor;
 use super::choose::Way;
@@ -39,14 +38,7 @@ fn constant(way: &Way, group: usize, ground: &Ground) -> Option<Anchor> {
         return None;
     }
     let schema = &ground.spec.schema;
-    let ends: Vec<(f64, f64)> = schema
-        .columns()
-        .iter()
-        .map(|c| match c.kind {
-            ColumnKind::Level(_) => (0.0, 1.0),
-            ColumnKind::Number => schema.features[c.feature].domain.range().map_or((0.0, 0.0), |(a, b)| (a.into(), b.into())),
-        })
-        .collect();
+    let ends: Vec<(f64, f64)> = schema.column_ranges().into_iter().map(|(lo, hi)| (lo.into(), hi.into())).collect();
     // Whatever the input, and as if every bound were demanded.
     let most = |b: &GuardedBound| b.x.iter().zip(&ends).map(|(c, (lo, hi))| (c * lo).max(c * hi)).sum::<f64>() + b.constant;
     let ranges = (0..ground.outputs()).filter(|j| way.group[*j] == Some(group)).flat_map(|j| ground.range(j));

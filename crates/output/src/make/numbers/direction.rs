@@ -2,7 +2,7 @@
 //! in float32 is seen to obey.
 
 use deepsade_check::step::{Number, Outputs, Over, room};
-use deepsade_spec::{Atom, Domain, Formula, NormalSpec, Rational, Var};
+use deepsade_spec::{Atom, Domain, Formula, NormalSpec, Rational, Var, float32};
 
 use super::super::MakeError;
 use super::alternative::GuardedFace;
@@ -311,13 +311,7 @@ fn inside(atom: &Atom) -> f32 {
     let Some(c) = atom.linear.terms.values().next() else { return 0.0 };
     let size = if *c < Rational::ZERO { -c } else { c.clone() };
     let t = -&atom.linear.constant / size;
-    let near = t.to_f32().value().clamp(f32::MIN, f32::MAX);
-    let obeys = |v: f32| {
-        let v = Rational::try_from(v).unwrap_or_default();
-        if atom.strict { v > t } else { v >= t }
-    };
-    let near = [near.next_down(), near, near.next_up(), near.next_up().next_up()].into_iter().find(|v| obeys(*v)).unwrap_or(near);
-    match near {
+    match float32::at_least(&t, atom.strict).min(f32::MAX) {
         v if v.abs() >= CALM || v == 0.0 => v,
         v if v > 0.0 => CALM,
         // What is so small counts as 0, which obeys too.

@@ -18,7 +18,7 @@ fn steps(w: &Writer, sign: f32) -> (Vec<f32>, Vec<f32>) {
 /// Bounds of single outputs, moved inwards to their grids.
 pub(super) fn ends_on_grid(w: &mut Writer, lower: &PerLine, upper: &PerLine) -> (PerLine, PerLine) {
     let ((up, down), (against_up, against_down)) = (steps(w, 1.0), steps(w, -1.0));
-    (on_grid(w, lower, &against_up, &against_down), on_grid(w, upper, &up, &down))
+    (to_grid(w, lower, &against_up, &against_down), to_grid(w, upper, &up, &down))
 }
 
 /// `lower` and `upper` are on the grids.
@@ -50,7 +50,7 @@ pub(super) fn round(w: &mut Writer, y: &str, plan: &NearestPlan, lower: &PerLine
 }
 
 /// Bounds moved to the grid: down with positive steps, up with negative ones. Those of outputs without a grid stay, up to the sign.
-fn on_grid(w: &mut Writer, bound: &PerLine, up: &[f32], down: &[f32]) -> PerLine {
+fn to_grid(w: &mut Writer, bound: &PerLine, up: &[f32], down: &[f32]) -> PerLine {
     let open: Vec<bool> = w.ground.ranges.iter().map(|n| n.grid.is_none()).collect();
     match bound {
         PerLine::Constant(data) => {

@@ -66,7 +66,7 @@ impl MapFinder<'_> {
         if *demand == Formula::False {
             return Vec::new();
         }
-        let mut usual = constant(self.usual.at.iter().zip(numbers).map(|(at, n)| on_grid(*at, n.grid)).collect());
+        let mut usual = constant(self.usual.at.iter().zip(numbers).map(|(at, n)| to_grid(*at, n.grid)).collect());
         let mut all: Vec<(Vec<usize>, Vec<Affine>)> = Vec::new();
         for (outputs, demand) in apart(demand) {
             let part = TiedOutputs {
@@ -155,7 +155,7 @@ fn counted(demand: &Formula, outputs: &[usize]) -> Formula {
     })
 }
 
-fn on_grid(v: f64, grid: Option<i32>) -> f32 {
+fn to_grid(v: f64, grid: Option<i32>) -> f32 {
     nearest_multiple(v, grid.map(|k| f64::from(-k).exp2())) as f32 + 0.0
 }
 

@@ -1,26 +1,24 @@
 //! Where no fallback was found enters; leaves why, as far as that can be told: whether there are outputs at all, whether float32 leaves
 //! room for them, and whether only the proof is missing.
 
-use deepsade_check::Arithmetic;
-use deepsade_solve::eliminate::Point;
-use deepsade_spec::{Atom, Domain, Formula, NormalRule, Rational, Var, print};
+use deepsade_check::{Arithmetic, StepFault};
+use deepsade_spec::{Atom, Domain, Formula, NamedValues, NormalRule, Rational, Var, print};
 use thiserror::Error;
 
 use super::{ConditionIs, MapFinder, Path, all, when};
 use crate::conflict::{Conflict, Conflicts, smallest_conflict};
 use crate::enforce::step::affine::Affine;
-use crate::verify::words::input_as_json;
 
 /// Why there is no fallback.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub enum NoFallback {
     /// For some input there are none.
-    #[error("no outputs obey {rules} for the input {input}")]
+    #[error("no outputs obey {rules} for the input {}", if .input.is_empty() { "whatever it is".into() } else { .input.to_string() })]
     NoOutputs {
         /// The rules, in words.
         rules: String,
-        /// The input, in words.
-        input: String,
+        /// The input.
+        input: NamedValues,
     },
     /// Where float32 cannot tell a condition from its opposite, both are asked for.
     #[error(transparent)]
@@ -62,7 +60,7 @@ pub enum NoFallback {
         /// Where, in words.
         place: String,
         /// What it says.
-        why: String,
+        why: StepFault,
     },
 }
 
@@ -103,7 +101,7 @@ pub enum Unproved {
         "the best map that was found breaks it for the input {0}. Where rules leave no room for some input (bounds that touch) there may be \
          none: give them room there, or take that input out of the range"
     )]
-    Broken(String),
+    Broken(NamedValues),
     /// Neither was shown.
     #[error("neither a proof nor an input that breaks it was found; fewer conditions, or rules with more room, make it easier")]
     Unknown,
@@ -128,7 +126,7 @@ impl MapFinder<'_> {
             let rules = self.named(&rules);
             return match path.iter().rev().find(|(_, answer)| *answer == ConditionIs::Unclear) {
                 Some((condition, _)) => self.cannot_tell(*condition, path, rules),
-                None => NoFallback::NoOutputs { rules, input: self.input(&witness) },
+                None => NoFallback::NoOutputs { rules, input: NamedValues::of_point(&self.spec.schema, &witness) },
             };
         }
         match failure {
@@ -136,7 +134,7 @@ impl MapFinder<'_> {
             NoMap::NotProved { map, rule } => {
                 let why = match (self.obeys(&map, &given, Some(Arithmetic::Real)), self.obeys(&map, &given, None)) {
                     (Ok(()), _) => Unproved::Rounding,
-                    (_, Err((_, Some(example)))) => Unproved::Broken(self.row(&example.x)),
+                    (_, Err((_, Some(example)))) => Unproved::Broken(NamedValues::of_row(&self.spec.schema, &example.x)),
                     _ => Unproved::Unknown,
                 };
                 NoFallback::NotProved { rule: self.spec.rules[rule].name.clone(), place: self.place(path), why }
@@ -205,23 +203,5 @@ impl MapFinder<'_> {
     fn named(&self, rules: &[usize]) -> String {
         let names: Vec<String> = rules.iter().map(|rule| format!("'{}'", self.spec.rules[*rule].name)).collect();
         format!("rule{} {}", if names.len() == 1 { "" } else { "s" }, names.join(" and "))
-    }
-
-    /// The values of an input that matter.
-    fn input(&self, point: &Point) -> String {
-        let absent = |var: &Var, value: &Rational| matches!(var, Var::Level(..)) && value.is_zero();
-        let shown = |(var, value): (&Var, &Rational)| match var {
-            Var::Level(..) => print::variable(*var, &self.spec.schema),
-            var => format!("{} = {}", print::variable(*var, &self.spec.schema), print::number(value)),
-        };
-        let values: Vec<String> = point.iter().filter(|(var, value)| !absent(var, value)).map(shown).collect();
-        if values.is_empty() { "whatever it is".into() } else { values.join(", ") }
-    }
-
-    fn row(&self, x: &[f32]) -> String {
-        match input_as_json(&self.spec.schema, x) {
-            serde_json::Value::Object(fields) => fields.iter().map(|(k, v)| format!("{k} = {v}")).collect::<Vec<_>>().join(", "),
-            other => other.to_string(),
-        }
     }
 }
