@@ -231,3 +231,16 @@ def test_labels_behind_a_sigmoid_are_not_taken_for_present(tmp_path):
     done = program.run(*asked, capture_output=True, text=True)
     assert done.returncode == 2 and "--output" in done.stderr, done
     assert program.run(*asked, "--output", "scores", capture_output=True, text=True).returncode == 1
+
+
+@pytest.mark.parametrize("last", ["Identity", "Sigmoid"])
+def test_one_number_for_two_classes_is_read_as_a_logit(last, tmp_path):
+    """s = a - 4 with a in [0, 10]: 'yes' where it is above 0."""
+    nodes = [helper.make_node("Gemm", ["x", "W", "c"], ["s"]), helper.make_node(last, ["s"], ["y"])]
+    weights = [("W", np.array([[1], [0]], np.float32)), ("c", np.array([-4], np.float32))]
+    saved(tmp_path / "m.onnx", nodes, [("y", FLOAT, [None, 1])], weights)
+    for text, code in [("a > 5 => t == 'yes'", 0 if last == "Identity" else 3), ("a > 3 => t == 'yes'", 1), ("t == 'no' => a < 5", 0 if last == "Identity" else 3)]:
+        stated = 'kind = "binary"\ntargets = ["t"]\nclasses = ["no", "yes"]\n'
+        (tmp_path / "rules.toml").write_text(HEAD + stated + f'[[rule]]\nname = "r"\ntext = "{text}"\n')
+        done = program.run("verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml", capture_output=True, text=True)
+        assert done.returncode == code and "one number for two classes" in done.stderr, (text, done)

@@ -16,7 +16,7 @@ use deepsade_output::decode::DecodeError;
 use deepsade_spec::{Moves, NormalSpec, Task, shown};
 use thiserror::Error;
 
-pub use self::finished::{Evidence, Finished, Provenance, Times};
+pub use self::finished::{DealtBy, Evidence, Finished, Provenance, Times};
 pub use self::folder::{Folder, Occupied};
 pub use self::folds::{FoldsEnd, ScoredFold, ScoredFolds};
 use crate::artifact::ArtifactError;
@@ -387,6 +387,8 @@ impl Ready {
             breaking: self.rows.any_breaking_shipped,
             report: self.problem.report.clone(),
             cutoff: self.problem.task.cutoff,
+            // Folds are drawn at random, whatever the settings say.
+            dealt_by: DealtBy::of(&self.data.split).filter(|_| self.split == self.rows.split),
         };
         let split = self.split.to_csv(&self.rows.numbers);
         Ok(Finished { split, weighted_by: self.data.weight.clone(), facts, ..finished })

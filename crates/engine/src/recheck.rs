@@ -38,6 +38,22 @@ pub enum RecheckError {
     /// The model or the certificate can't be read.
     #[error(transparent)]
     File(ArtifactError),
+    /// There is no certificate.
+    #[error(
+        "{} is not there: {}",
+        certificate.display(),
+        if *ruled {
+            "the model is not proved. `deepsade verify --certificate DIR` looks for a proof, and `deepsade train` writes one unless `enforce = \"none\"`"
+        } else {
+            "the rule file has no rule, so there is nothing to prove"
+        }
+    )]
+    NoCertificate {
+        /// Where it would be.
+        certificate: PathBuf,
+        /// Whether there are rules.
+        ruled: bool,
+    },
     /// The rule file can't be read, or does not state what its rules are about.
     #[error("{0}")]
     Rules(#[from] ProblemError),
@@ -65,8 +81,12 @@ pub fn files(files: &CheckFiles) -> Result<Verdict, RecheckError> {
 
 fn once(files: &CheckFiles) -> Result<Verdict, RecheckError> {
     let bytes = read_bytes(&files.model).map_err(RecheckError::File)?;
+    let problem = Problem::read(&files.rules)?.with_data(files.data.as_deref())?;
+    if !files.certificate.exists() {
+        return Err(RecheckError::NoCertificate { certificate: files.certificate.clone(), ruled: !problem.rules.is_empty() });
+    }
     let text = read_text(&files.certificate).map_err(RecheckError::File)?;
-    Ok(held(&bytes, &Problem::read(&files.rules)?.with_data(files.data.as_deref())?, &text)?)
+    Ok(held(&bytes, &problem, &text)?)
 }
 
 /// The same for a model and a certificate that are in memory.

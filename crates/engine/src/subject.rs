@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use deepsade_check::filling_of;
 use deepsade_data::{DataError, Loaded};
-use deepsade_net::{Activation, Model, Node, Op};
+use deepsade_net::{Activation, Matrix, Model, Node, Op};
 use deepsade_spec::{Mismatch, NormalSpec, Schema, Task, compile};
 use thiserror::Error;
 
@@ -32,12 +32,18 @@ pub struct Subject {
     pub named: bool,
     /// How the model's numbers for classes are read, where it has only these.
     pub numbered: Option<Numbered>,
+    /// The class that is predicted where the model's one number is above 0, if it has but one for two classes.
+    pub one_number_for: Option<String>,
 }
 
 impl Subject {
     /// What to know before an answer: that the data are absent, and how numbers for classes are read.
     pub fn notes(&self) -> Vec<String> {
-        self.problem.absent_data().into_iter().chain(self.numbered.iter().map(ToString::to_string)).collect()
+        let one = |class: &String| {
+            format!("the model has one number for two classes; read is '{class}' where it is above 0, or a probability above 0.5")
+        };
+        let read = self.numbered.iter().map(ToString::to_string).chain(self.one_number_for.iter().map(one));
+        self.problem.absent_data().into_iter().chain(read).collect()
     }
 }
 
@@ -135,7 +141,7 @@ pub fn read(files: &SubjectFiles) -> Result<Subject, SubjectError> {
 }
 
 /// Brings a model and a rule file together; `files` says what they are called, and where rows are.
-pub fn together(model: Model, problem: Problem, files: &SubjectFiles) -> Result<Subject, SubjectError> {
+pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Result<Subject, SubjectError> {
     let named = model.metadata.contains_key(SCHEMA_KEY);
     let (spec, loaded) = if named {
         let own = schema_of(&model, files.model)?;
@@ -166,12 +172,31 @@ pub fn together(model: Model, problem: Problem, files: &SubjectFiles) -> Result<
     if model.filling != filling_of(&spec.schema) {
         return Err(SubjectError::Filled { model: files.model.into(), rules: files.rules.into() });
     }
+    let one_number_for = match spec.schema.task.classes() {
+        Some([_, second]) if !named && model.network.outputs() == 1 => {
+            two_scores(&mut model);
+            Some(second.clone())
+        }
+        _ => None,
+    };
     fits(&spec, &model.network).map_err(|source| SubjectError::Fit {
         model: files.model.into(),
         rules: files.rules.into(),
         source: Box::new(source),
     })?;
-    Ok(Subject { model, problem, spec, loaded, named, numbered })
+    Ok(Subject { model, problem, spec, loaded, named, numbered, one_number_for })
+}
+
+/// Puts 0 beside a network's one number, as the score of the first of two classes, which wins a tie: the second is predicted where the
+/// number is above 0. A probability is above 0.5 where what its Sigmoid reads is above 0, but for the Sigmoid's own rounding.
+fn two_scores(model: &mut Model) {
+    let nodes = &mut model.network.nodes;
+    if matches!(nodes.last(), Some(Node { op: Op::Act(Activation::Sigmoid), .. })) {
+        nodes.pop();
+        model.inexact.push("the last Sigmoid: a probability above 0.5 was read as a number above 0 before it".into());
+    }
+    let w = Matrix { rows: 2, cols: 1, data: vec![0.0, 1.0] };
+    nodes.push(Node { op: Op::Dense { w, b: vec![0.0; 2] }, from: vec![nodes.len()] });
 }
 
 /// How columns are read, for people.

@@ -310,7 +310,13 @@ impl Clips {
     }
 
     /// The lower bounds of an output that may come out in the place of an upper one, each with where.
-    fn above(&self, j: usize, upper: &Linear, conditions: &[Atom], spec: &NormalSpec) -> Result<Vec<(Formula, Linear)>, StepFault> {
+    fn above(
+        &self,
+        j: usize,
+        upper: &Linear,
+        conditions: &[Atom],
+        spec: &NormalSpec,
+    ) -> Result<Vec<(Formula, Linear)>, StepFault> {
         let mut found = Vec::new();
         for (l, lower) in self.rounds.iter().enumerate().filter(|(_, round)| !round.upper) {
             let value = Linear::var(Var::Output(l * self.numbers.len() + j));

@@ -53,6 +53,7 @@ fn files(files: &CheckFiles) -> anyhow::Result<Verdict> {
     recheck::files(files).map_err(|e| match e {
         RecheckError::Rules(e) => e.into(),
         RecheckError::File(e) => e.into(),
+        none @ RecheckError::NoCertificate { .. } => none.into(),
     })
 }
 

@@ -50,7 +50,7 @@ fn in_words(done: &ScoredFolds, file: &Path) -> String {
         let scores: Vec<String> = names.iter().map(|name| format!("{:>w$.3}", fold.scores[name], w = name.len())).collect();
         out += &format!("{k:<6} {:>8}  {:<13}  {}\n", fold.rows, certified(fold), scores.join("  "));
     }
-    out += "test scores over the folds, mean and standard deviation:\n";
+    out += "test scores over the folds, mean and standard deviation (of rows whose label obeys the rules; `_all`, `auc` and those after it: of all rows):\n";
     for (name, Mean { mean, deviation, .. }) in summary {
         out += &format!("  {name}: {mean:.3} +- {deviation:.3}\n");
     }

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use deepsade_check::{Accepted, Verdict, sha256_hex};
+use deepsade_data::SplitSettings;
 use deepsade_spec::NormalSpec;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::PipelineError;
@@ -71,6 +73,28 @@ pub struct Provenance {
     pub report: ReportSettings,
     /// The probability at which two classes are decided, if it is stated.
     pub cutoff: Option<f64>,
+    /// By what rows were dealt out, where not at random.
+    pub dealt_by: Option<DealtBy>,
+}
+
+/// By what rows were dealt out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DealtBy {
+    /// A column names the part of each row.
+    Column(String),
+    /// A column orders the rows: the first train, the last test.
+    Order(String),
+    /// A file names the part of each row.
+    File(String),
+}
+
+impl DealtBy {
+    /// As the settings say; `None` for at random.
+    pub fn of(settings: &SplitSettings) -> Option<Self> {
+        let SplitSettings { column, by, file, .. } = settings.clone();
+        column.map(Self::Column).or(by.map(Self::Order)).or(file.map(Self::File))
+    }
 }
 
 /// Seconds before the checker was asked.
@@ -136,9 +160,10 @@ impl Finished {
     pub fn summary(&self, model: Option<&Path>) -> Value {
         let mut said = summary(&self.fitted, self.cost.as_ref(), self.verdict.as_ref(), self.timings, self.seed, model);
         said["weighted_by"] = self.weighted_by.as_deref().into();
-        let Provenance { source, parts: [train, validation, test], breaking, report, cutoff } = &self.facts;
+        let Provenance { source, parts: [train, validation, test], breaking, report, cutoff, dealt_by } = &self.facts;
         said["data"] = json!(source);
-        said["split"] = json!({"train": train, "validation": validation, "test": test, "rows_breaking_rules": breaking});
+        said["split"] =
+            json!({"train": train, "validation": validation, "test": test, "rows_breaking_rules": breaking, "by": dealt_by});
         said["report"] = json!(report);
         said["cutoff"] = json!(cutoff);
         said["model_sha256"] = json!(sha256_hex(&self.bytes));

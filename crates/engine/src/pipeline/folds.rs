@@ -57,11 +57,17 @@ impl Ready {
     }
 }
 
+/// Further scores, of all test rows, where the task has them.
+const OF_ALL: [&str; 10] = ["auc", "balanced_accuracy", "brier", "f1", "gini", "ks", "log_loss", "mae", "r2", "rmse"];
+
 impl ScoredFold {
     fn of(finished: &Finished) -> Self {
         let test = &finished.fitted.test.metrics;
+        let own = test.iter().filter(|(name, _)| !deepsade_data::counts_rows(name)).map(|(n, v)| (n.clone(), *v));
+        let judged = finished.judged.as_ref().map_or(&Value::Null, |judged| &judged.scores["test"]);
+        let further = OF_ALL.iter().filter_map(|name| Some(((*name).to_string(), judged[*name].as_f64()?)));
         Self {
-            scores: test.iter().filter(|(name, _)| !deepsade_data::counts_rows(name)).map(|(n, v)| (n.clone(), *v)).collect(),
+            scores: own.chain(further).collect(),
             certified: finished.accepted().is_some(),
             enforced: !matches!(finished.fitted.means, EnforcedBy::Nowhere),
             rows: test["rows_all"] as usize,

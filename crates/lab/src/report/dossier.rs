@@ -54,6 +54,17 @@ pub(crate) fn facts(html: &mut Html, run: &RunFolder) {
         _ => String::new(),
     };
     let seed = said["seed"].as_u64().map(|s| format!(" (seed {s})")).unwrap_or_default();
+    let weights = said["weighted_by"]
+        .as_str()
+        .map(|column| format!("rows count as '{}' says, in training and in all scores", column.replace('`', "'")));
+    let weights = weights.unwrap_or_default();
+    let filled =
+        run.schema.filled.iter().map(|f| format!("{} as {}", f.feature, f.with)).collect::<Vec<_>>().join(", ").replace('`', "'");
+    let filled = if filled.is_empty() {
+        filled
+    } else {
+        format!("read by the model itself, and the rules hold for what is read: {filled}")
+    };
     let hash = |v: &str| if v.is_empty() { String::new() } else { format!("`{}`", v.replace('`', "'")) };
     list(
         html,
@@ -67,7 +78,16 @@ pub(crate) fn facts(html: &mut Html, run: &RunFolder) {
             ("Inputs", format!("{} features; the domain is below", run.schema.features.len())),
             ("Data", data),
             ("SHA-256 of the data", hash(said["data"]["sha256"].as_str().unwrap_or_default())),
-            ("Split", if parts.is_empty() { String::new() } else { format!("{} rows{seed}", parts.join(", ")) }),
+            (
+                "Split",
+                if parts.is_empty() {
+                    String::new()
+                } else {
+                    format!("{} rows, {}{seed}", parts.join(", "), dealt(&split["by"]))
+                },
+            ),
+            ("Weights", weights),
+            ("Missing values", filled),
             ("SHA-256 of the model", hash(&run.sha256)),
             ("Rules kept by", kept_by(&run.proof).into()),
             ("Cost of the guarantee", cost(&said["cost"])),
@@ -79,6 +99,15 @@ pub(crate) fn facts(html: &mut Html, run: &RunFolder) {
             "The folder has no summary.json of this model, which says when and on what it was trained; `deepsade train` writes it.",
         );
     }
+}
+
+/// How rows were dealt out.
+fn dealt(by: &Value) -> String {
+    let name = |key: &str| by[key].as_str().map(|name| name.replace('`', "'"));
+    let [column, order, file] = ["column", "order", "file"].map(name);
+    let column = column.map(|c| format!("as the column '{c}' says"));
+    let order = order.map(|c| format!("in the order of '{c}', the last ones to test"));
+    column.or(order).or(file.map(|f| format!("as {f} says"))).unwrap_or("drawn at random".into())
 }
 
 fn cutoff(run: &RunFolder, said: &Value) -> String {
@@ -138,9 +167,14 @@ pub(crate) fn limits(html: &mut Html, run: &RunFolder, proof: &ProofStatus) {
     let test = &said["scores"]["test"];
     if let Some(rows) = test["rows"].as_u64() {
         let few = if rows < FEW_ROWS { " They are few: look at the intervals." } else { "" };
-        all.push(format!(
-            "Scores are of {rows} test rows from the same source as the training rows: they say nothing about other times or populations.{few}"
-        ));
+        let others = match said["split"]["by"]["order"].as_str() {
+            Some(column) => format!(
+                "later by '{}' than the training rows, and from the same source: they say nothing about other populations",
+                column.replace('`', "'")
+            ),
+            None => "from the same source as the training rows: they say nothing about other times or populations".into(),
+        };
+        all.push(format!("Scores are of {rows} test rows {others}.{few}"));
     }
     if let (Some(breaking), Some(rows)) =
         (said["split"]["rows_breaking_rules"].as_u64().filter(|n| *n > 0), said["data"]["rows"].as_u64())

@@ -1,6 +1,7 @@
 //! The parts of a run's page that are text and tables: scores, domain, network, proof.
 
 use deepsade_check::{Keeper, ProvedPair};
+use deepsade_engine::artifact::CLIPS_KEY;
 use deepsade_engine::enforce::step::MADE_KEY;
 use deepsade_engine::files::MODEL;
 use deepsade_engine::verdict::pair_effort;
@@ -163,10 +164,16 @@ pub(crate) fn network(html: &mut Html, model: &Model, schema: &Schema) {
     let has_step = model.has_step();
     if has_step {
         let made = model.metadata.get(MADE_KEY).map(|how| format!(" ({how})")).unwrap_or_default();
-        html.paragraph(&format!(
+        let clipped = model.metadata.contains_key(CLIPS_KEY);
+        html.paragraph(&if clipped {
+            "Behind the network the graph clips its outputs to bounds that follow from the input. Predictions on this page are those of the whole file."
+                .to_owned()
+        } else {
+            format!(
             "An output step stands behind the network: it makes a candidate from the network's outputs{made}, checks it against the \
              rules, and falls back where it does not pass. Predictions on this page are those of the whole file.",
-        ));
+            )
+        });
     }
     if let Some(widths) = layers::widths(&network, schema) {
         let proved = if has_step {

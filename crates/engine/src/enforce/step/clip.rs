@@ -44,7 +44,9 @@ pub enum NoClips {
     #[error("labels and places are not clipped: beside rules between two inputs only the weights keep rules about them")]
     Labels,
     /// A rule about how much outputs change.
-    #[error("how much outputs change (rule '{rule}') is not shown of outputs that are clipped; without it the other rules could be kept so")]
+    #[error(
+        "how much outputs change (rule '{rule}') is not shown of outputs that are clipped; without it the other rules could be kept so"
+    )]
     Change {
         /// Its name.
         rule: String,
