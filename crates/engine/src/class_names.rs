@@ -8,11 +8,10 @@ use thiserror::Error;
 /// The columns are scores of other classes than the rules think.
 #[derive(Debug, Error)]
 #[error(
-    "the model gives scores of the classes [{}], in this order, but the rules have [{}]: each number would be read as that of another \
-     class. State the model's order under [task]: classes = [{}]",
-    quoted(model),
+    "the model gives scores of the classes [{own}], in this order, but the rules have [{}]: each number would be read as that of another \
+     class. State the model's order under [task]: classes = [{own}]",
     quoted(rules),
-    quoted(model)
+    own = quoted(model)
 )]
 pub struct OtherClasses {
     /// The model's.

@@ -20,8 +20,8 @@
 //!    Bounds that were rounded inwards say more. They do not cross if they were whole before (`Round::is_whole`) or had a whole number
 //!    between them: a width of 1.
 //!    Of an output that is listed in `meet` nothing is claimed of how its bounds lie to each other. If all lower ones that are applied are
-//!    at most u_k it is at most u_k; else it is the largest of them, one that may be applied and is above u_k. So where an atom takes
-//!    u_k for it, the atom must hold with each such lower bound in its place as well (`Way::cases`). Rounded inwards, a lower bound is the
+//!    at most `u_k` it is at most `u_k`; else it is the largest of them, one that may be applied and is above `u_k`. So where an atom takes
+//!    `u_k` for it, the atom must hold with each such lower bound in its place as well (`Way::cases`). Rounded inwards, a lower bound is the
 //!    same number only if it was whole before: the others are refused.
 //! 3. Minimum, maximum and rounding to whole numbers never fall in an operand. A bound that begins to hold only lowers what it bounds from above, and only raises what
 //!    it bounds from below: so trends of the network's outputs, of bounds and of conditions make the trend of y (`trend`),
