@@ -21,7 +21,7 @@
 //!    between them: a width of 1.
 //!    Of an output that is listed in `meet` nothing is claimed of how its bounds lie to each other. If all lower ones that are applied are
 //!    at most `u_k` it is at most `u_k`; else it is the largest of them, one that may be applied and is above `u_k`. So where an atom takes
-//!    `u_k` for it, the atom must hold with each such lower bound in its place as well (`Way::cases`). Rounded inwards, a lower bound is the
+//!    `u_k` for it, the atom must hold with each such lower bound in its place as well (`BoundChoice::cases`). Rounded inwards, a lower bound is the
 //!    same number only if it was whole before: the others are refused.
 //! 3. Minimum, maximum and rounding to whole numbers never fall in an operand. A bound that begins to hold only lowers what it bounds from above, and only raises what
 //!    it bounds from below: so trends of the network's outputs, of bounds and of conditions make the trend of y (`trend`),
@@ -51,14 +51,14 @@ struct Bound<'c> {
 }
 
 /// A choice of bounds for the outputs of an atom.
-struct Way {
+struct BoundChoice {
     /// Where these bounds are applied for certain.
     sure: Formula,
     /// What the outputs may be at worst: where, and the atom's form with them put in.
     cases: Vec<(Formula, Linear)>,
 }
 
-impl Way {
+impl BoundChoice {
     /// The same with a further output that is at worst one of these values.
     fn with(&self, factor: &Rational, sure: &Formula, values: &[(Formula, Linear)]) -> Self {
         let mut cases = Vec::new();
@@ -278,8 +278,10 @@ impl Clips {
     /// The second step's other half: an atom about outputs as one about bounds whose conditions hold, of which any will do.
     fn bounded(&self, atom: &Atom, conditions: &[Atom], spec: &NormalSpec) -> Result<Formula, StepFault> {
         let outputs = self.numbers.len();
-        let mut ways =
-            vec![Way { sure: Formula::True, cases: vec![(Formula::True, Linear::constant(atom.linear.constant.clone()))] }];
+        let mut ways = vec![BoundChoice {
+            sure: Formula::True,
+            cases: vec![(Formula::True, Linear::constant(atom.linear.constant.clone()))],
+        }];
         for (var, c) in &atom.linear.terms {
             let Var::Output(j) = var else {
                 ways.iter_mut().flat_map(|way| &mut way.cases).for_each(|(_, linear)| linear.add_scaled(c, &Linear::var(*var)));

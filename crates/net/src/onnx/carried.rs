@@ -153,6 +153,11 @@ pub struct Before<'a> {
 impl<'a> Carried<'a> {
     /// Takes a file apart; refuses what another reader may understand differently.
     pub fn read(bytes: &'a [u8]) -> Result<Self, ImportError> {
+        Self::of_format(bytes, OLDEST_FORMAT)
+    }
+
+    /// The same for files of older formats, in which every constant is listed among the inputs.
+    pub(super) fn of_format(bytes: &'a [u8], oldest: i64) -> Result<Self, ImportError> {
         let (graphs, model): (Vec<_>, Vec<_>) = wire::fields(bytes)?.into_iter().partition(|f| f.number == number::GRAPH);
         let [graph] = &graphs[..] else {
             return Err(if graphs.is_empty() { ImportError::NoGraph } else { ImportError::Wire("several graphs") });
@@ -161,8 +166,8 @@ impl<'a> Carried<'a> {
         // Everything about the file but the graph, which may be of any size and shape.
         let around: Vec<u8> = model.iter().filter(|f| f.number != number::FUNCTIONS).flat_map(|f| f.raw).copied().collect();
         let file = ModelProto::decode(&around[..])?;
-        if file.ir_version < OLDEST_FORMAT {
-            return Err(ImportError::Format { found: file.ir_version, oldest: OLDEST_FORMAT });
+        if file.ir_version < oldest {
+            return Err(ImportError::Format { found: file.ir_version, oldest });
         }
         if !file.training_info.is_empty() {
             return Err(ImportError::Training);

@@ -50,7 +50,7 @@ pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, Import
     }
     let model = read_graph(graph, opset, output, metadata, bytes.len())?;
     model.network.validate()?;
-    Ok(Model { classes: Carried::read(bytes)?.class_lists()?, ..model })
+    Ok(Model { classes: Carried::of_format(bytes, 0)?.class_lists()?, ..model })
 }
 
 fn read_graph(

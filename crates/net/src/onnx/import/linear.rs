@@ -24,8 +24,8 @@ impl<'a> NodeReader<'_, 'a> {
         let (alpha, beta) = (self.float("alpha", 1.0)?, self.float("beta", 1.0)?);
         // Runtimes multiply sums, partial sums or weights by alpha, and each may overflow or vanish where the others do not. A change
         // of sign is the same everywhere.
-        let vanishes = |v: &f32| *v != 0.0 && !(v * alpha).is_normal();
-        if alpha.abs() != 1.0 && w.data.iter().any(vanishes) {
+        let vanishes = |v: &f32| v.is_normal() && !(v * alpha).is_normal();
+        if alpha != 0.0 && w.data.iter().any(vanishes) {
             let found = format!("alpha = {alpha:e} times a weight is no normal float32 number");
             return self.usage(found, "multiply alpha into the weights, and write the file without it");
         }

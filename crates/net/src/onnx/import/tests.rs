@@ -171,7 +171,7 @@ fn factors_that_let_weights_vanish_are_refused() {
     let tiny = |alpha| with_float(node("Gemm", &["x", "b"], "y"), "alpha", alpha);
     let b = || vec![floats("b", &[3, 1], &[0.0, 2f32.powi(-100), 1.0])];
     assert!(refusal(vec![tiny(2f32.powi(-60))], b()).contains("alpha"));
-    assert_eq!(nodes(vec![tiny(2f32.powi(-20))], b()).len(), 1);
+    assert!([2f32.powi(-20), 0.0].map(|alpha| read(&file(&[0, 3], vec![tiny(alpha)], b())).is_ok()).iter().all(|ok| *ok));
 }
 
 #[test]
