@@ -108,7 +108,7 @@ pub fn choose(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut d
         ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
         ComparedWays::Best(best) => best,
     };
-    let Best { mut fitted, free, times, tried } = *best;
+    let Best { mut fitted, free, times, tried, .. } = *best;
     let Some(free) = free else { return Ok(Chosen { fitted, cost: None }) };
     let cost = Cost { epochs: times * fit.settings.epochs, ..cost(fit.spec, &free, &fitted, tried) };
     fitted.warnings.extend(falls_back(cost.fallbacks, "the test rows"));
@@ -137,6 +137,8 @@ struct Best {
     free: Option<Fitted>,
     /// How often the epochs of the settings were at hand.
     times: usize,
+    /// What the free network is shaped for.
+    free_shape: EnforcedBy,
     tried: Vec<TriedWay>,
 }
 
@@ -148,12 +150,12 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
         if fitted.trained.stop == StopReason::Interrupted {
             return Ok(ComparedWays::interrupted(fitted));
         }
-        let free = Best { fitted, free: None, times: 1, tried: Vec::new() };
+        let free = Best { fitted, free: None, times: 1, free_shape: EnforcedBy::Nowhere, tried: Vec::new() };
         return Ok(ComparedWays::Best(Box::new(free)));
     }
-    let nowhere = Decision::nowhere();
+    let (nowhere, shape) = (Decision::nowhere(), fit.shape.unwrap_or(&first.means));
     observer.phase("without rules");
-    let free = on.run(Fit { decision: &nowhere, shape: Some(&first.means), ..fit }, "free", observer)?;
+    let free = on.run(Fit { decision: &nowhere, shape: Some(shape), ..fit }, "free", observer)?;
     if free.trained.stop == StopReason::Interrupted {
         return Ok(ComparedWays::interrupted(free));
     }
@@ -163,7 +165,7 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
     let longer = if goes_on {
         observer.phase("without rules, as long again");
         let from = Some(&free.trained.network);
-        let further = on.run(Fit { decision: &nowhere, from, shape: Some(&first.means), ..fit }, "free-on", observer)?;
+        let further = on.run(Fit { decision: &nowhere, from, shape: Some(shape), ..fit }, "free-on", observer)?;
         if further.trained.stop == StopReason::Interrupted {
             return Ok(ComparedWays::interrupted(further));
         }
@@ -213,7 +215,7 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
     // Weights that keep the rules are trained from the start.
     let again = goes_on && fitted.means.setting() != Enforce::Weights;
     let (times, free) = if again { (2, longer.unwrap_or(free)) } else { (1, free) };
-    Ok(ComparedWays::Best(Box::new(Best { fitted, free: Some(free), times, tried })))
+    Ok(ComparedWays::Best(Box::new(Best { fitted, free: Some(free), times, free_shape: shape.clone(), tried })))
 }
 
 /// What there is to say of the cost.

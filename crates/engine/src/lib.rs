@@ -42,6 +42,7 @@ pub mod signs;
 mod skips;
 mod slopes;
 pub mod smtlib_export;
+mod squeezed;
 pub mod subject;
 pub mod summary;
 pub mod train;

@@ -29,7 +29,8 @@ use crate::explain::{at_stake, audit, conflict_in_words, vacuous_notes};
 use crate::fit::{self, Fit, FitError, Rows};
 use crate::gate::too_near_zero;
 use crate::problem::{Problem, ProblemError};
-use crate::train::{ActivationName, Enforce, EpochRecord, Observer, StopReason, TrainSettings, UpdateName};
+use crate::squeezed::squeezed;
+use crate::train::{ActivationName, Enforce, EpochRecord, Observer, ScalingName, StopReason, TrainSettings, UpdateName};
 
 /// Why there is no model.
 #[derive(Debug, Error)]
@@ -284,6 +285,16 @@ impl Ready {
         let Self { spec, problem, .. } = self;
         let Decision { means, why } = &self.candidates[0];
         let mut notes: Vec<Note> = self.of_data.iter().cloned().map(Note::Data).collect();
+        let close = squeezed(&spec.schema, &self.rows.all, &self.split.train);
+        if problem.network().scaling == ScalingName::Range && problem.network().trunk.is_none() && !close.is_empty() {
+            let named = |name: &&str| format!("'{}'", shown::name(name));
+            let more = if close.len() > 5 { format!(" and {} more", close.len() - 5) } else { String::new() };
+            notes.push(Note::Data(format!(
+                "nearly all rows lie within a tenth of the domain of {}{more}, and inputs are scaled by their domain: `scaling = \"standard\"` in \
+                 [network] often learns better then, or state a narrower range",
+                close.iter().take(5).map(named).collect::<Vec<_>>().join(", ")
+            )));
+        }
         notes.extend(vacuous_notes(spec).into_iter().map(Note::Rules));
         if matches!(means, EnforcedBy::Weights) {
             let found = audit(spec);

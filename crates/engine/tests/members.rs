@@ -61,6 +61,23 @@ fn the_mean_is_proved_whatever_keeps_the_rules() {
     }
 }
 
+/// Whichever way is taken, the model and what it is compared with are means of as many networks.
+#[test]
+fn the_cost_is_told_beside_the_mean_of_the_free_networks() {
+    let both = ["increasing(rent, income)", "0 <= rent <= 100"];
+    let free = train(&settings(3, "none", &[])).summary(None);
+    for enforce in ["auto", "decode", "weights"] {
+        let said = train(&settings(3, enforce, &both)).summary(None);
+        assert_eq!((&said["members"], &said["warnings"]), (&json!(3), &json!([])), "{enforce}: {said}");
+        assert_eq!(said["cost"]["free"], free["test"]["mse"], "{enforce}");
+    }
+    let within = ["rent + food <= income", "rent >= 0", "food >= 0"];
+    for rules in [&within[..], &["rent + food <= income", "persons > 3 => food >= 4"]] {
+        let said = train(&settings(3, "auto", rules)).summary(None);
+        assert_eq!(said["members"], 3, "{rules:?}: {said}");
+    }
+}
+
 #[test]
 fn the_mean_of_free_networks_fits_better_than_one() {
     let score = |members| train(&settings(members, "none", &[])).summary(None)["train"]["mse"].as_f64().unwrap();

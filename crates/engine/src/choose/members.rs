@@ -29,7 +29,8 @@ pub(super) fn mean(fit: Fit, first: Best, on: Trainings, observer: &mut dyn Obse
     for k in 1..count {
         let named = |name: &str| (on.saved)(&if name.is_empty() { k.to_string() } else { format!("{k}-{name}") });
         let split = if fit.redeal { on.split.with_other_validation(k, fit.seed) } else { on.split.clone() };
-        let fit = Fit { seed: fit.seed.wrapping_add((k as u64) << 32), ..fit };
+        // Only networks of one shape have a mean.
+        let fit = Fit { seed: fit.seed.wrapping_add((k as u64) << 32), shape: Some(&first.free_shape), ..fit };
         let mut told = MemberObserver { observer: &mut *observer, member: k + 1, of: count };
         told.phase("");
         match compare(fit, std::slice::from_ref(&decision), Trainings { split: &split, saved: &named, ..on }, &mut told) {
@@ -87,7 +88,7 @@ fn with_mean(
     };
     let free: Option<Vec<&Fitted>> = all.iter().map(|best| best.free.as_ref()).collect();
     let free = match free {
-        Some(free) => of(&Decision::nowhere(), &decision.means, &free)?,
+        Some(free) => of(&Decision::nowhere(), &all[0].free_shape, &free)?,
         None => None,
     };
     let without = |free, why: &str| Ok(MeanOfAll { fitted: None, free, why_not: Some(why.into()) });
