@@ -65,7 +65,7 @@ fn the_mean_is_proved_whatever_keeps_the_rules() {
 #[test]
 fn the_cost_is_told_beside_the_mean_of_the_free_networks() {
     let both = ["increasing(rent, income)", "0 <= rent <= 100"];
-    let free = train(&settings(3, "none", &[])).summary(None);
+    let free = train(&settings(3, "none", &both)).summary(None);
     for enforce in ["auto", "decode", "weights"] {
         let said = train(&settings(3, enforce, &both)).summary(None);
         assert_eq!((&said["members"], &said["warnings"]), (&json!(3), &json!([])), "{enforce}: {said}");

@@ -116,18 +116,12 @@ pub fn clips(spec: &NormalSpec, rows: Option<&Dataset>) -> Result<Clips, NoClips
     }
     let usual = rows.map_or_else(|| Usual::unknown(spec), |rows| Usual::of(&rows.y));
     let (judge, over) = (Judge::new(spec), Over::new(&spec.schema, None));
-    let finder = ClipFinder { spec, judge, conditions: spec.conditions(), over, rows, usual: &usual };
-    let mut bounds = Vec::new();
-    for rule in &spec.rules {
-        let wrong = |why| NoClips::Rule { rule: rule.name.clone(), why };
-        for part in rule.claim.conjuncts() {
-            bounds.extend(finder.part(part).map_err(wrong)?);
-        }
-    }
-    bounds.iter_mut().for_each(|bound| finder.turn(bound));
-    match finder.proved(finder.rounds(&bounds, &[])) {
+    let finder = ClipFinder { spec, judge, conditions: spec.conditions(), over, rows, usual: &usual, corner: false };
+    match finder.proved(finder.rounds(&finder.bounds()?, &[])) {
         // Both sides of an output may meet in a corner, as those of `0 <= y <= x` do where x is 0.
         Err(NoClips::Cross) => {
+            let finder = ClipFinder { corner: true, ..finder };
+            let bounds = finder.bounds()?;
             let has = |j: usize, upper: bool| bounds.iter().any(|b| b.output == j && b.upper == upper);
             let meet: Vec<usize> = (0..spec.schema.task.outputs()).filter(|j| has(*j, true) && has(*j, false)).collect();
             finder.proved(finder.rounds(&bounds, &meet)).map_err(|_| NoClips::Cross)
@@ -152,9 +146,24 @@ struct ClipFinder<'a> {
     over: Over,
     rows: Option<&'a Dataset>,
     usual: &'a Usual,
+    /// Whether a rule may leave no room for some input.
+    corner: bool,
 }
 
 impl ClipFinder<'_> {
+    /// The bounds that keep all rules, moving as rules between two inputs ask.
+    fn bounds(&self) -> Result<Vec<LearntBound>, NoClips> {
+        let mut bounds = Vec::new();
+        for rule in &self.spec.rules {
+            let wrong = |why| NoClips::Rule { rule: rule.name.clone(), why };
+            for part in rule.claim.conjuncts() {
+                bounds.extend(self.part(part).map_err(wrong)?);
+            }
+        }
+        bounds.iter_mut().for_each(|bound| self.turn(bound));
+        Ok(bounds)
+    }
+
     /// The bounds that keep one part of a rule: conditions on the input, or else something about outputs.
     fn part(&self, part: &Formula) -> Result<Vec<LearntBound>, &'static str> {
         let alternatives = if let Formula::Or(parts) = part { &parts[..] } else { std::slice::from_ref(part) };
@@ -264,7 +273,7 @@ impl ClipFinder<'_> {
 
     /// Outputs with which the form is above 0 for every input: 0 if that will do, else as near to the usual ones as may be.
     fn centre(&self, terms: &[(usize, f64)], least: f64) -> Option<Vec<f64>> {
-        if least > 0.0 {
+        if least > 0.0 || self.corner && least == 0.0 {
             return Some(vec![0.0; terms.len()]);
         }
         let size: f64 = terms.iter().map(|(j, a)| a.abs() * self.usual.scale[*j]).sum();
@@ -341,7 +350,7 @@ impl ClipFinder<'_> {
             for bound in bounds.iter().filter(|b| b.upper == upper) {
                 let whole = numbers[bound.output].grid.is_some();
                 let exact = if whole { self.whole(bound, &ranges) } else { None };
-                let lowered = upper && meet.contains(&bound.output);
+                let lowered = upper && meet.contains(&bound.output) && bound.weights.iter().any(|w| *w != 0.0);
                 let (weights, bias, ends) = exact.filter(|_| !lowered).unwrap_or_else(|| safe(bound, &ranges, lowered));
                 let (lo, hi) = (f64::from(numbers[bound.output].lo), f64::from(numbers[bound.output].hi));
                 let air = AIR * (ends.1 - ends.0).max(ends.0.abs()).max(ends.1.abs());
