@@ -28,6 +28,8 @@ const MARGIN: f64 = 1.0 / 65536.0;
 /// How much an upper bound is lowered where it meets a lower one, for each of its terms, as a share of these at their largest: several
 /// times what rounding them costs.
 const LOWERED: f64 = 1.0 / 4_194_304.0;
+/// Classes that are tried as the one which alternatives are chosen for.
+const MOST_FAVOURED: usize = 20;
 /// Rows by which shares are chosen: of those that obey all rules if they are enough.
 const MOST_ROWS: usize = 20_000;
 const ENOUGH: usize = 10;
@@ -94,6 +96,13 @@ struct LearntBound {
     constant: f64,
 }
 
+impl LearntBound {
+    fn is_parallel_to(&self, other: &Self) -> bool {
+        let (a, b) = ((self.output, self.upper), (other.output, other.upper));
+        a == b && self.when == other.when && self.weights == other.weights
+    }
+}
+
 /// Whether clipping is a way at all: rules of one input or whole numbers beside rules between two, none of which bounds a change, over
 /// numbers.
 pub fn is_mixed(spec: &NormalSpec) -> bool {
@@ -116,18 +125,25 @@ pub fn clips(spec: &NormalSpec, rows: Option<&Dataset>) -> Result<Clips, NoClips
     }
     let usual = rows.map_or_else(|| Usual::unknown(spec), |rows| Usual::of(&rows.y));
     let (judge, over) = (Judge::new(spec), Over::new(&spec.schema, None));
-    let finder = ClipFinder { spec, judge, conditions: spec.conditions(), over, rows, usual: &usual, corner: false };
+    let conditions = spec.conditions();
+    let mut finder = ClipFinder { spec, judge, conditions, over, rows, usual: &usual, favoured: None, corner: false };
     match finder.proved(finder.rounds(&finder.bounds()?, &[])) {
-        // Both sides of an output may meet in a corner, as those of `0 <= y <= x` do where x is 0.
-        Err(NoClips::Cross) => {
-            let finder = ClipFinder { corner: true, ..finder };
-            let bounds = finder.bounds()?;
-            let has = |j: usize, upper: bool| bounds.iter().any(|b| b.output == j && b.upper == upper);
-            let meet: Vec<usize> = (0..spec.schema.task.outputs()).filter(|j| has(*j, true) && has(*j, false)).collect();
-            finder.proved(finder.rounds(&bounds, &meet)).map_err(|_| NoClips::Cross)
-        }
-        other => other,
+        Err(NoClips::Cross) => {}
+        other => return other,
     }
+    // Alternatives of several rules may ask for different classes where all of them apply: one for all, if each rule allows it.
+    for class in (0..spec.schema.task.classes().map_or(0, <[String]>::len)).take(MOST_FAVOURED) {
+        finder.favoured = Some(class);
+        if let Ok(clips) = finder.proved(finder.rounds(&finder.bounds()?, &[])) {
+            return Ok(clips);
+        }
+    }
+    // Both sides of an output may meet in a corner, as those of `0 <= y <= x` do where x is 0.
+    (finder.favoured, finder.corner) = (None, true);
+    let bounds = finder.bounds()?;
+    let has = |j: usize, upper: bool| bounds.iter().any(|b| b.output == j && b.upper == upper);
+    let meet: Vec<usize> = (0..spec.schema.task.outputs()).filter(|j| has(*j, true) && has(*j, false)).collect();
+    finder.proved(finder.rounds(&bounds, &meet)).map_err(|_| NoClips::Cross)
 }
 
 /// Writes the network down with its clips, and proves it.
@@ -146,6 +162,8 @@ struct ClipFinder<'a> {
     over: Over,
     rows: Option<&'a Dataset>,
     usual: &'a Usual,
+    /// The class that alternatives are chosen for, where they are.
+    favoured: Option<usize>,
     /// Whether a rule may leave no room for some input.
     corner: bool,
 }
@@ -161,7 +179,16 @@ impl ClipFinder<'_> {
             }
         }
         bounds.iter_mut().for_each(|bound| self.turn(bound));
-        Ok(bounds)
+        // Of bounds that differ in their constants alone the tightest says it all.
+        let mut tightest: Vec<LearntBound> = Vec::new();
+        for bound in bounds {
+            match tightest.iter_mut().find(|known| known.is_parallel_to(&bound)) {
+                Some(known) if known.upper => known.constant = known.constant.min(bound.constant),
+                Some(known) => known.constant = known.constant.max(bound.constant),
+                None => tightest.push(bound),
+            }
+        }
+        Ok(tightest)
     }
 
     /// The bounds that keep one part of a rule: conditions on the input, or else something about outputs.
@@ -186,7 +213,8 @@ impl ClipFinder<'_> {
         let obeyed = |f: &&Formula| {
             self.shown().map(|(x, y)| usize::from(f.holds(&mut |atom| self.judge.holds(atom, x, y)))).sum::<usize>()
         };
-        let chosen = about.iter().rev().max_by_key(|f| obeyed(f)).ok_or("it says nothing of outputs")?;
+        let favours = |f: &&Formula| self.favoured.is_some_and(|class| f.conjuncts().iter().all(|part| raises(part, class)));
+        let chosen = about.iter().rev().max_by_key(|f| (favours(f), obeyed(f))).ok_or("it says nothing of outputs")?;
         let conditions = || alternatives.iter().filter(|f| on_input(f)).cloned();
         let mut bounds = Vec::new();
         for part in chosen.conjuncts() {
@@ -439,6 +467,11 @@ impl ClipFinder<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether an atom holds more easily as an output grows.
+fn raises(part: &Formula, output: usize) -> bool {
+    matches!(part, Formula::Atom(atom) if atom.linear.terms.get(&Var::Output(output)).is_some_and(|c| *c > Rational::ZERO))
 }
 
 fn dot(terms: &[(usize, f64)], at: &[f64]) -> f64 {
