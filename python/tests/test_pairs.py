@@ -95,3 +95,26 @@ def test_levels_of_an_order_that_spell_numbers():
     assert near["adversity"] == 0 and len(near["not_looked_at"]) == 1
     with pytest.raises(ValueError, match="'grade' must be one of"):
         model.predict(frame.assign(grade="foo"))
+
+
+@pytest.mark.parametrize("how", [{"increasing": [0]}, {"unaffected": [1]}, {"monotonic_cst": [1, 0]}, {"rules": ["change(y, {x0}, by = 0.1) <= 5", "y <= 90"]}])
+def test_saved_models_with_such_rules_load(how, tmp_path):
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0, 10, (120, 2))
+    model = deepsade.DeepSaDeRegressor(hidden=(8,), epochs=5, **how).fit(x, 3 * x[:, 0] + rng.normal(0, 1, 120))
+    model.save(tmp_path / "run")
+    again = deepsade.load(tmp_path / "run")
+    assert again.certified_ and again.margins_ == model.margins_
+    assert (again.predict(x) == model.predict(x)).all()
+
+
+def test_scaling_and_what_is_filled_in_are_parameters():
+    rng = np.random.default_rng(4)
+    x = rng.uniform(0, 10, (200, 2))
+    y = x[:, 0] * 2
+    x[::5, 1] = np.nan
+    model = deepsade.DeepSaDeRegressor(["0 <= y <= 30"], hidden=(8,), epochs=5, scaling="standard", impute="mean", indicator=True).fit(x, y)
+    assert model.certified_ and np.isfinite(model.predict(x)).all()
+    assert model.get_params()["impute"] == "mean"
+    with pytest.raises(deepsade.SettingsError, match="scaling"):
+        deepsade.DeepSaDeRegressor(scaling="none").fit(x[:, :1], y)

@@ -298,6 +298,79 @@ def test_bounds_that_meet_in_a_corner(tmp_path):
         assert len(np.unique(y[:, 0])) > 100
 
 
+GRADES = """
+[data]
+file = "d.csv"
+targets = ["grade"]
+[features.leverage]
+range = [0, 1]
+[features.coverage]
+range = [0, 30]
+[features.late]
+kind = "integer"
+range = [0, 12]
+[features.gender]
+levels = ["f", "m"]
+[task]
+kind = "multiclass"
+classes = ["AA", "B", "C", "D"]
+[network]
+hidden = [24, 12]
+members = 1
+[train]
+epochs = 25
+learning_rate = 0.01
+[[rule]]
+name = "default"
+text = "late >= 6 => grade == 'D'"
+[[rule]]
+name = "never AA"
+text = "leverage > 0.75 and coverage < 5 => grade != 'AA'"
+[[rule]]
+name = "sum"
+text = "10 * leverage - coverage >= 6 => grade in {'C', 'D'}"
+[[rule]]
+name = "D up"
+text = "increasing(grade == 'D', {late, leverage})"
+[[rule]]
+name = "gender"
+text = "unaffected(grade, gender)"
+"""
+
+
+def test_choices_of_classes_under_conditions_stand_beside_rules_between_two_inputs(tmp_path):
+    """Each rule leaves a choice; where several apply they must agree on a class."""
+    rng = np.random.default_rng(6)
+
+    def drawn(count):
+        leverage, coverage, late, gender = rng.random(count), rng.uniform(0, 30, count), rng.integers(0, 13, count), rng.integers(0, 2, count)
+        return leverage, coverage, late, gender
+
+    leverage, coverage, late, gender = drawn(1500)
+    score = 3 * leverage - 0.1 * coverage + 0.4 * late + rng.normal(0, 0.3, 1500)
+    grade = np.select([score > 3, score > 1.8, score > 0.5], ["D", "C", "B"], "AA")
+    lines = ["leverage,coverage,late,gender,grade"] + [f"{a},{b},{c},{'fm'[d]},{e}" for a, b, c, d, e in zip(leverage, coverage, late, gender, grade)]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "r.toml").write_text(GRADES)
+    said = json.loads(run("train", tmp_path / "r.toml", "--out", tmp_path / "out", "-q", "--json", check=True, capture_output=True, text=True).stdout)
+    assert said["certified"] and said["enforced_by"] == "decode", said
+    assert said["cost"]["enforced"] > said["cost"]["free"] - 12, said["cost"]
+    leverage, coverage, late, gender = drawn(ROWS)
+    # At the border of the sum, and beside it.
+    coverage[::3] = np.clip(10 * leverage[::3] - 6, 0, 30)
+    x = np.column_stack([leverage, coverage, late, 1 - gender, gender]).astype(np.float32)
+    later, other = x.copy(), x.copy()
+    later[:, 2] = np.minimum(12, later[:, 2] + rng.integers(0, 4, ROWS))
+    other[:, [3, 4]] = x[:, [4, 3]]
+    for level in LEVELS:
+        y = session((tmp_path / "out" / "model.onnx").read_bytes(), level).run(["y"], {"x": np.concatenate([x, later, other])})[0]
+        first, second, third = np.split(y.argmax(axis=1), 3)
+        wide = x.astype(np.float64)
+        assert (first[wide[:, 2] >= 6] == 3).all() and (first[(wide[:, 0] > 0.75) & (wide[:, 1] < 5)] != 0).all()
+        assert (first[10 * wide[:, 0] - wide[:, 1] >= 6] >= 2).all()
+        assert (second[first == 3] == 3).all() and (third == first).all() and len(np.unique(first)) >= 3
+
+
 @pytest.mark.parametrize("width", [5, 40])
 def test_one_output_is_the_same_wherever_its_row_stands(tmp_path, width):
     """Products of a single line are rounded in another order from row to row of a batch: none may stand behind the network."""

@@ -306,3 +306,36 @@ fn scores_segments_and_facts_are_in_the_summary() {
     let error = refusal(home, &["train", "odd.toml", "-q"]);
     assert!(error.contains("segments") && error.contains("branch"), "{error}");
 }
+
+/// What a run says of itself: there may be nothing to prove, folds have every score, and the dossier says how rows were dealt out.
+#[test]
+fn a_run_says_what_there_is_to_prove_and_how_rows_were_dealt_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 3);
+    let rules = fs::read_to_string(home.join("loans.toml")).unwrap();
+    fs::write(home.join("none.toml"), rules.split_once("[[rule]]").unwrap().0).unwrap();
+    expect(home, 0, &["train", "none.toml", "--out", "none", "-q"]);
+    assert!(refusal(home, &["check", "none"]).contains("there is nothing to prove"));
+    expect(home, 0, &["train", "loans.toml", "--enforce", "none", "--out", "free", "-q"]);
+    assert!(refusal(home, &["check", "free"]).contains("the model is not proved"));
+    let folds = json(home, 0, &["train", "loans.toml", "--folds", "3", "--out", "folds", "--json", "-q"]);
+    for score in ["auc", "ks", "log_loss", "brier"] {
+        assert!(folds["scores"][score]["mean"].as_f64().is_some_and(|v| (0.0..2.0).contains(&v)), "{score}: {folds}");
+    }
+    let timed = rules.replace(
+        "targets = [\"loan\"]\n",
+        "targets = [\"loan\"]\nsplit = { by = \"age\", train = 0.6, validation = 0.2, test = 0.2 }\nweight = \"income\"\n",
+    );
+    let timed = timed.replace("income < 20 and area == 'rural'", "area == 'rural'");
+    fs::write(home.join("timed.toml"), timed).unwrap();
+    let said = json(home, 0, &["train", "timed.toml", "--out", "timed", "--json", "-q"]);
+    assert_eq!(said["split"]["by"], serde_json::json!({"order": "age"}));
+    expect(home, 0, &["report", "timed", "--out", "page.html"]);
+    let page = fs::read_to_string(home.join("page.html")).unwrap();
+    for words in
+        ["in the order of 'age', the last ones to test", "rows count as 'income' says", "later by 'age' than the training rows"]
+    {
+        assert!(page.contains(words) || page.contains(&words.replace('\'', "&#39;")), "{words}");
+    }
+}
