@@ -278,7 +278,7 @@ FOLDED = {
     "through a sum with 0": chain(("Mul", [[2.0**80]], {}), ("Add", 0, {}), ("MatMul", EYE * 2.0**-120, {}), ("Mul", 2.0**80, {})),
     "division": chain(("Div", 2.0**-70, {}), ("MatMul", EYE, {}), ("Div", [[2.0**-70]], {}), ("Mul", [2.0**-100] * 2, {})),
     "alpha": chain(("Gemm", np.full((2, 2), 2.0**120), {"alpha": 2.0**-100})),
-    "small alpha": chain(("Gemm", np.full((2, 2), 2.0**-100), {"alpha": 2.0**-40}), ("Mul", [2.0**120] * 2, {})),
+    "small alpha": chain(("Gemm", np.full((2, 2), 2.0**-60), {"alpha": 2.0**-40}), ("Mul", [2.0**100] * 2, {})),
 }
 
 
@@ -300,6 +300,13 @@ def test_verify_does_not_prove_what_is_folded(name, tmp_path):
     found = run("verify", "--model", tmp_path / "model.onnx", "--rules", tmp_path / "rules.toml", "--json", capture_output=True, text=True)
     report = json.loads(found.stdout)
     assert (found.returncode, report["verdict"]) == (3, "unknown") and report["inexact"], report
+
+
+def test_factors_with_which_weights_vanish_are_refused(tmp_path):
+    """Multiplied into the weights they leave nothing, where a runtime that multiplies sums has what is left: neither proved nor refuted."""
+    nodes, constants = chain(("Mul", [2.0**80] * 2, {}), ("Gemm", np.full((2, 2), 2.0**-100), {"alpha": 2.0**-60}), ("Mul", [2.0**80] * 2, {}))
+    save(tmp_path, "f", made(nodes, constants, 2, 2), np.float32([[1, 2]]))
+    assert "alpha" in enclose(tmp_path)["f"]["refused"]
 
 
 def test_onnxruntime_does_fold_single_factors(tmp_path):

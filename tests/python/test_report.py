@@ -386,7 +386,7 @@ def test_a_dossier_says_what_somebody_signs(page, dossier):
     page.open(dossier / "run" / "report.html")
     text = page.evaluate("document.body.innerText")
     summary = json.loads((dossier / "run" / "summary.json").read_text())
-    facts = [summary["data"]["sha256"], "rows.csv, 400 rows used", "280 train, 40 validation, 80 test rows (seed 0)", "2026.1", summary["date"], "deepsade " + summary["program"]]
+    facts = [summary["data"]["sha256"], "rows.csv, 400 rows used", "280 train, 40 validation, 80 test rows, drawn at random (seed 0)", "2026.1", summary["date"], "deepsade " + summary["program"]]
     facts += ["Proved: 481 rules hold", "above 0.4", "Known limits", "Not for " + HOSTILE, "Approved by", "By sex", "Calibration", "What matters", "Partial dependence"]
     for fact in facts:
         assert fact in text, fact
