@@ -244,3 +244,41 @@ def test_one_number_for_two_classes_is_read_as_a_logit(last, tmp_path):
         (tmp_path / "rules.toml").write_text(HEAD + stated + f'[[rule]]\nname = "r"\ntext = "{text}"\n')
         done = program.run("verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml", capture_output=True, text=True)
         assert done.returncode == code and "one number for two classes" in done.stderr, (text, done)
+
+
+@pytest.mark.parametrize("behind", ["Identity", "Mul", "Concat", "Gemm", "Neg"])
+def test_probabilities_are_seen_behind_other_operators(behind, tmp_path):
+    """p = 0.05 throughout: above 0, and no label for it."""
+    nodes = [helper.make_node("Gemm", ["x", "W", "c"], ["s"]), helper.make_node("Sigmoid", ["s"], ["p"])]
+    more = {"Identity": [], "Mul": ["one"], "Concat": [], "Gemm": ["E"], "Neg": []}[behind]
+    last = helper.make_node("Concat", ["p"], ["y"], axis=1) if behind == "Concat" else helper.make_node(behind, ["p", *more], ["y"])
+    if behind == "Neg":
+        nodes.append(helper.make_node("Neg", ["p"], ["q"]))
+        last = helper.make_node("Add", ["q", "one"], ["y"])
+    tensors = [("W", np.full((2, 2), 1e-3, np.float32)), ("c", np.full(2, -3, np.float32)), ("one", np.ones(1, np.float32)), ("E", np.eye(2, dtype=np.float32))]
+    saved(tmp_path / "m.onnx", [*nodes, last], [("y", FLOAT, [None, 2])], tensors)
+    stated = 'kind = "multilabel"\ntargets = ["u", "v"]\n[[rule]]\nname = "one"\ntext = "u or v"\n'
+    (tmp_path / "rules.toml").write_text(HEAD + stated)
+    done = program.run("verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml", capture_output=True, text=True)
+    assert done.returncode == 2 and "probabilities" in done.stderr, done
+
+
+@pytest.mark.parametrize("kind", ["Gather", "LabelEncoder", "ArgMin"])
+def test_labels_of_the_file_that_are_not_read_are_told(kind, tmp_path):
+    """The file calls its first column 'c', in a way that nobody reads: the columns are read only where the tensor is named."""
+    scores = helper.make_node("Gemm", ["x", "W", "c"], ["scores"])
+    largest = helper.make_node("ArgMin" if kind == "ArgMin" else "ArgMax", ["scores"], ["largest"], axis=1, keepdims=0)
+    label = {
+        "Gather": helper.make_node("Gather", ["names", "largest"], ["label"]),
+        "LabelEncoder": helper.make_node("LabelEncoder", ["largest"], ["label"], domain=ML, keys_int64s=[0, 1, 2], values_strings=["c", "b", "a"]),
+        "ArgMin": helper.make_node("Identity", ["largest"], ["label"]),
+    }[kind]
+    code = TensorProto.INT64 if kind == "ArgMin" else TensorProto.STRING
+    tensors = [("W", np.zeros((2, 3), np.float32)), ("c", np.array([10, 0, -10], np.float32)), ("names", np.array(["c", "b", "a"], object))]
+    saved(tmp_path / "m.onnx", [scores, largest, label], [("label", code, [None]), ("scores", FLOAT, [None, 3])], tensors)
+    (tmp_path / "rules.toml").write_text(classes("a", "b", "c").replace("a > 9 => t != 'a'", "t == 'a'"))
+    asked = ["verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml"]
+    done = program.run(*asked, capture_output=True, text=True)
+    assert done.returncode == 2 and "'label' holds labels" in done.stderr, done
+    named = program.run(*asked, "--output", "scores", capture_output=True, text=True)
+    assert named.returncode == 0 and "read as the scores of 'a', 'b', 'c', in this order" in named.stderr, named

@@ -430,4 +430,11 @@ fn a_training_replaces_neither_its_inputs_nor_files_of_others() {
     assert!(refusal(home, &["train", "loans.toml", "--out", "out", "-q"]).contains("holds split.csv"));
     assert_eq!(fs::read(home.join("out/split.csv")).unwrap(), before);
     expect(home, 0, &["train", "loans.toml", "--out", "out", "-q", "--force"]);
+    for name in ["rules.toml", "run.jsonl"] {
+        fs::create_dir_all(home.join("own")).unwrap();
+        fs::write(home.join("own").join(name), "mine").unwrap();
+        assert!(refusal(home, &["train", "loans.toml", "--out", "own", "-q"]).contains(&format!("holds {name}")));
+        fs::remove_file(home.join("own").join(name)).unwrap();
+    }
+    assert!(refusal(home, &["export", "loans.toml", "--to", "vnnlib", "--out", "loans.csv"]).contains("overwrite an input"));
 }

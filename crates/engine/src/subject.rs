@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 
 use deepsade_check::filling_of;
 use deepsade_data::{DataError, Loaded};
-use deepsade_net::{Activation, Matrix, Model, Node, Op};
+use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
+use deepsade_solve::sample::InputSampler;
 use deepsade_spec::{Mismatch, NormalSpec, Schema, Task, compile};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
 use crate::artifact::{ArtifactError, SCHEMA_KEY, read_any, schema_of};
@@ -42,7 +45,13 @@ impl Subject {
         let one = |class: &String| {
             format!("the model has one number for two classes; read is '{class}' where it is above 0, or a probability above 0.5")
         };
-        let read = self.numbered.iter().map(ToString::to_string).chain(self.one_number_for.iter().map(one));
+        let listed = |classes: &[String]| {
+            let each: Vec<String> = classes.iter().map(|class| format!("'{class}'")).collect();
+            format!("the model's outputs are read as the scores of {}, in this order", each.join(", "))
+        };
+        let classes = self.spec.schema.task.classes().filter(|_| !self.named && self.one_number_for.is_none()).map(listed);
+        let read =
+            classes.into_iter().chain(self.numbered.iter().map(ToString::to_string)).chain(self.one_number_for.iter().map(one));
         self.problem.absent_data().into_iter().chain(read).collect()
     }
 }
@@ -98,15 +107,27 @@ pub enum SubjectError {
         /// Which.
         source: OtherClasses,
     },
-    /// Labels that are present whatever the input.
+    /// Probabilities, which are above 0 whatever the input.
     #[error(
-        "{}: its last operator is a Sigmoid, whose results are above 0 for every input, and a label is present where its output is above 0: \
-         name the tensor before the Sigmoid (--output NAME)",
+        "{}: its outputs are probabilities (they come from a Sigmoid or a Tanh and lie between 0 and 1), all of them above 0, and what counts is \
+         what is above 0: name the tensor before that operator (--output NAME)",
         model.display()
     )]
     Sigmoid {
         /// The network.
         model: PathBuf,
+    },
+    /// Labels of the file's own.
+    #[error(
+        "{}: its output '{label}' holds labels, and which columns they are about is not read: name the tensor with the scores (--output NAME), \
+         whose columns are then read as the classes of the rules, in their order",
+        model.display()
+    )]
+    OwnLabels {
+        /// The network.
+        model: PathBuf,
+        /// The output.
+        label: String,
     },
     /// Other values are read where there is none.
     #[error(
@@ -165,9 +186,10 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
     }
     let numbered = class_names::compare(model.classes.clone(), &spec.schema.task)
         .map_err(|source| SubjectError::Classes { model: files.model.into(), source })?;
-    let ends_in_sigmoid = matches!(model.network.nodes.last(), Some(Node { op: Op::Act(Activation::Sigmoid), .. }));
-    if ends_in_sigmoid && matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. }) {
-        return Err(SubjectError::Sigmoid { model: files.model.into() });
+    if let (Some(label), false, true, None) =
+        (model.labels.first(), named, spec.schema.task.classes().is_some() && model.classes.is_empty(), files.output)
+    {
+        return Err(SubjectError::OwnLabels { model: files.model.into(), label: label.clone() });
     }
     if model.filling != filling_of(&spec.schema) {
         return Err(SubjectError::Filled { model: files.model.into(), rules: files.rules.into() });
@@ -179,12 +201,32 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
         }
         _ => None,
     };
+    let signs_count = one_number_for.is_some() || matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
+    if signs_count && !named && are_probabilities(&spec, &model.network) {
+        return Err(SubjectError::Sigmoid { model: files.model.into() });
+    }
     fits(&spec, &model.network).map_err(|source| SubjectError::Fit {
         model: files.model.into(),
         rules: files.rules.into(),
         source: Box::new(source),
     })?;
     Ok(Subject { model, problem, spec, loaded, named, numbered, one_number_for })
+}
+
+/// Inputs that are tried to see what outputs look like.
+const TRIED: usize = 200;
+
+/// Whether outputs look like probabilities: something makes such numbers, and for inputs drawn at random all lie between 0 and 1.
+fn are_probabilities(spec: &NormalSpec, network: &Network) -> bool {
+    let squashes = |node: &Node| matches!(node.op, Op::Act(Activation::Sigmoid | Activation::Tanh));
+    if !network.nodes.iter().any(squashes) || network.inputs != spec.schema.columns().len() {
+        return false;
+    }
+    let (inputs, rng) = (InputSampler::new(&spec.schema), &mut ChaCha8Rng::seed_from_u64(0));
+    let data: Vec<f32> = (0..TRIED).flat_map(|_| inputs.row(rng)).collect();
+    let y = network.forward(&Matrix { rows: TRIED, cols: network.inputs, data });
+    // The 0 beside a single number says nothing.
+    y.data.iter().all(|v| (0.0..=1.0).contains(v)) && y.data.iter().any(|v| *v != 0.0)
 }
 
 /// Puts 0 beside a network's one number, as the score of the first of two classes, which wins a tie: the second is predicted where the

@@ -53,6 +53,8 @@ pub struct Model {
     pub rounded: Vec<String>,
     /// Lists of classes that operators of the file name: what its columns are called by whoever made it. Never written to a file.
     pub classes: Vec<Vec<String>>,
+    /// Outputs of the file that hold texts or whole numbers: its own labels. Never written to a file.
+    pub labels: Vec<String>,
     /// What stands behind the network, which then only makes the numbers that this reads.
     pub behind: Option<Behind>,
     /// What fills in gaps in front of the network, whose input is then the filled one.
@@ -88,6 +90,7 @@ impl Model {
             made: Vec::new(),
             rounded: Vec::new(),
             classes: Vec::new(),
+            labels: Vec::new(),
             behind: None,
             filling: None,
         }

@@ -176,6 +176,7 @@ impl From<SubjectError> for Failure {
             | SubjectError::Other { .. }
             | SubjectError::Classes { .. }
             | SubjectError::Sigmoid { .. }
+            | SubjectError::OwnLabels { .. }
             | SubjectError::Filled { .. } => Self::new(Class::Model, error),
         }
     }

@@ -18,12 +18,12 @@ use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
-    for input in [Some(&args.file), args.model.as_ref(), args.data.as_ref()].into_iter().flatten() {
+    let problem = super::problem(&args.file, args.data.as_deref())?;
+    for input in problem.inputs().iter().chain(&args.model) {
         if args.out.as_ref().is_some_and(|out| same_file(out, input)) {
             bail!("--out {} would overwrite an input; name another file", input.display());
         }
     }
-    let problem = super::problem(&args.file, args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
     let (spec, _) = problem.load(&mut |p| bar.update(p))?;
     let text = match args.to {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Finished;
 use crate::artifact::{ArtifactError, write_whole};
-use crate::files::{CERTIFICATE, LOG, MODEL, SPLIT, SUMMARY, log, log_line};
+use crate::files::{CERTIFICATE, LOG, MODEL, RULES, SPLIT, SUMMARY, log, log_line};
 use crate::train::EpochRecord;
 
 /// The log of a run that may still fail, beside the model and the log of an earlier one.
@@ -47,7 +47,9 @@ impl Occupied {
             (true, _) if resume => None,
             (_, true) => Some(Self::Finished),
             (true, false) => Some(Self::Unfinished),
-            (false, false) => [CERTIFICATE, SUMMARY, SPLIT].into_iter().find(|name| folder.join(name).exists()).map(Self::ByFile),
+            (false, false) => {
+                [RULES, CERTIFICATE, SUMMARY, SPLIT, LOG].into_iter().find(|name| folder.join(name).exists()).map(Self::ByFile)
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use prost::Message;
 
 use super::Model;
-use super::carried::Carried;
+use super::carried::{Carried, Port};
 use super::error::ImportError;
 use super::proto::{GraphProto, ModelProto, is_standard};
 use builder::Builder;
@@ -50,7 +50,10 @@ pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, Import
     }
     let model = read_graph(graph, opset, output, metadata, bytes.len())?;
     model.network.validate()?;
-    Ok(Model { classes: Carried::of_format(bytes, 0)?.class_lists()?, ..model })
+    let file = Carried::of_format(bytes, 0)?;
+    let is_label = |port: &&Port| ["string", "int64", "int32", "int16", "int8", "uint8"].contains(&port.element.as_str());
+    let labels = file.outputs.iter().filter(is_label).map(|port| port.name.clone()).collect();
+    Ok(Model { classes: file.class_lists()?, labels, ..model })
 }
 
 fn read_graph(
