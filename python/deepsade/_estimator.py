@@ -199,7 +199,7 @@ class DeepSaDeEstimator(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.allow_nan = self.missing != "error" or self.impute != "none"
         return tags
 
     # Each task says these.
@@ -353,7 +353,7 @@ class DeepSaDeEstimator(BaseEstimator):
         else:
             if y is None:
                 validate_data(self, X, y)
-            finite = True if self.missing == "error" else "allow-nan"
+            finite = True if self.missing == "error" and self.impute == "none" else "allow-nan"
             X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=finite)
         names = getattr(self, "feature_names_in_", None)
         names = [f"x{k}" for k in range(self.n_features_in_)] if names is None else [str(n) for n in names]
