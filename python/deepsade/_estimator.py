@@ -95,8 +95,6 @@ class DeepSaDeEstimator(BaseEstimator):
         model in every row that it is asked about; ``domain={"income": {"missing": 0.0}}`` states it of one feature.
     impute : {"none", "median", "mean", "most-frequent"}
         What is filled in where a number is missing; other than "none" it means ``missing="impute"``.
-    indicator : bool
-        Whether a column beside each number with gaps tells the network where they are.
     one_hot : {"full", "drop-first"}
     outside : {"warn", "raise", "ignore"}
         What ``predict`` does about rows outside the domain, for which nothing is guaranteed.
@@ -154,7 +152,6 @@ class DeepSaDeEstimator(BaseEstimator):
         breaking_rows="keep",
         missing="error",
         impute="none",
-        indicator=False,
         one_hot="full",
         outside="warn",
         random_state=0,
@@ -190,7 +187,6 @@ class DeepSaDeEstimator(BaseEstimator):
         self.breaking_rows = breaking_rows
         self.missing = missing
         self.impute = impute
-        self.indicator = indicator
         self.one_hot = one_hot
         self.outside = outside
         self.random_state = random_state
@@ -294,7 +290,6 @@ class DeepSaDeEstimator(BaseEstimator):
                 **data,
                 "missing": word("missing", self.missing),
                 "impute": word("impute", self.impute),
-                "indicator": bool(self.indicator),
                 "breaking_rows": self.breaking_rows,
                 "one_hot": word("one_hot", self.one_hot),
                 "margin": number("margin", self.margin),

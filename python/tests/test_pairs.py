@@ -113,7 +113,7 @@ def test_scaling_and_what_is_filled_in_are_parameters():
     x = rng.uniform(0, 10, (200, 2))
     y = x[:, 0] * 2
     x[::5, 1] = np.nan
-    model = deepsade.DeepSaDeRegressor(["0 <= y <= 30"], hidden=(8,), epochs=5, scaling="standard", impute="mean", indicator=True).fit(x, y)
+    model = deepsade.DeepSaDeRegressor(["0 <= y <= 30"], hidden=(8,), epochs=5, scaling="standard", impute="mean").fit(x, y)
     assert model.certified_ and np.isfinite(model.predict(x)).all()
     assert model.get_params()["impute"] == "mean"
     with pytest.raises(deepsade.SettingsError, match="scaling"):
