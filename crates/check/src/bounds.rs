@@ -3,7 +3,7 @@
 //! Throughout, `v` is the *computed* value: a node's result is its exact operation on computed values, plus an error of its own of
 //! at most `error`. So bounds of computed values, and linear forms in them, carry over from node to node without further loss.
 
-use deepsade_net::enclose::ACTIVATION_ERROR;
+use deepsade_net::ball::ACTIVATION_ERROR;
 use deepsade_net::{Activation, Op};
 use deepsade_spec::Region;
 

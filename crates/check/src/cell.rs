@@ -39,15 +39,8 @@ pub(crate) struct Leaf<'l> {
 impl Leaf<'_> {
     /// What atoms leave of the leaf's region.
     fn part(&self, atoms: &[Atom]) -> Region {
-        cut(&self.regions[self.regions.len() - 1], atoms)
+        self.regions[self.regions.len() - 1].cut_by(atoms)
     }
-}
-
-/// What atoms leave of a region.
-pub(crate) fn cut(region: &Region, atoms: &[Atom]) -> Region {
-    let mut part = region.clone();
-    atoms.iter().for_each(|atom| part.cut(atom));
-    part
 }
 
 /// Bounds of what cells leave of regions: of those from the root of a tree down, one map each. Bounds of kinds that inherit nothing
@@ -61,7 +54,7 @@ impl<T> TreeBounds<T> {
     /// The bounds of what atoms leave of the leaf's region. Those of a larger region hold on a smaller one, too: so inherited ones
     /// are made from those of the region above, and they from those above them.
     fn at(&mut self, leaf: &Leaf, atoms: &[Atom], make: &Make<T>) -> Result<&T, Why> {
-        let key = |region: &Arc<Region>| (cut(region, atoms), leaf.bounds);
+        let key = |region: &Arc<Region>| (region.cut_by(atoms), leaf.bounds);
         let from = if leaf.bounds == Bounds::Inherited { 0 } else { leaf.regions.len() - 1 };
         let keys: Vec<_> = leaf.regions[from..].iter().map(key).collect();
         if self.0.len() < keys.len() {

@@ -20,7 +20,7 @@ mod columns;
 
 use std::collections::BTreeMap;
 
-use deepsade_net::enclose::ACTIVATION_ERROR;
+use deepsade_net::ball::ACTIVATION_ERROR;
 use deepsade_net::{Activation, Network, Op, Window};
 use deepsade_spec::Region;
 
@@ -28,7 +28,7 @@ use crate::bounds::LIBRARY_ERROR;
 use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::Dyadic;
 use crate::layout::Layout;
-use crate::linear::{Form, relu_slope};
+use crate::linear::{Form, relu_below, relu_slope};
 use crate::machine::{Machine, Sign};
 use crate::pool;
 use crate::rejected::Overflow;
@@ -505,7 +505,7 @@ fn relu(l: f64, u: f64, lower: Option<f64>) -> [(f64, f64); 2] {
     }
     let s = f64::from(relu_slope(l, u));
     let offset = (-s * l).max((1.0 - s) * u) * (1.0 + power(-50)) + f64::MIN_POSITIVE;
-    [(s, offset), (lower.unwrap_or(f64::from(u8::from(u > -l))), 0.0)]
+    [(s, offset), (lower.unwrap_or_else(|| relu_below(l, u)), 0.0)]
 }
 
 /// Columns, slopes and offsets of lines above and below the largest of some columns (see `pool`); the offset above is rounded up.

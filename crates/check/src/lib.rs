@@ -25,7 +25,7 @@ mod trend;
 
 pub use certificate::{Arithmetic, Bounds, Certificate, Lines, MAX_DEPTH, PairArgument, PairProof, RuleProof, SLOPES, Tree};
 pub use check::{Accepted, Keeper, Proved, Verdict, check, check_exactly, check_until, filling_of};
-pub use linear::relu_slope;
+pub use linear::{relu_below, relu_slope};
 pub use pair::{PairProvedBy, ProvedPair};
 pub use pool::{WindowLines, window_lines, window_slope};
 pub use rejected::{CaseFault, InputPart, LostTrend, Misfit, Overflow, Rejected, Step, StepFault, Why};

@@ -37,6 +37,12 @@ pub fn relu_slope(l: f64, u: f64) -> f32 {
     (u / (u - l)).clamp(0.0, 1.0) as f32
 }
 
+/// The slope of the line through 0 below relu on [l, u], l < 0 < u, where a certificate states none: the one that loses less.
+#[inline]
+pub fn relu_below(l: f64, u: f64) -> f64 {
+    f64::from(u8::from(u > -l))
+}
+
 impl Form {
     /// Zero, over the input of this width and values up to `last`.
     pub(crate) fn new(inputs: usize, last: usize) -> Self {

@@ -4,7 +4,7 @@
 //! slopes along the segment between them. So bounds of the slopes on regions that cover the domain, with nothing between them, bound the
 //! change. What is computed in float32 lies within `errors` of the exact outputs, in any order of operations, for each of two inputs.
 
-use deepsade_net::enclose::ACTIVATION_ERROR;
+use deepsade_net::ball::ACTIVATION_ERROR;
 use deepsade_net::{Activation, Op, Window};
 use deepsade_spec::{Linear, Rational, Var, common_denominator};
 

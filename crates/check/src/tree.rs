@@ -11,7 +11,7 @@ use deepsade_net::Matrix;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Formula, Region};
 
-use crate::cell::{Leaf, Refuter, cut};
+use crate::cell::{Leaf, Refuter};
 use crate::certificate::Tree;
 use crate::decode;
 use crate::machine::{Machine, Sign};
@@ -180,7 +180,7 @@ fn refute(
     let leaf = Leaf { regions: &place.regions, bounds, signs: &place.signs };
     let (mut lists, mut lines, mut index) = (lists.iter(), lines.iter(), 0);
     let result = cells(negation, &mut |atoms| {
-        if !cut(region, atoms).is_empty() {
+        if !region.cut_by(atoms).is_empty() {
             if stop() {
                 return ControlFlow::Break((Some(index), Why::Stopped));
             }

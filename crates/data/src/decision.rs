@@ -11,28 +11,63 @@ const FEW: usize = 20;
 const MANY: usize = 100;
 /// Between these a level has so many rows on average.
 const ROWS_A_LEVEL: usize = 20;
-/// A column is one of numbers, with something else between them, if this share of its rows are numbers.
+/// A column is one of numbers, with something else between them, if this share of its rows are numbers,
 const MOSTLY: f64 = 0.9;
-/// And if no more levels are something else.
+/// and if no more levels are something else.
 const STRAYS: usize = 5;
+/// No more numbers than these, close together, are codes or counts.
+pub const FEW_NUMBERS: usize = 10;
 
-/// Why a text column can't be taken for a category as it is.
+/// What a text column may be instead of a category.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doubt {
+    /// All of its texts are dates.
+    Dates,
+    /// Numbers, but for a few words.
+    Words {
+        /// The words' codes.
+        words: Vec<usize>,
+        /// Rows that hold one.
+        rows: usize,
+    },
+    /// Too many texts for so few rows, or for any.
+    Levels,
+}
+
+/// What speaks against taking texts for the levels of a category; words first, as whoever removes them has a column of numbers.
+pub fn doubt(levels: &[String], codes: &[u32]) -> Option<Doubt> {
+    if levels.len() > 2 && levels.iter().all(|level| is_date(level)) {
+        return Some(Doubt::Dates);
+    }
+    let present = codes.iter().filter(|code| **code != MISSING_CODE).count();
+    let words: Vec<usize> = (0..levels.len()).filter(|l| number::parse(&levels[*l]).is_none()).collect();
+    let rows = codes.iter().filter(|code| words.contains(&(**code as usize))).count();
+    if (1..=STRAYS).contains(&words.len()) && (present - rows) as f64 >= MOSTLY * present as f64 {
+        return Some(Doubt::Words { words, rows });
+    }
+    let plain = levels.len() <= FEW || levels.len() <= MANY && levels.len() * ROWS_A_LEVEL <= present;
+    (!plain).then_some(Doubt::Levels)
+}
+
+/// Why a text column can't be taken for a category as it is. One of few levels can, with words among its numbers, too.
 pub(crate) fn undecided(table: &Table, column: &Column) -> Option<String> {
     let Column::Text { levels, codes } = column else { return None };
-    if levels.len() > 2 && levels.iter().all(|level| is_date(level)) {
-        return Some(format!(
+    match doubt(levels, codes)? {
+        Doubt::Dates => Some(format!(
             "holds dates ({} different ones, such as '{}'): make numbers of them in the file (a year, a month, days since a day)",
             levels.len(),
             levels[0]
-        ));
+        )),
+        Doubt::Words { .. } if levels.len() <= FEW => None,
+        Doubt::Words { words, .. } => Some(format!(
+            "would be a category of {} levels, but holds numbers but for {}",
+            levels.len(),
+            listed(table, levels, codes, &words)
+        )),
+        Doubt::Levels => {
+            Some(format!("has {} different texts in {} rows, a column of 0 and 1 for each", levels.len(), codes.len()))
+        }
     }
-    if levels.len() <= FEW || levels.len() <= MANY && levels.len() * ROWS_A_LEVEL <= codes.len() {
-        return None;
-    }
-    if let Some(words) = strays(table, levels, codes) {
-        return Some(format!("would be a category of {} levels, but holds numbers but for {words}", levels.len()));
-    }
-    Some(format!("has {} different texts in {} rows, a column of 0 and 1 for each", levels.len(), codes.len()))
 }
 
 /// Columns of numbers with words between them, which make them categories: what to know of each.
@@ -41,7 +76,8 @@ pub(crate) fn stray_words(table: &Table, overrides: &Overrides) -> Vec<String> {
     let unstated = columns.filter(|(name, _)| overrides.get(*name).is_none_or(|o| o.expected_kind().is_none()));
     let told = |(name, column): (&String, &Column)| {
         let Column::Text { levels, codes } = column else { return None };
-        let words = strays(table, levels, codes)?;
+        let Some(Doubt::Words { words, .. }) = doubt(levels, codes) else { return None };
+        let words = listed(table, levels, codes, &words);
         Some(format!(
             "column '{name}' holds numbers but for {words}; so it is a category of {} levels (`kind = \"category\"` in [features.{name}] \
              says that this is meant)",
@@ -51,20 +87,12 @@ pub(crate) fn stray_words(table: &Table, overrides: &Overrides) -> Vec<String> {
     unstated.filter_map(told).collect()
 }
 
-/// The few levels of a column of numbers that are none, with their first rows.
-fn strays(table: &Table, levels: &[String], codes: &[u32]) -> Option<String> {
-    let stray: Vec<bool> = levels.iter().map(|level| number::parse(level).is_none()).collect();
-    let present = codes.iter().filter(|code| **code != MISSING_CODE).count();
-    let among = codes.iter().filter(|code| **code != MISSING_CODE && stray[**code as usize]).count();
-    let count = stray.iter().filter(|s| **s).count();
-    if count == 0 || count > STRAYS || ((present - among) as f64) < MOSTLY * present as f64 {
-        return None;
-    }
+/// Some levels with their first rows, and what to say if they stand for no value.
+fn listed(table: &Table, levels: &[String], codes: &[u32], words: &[usize]) -> String {
     let first = |level: usize| codes.iter().position(|code| *code as usize == level).map_or(0, |row| table.row_numbers[row]);
-    let words: Vec<String> =
-        (0..levels.len()).filter(|l| stray[*l]).map(|l| format!("'{}' (row {})", levels[l], first(l))).collect();
-    let listed: Vec<String> = (0..levels.len()).filter(|l| stray[*l]).map(|l| format!("{:?}", levels[l])).collect();
-    Some(format!("{}: if that stands for no value, say `missing_values = [{}]` in [data]", words.join(", "), listed.join(", ")))
+    let shown: Vec<String> = words.iter().map(|l| format!("'{}' (row {})", levels[*l], first(*l))).collect();
+    let quoted: Vec<String> = words.iter().map(|l| format!("{:?}", levels[*l])).collect();
+    format!("{}: if that stands for no value, say `missing_values = [{}]` in [data]", shown.join(", "), quoted.join(", "))
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ mod number;
 
 pub use aside::Said;
 pub use dataset::Dataset;
+pub use decision::{Doubt, FEW_NUMBERS, doubt};
 pub use encode::encode;
 pub use error::DataError;
 pub use gap::{Impute, Markers, Missing};

@@ -26,7 +26,7 @@ use input::Masked;
 pub use relation::RelationScratch;
 
 /// Half a unit in the last place of float32.
-const UNIT: f32 = deepsade_net::enclose::UNIT as f32;
+const UNIT: f32 = deepsade_net::ball::UNIT as f32;
 
 /// Middle and radius of each column of a value.
 #[derive(Debug, Clone, Default)]

@@ -127,12 +127,6 @@ pub fn beside_gate(spec: &NormalSpec, feature: usize) -> Option<NormalSpec> {
     Some(guarded)
 }
 
-/// Weights of a layer, row by row, then its bias.
-fn weights_of(op: &Op) -> impl Iterator<Item = &f32> {
-    let (w, b) = if let Op::Dense { w, b } = op { (&w.data[..], &b[..]) } else { (&[][..], &[][..]) };
-    w.iter().chain(b)
-}
-
 fn weight(from: &FeatureTrends, to: &FeatureTrends) -> Weight {
     from.iter().zip(to).fold(Weight::Any, |so_far, ends| {
         let here = match ends {
@@ -167,7 +161,7 @@ impl Signs {
     /// weights go.
     pub fn kept_by(spec: &NormalSpec, network: &Network) -> Option<Self> {
         let in_turns = Self::new(spec, network)?;
-        let parameters: Vec<f32> = network.nodes.iter().flat_map(|node| weights_of(&node.op)).copied().collect();
+        let parameters: Vec<f32> = network.parameters().collect();
         if in_turns.hold_for(&parameters) {
             return Some(in_turns);
         }

@@ -1,6 +1,6 @@
 //! Rules and a network enter; the problem of its last layer leaves as an SMT-LIB script that anyone can check.
 
-use deepsade_net::{Network, Op};
+use deepsade_net::Network;
 use deepsade_solve::maxsmt::smtlib::{self, Labels, Quantifiers};
 use deepsade_spec::{ColumnKind, Domain, NormalSpec, Schema};
 use thiserror::Error;
@@ -47,8 +47,7 @@ pub fn smtlib(
         return Err(LastLayerError::NoLastLayer);
     }
     let mut guard = Guard::new(spec, network, &Units::raw(schema.task.outputs()), tightness)?;
-    let parameters = network.nodes.iter().filter_map(|n| if let Op::Dense { w, b } = &n.op { Some((w, b)) } else { None });
-    let parameters: Vec<f32> = parameters.flat_map(|(w, b)| w.data.iter().chain(b).copied()).collect();
+    let parameters: Vec<f32> = network.parameters().collect();
     guard.translate(&parameters);
     let safe = guard.safe();
     let last: Vec<f64> = parameters[parameters.len() - safe.len()..].iter().map(|w| f64::from(*w)).collect();

@@ -102,8 +102,7 @@ fn outside_regions(formula: &Formula, schema: &Schema) -> bool {
     let Ok(whole) = Region::domain(schema) else { return false };
     let (mut seen, mut in_all) = (0, 0);
     let some = cells(formula, &mut |atoms| {
-        let mut region = whole.clone();
-        atoms.iter().for_each(|atom| region.cut(atom));
+        let region = whole.cut_by(atoms);
         seen += 1;
         in_all += atoms.len();
         if region.is_empty() && seen < MAX_CELLS && in_all < MAX_ATOMS {

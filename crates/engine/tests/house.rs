@@ -19,6 +19,7 @@ fn modules(src: &Path) -> Graph {
         }
     }
     let names: Vec<String> = graph.keys().cloned().collect();
+    let shown = shown_at_the_root(src);
     for name in &names {
         let mut found = BTreeSet::new();
         read(&src.join(format!("{name}.rs")), 1, &mut found);
@@ -33,10 +34,32 @@ fn modules(src: &Path) -> Graph {
                 }
             }
         }
+        let of_item = found.iter().filter_map(|item| shown.get(item).cloned()).collect::<Vec<_>>();
+        found.extend(of_item);
         found.retain(|other| other != name && graph.contains_key(other));
         graph.insert(name.clone(), found);
     }
     graph
+}
+
+/// The module of each item that the root of a crate shows as its own: `crate::Item` names that module.
+fn shown_at_the_root(src: &Path) -> BTreeMap<String, String> {
+    let text = fs::read_to_string(src.join("lib.rs")).unwrap_or_default();
+    let mut shown = BTreeMap::new();
+    for (_, rest) in text.split(';').filter_map(|part| part.trim().split_once("use ")) {
+        let rest = rest.strip_prefix("self::").unwrap_or(rest);
+        let Some((module, items)) = rest.split_once("::") else { continue };
+        let words = items.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        words.for_each(|item| drop(shown.insert(item.to_string(), module.to_string())));
+    }
+    shown
+}
+
+#[test]
+fn items_of_the_root_are_those_of_their_modules() {
+    let net = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("net/src");
+    let shown = shown_at_the_root(&net);
+    assert_eq!((shown["Op"].as_str(), shown["Conv"].as_str(), shown["Model"].as_str()), ("op", "op", "onnx"));
 }
 
 fn read(path: &Path, depth: usize, found: &mut BTreeSet<String>) {

@@ -1,8 +1,6 @@
 //! A feed-forward network in single-assignment form: each node reads the input or earlier nodes.
 
-use crate::Matrix;
-use crate::op::conv::Conv;
-use crate::op::window::Window;
+use crate::Op;
 
 /// Value 0 is the input; value k + 1 is what node k computes; the last value is the output.
 ///
@@ -43,51 +41,6 @@ pub struct Node {
     pub from: Vec<usize>,
 }
 
-/// The operations. Each is exactly what the exported ONNX graph computes, operator by operator.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Op {
-    /// `x * scale + shift`, element by element.
-    Affine {
-        /// Factors, one a column.
-        scale: Vec<f32>,
-        /// Offsets, one a column.
-        shift: Vec<f32>,
-    },
-    /// `W x + b`; W has one row an output.
-    Dense {
-        /// Weights, outputs x inputs.
-        w: Matrix,
-        /// Bias, one an output.
-        b: Vec<f32>,
-    },
-    /// The activation, element by element.
-    Act(Activation),
-    /// The listed columns of the value read, in order.
-    Select(Vec<usize>),
-    /// The values read, side by side.
-    Concat,
-    /// Gate: every column of the first value times the single column of the second.
-    Gate,
-    /// The row of the table whose column of the value read is largest; of several the first. Whatever is read, infinite or not a
-    /// number included, the result is a row of the table.
-    Choose(Matrix),
-    /// A convolution: `W x + b` with a W whose rows are the same few weights at other columns.
-    Conv(Conv),
-    /// The largest column of each window.
-    MaxPool(Window),
-}
-
-/// Element-wise non-linear functions, all of them non-decreasing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activation {
-    /// max(0, x)
-    Relu,
-    /// 1 / (1 + exp(-x))
-    Sigmoid,
-    /// tanh(x)
-    Tanh,
-}
-
 impl Network {
     /// Width of value `value`: 0 is the input, k + 1 the result of node k. `None` past the last value or where a node cannot be read.
     pub fn width(&self, value: usize) -> Option<usize> {
@@ -109,6 +62,23 @@ impl Network {
     /// The last dense node.
     pub fn last_dense(&self) -> Option<usize> {
         self.nodes.iter().rposition(|node| matches!(node.op, Op::Dense { .. }))
+    }
+
+    /// All parameters of the dense layers: layer by layer, weights row by row, then the bias.
+    pub fn parameters(&self) -> impl Iterator<Item = f32> {
+        self.nodes.iter().flat_map(|node| {
+            let (w, b) = if let Op::Dense { w, b } = &node.op { (&w.data[..], &b[..]) } else { (&[][..], &[][..]) };
+            w.iter().chain(b).copied()
+        })
+    }
+
+    /// All parameters of the dense layers, in the same order, to be written.
+    pub fn parameters_mut(&mut self) -> impl Iterator<Item = &mut f32> {
+        self.nodes.iter_mut().flat_map(|node| {
+            let (w, b) =
+                if let Op::Dense { w, b } = &mut node.op { (&mut w.data[..], &mut b[..]) } else { (&mut [][..], &mut [][..]) };
+            w.iter_mut().chain(b)
+        })
     }
 
     /// Widths of the input and of every node, as far as nodes read only values before their own.

@@ -11,7 +11,54 @@ pub(crate) mod max_pool;
 pub(crate) mod select;
 pub(crate) mod window;
 
-use crate::{Ball, Matrix, Op};
+use self::conv::Conv;
+use self::window::Window;
+use crate::{Ball, Matrix};
+
+/// The operations. Each is exactly what the exported ONNX graph computes, operator by operator.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    /// `x * scale + shift`, element by element.
+    Affine {
+        /// Factors, one a column.
+        scale: Vec<f32>,
+        /// Offsets, one a column.
+        shift: Vec<f32>,
+    },
+    /// `W x + b`; W has one row an output.
+    Dense {
+        /// Weights, outputs x inputs.
+        w: Matrix,
+        /// Bias, one an output.
+        b: Vec<f32>,
+    },
+    /// The activation, element by element.
+    Act(Activation),
+    /// The listed columns of the value read, in order.
+    Select(Vec<usize>),
+    /// The values read, side by side.
+    Concat,
+    /// Gate: every column of the first value times the single column of the second.
+    Gate,
+    /// The row of the table whose column of the value read is largest; of several the first. Whatever is read, infinite or not a
+    /// number included, the result is a row of the table.
+    Choose(Matrix),
+    /// A convolution: `W x + b` with a W whose rows are the same few weights at other columns.
+    Conv(Conv),
+    /// The largest column of each window.
+    MaxPool(Window),
+}
+
+/// Element-wise non-linear functions, all of them non-decreasing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activation {
+    /// max(0, x)
+    Relu,
+    /// 1 / (1 + exp(-x))
+    Sigmoid,
+    /// tanh(x)
+    Tanh,
+}
 
 impl Op {
     /// The operation's name in messages.

@@ -177,6 +177,26 @@ impl Region {
         Ok([below, above])
     }
 
+    /// The cut of a feature in its middle, with something on both sides; `None` where one value is left.
+    pub fn middle(&self, feature: usize) -> Option<Cut> {
+        if let Some((lo, hi)) = self.range(feature) {
+            let at = f64::midpoint(lo, hi) as f32;
+            let at = if f64::from(at) >= hi { at.next_down() } else { at };
+            let at = self.step(feature).map_or(at, |step| ((f64::midpoint(lo, hi) / step).floor() * step) as f32);
+            return (f64::from(at) >= lo && f64::from(at) < hi).then_some(Cut::At(at));
+        }
+        let left: Vec<usize> = self.levels(feature)?.iter().enumerate().filter(|(_, left)| **left).map(|(l, _)| l).collect();
+        (left.len() > 1).then(|| Cut::Levels(left[..left.len() / 2].to_vec()))
+    }
+
+    /// The points that satisfy those of some atoms that have one variable, an input.
+    #[must_use]
+    pub fn cut_by(&self, atoms: &[Atom]) -> Self {
+        let mut part = self.clone();
+        atoms.iter().for_each(|atom| part.cut(atom));
+        part
+    }
+
     /// The points that satisfy an atom, if it has one variable, an input; else all of them.
     ///
     /// `c v + d >= 0` is monotone in v, so bisection over the places finds the first (last) number that satisfies it, exactly.

@@ -4,13 +4,14 @@
 //! Linear bounds of relu on [l, u], l < 0 < u: it is convex, so below its chord `s (v - l)`, s = u / (u - l), and above 0 and v.
 //! Above counts where the coefficient is positive, below where it is negative. For the others: the end of the unit's interval.
 
+use deepsade_check::relu_below;
 use deepsade_net::Activation;
 use deepsade_solve::kernel::vector;
 
 use super::{Boxed, UNIT};
 
 /// Accuracy that is assumed of sigmoid and tanh, as in the checker.
-pub(super) const ACTIVATION_ERROR: f32 = deepsade_net::enclose::ACTIVATION_ERROR as f32;
+pub(super) const ACTIVATION_ERROR: f32 = deepsade_net::ball::ACTIVATION_ERROR as f32;
 
 pub(super) fn interval(out: &mut Boxed, x: &Boxed, activation: Activation) {
     let squash = |f: fn(f32) -> f32, out: &mut Boxed| {
@@ -45,7 +46,7 @@ pub(super) fn lines(lines: &mut Vec<(f64, f64)>, coefficients: &[f64], before: &
             Activation::Relu if l >= 0.0 => (1.0, 0.0),
             Activation::Relu if u <= 0.0 => (0.0, 0.0),
             Activation::Relu if *c > 0.0 => (u / (u - l), -l * u / (u - l)),
-            Activation::Relu => (f64::from(u8::from(u > -l)), 0.0),
+            Activation::Relu => (relu_below(l, u), 0.0),
             Activation::Sigmoid | Activation::Tanh => (0.0, f64::from(after.m[i]) + c.signum() * f64::from(after.r[i])),
         }
     }));

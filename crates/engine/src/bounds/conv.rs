@@ -27,21 +27,3 @@ pub(super) fn errors(out: &mut Vec<f32>, x: &Boxed, errors: &[f32], conv: &Conv)
         out.push(row.iter().map(error).sum::<f32>() + kappa * b.abs() + f32::MIN_POSITIVE);
     }
 }
-
-/// Coefficients of the results go to what they are computed from; the constant that arises is returned.
-pub(super) fn back(into: &mut [f64], coefficients: &[f64], conv: &Conv) -> f64 {
-    let (mut row, mut constant) = (Vec::new(), 0.0);
-    for (o, c) in coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-        constant += c * f64::from(conv.row(o, &mut row));
-        row.iter().for_each(|(i, w)| into[*i] += c * f64::from(*w));
-    }
-    constant
-}
-
-pub(super) fn along(out: &mut Vec<f64>, x: &[f64], conv: &Conv) {
-    let mut row = Vec::new();
-    for o in 0..conv.rows() {
-        let b = f64::from(conv.row(o, &mut row));
-        out.push(row.iter().map(|(i, w)| f64::from(*w) * x[*i]).sum::<f64>() + b);
-    }
-}

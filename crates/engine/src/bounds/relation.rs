@@ -121,7 +121,7 @@ impl HiddenBounds {
             ),
             Op::Dense { w, b } => {
                 let (weights, bias) = self.dense(k, w.cols, b.len(), parameters);
-                let kappa = 2.0 * (w.cols as f32 + 3.0) * UNIT;
+                let kappa = dense::kappa(w.cols);
                 out.extend(bias.iter().enumerate().map(|(o, b)| {
                     let row = weights[o * w.cols..(o + 1) * w.cols].iter().enumerate();
                     row.map(|(i, w)| w.abs() * (errors[i] + kappa * size(i))).sum::<f32>() + kappa * b.abs() + f32::MIN_POSITIVE
@@ -165,7 +165,7 @@ impl HiddenBounds {
             }
             Op::Select(columns) => select::back(&mut relation.coefficients[from], &coefficients, columns),
             Op::Concat => concat::back(&mut relation.coefficients, &coefficients, &node.from),
-            Op::Conv(op) => relation.constant += conv::back(&mut relation.coefficients[from], &coefficients, op),
+            Op::Conv(op) => relation.constant += op.back(&coefficients, &mut relation.coefficients[from]),
             Op::Gate | Op::MaxPool(_) => {
                 gate::lines(&mut relation.lines[k], &coefficients, &boxes.values[k + 1]);
                 relation.constant += coefficients.iter().zip(&relation.lines[k]).map(|(c, (_, t))| c * t).sum::<f64>();
@@ -189,7 +189,7 @@ impl HiddenBounds {
             Op::Act(_) => activation::along(&mut out, x, &relation.lines[k]),
             Op::Select(columns) => select::along(&mut out, x, columns),
             Op::Concat => concat::along(&mut out, node.from.iter().map(|v| &relation.values[*v])),
-            Op::Conv(op) => conv::along(&mut out, x, op),
+            Op::Conv(op) => out.extend(op.times(x)),
             Op::Gate | Op::MaxPool(_) => gate::along(&mut out, &relation.lines[k]),
             Op::Choose(_) => {}
         }

@@ -1,23 +1,14 @@
 //! A table enters; for each column what it is leaves: a number with its range, a category with its levels, or nothing to learn from.
 
-use std::collections::{BTreeMap, HashSet};
-
-use deepsade_data::dates::{is_date, is_day_number};
-use deepsade_data::{Column, Table, TableValue};
+use deepsade_data::dates::is_day_number;
+use deepsade_data::{Column, Doubt, FEW_NUMBERS, Table, TableValue, doubt};
 use deepsade_spec::LARGEST_INTEGER;
 use serde::Serialize;
 
 use super::sheet::Sheet;
 
-/// More levels than this are not taken without being asked for.
-pub(super) const MANY_LEVELS: usize = 50;
-/// So many levels need at least [`ROWS_A_LEVEL`] rows each.
-const SOME_LEVELS: usize = 20;
-const ROWS_A_LEVEL: usize = 5;
 /// A column that lacks more than this share of its values is left out.
 const MOST_MISSING: f64 = 0.6;
-/// Whole numbers with no more values than this, close together, are codes or counts: their range gets no room.
-pub(super) const FEW_VALUES: usize = 10;
 /// Below so many rows nothing is taken for an identifier.
 const ROWS_OF_IDENTIFIER: usize = 20;
 
@@ -170,7 +161,7 @@ fn of(table: &Table, name: &str, column: &Column) -> Described {
     let numbers = numbers(column);
     let distinct = match &numbers {
         Some(values) => distinct(values).len(),
-        None => counts(column).len(),
+        None => levels(column).len(),
     };
     if name.is_empty() {
         return out(distinct, LeftOut::Unnamed);
@@ -181,10 +172,12 @@ fn of(table: &Table, name: &str, column: &Column) -> Described {
     if distinct == 1 {
         return out(distinct, LeftOut::Constant);
     }
-    let (why, role) = if let Some(values) = numbers {
-        (number_out(name, &values, distinct), number_role(&values, distinct))
-    } else {
-        (text_out(&counts(column), rows - missing), Role::Category { levels: levels(column) })
+    let (why, role) = match (numbers, column) {
+        (Some(values), _) => (number_out(name, &values, distinct), number_role(&values, distinct)),
+        (None, Column::Text { levels, codes }) => {
+            (text_out(levels, codes, rows - missing), Role::Category { levels: levels.clone() })
+        }
+        (None, _) => return out(0, LeftOut::Empty),
     };
     match why {
         Some(why) => out(distinct, why),
@@ -223,7 +216,7 @@ pub(super) fn is_whole(values: &[f64]) -> bool {
 
 fn number_out(name: &str, values: &[f64], distinct: usize) -> Option<LeftOut> {
     let whole = values.iter().all(|v| v.fract() == 0.0);
-    if whole && distinct > FEW_VALUES && values.iter().all(|&v| is_day_number(v)) {
+    if whole && distinct > FEW_NUMBERS && values.iter().all(|&v| is_day_number(v)) {
         return Some(LeftOut::Dates);
     }
     let unique = whole && distinct == values.len() && values.len() >= ROWS_OF_IDENTIFIER;
@@ -247,7 +240,7 @@ fn number_role(values: &[f64], distinct: usize) -> Role {
     if !is_whole(values) {
         return Role::Real { range: room(lo, hi, false) };
     }
-    let few = distinct <= FEW_VALUES && hi - lo <= 20.0;
+    let few = distinct <= FEW_NUMBERS && hi - lo <= 20.0;
     Role::Integer { range: if few { [lo, hi] } else { room(lo, hi, true) } }
 }
 
@@ -283,38 +276,18 @@ pub(super) fn room(lo: f64, hi: f64, whole: bool) -> [f64; 2] {
     [low, high]
 }
 
-/// How often each text occurs.
-fn counts(column: &Column) -> BTreeMap<&str, usize> {
-    let mut counts = BTreeMap::new();
-    for row in 0..column.len() {
-        if let TableValue::Text(text) = column.value(row) {
-            *counts.entry(text).or_default() += 1;
+fn text_out(levels: &[String], codes: &[u32], present: usize) -> Option<LeftOut> {
+    let doubt = doubt(levels, codes);
+    let unique = present >= ROWS_OF_IDENTIFIER && levels.len() as f64 >= 0.9 * present as f64;
+    match doubt {
+        Some(Doubt::Dates) => Some(LeftOut::Dates),
+        // Few numbers are the codes of a category, which may have words beside them.
+        Some(Doubt::Words { words, .. }) if levels.len() - words.len() <= FEW_NUMBERS => None,
+        Some(Doubt::Words { words, rows }) => {
+            Some(LeftOut::Words { words: words.into_iter().map(|l| levels[l].clone()).collect(), rows })
         }
+        _ if unique => Some(LeftOut::Identifier),
+        Some(Doubt::Levels) => Some(LeftOut::Levels { levels: levels.len() }),
+        None => None,
     }
-    counts
-}
-
-fn text_out(counts: &BTreeMap<&str, usize>, present: usize) -> Option<LeftOut> {
-    let levels = counts.len();
-    if counts.keys().all(|text| is_date(text)) {
-        return Some(LeftOut::Dates);
-    }
-    if let Some(why) = stray_words(counts, present) {
-        return Some(why);
-    }
-    if present >= ROWS_OF_IDENTIFIER && levels as f64 >= 0.9 * present as f64 {
-        return Some(LeftOut::Identifier);
-    }
-    let thin = levels > SOME_LEVELS && present < levels * ROWS_A_LEVEL;
-    (levels > MANY_LEVELS || thin).then_some(LeftOut::Levels { levels })
-}
-
-/// A column of numbers in which one to three words stand.
-fn stray_words(counts: &BTreeMap<&str, usize>, present: usize) -> Option<LeftOut> {
-    let is_word = |text: &&str| text.parse::<f64>().is_err();
-    let words: Vec<String> = counts.keys().copied().filter(is_word).map(String::from).collect();
-    let rows: usize = counts.iter().filter(|(text, _)| is_word(text)).map(|(_, n)| n).sum();
-    let different: HashSet<u64> = counts.keys().filter_map(|t| t.parse::<f64>().ok()).map(f64::to_bits).collect();
-    let mostly_numbers = (1..=3).contains(&words.len()) && different.len() > FEW_VALUES && 5 * rows <= present;
-    mostly_numbers.then_some(LeftOut::Words { words, rows })
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use dashu::base::BitTest;
 use deepsade_check::Bounds;
-use deepsade_net::enclose::UNIT;
+use deepsade_net::ball::UNIT;
 use deepsade_net::{Network, Op};
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, ColumnKind, Formula, Linear, NormalSpec, Rational, Schema, Var};
@@ -401,17 +401,10 @@ fn widest<'c>(
         Cuts::Whole => {
             let mut here: Option<(f64, usize, Cut)> = None;
             for &f in features {
-                let (share, cut) = match (region.range(f), schema.features[f].domain.range()) {
-                    (Some((lo, hi)), Some((a, b))) if hi > lo => {
-                        ((hi - lo) / f64::from(b - a).max(1e-30), Cut::At(f64::midpoint(lo, hi) as f32))
-                    }
-                    _ => match region.levels(f) {
-                        Some(allowed) if allowed.iter().filter(|a| **a).count() > 1 => {
-                            let first = allowed.iter().position(|a| *a).unwrap_or(0);
-                            (1.0, Cut::Levels(vec![first]))
-                        }
-                        _ => continue,
-                    },
+                let Some(cut) = region.middle(f) else { continue };
+                let share = match (region.range(f), schema.features[f].domain.range()) {
+                    (Some((lo, hi)), Some((a, b))) => (hi - lo) / f64::from(b - a).max(1e-30),
+                    _ => 1.0,
                 };
                 if here.as_ref().is_none_or(|(s, ..)| share > *s) {
                     here = Some((share, f, cut));

@@ -8,7 +8,7 @@ use deepsade_solve::kernel::vector;
 use crate::bounds::Boxed;
 
 /// Two roundings of float32: what a constant output costs when its units change.
-const CONSTANT: f64 = 2.0 * deepsade_net::enclose::UNIT;
+const CONSTANT: f64 = 2.0 * deepsade_net::ball::UNIT;
 /// What is left of an output's coefficient where atoms cancel it, beside their sizes.
 const CANCELLED: f64 = 1e-5;
 

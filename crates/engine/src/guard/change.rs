@@ -3,7 +3,7 @@
 //! A relu has a slope between 0 and 1, so intervals of the slopes of hidden units follow from the weights alone; for fixed intervals the
 //! largest change is a convex function of the last layer that scales with it, and one that is too large is scaled down.
 
-use deepsade_net::{Network, Op};
+use deepsade_net::Network;
 use deepsade_spec::{Kept, Moves, NormalSpec, Rational, Var};
 
 use crate::slopes::{ANYWHERE, slope};
@@ -85,20 +85,10 @@ impl Changes {
 
     /// Takes over the layers, as many as are given, from the last one on.
     fn place(&mut self, parameters: &[f32]) {
-        let mut end = parameters.len();
-        for node in self.network.nodes.iter_mut().rev() {
-            let Op::Dense { w, b } = &mut node.op else { continue };
-            let size = w.data.len() + b.len();
-            if size > end {
-                // Only the last layer is known: what is before it does not count.
-                w.data.fill(0.0);
-                continue;
-            }
-            let (weights, bias) = parameters[end - size..end].split_at(w.data.len());
-            w.data.copy_from_slice(weights);
-            b.copy_from_slice(bias);
-            end -= size;
-        }
+        // Where only the last layer is known, what is before it does not count.
+        let unknown = self.network.parameters().count() - parameters.len();
+        let known = std::iter::repeat_n(&0.0, unknown).chain(parameters);
+        self.network.parameters_mut().zip(known).for_each(|(w, now)| *w = *now);
     }
 
     /// The largest change that a rule's moves can make, by the largest slopes, up or down, that the weights allow.

@@ -3,7 +3,6 @@
 //! Of all features that a region leaves open, the one is cut whose two halves have the smallest boxes: what counts is the larger
 //! of the two sums of radii, with the network as it is initialised.
 
-use deepsade_net::Op;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Cut, Region};
 use std::ops::ControlFlow;
@@ -17,7 +16,7 @@ const MAX_FEATURES: usize = 64;
 impl FixedParts<'_> {
     /// Cuts the regions of a rule until there are `leaves` of them, or none can be cut.
     pub(super) fn tighten(&self, rule: usize, cuts: &mut Cuts, leaves: usize) {
-        let parameters = self.parameters();
+        let parameters: Vec<f32> = self.network.parameters().collect();
         for _ in 1..leaves {
             let Ok(whole) = Region::domain(&self.spec.schema) else { return };
             let mut widest = None;
@@ -58,8 +57,7 @@ impl FixedParts<'_> {
     fn first_part(&self, rule: usize, region: &Region) -> Option<Region> {
         let negated = self.spec.rules[rule].claim.negated();
         let end = cells(&negated, &mut |atoms| {
-            let mut part = region.clone();
-            atoms.iter().for_each(|atom| part.cut(atom));
+            let part = region.cut_by(atoms);
             if part.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(part) }
         });
         end.break_value()
@@ -68,18 +66,8 @@ impl FixedParts<'_> {
     fn best_cut(&self, region: &Region, parameters: &[f32]) -> Option<(usize, Cut)> {
         let mut best: Option<(f64, usize, Cut)> = None;
         for f in 0..self.spec.schema.features.len().min(MAX_FEATURES) {
-            let cut = match (region.range(f), region.levels(f)) {
-                (Some((lo, hi)), _) if hi > lo => Cut::At(f64::midpoint(lo, hi) as f32),
-                (_, Some(allowed)) if allowed.iter().filter(|a| **a).count() > 1 => {
-                    let open: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
-                    Cut::Levels(open[..open.len() / 2].to_vec())
-                }
-                _ => continue,
-            };
+            let Some(cut) = region.middle(f) else { continue };
             let Ok(halves) = region.split(f, &cut) else { continue };
-            if halves.iter().any(Region::is_empty) {
-                continue;
-            }
             let spread = halves.iter().map(|half| self.spread(half, parameters)).fold(0.0, f64::max);
             if best.as_ref().is_none_or(|(s, ..)| spread < *s) {
                 best = Some((spread, f, cut));
@@ -93,10 +81,5 @@ impl FixedParts<'_> {
         let mut bounds = HiddenBounds::new(self.network, &self.spec.schema, std::slice::from_ref(region));
         bounds.update(parameters);
         bounds.last_input(0).r.iter().map(|r| f64::from(*r)).sum()
-    }
-
-    fn parameters(&self) -> Vec<f32> {
-        let dense = |op: &Op| if let Op::Dense { w, b } = op { w.data.iter().chain(b).copied().collect() } else { Vec::new() };
-        self.network.nodes.iter().flat_map(|node| dense(&node.op)).collect()
     }
 }

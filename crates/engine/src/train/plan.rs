@@ -59,8 +59,6 @@ pub struct PlannedNode {
 /// A dense layer's place in the flat parameters: the weights, row by row, then the bias.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterSpan {
-    /// The network's node.
-    pub node: usize,
     /// Where its weights start.
     pub start: usize,
     /// Width of what it computes.
@@ -151,7 +149,7 @@ impl LayerPlan {
                 plan.widths.push(value_widths[k + 1]);
             }
             slots.push(to);
-            let step = PlannedNode { work: plan.work(k, &node.op), from, to };
+            let step = PlannedNode { work: plan.work(&node.op), from, to };
             if depends { plan.steps.push(step) } else { plan.prelude.push(step) }
         }
         plan.output = slots[network.nodes.len()];
@@ -168,11 +166,11 @@ impl LayerPlan {
         self.layers[self.layers.len() - 1]
     }
 
-    fn work(&mut self, node: usize, op: &Op) -> NodeWork {
+    fn work(&mut self, op: &Op) -> NodeWork {
         match op {
             Op::Affine { scale, shift } => NodeWork::Affine { scale: scale.clone(), shift: shift.clone() },
             Op::Dense { w, .. } => {
-                let layer = ParameterSpan { node, start: self.parameters, outputs: w.rows, inputs: w.cols };
+                let layer = ParameterSpan { start: self.parameters, outputs: w.rows, inputs: w.cols };
                 self.parameters = layer.b().end;
                 self.layers.push(layer);
                 NodeWork::Dense { layer: self.layers.len() - 1 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use deepsade_net::{Matrix, Network, Op};
+use deepsade_net::{Matrix, Network};
 
 use super::pass::{Backward, forward};
 use super::plan::{LayerPlan, NodeWork, Rescaling};
@@ -94,13 +94,7 @@ impl Stepper {
     pub fn new(network: &Network, capacity: usize) -> Result<Self, PlanError> {
         let plan = LayerPlan::new(network)?;
         let buffer = |&width: &usize| vec![0.0; capacity * width];
-        let mut parameters = vec![0.0; plan.parameters];
-        for layer in &plan.layers {
-            if let Op::Dense { w, b } = &network.nodes[layer.node].op {
-                parameters[layer.w()].copy_from_slice(&w.data);
-                parameters[layer.b()].copy_from_slice(b);
-            }
-        }
+        let parameters: Vec<f32> = network.parameters().collect();
         Ok(Self {
             network: network.clone(),
             gradient: vec![0.0; parameters.len()],
@@ -301,12 +295,7 @@ impl Stepper {
     /// The network with its present parameters.
     pub fn network(&self) -> Network {
         let mut network = self.network.clone();
-        for layer in &self.plan.layers {
-            if let Op::Dense { w, b } = &mut network.nodes[layer.node].op {
-                w.data.copy_from_slice(&self.parameters[layer.w()]);
-                b.copy_from_slice(&self.parameters[layer.b()]);
-            }
-        }
+        network.parameters_mut().zip(&self.parameters).for_each(|(w, now)| *w = *now);
         network
     }
 }

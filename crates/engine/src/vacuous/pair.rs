@@ -40,8 +40,7 @@ fn nothing_moves(part: &Pair, schema: &Schema) -> bool {
     let mut hulls: Vec<Option<(f64, f64)>> = vec![None; part.features.len()];
     let mut seen = 0;
     let end = cells(&part.condition, &mut |atoms| {
-        let mut region = whole.clone();
-        atoms.iter().for_each(|atom| region.cut(atom));
+        let region = whole.cut_by(atoms);
         for (hull, f) in hulls.iter_mut().zip(&part.features).filter(|_| !region.is_empty()) {
             let (lo, hi) = ends(&region, *f);
             *hull = Some(hull.map_or((lo, hi), |(a, b): (f64, f64)| (a.min(lo), b.max(hi))));

@@ -1,6 +1,6 @@
 //! A cell on a region enters; multipliers, slopes and weights of signs leave that bound it from above as well as a few steps find.
 
-use deepsade_check::{Lines, SLOPES};
+use deepsade_check::{Lines, SLOPES, relu_below};
 use deepsade_solve::program::{self, Condition};
 use deepsade_spec::{Atom, Rational, Region, Var};
 
@@ -95,9 +95,7 @@ impl CellForms {
 
     /// The part of a region where the cell's own conditions on single features hold.
     pub fn part(&self, region: &Region) -> Region {
-        let mut part = region.clone();
-        self.source.iter().for_each(|atom| part.cut(atom));
-        part
+        region.cut_by(&self.source)
     }
 
     fn form(&self, lambda: &[f64], signs: &[UnitSign], weights: &[f64]) -> SearchForm {
@@ -379,7 +377,7 @@ impl CellForms {
         for (k, step) in on.plan.steps.iter().enumerate() {
             let BoundedNode::Act(_, from) = step else { continue };
             for (i, s) in found.slopes[k].iter().enumerate() {
-                let usual = f64::from(u8::from(on.boxes.hi[*from][i] > -on.boxes.lo[*from][i]));
+                let usual = relu_below(on.boxes.lo[*from][i], on.boxes.hi[*from][i]);
                 if !s.is_nan() && *s != usual {
                     lines.slopes.push([k, i, (s * SLOPES as f64).round() as usize]);
                 }
@@ -397,7 +395,7 @@ fn one_of(n: usize, k: usize) -> Vec<f64> {
 /// The usual slopes where a relu's sign is open, `NaN` elsewhere.
 fn open_slopes(step: &BoundedNode, boxes: &SearchBoxes) -> Vec<f64> {
     let BoundedNode::Act(deepsade_net::Activation::Relu, from) = step else { return Vec::new() };
-    let slope = |(lo, hi): (&f64, &f64)| if *lo < 0.0 && *hi > 0.0 { f64::from(u8::from(*hi > -lo)) } else { f64::NAN };
+    let slope = |(lo, hi): (&f64, &f64)| if *lo < 0.0 && *hi > 0.0 { relu_below(*lo, *hi) } else { f64::NAN };
     boxes.lo[*from].iter().zip(&boxes.hi[*from]).map(slope).collect()
 }
 

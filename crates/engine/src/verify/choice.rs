@@ -121,8 +121,7 @@ pub(super) fn parts(spec: &NormalSpec, region: &Region) -> Vec<Region> {
     for rule in &spec.rules {
         let (mut seen, before) = (0, parts.len());
         let _ = cells(&rule.claim.negated(), &mut |atoms| {
-            let mut part = region.clone();
-            atoms.iter().for_each(|atom| part.cut(atom));
+            let part = region.cut_by(atoms);
             if !part.is_empty() && !parts.contains(&part) {
                 parts.push(part);
             }

@@ -220,7 +220,7 @@ fn room(part: &Pair, a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// Whether every float32 runtime breaks it: the balls around what they compute leave no other way. Of conditions nothing is said.
-fn certainly(part: &Pair, a: &[deepsade_net::enclose::Ball], b: &[deepsade_net::enclose::Ball]) -> bool {
+fn certainly(part: &Pair, a: &[deepsade_net::ball::Ball], b: &[deepsade_net::ball::Ball]) -> bool {
     let Kept::Number { linear, by, .. } = &part.kept else { return false };
     let most = linear.terms.iter().fold(by.to_f64().value(), |sum, (var, c)| {
         let Var::Output(j) = var else { return sum };

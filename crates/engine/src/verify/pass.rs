@@ -4,7 +4,7 @@
 //! [0, 1] where it is negative. Forwards along the same lines, from the input that is best for what arrived there, come values at
 //! which the bound is taken. They are its derivatives by the slopes and by the multipliers of atoms and signs.
 
-use deepsade_check::relu_slope;
+use deepsade_check::{relu_below, relu_slope};
 use deepsade_net::Activation;
 
 use super::plan::{BoundPlan, BoundedNode, InputBox, SearchBoxes};
@@ -155,7 +155,7 @@ impl Pass {
             }
             BoundedNode::Conv(conv, from) => {
                 charge(&mut self.constant);
-                self.constant += windows::back(conv, a, &mut self.a[*from]);
+                self.constant += conv.back(a, &mut self.a[*from]);
             }
             BoundedNode::MaxPool(window, from) if kind == Reach::Lines => {
                 charge(&mut self.constant);
@@ -245,7 +245,7 @@ impl Pass {
                     let lines = &self.lines[k];
                     out.extend(before[*from].iter().enumerate().map(|(i, v)| lines.get(i).map_or(0.0, |(s, t)| s * v + t)));
                 }
-                BoundedNode::Conv(conv, from) => out.extend(windows::times(conv, &before[*from])),
+                BoundedNode::Conv(conv, from) => out.extend(conv.times(&before[*from])),
                 // By intervals, or where the form did not reach it, it goes along no column.
                 BoundedNode::MaxPool(_, from) => out.extend((0..plan.widths[k + 1]).map(|o| {
                     let (s, t) = self.lines[k].get(o).copied().unwrap_or_default();
@@ -279,12 +279,17 @@ fn relu_line(a: f64, l: f64, u: f64, lower: Option<f64>) -> (f64, f64) {
     } else if l >= 0.0 {
         (1.0, 0.0)
     } else if a > 0.0 {
-        // As in the checker: rounded to float32, and the offset that goes with that slope.
-        let s = f64::from(relu_slope(l, u));
-        (s, (-s * l).max((1.0 - s) * u))
+        relu_above(l, u)
     } else {
-        (lower.unwrap_or(f64::from(u8::from(u > -l))), 0.0)
+        (lower.unwrap_or_else(|| relu_below(l, u)), 0.0)
     }
+}
+
+/// Slope and offset of the line above relu on [l, u], l < 0 < u, as in the checker: rounded to float32, and the offset that goes with that
+/// slope.
+pub(super) fn relu_above(l: f64, u: f64) -> (f64, f64) {
+    let s = f64::from(relu_slope(l, u));
+    (s, (-s * l).max((1.0 - s) * u))
 }
 
 /// `y . outputs + x . inputs + constant`, plus multiples of known signs.

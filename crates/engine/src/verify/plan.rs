@@ -4,7 +4,7 @@
 //! included, so that what is refuted here is refuted there but for float64 rounding.
 
 use deepsade_check::Arithmetic;
-use deepsade_net::enclose::{ACTIVATION_ERROR, TINY, UNIT, gamma};
+use deepsade_net::ball::{ACTIVATION_ERROR, TINY, UNIT, gamma};
 use deepsade_net::{Activation, Conv, Network, Op, Window};
 use deepsade_spec::{ColumnKind, ColumnMap, Region, Schema};
 
@@ -344,7 +344,7 @@ impl BoundPlan {
                     values[*from].iter().zip(scale.iter().zip(shift)).map(|(x, (s, t))| x * s + t).collect()
                 }
                 BoundedNode::Act(f, from) => values[*from].iter().map(|v| activate(*f, *v)).collect(),
-                BoundedNode::Conv(conv, from) => windows::times(conv, &values[*from]),
+                BoundedNode::Conv(conv, from) => conv.times(&values[*from]),
                 BoundedNode::MaxPool(window, from) => {
                     windows::largest(window, &values[*from]).map(|c| values[*from][c]).collect()
                 }
@@ -369,7 +369,7 @@ impl BoundPlan {
                     gradient[*from].iter_mut().zip(a.iter().zip(scale)).for_each(|(g, (a, s))| *g += a * s);
                 }
                 BoundedNode::Conv(conv, from) => {
-                    windows::back(conv, &a, &mut gradient[*from]);
+                    conv.back(&a, &mut gradient[*from]);
                 }
                 BoundedNode::MaxPool(window, from) => {
                     windows::largest(window, &values[*from]).zip(&a).for_each(|(c, a)| gradient[*from][c] += a);

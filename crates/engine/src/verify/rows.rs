@@ -3,11 +3,11 @@
 //! The same as [`super::pass::Pass`] does for one form, with eight forms side by side, so that every weight is read once for all of
 //! them and the processor works on whole vectors. This is where nearly all time of a search goes.
 
-use deepsade_check::relu_slope;
+use deepsade_check::relu_below;
 use deepsade_net::{Activation, Conv, Window};
 use deepsade_solve::kernel::vector;
 
-use super::pass::Reach;
+use super::pass::{Reach, relu_above};
 use super::plan::{BoundPlan, BoundedNode, InputBox, SearchBoxes};
 use super::product::{self, BackScratch, LANES, Lanes};
 use super::windows;
@@ -178,8 +178,8 @@ fn relu_lines(lo: &[f64], hi: &[f64], tiny: f64) -> Vec<ReluLine> {
         let (above, offset, below) = if *l >= 0.0 {
             (1.0, 0.0, 1.0)
         } else {
-            let s = f64::from(relu_slope(*l, *u));
-            (s, (-s * l).max((1.0 - s) * u), f64::from(u8::from(*u > -l)))
+            let (slope, offset) = relu_above(*l, *u);
+            (slope, offset, relu_below(*l, *u))
         };
         ReluLine { unit, above, offset, below, flush: if below > 0.0 { tiny } else { 0.0 } }
     };

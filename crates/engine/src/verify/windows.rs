@@ -13,26 +13,6 @@ pub(super) fn rows<T>(conv: &Conv, of: impl Fn(&[(usize, f32)]) -> T) -> Vec<T> 
     (0..conv.rows()).map(each).collect()
 }
 
-/// `W x + b`.
-pub(super) fn times(conv: &Conv, x: &[f64]) -> Vec<f64> {
-    let mut row = Vec::new();
-    let each = |o| {
-        let b = f64::from(conv.row(o, &mut row));
-        row.iter().map(|(i, w)| f64::from(*w) * x[*i]).sum::<f64>() + b
-    };
-    (0..conv.rows()).map(each).collect()
-}
-
-/// `into += a' W`; `a . b` is returned.
-pub(super) fn back(conv: &Conv, a: &[f64], into: &mut [f64]) -> f64 {
-    let (mut row, mut constant) = (Vec::new(), 0.0);
-    for (o, a) in a.iter().enumerate().filter(|(_, a)| **a != 0.0) {
-        constant += a * f64::from(conv.row(o, &mut row));
-        row.iter().for_each(|(i, w)| into[*i] += a * f64::from(*w));
-    }
-    constant
-}
-
 /// The ends of each window's largest number.
 pub(super) fn ends(window: &Window, lo: &[f64], hi: &[f64]) -> Vec<(f64, f64)> {
     let mut columns = Vec::new();

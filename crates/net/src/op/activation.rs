@@ -1,6 +1,6 @@
 //! Activation, element by element: max(0, x), 1 / (1 + exp(-x)) or tanh(x).
 
-use crate::enclose::{ACTIVATION_ERROR, Ball};
+use crate::ball::{ACTIVATION_ERROR, Ball};
 use crate::{Activation, Matrix};
 
 pub(crate) fn forward(f: Activation, x: &Matrix) -> Matrix {

@@ -1,7 +1,7 @@
 //! Affine: `y_i = scale_i x_i + shift_i`.
 
 use crate::Matrix;
-use crate::enclose::{Ball, dot};
+use crate::ball::{Ball, dot};
 
 pub(crate) fn forward(scale: &[f32], shift: &[f32], x: &Matrix) -> Matrix {
     let mut y = Matrix::zeros(x.rows, x.cols);

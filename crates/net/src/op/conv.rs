@@ -2,7 +2,7 @@
 
 use super::window::Window;
 use crate::Matrix;
-use crate::enclose::{self, Ball};
+use crate::ball::{self, Ball};
 
 /// A convolution. Its results stand channel by channel, line by line.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +35,26 @@ impl Conv {
     pub(crate) fn weights(&self) -> Option<usize> {
         let [down, right] = self.window.size;
         (self.window.input[0].checked_div(self.groups)?).checked_mul(down)?.checked_mul(right)
+    }
+
+    /// `W x + b`, in float64.
+    pub fn times(&self, x: &[f64]) -> Vec<f64> {
+        let mut row = Vec::new();
+        let each = |o| {
+            let b = f64::from(self.row(o, &mut row));
+            row.iter().map(|(i, w)| f64::from(*w) * x[*i]).sum::<f64>() + b
+        };
+        (0..self.rows()).map(each).collect()
+    }
+
+    /// `into += a' W`, in float64; `a . b` is returned.
+    pub fn back(&self, a: &[f64], into: &mut [f64]) -> f64 {
+        let (mut row, mut constant) = (Vec::new(), 0.0);
+        for (o, a) in a.iter().enumerate().filter(|(_, a)| **a != 0.0) {
+            constant += a * f64::from(self.row(o, &mut row));
+            row.iter().for_each(|(i, w)| into[*i] += a * f64::from(*w));
+        }
+        constant
     }
 
     /// Puts row `o` into `row`: columns and their weights that are not 0. The offset of the row is returned.
@@ -74,7 +94,7 @@ pub(crate) fn enclose(conv: &Conv, x: &[Ball]) -> Vec<Ball> {
     let each = (0..conv.rows()).map(|o| {
         let b = conv.row(o, &mut row);
         let (w, read): (Vec<f32>, Vec<Ball>) = row.iter().map(|(i, w)| (*w, x[*i])).unzip();
-        enclose::dot(&w, &read, b)
+        ball::dot(&w, &read, b)
     });
     each.collect()
 }

@@ -1,7 +1,7 @@
 //! Dense: `y_o = sum_i W_oi x_i + b_o`.
 
 use crate::Matrix;
-use crate::enclose::{self, Ball};
+use crate::ball::{self, Ball};
 
 /// Partial sums kept side by side, so that the compiler may use vector registers without reordering a sum itself.
 const LANES: usize = 16;
@@ -31,7 +31,7 @@ fn dot(w: &[f32], x: &[f32]) -> f32 {
 }
 
 pub(crate) fn enclose(w: &Matrix, b: &[f32], x: &[Ball]) -> Vec<Ball> {
-    b.iter().enumerate().map(|(o, b)| enclose::dot(w.row(o), x, *b)).collect()
+    b.iter().enumerate().map(|(o, b)| ball::dot(w.row(o), x, *b)).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Gate: `y_i = x_i g`, with g a single column.
 
 use crate::Matrix;
-use crate::enclose::{Ball, SLACK, TINY, UNIT};
+use crate::ball::{Ball, SLACK, TINY, UNIT};
 
 pub(crate) fn forward(x: &Matrix, gate: &Matrix) -> Matrix {
     let mut y = Matrix::zeros(x.rows, x.cols);

@@ -26,7 +26,7 @@ pub(crate) fn enclose(window: &Window, x: &[Ball]) -> Vec<Ball> {
         let most = |end: &dyn Fn(&Ball) -> f64| read.iter().map(|i| end(&x[*i])).fold(f64::NEG_INFINITY, f64::max);
         let (lo, hi) = (most(&|b| b.centre - b.radius), most(&|b| b.centre + b.radius));
         let centre = f64::midpoint(lo, hi);
-        Ball { centre, radius: (hi - centre).max(centre - lo) * crate::enclose::SLACK }
+        Ball { centre, radius: (hi - centre).max(centre - lo) * crate::ball::SLACK }
     });
     each.collect()
 }

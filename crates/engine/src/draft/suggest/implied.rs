@@ -1,10 +1,10 @@
 //! Conditions on one or two features after which every row has the same class, never a class, or a target within tighter bounds; found by
 //! sets of rows, and told only where chance would hardly make them.
 
-use deepsade_data::{Column, Table, TableValue};
+use deepsade_data::{Column, FEW_NUMBERS, Table, TableValue};
 use deepsade_spec::print;
 
-use super::super::columns::{Described, FEW_VALUES, Role, distinct, ends, is_whole, numbers, room};
+use super::super::columns::{Described, Role, distinct, ends, is_whole, numbers, room};
 use super::super::spelled::number;
 use super::{Measured, Suggestion, plain};
 
@@ -179,7 +179,7 @@ fn of_numbers(feature: usize, name: &str, column: &Column) -> Vec<FeatureTest> {
     let holding =
         |test: &dyn Fn(f64) -> bool| bits(column.len(), |row| matches!(column.value(row), TableValue::Number(v) if test(v)));
     // An equation with a real feature says nothing about the numbers around it.
-    if codes.len() <= FEW_VALUES.min(6) && is_whole(&codes) {
+    if codes.len() <= FEW_NUMBERS.min(6) && is_whole(&codes) {
         let of = |v: &f64| FeatureTest { feature, text: format!("{name} == {}", number(*v)), rows: holding(&|x| x == *v) };
         return codes.iter().map(of).collect();
     }

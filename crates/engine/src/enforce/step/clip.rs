@@ -10,7 +10,7 @@ use deepsade_check::step::{Clips, Number, Over, Round};
 use deepsade_data::Dataset;
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::Judge;
-use deepsade_spec::normalize::var_range;
+use deepsade_spec::normalize::range;
 use deepsade_spec::{Atom, Formula, Linear, Moves, NormalSpec, Rational, Task, Trend, Var};
 use thiserror::Error;
 
@@ -292,11 +292,9 @@ impl ClipFinder<'_> {
 
     /// The smallest value that the input gives to a form.
     fn least(&self, linear: &Linear) -> f64 {
-        let end = |(var, c): (&Var, &Rational)| {
-            let (lo, hi) = var_range(*var, &self.spec.schema);
-            (c * if *c > Rational::ZERO { lo } else { hi }).to_f64().value()
-        };
-        linear.constant.to_f64().value() + linear.terms.iter().filter(|(v, _)| !v.is_output()).map(end).sum::<f64>()
+        let mut input = linear.clone();
+        input.terms.retain(|var, _| !var.is_output());
+        range(&input, &self.spec.schema).0.to_f64().value()
     }
 
     /// Outputs with which the form is above 0 for every input: 0 if that will do, else as near to the usual ones as may be.

@@ -1,4 +1,4 @@
-use deepsade_net::{Activation, Node};
+use deepsade_net::{Activation, Node, Op};
 
 use super::*;
 

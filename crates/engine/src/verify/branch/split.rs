@@ -44,7 +44,7 @@ impl RegionSearch<'_> {
         }
         let mut best: Option<(f64, SplitWithBoxes)> = None;
         for f in free {
-            let Some(cut) = middle(&part, f) else { continue };
+            let Some(cut) = part.middle(f) else { continue };
             let Ok(sides) = region.split(f, &cut) else { continue };
             let mut score = 0.0;
             let boxes = sides.map(|side| {
@@ -168,7 +168,7 @@ impl RegionSearch<'_> {
         let score = |f: usize| reach[f] / total + width(part, f) / width(&whole, f).max(f64::MIN_POSITIVE);
         let free = (0..reach.len()).filter(|f| width(part, *f) > 0.0);
         let best = free.max_by(|a, b| score(*a).total_cmp(&score(*b)).then(b.cmp(a)))?;
-        Some((best, middle(part, best)?))
+        Some((best, part.middle(best)?))
     }
 }
 
@@ -184,16 +184,4 @@ pub(super) fn width(region: &Region, feature: usize) -> f64 {
         Some((lo, hi)) => hi - lo,
         None => region.levels(feature).map_or(0.0, |l| l.iter().filter(|a| **a).count() as f64 - 1.0),
     }
-}
-
-/// A cut that leaves something on both sides.
-pub(super) fn middle(region: &Region, feature: usize) -> Option<Cut> {
-    if let Some((lo, hi)) = region.range(feature) {
-        let at = f64::midpoint(lo, hi) as f32;
-        let at = if f64::from(at) >= hi { at.next_down() } else { at };
-        let at = region.step(feature).map_or(at, |step| ((f64::midpoint(lo, hi) / step).floor() * step) as f32);
-        return (f64::from(at) >= lo && f64::from(at) < hi).then_some(Cut::At(at));
-    }
-    let allowed: Vec<usize> = region.levels(feature)?.iter().enumerate().filter(|(_, a)| **a).map(|(l, _)| l).collect();
-    (allowed.len() > 1).then(|| Cut::Levels(allowed[..allowed.len() / 2].to_vec()))
 }

@@ -8,7 +8,7 @@ use deepsade_spec::{Cut, Region};
 use super::super::bound::CellForms;
 use super::super::pass::UnitSign;
 use super::KnownBoxes;
-use super::split::{SplitAt, middle, width};
+use super::split::{SplitAt, width};
 
 /// Regions bounded in one round.
 const ROUND: usize = 64;
@@ -166,7 +166,7 @@ impl SearchState {
         let Some(feature) = known.filter(|f| width(&region, *f) > 0.0).max_by(|a, b| share(*a).total_cmp(&share(*b))) else {
             return false;
         };
-        let Some(cut) = middle(&region, feature) else { return false };
+        let Some(cut) = region.middle(feature) else { return false };
         let Ok(parts) = region.split(feature, &cut) else { return false };
         let ids = self.add(depth, f64::NEG_INFINITY, parts.map(|part| (part, signs.clone(), None)));
         self.slots[slot] = Slot::Split(feature, cut, ids);

@@ -108,21 +108,18 @@ impl PairQuestion<'_> {
         let mut best: Option<(f64, usize, Cut)> = None;
         for (f, columns) in self.plan.map.features().enumerate() {
             let first = columns.start;
-            let found = if let Some((lo, hi)) = region.range(f) {
+            let Some(cut) = region.middle(f) else { continue };
+            let size = if let Some((lo, hi)) = region.range(f) {
                 let width = (inputs.hi[first] - inputs.lo[first]) / (whole.hi[first] - whole.lo[first]).max(1e-30);
-                let middle = f64::midpoint(lo, hi) as f32;
                 // Below a few float32 numbers nothing is told apart any more.
-                (hi > lo && width > 1e-6).then(|| (reach[first] * (hi - lo) + 1e-3 * width, Cut::At(middle)))
+                if width <= 1e-6 {
+                    continue;
+                }
+                reach[first] * (hi - lo) + 1e-3 * width
             } else {
-                let allowed = region.levels(f).unwrap_or_default();
-                let levels: Vec<usize> = (0..allowed.len()).filter(|l| allowed[*l]).collect();
-                let half = levels[..levels.len() / 2].to_vec();
-                let reached = reach[columns].iter().fold(0.0, |a: f64, b| a.max(*b));
-                (levels.len() > 1).then_some((reached + 1e-3, Cut::Levels(half)))
+                reach[columns].iter().fold(0.0, |a: f64, b| a.max(*b)) + 1e-3
             };
-            if let Some((size, cut)) = found
-                && best.as_ref().is_none_or(|(b, ..)| size > *b)
-            {
+            if best.as_ref().is_none_or(|(b, ..)| size > *b) {
                 best = Some((size, f, cut));
             }
         }

@@ -6,7 +6,7 @@ use deepsade_spec::{ColumnKind, Cut, Domain, Feature, InputColumn, OneHot, Regio
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::pass::{Pass, Reach};
+use super::super::pass::{Pass, Reach, SearchForm};
 use super::BoundPlan;
 
 fn schema(one_hot: OneHot) -> Schema {
@@ -113,4 +113,35 @@ fn values_of_sampled_inputs_lie_in_their_boxes() {
         }
     }
     assert!(looked > 100_000);
+}
+
+/// Eight forms side by side are bounded as each is alone, whatever the operators on the way.
+#[test]
+fn rows_at_a_time_have_the_bounds_of_one_at_a_time() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(12);
+    for case in 0..40 {
+        let schema = schema(OneHot::Full);
+        let inputs = schema.columns().len();
+        let activation = [Activation::Relu, Activation::Sigmoid, Activation::Tanh][case % 3];
+        let mut network = network(rng, inputs, activation, false);
+        network.nodes.pop();
+        let last = network.nodes.len() - 1;
+        let plan = BoundPlan::new(&network, &schema, Arithmetic::Float32);
+        let region = Region::domain(&schema).unwrap();
+        let (input, mut pass) = (plan.inputs(&region), Pass::default());
+        let boxes = plan.boxes(&input, Reach::Lines, None, &mut pass);
+        for kind in [Reach::Interval, Reach::Lines] {
+            pass.rows.enter(&plan);
+            let together = pass.rows.bounds(&plan, kind, (last, &[0, 1]), plan.steps[last].reads(), &boxes, &input);
+            for (lane, bound) in together.iter().enumerate() {
+                let (o, sign) = (lane / 2, if lane % 2 == 0 { 1.0 } else { -1.0 });
+                let mut form = SearchForm { y: vec![0.0; 2], x: vec![0.0; inputs], ..SearchForm::default() };
+                form.y[o] = sign;
+                let slopes = vec![Vec::new(); plan.steps.len()];
+                let alone = Pass::default().upper(&plan, &form, kind, &boxes, &input, &slopes);
+                let bound = bound + sign * plan.steps[last].bias(o) + boxes.error[last + 1][o];
+                assert!((alone - bound).abs() <= 1e-9 * (1.0 + bound.abs()), "case {case}, {kind:?}: {alone} and {bound}");
+            }
+        }
+    }
 }
