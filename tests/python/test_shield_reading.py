@@ -263,22 +263,33 @@ def test_probabilities_are_seen_behind_other_operators(behind, tmp_path):
     assert done.returncode == 2 and "probabilities" in done.stderr, done
 
 
-@pytest.mark.parametrize("kind", ["Gather", "LabelEncoder", "ArgMin"])
-def test_labels_of_the_file_that_are_not_read_are_told(kind, tmp_path):
-    """The file calls its first column 'c', in a way that nobody reads: the columns are read only where the tensor is named."""
-    scores = helper.make_node("Gemm", ["x", "W", "c"], ["scores"])
-    largest = helper.make_node("ArgMin" if kind == "ArgMin" else "ArgMax", ["scores"], ["largest"], axis=1, keepdims=0)
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("command", ["verify", "shield"])
+@pytest.mark.parametrize("kind", ["Gather", "LabelEncoder", "ArgMin", "Neg", "double", "bool"])
+def test_labels_of_the_file_are_compared_or_told(kind, command, zipped, tmp_path):
+    """The file calls its first column 'c'. Where that is read it is refused; where it is not, columns are read only if the tensor is named."""
+    nodes = [helper.make_node("Gemm", ["x", "W", "c"], ["scores"]), helper.make_node("Neg", ["scores"], ["less"])]
+    nodes.append(helper.make_node("ArgMin" if kind == "ArgMin" else "ArgMax", ["less" if kind == "Neg" else "scores"], ["largest"], axis=1, keepdims=0))
     label = {
         "Gather": helper.make_node("Gather", ["names", "largest"], ["label"]),
         "LabelEncoder": helper.make_node("LabelEncoder", ["largest"], ["label"], domain=ML, keys_int64s=[0, 1, 2], values_strings=["c", "b", "a"]),
-        "ArgMin": helper.make_node("Identity", ["largest"], ["label"]),
-    }[kind]
-    code = TensorProto.INT64 if kind == "ArgMin" else TensorProto.STRING
+        "double": helper.make_node("Cast", ["largest"], ["label"], to=TensorProto.DOUBLE),
+        "bool": helper.make_node("Cast", ["largest"], ["label"], to=TensorProto.BOOL),
+    }.get(kind) or helper.make_node("Identity", ["largest"], ["label"])
+    code = {"Gather": TensorProto.STRING, "LabelEncoder": TensorProto.STRING, "double": TensorProto.DOUBLE, "bool": TensorProto.BOOL}.get(kind, TensorProto.INT64)
     tensors = [("W", np.zeros((2, 3), np.float32)), ("c", np.array([10, 0, -10], np.float32)), ("names", np.array(["c", "b", "a"], object))]
-    saved(tmp_path / "m.onnx", [scores, largest, label], [("label", code, [None]), ("scores", FLOAT, [None, 3])], tensors)
+    outputs = [("label", code, [None]), ("scores", FLOAT, [None, 3])]
+    if zipped:
+        nodes.append(helper.make_node("ZipMap", ["scores"], ["map"], domain=ML, classlabels_strings=["a", "b", "c"]))
+    saved(tmp_path / "m.onnx", [*nodes, label], outputs, tensors)
     (tmp_path / "rules.toml").write_text(classes("a", "b", "c").replace("a > 9 => t != 'a'", "t == 'a'"))
-    asked = ["verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml"]
+    asked = [command, "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml"]
+    asked += ["--out", tmp_path / "out"] if command == "shield" else []
     done = program.run(*asked, capture_output=True, text=True)
-    assert done.returncode == 2 and "'label' holds labels" in done.stderr, done
+    told = '["c", "b", "a"]' if kind == "Gather" else "several outputs hold numbers" if (kind, command) == ("double", "shield") else "'label' holds labels"
+    assert done.returncode == 2 and told in done.stderr, done
     named = program.run(*asked, "--output", "scores", capture_output=True, text=True)
-    assert named.returncode == 0 and "read as the scores of 'a', 'b', 'c', in this order" in named.stderr, named
+    # What the file says is compared even then.
+    assert named.returncode == (2 if kind == "Gather" else 0), named
+    if named.returncode == 0 and command == "verify":
+        assert "read as the scores of 'a', 'b', 'c', in this order" in named.stderr, named

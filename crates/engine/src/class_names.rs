@@ -20,6 +20,17 @@ pub struct OtherClasses {
     pub rules: Vec<String>,
 }
 
+/// Labels of a file's own that are made in a way that is not read.
+#[derive(Debug, Error)]
+#[error(
+    "its output '{label}' holds labels, and which columns they are about is not read: name the tensor with the scores (--output NAME), \
+     whose columns are then read as the classes of the rules, in their order"
+)]
+pub struct UnreadLabels {
+    /// The output.
+    pub label: String,
+}
+
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use deepsade_check::Bounds;
 use deepsade_data::{Dataset, deciding_score, metrics};
-use deepsade_net::{Matrix, Model, Network, Op};
+use deepsade_net::{Matrix, Model, Network, Node, Op};
 use deepsade_solve::sample::InputSampler;
 use deepsade_spec::{NormalSpec, Region};
 use rand::SeedableRng;
@@ -238,6 +238,20 @@ pub fn repair(spec: &NormalSpec, network: &Network, rows: Option<&Dataset>) -> R
     weighed(spec, network, rows.map_or(Weighing::Nothing, Weighing::Labelled), &RepairSettings::default(), &|| false)
 }
 
+/// The same with a layer of weights in the place of factors at the end, which is what a file's last layer with a diagonal of weights is
+/// read as.
+fn ending_dense(network: &Network) -> Network {
+    let mut network = network.clone();
+    if let Some(Node { op, .. }) = network.nodes.last_mut()
+        && let Op::Affine { scale, shift } = op
+    {
+        let mut w = Matrix::zeros(scale.len(), scale.len());
+        scale.iter().enumerate().for_each(|(j, s)| w.row_mut(j)[j] = *s);
+        *op = Op::Dense { w, b: std::mem::take(shift) };
+    }
+    network
+}
+
 fn weighed(
     spec: &NormalSpec,
     network: &Network,
@@ -253,7 +267,7 @@ fn weighed(
     if matches!(network.nodes.last().map(|n| &n.op), Some(Op::Choose(_))) {
         return Err(VerifyError::Choice.into());
     }
-    let (network, skipped) = with_skips(spec, network).ok_or(RepairError::NoLastLayer)?;
+    let (network, skipped) = with_skips(spec, &ending_dense(network)).ok_or(RepairError::NoLastLayer)?;
     let sampled;
     let (rows, labelled) = match rows {
         Weighing::Labelled(rows) if rows.x.rows > 0 => (rows, true),

@@ -205,6 +205,9 @@ fn pairs(name: &str, path: &Path, labels: &LabelNames) -> Result<Vec<RuleText>, 
     let (Some(child), Some(parent)) = (place("child"), place("parent")) else {
         return Err(wrong(1, "the first line names the columns, among them `child` and `parent`".into()));
     };
+    if let Some(twice) = ["child", "parent"].iter().find(|c| header.iter().filter(|h| h.eq_ignore_ascii_case(c)).count() > 1) {
+        return Err(wrong(1, format!("two columns are called `{twice}`; which one is meant?")));
+    }
     let mut rules: Vec<RuleText> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for record in reader.records() {

@@ -22,7 +22,7 @@ use thiserror::Error;
 
 use crate::artifact;
 pub use crate::class_names::Numbered;
-use crate::class_names::{self, OtherClasses};
+use crate::class_names::{self, OtherClasses, UnreadLabels};
 use crate::enforce::step::{StepError, StepPlan, Usual};
 use crate::explain::conflict_in_words;
 use crate::files::RULES;
@@ -93,6 +93,9 @@ pub enum ShieldError {
     /// The columns are scores of other classes than the rules think.
     #[error(transparent)]
     Classes(#[from] OtherClasses),
+    /// Labels that are not read.
+    #[error(transparent)]
+    Labels(#[from] UnreadLabels),
     /// Nothing is asked.
     #[error("there is no rule: there is nothing to keep")]
     NoRule,
@@ -222,7 +225,11 @@ pub fn shield(
     }
     let inputs = reading::inputs(&carried.inputs, &spec.schema)?;
     let output = reading.find(&carried, spec)?;
-    let numbered = class_names::compare(carried.classes_of(&output.name)?, &spec.schema.task)?;
+    let own = carried.labels_of(&output.name)?;
+    if let (Some(label), true, None) = (own.unread.into_iter().next(), spec.schema.task.classes().is_some(), &reading.output) {
+        return Err(UnreadLabels { label }.into());
+    }
+    let numbered = class_names::compare(carried.classes_of(&output.name)?.into_iter().chain(own.classes), &spec.schema.task)?;
     let mut piece = Piece::default();
     let scores = reading.as_rows(&output, &carried, spec, &mut piece)?;
     if carried.opset < NEEDED {

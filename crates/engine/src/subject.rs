@@ -16,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
 use crate::artifact::{ArtifactError, SCHEMA_KEY, read_any, schema_of};
-use crate::class_names::{self, Numbered, OtherClasses};
+use crate::class_names::{self, Numbered, OtherClasses, UnreadLabels};
 use crate::problem::{Problem, ProblemError};
 use crate::verify::{VerifyError, fits};
 
@@ -109,8 +109,9 @@ pub enum SubjectError {
     },
     /// Probabilities, which are above 0 whatever the input.
     #[error(
-        "{}: its outputs are probabilities (they come from a Sigmoid or a Tanh and lie between 0 and 1), all of them above 0, and what counts is \
-         what is above 0: name the tensor before that operator (--output NAME)",
+        "{}: its outputs look like probabilities (they come from a Sigmoid or a Tanh, and for inputs drawn at random lie between 0 and 1), all \
+         of them above 0, and what counts is what is above 0: name the tensor before that operator (--output NAME), or, if these are scores \
+         all the same, their own",
         model.display()
     )]
     Sigmoid {
@@ -118,16 +119,12 @@ pub enum SubjectError {
         model: PathBuf,
     },
     /// Labels of the file's own.
-    #[error(
-        "{}: its output '{label}' holds labels, and which columns they are about is not read: name the tensor with the scores (--output NAME), \
-         whose columns are then read as the classes of the rules, in their order",
-        model.display()
-    )]
-    OwnLabels {
+    #[error("{}: {source}", model.display())]
+    Labels {
         /// The network.
         model: PathBuf,
-        /// The output.
-        label: String,
+        /// Which.
+        source: UnreadLabels,
     },
     /// Other values are read where there is none.
     #[error(
@@ -186,10 +183,8 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
     }
     let numbered = class_names::compare(model.classes.clone(), &spec.schema.task)
         .map_err(|source| SubjectError::Classes { model: files.model.into(), source })?;
-    if let (Some(label), false, true, None) =
-        (model.labels.first(), named, spec.schema.task.classes().is_some() && model.classes.is_empty(), files.output)
-    {
-        return Err(SubjectError::OwnLabels { model: files.model.into(), label: label.clone() });
+    if let (Some(label), false, true, None) = (model.labels.first(), named, spec.schema.task.classes().is_some(), files.output) {
+        return Err(SubjectError::Labels { model: files.model.into(), source: UnreadLabels { label: label.clone() } });
     }
     if model.filling != filling_of(&spec.schema) {
         return Err(SubjectError::Filled { model: files.model.into(), rules: files.rules.into() });
@@ -202,7 +197,9 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
         _ => None,
     };
     let signs_count = one_number_for.is_some() || matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
-    if signs_count && !named && are_probabilities(&spec, &model.network) {
+    // Whoever names a tensor says that it holds scores; not so of what a Sigmoid gives.
+    let doubtful = !named && (files.output.is_none() || ends_in_sigmoid(&model.network, one_number_for.is_some()));
+    if signs_count && doubtful && are_probabilities(&spec, &model.network) {
         return Err(SubjectError::Sigmoid { model: files.model.into() });
     }
     fits(&spec, &model.network).map_err(|source| SubjectError::Fit {
@@ -227,6 +224,12 @@ fn are_probabilities(spec: &NormalSpec, network: &Network) -> bool {
     let y = network.forward(&Matrix { rows: TRIED, cols: network.inputs, data });
     // The 0 beside a single number says nothing.
     y.data.iter().all(|v| (0.0..=1.0).contains(v)) && y.data.iter().any(|v| *v != 0.0)
+}
+
+/// Whether a network ends in a Sigmoid, before the layer that puts 0 beside its one number, if there is that.
+fn ends_in_sigmoid(network: &Network, beside: bool) -> bool {
+    let last = network.nodes.len().checked_sub(1 + usize::from(beside)).and_then(|k| network.nodes.get(k));
+    matches!(last, Some(Node { op: Op::Act(Activation::Sigmoid), .. }))
 }
 
 /// Puts 0 beside a network's one number, as the score of the first of two classes, which wins a tie: the second is predicted where the

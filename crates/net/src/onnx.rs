@@ -53,7 +53,7 @@ pub struct Model {
     pub rounded: Vec<String>,
     /// Lists of classes that operators of the file name: what its columns are called by whoever made it. Never written to a file.
     pub classes: Vec<Vec<String>>,
-    /// Outputs of the file that hold texts or whole numbers: its own labels. Never written to a file.
+    /// Outputs of the file that hold labels made in a way that is not read. Never written to a file.
     pub labels: Vec<String>,
     /// What stands behind the network, which then only makes the numbers that this reads.
     pub behind: Option<Behind>,

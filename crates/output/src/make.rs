@@ -128,7 +128,9 @@ pub enum MakeError {
         most: usize,
     },
     /// Contradicting rules.
-    #[error("no outputs within their ranges obey rule {rules}, whatever the input; widen the ranges or loosen the rules")]
+    #[error(
+        "no outputs of the size of the data and of what the rules compare them with obey rule {rules}, whatever the input; loosen the rules"
+    )]
     NothingAllowed {
         /// The rules, in words.
         rules: String,

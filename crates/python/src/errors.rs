@@ -176,7 +176,7 @@ impl From<SubjectError> for Failure {
             | SubjectError::Other { .. }
             | SubjectError::Classes { .. }
             | SubjectError::Sigmoid { .. }
-            | SubjectError::OwnLabels { .. }
+            | SubjectError::Labels { .. }
             | SubjectError::Filled { .. } => Self::new(Class::Model, error),
         }
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
+use deepsade_engine::artifact::write_whole;
 use deepsade_engine::draft::{DraftedFile, Role, Wishes, draft};
 use deepsade_engine::problem::Problem;
 use deepsade_spec::shown;
@@ -34,7 +35,7 @@ pub fn run(args: &InitArgs) -> anyhow::Result<Exit> {
     if printed {
         emit_data(&draft.text)?;
     } else {
-        std::fs::write(&args.out, &draft.text).while_doing(|| format!("can't write {}", args.out.display()))?;
+        write_whole(&args.out, draft.text.as_bytes())?;
     }
     if args.json {
         emit(&(serde_json::to_string_pretty(&json!({"out": args.out, "draft": draft}))? + "\n"))?;

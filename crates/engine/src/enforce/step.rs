@@ -76,8 +76,24 @@ impl StepPlan {
         Self::found(spec, inputs, scores, Some(probabilities), usual)
     }
 
-    /// `foreign` says of a model that can't be run here whether its scores may be probabilities.
+    /// `foreign` says of a model that can't be run here whether its scores may be probabilities. Where outputs as they usually are can't
+    /// obey, others are tried.
     fn found(
+        spec: &NormalSpec,
+        inputs: &InputPorts,
+        scores: &str,
+        foreign: Option<bool>,
+        usual: &Usual,
+    ) -> Result<Self, StepError> {
+        match Self::near(spec, inputs, scores, foreign, usual) {
+            Err(StepError::Make(MakeError::NothingAllowed { .. })) => {
+                Self::near(spec, inputs, scores, foreign, &usual.with_room_for(spec))
+            }
+            other => other,
+        }
+    }
+
+    fn near(
         spec: &NormalSpec,
         inputs: &InputPorts,
         scores: &str,

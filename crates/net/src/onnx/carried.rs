@@ -1,6 +1,7 @@
 //! A file of any tool enters, to be carried over byte for byte; leaves what can be said of it without understanding its operators, and
 //! the file with a piece behind it.
 
+mod labels;
 mod said;
 
 use std::borrow::Cow;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use prost::Message;
 
 use super::Model;
-use super::carried::{Carried, Port};
+use super::carried::Carried;
 use super::error::ImportError;
 use super::proto::{GraphProto, ModelProto, is_standard};
 use builder::Builder;
@@ -48,12 +48,11 @@ pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, Import
     if let Some(tensor) = graph.initializer.iter().find(|t| overridable(&t.name)) {
         return Err(ImportError::Overridable { name: tensor.name.clone() });
     }
-    let model = read_graph(graph, opset, output, metadata, bytes.len())?;
+    let (model, read) = read_graph(graph, opset, output, metadata, bytes.len())?;
     model.network.validate()?;
     let file = Carried::of_format(bytes, 0)?;
-    let is_label = |port: &&Port| ["string", "int64", "int32", "int16", "int8", "uint8"].contains(&port.element.as_str());
-    let labels = file.outputs.iter().filter(is_label).map(|port| port.name.clone()).collect();
-    Ok(Model { classes: file.class_lists()?, labels, ..model })
+    let own = file.labels_of(&read)?;
+    Ok(Model { classes: [file.class_lists()?, own.classes].concat(), labels: own.unread, ..model })
 }
 
 fn read_graph(
@@ -62,7 +61,7 @@ fn read_graph(
     output: Option<&str>,
     metadata: BTreeMap<String, String>,
     file_size: usize,
-) -> Result<Model, ImportError> {
+) -> Result<(Model, String), ImportError> {
     let constants = names::constants(graph, opset)?;
     let names = Names::index(graph, &constants, output)?;
     let mut builder = Builder::start(&names, &constants, file_size)?;
@@ -73,7 +72,7 @@ fn read_graph(
             builder.define(name, value);
         }
     }
-    builder.finish(metadata)
+    Ok((builder.finish(metadata)?, names.output.into()))
 }
 
 pub(super) fn opset(file: &ModelProto) -> Result<i64, ImportError> {

@@ -9,6 +9,7 @@ pub(crate) mod element {
     pub(crate) const FLOAT: i32 = 1;
     pub(crate) const INT32: i32 = 6;
     pub(crate) const INT64: i32 = 7;
+    pub(crate) const STRING: i32 = 8;
     pub(crate) const BOOL: i32 = 9;
     pub(crate) const DOUBLE: i32 = 11;
 

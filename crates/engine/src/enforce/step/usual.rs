@@ -87,6 +87,14 @@ impl Usual {
         Self { at: vec![0.0; outputs], scale: size, spread: vec![1.0; outputs], ends }
     }
 
+    /// The same with room for outputs as large as the rules ask for.
+    #[must_use]
+    pub fn with_room_for(&self, spec: &NormalSpec) -> Self {
+        let wide = Self::unknown(spec).ends;
+        let ends = self.ends.iter().zip(wide).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))).collect();
+        Self { ends, ..self.clone() }
+    }
+
     /// Of some of the outputs.
     #[must_use]
     pub fn of_outputs(&self, outputs: &[usize]) -> Self {

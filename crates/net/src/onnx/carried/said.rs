@@ -39,7 +39,7 @@ const PASSING: [&str; 22] = [
 /// Operators that go through their operands column by column; one column goes with many.
 const EACH: [&str; 8] = ["Add", "Div", "Max", "Min", "Mul", "Pow", "Sub", "Sum"];
 /// What is looked through for the classes of scores: so many operators at most.
-const STEPS: usize = 12;
+pub(super) const STEPS: usize = 12;
 
 impl Carried<'_> {
     /// How many columns a tensor has, where its operators and weights say so.
@@ -47,8 +47,8 @@ impl Carried<'_> {
         Ok(self.nodes()?.widths().get(name).copied())
     }
 
-    /// The classes that the columns of a tensor are scores of, in order, where an operator names them: what turns the tensor into a map
-    /// or picks the name of its largest column, or the classifier that makes it.
+    /// The classes that the columns of a tensor are scores of, in order, where an operator names them: what turns the tensor into a
+    /// map, or the classifier that makes it.
     pub fn classes_of(&self, name: &str) -> Result<Option<Vec<String>>, ImportError> {
         let nodes = self.nodes()?;
         let mut level = vec![name];
@@ -67,12 +67,9 @@ impl Carried<'_> {
         Ok(None)
     }
 
-    /// All lists of classes that operators of the file name, whatever tensor they are about; each once.
+    /// All lists of classes that operators of the learning set name, whatever tensor they are about; each once.
     pub fn class_lists(&self) -> Result<Vec<Vec<String>>, ImportError> {
-        let nodes = self.nodes()?;
-        let named = nodes.all.iter().filter_map(labels);
-        let largest = nodes.all.iter().filter(|n| n.is_standard("ArgMax")).flat_map(|n| &n.output);
-        let mut lists: Vec<Vec<String>> = named.chain(largest.flat_map(|tensor| nodes.picked_by(tensor))).collect();
+        let mut lists: Vec<Vec<String>> = self.nodes()?.all.iter().filter_map(labels).collect();
         lists.sort();
         lists.dedup();
         Ok(lists)
@@ -94,7 +91,7 @@ impl Carried<'_> {
         Ok(nodes.all.iter().find(makes).and_then(|n| n.input.first().cloned()))
     }
 
-    fn nodes(&self) -> Result<Nodes, ImportError> {
+    pub(super) fn nodes(&self) -> Result<Nodes, ImportError> {
         let all: Vec<NodeProto> = self.messages(number::NODE).map(NodeProto::decode).collect::<Result<_, _>>()?;
         let mut stored = BTreeMap::new();
         for message in self.messages(number::INITIALIZER) {
@@ -114,7 +111,7 @@ impl Carried<'_> {
 }
 
 /// A constant: its dimensions, and its elements if they are whole numbers or texts.
-struct Stored {
+pub(super) struct Stored {
     name: String,
     dims: Vec<usize>,
     whole: Vec<i64>,
@@ -135,22 +132,23 @@ impl Stored {
     }
 
     /// Its elements as the names of classes.
-    fn classes(&self) -> Option<Vec<String>> {
+    pub(super) fn classes(&self) -> Option<Vec<String>> {
         let all: Vec<String> =
             if self.texts.is_empty() { self.whole.iter().map(i64::to_string).collect() } else { self.texts.clone() };
         (!all.is_empty()).then_some(all)
     }
 }
 
-struct Nodes {
-    all: Vec<NodeProto>,
-    stored: BTreeMap<String, Stored>,
+/// The operators of a file and what it stores.
+pub(super) struct Nodes {
+    pub all: Vec<NodeProto>,
+    pub stored: BTreeMap<String, Stored>,
     inputs: BTreeMap<String, usize>,
 }
 
 impl Nodes {
     /// The last dimension of every tensor of which it is known. A file has its operators in the order in which they are computed.
-    fn widths(&self) -> BTreeMap<&str, usize> {
+    pub fn widths(&self) -> BTreeMap<&str, usize> {
         let mut known: BTreeMap<&str, usize> = self.inputs.iter().map(|(name, n)| (name.as_str(), *n)).collect();
         known.extend(self.stored.iter().map(|(name, s)| (name.as_str(), s.dims.last().copied().unwrap_or(1))));
         for node in &self.all {
@@ -191,16 +189,7 @@ impl Nodes {
     /// The lists of classes that are given right at a tensor.
     fn classes_at(&self, name: &str) -> Vec<Vec<String>> {
         let makes = |node: &&NodeProto| node.output.get(1).is_some_and(|o| o == name) || reads(node, name) && is(node, "ZipMap");
-        let mut found: Vec<Vec<String>> = self.all.iter().filter(makes).filter_map(labels).collect();
-        let largest = self.all.iter().filter(|n| n.is_standard("ArgMax") && reads(n, name)).flat_map(|n| &n.output);
-        found.extend(largest.flat_map(|tensor| self.picked_by(tensor)));
-        found
-    }
-
-    /// The lists from which the number of the largest column picks a name.
-    fn picked_by(&self, largest: &str) -> impl Iterator<Item = Vec<String>> {
-        let picks = move |n: &&NodeProto| is(n, "ArrayFeatureExtractor") && n.input.get(1).is_some_and(|i| i == largest);
-        self.all.iter().filter(picks).filter_map(|n| self.stored.get(n.input.first()?)?.classes())
+        self.all.iter().filter(makes).filter_map(labels).collect()
     }
 
     /// What the operator that makes a tensor reads, if it keeps columns in their places.
@@ -212,7 +201,7 @@ impl Nodes {
     }
 }
 
-fn is(node: &NodeProto, op: &str) -> bool {
+pub(super) fn is(node: &NodeProto, op: &str) -> bool {
     node.op_type == op && node.domain == LEARNING
 }
 
@@ -221,7 +210,7 @@ fn reads(node: &NodeProto, name: &str) -> bool {
 }
 
 /// The classes that an operator of the learning set names.
-fn labels(node: &NodeProto) -> Option<Vec<String>> {
+pub(super) fn labels(node: &NodeProto) -> Option<Vec<String>> {
     let named = |a: &&super::super::proto::AttributeProto| a.name.starts_with("classlabels_");
     let lists = node.attribute.iter().filter(|_| node.domain == LEARNING).filter(named);
     let texts = lists.map(|a| {

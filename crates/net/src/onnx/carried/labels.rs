@@ -1,0 +1,90 @@
+//! The name of a tensor with scores enters; leaves the classes that the file's own labels give its columns, and the labels that are made
+//! in a way that is not read.
+
+use super::super::error::ImportError;
+use super::super::proto::{NodeProto, element};
+use super::said::{Nodes, STEPS, is, labels};
+use super::{Carried, Port};
+
+/// Operators that keep texts and whole numbers as they are.
+const KEEPING: [&str; 5] = ["Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"];
+/// Operators that leave the largest column of scores where it is.
+const ORDERED: [&str; 9] = ["Cast", "Dropout", "Flatten", "Identity", "LogSoftmax", "Normalizer", "Reshape", "Softmax", "ZipMap"];
+
+/// What the labels of a file say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnLabels {
+    /// The classes of the columns, in order, by each output with labels that is read.
+    pub classes: Vec<Vec<String>>,
+    /// Outputs whose labels are not read.
+    pub unread: Vec<String>,
+}
+
+impl Carried<'_> {
+    /// What the outputs that are no numbers in float32 say of the columns of a tensor.
+    pub fn labels_of(&self, scores: &str) -> Result<OwnLabels, ImportError> {
+        let nodes = self.nodes()?;
+        let from = nodes.before(scores, &ORDERED);
+        let mut found = OwnLabels::default();
+        let may_label = |port: &&Port| port.name != scores && !["", "float", "undefined"].contains(&port.element.as_str());
+        for port in self.outputs.iter().filter(may_label) {
+            match nodes.label(&port.name) {
+                Some((classes, read)) if nodes.before(read, &ORDERED) == from => found.classes.push(classes),
+                // The scores themselves once more, in another type.
+                None if nodes.before(&port.name, &ORDERED) == from => {}
+                _ => found.unread.push(port.name.clone()),
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Nodes {
+    fn maker(&self, name: &str) -> Option<&NodeProto> {
+        self.all.iter().find(|n| n.output.iter().any(|o| o == name))
+    }
+
+    /// The tensor of which another is made by these operators alone.
+    fn before<'a>(&'a self, name: &'a str, through: &[&str]) -> &'a str {
+        let mut name = name;
+        for _ in 0..STEPS {
+            let passes = |n: &&NodeProto| through.contains(&n.op_type.as_str()) && n.output.first().is_some_and(|o| o == name);
+            let Some(from) = self.maker(name).filter(passes).and_then(|n| n.input.first()) else { break };
+            name = from;
+        }
+        name
+    }
+
+    /// The same through what keeps texts and whole numbers: a Cast to a type that holds them, too.
+    fn kept<'a>(&'a self, name: &'a str) -> &'a str {
+        let mut name = name;
+        for _ in 0..STEPS {
+            let before = self.before(name, &KEEPING);
+            let holds = [element::INT64, element::INT32, element::STRING].map(|code| Some(i64::from(code)));
+            let whole =
+                |n: &&NodeProto| n.is_standard("Cast") && n.attribute.iter().any(|a| a.name == "to" && holds.contains(&a.i));
+            name = self.maker(before).filter(whole).and_then(|n| n.input.first()).map_or(before, String::as_str);
+        }
+        name
+    }
+
+    /// The classes of the columns of scores of which a label names the largest, and these scores.
+    fn label(&self, name: &str) -> Option<(Vec<String>, &str)> {
+        let maker = self.maker(self.kept(name))?;
+        if let (Some(classes), [label, scores]) = (labels(maker), &maker.output[..]) {
+            return (label == self.kept(name)).then_some((classes, scores.as_str()));
+        }
+        let picks = is(maker, "ArrayFeatureExtractor") || maker.is_standard("Gather");
+        let (classes, number) = if picks {
+            (Some(self.stored.get(maker.input.first()?)?.classes()?), maker.input.get(1)?.as_str())
+        } else {
+            (None, self.kept(name))
+        };
+        let largest = self.maker(self.kept(number)).filter(|n| n.is_standard("ArgMax"))?;
+        let attribute = |name: &str| largest.attribute.iter().find(|a| a.name == name).and_then(|a| a.i);
+        let over_columns = [Some(1), Some(-1)].contains(&attribute("axis")) && attribute("select_last_index").unwrap_or(0) == 0;
+        let scores = largest.input.first().filter(|_| over_columns)?;
+        let numbered = || Some((0..*self.widths().get(scores.as_str())?).map(|k| k.to_string()).collect());
+        Some((classes.or_else(numbered)?, scores))
+    }
+}
