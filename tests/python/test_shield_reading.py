@@ -1,6 +1,8 @@
 """What `shield` reads of models of other tools, as their converters write them: columns, classes, inputs; and what it says where it can't."""
 
 import csv
+import hashlib
+import json
 
 import numpy as np
 import onnx
@@ -293,3 +295,52 @@ def test_labels_of_the_file_are_compared_or_told(kind, command, zipped, tmp_path
     assert named.returncode == (2 if kind == "Gather" else 0), named
     if named.returncode == 0 and command == "verify":
         assert "read as the scores of 'a', 'b', 'c', in this order" in named.stderr, named
+
+
+def test_scores_that_only_look_like_probabilities_can_be_named(tmp_path):
+    """A hidden Sigmoid, and scores that happen to lie between 0 and 1: whoever names them says that they are scores. What a Sigmoid gives is none."""
+    nodes = [helper.make_node("Gemm", ["x", "W", "c"], ["s"]), helper.make_node("Sigmoid", ["s"], ["h"]), helper.make_node("Gemm", ["h", "E", "e"], ["y"])]
+    tensors = [("W", np.full((2, 2), 0.1, np.float32)), ("c", np.zeros(2, np.float32)), ("E", np.array([[0.5, -0.1], [-0.1, 0.5]], np.float32)), ("e", np.full(2, 0.1, np.float32))]
+    saved(tmp_path / "m.onnx", nodes, [("y", FLOAT, [None, 2])], tensors)
+    (tmp_path / "rules.toml").write_text(HEAD + 'kind = "multilabel"\ntargets = ["u", "v"]\n[[rule]]\nname = "one"\ntext = "u or v"\n')
+    asked = ["verify", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml"]
+    done = program.run(*asked, capture_output=True, text=True)
+    assert done.returncode == 2 and "look like probabilities" in done.stderr, done
+    assert program.run(*asked, "--output", "y", capture_output=True, text=True).returncode == 0
+    assert program.run(*asked, "--output", "h", capture_output=True, text=True).returncode == 2
+
+
+def test_outputs_beyond_those_of_the_data(tmp_path):
+    """No row has a `u` of 10: the step finds it all the same."""
+    saved(tmp_path / "m.onnx", [helper.make_node("MatMul", ["x", "W"], ["raw"])], [("raw", FLOAT, [None, 1])], [("W", np.ones((2, 1), np.float32))])
+    (tmp_path / "d.csv").write_text("a,b,u\n" + "".join(f"{k},{k},{k / 10}\n" for k in range(10)))
+    rules = '[data]\nfile = "d.csv"\n' + HEAD + 'kind = "regression"\ntargets = ["u"]\n[[rule]]\nname = "r"\ntext = "u >= 100 + a"\n'
+    done = shield(tmp_path, rules)
+    assert done.returncode == 0, done
+    x, y = runs(tmp_path)
+    assert (y[:, 0] >= 100 + x[:, 0]).all()
+
+
+def test_a_diagonal_last_layer_is_repaired(tmp_path):
+    saved(tmp_path / "m.onnx", [helper.make_node("Gemm", ["x", "W", "c"], ["y"])], [("y", FLOAT, [None, 2])], [("W", np.eye(2, dtype=np.float32)), ("c", np.zeros(2, np.float32))])
+    (tmp_path / "rules.toml").write_text(HEAD + 'kind = "regression"\ntargets = ["u", "v"]\n[[rule]]\nname = "r"\ntext = "u + v <= 11"\n')
+    done = program.run("repair", "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml", "--out", tmp_path / "out", capture_output=True, text=True)
+    assert done.returncode == 0, done
+
+
+def test_metadata_that_say_otherwise_are_told(tmp_path):
+    """The proof is about the rule file; the model carries a rule of its own, by which `predict` judges."""
+    saved(tmp_path / "m.onnx", [helper.make_node("MatMul", ["x", "W"], ["y"])], [("y", FLOAT, [None, 3])], [("W", WEIGHTS)])
+    assert shield(tmp_path, NUMBERS).returncode == 0
+    assert "note" not in program.run("check", tmp_path / "out", capture_output=True, text=True).stderr
+    model = onnx.load(tmp_path / "out" / "model.onnx")
+    said = {p.key: p for p in model.metadata_props}
+    said["deepsade.rules"].value = said["deepsade.rules"].value.replace("u + v <= w", "u <= v")
+    onnx.save(model, tmp_path / "out" / "model.onnx")
+    certificate = (tmp_path / "out" / "certificate.json").read_text()
+    stated = json.loads(certificate)
+    stated["model_sha256"] = hashlib.sha256((tmp_path / "out" / "model.onnx").read_bytes()).hexdigest()
+    (tmp_path / "out" / "certificate.json").write_text(json.dumps(stated))
+    done = program.run("check", tmp_path / "out", "--json", capture_output=True, text=True)
+    assert done.returncode == 0 and "state other rules" in done.stderr, done
+    assert len(json.loads(done.stdout)["notes"]) == 1

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use deepsade_check::{Verdict, check};
+use deepsade_check::{Proved, Verdict, check};
 use deepsade_net::Carried;
-use deepsade_spec::Schema;
+use deepsade_output::reader::CUTOFF_KEY;
+use deepsade_spec::{NormalSpec, Schema, Task};
 use thiserror::Error;
 
-use crate::artifact::{ArtifactError, SCHEMA_KEY, read_bytes, read_text};
+use crate::artifact::{ArtifactError, RULES_KEY, SCHEMA_KEY, STEP_KEY, carried_spec, read_bytes, read_text};
 use crate::files::{CERTIFICATE, MODEL, RULES};
 use crate::problem::{Problem, ProblemError};
 
@@ -87,6 +88,39 @@ fn once(files: &CheckFiles) -> Result<Verdict, RecheckError> {
     }
     let text = read_text(&files.certificate).map_err(RecheckError::File)?;
     Ok(held(&bytes, &problem, &text)?)
+}
+
+/// What the model's own metadata say otherwise than what is proved, for people: nothing of it counts for the proof, but `predict` judges
+/// rows by the rules that a model carries.
+pub fn stated_otherwise(files: &CheckFiles, proved: &Proved) -> Vec<String> {
+    let (Ok(bytes), Ok(certificate)) = (read_bytes(&files.model), read_text(&files.certificate)) else { return Vec::new() };
+    let metadata = Carried::read(&bytes).map(|file| file.metadata).unwrap_or_default();
+    let mut notes = Vec::new();
+    if metadata.contains_key(RULES_KEY) {
+        let claims = |spec: &NormalSpec| {
+            let pairs = spec.pairs.iter().map(|r| r.parts.clone()).collect::<Vec<_>>();
+            (spec.rules.iter().map(|r| r.claim.clone()).collect::<Vec<_>>(), pairs)
+        };
+        let same = carried_spec(&bytes, &files.model).is_ok_and(|own| claims(&own) == claims(&proved.spec));
+        if !same {
+            notes.push(
+                "the model's metadata state other rules than the rule file: proved are those of the rule file, and `predict` judges rows by \
+                 the others"
+                    .into(),
+            );
+        }
+    }
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    let step = json(&certificate).and_then(|c| c.get("step").cloned()).filter(|step| !step.is_null());
+    if let Some(text) = metadata.get(STEP_KEY).filter(|text| json(text) != step || step.is_none()) {
+        let other =
+            if step.is_some() { "another output step than the certificate" } else { "an output step, which it does not have" };
+        notes.push(format!("the model's metadata state {other} ({} characters): nothing of that is proved", text.len()));
+    }
+    if metadata.contains_key(CUTOFF_KEY) && !matches!(proved.spec.schema.task, Task::Binary { .. }) {
+        notes.push(format!("the model's metadata state a cut-off ({CUTOFF_KEY}), which only two classes have: it plays no part"));
+    }
+    notes
 }
 
 /// The same for a model and a certificate that are in memory.

@@ -78,6 +78,19 @@ pub enum MakeError {
         /// What the checker says.
         why: StepFault,
     },
+    /// Too many comparisons.
+    #[error(
+        "rule {rules} ties outputs to each other by {found} comparisons, more than {most}; state it with fewer (a bound of the largest output \
+         follows from bounds of each), or train with enforce = \"weights\""
+    )]
+    TooManyTies {
+        /// The rules, in words.
+        rules: String,
+        /// Different ones.
+        found: usize,
+        /// What a graph may hold.
+        most: usize,
+    },
     /// Contradicting rules.
     #[error("no label set obeys the rules, whatever the input")]
     Impossible,
@@ -156,11 +169,16 @@ pub enum MakeError {
         tolerance: f64,
     },
     /// What a float32 graph can't decide.
-    #[error("the rules can't be computed in float32: {why}; use smaller numbers in them, or a smaller domain")]
+    #[error("the rules can't be computed in float32: {why}{}", smaller(why))]
     Float32 {
         /// What the checker says.
         why: StepFault,
     },
+}
+
+/// What to do about sums that float32 can't hold.
+fn smaller(why: &StepFault) -> &'static str {
+    if matches!(why, StepFault::Large { .. }) { "" } else { "; use smaller numbers in them, or a smaller domain" }
 }
 
 impl MakeError {

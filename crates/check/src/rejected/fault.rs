@@ -60,6 +60,13 @@ pub enum StepFault {
     Rounding,
     /// A count that is too large.
     Count,
+    /// Rules with more comparisons and alternatives than a graph should hold.
+    Large {
+        /// The numbers of its matrices.
+        numbers: usize,
+        /// What is allowed.
+        most: usize,
+    },
     /// An input with another number of columns than the schema.
     Columns {
         /// The input.

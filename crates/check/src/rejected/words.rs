@@ -181,6 +181,13 @@ impl Display for StepFault {
             Self::Sum => "a sum may leave the range of float32",
             Self::Rounding => "no margin covers the rounding of a sum",
             Self::Count => "a count is too large",
+            Self::Large { numbers, most } => {
+                return write!(
+                    f,
+                    "the rules have so many comparisons and alternatives that the graph would hold {numbers} numbers, more than {most}: \
+                     state them with fewer, a range instead of a long list"
+                );
+            }
             Self::Columns { input, found, schema } => {
                 let found = found.map_or("an unknown number of".into(), |n| n.to_string());
                 return write!(f, "the input '{input}' has {found} columns, the schema {schema}");

@@ -155,6 +155,7 @@ impl Clips {
         }
         let (inside, offs) = inside(&spec.schema, x, outputs, 0, &mut gates, &mut parts, &mut piece);
         let roots: Vec<Truth> = [inside].into_iter().chain(whens.iter().flatten().copied()).collect();
+        gates.small()?;
         let counted = gates.write(&roots, &parts, 0, PREFIX, &mut piece);
         let truths = gates.finish(&roots, &counted, &offs, "root", PREFIX, &mut piece);
         let [y, in_domain, ok] = OUTPUTS;

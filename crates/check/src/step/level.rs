@@ -19,6 +19,8 @@ use crate::rejected::StepFault;
 
 /// Counts stay below it: with signs they are exact in float32.
 const MOST: i64 = 1 << 22;
+/// Numbers that the matrices of all levels may hold: 256 MB.
+const MOST_NUMBERS: usize = 1 << 26;
 
 /// Something that is true or false for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,6 +141,17 @@ impl Gates {
                 Truth::Gate(self.all.len() - 1)
             }
         }
+    }
+
+    /// Whether matrices of some size hold the counts.
+    pub(super) fn small(&self) -> Result<(), StepFault> {
+        let mut lines = vec![self.sums.0.len()];
+        for height in &self.heights {
+            lines.resize(lines.len().max(height + 1), 0);
+            lines[*height] += 1;
+        }
+        let numbers = lines.windows(2).fold(0usize, |sum, pair| sum.saturating_add(pair[0].saturating_mul(pair[1])));
+        if numbers > MOST_NUMBERS { Err(StepFault::Large { numbers, most: MOST_NUMBERS }) } else { Ok(()) }
     }
 
     fn height(&self, part: Truth) -> usize {

@@ -151,6 +151,7 @@ pub fn certain(schema: &Schema, conditions: &[Formula], x: &str, prefix: &str, p
     let roots = conditions.iter().map(|f| gates.formula(f, &over)).collect::<Result<Vec<_>, _>>()?;
     // There is always something to count.
     gates.sums.above(0, 0.0);
+    gates.small()?;
     let part = SumTensor { tensor: x.into(), columns: (0..over.columns.len()).collect(), lies: true };
     let counted = gates.write(&roots, &[part], 0, prefix, piece);
     Ok(gates.finish(&roots, &counted, &[], "certain", prefix, piece))
@@ -188,6 +189,7 @@ impl Tail {
         parts.push(SumTensor { tensor: c.clone(), columns: (0..outputs).collect(), lies: false });
         let roots: Vec<Truth> = [good, inside].into_iter().chain(whens).collect();
         let labels = if let Outputs::Labels(n) = step.outputs { n } else { 0 };
+        gates.small()?;
         let counted = gates.write(&roots, &parts, labels, PREFIX, &mut piece);
         let truths = gates.finish(&roots, &counted, &offs, "root", PREFIX, &mut piece);
         let line = |k: usize, makes: &str, piece: &mut Piece| {

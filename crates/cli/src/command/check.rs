@@ -33,6 +33,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         absent.iter().for_each(|note| eprintln!("note: {note}"));
     }
     let verdict = as_deployed(judged, args.real);
+    let notes = accepted(&verdict).map(|proved| recheck::stated_otherwise(&files, proved)).unwrap_or_default();
+    notes.iter().for_each(|note| eprintln!("note: {note}"));
     let folder = files.model.parent().unwrap_or(Path::new(""));
     if accepted(&verdict).is_none() && unfinished::mixed(folder) {
         eprintln!(
@@ -41,7 +43,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         );
     }
     if args.json {
-        emit(&(serde_json::to_string_pretty(&as_json(&verdict))? + "\n"))?;
+        let mut said = as_json(&verdict);
+        if let Some(said) = said.as_object_mut().filter(|_| !notes.is_empty()) {
+            said.insert("notes".into(), notes.into());
+        }
+        emit(&(serde_json::to_string_pretty(&said)? + "\n"))?;
     } else {
         emit(&format!("{}\n{}", in_words(&verdict), accepted(&verdict).map(claim_in_words).unwrap_or_default()))?;
     }

@@ -2,7 +2,7 @@
 //!
 //! Outputs that no rule ties together have alternatives of their own: six times two are twelve, and not 64.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
 use deepsade_check::step::Number;
@@ -19,6 +19,9 @@ use super::select::{Quota, choices};
 pub(super) const MOST: usize = 32;
 /// Alternatives that are looked at before those without any outputs are left out.
 const MOST_SEEN: usize = 4096;
+
+/// Comparisons that tie outputs to each other: what makes candidates has matrices with a line and a column for each.
+const MOST_TIES: usize = 2048;
 
 /// Faces that these may have together.
 const MOST_FACES: usize = 1 << 16;
@@ -65,6 +68,17 @@ pub(super) fn alternatives(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<G
     let (mut groups, mut options) = (Vec::new(), 0);
     for part in parts(&claims.collect::<Vec<_>>()) {
         let rules = || part.rules.iter().map(|k| format!("'{}'", spec.rules[*k].name)).collect::<Vec<_>>().join(", ");
+        let mut ties: HashSet<Atom> = HashSet::new();
+        let several = |atom: &Atom| atom.linear.terms.keys().filter(|v| v.is_output()).count() > 1;
+        let mut collect = |atom: &Atom| {
+            if several(atom) {
+                ties.insert(atom.clone());
+            }
+        };
+        part.claims.iter().for_each(|claim| claim.atoms(&mut collect));
+        if ties.len() > MOST_TIES {
+            return Err(MakeError::TooManyTies { rules: rules(), found: ties.len(), most: MOST_TIES });
+        }
         let few = match ways(&Formula::and(part.claims.iter().cloned())) {
             Ok(ways) => {
                 let possible: Vec<_> = ways.into_iter().filter(|way| possible(way, &spec.schema, ranges)).collect();

@@ -1,6 +1,8 @@
 //! Faces of an alternative enter; leave directions with the bounds that each has: `a.y >= bound(x)`, moved in so that what is computed
 //! in float32 is seen to obey.
 
+use std::ops::Range;
+
 use deepsade_check::step::{Number, Outputs, Over, room};
 use deepsade_spec::{Atom, Domain, Formula, NormalSpec, Rational, Var, float32};
 
@@ -94,6 +96,11 @@ impl GuardedBound {
     /// Whether it is the same for every input.
     pub(super) fn is_constant(&self) -> bool {
         self.unless == Formula::False && self.option.is_none() && self.is_flat()
+    }
+
+    /// Whether it is a number that one of these options demands.
+    pub(super) fn is_one_of(&self, options: &Range<usize>) -> bool {
+        self.is_flat() && self.option.is_some_and(|k| options.contains(&k))
     }
 
     /// Whether it is the same for every input for which it is demanded.

@@ -124,6 +124,11 @@ impl ReadyQuota {
         self.options.len()
     }
 
+    /// Its options, if one of them is taken.
+    pub(super) fn takes_one(&self) -> Option<std::ops::Range<usize>> {
+        (self.need == 1).then(|| self.first..self.first + self.options.len())
+    }
+
     /// The k-th face of each option, or its last.
     fn faces(&self, k: usize) -> Vec<Direction> {
         self.options.iter().map(|faces| faces[k.min(faces.len() - 1)].clone()).collect()

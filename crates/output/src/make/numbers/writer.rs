@@ -2,6 +2,8 @@
 //!
 //! All that is computed stands: a line an output, a bound or a face, a column a row of the input.
 
+use std::ops::Range;
+
 use deepsade_check::step::certain;
 use deepsade_spec::Formula;
 
@@ -26,6 +28,8 @@ pub(super) struct Writer<'a> {
     held: String,
     /// The tensor with 1 for each option of a choice that is left, else 0, and how many options there are.
     left: (String, usize),
+    /// The options of each choice that takes one of them.
+    ones: Vec<Range<usize>>,
     /// The outputs within their ranges, once there are any.
     pub(super) p: String,
 }
@@ -66,13 +70,23 @@ impl<'a> Writer<'a> {
                 .map_err(|why| MakeError::Float32 { why })?;
             held = draft.cast_float(&held);
         }
-        Ok(Self { draft, ground, x: source.x, conditions, held, left: (String::new(), 0), p: source.scores.into() })
+        Ok(Self {
+            draft,
+            ground,
+            x: source.x,
+            conditions,
+            held,
+            left: (String::new(), 0),
+            ones: Vec::new(),
+            p: source.scores.into(),
+        })
     }
 
     /// Chooses for each row, from outputs within their ranges.
     pub(super) fn choose(&mut self, choices: &[ReadyQuota]) {
         if !choices.is_empty() {
             self.left = (left(self, choices), choices.iter().map(ReadyQuota::count).sum());
+            self.ones = choices.iter().filter_map(ReadyQuota::takes_one).collect();
         }
     }
 
@@ -134,9 +148,15 @@ impl<'a> Writer<'a> {
                 *start = stronger(*start, (sign * bound.constant) as f32);
             }
         }
-        let open: Vec<Vec<&GuardedBound>> =
-            of.iter().map(|bounds| bounds.iter().filter(|b| !b.is_constant()).collect()).collect();
+        let ones = self.ones.clone();
         let mut found = PerLine::Constant(start.clone());
+        for options in &ones {
+            if let Some(value) = self.of_one(of, &start, options, side) {
+                found = self.stronger_of(&found, &value, side);
+            }
+        }
+        let open = |b: &&GuardedBound| !b.is_constant() && !ones.iter().any(|options| b.is_one_of(options));
+        let open: Vec<Vec<&GuardedBound>> = of.iter().map(|bounds| bounds.iter().filter(open).collect()).collect();
         for round in 0..open.iter().map(Vec::len).max().unwrap_or(0) {
             let own: Vec<Option<&GuardedBound>> = open.iter().map(|bounds| bounds.get(round).copied()).collect();
             let columns = self.ground.columns().len();
@@ -156,15 +176,46 @@ impl<'a> Writer<'a> {
                 value = PerLine::Tensor(self.product(&left, &rows, Some(&value)));
             }
             // Where nothing was known before there is nothing to compare with.
-            let blank = round == 0 && own.iter().zip(&start).all(|(b, start)| b.is_none() || start.abs() >= FAR);
-            found = if blank {
-                value
-            } else {
-                let (before, value) = (self.name(&found), self.name(&value));
-                PerLine::Tensor(self.draft.call(if side == Side::Lower { "Max" } else { "Min" }, &[&before, &value]))
-            };
+            let first = matches!(found, PerLine::Constant(_));
+            let blank = first && own.iter().zip(&start).all(|(b, start)| b.is_none() || start.abs() >= FAR);
+            found = if blank { value } else { self.stronger_of(&found, &value, side) };
         }
         found
+    }
+
+    /// The bounds by the options of a choice that takes one of them: a product, however many there are. They have one condition.
+    fn of_one(&mut self, of: &[&[GuardedBound]], start: &[f32], options: &Range<usize>, side: Side) -> Option<PerLine> {
+        let own: Vec<Vec<&GuardedBound>> =
+            of.iter().map(|bounds| bounds.iter().filter(|b| b.is_one_of(options)).collect()).collect();
+        if own.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let sign = if side == Side::Lower { 1.0 } else { -1.0 };
+        let row = |(bounds, start): (&Vec<&GuardedBound>, &f32)| {
+            let mut row = vec![0.0; self.left.1];
+            row[options.clone()].fill(f64::from(*start));
+            for bound in bounds {
+                let at = &mut row[bound.option.unwrap_or_default()];
+                let value = f64::from((sign * bound.constant) as f32);
+                *at = if side == Side::Lower { at.max(value) } else { at.min(value) };
+            }
+            row
+        };
+        let rows: Vec<Vec<f64>> = own.iter().zip(start).map(row).collect();
+        let (left, one) = (self.left.0.clone(), self.draft.number(1.0));
+        let taken = self.draft.call("Sub", &[&one, &left]);
+        let value = PerLine::Tensor(self.product(&taken, &rows, None));
+        let unless: Vec<&Formula> = own.iter().map(|bounds| bounds.first().map_or(&Formula::False, |b| &b.unless)).collect();
+        Some(if unless.iter().all(|f| **f == Formula::False) {
+            value
+        } else {
+            PerLine::Tensor(self.held(&unless, -sign * f64::from(FAR), &value))
+        })
+    }
+
+    fn stronger_of(&mut self, a: &PerLine, b: &PerLine, side: Side) -> PerLine {
+        let (a, b) = (self.name(a), self.name(b));
+        PerLine::Tensor(self.draft.call(if side == Side::Lower { "Max" } else { "Min" }, &[&a, &b]))
     }
 
     /// The bounds of directions.

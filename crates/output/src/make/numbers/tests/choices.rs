@@ -81,3 +81,23 @@ fn rows_choose_among_many_alternatives() {
         assert!(made.piece.calls.len() < 400 && !made.best, "{}", made.how);
     }
 }
+
+/// A long list of values is one choice: the graph does not grow by a few calls for each of them.
+#[test]
+fn a_long_list_is_one_choice() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(3);
+    let mut calls = |n: usize| {
+        let list = (0..n).map(|k| (3 * k).to_string()).collect::<Vec<_>>().join(", ");
+        let rules = [format!("u in {{{list}}}"), format!("c == 'p' => v in {{{list}}}"), "t <= r".into()];
+        let spec = three(&rules.iter().map(String::as_str).collect::<Vec<_>>());
+        let made = make(&spec, &SOURCE, &wide(3, -1000.0, 1000.0), &ALIKE[..3], None).unwrap();
+        let (x, s) = (inputs(&spec, 200, &[], rng), scores(200, 3, -60.0, 180.0, rng));
+        let ran = run(&spec, &made, &s, &x);
+        for r in 0..s.rows {
+            let nearest = (s.row(r)[0] / 3.0).round().clamp(0.0, n as f32 - 1.0) * 3.0;
+            assert!(ran.ok[r] && (ran.y.row(r)[0] - s.row(r)[0]).abs() <= (nearest - s.row(r)[0]).abs() + 1e-4, "row {r}");
+        }
+        made.piece.calls.len()
+    };
+    assert_eq!(calls(60), calls(150));
+}

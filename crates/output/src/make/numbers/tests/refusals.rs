@@ -1,5 +1,7 @@
 //! What can't be made says why.
 
+use deepsade_check::StepFault;
+
 use super::*;
 
 fn of(targets: &[&str], rules: &[&str]) -> NormalSpec {
@@ -46,6 +48,20 @@ fn too_many_alternatives() {
     let (mut rules, few) = (rules, ["u0 >= 2", "u1 >= 2", "u2 >= 2", "u3 >= 2"]);
     rules.extend(few);
     assert!(make(&of(&names, &rules), &SOURCE, &wide(6, -10.0, 10.0), &ALIKE[..6], None).is_ok());
+}
+
+/// More than a graph should hold: comparisons that tie outputs, and conditions.
+#[test]
+fn graphs_that_would_be_too_large() {
+    let names: Vec<String> = (0..30).map(|k| format!("u{k}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let rules = ["forall i in 0..30, j in 0..30, k in 0..30: u[i] + u[j] + u[k] <= 3"];
+    let refused = make(&of(&names, &rules), &SOURCE, &wide(30, -10.0, 10.0), &[1.0; 30], None).unwrap_err();
+    assert!(matches!(refused, MakeError::TooManyTies { most: 2048, .. }), "{refused}");
+    let list = (0..12_000).map(|k| format!("0.{k:05}1")).collect::<Vec<_>>().join(", ");
+    let refused = refusal(&[&format!("r in {{{list}}} => u <= 1")], None);
+    assert!(matches!(refused, MakeError::Float32 { why: StepFault::Large { .. } }), "{refused}");
+    assert!(refused.to_string().ends_with("a range instead of a long list"), "{refused}");
 }
 
 #[test]
