@@ -26,7 +26,7 @@ pub use build::{Gate, fold_gate, initial_network, scaled_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};
 pub use class_weight::ClassWeight;
 pub use error::TrainError;
-pub use observe::{EpochRecord, Observer, Silent, StopReason, best_epoch};
+pub use observe::{EpochRecord, Observer, Silent, StopReason, best_epoch, still_falling};
 pub use optimiser::Optimiser;
 pub use run::{Run, Start, Trained, train};
 pub use scaling::Scales;

@@ -14,7 +14,7 @@ use deepsade_engine::pace::ROWS;
 use deepsade_engine::pipeline::{self, Checked, Finished, Fold, Folder, PipelineError, Prepared};
 use deepsade_engine::problem::Problem;
 use deepsade_engine::summary::{judged, paper_steps, scores};
-use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainSettings, UpdateName};
+use deepsade_engine::train::{Enforce, EpochRecord, MaxSmtName, Observer, StopReason, TrainSettings, UpdateName, still_falling};
 use deepsade_engine::verdict;
 use deepsade_solve::maxsmt::SolverName;
 use deepsade_solve::maxsmt::smtlib::Quantifiers;
@@ -280,6 +280,9 @@ impl Done {
                 trained.stop
             )
         }];
+        if trained.stop == StopReason::Finished && still_falling(&trained.records) {
+            out.push("The loss was still falling: more epochs may bring more (`epochs` under [train], or --epochs).".into());
+        }
         out.extend(of_several(fitted.members));
         let weighted =
             self.finished.weighted_by.as_ref().map(|by| format!(", weighted by {}", shown::name(by))).unwrap_or_default();

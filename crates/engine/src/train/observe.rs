@@ -53,6 +53,14 @@ pub fn best_epoch(records: &[EpochRecord]) -> Option<usize> {
     best(records).map(|record| record.epoch)
 }
 
+/// Whether the loss was still falling when a run ended: its best epoch is among the last, and the last fifth of them brought something.
+pub fn still_falling(records: &[EpochRecord]) -> bool {
+    let least = |records: &[EpochRecord]| records.iter().map(EpochRecord::score).fold(f64::INFINITY, f64::min);
+    let early = &records[..records.len() - records.len() / 5];
+    let late = best_epoch(records).is_some_and(|best| 20 * best >= 19 * records.len());
+    records.len() >= 10 && late && least(records) < 0.99 * least(early)
+}
+
 /// Who watches a run, and may stop it.
 pub trait Observer {
     /// One of several trainings begins.
@@ -111,5 +119,33 @@ impl fmt::Display for StopReason {
                 )
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(losses: impl Iterator<Item = f64>) -> Vec<EpochRecord> {
+        let mut least = f64::INFINITY;
+        let record = |(k, loss): (usize, f64)| {
+            let best = loss < least;
+            least = least.min(loss);
+            let text = format!(
+                r#"{{"epoch": {}, "train_loss": {loss}, "validation_loss": {loss}, "best": {best}, "seconds": 1}}"#,
+                k + 1
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        losses.enumerate().map(record).collect()
+    }
+
+    #[test]
+    fn a_run_that_ends_too_early_is_seen() {
+        assert!(still_falling(&records((0..30).map(|k| 1.0 / f64::from(k + 1)))));
+        // It has come to rest, or is best in the middle, or has hardly begun.
+        assert!(!still_falling(&records((0..30).map(|k| 1.0 + 0.5f64.powi(k)))));
+        assert!(!still_falling(&records((0..30).map(|k| (f64::from(k) - 15.0).powi(2) + 1.0))));
+        assert!(!still_falling(&records((0..5).map(|k| 1.0 / f64::from(k + 1)))));
     }
 }
