@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use deepsade_check::{Verdict, check};
+use deepsade_check::{Verdict, check_until};
 use deepsade_net::Carried;
-use deepsade_spec::Schema;
+use deepsade_solve::parallel::cores;
+use deepsade_spec::{Claim, Schema};
 use thiserror::Error;
 
 use crate::artifact::{ArtifactError, SCHEMA_KEY, read_bytes, read_text};
@@ -86,15 +87,25 @@ fn once(files: &CheckFiles) -> Result<Verdict, RecheckError> {
         return Err(RecheckError::NoCertificate { certificate: files.certificate.clone(), ruled: !problem.rules.is_empty() });
     }
     let text = read_text(&files.certificate).map_err(RecheckError::File)?;
-    Ok(held(&bytes, &problem, &text)?)
+    Ok(held(&bytes, &problem, &text, &|| false)?)
 }
 
-/// The same for a model and a certificate that are in memory.
-pub fn held(model: &[u8], problem: &Problem, certificate: &str) -> Result<Verdict, ProblemError> {
+/// The same for a model and a certificate that are in memory, rejected once `stop` says so.
+pub fn held(
+    model: &[u8],
+    problem: &Problem,
+    certificate: &str,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Verdict, ProblemError> {
     // Only to know whether the data must be read; a model that can't be read is the checker's to reject.
     let metadata = Carried::read(model).map(|file| file.metadata).unwrap_or_default();
     problem.same_cutoff(&metadata)?;
     let own = metadata.get(SCHEMA_KEY).and_then(|text| Schema::from_json(text).ok());
     let claim = problem.claim(own.as_ref(), &mut None)?;
-    Ok(check(model, &claim, certificate))
+    Ok(judged(model, &claim, certificate, stop))
+}
+
+/// What the checker says, on all cores, until `stop` says so.
+pub fn judged(model: &[u8], claim: &Claim, certificate: &str, stop: &(dyn Fn() -> bool + Sync)) -> Verdict {
+    check_until(model, claim, certificate, cores(), stop)
 }

@@ -37,7 +37,8 @@ use crate::table::{self, Table};
 #[pyfunction]
 #[pyo3(signature = (onnx, rules, certificate, real=false))]
 pub fn check(py: Python<'_>, onnx: &[u8], rules: RulesFrom, certificate: &str, real: bool) -> PyResult<(String, String)> {
-    enter(py, |_| {
+    enter(py, |signals| {
+        let stop = || signals.pressed();
         let judged = match &rules {
             // The checker reads the graph: a shielded one may be made of anything.
             RulesFrom::Own => {
@@ -45,10 +46,10 @@ pub fn check(py: Python<'_>, onnx: &[u8], rules: RulesFrom, certificate: &str, r
                 if spec.is_empty() {
                     return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
                 }
-                deepsade_check::check(onnx, &Claim::from(&spec), certificate)
+                recheck::judged(onnx, &Claim::from(&spec), certificate, &stop)
             }
-            RulesFrom::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate)?,
-            RulesFrom::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate)?,
+            RulesFrom::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate, &stop)?,
+            RulesFrom::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate, &stop)?,
         };
         let verdict = as_deployed(judged, real);
         Ok((as_json(&verdict).to_string(), in_words(&verdict)))
