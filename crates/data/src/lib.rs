@@ -36,7 +36,7 @@ pub mod dates;
 mod decision;
 pub mod gap;
 mod levels;
-mod number;
+pub mod number;
 
 pub use aside::Said;
 pub use dataset::Dataset;
