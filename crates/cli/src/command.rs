@@ -48,6 +48,13 @@ fn not_over_another(folder: &Path, resume: bool, force: bool) -> anyhow::Result<
     }
 }
 
+/// Says where a file may compute otherwise than the network that was read from it.
+fn note_rounding(places: &[String]) {
+    for place in places {
+        eprintln!("note: {place}: the file may round differently there from the network that was looked at");
+    }
+}
+
 /// Reads a rule file, with `--data`: another file than the one it names, or a folder to look in.
 fn problem(file: &Path, data: Option<&Path>) -> anyhow::Result<Problem> {
     let problem = Problem::read(file)?.with_data(data)?;
