@@ -48,7 +48,7 @@ fn run(setup: &Setup, epochs: usize) -> Run<'_> {
         settings: TrainSettings { batch: 4, epochs, ..TrainSettings::default() },
         seed: 1,
         rules: None,
-        usual: None,
+        favoured: None,
         step: None,
         checkpoint: None,
     };

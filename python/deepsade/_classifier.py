@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ._estimator import PARAMETERS, DeepSaDeEstimator, names_of
-from ._settings import level_text
+from ._settings import kind_for, level_text
 
 
 class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
@@ -58,9 +58,8 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
             self.classes_, codes = self._stated_classes(y)
         if len(self.classes_) < 2:
             raise ValueError(f"y holds one class, {self.classes_.tolist()}; a classifier needs two or more")
-        kind = "binary" if len(self.classes_) == 2 else "multiclass"
         named = self.classes_ if self.classes is None else np.unique(np.asarray(self.classes))
-        return kind, [(name[0], [level_text(c) for c in named.tolist()], codes.ravel())]
+        return kind_for(self.classes_), [(name[0], [level_text(c) for c in named.tolist()], codes.ravel())]
 
     def _stated_classes(self, y):
         """The classes in their order, and the index of each value of y."""

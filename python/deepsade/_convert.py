@@ -10,8 +10,6 @@ from . import _core
 from ._needs import needed
 from ._subject import onnx_of
 
-#: Operators of this version or a later one are what an output step is made of.
-OLDEST_OPSET = 9
 OPSET = {"": 15, "ai.onnx.ml": 3}
 
 
@@ -199,13 +197,7 @@ def _booster(model, library, names, texts):
 
 
 def _open(proto):
-    """The file, with the number of columns of its outputs left open (for several targets converters state one), and with an operator
-    set that an output step can use; what converters write means the same in it."""
-    imports = [entry for entry in proto.opset_import if entry.domain in ("", "ai.onnx")]
-    if not imports:
-        imports = [proto.opset_import.add(domain="", version=OLDEST_OPSET)]
-    for entry in imports:
-        entry.version = max(entry.version, OLDEST_OPSET)
+    """The file, with the number of columns of its outputs left open: for several targets converters state one."""
     for output in proto.graph.output:
         shape = output.type.tensor_type.shape
         if len(shape.dim) == 2 and shape.dim[1].dim_value == 1:

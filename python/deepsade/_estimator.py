@@ -11,12 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from . import _core
+from ._answer import Answer
 from ._frame import columns_of, is_frame, is_pandas, table_of
 from ._pairs import pair_rules
 from ._progress import Progress
 from ._saved import NAME, described, free_folder
-from ._settings import class_weight_of, domains_of, layers_of, number, one_of, rules_of, whole, word
-from ._subject import domain_of_schema, given_features
+from ._settings import class_weight_of, domains_of, layers_of, names_in, number, one_of, rules_of, whole, word
+from ._subject import given_features
 from ._validation import unused, with_validation
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
@@ -31,15 +32,8 @@ class UncertifiedWarning(UserWarning):
     """Rules are enforced, but there is no certificate of it, or a file would lose what enforces them."""
 
 
-class Explanation(dict):
+class Explanation(Answer):
     """What rules mean: the fields of ``deepsade explain --json``; printed, its words."""
-
-    def __init__(self, words, fields):
-        super().__init__(fields)
-        self._words = words
-
-    def __str__(self):
-        return self._words
 
 
 class DeepSaDeEstimator(BaseEstimator):
@@ -441,14 +435,8 @@ class DeepSaDeEstimator(BaseEstimator):
         return Explanation(words, json.loads(fields))
 
     def _stated(self):
-        schema = json.loads(self.model_.schema)
-        task = schema["task"]
-        targets = [task["target"]] if "target" in task else task.get("targets", task.get("labels", task.get("items")))
-        stated = {"kind": task["kind"], "targets": targets}
-        if "classes" in task:
-            stated["classes"] = task["classes"]
-        whole = {name: {"kind": "integer"} for name in task.get("whole", ())}
-        return {"features": domain_of_schema(schema), "targets": whole, "task": stated, **self._how(), "rule": json.loads(self.model_.rules)}
+        rules = [(rule["name"], rule["text"]) for rule in json.loads(self.model_.rules)]
+        return {**json.loads(_core.stated(self.model_.schema, rules)), **self._how()}
 
     def save_onnx(self, path):
         """Writes the network and its output step, with domain and rules in the metadata, as an ONNX file.
@@ -460,23 +448,17 @@ class DeepSaDeEstimator(BaseEstimator):
     def save(self, folder, force=False):
         """Writes what ``deepsade train`` writes: model.onnx, certificate.json, rules.toml, summary.json and run.jsonl.
 
-        And estimator.json: parameters and classes as Python has them, for :func:`deepsade.load`. A folder that holds a model already is
-        replaced with ``force`` only.
+        And estimator.json: parameters and classes as Python has them, for :func:`deepsade.load`. Files of these names that are in the
+        folder already are replaced with ``force`` only.
         """
         model = self._model()
         free_folder(folder, force)
         told = json.dumps(described(self), indent=2) + "\n"
-        _core.write_proof(folder, model.onnx, self.rule_file_, self.certificate_)
-        files = {NAME: told.encode()}
+        said = None
         if hasattr(self, "summary_"):
-            files[_core.SUMMARY] = (json.dumps(self.summary_, indent=2) + "\n").encode()
-            files[_core.LOG] = "".join(json.dumps(r) + "\n" for r in self.history_).encode()
-        for name in (_core.SUMMARY, _core.LOG):
-            stale = os.path.join(folder, name)
-            if name not in files and os.path.exists(stale):
-                os.remove(stale)
-        for name, content in files.items():
-            _core.write_whole(os.path.join(os.fspath(folder), name), content)
+            said = (json.dumps(self.summary_, indent=2) + "\n", "".join(json.dumps(r) + "\n" for r in self.history_))
+        _core.write_run(folder, model.onnx, self.rule_file_, self.certificate_, said)
+        _core.write_whole(os.path.join(os.fspath(folder), NAME), told.encode())
 
     def report(self, path, name=None):
         """Writes one HTML page: proof, scores, training, an explorer to try the network with. Says what it says about the proof."""
@@ -496,7 +478,7 @@ def _is_int(value):
 def names_of(y, values, given):
     """What rules call the columns of y, whose values are these."""
     if given is not None:
-        return [given] if isinstance(given, str) else [str(n) for n in given]
+        return names_in(given)
     if hasattr(y, "columns") and values.ndim == 2:
         return [str(c) for c in y.columns]
     if values.ndim == 1:

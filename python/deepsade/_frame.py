@@ -63,6 +63,20 @@ def table_of(X, names, levels=None):
     return table, _add_arrow(table, X, names)
 
 
+def texts_of(values):
+    """Levels or classes as rules write them."""
+    return [level_text(v) for v in np.asarray(values).tolist()]
+
+
+def add_classes(table, name, classes, values, given):
+    """Adds a column of classes; `given` is what the caller calls the values."""
+    index = {text: k for k, text in enumerate(classes)}
+    odd = next((k for k, text in enumerate(values) if text not in index), None)
+    if odd is not None:
+        raise ValueError(f"{given}[{odd}] = '{values[odd]}' is none of the classes {classes}")
+    table.add_levels(name, classes, np.array([index[text] for text in values], dtype=np.int64))
+
+
 def _add_pandas(table, X, names, levels):
     declared = {}
     for k, name in enumerate(names):

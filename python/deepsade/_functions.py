@@ -9,19 +9,9 @@ import warnings
 import numpy as np
 
 from . import _core, _saved
+from ._answer import Answer
 from ._progress import Progress
 from ._subject import existing, given_features, labelled, onnx_of, rows_of, rules_for, schema_of, targets_of, threads_of, traced_or_onnx
-
-
-class Answer(dict):
-    """The fields of the command's ``--json``; printed, its words."""
-
-    def __init__(self, words, fields):
-        super().__init__(fields)
-        self._words = words
-
-    def __str__(self):
-        return self._words
 
 
 class Verification(Answer):

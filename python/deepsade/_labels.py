@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from . import _core
 from ._estimator import PARAMETERS, DeepSaDeEstimator, names_of
 
 
@@ -45,6 +46,11 @@ class _Columns(DeepSaDeEstimator):
     def score(self, X, y):
         """The share of rows of which everything is predicted right."""
         return float((self.predict(X) == np.asarray(y).reshape(len(y), -1)).all(axis=1).mean())
+
+
+def places_of(at):
+    """The place of each item, from 1 on, of rows x items x places; 0 where there is none."""
+    return np.where(at.any(axis=2), at.argmax(axis=2) + 1, 0)
 
 
 class DeepSaDeMultilabel(_Columns):
@@ -100,12 +106,8 @@ class DeepSaDeRanker(_Columns):
     def _problem(self, X, y, sample_weight=None, eval_set=None):
         settings, table = super()._problem(X, y, sample_weight, eval_set)
         n = len(settings["task"]["targets"])
-        orderings = [
-            {"name": "each item has one place", "text": f"forall i in 0..{n}: exactly(1, at[i, p] for p in 0..{n})"},
-            {"name": "each place has one item", "text": f"forall p in 0..{n}: exactly(1, at[i, p] for i in 0..{n})"},
-        ]
         texts = {rule["text"] for rule in settings["rule"]}
-        settings["rule"] += [rule for rule in orderings if rule["text"] not in texts]
+        settings["rule"] += [{"name": name, "text": text} for name, text in _core.orderings(n) if text not in texts]
         return settings, table
 
     def _read_target(self, y):
@@ -119,9 +121,7 @@ class DeepSaDeRanker(_Columns):
     def predict(self, X):
         """For each row the place of each item, from 1 on; 0 where a model of the command line has none for it."""
         y = self._outputs(X)
-        n = len(self.items_)
-        at = y.reshape(len(y), n, n) > 0
-        return np.where(at.any(axis=2), at.argmax(axis=2) + 1, 0)
+        return places_of(y.reshape(len(y), len(self.items_), -1) > 0)
 
     def predict_proba(self, X):
         """For each row and item the probability of each place (rows x items x places), among orderings that obey the rules."""

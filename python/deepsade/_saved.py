@@ -15,9 +15,10 @@ NAME = "estimator.json"
 
 
 def free_folder(folder, force):
-    """Makes a folder; one that holds a model already is an error, unless ``force`` replaces it."""
-    if not force and os.path.exists(os.path.join(os.fspath(folder), _core.MODEL)):
-        raise FileExistsError(errno.EEXIST, "the folder holds a model already; force=True replaces it", os.fspath(folder))
+    """Makes a folder; one that holds what would be replaced is an error, unless ``force`` replaces it."""
+    held = None if force else _core.occupied(folder)
+    if held is not None:
+        raise FileExistsError(errno.EEXIST, f"the folder holds {held}; name another, or replace it with force=True", os.fspath(folder))
     os.makedirs(folder, exist_ok=True)
 
 

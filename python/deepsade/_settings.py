@@ -5,6 +5,8 @@ import math
 import numbers
 import operator
 
+from . import _core
+
 
 def rules_of(rules):
     """A list of names and texts: of texts, of (name, text) pairs, or of a mapping from names to texts."""
@@ -95,10 +97,20 @@ def domain_of(stated, name):
 
 
 def level_text(value):
-    """A level or class as rules write it: 1, not 1.0."""
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer():
-        return str(int(value))
+    """A level or class as rules write it: 1, not 1.0; any number as the engine spells those of data."""
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        return _core.number_text(value)
     return str(value)
+
+
+def names_in(names):
+    """One name, or several, as a list."""
+    return [names] if isinstance(names, str) else [str(name) for name in names]
+
+
+def kind_for(classes):
+    """The task where it is not stated: numbers, or so many classes."""
+    return "regression" if classes is None else "binary" if len(classes) == 2 else "multiclass"
 
 
 def domains_of(domain):
@@ -112,7 +124,7 @@ def question(rules, kind, targets=None, classes=None, domain=None, one_hot="full
     """A rule file without data or training, as JSON."""
     task = {"kind": kind}
     if targets is not None:
-        task["targets"] = [targets] if isinstance(targets, str) else [str(t) for t in targets]
+        task["targets"] = names_in(targets)
     if classes is not None:
         task["classes"] = [level_text(c) for c in classes]
     tables = {"task": task, "features": domains_of(domain), "rule": rules_of(rules)}

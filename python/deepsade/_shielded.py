@@ -7,14 +7,14 @@ from collections import namedtuple
 import numpy as np
 
 from . import _core
+from ._answer import Answer
 from ._estimator import OutsideDomainWarning, UncertifiedWarning
-from ._functions import Answer, write_files
+from ._functions import write_files
 from ._graph import Graph
+from ._labels import places_of
 from ._settings import question
 from ._subject import domain_of_schema, targets_of
 
-#: The score of a forbidden class is below this, and no other.
-_FORBIDDEN = -(2.0**30) * 1.5
 #: The least probability whose logarithm is taken.
 _LEAST = 1e-37
 
@@ -72,8 +72,7 @@ class Shielded:
         if self._task == "multilabel":
             return (y > 0.5).astype(np.int64)
         if self._task == "ranking":
-            at = y.reshape(len(y), len(self.target_names_), -1) > 0.5
-            return np.where(at.any(axis=2), at.argmax(axis=2) + 1, 0)
+            return places_of(y.reshape(len(y), len(self.target_names_), -1) > 0.5)
         return self.classes_.take(y.argmax(axis=1))
 
     def predict_proba(self, X):
@@ -89,7 +88,7 @@ class Shielded:
         if not hasattr(self, "classes_"):
             raise AttributeError(f"a {self._task} has no probabilities of classes")
         # Of probabilities those among the allowed classes are given, and 0 for others.
-        allowed = y > (0 if self._probabilities and self._threshold is None else _FORBIDDEN)
+        allowed = y > (0 if self._probabilities and self._threshold is None else _core.FORBIDDEN)
         z = self._logarithms(y.astype(np.float64), allowed)
         z[~allowed] = -np.inf
         chosen = np.zeros_like(z)

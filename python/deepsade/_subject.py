@@ -8,8 +8,8 @@ import pathlib
 import numpy as np
 
 from . import _core
-from ._frame import columns_of, is_frame, table_of
-from ._settings import domains_of, level_text, question, whole
+from ._frame import add_classes, columns_of, is_frame, table_of, texts_of
+from ._settings import domains_of, kind_for, level_text, names_in, question, whole
 
 
 def onnx_of(model):
@@ -49,7 +49,7 @@ def traced_or_onnx(model, domain=None, task=None, classes=None, example_input=No
         example = torch.zeros(2, width)
     else:
         example = torch.as_tensor(np.asarray(example_input, dtype=np.float32) if not hasattr(example_input, "float") else example_input)
-    binary = task == "binary" or (task is None and classes is not None and len(classes) == 2)
+    binary = (kind_for(classes) if task is None else task) == "binary"
     return to_onnx(two_scores(model, example) if binary else model, example)
 
 
@@ -93,15 +93,14 @@ def rules_for(rules, onnx, domain=None, task=None, target_names=None, classes=No
     if is_rule_file(rules):
         return rule_file(rules, described)
     if target_names is not None:
-        target_names = [target_names] if isinstance(target_names, str) else [str(t) for t in target_names]
+        target_names = names_in(target_names)
     schema = schema_of(onnx)
     if schema is None:
         if domain is None or target_names is None:
             raise _core.ModelError(
                 "the model does not name its columns: state its features, in their order, by domain={...}, and target_names"
             )
-        if task is None:
-            task = "regression" if classes is None else "binary" if len(classes) == 2 else "multiclass"
+        task = kind_for(classes) if task is None else task
     else:
         own = schema["task"]
         _same("task", task, own["kind"])
@@ -114,29 +113,7 @@ def rules_for(rules, onnx, domain=None, task=None, target_names=None, classes=No
 
 def domain_of_schema(schema):
     """What a model says of its features, as a rule file states it."""
-
-    def stated(domain):
-        if domain["kind"] == "category":
-            return domain
-        if domain["kind"] == "ordered":
-            return {"kind": "category", "order": domain["levels"]}
-        # Ends and steps of a real are float32 numbers, written in short.
-        number = int if domain["kind"] == "integer" else lambda v: float(np.float32(v))
-        ends = {"range": [number(domain["lo"]), number(domain["hi"])]}
-        if domain["kind"] == "stepped":
-            return {"kind": "real", **ends, "step": number(domain["step"])}
-        return {"kind": domain["kind"], **ends}
-
-    filled = {f["feature"]: f for f in schema.get("filled", ())}
-
-    def gaps(name):
-        if name not in filled:
-            return {}
-        value = filled[name]["with"]
-        missing = {"level": value} if isinstance(value, str) else float(np.float32(value))
-        return {"missing": missing, "indicator": filled[name].get("indicator", False), "missing_values": filled[name].get("markers", [])}
-
-    return {feature["name"]: {**stated(feature["domain"]), **gaps(feature["name"])} for feature in given_features(schema)}
+    return json.loads(_core.stated(json.dumps(schema), []))["features"]
 
 
 def given_features(schema):
@@ -190,18 +167,12 @@ def labelled(X, y, onnx, domain, target_names, classes):
     table = table_of(X, names, levels)[0]
     schema = schema_of(onnx)
     if schema is None:
-        names = [target_names] if isinstance(target_names, str) else list(target_names)
+        names = names_in(target_names)
         task = {"target": names[0], "classes": classes} if classes is not None else {"targets": names}
     else:
         task = schema["task"]
     if "classes" in task:
-        known = [level_text(c) for c in task["classes"]]
-        index = {c: k for k, c in enumerate(known)}
-        texts = [level_text(v) for v in np.asarray(y).tolist()]
-        odd = next((k for k, text in enumerate(texts) if text not in index), None)
-        if odd is not None:
-            raise ValueError(f"y[{odd}] = '{texts[odd]}' is none of the classes {known}")
-        table.add_levels(task["target"], known, np.array([index[text] for text in texts], dtype=np.int64))
+        add_classes(table, task["target"], texts_of(task["classes"]), texts_of(y), "y")
         return table
     values = np.asarray(y, dtype=np.float64).reshape(len(table), -1)
     table.add_matrix(targets_of(task), np.ascontiguousarray(values))

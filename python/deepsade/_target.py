@@ -4,7 +4,8 @@ import numpy as np
 
 from . import _core
 from ._estimator import names_of
-from ._settings import level_text
+from ._frame import add_classes, texts_of
+from ._settings import kind_for, names_in
 
 
 class Target:
@@ -13,7 +14,7 @@ class Target:
     def __init__(self, found, target, kind, classes, names):
         self.target = None if target is None else np.asarray(target.detach().cpu() if hasattr(target, "detach") else target)
         y = self.target
-        if classes is not None and found.classes is not None and _texts(classes) != _texts(found.classes):
+        if classes is not None and found.classes is not None and texts_of(classes) != texts_of(found.classes):
             raise ValueError(f"classes={list(classes)!r}: the model's are {list(found.classes)!r}, in this order")
         if kind is None:
             kind = found.kind or ("multilabel" if y is not None and y.ndim == 2 and _is_labels(y) else None)
@@ -22,11 +23,11 @@ class Target:
             known = np.unique(y) if found.probabilities or y.dtype.kind not in "fiu" or kind is not None else None
         self.classes = None if known is None or kind in ("multilabel", "regression", "ranking") else np.asarray(known)
         if kind is None:
-            kind = "regression" if self.classes is None else "binary" if len(self.classes) == 2 else "multiclass"
-        self.kind, self.texts = kind, None if self.classes is None else _texts(self.classes)
+            kind = kind_for(self.classes)
+        self.kind, self.texts = kind, None if self.classes is None else texts_of(self.classes)
         self.names = None
         if names is not None:
-            self.names = [names] if isinstance(names, str) else [str(n) for n in names]
+            self.names = names_in(names)
         elif y is not None:
             self.names = names_of(target, y, None)
         elif self.classes is not None:
@@ -60,12 +61,8 @@ class Target:
         if self.names is None:
             raise ValueError("what do rules call the outputs? Give target, or target_names")
         if self.classes is not None:
-            index = {text: k for k, text in enumerate(self.texts)}
-            values = [self.texts[0]] * rows if self.target is None else _texts(self.target)
-            odd = next((k for k, text in enumerate(values) if text not in index), None)
-            if odd is not None:
-                raise ValueError(f"target[{odd}] = '{values[odd]}' is none of the classes {self.texts}")
-            table.add_levels(self.names[0], self.texts, np.array([index[text] for text in values], dtype=np.int64))
+            values = [self.texts[0]] * rows if self.target is None else texts_of(self.target)
+            add_classes(table, self.names[0], self.texts, values, "target")
             return
         if self.target is not None:
             y = self.target.reshape(len(self.target), -1).astype(np.float64)
@@ -85,13 +82,9 @@ class Target:
         stated = task.get("classes")
         if stated is None or self.classes is None:
             return None if stated is None else np.array(stated)
-        if _texts(self.classes) != stated:
+        if texts_of(self.classes) != stated:
             raise ValueError(f"the rules state the classes {stated}, the model gives {self.texts}: state `classes` in that order")
         return self.classes
-
-
-def _texts(values):
-    return [level_text(v) for v in np.asarray(values).tolist()]
 
 
 def _is_labels(y):

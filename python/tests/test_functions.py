@@ -140,6 +140,23 @@ def test_save_load_and_the_command_lines_folder(model, expenses, tmp_path):
     assert not deepsade.load(tmp_path / "run").certified_
 
 
+def test_files_of_others_are_not_replaced_unless_that_is_asked_for(model, tmp_path):
+    proved = deepsade.verify(model)
+    for name, held in [("rules.toml", "rules.toml, which would be replaced"), ("summary.json", "summary.json"),
+                       ("checkpoint.bin", "an unfinished run"), ("model.onnx", "a model already")]:
+        folder = tmp_path / name.partition(".")[0]
+        folder.mkdir()
+        (folder / name).write_text("somebody's")
+        for answer in (model, proved):
+            with pytest.raises(FileExistsError, match=f"the folder holds {held}.*force=True"):
+                answer.save(folder)
+        assert [p.name for p in folder.iterdir()] == [name] and (folder / name).read_text() == "somebody's"
+    # What another run says of its rows is not said of these.
+    (folder / "split.csv").write_text("row,part")
+    model.save(folder, force=True)
+    assert deepsade.check(folder)["verdict"] == "accepted" and not (folder / "split.csv").exists()
+
+
 def test_a_loaded_model_can_be_fitted_anew(model, expenses, tmp_path):
     from sklearn.base import clone
 

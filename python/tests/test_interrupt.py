@@ -7,10 +7,12 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
 
+import deepsade
 from deepsade import DeepSaDeRegressor
 
 
@@ -41,6 +43,25 @@ def test_ctrl_c_stops_a_fit_in_good_order():
     assert run.stdout.readline() == "stopped False\n"
     assert time.monotonic() - begun < 10
     assert run.stdout.readline() == "True\n" and run.wait(60) == 0
+
+
+def test_ctrl_c_stops_a_check():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 2, (200, 6))
+    rules = [f"y <= {10 + k} * x0" for k in range(12)]
+    model = DeepSaDeRegressor(rules=rules, epochs=1, hidden=(80, 80), enforce="weights", regions=64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, X.sum(axis=1))
+    begun = time.monotonic()
+    assert deepsade.check(model)["verdict"] == "accepted"
+    whole = time.monotonic() - begun
+    threading.Timer(whole / 8, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        deepsade.check(model)
+        time.sleep(10)
+    assert time.monotonic() - begun < 0.75 * whole
 
 
 def test_nothing_is_made_of_what_is_thrown_away():

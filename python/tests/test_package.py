@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import json
 import pathlib
 import subprocess
 import sys
@@ -35,6 +36,24 @@ def test_stubs_name_what_is_there():
         if isinstance(node, ast.ClassDef) and not issubclass(getattr(_core, name), BaseException):
             methods = {m.name for m in node.body if isinstance(m, ast.FunctionDef)} - {"__init__", "__len__"}
             assert methods == {m for m in dir(getattr(_core, name)) if not m.startswith("_")}, name
+
+
+def test_defaults_are_those_of_the_engine():
+    said = json.loads(_core.settings("[task]\nkind = 'regression'\ntargets = ['y']"))
+    engine = {**said["network"], **said["train"]}
+    ours = {name: p.default for name, p in inspect.signature(deepsade.DeepSaDeRegressor.__init__).parameters.items()}
+    # None leaves it to the engine.
+    same = {name for name, default in ours.items() if default is not None and name in engine}
+    assert same == {"activation", "scaling", "gate", "enforce", "optimiser", "momentum", "update", "bounds", "regions", "decode_nodes"}
+    assert {name: ours[name] for name in same} == {name: engine[name] for name in same}
+    assert inspect.signature(deepsade.from_torch).parameters["decode_nodes"].default == engine["decode_nodes"]
+
+
+def test_numbers_are_spelled_as_in_data():
+    from deepsade._settings import level_text
+
+    spelled = [(1.0, "1"), (-0.0, "0"), (0.25, "0.25"), (1e-5, "0.00001"), (1e21, "1" + "0" * 21), (2**60 + 1, "1152921504606846977")]
+    assert [level_text(value) for value, _ in spelled] == [text for _, text in spelled] and level_text(True) == "True"
 
 
 def test_public_types_have_the_signatures_that_are_there():

@@ -26,7 +26,7 @@ use deepsade_spec::{Atom, Formula, NormalSpec, Var};
 
 pub use self::literal::room;
 use self::literal::{Literal, Sums};
-pub use self::over::Over;
+pub use self::over::{CALM, Over};
 use self::over::{exact, power};
 pub(crate) use self::tail::found_names;
 pub use self::tail::{InputPorts, PREFIX, Tail, certain, domain_flag, output_names};

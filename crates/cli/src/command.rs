@@ -41,16 +41,17 @@ fn not_over_another(folder: &Path, resume: bool, force: bool) -> anyhow::Result<
         Some(Occupied::Finished) if resume => {
             bail!("{} holds a finished run: there is nothing to resume. --force replaces it", folder.display())
         }
-        Some(Occupied::Finished) => {
-            bail!("{} holds a model already; name another folder, or replace it with --force", folder.display())
+        Some(found) => {
+            let resume = if found == Occupied::Unfinished { "go on with it by --resume, " } else { "" };
+            bail!("{} holds {found}; {resume}name another folder, or replace it with --force", folder.display())
         }
-        Some(Occupied::ByFile(name)) => {
-            bail!("{} holds {name}, which would be replaced; name another folder, or replace it with --force", folder.display())
-        }
-        Some(Occupied::Unfinished) => bail!(
-            "{} holds an unfinished run; go on with it by --resume, name another folder, or replace it with --force",
-            folder.display()
-        ),
+    }
+}
+
+/// Says where a file may compute otherwise than the network that was read from it.
+fn note_rounding(places: &[String]) {
+    for place in places {
+        eprintln!("note: {place}: the file may round differently there from the network that was looked at");
     }
 }
 

@@ -2,12 +2,12 @@
 
 // First: the other files print through what it defines.
 #[macro_use]
-mod outcome;
+mod render;
 mod args;
 mod command;
 mod interrupt;
+mod outcome;
 mod progress;
-mod render;
 mod rule_error;
 
 use std::process::ExitCode;

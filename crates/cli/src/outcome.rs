@@ -8,13 +8,6 @@ use deepsade_spec::shown;
 
 use crate::render::While;
 
-/// In place of the standard one in this whole program: what files say (names, paths, levels) is shown, not obeyed.
-macro_rules! eprintln {
-    ($($arg:tt)*) => {
-        $crate::render::tell(&(::deepsade_spec::shown::message(&::std::format!($($arg)*)) + "\n"))
-    };
-}
-
 /// Prints words or JSON on standard output, nothing hidden in it.
 pub fn emit(text: &str) -> anyhow::Result<()> {
     write(shown::lines(text).as_bytes())

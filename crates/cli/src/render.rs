@@ -7,6 +7,13 @@ use deepsade_spec::shown;
 
 use crate::rule_error::rule_errors;
 
+/// In place of the standard one in this whole program: what files say (names, paths, levels) is shown, not obeyed.
+macro_rules! eprintln {
+    ($($arg:tt)*) => {
+        $crate::render::tell(&(::deepsade_spec::shown::message(&::std::format!($($arg)*)) + "\n"))
+    };
+}
+
 /// Writes to standard error. Where nobody can read it, nothing is lost but the words.
 pub fn tell(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());

@@ -104,7 +104,7 @@ pub fn feature_names(request: Request) -> Result<Option<Vec<String>>, DataError>
     let options = ReadOptions {
         columns: Columns::Except(left_out(data)),
         rows: Some(1),
-        separator: data.separator.map(|c| c as u8),
+        separator: data.delimiter(),
         ..ReadOptions::default()
     };
     let table = read_table(&file, &options, &mut |_| {}).map_err(DataError::without_contents)?;
@@ -190,10 +190,8 @@ fn read_file(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Loa
         expected.extend(targets.iter().map(|target| (target.clone(), Kind::Number)));
     }
     let columns = Columns::Except(left_out(data));
-    // Settings that passed their check have an ASCII separator.
-    let separator = data.separator.map(|c| c as u8);
     let (markers, markers_of) = (data.missing_values.0.clone(), markers_of(overrides));
-    let options = ReadOptions { columns, expected, rows: data.rows, separator, markers, markers_of };
+    let options = ReadOptions { columns, expected, rows: data.rows, separator: data.delimiter(), markers, markers_of };
     let table = read_table(&file, &options, progress)?;
     Ok(LoadedTable { table, file, overrides: overrides.clone(), targets })
 }

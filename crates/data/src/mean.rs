@@ -1,4 +1,4 @@
-//! Numbers enter; their mean and how far they are from it leave.
+//! Numbers enter; their mean and how far they are from it leave, or their quantiles.
 
 use serde::Serialize;
 
@@ -19,6 +19,13 @@ pub fn mean(values: &[f64]) -> Option<Mean> {
     let mean = values.iter().sum::<f64>() / n as f64;
     let spread = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n.max(2) - 1) as f64;
     (n > 0).then(|| Mean { n, mean, deviation: spread.sqrt() })
+}
+
+/// What stands at a share of the way through sorted numbers, which are not none: between neighbours in proportion.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = share * (sorted.len() - 1) as f64;
+    let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    low + (high - low) * at.fract()
 }
 
 #[cfg(test)]

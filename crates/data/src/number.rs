@@ -60,7 +60,7 @@ pub(crate) fn fits_f32(v: f64) -> bool {
 }
 
 /// A number as class and level names spell it: `1`, not `1.0`.
-pub(crate) fn as_text(v: f64) -> String {
+pub fn as_text(v: f64) -> String {
     // Adding zero turns -0 into 0.
     format!("{}", v + 0.0)
 }

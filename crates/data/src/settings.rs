@@ -89,6 +89,11 @@ impl CheckedData {
         Self(DataSettings { seed, ..self.0 })
     }
 
+    /// The separator as the reader takes it: one that passed the check is ASCII.
+    pub fn delimiter(&self) -> Option<u8> {
+        self.separator.map(|c| c as u8)
+    }
+
     /// The same with another file, which the user names, so its name may end as it likes.
     #[must_use]
     pub fn with_file(self, file: String) -> Self {

@@ -9,6 +9,7 @@
 use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::{Point, project};
 use deepsade_solve::finite::with_finite_outputs;
+use deepsade_solve::irreducible::irreducible;
 use deepsade_solve::satisfy::{MAX_TERMS, Satisfiable, float32_around, satisfy_within};
 use deepsade_spec::{Formula, NormalSpec, Schema};
 
@@ -168,7 +169,7 @@ pub fn smallest_conflict(spec: &NormalSpec) -> Conflicts {
         loop {
             tried += 1;
             if tried > most {
-                return witness.map_or(Conflicts::Unknown, |x| Conflicts::Found(irreducible(all, x, test)));
+                return witness.map_or(Conflicts::Unknown, |x| Conflicts::Found(irreducible_conflict(all, x, test)));
             }
             if let Possible::Not(x) = test(&set) {
                 return Conflicts::Found(Conflict { rules: set, witness: x });
@@ -181,19 +182,14 @@ pub fn smallest_conflict(spec: &NormalSpec) -> Conflicts {
     witness.map_or(Conflicts::Unknown, |witness| Conflicts::Found(Conflict { rules: all, witness }))
 }
 
-/// Leaves out one rule after the other for as long as a conflict remains: not the smallest, but none can be spared.
-fn irreducible(mut set: Vec<usize>, mut witness: Point, test: impl Fn(&[usize]) -> Possible) -> Conflict {
-    let mut k = 0;
-    while k < set.len() {
-        let mut fewer = set.clone();
-        fewer.remove(k);
-        if let Possible::Not(x) = test(&fewer) {
-            (set, witness) = (fewer, x);
-        } else {
-            k += 1;
-        }
-    }
-    Conflict { rules: set, witness }
+/// A conflict of which no rule can be spared.
+fn irreducible_conflict(all: Vec<usize>, witness: Point, test: impl Fn(&[usize]) -> Possible) -> Conflict {
+    let impossible = |set: &[usize]| match test(set) {
+        Possible::Not(x) => Some(x),
+        _ => None,
+    };
+    let (rules, last) = irreducible(all, impossible);
+    Conflict { rules, witness: last.unwrap_or(witness) }
 }
 
 /// The next subset of 0..n of the same size, in order; false after the last.

@@ -17,7 +17,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 pub use self::columns::{Described, LeftOut, Role};
-pub use self::suggest::Suggestion;
+pub use self::suggest::{Suggestion, orderings};
 use self::target::Aim;
 use crate::problem::ProblemError;
 

@@ -15,6 +15,19 @@ pub fn write_proof(folder: &Path, model: &[u8], rules: &str, certificate: Option
     Ok(folder.join(MODEL))
 }
 
+/// Writes the files of a run that is in memory into a folder that is there. What it has not goes: it is of another run.
+pub fn write_run(
+    folder: &Path,
+    model: &[u8],
+    rules: &str,
+    certificate: Option<&str>,
+    said: Option<(&str, &str)>,
+) -> Result<(), ArtifactError> {
+    let (summary, log) = said.map(|(summary, log)| (summary.as_bytes(), log.as_bytes())).unzip();
+    let others = [(SUMMARY, summary), (LOG, log), (SPLIT, None)];
+    write_together(folder, &[&proof_files(model, rules, certificate)[..], &others].concat())
+}
+
 /// What `deepsade check` reads, by name.
 pub(crate) fn proof_files<'b>(
     model: &'b [u8],

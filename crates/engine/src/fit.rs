@@ -183,7 +183,7 @@ impl Fit<'_> {
             settings: self.settings.clone(),
             seed: self.seed,
             rules,
-            usual: self.usual(rules, &train_rows),
+            favoured: self.favoured(rules, &train_rows),
             step: knowing.as_ref().map(|knowing| StepData {
                 step: knowing.step(),
                 train: &train_side,
@@ -309,7 +309,7 @@ impl Fit<'_> {
     }
 
     /// What a last layer that keeps the rules had best favour; the paper's update to the letter knows nothing of it.
-    fn usual(self, rules: Option<&NormalSpec>, rows: &Dataset) -> Option<Favoured> {
+    fn favoured(self, rules: Option<&NormalSpec>, rows: &Dataset) -> Option<Favoured> {
         rules.filter(|_| !self.settings.strictly_paper()).and_then(|rules| enforce::favoured(rules, rows))
     }
 

@@ -183,6 +183,28 @@ struct StatedProblem {
     rule: Vec<RuleTable>,
 }
 
+/// A rule file that states everything, as it is written.
+#[derive(Serialize)]
+struct StatedTables<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<DataSettings>,
+    task: TaskSettings,
+    network: &'a NetworkSettings,
+    train: &'a TrainSettings,
+    #[serde(skip_serializing_if = "ReportSettings::is_empty")]
+    report: &'a ReportSettings,
+    #[serde(skip_serializing_if = "Overrides::is_empty")]
+    targets: Overrides,
+    features: Overrides,
+    rule: Vec<StatedRule<'a>>,
+}
+
+#[derive(Serialize)]
+struct StatedRule<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
 /// The settings that a file states, whatever they are.
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -423,25 +445,15 @@ impl Problem {
     /// A rule file that states what the data said: every domain, the targets and the classes, so that no data are needed to know
     /// what is claimed.
     pub fn stated(&self, schema: &Schema) -> String {
-        #[derive(Serialize)]
-        struct Stated<'a> {
-            #[serde(skip_serializing_if = "Option::is_none")]
-            data: Option<DataSettings>,
-            task: TaskSettings,
-            network: &'a NetworkSettings,
-            train: &'a TrainSettings,
-            #[serde(skip_serializing_if = "ReportSettings::is_empty")]
-            report: &'a ReportSettings,
-            #[serde(skip_serializing_if = "Overrides::is_empty")]
-            targets: Overrides,
-            features: Overrides,
-            rule: Vec<Rule<'a>>,
-        }
-        #[derive(Serialize)]
-        struct Rule<'a> {
-            name: &'a str,
-            text: &'a str,
-        }
+        toml::to_string(&self.tables(schema)).expect("settings become TOML")
+    }
+
+    /// The same as JSON.
+    pub fn stated_as_json(&self, schema: &Schema) -> String {
+        serde_json::to_string(&self.tables(schema)).expect("settings become JSON")
+    }
+
+    fn tables(&self, schema: &Schema) -> StatedTables<'_> {
         let task = TaskSettings {
             kind: self.task.kind,
             targets: Some(schema.task.target_columns().into_iter().map(String::from).collect()),
@@ -452,7 +464,7 @@ impl Problem {
         let whole =
             |j: usize| (schema.task.output_name(j), FeatureOverride { kind: Some(FeatureKind::Integer), ..Default::default() });
         let encoding = DataSettings { one_hot: schema.one_hot, ..DataSettings::default() };
-        let stated = Stated {
+        StatedTables {
             data: self.data.as_deref().cloned().or_else(|| (encoding != DataSettings::default()).then_some(encoding)),
             task,
             network: &self.network,
@@ -460,9 +472,8 @@ impl Problem {
             report: &self.report,
             targets: schema.task.whole_outputs().into_iter().map(whole).collect(),
             features: schema.given().iter().map(|f| (f.name.clone(), FeatureOverride::of_feature(f, schema))).collect(),
-            rule: self.rules.iter().map(|r| Rule { name: &r.name, text: &r.text }).collect(),
-        };
-        toml::to_string(&stated).expect("settings become TOML")
+            rule: self.rules.iter().map(|r| StatedRule { name: &r.name, text: &r.text }).collect(),
+        }
     }
 
     /// The rules over a schema.

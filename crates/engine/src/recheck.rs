@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use deepsade_check::{Proved, Verdict, check};
+use deepsade_check::{Proved, Verdict, check_until};
 use deepsade_net::Carried;
 use deepsade_output::reader::CUTOFF_KEY;
-use deepsade_spec::{NormalSpec, Schema, Task};
+use deepsade_solve::parallel::cores;
+use deepsade_spec::{Claim, NormalSpec, Schema, Task};
 use thiserror::Error;
 
 use crate::artifact::{ArtifactError, RULES_KEY, SCHEMA_KEY, STEP_KEY, carried_spec, read_bytes, read_text};
@@ -87,7 +88,7 @@ fn once(files: &CheckFiles) -> Result<Verdict, RecheckError> {
         return Err(RecheckError::NoCertificate { certificate: files.certificate.clone(), ruled: !problem.rules.is_empty() });
     }
     let text = read_text(&files.certificate).map_err(RecheckError::File)?;
-    Ok(held(&bytes, &problem, &text)?)
+    Ok(held(&bytes, &problem, &text, &|| false)?)
 }
 
 /// What the model's own metadata say otherwise than what is proved, for people: nothing of it counts for the proof, but `predict` judges
@@ -123,12 +124,22 @@ pub fn stated_otherwise(files: &CheckFiles, proved: &Proved) -> Vec<String> {
     notes
 }
 
-/// The same for a model and a certificate that are in memory.
-pub fn held(model: &[u8], problem: &Problem, certificate: &str) -> Result<Verdict, ProblemError> {
+/// The same for a model and a certificate that are in memory, rejected once `stop` says so.
+pub fn held(
+    model: &[u8],
+    problem: &Problem,
+    certificate: &str,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Verdict, ProblemError> {
     // Only to know whether the data must be read; a model that can't be read is the checker's to reject.
     let metadata = Carried::read(model).map(|file| file.metadata).unwrap_or_default();
     problem.same_cutoff(&metadata)?;
     let own = metadata.get(SCHEMA_KEY).and_then(|text| Schema::from_json(text).ok());
     let claim = problem.claim(own.as_ref(), &mut None)?;
-    Ok(check(model, &claim, certificate))
+    Ok(judged(model, &claim, certificate, stop))
+}
+
+/// What the checker says, on all cores, until `stop` says so.
+pub fn judged(model: &[u8], claim: &Claim, certificate: &str, stop: &(dyn Fn() -> bool + Sync)) -> Verdict {
+    check_until(model, claim, certificate, cores(), stop)
 }

@@ -6,7 +6,7 @@ use deepsade_check::{
 use deepsade_spec::{NormalRule, NormalSpec, PairRule, Schema, Task, print, shown};
 use serde_json::{Value, json};
 
-use crate::vacuous::{says_nothing, vacuous, vacuous_pair};
+use crate::vacuous::{Vacuous, says_nothing, vacuous, vacuous_pair};
 
 /// Where outputs are made to obey, if that is behind the network.
 pub const IN_GRAPH: &str = "in-graph";
@@ -156,20 +156,28 @@ pub fn pair_effort(done: &ProvedPair) -> String {
 /// What exactly holds, for people: the task, the domain, and each rule as it was understood.
 pub fn claim_in_words(a: &Accepted) -> String {
     let spec = &a.spec.shown();
-    let mut out = format!("task: {}\n{}", spec.schema.task.in_words(), domain_in_words(spec));
-    for (done, rule) in a.rules.iter().zip(&spec.rules) {
-        out += &format!("rule '{}': {}\n  {}\n", rule.name, print::formula(&rule.claim, &spec.schema), effort(a, done));
-        if let Some(why) = vacuous(rule, &spec.schema) {
-            out += &format!("  {why}\n");
-        }
-    }
-    for (done, rule) in a.pairs.iter().zip(&spec.pairs) {
-        out += &format!("rule '{}': {}\n  {}\n", rule.name, print::pair_rule(rule, &spec.schema), pair_effort(done));
-        if let Some(why) = vacuous_pair(rule, &spec.schema) {
-            out += &format!("  {why}\n");
-        }
-    }
-    out
+    let of_rule = |done: &ProvedRule, rule: &NormalRule| {
+        format!("rule '{}': {}\n  {}\n", rule.name, print::formula(&rule.claim, &spec.schema), effort(a, done))
+    };
+    let of_pair = |done: &ProvedPair, rule: &PairRule| {
+        format!("rule '{}': {}\n  {}\n", rule.name, print::pair_rule(rule, &spec.schema), pair_effort(done))
+    };
+    let rules = rules_in_words(a, spec, &of_rule, &of_pair);
+    format!("task: {}\n{}{rules}", spec.schema.task.in_words(), domain_in_words(spec))
+}
+
+/// The words for each proved rule, and below them if it says nothing.
+pub(crate) fn rules_in_words(
+    a: &Accepted,
+    spec: &NormalSpec,
+    of_rule: &dyn Fn(&ProvedRule, &NormalRule) -> String,
+    of_pair: &dyn Fn(&ProvedPair, &PairRule) -> String,
+) -> String {
+    let below = |why: Option<Vacuous>| why.map(|why| format!("  {why}\n")).unwrap_or_default();
+    let rules = a.rules.iter().zip(&spec.rules).map(|(done, rule)| of_rule(done, rule) + &below(vacuous(rule, &spec.schema)));
+    let pairs =
+        a.pairs.iter().zip(&spec.pairs).map(|(done, rule)| of_pair(done, rule) + &below(vacuous_pair(rule, &spec.schema)));
+    rules.chain(pairs).collect()
 }
 
 fn effort(a: &Accepted, rule: &ProvedRule) -> String {

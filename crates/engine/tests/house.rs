@@ -9,7 +9,8 @@ const CRATES: [&str; 10] = ["check", "cli", "data", "engine", "lab", "net", "out
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Which top-level modules each of them names, tests left out: by `crate::`, or by as many `super::` as lead to the root.
+/// Which top-level modules each of them names, tests left out: by `crate::`, by as many `super::` as lead to the root, or by a macro that one
+/// of them defines.
 fn modules(src: &Path) -> Graph {
     let mut graph = Graph::new();
     for entry in fs::read_dir(src).unwrap() {
@@ -20,9 +21,15 @@ fn modules(src: &Path) -> Graph {
     }
     let names: Vec<String> = graph.keys().cloned().collect();
     let shown = shown_at_the_root(src);
+    let macros: BTreeMap<String, String> = names.iter().flat_map(|name| defined_macros(src, name)).collect();
     for name in &names {
         let mut found = BTreeSet::new();
-        read(&src.join(format!("{name}.rs")), 1, &mut found);
+        let mut read = |path: &Path, depth| {
+            let text = code(path);
+            found.extend(paths_in(&text, depth));
+            found.extend(macros.iter().filter(|(call, _)| calls(&text, call)).map(|(_, module)| module.clone()));
+        };
+        read(&src.join(format!("{name}.rs")), 1);
         let mut folders = vec![(src.join(name), 2)];
         while let Some((folder, depth)) = folders.pop() {
             for entry in fs::read_dir(&folder).into_iter().flatten() {
@@ -30,7 +37,7 @@ fn modules(src: &Path) -> Graph {
                 if path.is_dir() {
                     folders.push((path, depth + 1));
                 } else if path.extension().is_some_and(|e| e == "rs") && path.file_name().is_some_and(|f| f != "tests.rs") {
-                    read(&path, depth, &mut found);
+                    read(&path, depth);
                 }
             }
         }
@@ -62,12 +69,17 @@ fn items_of_the_root_are_those_of_their_modules() {
     assert_eq!((shown["Op"].as_str(), shown["Conv"].as_str(), shown["Model"].as_str()), ("op", "op", "onnx"));
 }
 
-fn read(path: &Path, depth: usize, found: &mut BTreeSet<String>) {
+/// A file without its tests and comments, which may point anywhere.
+fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    // A comment may point anywhere.
     let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-    let text = code.join("\n");
+    code.join("\n")
+}
+
+/// The modules that code names by paths from the root.
+fn paths_in(text: &str, depth: usize) -> Vec<String> {
+    let mut found = Vec::new();
     for root in ["crate::", &"super::".repeat(depth)] {
         for (at, _) in text.match_indices(root) {
             let before = text[..at].chars().next_back();
@@ -77,6 +89,28 @@ fn read(path: &Path, depth: usize, found: &mut BTreeSet<String>) {
             found.extend(named(&text[at + root.len()..]));
         }
     }
+    found
+}
+
+/// The macros that the file of a top-level module defines, each with its module.
+fn defined_macros(src: &Path, module: &str) -> Vec<(String, String)> {
+    let text = code(&src.join(format!("{module}.rs")));
+    let names = text.lines().filter_map(|line| line.strip_prefix("macro_rules! ")?.split_once(' '));
+    names.map(|(name, _)| (name.to_string(), module.to_string())).collect()
+}
+
+/// Whether code calls a macro of this name.
+fn calls(text: &str, name: &str) -> bool {
+    let call = format!("{name}!");
+    text.match_indices(&call).any(|(at, _)| !text[..at].ends_with(|c: char| c.is_alphanumeric() || "_:".contains(c)))
+}
+
+#[test]
+fn macros_are_those_of_their_modules() {
+    let cli = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("cli/src");
+    assert_eq!(defined_macros(&cli, "render"), [("eprintln".to_string(), "render".to_string())]);
+    assert!(modules(&cli)["command"].contains("render"));
+    assert!(calls("    eprintln!(\"a\")", "eprintln") && !calls("std::eprintln!(); my_eprintln!()", "eprintln"));
 }
 
 /// The modules that a path names behind its root: one, or those of a group at its own level, whatever groups these have inside.

@@ -97,7 +97,7 @@ fn a_run_under_rules_resumes_to_the_same_bytes() {
             settings,
             seed: 5,
             rules: Some(spec),
-            usual: None,
+            favoured: None,
             step: None,
             checkpoint: None,
         };

@@ -31,7 +31,7 @@ fn run<'a>(spec: &'a NormalSpec, train: &'a Dataset, validation: &'a Dataset) ->
         settings: TrainSettings { update: UpdateName::Paper, batch: 5, epochs: 6, paper, ..TrainSettings::default() },
         seed: 5,
         rules: Some(spec),
-        usual: None,
+        favoured: None,
         step: None,
         checkpoint: None,
     }

@@ -48,7 +48,7 @@ fn planted_run<'a>(train: &'a Dataset, validation: &'a Dataset, hidden: &[usize]
         settings,
         seed: 5,
         rules: None,
-        usual: None,
+        favoured: None,
         step: None,
         checkpoint: None,
     }

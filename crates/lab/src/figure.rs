@@ -20,7 +20,6 @@ mod scene;
 mod svg;
 
 pub use adversity::{AdversitySlice, GridPoint};
-pub(crate) use bounds::quantile;
 pub use bounds::{LayerWidths, bounds_per_layer};
 pub use calibration::{Bin, calibration_curve};
 pub use compare::{Sample, beyond, compare};

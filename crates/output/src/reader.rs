@@ -5,6 +5,7 @@ mod probability;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use deepsade_check::step::CALM;
 use deepsade_net::{Behind, Matrix, Model, TRUNK_OUTPUT};
 use deepsade_spec::{NormalSpec, Task};
 use thiserror::Error;
@@ -69,9 +70,6 @@ pub struct Flags {
     /// Whether the candidate passed; else the fallback answered.
     pub ok: bool,
 }
-
-/// What a graph takes for 0 at the borders of the domain is smaller: 2^-100.
-const TINY: f32 = f32::from_bits(27 << 23);
 
 /// Rows that go through a step at once.
 const ROWS: usize = 1024;
@@ -144,7 +142,7 @@ impl<'a> Output<'a> {
     /// Rows that the graph's own `in_domain` puts outside although they are inside, with the feature that it is about: near 0 it takes
     /// numbers below 2^-100 in size for 0, also those of a range that ends there. Nothing for a model without such a flag.
     pub fn lost(&self, x: &Matrix) -> Vec<(usize, usize)> {
-        let near_zero = |v: f32| v != 0.0 && v.abs() < TINY;
+        let near_zero = |v: f32| v != 0.0 && v.abs() < 2f32.powi(CALM);
         let features = self.spec.schema.features.iter().enumerate();
         let ends_there = |range: Option<(f32, f32)>| range.is_some_and(|(lo, hi)| near_zero(lo) || near_zero(hi));
         let found: Vec<usize> = features.filter(|(_, f)| ends_there(f.domain.range())).map(|(k, _)| k).collect();

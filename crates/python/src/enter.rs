@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use deepsade_spec::shown;
@@ -17,6 +18,8 @@ const EVERY_MS: u64 = 50;
 
 /// Whether Python wants the work to stop, and why.
 pub struct Signals {
+    /// Who asks Python: of threads that take turns one that may not would ask in its stead.
+    thread: ThreadId,
     begun: Instant,
     asked: AtomicU64,
     stop: AtomicBool,
@@ -25,13 +28,22 @@ pub struct Signals {
 
 impl Signals {
     fn new() -> Self {
-        Self { begun: Instant::now(), asked: AtomicU64::new(0), stop: AtomicBool::new(false), error: Mutex::new(None) }
+        Self {
+            thread: thread::current().id(),
+            begun: Instant::now(),
+            asked: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            error: Mutex::new(None),
+        }
     }
 
-    /// Whether to stop. Python handles signals on its main thread alone; on others this only repeats what is known.
+    /// Whether to stop. Python handles signals on its main thread alone; on threads of ours this only repeats what is known.
     pub fn pressed(&self) -> bool {
         if self.stop.load(Ordering::Relaxed) {
             return true;
+        }
+        if thread::current().id() != self.thread {
+            return false;
         }
         let now = self.begun.elapsed().as_millis() as u64;
         if now < self.asked.load(Ordering::Relaxed) + EVERY_MS {

@@ -9,6 +9,7 @@ use deepsade_engine::adversity::{self as engine, Near};
 use deepsade_engine::artifact;
 use deepsade_engine::files;
 use deepsade_engine::fit::rows_of;
+use deepsade_engine::pipeline::Occupied;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
 use deepsade_engine::recheck;
@@ -37,7 +38,8 @@ use crate::table::{self, Table};
 #[pyfunction]
 #[pyo3(signature = (onnx, rules, certificate, real=false))]
 pub fn check(py: Python<'_>, onnx: &[u8], rules: RulesFrom, certificate: &str, real: bool) -> PyResult<(String, String)> {
-    enter(py, |_| {
+    enter(py, |signals| {
+        let stop = || signals.pressed();
         let judged = match &rules {
             // The checker reads the graph: a shielded one may be made of anything.
             RulesFrom::Own => {
@@ -45,10 +47,10 @@ pub fn check(py: Python<'_>, onnx: &[u8], rules: RulesFrom, certificate: &str, r
                 if spec.is_empty() {
                     return Err(Failure::new(Class::Rule, "the model carries no rules; name some"));
                 }
-                deepsade_check::check(onnx, &Claim::from(&spec), certificate)
+                recheck::judged(onnx, &Claim::from(&spec), certificate, &stop)
             }
-            RulesFrom::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate)?,
-            RulesFrom::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate)?,
+            RulesFrom::Json(text) => recheck::held(onnx, &Problem::in_memory(text)?.0, certificate, &stop)?,
+            RulesFrom::File(path) => recheck::held(onnx, &Problem::read(path)?, certificate, &stop)?,
         };
         let verdict = as_deployed(judged, real);
         Ok((as_json(&verdict).to_string(), in_words(&verdict)))
@@ -236,6 +238,29 @@ pub fn report(py: Python<'_>, folder: PathBuf, out: PathBuf, name: Option<String
 #[pyo3(signature = (folder, onnx, rules, certificate=None))]
 pub fn write_proof(py: Python<'_>, folder: PathBuf, onnx: &[u8], rules: &str, certificate: Option<&str>) -> PyResult<()> {
     enter(py, |_| Ok(files::write_proof(&folder, onnx, rules, certificate).map(drop)?))
+}
+
+/// Writes the files of a run into a folder that is there; `said` are its summary and its log. What the run has not is removed.
+#[pyfunction]
+#[pyo3(signature = (folder, onnx, rules, certificate=None, said=None))]
+pub fn write_run(
+    py: Python<'_>,
+    folder: PathBuf,
+    onnx: &[u8],
+    rules: &str,
+    certificate: Option<&str>,
+    said: Option<(String, String)>,
+) -> PyResult<()> {
+    enter(py, |_| {
+        let said = said.as_ref().map(|(summary, log)| (summary.as_str(), log.as_str()));
+        Ok(files::write_run(&folder, onnx, rules, certificate, said)?)
+    })
+}
+
+/// What a folder holds that a run would replace, in words.
+#[pyfunction]
+pub fn occupied(folder: PathBuf) -> Option<String> {
+    Occupied::of(&folder, false).map(|found| found.to_string())
 }
 
 /// Writes a file whole or not at all.

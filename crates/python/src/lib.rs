@@ -20,6 +20,7 @@ mod subject;
 mod table;
 
 use deepsade_engine::files;
+use deepsade_output::make::classes::FORBIDDEN;
 use pyo3::prelude::*;
 
 /// The native half of `deepsade`.
@@ -31,6 +32,7 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CERTIFICATE", files::CERTIFICATE)?;
     m.add("SUMMARY", files::SUMMARY)?;
     m.add("LOG", files::LOG)?;
+    m.add("FORBIDDEN", FORBIDDEN)?;
     errors::add(m)?;
     m.add_class::<table::Table>()?;
     m.add_class::<model::Model>()?;
@@ -52,7 +54,12 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(examine::settle, m)?)?;
     m.add_function(wrap_pyfunction!(examine::report, m)?)?;
     m.add_function(wrap_pyfunction!(examine::write_proof, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::write_run, m)?)?;
+    m.add_function(wrap_pyfunction!(examine::occupied, m)?)?;
     m.add_function(wrap_pyfunction!(examine::write_whole, m)?)?;
     m.add_function(wrap_pyfunction!(subject::settings, m)?)?;
+    m.add_function(wrap_pyfunction!(subject::stated, m)?)?;
+    m.add_function(wrap_pyfunction!(subject::number_text, m)?)?;
+    m.add_function(wrap_pyfunction!(subject::orderings, m)?)?;
     Ok(())
 }

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use deepsade_data::number;
 use deepsade_engine::artifact::{described, model_rules, parse_any};
+use deepsade_engine::draft;
 use deepsade_engine::files::RULES;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::subject::{SubjectFiles, together};
 use deepsade_net::Model;
-use deepsade_spec::{Claim, NormalSpec};
+use deepsade_spec::{Claim, NormalSpec, RuleText, Schema};
 use pyo3::prelude::*;
 
 use crate::enter::enter;
@@ -85,4 +87,26 @@ pub fn settings(py: Python<'_>, rules: &str) -> PyResult<String> {
         let whole = task.whole(task.targets.as_deref().unwrap_or_default(), &problem.features).unwrap_or_default();
         Ok(serde_json::json!({"network": network, "train": train, "task": task, "whole": whole, "rule": rules}).to_string())
     })
+}
+
+/// The tables of a rule file, as JSON, that state a schema and rules (names and texts) over it.
+#[pyfunction]
+pub fn stated(py: Python<'_>, schema: &str, rules: Vec<(String, String)>) -> PyResult<String> {
+    enter(py, |_| {
+        let schema = Schema::from_json(schema).map_err(|e| Failure::new(Class::Model, e))?;
+        let rules = rules.into_iter().map(|(name, text)| RuleText { name, text }).collect();
+        Ok(Problem::about(&schema, rules)?.stated_as_json(&schema))
+    })
+}
+
+/// Names and texts of the rules that make places of items an ordering.
+#[pyfunction]
+pub fn orderings(items: usize) -> Vec<(String, String)> {
+    draft::orderings(items).map(|rule| (rule.name, rule.text)).into()
+}
+
+/// A number as class and level names spell it.
+#[pyfunction]
+pub fn number_text(value: f64) -> String {
+    number::as_text(value)
 }

@@ -8,18 +8,28 @@ use crate::satisfy::float32_around;
 
 /// Whether the atom holds for every input of the domain and all finite float32 outputs, or for none; `None` where that depends.
 pub fn decided(atom: &Atom, schema: &Schema) -> Option<bool> {
-    let largest = Rational::try_from(f32::MAX).unwrap_or_default();
-    let mut inputs = Linear::constant(atom.linear.constant.clone());
-    let mut reach = Rational::ZERO;
-    for (var, c) in &atom.linear.terms {
-        if var.is_output() {
-            reach += if *c < Rational::ZERO { -c } else { c.clone() } * &largest;
+    let (lo, hi) = reach(&atom.linear, schema, |_| (-f32::MAX, f32::MAX));
+    atom.decided(&lo, &hi)
+}
+
+/// The smallest and the largest value of a linear form over the domain, each output between ends of its own.
+pub fn reach(linear: &Linear, schema: &Schema, ends: impl Fn(usize) -> (f32, f32)) -> (Rational, Rational) {
+    let exact = |v: f32| Rational::try_from(v).unwrap_or_default();
+    let mut inputs = Linear::constant(linear.constant.clone());
+    let (mut lo, mut hi) = (Rational::ZERO, Rational::ZERO);
+    for (var, c) in &linear.terms {
+        if let Var::Output(j) = var {
+            let (least, most) = ends(*j);
+            let (a, b) = (c * exact(least), c * exact(most));
+            let (a, b) = if a <= b { (a, b) } else { (b, a) };
+            lo += a;
+            hi += b;
         } else {
             inputs.terms.insert(*var, c.clone());
         }
     }
-    let (lo, hi) = range(&inputs, schema);
-    atom.decided(&(lo - &reach), &(hi + &reach))
+    let (a, b) = range(&inputs, schema);
+    (lo + a, hi + b)
 }
 
 /// The formula without atoms that finite outputs decide, and with bounds on single outputs moved to the next number that one can be: for

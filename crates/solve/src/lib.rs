@@ -12,6 +12,7 @@
 //! - [`mod@satisfy`], [`eliminate`]: whether atoms can hold together, exactly.
 //! - [`maxsmt`]: numbers that satisfy all of the hard and most of the soft constraints; one trait, three engines.
 //! - [`sample`]: inputs of a domain, drawn at random.
+//! - [`irreducible`](mod@irreducible): a set that passes a test, without what can be spared.
 //! - [`tied`](mod@tied): which formulas share outputs, directly or through others.
 //! - [`sexpr`]: what other solvers write.
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ pub mod eliminate;
 pub mod exp;
 pub mod finite;
 pub mod game;
+pub mod irreducible;
 pub mod kernel;
 pub mod maxsmt;
 pub mod parallel;

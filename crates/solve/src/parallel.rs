@@ -3,6 +3,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// How many threads the machine has.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// What `work` makes of every item, on at most so many threads, the calling one among them; each thread has a `state` of its own.
 /// `None` for the items that were not come to before `stop` said so.
 pub fn map<T: Sync, R: Send, S>(

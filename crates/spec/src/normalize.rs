@@ -294,7 +294,7 @@ fn as_read(atom: Atom, schema: &Schema) -> Atom {
 }
 
 /// Class c is preferred to class d: a larger score, or an equal one and listed first.
-fn beats(c: usize, d: usize) -> Formula {
+pub fn beats(c: usize, d: usize) -> Formula {
     let mut linear = Linear::var(Var::Output(c));
     linear.add_scaled(&-Rational::ONE, &Linear::var(Var::Output(d)));
     Formula::Atom(Atom { linear, strict: c > d })

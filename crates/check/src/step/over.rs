@@ -6,7 +6,7 @@ use crate::certificate::{Number, Outputs};
 use crate::rejected::StepFault;
 
 /// Numbers below 2^-100 in size may be taken for zero by a runtime, or not; none that the tail computes with is.
-pub(super) const CALM: i32 = -100;
+pub const CALM: i32 = -100;
 /// Outputs reach no further than 2^60: with a grid's factor, of at most 2^64, they are float32 numbers still.
 pub(super) const FAR: i32 = 60;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::bail;
-use deepsade_data::{ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
+use deepsade_data::{CheckedData, ReadOptions, RowStatus, Table, encode, encode_inputs, read_table};
 use deepsade_engine::adversity::{Counts, Near, adversity, as_json, is_radius, near_as_json};
 use deepsade_engine::left_out::pairs_in_words;
 use deepsade_engine::verify::words::example_in_words;
@@ -32,9 +32,7 @@ pub fn run(args: &AdversityArgs) -> anyhow::Result<Exit> {
     };
     let subject = subject::read(&files)?;
     subject.notes().into_iter().for_each(|note| eprintln!("note: {note}"));
-    for place in &subject.model.inexact {
-        eprintln!("note: {place}: the file may round differently there from the network that was looked at");
-    }
+    super::note_rounding(&subject.model.inexact);
     let (x, numbers, outside) = rows(args, &subject)?;
     if x.rows == 0 {
         bail!("no row of the data lies in the domain ({outside} lie outside)");
@@ -91,7 +89,7 @@ fn rows(args: &AdversityArgs, subject: &Subject) -> anyhow::Result<(Matrix, Vec<
 /// The rows of a file that lie in the domain, and for each row of the file whether it does.
 pub fn inside(path: &Path, subject: &Subject, options: &ReadOptions) -> anyhow::Result<(Table, Vec<bool>)> {
     let schema = &subject.spec.schema;
-    let separator = subject.problem.data.as_ref().and_then(|d| d.separator).and_then(|c| u8::try_from(c).ok());
+    let separator = subject.problem.data.as_ref().and_then(CheckedData::delimiter);
     let options = ReadOptions { separator, ..options.clone() };
     let mut table = read_table(path, &options, &mut |_| {})?;
     let inside: Vec<bool> = encode_inputs(&table, schema)?.status.iter().map(|s| *s == RowStatus::Inside).collect();

@@ -68,9 +68,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         if !named {
             eprintln!("the model does not name its columns; read as {}", columns_in_words(&spec.schema.shown()));
         }
-        for place in &differs {
-            eprintln!("note: {place}: the file may round differently there from the network that was looked at");
-        }
+        super::note_rounding(&differs);
         emit(&in_words(&decided, &spec.shown(), seconds, work.regions, args.certificate.as_deref()))?;
         if let (Outcome::Refuted(_) | Outcome::Unknown { .. }, Some(rules)) = (&decided, &args.rules) {
             // What looks at one input does not keep a rule about two.

@@ -4,6 +4,7 @@ use deepsade_net::Matrix;
 use serde_json::{Map, Value, json};
 
 use super::{Scalars, Scorer, share};
+use crate::mean::quantile;
 
 /// The shares of which quantiles are told.
 const SHARES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -30,16 +31,11 @@ fn of_target(pairs: &[(f64, f64)], weight: &[f64]) -> [f64; 3] {
     [mse, mean(&|(y, t)| (y - t).abs()), if spread > 0.0 { 1.0 - mse / spread } else { f64::NAN }]
 }
 
-/// Quantiles of prediction minus truth, between neighbours in proportion.
+/// Quantiles of prediction minus truth.
 fn quantiles(pairs: &[(f64, f64)]) -> Value {
     let mut errors: Vec<f64> = pairs.iter().map(|(y, t)| y - t).collect();
     errors.sort_by(f64::total_cmp);
-    let at = |q: f64| {
-        let place = q * (errors.len() - 1) as f64;
-        let (lo, hi) = (errors[place.floor() as usize], errors[place.ceil() as usize]);
-        lo + (hi - lo) * place.fract()
-    };
-    SHARES.iter().map(|q| json!({"share": q, "error": at(*q)})).collect()
+    SHARES.iter().map(|q| json!({"share": q, "error": quantile(&errors, *q)})).collect()
 }
 
 impl Scorer for NumberScores {

@@ -6,7 +6,7 @@ use crate::error::DataError;
 use crate::load::Loaded;
 use crate::number;
 use crate::read::{Columns, ReadOptions, known, read_table};
-use crate::settings::DataSettings;
+use crate::settings::CheckedData;
 use crate::table::{Column, TableValue};
 
 /// Values of a number that are parts of their own, levels that are, and parts by quantiles.
@@ -73,7 +73,7 @@ impl Segment {
 }
 
 /// The parts of the rows by each column named: one that is used, or any other of the file, such as one that the model must not see.
-pub fn segments(names: &[String], loaded: &Loaded, data: &DataSettings) -> Result<Vec<Segment>, DataError> {
+pub fn segments(names: &[String], loaded: &Loaded, data: &CheckedData) -> Result<Vec<Segment>, DataError> {
     let (table, place) = (&loaded.table, "`segments`");
     let further: Vec<String> = names.iter().filter(|name| table.column(name).is_none()).cloned().collect();
     if further.is_empty() {
@@ -84,7 +84,7 @@ pub fn segments(names: &[String], loaded: &Loaded, data: &DataSettings) -> Resul
         known(&further, &table.names, place)?;
     }
     let columns = Columns::Beside { model: Vec::new(), further, place };
-    let options = ReadOptions { columns, rows: data.rows, separator: data.separator.map(|c| c as u8), ..ReadOptions::default() };
+    let options = ReadOptions { columns, rows: data.rows, separator: data.delimiter(), ..ReadOptions::default() };
     let whole = read_table(&loaded.file, &options, &mut |_| {})?;
     let places: Vec<usize> = table.row_numbers.iter().map(|row| (*row as usize).saturating_sub(1)).collect();
     if places.iter().any(|row| *row >= whole.rows()) {

@@ -4,6 +4,8 @@
 //! clause is obeyed by more rows and contained in fewer cells. Labels are dealt out to clauses by a local search first, then, where there
 //! are few enough, by a branch and bound that starts from its result and is exact if it comes to an end.
 
+use deepsade_solve::irreducible::irreducible;
+
 /// Labels up to which all ways to deal them out are searched.
 pub const MOST_EXACT: usize = 20;
 /// Rows and cells that the branch and bound looks at in all, each once for a clause; the same for the local search.
@@ -220,13 +222,8 @@ impl<'a> Deal<'a> {
     }
 
     /// The clauses without those that no cell needs, with every literal more that leaves all cells covered.
-    fn extended(&self, mut clauses: Vec<Literals>) -> Vec<Literals> {
-        let mut k = 0;
-        while k < clauses.len() {
-            let mut fewer = clauses.clone();
-            fewer.remove(k);
-            if self.covered(&fewer) { clauses = fewer } else { k += 1 }
-        }
+    fn extended(&self, clauses: Vec<Literals>) -> Vec<Literals> {
+        let (mut clauses, _) = irreducible(clauses, |fewer| self.covered(fewer).then_some(()));
         for (label, sign) in self.literals.each() {
             if clauses.iter().any(|c| c.speaks_of(label)) {
                 continue;

@@ -8,7 +8,7 @@ mod trend;
 use std::collections::HashSet;
 
 use deepsade_data::{Column, Table, TableValue, TaskKind};
-use deepsade_spec::print;
+use deepsade_spec::{RuleText, print};
 use serde::Serialize;
 
 use super::columns::{Described, Role, ends, numbers, room};
@@ -98,12 +98,17 @@ fn bounds(targets: &[Measured]) -> Vec<Suggestion> {
 }
 
 /// An ordering has every item once and every place once.
+pub fn orderings(items: usize) -> [RuleText; 2] {
+    let once = |name: &str, each: char, of: char| {
+        let text = format!("forall {each} in 0..{items}: exactly(1, at[i, p] for {of} in 0..{items})");
+        RuleText { name: name.into(), text }
+    };
+    [once("each item has one place", 'i', 'p'), once("each place has one item", 'p', 'i')]
+}
+
 fn ranking(items: usize, rows: usize) -> Vec<Suggestion> {
-    let stands = |name: &str, text: String| Suggestion { stands: true, ..Suggestion::by_all(name, text, rows) };
-    vec![
-        stands("each item on one place", format!("forall i in 0..{items}: exactly(1, at[i, p] for p in 0..{items})")),
-        stands("each place for one item", format!("forall p in 0..{items}: exactly(1, at[i, p] for i in 0..{items})")),
-    ]
+    let stands = |rule: RuleText| Suggestion { stands: true, ..Suggestion::by_all(&rule.name, rule.text, rows) };
+    orderings(items).map(stands).into()
 }
 
 fn features(table: &Table, columns: &[Described]) -> Vec<Measured> {

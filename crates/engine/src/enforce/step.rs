@@ -205,6 +205,14 @@ fn alike(numbers: Vec<Number>) -> Vec<Number> {
     vec![Number { lo, hi, grid: None }; numbers.len()]
 }
 
+/// The smallest and the largest value of a constant and weights times what lies between two ends each.
+fn ends_over(constant: f64, terms: impl Iterator<Item = (f32, (f32, f32))>) -> (f64, f64) {
+    terms.fold((constant, constant), |(least, most), (w, (lo, hi))| {
+        let (a, b) = (f64::from(w) * f64::from(lo), f64::from(w) * f64::from(hi));
+        (least + a.min(b), most + a.max(b))
+    })
+}
+
 /// Ranges that reach as far as the fallback does, on its grids.
 fn widened(numbers: &[Number], fallback: &[Case], spec: &NormalSpec) -> Vec<Number> {
     let ranges = spec.schema.column_ranges();
@@ -212,11 +220,8 @@ fn widened(numbers: &[Number], fallback: &[Case], spec: &NormalSpec) -> Vec<Numb
     for (o, number) in numbers.iter_mut().enumerate() {
         let (mut lo, mut hi) = (f64::from(number.lo), f64::from(number.hi));
         for case in fallback {
-            let mut ends = (f64::from(case.bias[o]), f64::from(case.bias[o]));
-            for (_, column, w) in case.weights.iter().filter(|(output, ..)| *output == o) {
-                let (a, b) = (f64::from(*w) * f64::from(ranges[*column].0), f64::from(*w) * f64::from(ranges[*column].1));
-                ends = (ends.0 + a.min(b), ends.1 + a.max(b));
-            }
+            let own = case.weights.iter().filter(|(output, ..)| *output == o);
+            let ends = ends_over(f64::from(case.bias[o]), own.map(|(_, column, w)| (*w, ranges[*column])));
             (lo, hi) = (lo.min(ends.0 - 0.25 * ends.0.abs()), hi.max(ends.1 + 0.25 * ends.1.abs()));
         }
         let step = number.grid.map(|k| 2f64.powi(-k));

@@ -8,6 +8,7 @@ use dashu::base::BitTest;
 use deepsade_check::Bounds;
 use deepsade_net::ball::UNIT;
 use deepsade_net::{Network, Op};
+use deepsade_solve::irreducible::irreducible;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, ColumnKind, Formula, Linear, NormalSpec, Rational, Schema, Var};
 use deepsade_spec::{Cut, Region};
@@ -346,14 +347,7 @@ impl FixedParts<'_> {
                 }
             }
         }
-        let mut set: Vec<usize> = (0..n).collect();
-        let mut k = 0;
-        while k < set.len() {
-            let mut fewer = set.clone();
-            fewer.remove(k);
-            if infeasible(&fewer) { set = fewer } else { k += 1 }
-        }
-        set
+        irreducible((0..n).collect(), |set| infeasible(set).then_some(())).0
     }
 
     /// What stands in the way of these rules.

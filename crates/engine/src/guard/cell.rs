@@ -178,6 +178,17 @@ impl Cell {
         (self.region, numbers.chain(outputs).chain(sorted(&self.sum.c)).collect())
     }
 
+    /// Of some atoms the one that constant outputs break most, in the middle of the box of the cell's region.
+    pub(super) fn most_broken(&self, among: impl Iterator<Item = usize>, outputs: &[f64], v: &Boxed) -> Option<usize> {
+        let rho = self.rho.iter().sum::<f64>() / self.rho.len() as f64;
+        let value = |i: usize| {
+            let Term { a, c, gate, d, .. } = &self.atoms[i];
+            let outputs: f64 = a.iter().map(|(j, a)| a * outputs[*j]).sum();
+            rho * (outputs + gate) + c.iter().map(|(k, c)| c * f64::from(v.m[*k])).sum::<f64>() + d
+        };
+        among.min_by(|i, k| value(*i).total_cmp(&value(*k)))
+    }
+
     /// Takes one atom alone.
     pub fn use_only(&mut self, atom: usize) {
         let alone: Vec<f64> = (0..self.atoms.len()).map(|k| f64::from(u8::from(k == atom))).collect();

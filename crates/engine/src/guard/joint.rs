@@ -122,15 +122,8 @@ fn dead(guard: &Guard, cell: &Cell) -> Option<Vec<f64>> {
 
 /// The atom about outputs that these outputs break most in the middle of the cell's region, alone.
 fn nearest_atom(guard: &Guard, cell: &Cell, outputs: &[f64]) -> Vec<f64> {
-    let v = guard.bounds.last_input(cell.region);
-    let rho = cell.rho.iter().sum::<f64>() / cell.rho.len() as f64;
-    let value = |i: usize| {
-        let Term { a, c, gate, d, .. } = &cell.atoms[i];
-        let outputs: f64 = a.iter().map(|(j, a)| a * outputs[*j]).sum();
-        rho * (outputs + gate) + c.iter().map(|(k, c)| c * f64::from(v.m[*k])).sum::<f64>() + d
-    };
     let mut alone = vec![0.0; cell.atoms.len()];
-    if let Some(chosen) = speaking(cell).min_by(|i, k| value(*i).total_cmp(&value(*k))) {
+    if let Some(chosen) = cell.most_broken(speaking(cell), outputs, guard.bounds.last_input(cell.region)) {
         alone[chosen] = 1.0;
     }
     alone

@@ -170,16 +170,10 @@ fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Result<(), us
 
 /// For each cell the atom that these outputs break most, in the middle of the cell's region.
 fn choose_atoms(guard: &mut Guard, b: &[f32]) {
+    let outputs: Vec<f64> = b.iter().map(|b| f64::from(*b)).collect();
     for cell in &mut guard.cells {
-        let v = guard.bounds.last_input(cell.region);
-        let rho = cell.rho.iter().sum::<f64>() / cell.rho.len() as f64;
-        let value = |atom: &super::cell::Term| {
-            let outputs: f64 = atom.a.iter().map(|(j, a)| a * f64::from(b[*j])).sum();
-            let inputs: f64 = atom.c.iter().map(|(k, c)| c * f64::from(v.m[*k])).sum();
-            rho * (outputs + atom.gate) + inputs + atom.d
-        };
         let free = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free);
-        if let Some(chosen) = free.min_by(|i, k| value(&cell.atoms[*i]).total_cmp(&value(&cell.atoms[*k]))) {
+        if let Some(chosen) = cell.most_broken(free, &outputs, guard.bounds.last_input(cell.region)) {
             cell.use_only(chosen);
         }
     }

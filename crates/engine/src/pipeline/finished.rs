@@ -122,7 +122,7 @@ impl Finished {
         let started = Instant::now();
         let verdict = match &certificate {
             // Read again: what counts is what the file says, not what was meant by it.
-            Some(text) => Some(recheck::held(&bytes, &Problem::parse(&rules, Path::new(RULES))?, text)?),
+            Some(text) => Some(recheck::held(&bytes, &Problem::parse(&rules, Path::new(RULES))?, text, &|| false)?),
             None => None,
         };
         let certify = fitted.certify_seconds;

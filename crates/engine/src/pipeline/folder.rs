@@ -1,5 +1,6 @@
 //! A folder and a training that may be cut short enter; the log of its epochs leaves, and at last the files of a finished one.
 
+use std::fmt;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,17 @@ impl Occupied {
             (false, false) => {
                 [RULES, CERTIFICATE, SUMMARY, SPLIT, LOG].into_iter().find(|name| folder.join(name).exists()).map(Self::ByFile)
             }
+        }
+    }
+}
+
+/// What the folder "holds".
+impl fmt::Display for Occupied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finished => write!(f, "a model already"),
+            Self::Unfinished => write!(f, "an unfinished run"),
+            Self::ByFile(name) => write!(f, "{name}, which would be replaced"),
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct Run<'a> {
     /// The rules that the last layer must satisfy after every step; `None` for plain training.
     pub rules: Option<&'a NormalSpec>,
     /// What a last layer which keeps the rules had best favour for all inputs, where the rules leave a choice.
-    pub usual: Option<Favoured>,
+    pub favoured: Option<Favoured>,
     /// What follows the network and keeps the rules; its loss takes the place of `loss`. `None` for the plain outputs.
     pub step: Option<StepData<'a>>,
     /// Whether and where to save the run.
@@ -133,7 +133,7 @@ fn hash_floats(hash: &mut Sha256, values: &[f32]) {
 ///     settings: TrainSettings { learning_rate: 0.05, batch: 4, epochs: 1000, ..TrainSettings::default() },
 ///     seed: 1,
 ///     rules: None,
-///     usual: None,
+///     favoured: None,
 ///     step: None,
 ///     checkpoint: None,
 /// };

@@ -78,7 +78,7 @@ pub fn partition(run: &Run, epoch: usize) -> usize {
 /// The update that a run asks for, with K' from K and the layers before the last (line 2), or the rules that can't be met.
 pub fn update<'a>(run: &Run<'a>, standard: &Standard, stepper: &mut Stepper) -> Result<Box<dyn Update + 'a>, TrainError> {
     let settings = &run.settings;
-    let around = |rules| Guard::around(rules, &run.network, &standard.units(), settings.tightness(), run.usual.as_ref());
+    let around = |rules| Guard::around(rules, &run.network, &standard.units(), settings.tightness(), run.favoured.as_ref());
     let mut guarded = run.rules.map(around).transpose()?.map(Guarded::new);
     if let (Some(Guarded { guard, .. }), Some(rules), true) = (&mut guarded, run.rules, settings.strictly_paper()) {
         guard.over_whole_latent_box(&rules.schema)?;

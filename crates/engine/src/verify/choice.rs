@@ -11,7 +11,8 @@ use deepsade_check::Arithmetic;
 use deepsade_net::{Matrix, Network, Node, Op};
 use deepsade_output::Judge;
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Region, Schema, Task, Var};
+use deepsade_spec::normalize::beats;
+use deepsade_spec::{Atom, Formula, NormalRule, NormalSpec, Rational, Region, Schema, Task, Var};
 
 use super::attack::{Attacked, CounterExample, first_broken};
 use super::plan::BoundPlan;
@@ -156,7 +157,7 @@ impl Totals {
                 if (of.len() + 1) * table.rows > MAX_ATOMS {
                     return None;
                 }
-                let others = (0..table.rows).filter(|j| *j != k).map(|j| Formula::Atom(larger(j, k)));
+                let others = (0..table.rows).filter(|j| *j != k).map(|j| beats(j, k));
                 let claim = Formula::or(others.chain([obeyed]));
                 let name = format!("{}, row {k}", rule.name);
                 rules.push(NormalRule { name, text: rule.text.clone(), claim, reads_scores: false });
@@ -177,11 +178,4 @@ fn given(atom: &Atom, y: &[f32]) -> Formula {
     let outputs = atom.linear.terms.keys().filter_map(|v| if let Var::Output(j) = v { Some(*j) } else { None });
     let exact = |j: usize| Rational::try_from(y[j]).unwrap_or_default();
     outputs.fold(Formula::Atom(atom.clone()), |f, j| f.with(Var::Output(j), &exact(j)))
-}
-
-/// Total j keeps row k from being chosen: it is larger, or as large and before it.
-fn larger(j: usize, k: usize) -> Atom {
-    let mut linear = Linear::var(Var::Output(j));
-    linear.add_scaled(&-Rational::ONE, &Linear::var(Var::Output(k)));
-    Atom { linear, strict: j > k }
 }

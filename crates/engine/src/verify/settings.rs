@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use deepsade_check::Arithmetic;
+use deepsade_solve::parallel::cores;
 
 use super::branch::LeftOpen;
 use super::outcome::Undecided;
@@ -29,7 +30,7 @@ impl Default for VerifySettings {
         Self {
             timeout: Some(Duration::from_mins(1)),
             arithmetic: Arithmetic::Float32,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: cores(),
             seed: 0,
             most_open: 100_000,
             most_regions: usize::MAX,

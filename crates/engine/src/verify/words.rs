@@ -7,8 +7,7 @@ use deepsade_spec::{NamedValues, NormalSpec};
 use serde_json::{Value, json};
 
 use super::{CounterExample, Outcome, Work};
-use crate::vacuous::{vacuous, vacuous_pair};
-use crate::verdict::{all_hold, pair_effort, proved_rules_as_json};
+use crate::verdict::{all_hold, pair_effort, proved_rules_as_json, rules_in_words};
 
 /// A counter-example: the rule, and the input and output that break it.
 pub fn example_as_json(spec: &NormalSpec, example: &CounterExample) -> Value {
@@ -79,18 +78,12 @@ pub fn in_words(decided: &Outcome, spec: &NormalSpec, seconds: f64, regions: usi
                 "proved: {} for every input of the domain in {arithmetic} ({seconds:.2} s, {regions} regions); the checker accepts it\n",
                 all_hold(proof.accepted())
             );
-            for (done, rule) in proof.accepted().rules.iter().zip(&spec.rules) {
-                out += &format!("  {}: {} regions, margin {:e}\n", done.name, done.regions, done.margin);
-                if let Some(why) = vacuous(rule, &spec.schema) {
-                    out += &format!("  {why}\n");
-                }
-            }
-            for (done, rule) in proof.accepted().pairs.iter().zip(&spec.pairs) {
-                out += &format!("  {}: {}\n", done.name, pair_effort(done));
-                if let Some(why) = vacuous_pair(rule, &spec.schema) {
-                    out += &format!("  {why}\n");
-                }
-            }
+            out += &rules_in_words(
+                proof.accepted(),
+                spec,
+                &|done, _| format!("  {}: {} regions, margin {:e}\n", done.name, done.regions, done.margin),
+                &|done, _| format!("  {}: {}\n", done.name, pair_effort(done)),
+            );
             if let Some(folder) = folder {
                 out +=
                     &format!("Certificate and the model it is about: {0}; check it with: deepsade check {0}\n", folder.display());

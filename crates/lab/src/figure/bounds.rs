@@ -1,5 +1,7 @@
 //! Widths of the bounds of every unit, layer by layer, enter; a box plot leaves.
 
+use deepsade_data::quantile;
+
 use super::axis::{Axis, Frame};
 use super::scene::{Ink, LETTERS, Mark, Scene, Stroke, TextAnchor};
 
@@ -53,11 +55,4 @@ pub fn bounds_per_layer(layers: &[LayerWidths]) -> Scene {
         scene.marks.push(Mark::Text { at: [x, 16.0], text: units, size, anchor: TextAnchor::Middle, upwards: false });
     }
     scene
-}
-
-/// Between the neighbours of a place in sorted values, which are not empty.
-pub(crate) fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let at = q * (sorted.len() - 1) as f64;
-    let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-    low + (high - low) * at.fract()
 }

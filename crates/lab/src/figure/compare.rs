@@ -1,7 +1,8 @@
 //! Scores of several methods enter; one strip of dots a method leaves, with its mean.
 
+use deepsade_data::quantile;
+
 use super::axis::{Axis, Frame};
-use super::bounds::quantile;
 use super::scene::{DotShape, Ink, Scene, Stroke};
 
 /// The scores of one method, one a run.

@@ -23,7 +23,7 @@ use super::runner::MODELS;
 use super::stock::{Dealt, Stock};
 use super::table::in_order;
 use crate::figure::{
-    Epoch, LambdaPoint, LambdaSeries, Sample, Scene, Theme, beyond, bounds_per_layer, compare, loss_against_lambda, quantile,
+    Epoch, LambdaPoint, LambdaSeries, Sample, Scene, Theme, beyond, bounds_per_layer, compare, loss_against_lambda,
     training_curves,
 };
 use crate::layers;
@@ -171,7 +171,7 @@ fn lambda(results: &Results, case: &UseCase) -> Option<Scene> {
     let loss = |runs: Vec<&crate::results::RunResult>| {
         let mut values: Vec<f64> = runs.iter().filter_map(|r| r.metric("cross_entropy")).collect();
         values.sort_by(f64::total_cmp);
-        (!values.is_empty()).then(|| [0.25, 0.5, 0.75].map(|q| quantile(&values, q)))
+        (!values.is_empty()).then(|| [0.25, 0.5, 0.75].map(|q| data::quantile(&values, q)))
     };
     let point = |x: f64, [low, median, high]: [f64; 3]| LambdaPoint { x, low, median, high };
     let swept: Vec<LambdaPoint> = sweep

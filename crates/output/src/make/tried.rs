@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use deepsade_check::step::{InputPorts, OutputStep, Tail, output_names};
-use deepsade_net::{Matrix, Port};
+use deepsade_net::{Matrix, Piece, Port};
 use deepsade_solve::sample::InputSampler;
 use deepsade_spec::NormalSpec;
 use rand::{RngExt, SeedableRng};
@@ -24,6 +24,16 @@ pub struct Tried {
     pub step_us: f64,
 }
 
+/// A piece that makes candidates with the tail behind it, to be run on scores and inputs, and the names of what it gives.
+pub(super) fn with_tail(spec: &NormalSpec, piece: &Piece, step: &OutputStep, source: &Source) -> Option<(Graph, [String; 3])> {
+    let names = output_names(|name| name == source.x || name == source.scores);
+    let inputs = InputPorts::Rows(Port::rows(source.x, "float", Some(spec.schema.columns().len())));
+    let tail = Tail::new(spec, step, &inputs, names.clone()).ok()?;
+    let mut piece = piece.clone();
+    piece.append(tail.piece);
+    Some((Graph::new(&piece, &[source.scores, source.x]).ok()?, names))
+}
+
 /// Tries a step where a model gives numbers between some ends; `None` if it can't be run here.
 pub fn tried(spec: &NormalSpec, made: &Made, step: &OutputStep, source: &Source, ends: &[(f64, f64)]) -> Option<Tried> {
     let (sampler, rng) = (InputSampler::new(&spec.schema), &mut ChaCha8Rng::seed_from_u64(0));
@@ -35,12 +45,7 @@ pub fn tried(spec: &NormalSpec, made: &Made, step: &OutputStep, source: &Source,
         let drawn: Vec<f32> = ends.iter().map(between).collect();
         scores.row_mut(r).copy_from_slice(&drawn);
     }
-    let [y, inside, ok] = output_names(|name| name == source.x || name == source.scores);
-    let inputs = InputPorts::Rows(Port::rows(source.x, "float", Some(columns)));
-    let tail = Tail::new(spec, step, &inputs, [y.clone(), inside.clone(), ok.clone()]).ok()?;
-    let mut piece = made.piece.clone();
-    piece.append(tail.piece);
-    let graph = Graph::new(&piece, &[source.scores, source.x]).ok()?;
+    let (graph, [y, inside, ok]) = with_tail(spec, &made.piece, step, source)?;
     let started = Instant::now();
     let mut found = graph.run(vec![scores.into(), x.into()], &[&y, &inside, &ok]).ok()?;
     let step_us = started.elapsed().as_secs_f64() * 1e6 / ROWS as f64;

@@ -6,7 +6,7 @@
 //! bound moves with a feature as the slack does: clipping by it keeps what never falls with that feature.
 
 use deepsade_check::Arithmetic;
-use deepsade_check::step::{Clips, Number, Over, Round};
+use deepsade_check::step::{CALM, Clips, Number, Over, Round};
 use deepsade_data::Dataset;
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::Judge;
@@ -14,9 +14,9 @@ use deepsade_spec::normalize::range;
 use deepsade_spec::{Atom, Formula, Linear, Moves, NormalSpec, Rational, Task, Trend, Var};
 use thiserror::Error;
 
-use super::StepError;
 use super::fallback::trees;
 use super::usual::Usual;
+use super::{StepError, ends_over};
 use crate::artifact::{self, ArtifactError, CLIPS_KEY};
 use crate::proof::{Proof, prove_clips};
 
@@ -420,10 +420,7 @@ impl ClipFinder<'_> {
         }
         let weights: Vec<f32> = bound.weights.iter().map(|w| *w as f32).collect();
         let bias = inward(bound.constant);
-        let ends = weights.iter().zip(ranges).fold((bias, bias), |(lo, hi), (w, (a, b))| {
-            let (a, b) = (f64::from(*w) * f64::from(*a), f64::from(*w) * f64::from(*b));
-            (lo + a.min(b), hi + a.max(b))
-        });
+        let ends = ends_over(bias, weights.iter().copied().zip(ranges.iter().copied()));
         Some((weights, bias as f32, ends))
     }
 
@@ -482,7 +479,6 @@ fn safe(bound: &LearntBound, ranges: &[(f32, f32)], lowered: bool) -> (Vec<f32>,
     let inward = if bound.upper { -1.0 } else { 1.0 };
     let mut bias = bound.constant + inward * MARGIN * bound.constant.abs();
     let mut weights = Vec::new();
-    let mut ends = (0.0, 0.0);
     for (w, (lo, hi)) in bound.weights.iter().zip(ranges) {
         let (lo, hi) = (f64::from(*lo), f64::from(*hi));
         let side = if lo >= 0.0 {
@@ -495,17 +491,15 @@ fn safe(bound: &LearntBound, ranges: &[(f32, f32)], lowered: bool) -> (Vec<f32>,
         if side == 0.0 {
             bias += inward * MARGIN * w.abs() * lo.abs().max(hi.abs());
         }
-        let w = (w + side * inward * MARGIN * w.abs()) as f32;
-        let (a, b) = (f64::from(w) * lo, f64::from(w) * hi);
-        ends = (ends.0 + a.min(b), ends.1 + a.max(b));
-        weights.push(w);
+        weights.push((w + side * inward * MARGIN * w.abs()) as f32);
     }
+    let ends = ends_over(0.0, weights.iter().copied().zip(ranges.iter().copied()));
     if lowered {
         let size = |(w, (lo, hi)): (&f64, &(f32, f32))| w.abs() * f64::from(lo.abs().max(hi.abs()));
         let terms = 4 + bound.weights.iter().filter(|w| **w != 0.0).count();
         bias -= LOWERED * terms as f64 * (bias.abs() + bound.weights.iter().zip(ranges).map(size).sum::<f64>());
     }
-    let bias = if bias.abs() < f64::from(2f32.powi(-99)) { 0.0 } else { bias as f32 };
+    let bias = if bias.abs() < f64::from(2f32.powi(CALM + 1)) { 0.0 } else { bias as f32 };
     (weights, bias, (ends.0 + f64::from(bias), ends.1 + f64::from(bias)))
 }
 

@@ -43,7 +43,7 @@ impl<'a> Begun<'a> {
             settings,
             seed: 5,
             rules,
-            usual: None,
+            favoured: None,
             step: None,
             checkpoint: None,
         };

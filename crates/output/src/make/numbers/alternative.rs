@@ -7,10 +7,10 @@ use std::ops::ControlFlow;
 
 use deepsade_check::step::Number;
 use deepsade_solve::active_set::{HalfSpace, nearest};
+use deepsade_solve::finite;
 use deepsade_solve::tied::{TiedParts, tied};
 use deepsade_spec::cells::cells;
-use deepsade_spec::normalize::range;
-use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema, Var};
+use deepsade_spec::{Atom, Formula, Linear, NormalSpec, Rational, Schema};
 
 use super::super::MakeError;
 use super::select::{Quota, choices};
@@ -139,21 +139,7 @@ fn decided(atom: &Atom, schema: &Schema, ranges: &[Number]) -> Option<bool> {
 
 /// Smallest and largest value of a linear form.
 pub(super) fn reach(linear: &Linear, schema: &Schema, ranges: &[Number]) -> (Rational, Rational) {
-    let exact = |v: f32| Rational::try_from(v).unwrap_or_default();
-    let mut inputs = Linear::constant(linear.constant.clone());
-    let (mut lo, mut hi) = (Rational::ZERO, Rational::ZERO);
-    for (var, c) in &linear.terms {
-        if let Var::Output(j) = var {
-            let (a, b) = (c * exact(ranges[*j].lo), c * exact(ranges[*j].hi));
-            let (a, b) = if a <= b { (a, b) } else { (b, a) };
-            lo += a;
-            hi += b;
-        } else {
-            inputs.terms.insert(*var, c.clone());
-        }
-    }
-    let (a, b) = range(&inputs, schema);
-    (lo + a, hi + b)
+    finite::reach(linear, schema, |j| (ranges[j].lo, ranges[j].hi))
 }
 
 pub(super) fn of_inputs(formula: &Formula) -> bool {

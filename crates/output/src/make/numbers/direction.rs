@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use deepsade_check::step::{Number, Outputs, Over, room};
+use deepsade_check::step::{CALM, Number, Outputs, Over, room};
+use deepsade_net::ball::UNIT;
 use deepsade_spec::{Atom, Domain, Formula, NormalSpec, Rational, Var, float32};
 
 use super::super::MakeError;
@@ -13,14 +14,10 @@ use crate::nearest::Face;
 
 /// Directions closer than this are one.
 const SAME: f64 = 1e-12;
-/// What float32 loses in one operation, as a share.
-const ULP: f64 = 1.0 / (1u64 << 24) as f64;
 /// The share of what a bound was moved in for that outputs may miss it by.
 const MISSED: f64 = 0.75;
 /// The spread of an output beside that of the widest one, at least.
 const NARROWEST: f64 = 1.0 / 1024.0;
-/// Below it in size an output counts as 0.
-const CALM: f32 = f32::from_bits((127 - 100) << 23);
 
 /// A direction of length 1, and what its product with the outputs must be at least.
 #[derive(Debug, Clone, PartialEq)]
@@ -267,7 +264,7 @@ impl<'a> Ground<'a> {
     fn own(&self, face: &Face, bound: &GuardedBound) -> f64 {
         let outputs: f64 = face.a.iter().zip(self.ranges).map(|(a, n)| a.abs() * f64::from(n.lo.abs().max(n.hi.abs()))).sum();
         let terms = face.a.iter().chain(&bound.x).filter(|v| **v != 0.0).count() as f64;
-        let own = (4.0 + terms / 2.0) * ULP * (outputs + self.size(bound)) + f64::from(CALM);
+        let own = (4.0 + terms / 2.0) * UNIT * (outputs + self.size(bound)) + 2f64.powi(CALM);
         let mentioned = || (0..self.outputs()).filter(|j| face.a[*j] != 0.0);
         // Among whole numbers a search follows, which puts right what rounding did.
         let rounded = mentioned().count() > 1 && !mentioned().all(|j| self.is_whole(j));
@@ -318,9 +315,11 @@ fn inside(atom: &Atom) -> f32 {
     let Some(c) = atom.linear.terms.values().next() else { return 0.0 };
     let size = if *c < Rational::ZERO { -c } else { c.clone() };
     let t = -&atom.linear.constant / size;
+    // Below it in size an output counts as 0.
+    let calm = 2f32.powi(CALM);
     match float32::at_least(&t, atom.strict).min(f32::MAX) {
-        v if v.abs() >= CALM || v == 0.0 => v,
-        v if v > 0.0 => CALM,
+        v if v.abs() >= calm || v == 0.0 => v,
+        v if v > 0.0 => calm,
         // What is so small counts as 0, which obeys too.
         _ => 0.0,
     }

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use deepsade_check::step::{Case, InputPorts, Number, OutputStep, Outputs, Tail, output_names};
-use deepsade_net::{Matrix, Piece, Port};
+use deepsade_check::step::{Case, Number, OutputStep, Outputs};
+use deepsade_net::{Matrix, Piece};
 use deepsade_solve::active_set::{HalfSpace, nearest};
 use deepsade_solve::sample::InputSampler;
 use deepsade_spec::Formula;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::super::tried::with_tail;
 use super::super::{CANDIDATE, Source};
 use super::Anchor;
 use super::choose::Way;
 use super::direction::{Direction, Ground, GuardedBound};
 use super::select::left_at;
-use crate::graph::{Graph, Value};
+use crate::graph::Value;
 use crate::judge::Judge;
 
 /// How far from the middle rows are, as a share of the outputs' ranges; the farthest first.
@@ -101,12 +102,7 @@ impl MeasuredRows {
         let bias = vec![0.0; ground.outputs()];
         let fallback = vec![Case { when: Vec::new(), weights: Vec::new(), bias, trees: Vec::new() }];
         let step = OutputStep { candidate: CANDIDATE.into(), outputs, fallback };
-        let inputs = InputPorts::Rows(Port::rows(source.x, "float", Some(self.x.cols)));
-        let [y, inside, ok] = output_names(|name| name == source.x || name == source.scores);
-        let tail = Tail::new(ground.spec, &step, &inputs, [y, inside, ok.clone()]).ok()?;
-        let mut piece = piece.clone();
-        piece.append(tail.piece);
-        let graph = Graph::new(&piece, &[source.scores, source.x]).ok()?;
+        let (graph, [_, _, ok]) = with_tail(ground.spec, piece, &step, source)?;
         let mut found = graph.run(vec![self.p.clone().into(), self.x.clone().into()], &[CANDIDATE, &ok]).ok()?;
         let Some(Value::Bool(taken)) = found.pop() else { return None };
         // A line an output.
