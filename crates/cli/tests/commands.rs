@@ -133,7 +133,12 @@ fn ctrl_c_saves_and_says_how_to_go_on() {
     small_problem(dir.path(), 1_000_000);
     let mut child =
         command(dir.path(), &["train", "loans.toml", "--out", "run"]).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    // Once an epoch is in the log of the run.
+    let logged = |entry: fs::DirEntry| entry.metadata().is_ok_and(|m| m.is_file() && m.len() > 0);
+    let begun = || fs::read_dir(dir.path().join("run")).is_ok_and(|files| files.flatten().any(logged));
+    while !begun() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let status = child.wait().unwrap();
     let mut error = String::new();
