@@ -9,7 +9,7 @@ use deepsade_solve::parallel::cores;
 use deepsade_spec::{Claim, NormalSpec, Schema, Task};
 use thiserror::Error;
 
-use crate::artifact::{ArtifactError, RULES_KEY, SCHEMA_KEY, STEP_KEY, carried_spec, read_bytes, read_text};
+use crate::artifact::{ArtifactError, CLIPS_KEY, RULES_KEY, SCHEMA_KEY, STEP_KEY, carried_spec, read_bytes, read_text};
 use crate::files::{CERTIFICATE, MODEL, RULES};
 use crate::problem::{Problem, ProblemError};
 
@@ -112,11 +112,16 @@ pub fn stated_otherwise(files: &CheckFiles, proved: &Proved) -> Vec<String> {
         }
     }
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-    let step = json(&certificate).and_then(|c| c.get("step").cloned()).filter(|step| !step.is_null());
-    if let Some(text) = metadata.get(STEP_KEY).filter(|text| json(text) != step || step.is_none()) {
-        let other =
-            if step.is_some() { "another output step than the certificate" } else { "an output step, which it does not have" };
-        notes.push(format!("the model's metadata state {other} ({} characters): nothing of that is proved", text.len()));
+    let certificate = json(&certificate).unwrap_or_default();
+    for (key, field, what) in [(STEP_KEY, "step", "an output step"), (CLIPS_KEY, "clips", "bounds of outputs")] {
+        let proved = certificate.get(field).filter(|value| !value.is_null());
+        if let Some(text) = metadata.get(key).filter(|text| proved.is_none() || json(text).as_ref() != proved) {
+            let beside = if proved.is_some() { "the certificate states others" } else { "the certificate has none" };
+            notes.push(format!(
+                "the model's metadata state {what} ({} characters), and {beside}: nothing of that is proved",
+                text.len()
+            ));
+        }
     }
     if metadata.contains_key(CUTOFF_KEY) && !matches!(proved.spec.schema.task, Task::Binary { .. }) {
         notes.push(format!("the model's metadata state a cut-off ({CUTOFF_KEY}), which only two classes have: it plays no part"));
