@@ -54,7 +54,7 @@ def table_of(X, names, levels=None):
         wanted = levels or {}
         for k, name in enumerate(names):
             if name in wanted:
-                _add_texts(table, name, [level_text(v) for v in X[:, k]])
+                add_texts(table, name, [level_text(v) for v in X[:, k]])
             else:
                 table.add_numbers(name, np.ascontiguousarray(X[:, k], dtype=np.float64))
         return table, {}
@@ -93,7 +93,7 @@ def _add_pandas(table, X, names, levels):
             if name not in levels and _all_numbers(values):
                 table.add_numbers(name, np.array([np.nan if v is None else v for v in values], dtype=np.float64))
             else:
-                _add_texts(table, name, [None if v is None else _text(v, name) for v in values])
+                add_texts(table, name, [None if v is None else _text(v, name) for v in values])
         else:
             raise TypeError(f"column '{name}' holds {dtype}; numbers, booleans, texts and categories can be used")
     return declared
@@ -109,7 +109,8 @@ def _text(value, name):
     return value if isinstance(value, str) else level_text(value)
 
 
-def _add_texts(table, name, values):
+def add_texts(table, name, values):
+    """Adds a column of texts; None is missing."""
     known = sorted({v for v in values if v is not None})
     index = {level: k for k, level in enumerate(known)}
     codes = np.fromiter((-1 if v is None else index[v] for v in values), dtype=np.int64, count=len(values))

@@ -149,7 +149,9 @@ def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_
         raise ValueError("y needs X: labels without their rows say nothing")
     table = None if X is None or y is None else labelled(X, y, onnx, domain, target_names, classes)
     rows = rows_of(X, onnx) if X is not None and y is None else None
-    fields, rule_file, (repaired, certificate) = _core.repair(onnx, asked, table, rows)
+    (fields, outside), rule_file, (repaired, certificate) = _core.repair(onnx, asked, table, rows)
+    if outside:
+        warnings.warn(f"{outside} rows lie outside the domain or are incomplete; they do not count", UserWarning, stacklevel=2)
     told = _told(model)
     told.get("parameters", {}).pop("rules", None)
     if classes is not None and "classes" not in told:

@@ -1,8 +1,11 @@
 """The bytes of an ONNX file and rows enter; what onnxruntime computes leaves. onnxruntime is loaded when it is needed."""
 
+import json
+
 import numpy as np
 
-from ._frame import columns_of, is_frame
+from . import _core
+from ._frame import add_texts, columns_of, is_frame
 from ._needs import needed
 from ._settings import level_text
 
@@ -14,8 +17,10 @@ _AT_A_TIME = 8192
 class Graph:
     """A graph whose inputs are one matrix of the features' columns, or a column a feature, named like it."""
 
-    def __init__(self, onnx, names, levels=None):
-        self._onnx, self._names, self._levels, self._session = onnx, list(names), dict(levels or {}), None
+    def __init__(self, onnx, names, schema=None):
+        self._onnx, self._names, self._schema, self._session = onnx, list(names), schema, None
+        features = [] if schema is None else json.loads(schema)["features"]
+        self._levels = {f["name"]: f["domain"]["levels"] for f in features if "levels" in f["domain"]}
 
     def __getstate__(self):
         return {**self.__dict__, "_session": None}
@@ -52,7 +57,7 @@ class Graph:
         return {port.name: self._column(X, port.name, port.type).reshape(-1, 1) for port in ports}
 
     def matrix(self, X, shape=(None,)):
-        """The columns that the rules are about, in float32: a column a number, and 0 or 1 for each level of a category."""
+        """The columns that the rules are about, in float32, as the engine encodes them."""
         if not is_frame(X):
             X = np.asarray(X)
             if self._levels:
@@ -63,14 +68,18 @@ class Graph:
                 raise ValueError(f"X has the shape {X.shape}; the model takes rows of {expected} numbers")
             X = np.ascontiguousarray(X, dtype=np.float32)
             return X.reshape(len(X), *shape) if width is not None else X.reshape(len(X), -1)
-        parts = []
-        for name in self._names:
-            if name in self._levels:
-                texts = self._column(X, name, "tensor(string)")
-                parts += [texts == level for level in self._levels[name]]
-            else:
-                parts.append(self._column(X, name, "tensor(float)"))
-        return np.column_stack(parts).astype(np.float32).reshape(len(parts[0]), *(shape if None not in shape else (len(parts),)))
+        columns = {name: self._column(X, name, "tensor(string)" if name in self._levels else "tensor(float)") for name in self._names}
+        if self._schema is None:
+            matrix = np.column_stack(list(columns.values()))
+        else:
+            table = _core.Table()
+            for name, values in columns.items():
+                if name in self._levels:
+                    add_texts(table, name, [text or None for text in values])
+                else:
+                    table.add_numbers(name, values.astype(np.float64))
+            matrix = _core.encoded(self._schema, table)
+        return matrix.astype(np.float32).reshape(len(matrix), *(shape if None not in shape else (matrix.shape[1],)))
 
     def _column(self, X, name, kind):
         if is_frame(X):

@@ -4,6 +4,8 @@ import numbers
 
 import numpy as np
 
+from . import _core
+
 
 def pair_rules(increasing, decreasing, unaffected, monotonic_cst, features, kind, targets, classes):
     """Rules for the features of one estimator, of names and texts."""
@@ -27,9 +29,10 @@ def pair_rules(increasing, decreasing, unaffected, monotonic_cst, features, kind
 def _class(word, kind, targets, classes):
     """What rises in a classification: as for scikit-learn's trees, the second of two classes."""
     if kind == "binary" and len(classes) == 2:
-        level = classes[1]
-        quote = "'" if "'" not in level else '"'
-        return f"{_quoted(targets[0])} == {quote}{level}{quote}"
+        level = _core.spelled_level(classes[1])
+        if level is None:
+            raise ValueError(f"{classes[1]!r}: a class with both quotation marks can't stand in a rule; rename it")
+        return f"{_quoted(targets[0])} == {level}"
     raise ValueError(
         f"{word} is about numbers or the second of two classes; for a {kind} task write the rule itself, "
         f"such as {word}({targets[0]} == '...', feature), into `rules`"
@@ -76,6 +79,7 @@ def _constraints(monotonic_cst, features):
 
 
 def _quoted(name):
-    if "`" in name:
-        raise ValueError(f"{name!r}: a name with a backtick can't stand in a rule; rename the column")
-    return f"`{name}`"
+    spelled = _core.spelled_name(name)
+    if spelled is None:
+        raise ValueError(f"{name!r}: a name with a backtick, or without a letter, can't stand in a rule; rename the column")
+    return spelled

@@ -41,8 +41,7 @@ class Shielded:
         if classes is not None:
             self.classes_ = classes
         self._flat, self._threshold, self._probabilities = flat, threshold, probabilities
-        levels = {f["name"]: f["domain"]["levels"] for f in schema["features"] if f["domain"]["kind"] == "category"}
-        self._graph = Graph(self.onnx, self.feature_names_, levels)
+        self._graph = Graph(self.onnx, self.feature_names_, native.schema)
         if not self.certified_:
             warnings.warn(f"the rules are not proved: {self.verdict_}", UncertifiedWarning, stacklevel=3)
 

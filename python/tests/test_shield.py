@@ -377,6 +377,22 @@ def test_a_rule_file(tmp_path):
         deepsade.shield(dense(np.eye(2)), file, domain=BOX)
 
 
+@pytest.mark.parametrize(("one_hot", "columns"), [("full", 4), ("drop-first", 3)])
+def test_frames_are_encoded_as_the_rules_have_them(one_hot, columns, tmp_path):
+    """An ordered feature is one column; of a category the first level may have none. What is no level is outside the domain."""
+    file = tmp_path / "rules.toml"
+    file.write_text(
+        f'[data]\none_hot = "{one_hot}"\n[task]\nkind = "regression"\ntargets = ["p"]\n[features.grade]\norder = ["A", "B", "C"]\n'
+        '[features.area]\nkind = "category"\nlevels = ["x", "y", "z"]\n[[rule]]\nname = "least"\ntext = "area == \'y\' => p >= 5"\n'
+    )
+    shielded = deepsade.shield(dense(np.eye(columns)[:, :1]), file)
+    rows = pd.DataFrame({"grade": ["A", "C", "C", "B", "D"], "area": ["x", "x", "y", "q", "x"]})
+    with pytest.warns(UserWarning, match="2 rows"):
+        predicted = shielded.predict(rows)
+    assert predicted[:3].ravel().tolist() == [0, 2, 5]
+    assert shielded.flags(rows).in_domain.tolist() == [True, True, True, False, False]
+
+
 @pytest.mark.parametrize(("threshold", "probabilities"), [(0.0, False), (0.5, True)])
 def test_one_column_for_two_classes(threshold, probabilities):
     model = dense([[1.0], [-1.0]] if not probabilities else [[0.5], [0.5]])

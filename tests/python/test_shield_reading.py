@@ -344,3 +344,33 @@ def test_metadata_that_say_otherwise_are_told(tmp_path):
     done = program.run("check", tmp_path / "out", "--json", capture_output=True, text=True)
     assert done.returncode == 0 and "state other rules" in done.stderr, done
     assert len(json.loads(done.stdout)["notes"]) == 1
+
+
+@pytest.mark.parametrize("command", ["verify", "repair", "shield"])
+@pytest.mark.parametrize("kind", ["multilabel", "regression"])
+@pytest.mark.parametrize("own", ["ZipMap", "Less", "double", "int64"])
+def test_names_and_labels_of_files_count_for_every_task(own, kind, command, tmp_path):
+    """The file calls its first column B, or gives labels or numbers of its own beside the scores: none of that is read as A without a word."""
+    nodes = [helper.make_node("Gemm", ["x", "W", "c"], ["scores"])]
+    tensors = [("W", np.zeros((2, 2), np.float32)), ("c", np.array([-1, 1], np.float32)), ("zero", np.zeros(1, np.float32))]
+    scores, outputs = ("scores", FLOAT, [None, 2]), []
+    if own == "ZipMap":
+        nodes.append(helper.make_node("ZipMap", ["scores"], ["map"], domain=ML, classlabels_strings=["B", "A"]))
+        outputs = [scores]
+    elif own == "Less":
+        nodes.append(helper.make_node("Less", ["scores", "zero"], ["own"]))
+        outputs = [("own", TensorProto.BOOL, [None, 2]), scores]
+    else:
+        code = TensorProto.DOUBLE if own == "double" else TensorProto.INT64
+        nodes += [helper.make_node("Mul", ["scores", "c"], ["more"]), helper.make_node("Cast", ["more"], ["own"], to=code)]
+        outputs = [("own", code, [None, 2]), scores]
+    saved(tmp_path / "m.onnx", nodes, outputs, tensors)
+    rule = "not A" if kind == "multilabel" else "A <= 0"
+    (tmp_path / "rules.toml").write_text(HEAD + f'kind = "{kind}"\ntargets = ["A", "B"]\n[[rule]]\nname = "r"\ntext = "{rule}"\n')
+    asked = [command, "--model", tmp_path / "m.onnx", "--rules", tmp_path / "rules.toml"]
+    asked += [] if command == "verify" else ["--out", tmp_path / "out"]
+    done = program.run(*asked, capture_output=True, text=True)
+    told = {"ZipMap": 'targets = ["B", "A"]', "double": "several outputs hold numbers" if command == "shield" else "'own' holds labels or numbers"}
+    assert done.returncode == 2 and told.get(own, "'own' holds labels or numbers") in done.stderr, done
+    named = program.run(*asked, "--output", "scores", capture_output=True, text=True)
+    assert named.returncode == (2 if own == "ZipMap" else 0), named

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use deepsade_data::Limits;
+use deepsade_engine::{adversity, repair, verify};
 
 pub use predict::PredictArgs;
 pub use shell::{CompletionsArgs, ManArgs};
@@ -423,7 +424,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Seconds to try
-    #[arg(long, value_name = "S", default_value_t = 60.0)]
+    #[arg(long, value_name = "S", default_value_t = verify::SECONDS)]
     pub timeout: f64,
     /// The arithmetic of the network that is spoken about
     #[arg(long, value_enum, default_value_t = ArithmeticArg::Float32)]
@@ -469,10 +470,10 @@ pub struct AdversityArgs {
     #[arg(long, value_name = "D.csv")]
     pub data: Option<PathBuf>,
     /// How near, as a share of each feature's range
-    #[arg(long, value_name = "R", default_value_t = 0.1)]
+    #[arg(long, value_name = "R", default_value_t = adversity::RADIUS)]
     pub radius: f64,
     /// Seconds to try for each row
-    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    #[arg(long, value_name = "S", default_value_t = adversity::SECONDS)]
     pub timeout: f64,
     /// Stop reading the network at this tensor: the scores before a Softmax, say
     #[arg(long, value_name = "NAME")]
@@ -504,7 +505,7 @@ pub struct RepairArgs {
     #[arg(long, value_name = "NAME")]
     pub output: Option<String>,
     /// Seconds for bringing the last layer back towards what it was, once a safe one is found; 0: keep the first that is safe
-    #[arg(long, value_name = "S", default_value_t = 20.0)]
+    #[arg(long, value_name = "S", default_value_t = repair::SECONDS)]
     pub timeout: f64,
     /// Folder for model.onnx, rules.toml and certificate.json; not the model's own
     #[arg(long, value_name = "DIR")]

@@ -211,6 +211,10 @@ impl<'a> FeatureEncoder<'a> {
                 out.fill(f32::NAN);
                 return ValueStatus::Missing;
             };
+            // Where the first level is a row of zeros, what is no level must not be one.
+            if level.is_none() && skip > 0 {
+                out.fill(f32::NAN);
+            }
             if let Some(cell) = level.and_then(|l| l.checked_sub(skip)).and_then(|l| out.get_mut(l)) {
                 *cell = 1.0;
             }

@@ -19,6 +19,11 @@ use crate::verify::{
     passes_on, proved,
 };
 
+/// The paper's radius.
+pub const RADIUS: f64 = 0.1;
+/// How long inputs near one row are looked for where nothing else is said.
+pub const SECONDS: f64 = 10.0;
+
 /// Inputs near a row that are tried where a network chooses.
 const TRIED: usize = 50;
 

@@ -1,4 +1,4 @@
-//! The classes that a model names and those of the rules enter; leaves an error where columns would be read as scores of other classes.
+//! What a model names and the classes or targets of the rules enter; leaves an error where columns would be read as others.
 
 use std::fmt;
 
@@ -8,9 +8,10 @@ use thiserror::Error;
 /// The columns are scores of other classes than the rules think.
 #[derive(Debug, Error)]
 #[error(
-    "the model gives scores of the classes [{own}], in this order, but the rules have [{}]: each number would be read as that of another \
-     class. State the model's order under [task]: classes = [{own}]",
+    "the model names its numbers [{own}], in this order, but the rules have [{}]: each would be read as another. State the model's order \
+     under [task]: {} = [{own}]",
     quoted(rules),
+    if *targets { "targets" } else { "classes" },
     own = quoted(model)
 )]
 pub struct OtherClasses {
@@ -18,13 +19,15 @@ pub struct OtherClasses {
     pub model: Vec<String>,
     /// Those of the rules.
     pub rules: Vec<String>,
+    /// Whether these are targets.
+    pub targets: bool,
 }
 
 /// Labels of a file's own that are made in a way that is not read.
 #[derive(Debug, Error)]
 #[error(
-    "its output '{label}' holds labels, and which columns they are about is not read: name the tensor with the scores (--output NAME), \
-     whose columns are then read as the classes of the rules, in their order"
+    "its output '{label}' holds labels or numbers of its own, and how these come from the scores is not read: name the tensor with the \
+     scores (--output NAME), whose columns are then read as the rules have them, in their order"
 )]
 pub struct UnreadLabels {
     /// The output.
@@ -48,8 +51,10 @@ impl fmt::Display for Numbered {
 
 /// Compares names and order with every list that a model has.
 pub(crate) fn compare(lists: impl IntoIterator<Item = Vec<String>>, task: &Task) -> Result<Option<Numbered>, OtherClasses> {
-    let Some(rules) = task.classes() else { return Ok(None) };
-    lists.into_iter().try_fold(None, |told, model| Ok(compared(model, rules)?.or(told)))
+    let targets: Vec<String> = task.target_columns().into_iter().map(String::from).collect();
+    let rules = task.classes().unwrap_or(&targets);
+    let compared = |model| compared(model, rules).map_err(|e| OtherClasses { targets: task.classes().is_none(), ..e });
+    lists.into_iter().try_fold(None, |told, model| Ok(compared(model)?.or(told)))
 }
 
 fn compared(model: Vec<String>, rules: &[String]) -> Result<Option<Numbered>, OtherClasses> {
@@ -65,7 +70,7 @@ fn compared(model: Vec<String>, rules: &[String]) -> Result<Option<Numbered>, Ot
             return Ok(Some(Numbered(rules.to_vec())));
         }
     }
-    Err(OtherClasses { model, rules: rules.to_vec() })
+    Err(OtherClasses { model, rules: rules.to_vec(), targets: false })
 }
 
 /// Numbers are compared as such: 1 and 1.0 are one class.

@@ -5,7 +5,7 @@
 
 mod columns;
 mod sheet;
-mod spelled;
+pub(crate) mod spelled;
 mod suggest;
 mod target;
 mod write;

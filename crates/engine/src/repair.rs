@@ -14,7 +14,7 @@ pub mod words;
 use std::time::{Duration, Instant};
 
 use deepsade_check::Bounds;
-use deepsade_data::{Dataset, deciding_score, metrics};
+use deepsade_data::{CheckedData, Dataset, RowStatus, Table, deciding_score, encode_inputs, metrics};
 use deepsade_net::{Matrix, Model, Network, Node, Op};
 use deepsade_solve::sample::InputSampler;
 use deepsade_spec::{NormalSpec, Region};
@@ -25,7 +25,7 @@ use thiserror::Error;
 
 use crate::artifact::ArtifactError;
 use crate::enforce::weights::{CertifyError, ladder, margins};
-use crate::fit::Rows;
+use crate::fit::{FitError, Rows, rows_of};
 use crate::guard::{Guard, GuardError, Metric, Tightness};
 use crate::proof::{Certified, Refused};
 use crate::skips::{last_layer, straight, with_skips};
@@ -55,9 +55,12 @@ pub struct RepairSettings {
     pub back: Duration,
 }
 
+/// How long a last layer is brought back towards what it was where nothing else is said.
+pub const SECONDS: f64 = 20.0;
+
 impl Default for RepairSettings {
     fn default() -> Self {
-        Self { look: Duration::from_secs(10), back: Duration::from_secs(20) }
+        Self { look: Duration::from_secs(10), back: Duration::from_secs_f64(SECONDS) }
     }
 }
 
@@ -173,6 +176,30 @@ pub enum KnownRows {
 }
 
 impl KnownRows {
+    /// The rows of a table that lie in the domain, with labels where it has all targets, and how many others it has.
+    pub fn within(spec: &NormalSpec, mut table: Table) -> Result<(Self, usize), FitError> {
+        let inputs = encode_inputs(&table, &spec.schema)?;
+        let inside: Vec<bool> = inputs.status.iter().map(|s| *s == RowStatus::Inside).collect();
+        table.keep_rows(&inside);
+        let outside = inside.len() - table.rows();
+        let labelled = spec.schema.task.target_columns().iter().all(|t| table.column(t).is_some());
+        let rows = if labelled && table.rows() > 0 {
+            Self::Labelled(Box::new(rows_of(spec, &table, &CheckedData::default(), 0)?))
+        } else {
+            Self::Inputs(encode_inputs(&table, &spec.schema)?.x)
+        };
+        Ok((rows, outside))
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Inputs(x) => x.rows == 0,
+            Self::Labelled(rows) => rows.all.rows() == 0,
+        }
+    }
+
     /// Those with labels.
     pub fn labelled(&self) -> Option<&Rows> {
         if let Self::Labelled(rows) = self { Some(rows) } else { None }

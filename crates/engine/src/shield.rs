@@ -153,6 +153,8 @@ pub struct Shielded {
     pub output: String,
     /// How the model's numbers for classes are read, where it has only these.
     pub numbered: Option<Numbered>,
+    /// An output of the file whose labels its classifier may decide otherwise than by the largest score, by which the step decides.
+    pub own_label: Option<String>,
     /// What becomes of candidates.
     pub outputs: Outputs,
     /// That the fallback answers often, whatever the model gives.
@@ -226,7 +228,8 @@ pub fn shield(
     let inputs = reading::inputs(&carried.inputs, &spec.schema)?;
     let output = reading.find(&carried, spec)?;
     let own = carried.labels_of(&output.name)?;
-    if let (Some(label), true, None) = (own.unread.into_iter().next(), spec.schema.task.classes().is_some(), &reading.output) {
+    let own_label = own.doubtful.first().cloned();
+    if let (Some(label), None) = (own.unread.into_iter().next(), &reading.output) {
         return Err(UnreadLabels { label }.into());
     }
     let numbered = class_names::compare(carried.classes_of(&output.name)?.into_iter().chain(own.classes), &spec.schema.task)?;
@@ -245,7 +248,19 @@ pub fn shield(
     let warning = plan.tried.and_then(|tried| falls_back(tried.fallbacks, "inputs and outputs drawn at random"));
     let step_us = plan.tried.map(|tried| tried.step_us);
     let outputs = plan.outputs().clone();
-    Ok(Shielded { bytes, certificate, rules, verdict, made: plan.how, output: output.name, numbered, outputs, warning, step_us })
+    Ok(Shielded {
+        bytes,
+        certificate,
+        rules,
+        verdict,
+        made: plan.how,
+        output: output.name,
+        numbered,
+        own_label,
+        outputs,
+        warning,
+        step_us,
+    })
 }
 
 /// The file with the step behind `scores`, which `piece` makes.

@@ -183,7 +183,7 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
     }
     let numbered = class_names::compare(model.classes.clone(), &spec.schema.task)
         .map_err(|source| SubjectError::Classes { model: files.model.into(), source })?;
-    if let (Some(label), false, true, None) = (model.labels.first(), named, spec.schema.task.classes().is_some(), files.output) {
+    if let (Some(label), false, None) = (model.labels.first(), named, files.output) {
         return Err(SubjectError::Labels { model: files.model.into(), source: UnreadLabels { label: label.clone() } });
     }
     if model.filling != filling_of(&spec.schema) {

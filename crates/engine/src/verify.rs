@@ -48,7 +48,7 @@ pub(crate) use many_cells::nearest_cell;
 pub use outcome::{LeadsThere, Outcome, OverflowAt, StepUnproved, Undecided, VerifyError, Work};
 use pair::PairQuestion;
 use plan::BoundPlan;
-pub use settings::VerifySettings;
+pub use settings::{SECONDS, VerifySettings};
 pub use stepped::verify_model;
 pub(crate) use stepped::{broken, passes_on, proved};
 

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use deepsade_check::Arithmetic;
-use deepsade_data::{self as data, CheckedData, RowStatus};
+use deepsade_data::{self as data, RowStatus};
 use deepsade_engine::adversity::{self as engine, Near};
 use deepsade_engine::artifact;
 use deepsade_engine::files;
-use deepsade_engine::fit::rows_of;
 use deepsade_engine::pipeline::Occupied;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
@@ -136,7 +135,7 @@ impl Given {
 
 /// For each row inside the domain a JSON object with what was found near it, and how many rows lie outside.
 #[pyfunction]
-#[pyo3(signature = (onnx, rules, x, radius=0.1, timeout=10.0, threads=None, progress=None))]
+#[pyo3(signature = (onnx, rules, x, radius=engine::RADIUS, timeout=engine::SECONDS, threads=None, progress=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn adversity(
     py: Python<'_>,
@@ -177,7 +176,7 @@ pub fn adversity_index(lines: Vec<String>, radius: f64, outside: usize, seconds:
     Ok(engine::as_json(&near, radius, outside, seconds).to_string())
 }
 
-/// Repairs a network: JSON, a rule file, and the proof's model and certificate. The table, if there is one, holds labels, too; `x` are rows
+/// Repairs a network: JSON with the number of rows that lie outside the domain, a rule file, and the proof's model and certificate. The table, if there is one, holds labels, too; `x` are rows
 /// without.
 #[pyfunction]
 #[pyo3(signature = (onnx, rules, table=None, x=None))]
@@ -187,25 +186,32 @@ pub fn repair(
     rules: RulesFrom,
     table: Option<PyRefMut<'_, Table>>,
     x: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(String, String, ProofFiles)> {
+) -> PyResult<((String, usize), String, ProofFiles)> {
     let table = table.map(|mut t| std::mem::take(&mut t.inner));
     let given = x.map(Given::of).transpose()?;
     let (json, rules, mended) = enter(py, |signals| {
         let asked = subject::read(onnx, &rules, None)?;
         let (spec, network) = (&asked.spec, network_of(&asked.model)?);
         Failure::if_contradictory(spec)?;
-        let known = match (table, given) {
-            (Some(table), _) => KnownRows::Labelled(Box::new(rows_of(spec, &table, &CheckedData::default(), 0)?)),
-            (None, Some(given)) => KnownRows::Inputs(given.inside(&spec.schema)?.0),
-            (None, None) => KnownRows::Nothing,
+        let (known, outside) = match (table, given) {
+            (Some(table), _) | (None, Some(Given::Table(table))) => KnownRows::within(spec, table)?,
+            (None, Some(given)) => {
+                let (x, inside, rows) = given.inside(&spec.schema)?;
+                (KnownRows::Inputs(x), rows - inside.len())
+            }
+            (None, None) => (KnownRows::Nothing, 0),
         };
+        if outside > 0 && known.is_empty() {
+            let words = format!("no row lies in the domain ({outside} lie outside or are incomplete)");
+            return Err(Failure::new(Class::Data, words));
+        }
         let started = Instant::now();
         let mended = mend(spec, network, &known, &RepairSettings::default(), &|| signals.pressed())?;
         let mended = mended.at_cutoff_of(spec, &asked.model);
         let seconds = started.elapsed().as_secs_f64();
         let scores = known.labelled().map(|rows| scores(spec, network, &mended, rows));
         let json = repaired_as_json(&mended, scores.as_ref(), seconds);
-        Ok((json.to_string(), asked.rules, mended))
+        Ok(((json.to_string(), outside), asked.rules, mended))
     })?;
     let proof = proof(py, mended.certified());
     Ok((json, rules, proof))

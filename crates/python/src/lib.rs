@@ -60,6 +60,9 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(subject::settings, m)?)?;
     m.add_function(wrap_pyfunction!(subject::stated, m)?)?;
     m.add_function(wrap_pyfunction!(subject::number_text, m)?)?;
+    m.add_function(wrap_pyfunction!(subject::spelled_name, m)?)?;
+    m.add_function(wrap_pyfunction!(subject::spelled_level, m)?)?;
+    m.add_function(wrap_pyfunction!(subject::encoded, m)?)?;
     m.add_function(wrap_pyfunction!(subject::orderings, m)?)?;
     Ok(())
 }

@@ -2,19 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use deepsade_data::number;
+use deepsade_data::{encode_inputs, number};
 use deepsade_engine::artifact::{described, model_rules, parse_any};
 use deepsade_engine::draft;
 use deepsade_engine::files::RULES;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::subject::{SubjectFiles, together};
 use deepsade_net::Model;
-use deepsade_spec::{Claim, NormalSpec, RuleText, Schema};
+use deepsade_spec::{Claim, NormalSpec, RuleText, Schema, print};
+use numpy::PyArray2;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::enter::enter;
 use crate::errors::{Class, Failure};
 use crate::model::NAME;
+use crate::{array, table};
 
 /// Which rules.
 #[derive(Debug, Clone)]
@@ -103,6 +106,26 @@ pub fn stated(py: Python<'_>, schema: &str, rules: Vec<(String, String)>) -> PyR
 #[pyfunction]
 pub fn orderings(items: usize) -> Vec<(String, String)> {
     draft::orderings(items).map(|rule| (rule.name, rule.text)).into()
+}
+
+/// A name as rules write it; `None` if they have no way to say it.
+#[pyfunction]
+pub fn spelled_name(name: &str) -> Option<String> {
+    print::name(name)
+}
+
+/// A level or class as rules write it; `None` if they have no way to say it.
+#[pyfunction]
+pub fn spelled_level(level: &str) -> Option<String> {
+    print::level(level)
+}
+
+/// The columns of a schema, stated as JSON, for the rows of a table.
+#[pyfunction]
+pub fn encoded<'py>(py: Python<'py>, schema: &str, table: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let schema = Schema::from_json(schema).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let inputs = encode_inputs(&table::of(table)?.inner, &schema).map_err(Failure::from)?;
+    array::out(py, inputs.x)
 }
 
 /// A number as class and level names spell it.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use deepsade_check::Bounds;
-use deepsade_data::{CheckedData, Columns, Metrics, ReadOptions, encode_inputs};
+use deepsade_data::{CheckedData, Columns, Metrics, ReadOptions, read_table};
 use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
 use deepsade_engine::fit;
 use deepsade_engine::repair::{self, KnownRows, Mended, RepairError, RepairSettings, Repaired, mend, words};
@@ -70,24 +70,25 @@ fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<KnownRows> {
     let Some(path) = args.data.as_deref().filter(|p| !p.is_dir()) else { return Ok(KnownRows::Nothing) };
     // Targets, too, where they are.
     let options = ReadOptions { columns: Columns::All, ..ReadOptions::for_schema(&spec.schema) };
-    let (table, inside) = super::adversity::inside(path, subject, &options)?;
-    let outside = inside.iter().filter(|i| !**i).count();
-    if table.rows() == 0 {
+    let separator = subject.problem.data.as_ref().and_then(CheckedData::delimiter);
+    let table = read_table(path, &ReadOptions { separator, ..options }, &mut |_| {})?;
+    let targets = spec.schema.task.target_columns();
+    let labelled = targets.iter().all(|t| table.column(t).is_some());
+    let (known, outside) = KnownRows::within(spec, table)?;
+    if known.is_empty() {
         bail!("{}: no row lies in the domain ({outside} lie outside or are incomplete)", path.display());
     }
     if outside > 0 {
         eprintln!("note: {outside} rows of {} lie outside the domain or are incomplete; they do not count", path.display());
     }
-    let targets = spec.schema.task.target_columns();
-    if targets.iter().any(|t| table.column(t).is_none()) {
+    if !labelled {
         eprintln!(
             "note: {} has no column {}, so the change is weighed and nothing is scored",
             path.display(),
             targets.join(", ")
         );
-        return Ok(KnownRows::Inputs(encode_inputs(&table, &spec.schema)?.x));
     }
-    Ok(KnownRows::Labelled(Box::new(fit::rows_of(spec, &table, &CheckedData::default(), 0)?)))
+    Ok(known)
 }
 
 /// Says why not, and what else there is.

@@ -33,6 +33,13 @@ pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     if let Some(numbered) = &shielded.numbered {
         eprintln!("note: {numbered}");
     }
+    if let Some(label) = &shielded.own_label {
+        eprintln!(
+            "note: the file's own label '{}' comes from a classifier that may have a threshold of its own; the step gives the class with the \
+             largest score: compare them on a few rows",
+            deepsade_spec::shown::name(label)
+        );
+    }
     if let (None, Outputs::Numbers(numbers), false) = (&loaded, &shielded.outputs, args.quiet) {
         let ranges =
             spec.schema.task.target_columns().into_iter().zip(numbers).map(|(name, n)| format!("{name} {} to {}", n.lo, n.hi));

@@ -17,7 +17,7 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// A key of TOML.
-pub(super) fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     let bare = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if bare { name.into() } else { text(name) }
 }

@@ -8,6 +8,7 @@ use deepsade_output::make;
 use deepsade_spec::{Domain, NormalSpec, Schema, Task};
 
 use super::ShieldError;
+use crate::draft::spelled::key;
 
 /// What to read of a model.
 #[derive(Debug, Clone, Default)]
@@ -38,12 +39,6 @@ pub(super) fn inputs(ports: &[Port], schema: &Schema) -> Result<InputPorts, Shie
         return Err(ShieldError::NoFloatInput(shown(port)));
     }
     InputPorts::of(ports, schema).map_err(ShieldError::Inputs)
-}
-
-/// A name as a key of TOML.
-fn key(name: &str) -> String {
-    let bare = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    if bare && !name.is_empty() { name.into() } else { format!("{name:?}") }
 }
 
 /// An output with its type and shape.

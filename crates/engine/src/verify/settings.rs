@@ -25,10 +25,13 @@ pub struct VerifySettings {
     pub most_regions: usize,
 }
 
+/// How long rules are looked at where nothing else is said.
+pub const SECONDS: f64 = 60.0;
+
 impl Default for VerifySettings {
     fn default() -> Self {
         Self {
-            timeout: Some(Duration::from_mins(1)),
+            timeout: Some(Duration::from_secs_f64(SECONDS)),
             arithmetic: Arithmetic::Float32,
             threads: cores(),
             seed: 0,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use deepsade_data as data;
-use deepsade_engine::adversity::{Counts, adversity};
+use deepsade_engine::adversity::{Counts, RADIUS, adversity};
 use deepsade_engine::fit::{self, FitError, Fitted, Predicted};
 use deepsade_engine::objective::Loss;
 use deepsade_engine::pipeline::{Checked, Ready};
@@ -26,9 +26,6 @@ use super::method::Method;
 use super::stock::{Dealt, Stock};
 use super::tune::Tuning;
 use crate::results::RunResult;
-
-/// The paper's radius of the Adversity Index.
-pub const RADIUS: f64 = 0.1;
 
 /// Stops a training when told to.
 pub(super) struct RunWatch<'a>(pub &'a (dyn Fn() -> bool + Sync));

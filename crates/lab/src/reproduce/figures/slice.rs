@@ -1,11 +1,11 @@
 //! A classifier and rows enter; a row leaves that obeys the rules while an input near it does not, and a slice through both.
 
+use deepsade_engine::adversity::RADIUS;
 use deepsade_net::{Matrix, Model};
 use deepsade_output::Judge;
 use deepsade_output::predict::predicted_class;
 use deepsade_spec::{ColumnKind, Domain, NormalSpec};
 
-use super::super::measure::RADIUS;
 use crate::figure::{AdversitySlice, GridPoint, Scene};
 
 /// Points of the grid along each axis.

@@ -18,6 +18,8 @@ pub struct OwnLabels {
     pub classes: Vec<Vec<String>>,
     /// Outputs whose labels are not read.
     pub unread: Vec<String>,
+    /// Outputs whose labels a classifier may decide otherwise than by the largest score.
+    pub doubtful: Vec<String>,
 }
 
 impl Carried<'_> {
@@ -28,6 +30,9 @@ impl Carried<'_> {
         let mut found = OwnLabels::default();
         let may_label = |port: &&Port| port.name != scores && !["", "float", "undefined"].contains(&port.element.as_str());
         for port in self.outputs.iter().filter(may_label) {
+            if nodes.decides_itself(&port.name) {
+                found.doubtful.push(port.name.clone());
+            }
             match nodes.label(&port.name) {
                 Some((classes, read)) if nodes.before(read, &ORDERED) == from => found.classes.push(classes),
                 // The scores themselves once more, in another type.
@@ -66,6 +71,17 @@ impl Nodes {
             name = self.maker(before).filter(whole).and_then(|n| n.input.first()).map_or(before, String::as_str);
         }
         name
+    }
+
+    /// Whether a label comes from a classifier of two classes that has a threshold of its own, or turns its scores into others: of the
+    /// standard's ways only the logistic one decides at a half.
+    fn decides_itself(&self, name: &str) -> bool {
+        let Some(maker) = self.maker(self.kept(name)) else { return false };
+        let turned = maker.attribute.iter().find(|a| a.name == "post_transform").and_then(|a| a.s.as_deref());
+        match labels(maker) {
+            Some(classes) => turned == Some(b"PROBIT") || classes.len() == 2 && turned != Some(b"LOGISTIC"),
+            None => false,
+        }
     }
 
     /// The classes of the columns of scores of which a label names the largest, and these scores.

@@ -1,5 +1,7 @@
 //! Directions enter; leaves how the nearest outputs are found: by bounds alone, in closed form, or step by step.
 
+use deepsade_solve::tied::Union;
+
 use super::super::MakeError;
 use super::direction::{Direction, Ground, GuardedBound};
 use super::equality::Equality;
@@ -169,13 +171,14 @@ impl NearestPlan {
 
 /// A number a group of outputs that sums tie together: its first output, for each.
 fn groups<'a>(outputs: usize, sums: impl Iterator<Item = &'a Direction>) -> Vec<usize> {
-    let mut group: Vec<usize> = (0..outputs).collect();
+    let mut tied = Union::new(outputs);
     for sum in sums {
-        let members: Vec<usize> = (0..outputs).filter(|j| sum.a[*j] != 0.0).map(|j| group[j]).collect();
-        let first = members.iter().copied().min().unwrap_or(0);
-        group.iter_mut().filter(|g| members.contains(g)).for_each(|g| *g = first);
+        let mut members = (0..outputs).filter(|j| sum.a[*j] != 0.0);
+        if let Some(first) = members.next() {
+            members.for_each(|j| tied.join(first, j));
+        }
     }
-    group
+    (0..outputs).map(|j| tied.root(j)).collect()
 }
 
 /// The one line of a group, if it has only one.
