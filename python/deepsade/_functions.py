@@ -70,7 +70,7 @@ def check(model, rules=None, certificate=None, *, real=False, allow_library=Fals
     return Answer(words, json.loads(fields))
 
 
-def verify(model, rules=None, *, domain=None, task=None, target_names=None, classes=None, timeout=60.0, arithmetic="float32",
+def verify(model, rules=None, *, domain=None, task=None, target_names=None, classes=None, timeout=_core.VERIFY_SECONDS, arithmetic="float32",
            threads=None, output=None, example_input=None):
     """Decides for any network whether rules hold for every input: proved, refuted with a counter-example, or unknown.
 
@@ -115,7 +115,7 @@ class Adversity(dict):
         self.near = rows
 
 
-def adversity(model, X, rules=None, *, radius=0.1, timeout=10.0, threads=None, verbose=False, domain=None, task=None,
+def adversity(model, X, rules=None, *, radius=_core.RADIUS, timeout=_core.ADVERSITY_SECONDS, threads=None, verbose=False, domain=None, task=None,
               target_names=None, classes=None):
     """For every row of X, looks for an input near it that breaks a rule: the Adversity Index.
 

@@ -23,7 +23,7 @@ RETRIES = 20
 
 
 def adversity(
-    model, X, rules=None, *, address=None, radius=0.1, timeout=10.0, rows_per_task=None, num_cpus=1, domain=None, task=None,
+    model, X, rules=None, *, address=None, radius=_core.RADIUS, timeout=_core.ADVERSITY_SECONDS, rows_per_task=None, num_cpus=1, domain=None, task=None,
     target_names=None, classes=None,
 ):
     """:func:`deepsade.adversity` with its rows dealt out to a Ray cluster.
@@ -60,7 +60,7 @@ def adversity(
 
 
 def reproduce(
-    out, cases=(), methods=(), *, address=None, data=None, repeats=None, folds=5, quick=False, seed=0, resume=False, num_cpus=1,
+    out, cases=(), methods=(), *, address=None, data=None, repeats=None, folds=_core.FOLDS, quick=False, seed=0, resume=False, num_cpus=1,
     verbose=False,
 ):
     """The runs of ``deepsade reproduce`` on a Ray cluster; gives the lines of ``out``/results.jsonl, which it writes as they come.
@@ -73,7 +73,7 @@ def reproduce(
     data = os.environ.get("DEEPSADE_DATA") if data is None else os.fspath(data)
     if data is None:
         raise ValueError("name the folder of the data files with data=... or $DEEPSADE_DATA; docs/data.md says what they are")
-    repeats = repeats if repeats is not None else (1 if quick else 5)
+    repeats = repeats if repeats is not None else _core.repeats(quick)
     asked = (os.path.abspath(data), list(cases), list(methods), int(repeats), int(folds), bool(quick), int(seed))
     experiment = _core.Experiment(*asked)
     results = experiment.results(os.fspath(out), resume)

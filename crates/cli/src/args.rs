@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use deepsade_data::Limits;
 use deepsade_engine::{adversity, repair, verify};
+use deepsade_lab::reproduce::experiment::FOLDS;
 
 pub use predict::PredictArgs;
 pub use shell::{CompletionsArgs, ManArgs};
@@ -349,7 +350,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "N")]
     pub repeats: Option<u64>,
     /// Folds, each the test rows once; a tenth of the rows validates
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = FOLDS)]
     pub folds: usize,
     /// Runs at a time, one thread each; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]

@@ -21,6 +21,11 @@ pub fn mean(values: &[f64]) -> Option<Mean> {
     (n > 0).then(|| Mean { n, mean, deviation: spread.sqrt() })
 }
 
+/// At most so many of some rows, at equal distances, the first among them.
+pub fn thinned(rows: usize, most: usize) -> impl Iterator<Item = usize> {
+    (0..rows).step_by(rows.div_ceil(most.max(1)).max(1))
+}
+
 /// What stands at a share of the way through sorted numbers, which are not none: between neighbours in proportion.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;

@@ -14,7 +14,7 @@ pub mod words;
 use std::time::{Duration, Instant};
 
 use deepsade_check::Bounds;
-use deepsade_data::{CheckedData, Dataset, RowStatus, Table, deciding_score, encode_inputs, metrics};
+use deepsade_data::{CheckedData, Dataset, RowStatus, Table, deciding_score, encode_inputs, metrics, thinned};
 use deepsade_net::{Matrix, Model, Network, Node, Op};
 use deepsade_solve::sample::InputSampler;
 use deepsade_spec::{NormalSpec, Region};
@@ -358,9 +358,7 @@ fn shrunk(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<Repaired>, RepairError> {
     let at = last_layer(network).ok_or(RepairError::NoLastLayer)?;
-    let every = rows.rows.div_ceil(MOST_ROWS).max(1);
-    let chosen: Vec<usize> = (0..rows.rows).step_by(every).collect();
-    let few = rows.select(&chosen);
+    let few = rows.select(&thinned(rows.rows, MOST_ROWS).collect::<Vec<_>>());
     let features: Vec<bool> = straight(network, network.nodes[at].from[0]).iter().map(Option::is_some).collect();
     // Where features alone did best, what changes the hidden weights, too, may be nearer and yet score worse.
     let ways = if found.features_only { vec![vec![true; features.len()], features] } else { vec![vec![true; features.len()]] };
@@ -428,7 +426,7 @@ fn attempt(
     let capacity = rows.x.rows.clamp(1, MOST_ROWS);
     let mut stepper = Stepper::new(network, capacity)?;
     let prepared = stepper.prepare(&rows.x, &rows.y, &rows.weight);
-    let chosen: Vec<usize> = (0..rows.x.rows).step_by(rows.x.rows.div_ceil(capacity)).collect();
+    let chosen: Vec<usize> = thinned(rows.x.rows, capacity).collect();
     let mut weigh = |guard: &mut Guard, stepper: &mut Stepper| {
         stepper.load(&prepared, chosen.iter().copied());
         stepper.forward();

@@ -8,12 +8,6 @@ use crate::tsne::{TsneSettings, tsne};
 /// Rows of a picture.
 pub(crate) const MOST_ROWS: usize = 400;
 
-/// At most so many of the rows, evenly spaced.
-pub(crate) fn spaced(rows: impl ExactSizeIterator<Item = usize>, most: usize) -> Vec<usize> {
-    let every = rows.len().div_ceil(most).max(1);
-    rows.step_by(every).collect()
-}
-
 /// What leaves the last activation; the rows themselves where there is none.
 pub(crate) fn last_hidden(network: &Network, x: &Matrix) -> Matrix {
     let last = network.nodes.iter().rposition(|n| matches!(n.op, Op::Act(_))).map_or(0, |k| k + 1);

@@ -19,7 +19,8 @@ mod shield;
 mod subject;
 mod table;
 
-use deepsade_engine::files;
+use deepsade_engine::{adversity, files, verify};
+use deepsade_lab::reproduce::experiment::FOLDS;
 use deepsade_output::make::classes::FORBIDDEN;
 use pyo3::prelude::*;
 
@@ -33,6 +34,10 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("SUMMARY", files::SUMMARY)?;
     m.add("LOG", files::LOG)?;
     m.add("FORBIDDEN", FORBIDDEN)?;
+    m.add("RADIUS", adversity::RADIUS)?;
+    m.add("ADVERSITY_SECONDS", adversity::SECONDS)?;
+    m.add("VERIFY_SECONDS", verify::SECONDS)?;
+    m.add("FOLDS", FOLDS)?;
     errors::add(m)?;
     m.add_class::<table::Table>()?;
     m.add_class::<model::Model>()?;
@@ -41,6 +46,7 @@ fn core_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<layer::Rules>()?;
     m.add_class::<layer::Held>()?;
     m.add_class::<reproduce::Experiment>()?;
+    m.add_function(wrap_pyfunction!(reproduce::repeats, m)?)?;
     m.add_class::<reproduce::Results>()?;
     m.add_function(wrap_pyfunction!(fit::fit, m)?)?;
     m.add_function(wrap_pyfunction!(fit::explain, m)?)?;

@@ -13,6 +13,12 @@ use pyo3::prelude::*;
 use crate::enter::enter;
 use crate::errors::{Class, Failure};
 
+/// How often folds are dealt out, where nothing else is said.
+#[pyfunction]
+pub fn repeats(quick: bool) -> u64 {
+    experiment::repeats(quick)
+}
+
 /// The runs of `deepsade reproduce` with these options.
 #[pyclass(frozen, module = "deepsade._core")]
 pub struct Experiment {

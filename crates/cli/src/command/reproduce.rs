@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context, bail};
 use deepsade_engine::artifact::write_whole;
-use deepsade_lab::reproduce::experiment::{Experiment, Options};
+use deepsade_lab::reproduce::experiment::{Experiment, Options, repeats};
 use deepsade_lab::reproduce::figures;
 use deepsade_lab::reproduce::print::{Tables, hardware, today};
 use deepsade_lab::reproduce::runner::{self, Event, RunsEnded, Setting};
@@ -88,7 +88,7 @@ fn options(args: &ReproduceArgs) -> Options {
     Options {
         cases: args.cases.clone(),
         methods: args.methods.clone(),
-        repeats: args.repeats.unwrap_or(if args.quick { 1 } else { 5 }),
+        repeats: args.repeats.unwrap_or(repeats(args.quick)),
         folds: args.folds,
         quick: args.quick,
         seed: args.seed,

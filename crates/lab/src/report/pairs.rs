@@ -1,6 +1,7 @@
 //! A run with rules between two inputs enters; what its page says of them leaves: each rule, how it was proved, and the outputs that it is
 //! about as its features move, for a few rows.
 
+use deepsade_data::thinned;
 use deepsade_engine::explain::vacuous_pair;
 use deepsade_engine::verdict::pair_effort;
 use deepsade_net::Matrix;
@@ -10,7 +11,6 @@ use deepsade_spec::{Domain, Formula, Kept, Linear, NormalSpec, Pair, PairRule, R
 use super::html::{Html, escape};
 use super::proof::ProofStatus;
 use crate::figure::{Response, responses};
-use crate::latent::spaced;
 
 /// Rows that are drawn, values of a feature for each, and pictures of a page.
 const ROWS: usize = 5;
@@ -122,7 +122,7 @@ impl Shown<'_> {
     /// Rows of the data, evenly spaced, or of the domain: its lower quarter, its middle, its upper quarter.
     fn rows(&self) -> Vec<(String, Vec<f32>)> {
         if let Some(x) = self.rows.filter(|x| x.rows > 0) {
-            return spaced(0..x.rows, ROWS).into_iter().map(|r| (String::new(), x.row(r).to_vec())).collect();
+            return thinned(x.rows, ROWS).map(|r| (String::new(), x.row(r).to_vec())).collect();
         }
         let (schema, map) = (&self.spec.schema, self.spec.schema.column_map());
         let at = |share: f64| -> Vec<f32> {

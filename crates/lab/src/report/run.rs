@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use deepsade_check::sha256_hex;
-use deepsade_data::{ReadOptions, encode_inputs, read_table};
+use deepsade_data::{ReadOptions, encode_inputs, read_table, thinned};
 use deepsade_engine::artifact::{ArtifactError, RULES_KEY, model_rules, read_model};
 use deepsade_engine::files::{MODEL, SUMMARY, read_log};
 use deepsade_engine::train::{EpochRecord, best_epoch};
@@ -16,7 +16,7 @@ use super::html::Html;
 use super::proof::ProofStatus;
 use super::{ReportError, dossier, explorer, judged, pairs, payload, rules, sections};
 use crate::figure::{Epoch, latent_space, training_curves};
-use crate::latent::{MOST_ROWS, last_hidden, panel, spaced};
+use crate::latent::{MOST_ROWS, last_hidden, panel};
 
 /// Rows of the data that the explorer offers.
 const EXAMPLES: usize = 50;
@@ -84,7 +84,7 @@ pub(crate) fn title(dir: &Path) -> String {
 /// Complete rows, evenly spaced.
 fn sample(x: &Matrix, most: usize) -> Matrix {
     let whole: Vec<usize> = (0..x.rows).filter(|r| x.row(*r).iter().all(|v| v.is_finite())).collect();
-    x.select(&spaced(whole.into_iter(), most))
+    x.select(&thinned(whole.len(), most).map(|k| whole[k]).collect::<Vec<_>>())
 }
 
 /// Makes the page.

@@ -6,6 +6,14 @@ use super::ReproduceError;
 use super::case::{UseCase, cases};
 use super::method::Method;
 
+/// Folds, where nothing else is said.
+pub const FOLDS: usize = 5;
+
+/// How often they are dealt out, where nothing else is said.
+pub fn repeats(quick: bool) -> u64 {
+    if quick { 1 } else { 5 }
+}
+
 /// What `deepsade reproduce` is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {

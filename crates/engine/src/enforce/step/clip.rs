@@ -7,7 +7,7 @@
 
 use deepsade_check::Arithmetic;
 use deepsade_check::step::{CALM, Clips, Number, Over, Round};
-use deepsade_data::Dataset;
+use deepsade_data::{Dataset, thinned};
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::Judge;
 use deepsade_spec::normalize::range;
@@ -236,8 +236,7 @@ impl ClipFinder<'_> {
 
     /// Some rows, with their outputs.
     fn shown(&self) -> impl Iterator<Item = (&[f32], &[f32])> {
-        let every = self.rows.map_or(1, |rows| rows.x.rows.div_ceil(MOST_ROWS).max(1));
-        self.rows.into_iter().flat_map(move |rows| (0..rows.x.rows).step_by(every).map(|r| (rows.x.row(r), rows.y.row(r))))
+        self.rows.into_iter().flat_map(|rows| thinned(rows.x.rows, MOST_ROWS).map(|r| (rows.x.row(r), rows.y.row(r))))
     }
 
     /// The part of a form that reads the input, as weights of columns and a constant.

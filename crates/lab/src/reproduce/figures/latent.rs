@@ -1,13 +1,13 @@
 //! Models and test rows enter; their hidden layers leave, laid out in the plane.
 
-use deepsade_data::Dataset;
+use deepsade_data::{Dataset, thinned};
 use deepsade_net::{Matrix, Model, Op};
 use deepsade_output::Judge;
 use deepsade_output::predict::predicted_class;
 use deepsade_spec::NormalSpec;
 
 use crate::figure::{Panel, Scene, latent_space};
-use crate::latent::{MOST_ROWS, last_hidden, panel, spaced};
+use crate::latent::{MOST_ROWS, last_hidden, panel};
 use crate::layers::before_choice;
 
 /// The last hidden layers of two models, by whether the rules ask something of a row.
@@ -30,7 +30,7 @@ pub(super) fn predictions(spec: &NormalSpec, x: &Matrix, name: &str, model: &Mod
 
 /// What every layer of two models reads, by the first label that is present.
 pub(super) fn every_layer(test: &Dataset, models: &[(&str, &Model)]) -> Scene {
-    let some = test.select(&spaced(0..test.x.rows, MOST_ROWS));
+    let some = test.select(&thinned(test.x.rows, MOST_ROWS).collect::<Vec<_>>());
     let first = |r: usize| some.y.row(r).iter().position(|v| *v > 0.5).unwrap_or(3).min(3);
     let group: Vec<usize> = (0..some.x.rows).map(first).collect();
     let mut panels = Vec::new();
@@ -47,5 +47,5 @@ pub(super) fn every_layer(test: &Dataset, models: &[(&str, &Model)]) -> Scene {
 }
 
 fn rows(x: &Matrix) -> Matrix {
-    x.select(&spaced(0..x.rows, MOST_ROWS))
+    x.select(&thinned(x.rows, MOST_ROWS).collect::<Vec<_>>())
 }
