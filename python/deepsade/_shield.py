@@ -1,6 +1,7 @@
 """A model of any library and rules enter; the model leaves with an output step behind it that keeps the rules, proved."""
 
 import json
+import os
 import warnings
 
 import numpy as np
@@ -96,6 +97,10 @@ def shield(model, rules, *, data=None, target=None, domain=None, features=None, 
         task.add(table, own, {*told.get("whole", ()), *(name for name, table in stated.items() if table.get("kind") == "integer")})
     asked = path if path is not None else _question(rules, task, stated, table)
     probabilities = found.probabilities if probabilities is None else bool(probabilities)
+    if output is None and not isinstance(model, (bytes, str, os.PathLike)):
+        # What a converter wrote is compared with the model itself; its labels beside the numbers need not be read.
+        numbers = [name for name, rows_of_numbers in graph.outputs.items() if rows_of_numbers]
+        output = numbers[0] if len(numbers) == 1 else None
     native = _core.shield(found.onnx, asked, table, output, None if threshold is None else number("threshold", threshold), probabilities)
     if native.numbered and found.classes is None:
         warnings.warn(native.numbered, UserWarning, stacklevel=2)

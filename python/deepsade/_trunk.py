@@ -55,7 +55,7 @@ def from_torch(
     if means == "weights":
         table = None if X is None or y is None else labelled(X, y, onnx, domain, target_names, classes)
         try:
-            fields, rule_file, (repaired, certificate) = _core.repair(onnx, asked, table)
+            (fields, _), rule_file, (repaired, certificate) = _core.repair(onnx, asked, table)
             estimator = estimator_of(_core.Model(repaired), certificate, rule_file, told=told)
             estimator.repair_ = json.loads(fields)
         except _core.InfeasibleError:

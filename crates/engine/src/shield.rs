@@ -229,7 +229,8 @@ pub fn shield(
     let output = reading.find(&carried, spec)?;
     let own = carried.labels_of(&output.name)?;
     let own_label = own.doubtful.first().cloned();
-    if let (Some(label), None) = (own.unread.into_iter().next(), &reading.output) {
+    let picked = own.picked.into_iter().filter(|_| spec.schema.task.classes().is_none());
+    if let (Some(label), None) = (own.unread.into_iter().chain(picked).next(), &reading.output) {
         return Err(UnreadLabels { label }.into());
     }
     let numbered = class_names::compare(carried.classes_of(&output.name)?.into_iter().chain(own.classes), &spec.schema.task)?;

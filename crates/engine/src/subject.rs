@@ -45,13 +45,23 @@ impl Subject {
         let one = |class: &String| {
             format!("the model has one number for two classes; read is '{class}' where it is above 0, or a probability above 0.5")
         };
-        let listed = |classes: &[String]| {
-            let each: Vec<String> = classes.iter().map(|class| format!("'{class}'")).collect();
-            format!("the model's outputs are read as the scores of {}, in this order", each.join(", "))
+        let listed = || {
+            let task = &self.spec.schema.task;
+            let names = task.classes().map_or_else(|| task.target_columns(), |all| all.iter().map(String::as_str).collect());
+            let shown: Vec<String> = names.iter().take(20).map(|name| format!("'{name}'")).collect();
+            let more = if names.len() > 20 { format!(", ... {} in all", names.len()) } else { String::new() };
+            let (what, how) = match task {
+                Task::Binary { .. } | Task::Multiclass { .. } => ("the scores of ", ""),
+                Task::Multilabel { .. } | Task::Ranking { .. } => {
+                    ("", "; a label is read as present where its number is above 0")
+                }
+                Task::Regression { .. } => ("", ""),
+            };
+            format!("the model's outputs are read as {what}{}{more}, in this order{how}", shown.join(", "))
         };
-        let classes = self.spec.schema.task.classes().filter(|_| !self.named && self.one_number_for.is_none()).map(listed);
+        let listed = (!self.named && self.one_number_for.is_none()).then(listed);
         let read =
-            classes.into_iter().chain(self.numbered.iter().map(ToString::to_string)).chain(self.one_number_for.iter().map(one));
+            listed.into_iter().chain(self.numbered.iter().map(ToString::to_string)).chain(self.one_number_for.iter().map(one));
         self.problem.absent_data().into_iter().chain(read).collect()
     }
 }
@@ -183,7 +193,9 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
     }
     let numbered = class_names::compare(model.classes.clone(), &spec.schema.task)
         .map_err(|source| SubjectError::Classes { model: files.model.into(), source })?;
-    if let (Some(label), false, None) = (model.labels.first(), named, files.output) {
+    // The largest score says something of classes alone.
+    let picked = model.picked.first().filter(|_| spec.schema.task.classes().is_none());
+    if let (Some(label), None) = (model.labels.first().or(picked), files.output) {
         return Err(SubjectError::Labels { model: files.model.into(), source: UnreadLabels { label: label.clone() } });
     }
     if model.filling != filling_of(&spec.schema) {
@@ -198,7 +210,7 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
     };
     let signs_count = one_number_for.is_some() || matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
     // Whoever names a tensor says that it holds scores; not so of what a Sigmoid gives.
-    let doubtful = !named && (files.output.is_none() || ends_in_sigmoid(&model.network, one_number_for.is_some()));
+    let doubtful = files.output.is_none() && !named || ends_in_sigmoid(&model.network, one_number_for.is_some());
     if signs_count && doubtful && are_probabilities(&spec, &model.network) {
         return Err(SubjectError::Sigmoid { model: files.model.into() });
     }

@@ -55,6 +55,8 @@ pub struct Model {
     pub classes: Vec<Vec<String>>,
     /// Outputs of the file that hold labels made in a way that is not read. Never written to a file.
     pub labels: Vec<String>,
+    /// Outputs of the file that name its largest score. Never written to a file.
+    pub picked: Vec<String>,
     /// What stands behind the network, which then only makes the numbers that this reads.
     pub behind: Option<Behind>,
     /// What fills in gaps in front of the network, whose input is then the filled one.
@@ -91,6 +93,7 @@ impl Model {
             rounded: Vec::new(),
             classes: Vec::new(),
             labels: Vec::new(),
+            picked: Vec::new(),
             behind: None,
             filling: None,
         }

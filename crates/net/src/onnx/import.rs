@@ -52,7 +52,7 @@ pub(super) fn import(bytes: &[u8], output: Option<&str>) -> Result<Model, Import
     model.network.validate()?;
     let file = Carried::of_format(bytes, 0)?;
     let own = file.labels_of(&read)?;
-    Ok(Model { classes: [file.class_lists()?, own.classes].concat(), labels: own.unread, ..model })
+    Ok(Model { classes: [file.class_lists()?, own.classes].concat(), labels: own.unread, picked: own.picked, ..model })
 }
 
 fn read_graph(

@@ -49,22 +49,19 @@ impl Carried<'_> {
 
     /// The classes that the columns of a tensor are scores of, in order, where an operator names them: what turns the tensor into a
     /// map, or the classifier that makes it.
-    pub fn classes_of(&self, name: &str) -> Result<Option<Vec<String>>, ImportError> {
+    pub fn classes_of(&self, name: &str) -> Result<Vec<Vec<String>>, ImportError> {
         let nodes = self.nodes()?;
         let mut level = vec![name];
         for _ in 0..STEPS {
-            let mut found: Vec<Vec<String>> = level.iter().flat_map(|name| nodes.classes_at(name)).collect();
-            found.dedup();
-            match found.len() {
-                0 => {}
-                1 => return Ok(found.pop()),
-                _ => return Ok(None),
+            let found: Vec<Vec<String>> = level.iter().flat_map(|name| nodes.classes_at(name)).collect();
+            if !found.is_empty() {
+                return Ok(found);
             }
             level = level.iter().flat_map(|name| nodes.passed_from(name)).collect();
             level.sort_unstable();
             level.dedup();
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
     /// All lists of classes that operators of the learning set name, whatever tensor they are about; each once.
