@@ -195,7 +195,10 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
         .map_err(|source| SubjectError::Classes { model: files.model.into(), source })?;
     // The largest score says something of classes alone.
     let picked = model.picked.first().filter(|_| spec.schema.task.classes().is_none());
-    if let (Some(label), None) = (model.labels.first().or(picked), files.output) {
+    // Our own step has further outputs, and says what they are.
+    let ours = |name: &&String| model.behind.as_ref().is_some_and(|behind| behind.outputs.iter().any(|port| port.name == **name));
+    let unread = model.labels.iter().find(|name| !ours(name));
+    if let (Some(label), None) = (unread.or(picked), files.output) {
         return Err(SubjectError::Labels { model: files.model.into(), source: UnreadLabels { label: label.clone() } });
     }
     if model.filling != filling_of(&spec.schema) {
