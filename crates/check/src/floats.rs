@@ -12,13 +12,13 @@
 //! gamma(k) = k u / (1 - k u) < 2 k u; the second part is underflow. Times |v| that is paid, p by p. Through a dense row with
 //! coefficient a the contributions are `a w_j`, and `sum_j |a w_j| size_j <= |a| S`, S the magnitude that float32's error is relative
 //! to as well: paid together as |a| charge, charge >= error + theta S. The constant has at most 4 N terms of at most four roundings
-//! each: off by at most gamma(4 N + 4) m < theta m / 1.5; m itself is off by a factor 1 - gamma(4 N), and the last sums by 2 u m.
+//! each: off by at most gamma(4 N + 4) m < theta m / 1.5; m itself, whose terms may be added two by two before they are multiplied, is
+//! off by a factor 1 - gamma(4 N + 4), and the last sums by 2 u m.
 //! Underflows are at most 2^-1074 each, times sizes below 2^127, fewer than 2^62 of them: less than 2^-800. If a number overflows,
 //! the magnitude m is infinite or not a number, and so is the result: nothing is below zero then.
 
 mod columns;
-
-use std::collections::BTreeMap;
+mod lines;
 
 use deepsade_net::ball::ACTIVATION_ERROR;
 use deepsade_net::{Activation, Network, Op, Window};
@@ -28,11 +28,12 @@ use crate::bounds::LIBRARY_ERROR;
 use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::Dyadic;
 use crate::layout::Layout;
-use crate::linear::{Form, relu_below, relu_slope};
+use crate::linear::Form;
 use crate::machine::{Machine, Sign};
 use crate::pool;
 use crate::rejected::Overflow;
-use columns::WeightColumns;
+use columns::{WeightColumns, zero};
+use lines::{LowerSlopes, RegionLines, UnitLines};
 
 /// Columns of one value, and of all: so that the lemma's constants hold.
 const MOST_COLUMNS: usize = 1 << 20;
@@ -76,9 +77,6 @@ pub(crate) struct Upper {
     pub(crate) most: f64,
     pub(crate) size: f64,
 }
-
-/// Slopes of lower lines by relu node and unit, where the usual ones are not taken.
-pub(crate) type LowerSlopes = BTreeMap<(usize, usize), f64>;
 
 /// Forms side by side; an empty list stands for zeros.
 struct Forms<const L: usize> {
@@ -175,13 +173,19 @@ impl<'n> Floats<'n> {
 
     /// The magnitude behind `w . x + b` and the error of its evaluation (see `dot_error`), both rounded up.
     fn magnitude(&self, terms: impl Iterator<Item = (f32, f64)>, b: f32) -> (f64, f64) {
-        let (mut n, mut size, mut operands) = (0.0, f64::from(b.abs()), 0.0);
+        let (mut n, mut size, mut operands) = (0.0, 0.0, 0.0);
         for (w, x) in terms.filter(|(w, _)| *w != 0.0) {
             let w = f64::from(w.abs());
             size += w * x;
             operands += w + x;
             n += 1.0;
         }
+        self.rounded(n, size, operands, b)
+    }
+
+    /// The same, given how many weights are not 0, the sum of `|w| x`, and that of all their operands or of more.
+    fn rounded(&self, n: f64, products: f64, operands: f64, b: f32) -> (f64, f64) {
+        let size = products + f64::from(b.abs());
         let with_b = f64::from(u8::from(b != 0.0 && (n > 0.0 || !b.is_normal())));
         let t = if n > 0.0 { (n + with_b) * self.unit } else { 0.0 };
         let error = (t + 2.0 * t * t) * size + 2.0 * (2.0 * n + with_b + operands) * self.tiny;
@@ -198,16 +202,16 @@ impl<'n> Floats<'n> {
         let node = &self.network.nodes[k];
         let (from, units) = (node.from[0], self.widths[k + 1]);
         let sizes: Vec<f64> = (0..self.widths[from]).map(|i| boxes.size(from, i)).collect();
-        let mut row = Vec::new();
-        let mut sum = |o: usize| {
-            let b = node.op.row(o, &mut row);
-            self.magnitude(row.iter().map(|(i, w)| (*w, sizes[*i])), b)
-        };
-        let sums: Vec<(f64, f64)> = (0..units).map(&mut sum).collect();
+        let sums = self.magnitudes(k, &sizes);
         boxes.charge.push(sums.iter().map(|(size, error)| self.charge(*size, *error)).collect());
         let all: Vec<usize> = (0..units).collect();
         let mut ends = vec![(f64::NEG_INFINITY, f64::INFINITY); units];
-        self.rows(k, &all, boxes, region, Bounds::Interval, &mut ends);
+        let before = from.checked_sub(1).map(|before| &self.network.nodes[before].op);
+        if matches!(before, Some(Op::Act(_) | Op::MaxPool(_))) {
+            self.direct(k, &sums, boxes, &mut ends);
+        } else {
+            self.rows(k, &all, boxes, region, Bounds::Interval, &mut ends);
+        }
         if let Some(larger) = larger {
             let before = larger.lo[k + 1].iter().zip(&larger.hi[k + 1]);
             ends.iter_mut().zip(before).for_each(|(e, (lo, hi))| *e = (e.0.max(*lo), e.1.min(*hi)));
@@ -233,27 +237,23 @@ impl<'n> Floats<'n> {
         let node = &self.network.nodes[k];
         let from = node.from[0];
         let mut row = Vec::new();
-        let before = from.checked_sub(1).map(|before| &self.network.nodes[before].op);
-        if bounds == Bounds::Interval && matches!(before, Some(Op::Act(_) | Op::MaxPool(_))) {
-            for o in units {
-                let b = node.op.row(*o, &mut row);
-                let (lo, hi) = self.direct(&row, b, boxes.charge[k + 1][*o], &boxes.lo[from], &boxes.hi[from]);
-                ends[*o] = (ends[*o].0.max(lo), ends[*o].1.min(hi));
-            }
-            return;
-        }
+        let lines = self.lines(boxes, bounds, &LowerSlopes::new());
         for units in units.chunks(LANES / 2) {
             let mut forms = Forms::<LANES>::new(from);
             for (unit, o) in units.iter().enumerate() {
-                let b = f64::from(node.op.row(*o, &mut row));
+                let b = if let Op::Dense { b, .. } = &node.op { b[*o] } else { node.op.row(*o, &mut row) };
                 for (lane, sign) in [(2 * unit, 1.0), (2 * unit + 1, -1.0)] {
-                    forms.add(lane, sign * b);
+                    forms.add(lane, sign * f64::from(b));
                     forms.add(lane, boxes.charge[k + 1][*o]);
-                    let a = forms.of(from, self.widths[from]);
-                    row.iter().for_each(|(i, w)| a[*i][lane] = sign * f64::from(*w));
+                }
+                let both = |a: &mut [f64; LANES], w: f64| (a[2 * unit], a[2 * unit + 1]) = (w, -w);
+                let a = forms.of(from, self.widths[from]);
+                match &self.columns[k] {
+                    Some(columns) => a.iter_mut().zip(&columns.columns).for_each(|(a, w)| both(a, w[*o])),
+                    None => row.iter().for_each(|(i, w)| both(&mut a[*i], f64::from(*w))),
                 }
             }
-            let upper = self.upper(forms, boxes, region, bounds, &LowerSlopes::new());
+            let upper = self.upper(forms, boxes, region, &lines);
             for (unit, o) in units.iter().enumerate() {
                 let (lo, hi) = (-upper[2 * unit + 1].most, upper[2 * unit].most);
                 // A bound that is not a number says nothing: `max` and `min` keep the other.
@@ -262,21 +262,45 @@ impl<'n> Floats<'n> {
         }
     }
 
-    /// The ends of `w . x + b` from those of x: what `upper` says where the form stops at the ends of x at once. Its coefficients are
-    /// the weights as they are, so the constant alone is rounded.
-    fn direct(&self, row: &[(usize, f32)], b: f32, charge: f64, lo: &[f64], hi: &[f64]) -> (f64, f64) {
-        let end = |sign: f64| {
-            let b = sign * f64::from(b);
-            let (mut sum, mut size) = (b + charge, b.abs() + charge);
-            for (i, w) in row {
-                let a = sign * f64::from(*w);
-                let term = a * if a < 0.0 { lo[*i] } else { hi[*i] };
-                sum += term;
-                size += term.abs();
-            }
-            sum + self.theta * size + power(-800)
+    /// The magnitudes behind the units of a dense layer or a convolution and the errors of their evaluation, given the sizes of what it
+    /// reads.
+    fn magnitudes(&self, k: usize, sizes: &[f64]) -> Vec<(f64, f64)> {
+        let op = &self.network.nodes[k].op;
+        if let (Some(columns), Op::Dense { b, .. }) = (&self.columns[k], op) {
+            let together: f64 = sizes.iter().sum();
+            let products = columns.sizes(sizes).into_iter().zip(&columns.rows).zip(b);
+            return products.map(|((size, (n, weight)), b)| self.rounded(*n, size, weight + together, *b)).collect();
+        }
+        let mut row = Vec::new();
+        let mut sum = |o: usize| {
+            let b = op.row(o, &mut row);
+            self.magnitude(row.iter().map(|(i, w)| (*w, sizes[*i])), b)
         };
-        (-end(-1.0), end(1.0))
+        (0..self.widths[k + 1]).map(&mut sum).collect()
+    }
+
+    /// Ends of the units of a dense layer or a convolution from those of what it reads: what `upper` says where the form stops there at
+    /// once. Its coefficients are the weights as they are, so the constant alone is rounded; its terms are no more than the magnitude.
+    fn direct(&self, k: usize, sums: &[(f64, f64)], boxes: &Boxes, ends: &mut [(f64, f64)]) {
+        let node = &self.network.nodes[k];
+        let (lo, hi) = (&boxes.lo[node.from[0]], &boxes.hi[node.from[0]]);
+        let products = self.columns[k].as_ref().map(|columns| columns.ends(lo, hi));
+        let mut row = Vec::new();
+        for (o, end) in ends.iter_mut().enumerate() {
+            let b = if let Op::Dense { b, .. } = &node.op { b[o] } else { node.op.row(o, &mut row) };
+            let (least, most) = products.as_ref().map_or_else(
+                || {
+                    row.iter().fold((0.0, 0.0), |(least, most), (i, w)| {
+                        let (at_lo, at_hi) = (f64::from(*w) * lo[*i], f64::from(*w) * hi[*i]);
+                        (least + at_lo.min(at_hi), most + at_lo.max(at_hi))
+                    })
+                },
+                |products| products[o],
+            );
+            let (b, charge) = (f64::from(b), boxes.charge[k + 1][o]);
+            let paid = charge + self.theta * (sums[o].0 + charge) + power(-800);
+            *end = (end.0.max(least + b - paid), end.1.min(most + b + paid));
+        }
     }
 
     /// The columns of all other nodes; whether float32 can't overflow on the way.
@@ -331,18 +355,11 @@ impl<'n> Floats<'n> {
     }
 
     /// Upper bounds of forms over all inputs of the region and all evaluations of the network.
-    fn upper<const L: usize>(
-        &self,
-        mut forms: Forms<L>,
-        boxes: &Boxes,
-        region: &Region,
-        bounds: Bounds,
-        slopes: &LowerSlopes,
-    ) -> [Upper; L] {
+    fn upper<const L: usize>(&self, mut forms: Forms<L>, boxes: &Boxes, region: &Region, lines: &RegionLines) -> [Upper; L] {
         for k in (1..forms.a.len()).rev() {
             let a = std::mem::take(&mut forms.a[k]);
             if !a.is_empty() {
-                self.step_back(k, &a, &mut forms, boxes, bounds, slopes);
+                self.step_back(k, &a, &mut forms, boxes, lines);
             }
         }
         let a = std::mem::take(&mut forms.a[0]);
@@ -356,19 +373,11 @@ impl<'n> Floats<'n> {
     }
 
     /// Replaces `a . value k` by terms of earlier values that are at least as large.
-    fn step_back<const L: usize>(
-        &self,
-        k: usize,
-        a: &[[f64; L]],
-        forms: &mut Forms<L>,
-        boxes: &Boxes,
-        bounds: Bounds,
-        slopes: &LowerSlopes,
-    ) {
+    fn step_back<const L: usize>(&self, k: usize, a: &[[f64; L]], forms: &mut Forms<L>, boxes: &Boxes, lines: &RegionLines) {
         let node = &self.network.nodes[k - 1];
         let from = node.from[0];
         let width = self.widths[from];
-        let used = || a.iter().copied().enumerate().filter(|(_, a)| a.iter().any(|a| *a != 0.0));
+        let used = || a.iter().enumerate().filter(|(_, a)| !zero(a));
         // `a (factor v + shift + e)`, v one column of an earlier value.
         let pass_on = |forms: &mut Forms<L>, i: usize, (value, column): (usize, usize), (factor, shift): (f64, f64)| {
             for (lane, a) in a[i].iter().enumerate() {
@@ -380,15 +389,17 @@ impl<'n> Floats<'n> {
         match &node.op {
             Op::Dense { .. } | Op::Conv(_) => {
                 let mut row = Vec::new();
+                let (mut constant, mut size) = (forms.constant, forms.size);
+                let into = forms.of(from, width);
                 for (o, a) in used() {
                     // Rows of convolutions are made one by one.
                     let b = if let Op::Dense { b, .. } = &node.op { b[o] } else { node.op.row(o, &mut row) };
                     let (b, charge) = (f64::from(b), boxes.charge[k][o]);
-                    for (lane, a) in a.iter().enumerate() {
-                        forms.add(lane, a * b);
-                        forms.add(lane, a.abs() * charge);
+                    let both = b.abs() + charge;
+                    for l in 0..L {
+                        constant[l] += a[l] * b + a[l].abs() * charge;
+                        size[l] += a[l].abs() * both;
                     }
-                    let into = forms.of(from, width);
                     for (i, w) in &row {
                         let (into, w) = (&mut into[*i], f64::from(*w));
                         (0..L).for_each(|l| into[l] += a[l] * w);
@@ -396,10 +407,11 @@ impl<'n> Floats<'n> {
                 }
                 if let Some(columns) = &self.columns[k - 1] {
                     let alive = |i: usize| boxes.lo[from][i] != 0.0 || boxes.hi[from][i] != 0.0;
-                    columns.back(a, alive, forms.of(from, width));
+                    columns.back(a, alive, into);
                 }
+                (forms.constant, forms.size) = (constant, size);
             }
-            Op::MaxPool(window) if bounds != Bounds::Interval => self.pool_back(k, window, a, forms, boxes),
+            Op::MaxPool(window) if lines.relational => self.pool_back(k, window, a, forms, boxes),
             Op::Affine { scale, shift } => {
                 used().for_each(|(i, _)| pass_on(forms, i, (from, i), (f64::from(scale[i]), f64::from(shift[i]))));
             }
@@ -408,25 +420,24 @@ impl<'n> Floats<'n> {
                 let places: Vec<(usize, usize)> = node.from.iter().flat_map(|v| (0..self.widths[*v]).map(|i| (*v, i))).collect();
                 used().for_each(|(i, _)| pass_on(forms, i, places[i], (1.0, 0.0)));
             }
-            Op::Act(Activation::Relu) if bounds != Bounds::Interval => {
-                for (i, a) in used() {
-                    let (lo, hi) = (boxes.lo[from][i], boxes.hi[from][i]);
-                    if hi <= 0.0 {
-                        continue;
-                    }
-                    let [above, below] = relu(lo, hi, slopes.get(&(k - 1, i)).copied());
-                    let (cost, flush) = (boxes.size(from, i) * self.theta, if below.0 > 0.0 { self.tiny } else { 0.0 });
-                    let mut passed = [0.0; L];
-                    for lane in 0..L {
+            Op::Act(Activation::Relu) if lines.relational => {
+                let (mut constant, mut size) = (forms.constant, forms.size);
+                let into = forms.of(from, width);
+                for UnitLines { unit, above, below, cost, flush } in &lines.relus[k - 1] {
+                    let (a, into) = (&a[*unit], &mut into[*unit]);
+                    for l in 0..L {
                         // One of both is 0; what is not a number stays so in the second. No branch, so that lanes stay side by side.
-                        let up = if a[lane] > 0.0 { a[lane] } else { 0.0 };
-                        let down = a[lane] - up;
-                        passed[lane] = up * above.0 + down * below.0;
-                        forms.add(lane, up * above.1 + down.abs() * flush);
-                        forms.add(lane, passed[lane].abs() * cost);
+                        let up = if a[l] > 0.0 { a[l] } else { 0.0 };
+                        let down = a[l] - up;
+                        let passed = up * above.0 + down * below;
+                        // From 0 on, or not a number.
+                        let term = up * above.1 + down.abs() * flush + passed.abs() * cost;
+                        constant[l] += term;
+                        size[l] += term;
+                        into[l] += passed;
                     }
-                    forms.of(from, width)[i].iter_mut().zip(passed).for_each(|(into, p)| *into += p);
                 }
+                (forms.constant, forms.size) = (constant, size);
             }
             Op::Act(_) | Op::Gate | Op::Choose(_) | Op::MaxPool(_) => {
                 for (i, a) in used() {
@@ -472,7 +483,7 @@ impl<'n> Floats<'n> {
             }
             forms
         };
-        let by = |bounds: Bounds| self.upper(start(), boxes, region, bounds, slopes)[0];
+        let by = |bounds: Bounds| self.upper(start(), boxes, region, &self.lines(boxes, bounds, slopes))[0];
         let lower = |a: Upper, b: Upper| if b.most < a.most || a.most.is_nan() { b } else { a };
         let mut best = by(bounds);
         if best.most >= 0.0 && bounds != Bounds::Interval {
@@ -486,26 +497,12 @@ impl<'n> Floats<'n> {
                 });
             }
             forms.a = vec![start().a.swap_remove(0)];
-            best = lower(best, self.upper(forms, boxes, region, bounds, slopes)[0]);
+            best = lower(best, self.upper(forms, boxes, region, &RegionLines::default())[0]);
         }
         // Terms that cancel on the way count, too.
         let reach = form.coefficients.iter().flatten().map(|c| near(c).abs()).sum::<f64>() * boxes.magnitude;
         Upper { size: best.size + reach, ..best }
     }
-}
-
-/// Slopes and offsets of lines above and below relu on [l, u] (see `Machine::relu`); the offset is rounded up.
-#[inline]
-fn relu(l: f64, u: f64, lower: Option<f64>) -> [(f64, f64); 2] {
-    if u <= 0.0 {
-        return [(0.0, 0.0); 2];
-    }
-    if l >= 0.0 {
-        return [(1.0, 0.0); 2];
-    }
-    let s = f64::from(relu_slope(l, u));
-    let offset = (-s * l).max((1.0 - s) * u) * (1.0 + power(-50)) + f64::MIN_POSITIVE;
-    [(s, offset), (lower.unwrap_or_else(|| relu_below(l, u)), 0.0)]
 }
 
 /// Columns, slopes and offsets of lines above and below the largest of some columns (see `pool`); the offset above is rounded up.

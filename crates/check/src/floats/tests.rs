@@ -1,7 +1,8 @@
 use crate::certificate::{Arithmetic, Bounds};
 use crate::common::{Rng, Runtime, act, dense, pictures, point, row};
 use crate::dyadic::{Dyadic, Interval};
-use crate::floats::{Floats, LowerSlopes, near, pool_lines, relu};
+use crate::floats::lines::{LowerSlopes, relu};
+use crate::floats::{Floats, near, pool_lines};
 use crate::layout::Layout;
 use crate::linear::Form;
 use crate::machine::Machine;
@@ -148,7 +149,7 @@ fn a_bound_in_float64_is_no_less_than_the_exact_one() {
             for (v, coefficients) in form.coefficients.iter().enumerate().filter(|(_, c)| !c.is_empty()) {
                 coefficients.iter().enumerate().for_each(|(i, c)| start.of(v, coefficients.len())[i][0] = near(c));
             }
-            let [upper] = floats.upper(start, &boxes, &whole, bounds, &as_floats);
+            let [upper] = floats.upper(start, &boxes, &whole, &floats.lines(&boxes, bounds, &as_floats));
             assert!(Dyadic::float(upper.most) >= exact, "case {case}: {} and {}", upper.most, exact.f64_up());
             assert!(upper.most <= exact.f64_up() + 1e-9 * upper.size, "case {case}: {} and {}", upper.most, exact.f64_up());
         }

@@ -23,3 +23,22 @@ fn what_is_not_a_number_stays_so() {
     WeightColumns::new(&w).back(&[[f64::NAN]], |_| true, &mut into);
     assert!(into.iter().all(|[v]| v.is_nan()));
 }
+
+/// On whole numbers, which float64 adds exactly: against the same sums row by row.
+#[test]
+fn sizes_and_ends_of_whole_numbers_are_exact() {
+    for cols in 0..7usize {
+        let w = Matrix { rows: 3, cols, data: (0..3 * cols).map(|k| (k * 5 % 7) as f32 - 3.0).collect() };
+        let (lo, hi): (Vec<f64>, Vec<f64>) = (0..cols).map(|i| ([0.0, -2.0, 1.0][i % 3], [0.0, 3.0, 4.0][i % 3])).unzip();
+        let columns = WeightColumns::new(&w);
+        let (sizes, ends) = (columns.sizes(&hi), columns.ends(&lo, &hi));
+        for o in 0..3 {
+            let row: Vec<f64> = w.row(o).iter().map(|w| f64::from(*w)).collect();
+            let sum = |of: &dyn Fn(usize) -> f64| (0..cols).map(of).sum::<f64>();
+            assert_eq!(sizes[o], sum(&|i| row[i].abs() * hi[i]));
+            assert_eq!(ends[o].0, sum(&|i| (row[i] * lo[i]).min(row[i] * hi[i])));
+            assert_eq!(ends[o].1, sum(&|i| (row[i] * lo[i]).max(row[i] * hi[i])));
+            assert_eq!(columns.rows[o], (row.iter().filter(|w| **w != 0.0).count() as f64, sum(&|i| row[i].abs())));
+        }
+    }
+}
