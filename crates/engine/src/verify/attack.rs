@@ -1,7 +1,7 @@
 //! A cell and a region enter; an input at which the network breaks the rule leaves, if one is found.
 //!
-//! Projected gradient steps from random points, corners and the middle climb the smallest atom of the cell: where all atoms hold the
-//! rule is broken. Every candidate is a point of the domain (whole numbers, one level a category), judged exactly: on what
+//! Projected gradient steps from random points, faces, corners and the middle climb the smallest atom of the cell: where all atoms hold
+//! the rule is broken. Every candidate is a point of the domain (whole numbers, one level a category), judged exactly: on what
 //! [`Network::forward`] gives in float32, or on the outputs in exact arithmetic where the question is about those.
 
 use deepsade_check::Arithmetic;
@@ -17,6 +17,9 @@ use super::choice::parts;
 use super::exact;
 use super::pass::{Pass, Reach};
 use super::plan::{BoundPlan, InputBox};
+
+/// Points among which a climb's start is the best: a look costs half a step, and where few points break a rule most climbs end elsewhere.
+const DRAWN: usize = 32;
 
 /// An input that breaks a rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,11 +107,14 @@ impl Attacked<'_> {
             if (self.stop)().is_some() {
                 return None;
             }
-            let mut x = match from.get(start) {
-                Some(x) => x.clone(),
-                None => self.start(start, inputs, &mut rng),
+            let x = match from.get(start) {
+                Some(x) => {
+                    let mut x = x.clone();
+                    self.snap(&mut x, part);
+                    x
+                }
+                None => self.drawn(cell, part, inputs, start, &mut rng),
             };
-            self.snap(&mut x, part);
             if let Ok(found) = self.climb(cell, part, inputs, effort.steps, x, &mut rng) {
                 return Some(found);
             }
@@ -116,12 +122,28 @@ impl Attacked<'_> {
         None
     }
 
-    /// The middle, a corner or a random point.
+    /// The best of some points, snapped: the first time those around the middle, then others.
+    pub fn drawn(&self, cell: &CellForms, part: &Region, inputs: &InputBox, start: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+        let draws = (start * DRAWN..(start + 1) * DRAWN).map(|k| {
+            let mut x = self.start(k, inputs, rng);
+            self.snap(&mut x, part);
+            (self.least(cell, &x), x)
+        });
+        draws.max_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(Vec::new, |(_, x)| x)
+    }
+
+    /// The middle, a corner, a point of a face or any.
     pub fn start(&self, k: usize, inputs: &InputBox, rng: &mut ChaCha8Rng) -> Vec<f64> {
-        let number = |(lo, hi): (&f64, &f64), rng: &mut ChaCha8Rng| match k % 3 {
-            0 if k == 0 => f64::midpoint(*lo, *hi),
-            0 => *if rng.next_u32() & 1 == 0 { lo } else { hi },
-            _ => lo + (hi - lo) * rng.random::<f64>(),
+        let number = |(lo, hi): (&f64, &f64), rng: &mut ChaCha8Rng| {
+            let (bits, inside) = (rng.next_u32(), lo + (hi - lo) * rng.random::<f64>());
+            let end = *if bits & 1 == 0 { lo } else { hi };
+            match k % 4 {
+                0 if k == 0 => f64::midpoint(*lo, *hi),
+                0 => end,
+                1 if bits & 2 == 0 => end,
+                2 if bits & 6 != 0 => end,
+                _ => inside,
+            }
         };
         let mut x: Vec<f64> = inputs.lo.iter().zip(&inputs.hi).map(|r| number(r, rng)).collect();
         for (feature, allowed) in &inputs.categories {

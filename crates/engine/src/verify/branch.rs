@@ -124,8 +124,10 @@ impl RegionSearch<'_> {
             ControlFlow::Continue(())
         });
         let boxes = found.iter().any(|cell| cell.part(&region) == region).then(|| self.root.get_or_init(|| self.known(&region)));
+        let whole = region.clone();
         let open = vec![Open { slot: 0, region, signs: Vec::new(), depth: 0, boxes: boxes.cloned(), nearest: f64::NEG_INFINITY }];
-        Some(SearchState { cells: found, slots: vec![Slot::Open], open, regions: 0, lenient: true, tentative: Vec::new() })
+        let slots = vec![Slot::Open];
+        Some(SearchState { cells: found, whole, slots, open, regions: 0, rounds: 0, lenient: true, tentative: Vec::new() })
     }
 
     /// The boxes of a whole region.
@@ -151,6 +153,22 @@ impl RegionSearch<'_> {
         })
     }
 
+    /// One more attack on the whole region, each time on the next cell and from another point: regions are bounded where the bounds are
+    /// worst, which may be far from where a rule is broken.
+    fn attack_again(&self, state: &mut SearchState) -> Option<CounterExample> {
+        state.rounds += 1;
+        let (cells, rounds) = (state.cells.len(), state.rounds);
+        let cell = state.cells.get(rounds % cells.max(1))?;
+        let part = cell.part(&state.whole);
+        if part.is_empty() {
+            return None;
+        }
+        let inputs = self.target.plan.inputs(&part);
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed.wrapping_add(rounds as u64));
+        let from = self.target.drawn(cell, &part, &inputs, rounds, &mut rng);
+        self.target.climb(cell, &part, &inputs, ATTACK_STEPS, from, &mut rng).ok()
+    }
+
     /// Attacks a rule that has too many cells.
     pub fn attack_near(&self, region: &Region, effort: Effort) -> Option<CounterExample> {
         self.target.search_near(region, effort, self.seed, &|| (self.target.stop)().is_some())
@@ -165,6 +183,12 @@ impl RegionSearch<'_> {
             }
             if state.regions >= self.most_regions {
                 return SearchEnd::Open(LeftOpen::TooManyRegions);
+            }
+            // Not before the first bounds: what they close need not be attacked.
+            if state.regions > 0
+                && let Some(example) = self.attack_again(state)
+            {
+                return SearchEnd::Refuted(example);
             }
             let batch = state.next_round(self.most_open);
             let results = self.round(&state.cells, &batch, state.lenient);

@@ -39,10 +39,14 @@ pub(super) enum Slot {
 /// The state of a search, which can go on.
 pub(in super::super) struct SearchState {
     pub(super) cells: Vec<CellForms>,
+    /// The region that is searched.
+    pub(super) whole: Region,
     pub(super) slots: Vec<Slot>,
     pub(super) open: Vec<Open>,
     /// Regions bounded so far.
     pub(in super::super) regions: usize,
+    /// Rounds begun so far.
+    pub(super) rounds: usize,
     /// Whether leaves that only exact arithmetic can tell to be closed count as such until the checker says no.
     pub(super) lenient: bool,
     pub(super) tentative: Vec<Open>,
