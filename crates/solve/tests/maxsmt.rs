@@ -75,7 +75,7 @@ fn random(seed: u64) -> MaxSmtProblem {
             Soft { rows, weight: if weighted { f64::from(rng.random_range(1..5)) / 2.0 } else { 1.0 } }
         })
         .collect();
-    MaxSmtProblem { inputs, outputs, lo, hi, hard, boxes: vec![latent], soft }
+    MaxSmtProblem { inputs, outputs, lo, hi, hard, boxes: vec![latent], soft, start: None }
 }
 
 /// The optimum by enumeration: constraints are closed, so the best set of them holds at a vertex of the arrangement of all their

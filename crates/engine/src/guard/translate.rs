@@ -77,7 +77,7 @@ impl Guard {
         let sizes: Vec<Vec<f64>> = boxes.iter().map(|latent| self.output_sizes(latent, &lo, &hi)).collect();
         let hard =
             self.cells.iter().map(|cell| self.clause(cell, &boxes[cell.region], &sizes[cell.region], (&lo, &hi))).collect();
-        MaxSmtProblem { inputs: self.inputs, outputs: self.outputs, lo, hi, hard, boxes, soft: Vec::new() }
+        MaxSmtProblem { inputs: self.inputs, outputs: self.outputs, lo, hi, hard, boxes, soft: Vec::new(), start: None }
     }
 
     /// For each output the most that its terms can add up to, signs aside.

@@ -22,8 +22,9 @@ impl MaxSmt for LocalSearch {
         let mut rng = ChaCha8Rng::seed_from_u64(0);
         let bound = problem.reachable();
         let solution = |w: Vec<f64>| Solution { satisfied: problem.satisfied(&w), w };
-        let mut best: Option<Solution> = None;
-        for start in starts(problem, &mut rng) {
+        let mut best = problem.start.clone().and_then(|start| repair(problem, start)).map(solution);
+        let others = if best.is_some() { Vec::new() } else { starts(problem, &mut rng) };
+        for start in others {
             if let Some(found) = repair(problem, start).map(solution)
                 && best.as_ref().is_none_or(|best| found.satisfied > best.satisfied)
             {

@@ -23,6 +23,8 @@ pub struct MaxSmtProblem {
     pub boxes: Vec<LatentBox>,
     /// What should hold.
     pub soft: Vec<Soft>,
+    /// Where gradient descent would go, within the box: a search that is incomplete begins there.
+    pub start: Option<Vec<f64>>,
 }
 
 /// A box of what the last layer reads: `m - r <= v <= m + r`.

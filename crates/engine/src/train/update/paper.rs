@@ -109,7 +109,13 @@ impl Paper {
             let (lo, hi) = search_box(&w, &g, alpha);
             // 17: S = SoftConstraints(h_{k-1}(... h_1(B) ...)).
             let soft = soft_constraints(&stepper.latent(), *loss, &self.units, &self.settings);
-            let problem = MaxSmtProblem { soft, ..guard.problem(lo, hi) };
+            let start = Some(
+                line_search::candidate(&w, &g, eta.into())
+                    .zip(lo.iter().zip(&hi))
+                    .map(|(w, (lo, hi))| w.clamp(*lo, *hi))
+                    .collect(),
+            );
+            let problem = MaxSmtProblem { soft, start, ..guard.problem(lo, hi) };
             // 19: W = MaxSMT(S, H).
             self.engine.solve(&problem, steps, |candidate| {
                 trial[last.clone()].copy_from_slice(candidate);

@@ -2,11 +2,14 @@
 
 /// Tries `w - eta g i / s` for i from s down to 1 and takes the first that `satisfies`.
 pub fn line_search(w: &[f32], g: &[f32], eta: f32, s: usize, mut satisfies: impl FnMut(&[f32]) -> bool) -> Option<Vec<f32>> {
-    let candidate = |i: usize| {
-        let share = f64::from(eta) * i as f64 / s as f64;
-        w.iter().zip(g).map(|(w, g)| (f64::from(*w) - share * f64::from(*g)) as f32).collect::<Vec<f32>>()
-    };
-    (1..=s).rev().map(candidate).find(|candidate| satisfies(candidate))
+    let share = |i: usize| f64::from(eta) * i as f64 / s as f64;
+    let rounded = |i: usize| candidate(w, g, share(i)).map(|w| w as f32).collect::<Vec<f32>>();
+    (1..=s).rev().map(rounded).find(|candidate| satisfies(candidate))
+}
+
+/// `w - step g`.
+pub fn candidate(w: &[f32], g: &[f32], step: f64) -> impl Iterator<Item = f64> {
+    w.iter().zip(g).map(move |(w, g)| f64::from(*w) - step * f64::from(*g))
 }
 
 #[cfg(test)]
