@@ -11,7 +11,7 @@ use deepsade_solve::eliminate::{Point, project};
 use deepsade_solve::finite::with_finite_outputs;
 use deepsade_solve::irreducible::irreducible;
 use deepsade_solve::satisfy::{MAX_TERMS, Satisfiable, float32_around, satisfy_within};
-use deepsade_spec::{Formula, NormalSpec, Schema};
+use deepsade_spec::{Formula, NormalRule, NormalSpec, Rational, Schema, Var};
 
 /// Combinations of atoms to try before giving up.
 const MAX_ROUNDS: usize = 300;
@@ -49,14 +49,17 @@ impl Conflict {
     }
 }
 
-/// Decides whether every input of the domain has outputs that obey all of the claims.
-pub fn possible(claims: &[&Formula], schema: &Schema) -> Possible {
-    possible_within(claims, schema, &Budget::new(MAX_TERMS))
+/// Decides whether every input of the domain has outputs that obey all of the rules.
+pub fn possible(rules: &[&NormalRule], schema: &Schema) -> Possible {
+    possible_within(rules, schema, &Budget::new(MAX_TERMS))
 }
 
 /// The same, for one of several questions that share a budget.
-pub fn possible_within(claims: &[&Formula], schema: &Schema, budget: &Budget) -> Possible {
-    let claims: Vec<Formula> = claims.iter().map(|claim| with_finite_outputs(claim, schema)).collect();
+pub fn possible_within(rules: &[&NormalRule], schema: &Schema, budget: &Budget) -> Possible {
+    if let Some(none_allowed) = no_class_allowed(rules, schema) {
+        return never(&none_allowed, schema, budget);
+    }
+    let claims: Vec<Formula> = rules.iter().map(|rule| with_finite_outputs(&rule.claim, schema)).collect();
     let claims: &[&Formula] = &claims.iter().collect::<Vec<_>>();
     let inputs: Vec<_> = claims.iter().flat_map(|c| c.variables()).filter(|v| !v.is_output()).collect();
     let mut outside: Vec<Formula> = Vec::new();
@@ -76,15 +79,38 @@ pub fn possible_within(claims: &[&Formula], schema: &Schema, budget: &Budget) ->
             }
             Satisfiable::Unknown => return Possible::Unknown,
         };
-        let Some(shadow) = project(&atoms, deepsade_spec::Var::is_output, budget) else { return Possible::Unknown };
+        let Some(shadow) = project(&atoms, Var::is_output, budget) else { return Possible::Unknown };
         outside.push(Formula::or(shadow.into_iter().map(|a| Formula::Atom(a).negated())));
     }
     Possible::Unknown
 }
 
+/// Rules about the predicted class alone allow no class: a formula about the input, since one set of scores stands for all in which a
+/// class wins. With scores as variables, `n` classes would be up to `n!` orders.
+fn no_class_allowed(rules: &[&NormalRule], schema: &Schema) -> Option<Formula> {
+    let classes = schema.task.classes().filter(|_| rules.iter().all(|rule| !rule.reads_scores))?.len();
+    let wins = |k: usize, claim: &Formula| {
+        (0..classes).fold(claim.clone(), |claim, j| claim.with(Var::Output(j), &Rational::from(u8::from(j == k))))
+    };
+    let refused = |k| Formula::or(rules.iter().map(|rule| wins(k, &rule.claim).negated()));
+    Some(Formula::and((0..classes).map(refused)))
+}
+
+/// Whether a formula about the input holds nowhere, or where it does.
+fn never(formula: &Formula, schema: &Schema, budget: &Budget) -> Possible {
+    let mut x = match satisfy_within(&[formula], schema, &Point::new(), budget) {
+        Satisfiable::Yes(x, _) => x,
+        Satisfiable::No => return Possible::Always,
+        Satisfiable::Unknown => return Possible::Unknown,
+    };
+    complete(&mut x, &formula.variables().into_iter().collect::<Vec<_>>(), schema);
+    let holds = |x: &Point| matches!(satisfy_within(&[formula], schema, x, budget), Satisfiable::Yes(..));
+    float32_points(&x, schema).find(holds).map_or(Possible::Unknown, Possible::Not)
+}
+
 /// The point itself if its reals are float32 values, as inputs are, else the float32 points around it.
 fn float32_points(x: &Point, schema: &Schema) -> impl Iterator<Item = Point> {
-    use deepsade_spec::{Domain, Rational, Var};
+    use deepsade_spec::Domain;
     let real = |var: &Var| matches!(var, Var::Feature(f) if matches!(schema.features[*f].domain, Domain::Real { .. }));
     let mut choices: Vec<(Var, Vec<Rational>)> = Vec::new();
     for (var, value) in x.iter().filter(|(var, _)| real(var)) {
@@ -112,8 +138,8 @@ fn float32_points(x: &Point, schema: &Schema) -> impl Iterator<Item = Point> {
 }
 
 /// Gives a value to every input variable that the search left open.
-fn complete(x: &mut Point, inputs: &[deepsade_spec::Var], schema: &Schema) {
-    use deepsade_spec::{Domain, Rational, Var, normalize::var_range};
+fn complete(x: &mut Point, inputs: &[Var], schema: &Schema) {
+    use deepsade_spec::{Domain, normalize::var_range};
     x.retain(|var, _| !var.is_output());
     for var in inputs {
         match *var {
@@ -152,8 +178,8 @@ pub fn smallest_conflict(spec: &NormalSpec) -> Conflicts {
     let n = spec.rules.len();
     let budget = Budget::new(3 * MAX_TERMS);
     let test = |set: &[usize]| {
-        let claims: Vec<_> = set.iter().map(|k| &spec.rules[*k].claim).collect();
-        possible_within(&claims, &spec.schema, &budget)
+        let rules: Vec<_> = set.iter().map(|k| &spec.rules[*k]).collect();
+        possible_within(&rules, &spec.schema, &budget)
     };
     let all: Vec<usize> = (0..n).collect();
     let witness = match test(&all) {

@@ -53,10 +53,28 @@ fn rules_that_can_be_obeyed_everywhere() {
         &["abs(food - income) <= 1", "max(food, rent) <= income + 1"],
     ] {
         let spec = spec(&numbers(), rules);
-        let claims: Vec<_> = spec.rules.iter().map(|r| &r.claim).collect();
-        assert_eq!(possible(&claims, &spec.schema), Possible::Always, "{rules:?}");
+        assert_eq!(possible(&spec.rules.iter().collect::<Vec<_>>(), &spec.schema), Possible::Always, "{rules:?}");
         assert_eq!(smallest_conflict(&spec), Conflicts::None);
     }
+}
+
+#[test]
+fn rules_about_many_classes_are_decided_class_by_class() {
+    let classes: Vec<String> = (0..12).map(|k| format!("c{k}")).collect();
+    let schema = Schema { task: Task::Multiclass { target: "y".into(), classes }, ..numbers() };
+    let [low, high] = [0..6, 6..12].map(|part| part.map(|k| format!("'c{k}'")).collect::<Vec<_>>().join(", "));
+    let rich = format!("income + age > 100 => y in {{{low}}}");
+    // Only where both conditions hold is there no class.
+    let torn = spec(&schema, &["age > 20 => y != 'c11'", &rich, &format!("age - income > 10 => y in {{{high}}}")]);
+    let conflict = found(&torn);
+    assert_eq!(conflict.rules, [1, 2]);
+    let [income, age] = [0, 1].map(|f| conflict.witness[&Var::Feature(f)].clone());
+    assert!(&income + &age > Rational::from(100) && age - income > Rational::from(10));
+    let fine = spec(&schema, &["age > 20 => y != 'c11'", &rich, &format!("income + age < 90 => y in {{{high}}}")]);
+    assert_eq!(smallest_conflict(&fine), Conflicts::None);
+    // What reads scores is no matter of the class alone.
+    let scores = spec(&schema, &["score('c0') >= score('c1') + 1", "y == 'c1'"]);
+    assert_eq!(found(&scores).rules, [0, 1]);
 }
 
 #[test]

@@ -113,7 +113,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         _ => {
             let own = Budget::new(MAX_TERMS.min(budget.left()));
             let before = own.left();
-            let found = possible_within(&[&r.claim], &spec.schema, &own);
+            let found = possible_within(&[r], &spec.schema, &own);
             budget.spend(before - own.left());
             match found {
                 Possible::Always => Some(true),

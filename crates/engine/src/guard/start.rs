@@ -4,9 +4,10 @@
 //! middle of the hidden boxes in its bias and no weights on them. So rules that can't be met are known before training.
 
 use deepsade_check::Bounds;
+use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::Point;
-use deepsade_solve::satisfy::{Satisfiable, satisfy};
-use deepsade_spec::{Atom, Domain, Formula, Rational, Var, normalize::var_range};
+use deepsade_solve::satisfy::{MAX_TERMS, Satisfiable, satisfy_within};
+use deepsade_spec::{Atom, Domain, Formula, Rational, Schema, Var, normalize::var_range};
 
 use super::build::{FixedParts, readable};
 use super::cell::{Cell, Margin};
@@ -18,6 +19,10 @@ use super::{Guard, Safe, joint};
 /// Distances from the border, in units of the outputs, to try for.
 const SLACKS: [f64; 9] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0];
 const SWEEPS: usize = 3_000;
+/// A guess is worth this part of a whole search.
+const GUESSING: usize = 40;
+/// The score of a class that wins clearly.
+const CLEARLY: u8 = 4;
 /// Times that cells and signs take turns.
 const SIGN_TURNS: usize = 100;
 /// Times that cuts are added for one try.
@@ -195,6 +200,20 @@ fn tightened(formula: &Formula, slack: f64, frame: &FixedParts) -> Formula {
     })
 }
 
+/// Scores by which one class wins clearly and obeys.
+fn clear_winner(claims: &[&Formula], schema: &Schema, middle: &Point) -> Option<Point> {
+    let scores = |k: usize| {
+        let mut point = middle.clone();
+        point.extend((0..schema.task.outputs()).map(|j| (Var::Output(j), Rational::from(if j == k { CLEARLY } else { 0 }))));
+        point
+    };
+    let obeys = |point: &Point| {
+        let value = |var: Var| point.get(&var).cloned().unwrap_or_default();
+        claims.iter().all(|claim| claim.at(&value))
+    };
+    (0..schema.task.classes()?.len()).map(scores).find(obeys)
+}
+
 /// Outputs that obey every rule in the middle of the domain, at a distance from the border, in training units.
 fn guess(guard: &Guard, frame: &FixedParts, slack: f64) -> Option<Vec<f64>> {
     let chosen = frame.spec.rules.iter().filter(|r| guard.rules.contains(&r.name));
@@ -218,7 +237,11 @@ fn guess(guard: &Guard, frame: &FixedParts, slack: f64) -> Option<Vec<f64>> {
             }
         }
     }
-    let Satisfiable::Yes(point, _) = satisfy(&claims, schema, &middle) else { return None };
+    let point = match satisfy_within(&claims, schema, &middle, &Budget::new(MAX_TERMS / GUESSING)) {
+        Satisfiable::Yes(point, _) => point,
+        Satisfiable::No => return None,
+        Satisfiable::Unknown => clear_winner(&claims, schema, &middle)?,
+    };
     let gate = frame.gate.map_or(1.0, |gate| {
         let f = schema.columns()[gate.column].feature;
         middle.get(&Var::Feature(f)).map_or(1.0, |v| v.to_f64().value()) * gate.scale + gate.shift

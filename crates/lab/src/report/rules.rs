@@ -62,7 +62,7 @@ fn normal(claim: &Formula, spec: &NormalSpec) -> String {
 
 fn cards(html: &mut Html, spec: &NormalSpec, proof: &ProofStatus) {
     for rule in &spec.rules {
-        let can = match possible(&[&rule.claim], &spec.schema) {
+        let can = match possible(&[rule], &spec.schema) {
             _ if says_nothing(&rule.claim, &spec.schema) => {
                 "On this domain it holds whatever is predicted. Are its numbers in the units of the data?"
             }
