@@ -2,7 +2,7 @@
 //!
 //! Outputs that no rule ties together have alternatives of their own: six times two are twelve, and not 64.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use deepsade_check::step::Number;
@@ -36,7 +36,7 @@ pub(super) struct Alternative {
 }
 
 /// A face that is demanded unless a condition on the input holds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct GuardedFace {
     /// The condition.
     pub(super) unless: Formula,
@@ -189,17 +189,36 @@ fn ways(formula: &Formula) -> Result<Vec<Alternative>, TooMany> {
             all
         }
     };
-    // One that demands what another does and more is never nearer.
-    let mut k = 0;
-    while k < all.len() {
-        let beaten = (0..all.len()).any(|i| i != k && all[i].is_part_of(&all[k]) && (i < k || !all[k].is_part_of(&all[i])));
-        if beaten {
-            all.remove(k);
-        } else {
-            k += 1;
-        }
-    }
+    leave_least(&mut all);
     Ok(all)
+}
+
+/// One that demands what another does and more is never nearer: of each such pair the other is left, of equals the first.
+fn leave_least(all: &mut Vec<Alternative>) {
+    // Demands and faces by numbers: a list of thousands is compared with itself.
+    let mut numbers: HashMap<(Option<&Formula>, Option<&GuardedFace>), usize> = HashMap::new();
+    let mut parts: Vec<BTreeSet<usize>> = Vec::new();
+    for way in all.iter() {
+        let of_inputs = way.demands.iter().map(|demand| (Some(demand), None));
+        let own = of_inputs.chain(way.faces.iter().map(|face| (None, Some(face))));
+        let next = |part, numbers: &mut HashMap<_, usize>| {
+            let new = numbers.len();
+            *numbers.entry(part).or_insert(new)
+        };
+        parts.push(own.map(|part| next(part, &mut numbers)).collect());
+    }
+    let mut by_least: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+    for (k, own) in parts.iter().enumerate() {
+        by_least.entry(own.first().copied()).or_default().push(k);
+    }
+    let beaten = |k: usize| {
+        let among = parts[k].iter().copied().map(Some).chain([None]).filter_map(|least| by_least.get(&least));
+        let beats = |i: &usize| *i != k && parts[*i].is_subset(&parts[k]) && (*i < k || parts[*i].len() < parts[k].len());
+        among.flatten().any(beats)
+    };
+    let keep: Vec<bool> = (0..all.len()).map(|k| !beaten(k)).collect();
+    let mut keep = keep.into_iter();
+    all.retain(|_| keep.next() == Some(true));
 }
 
 fn few(ways: usize) -> Result<(), TooMany> {
@@ -227,10 +246,6 @@ impl Alternative {
         self.demands.iter_mut().for_each(|d| *d = also(d));
         self.faces.iter_mut().for_each(|f| f.unless = also(&f.unless));
         self
-    }
-
-    fn is_part_of(&self, other: &Self) -> bool {
-        self.demands.iter().all(|d| other.demands.contains(d)) && self.faces.iter().all(|f| other.faces.contains(f))
     }
 }
 

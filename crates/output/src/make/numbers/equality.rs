@@ -1,5 +1,7 @@
 //! Faces enter; leave the equalities among them, as sums of outputs with whole factors, and the grid on which each can be met.
 
+use std::collections::HashMap;
+
 use dashu::base::{Gcd, UnsignedAbs};
 use dashu::integer::UBig;
 use deepsade_spec::{Atom, Formula, Rational, Var, common_denominator};
@@ -162,9 +164,10 @@ impl Equality {
 /// Tells the equalities of several outputs from other faces.
 pub(super) fn apart(faces: &[GuardedFace], ground: &Ground) -> (Vec<GuardedFace>, Vec<Equality>) {
     let (mut rest, mut found) = (Vec::new(), Vec::<Equality>::new());
+    let places = Places::new(faces);
     for (k, face) in faces.iter().enumerate() {
         let several = face.face.linear.terms.keys().filter(|v| v.is_output()).count() > 1;
-        match (0..faces.len()).find(|i| several && opposite(&faces[*i], face)) {
+        match Some(face).filter(|_| several).and_then(|face| places.opposite(face)) {
             Some(i) if i > k => found.extend(Equality::new(face, ground)),
             Some(_) => {}
             None => rest.push(face.clone()),
@@ -176,13 +179,31 @@ pub(super) fn apart(faces: &[GuardedFace], ground: &Ground) -> (Vec<GuardedFace>
 /// Equalities of one output.
 pub(super) fn single(faces: &[GuardedFace], ground: &Ground) -> Vec<Equality> {
     let one = |f: &&GuardedFace| f.face.linear.terms.keys().filter(|v| v.is_output()).count() == 1;
-    let first = |f: &&GuardedFace| {
-        let place = faces.iter().position(|g| g == *f);
-        faces.iter().position(|g| opposite(g, f)).is_some_and(|other| Some(other) > place)
-    };
+    let places = Places::new(faces);
+    let first = |f: &&GuardedFace| places.opposite(f).is_some_and(|other| Some(other) > places.of(f));
     faces.iter().filter(one).filter(first).filter_map(|f| Equality::new(f, ground)).collect()
 }
 
+/// The first place of each face in a list.
+struct Places<'f>(HashMap<&'f GuardedFace, usize>);
+
+impl<'f> Places<'f> {
+    fn new(faces: &'f [GuardedFace]) -> Self {
+        Self(faces.iter().enumerate().rev().map(|(k, face)| (face, k)).collect())
+    }
+
+    fn of(&self, face: &GuardedFace) -> Option<usize> {
+        self.0.get(face).copied()
+    }
+
+    /// Where the face is with which this one is an equality.
+    fn opposite(&self, face: &GuardedFace) -> Option<usize> {
+        let turned = Atom { linear: face.face.linear.scaled(&-Rational::ONE), strict: false };
+        self.of(&GuardedFace { face: turned, ..face.clone() }).filter(|_| !face.face.strict)
+    }
+}
+
+/// Whether two faces are an equality.
 pub(super) fn opposite(one: &GuardedFace, other: &GuardedFace) -> bool {
     (&one.unless, one.option) == (&other.unless, other.option) && one.face.equates(&other.face)
 }
