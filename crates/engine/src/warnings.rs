@@ -124,6 +124,8 @@ pub struct Costly {
     pub hardest: Option<(String, usize)>,
     /// Of how many test predictions.
     pub predictions: usize,
+    /// Rules between two inputs, which single predictions neither keep nor break.
+    pub between_two: Vec<String>,
 }
 
 /// Another place to enforce rules in.
@@ -165,7 +167,17 @@ impl fmt::Display for Costly {
                 f,
                 "; the network without rules breaks none of them here: `deepsade explain` shows what they ask for elsewhere"
             ),
+        }?;
+        if self.between_two.is_empty() {
+            return Ok(());
         }
+        let names: Vec<String> = self.between_two.iter().map(|name| format!("'{name}'")).collect();
+        write!(
+            f,
+            ". Rules between two inputs ({}) are not counted there, and beside them an output step only clips single outputs: a training \
+             without them shows what they cost",
+            names.join(", ")
+        )
     }
 }
 

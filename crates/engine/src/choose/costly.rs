@@ -1,7 +1,8 @@
 //! What the free network and the model give for the test rows enters; a warning leaves where the guarantee costs much.
 //!
 //! Much is a squared error more than a tenth larger, or two points fewer of a hundred, if that is beyond chance: the mean of the
-//! differences, row by row, is above twice its standard error.
+//! differences, row by row, is above twice its standard error. Where few rows have most of the error that says little: half as large again
+//! is much in any case.
 
 use deepsade_data::{DecidingScore, Mean, deciding_score, mean, row_score};
 use deepsade_output::Judge;
@@ -12,6 +13,9 @@ use crate::train::Enforce;
 use crate::warnings::{Costly, Instead, Scored, Warning};
 
 const LARGER: f64 = 1.1;
+const MUCH_LARGER: f64 = 1.5;
+/// Rows from which on that is no matter of one of them.
+const ENOUGH: usize = 20;
 const POINTS: f64 = 2.0;
 const ERRORS: f64 = 2.0;
 
@@ -36,7 +40,9 @@ pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Tri
     let lost: Vec<f64> = without.iter().zip(&with).map(|(a, b)| if more { a - b } else { b - a }).collect();
     let much = if more { a - b >= POINTS } else { b > LARGER * a };
     let Mean { n, mean: loses, deviation } = average(&lost).filter(|m| m.n > 1)?;
-    if !much || loses <= ERRORS * deviation / (n as f64).sqrt() {
+    let beyond_chance = loses > ERRORS * deviation / (n as f64).sqrt();
+    let in_any_case = !more && b > MUCH_LARGER * a && n >= ENOUGH;
+    if !(much && (beyond_chance || in_any_case)) {
         return None;
     }
     Some(Warning::Costly(Box::new(Costly {
@@ -47,6 +53,7 @@ pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Tri
         instead: instead(task, b, more, ways),
         hardest: hardest(spec, free),
         predictions: free.outputs.rows,
+        between_two: spec.pairs.iter().map(|rule| rule.name.clone()).collect(),
     })))
 }
 
@@ -130,6 +137,21 @@ mod tests {
         // One row of two, twice as far off: no more than chance.
         assert_eq!(said(1.0, 2.0, 2, &[]), None);
         assert_eq!(said(1.0, 2.0, 0, &[]), None);
+    }
+
+    /// One row of many with nearly all of the error: whatever its standard error, such a mean is told.
+    #[test]
+    fn half_as_large_again_is_much_whatever_few_rows_do() {
+        let spec = spec(Task::regression(vec!["y".into()]), "y <= 9");
+        let column = |first: f32| {
+            let data = (0..40).map(|r| if r == 0 { first } else { 0.1 }).collect();
+            Matrix { rows: 40, cols: 1, data }
+        };
+        let data = Dataset { x: Matrix::zeros(40, 1), weight: vec![1.0; 40], y: Matrix::zeros(40, 1) };
+        let (free, kept, breaking) = (column(1.0), column(5.0), vec![false; 40]);
+        let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
+        let ways = TriedWays { taken: Enforce::Decode, tried: &[], free_to_choose: true };
+        assert!(costly(&spec, &of(&free), &of(&kept), &ways).is_some());
     }
 
     #[test]

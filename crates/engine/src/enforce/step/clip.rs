@@ -1,12 +1,17 @@
 //! Rules, some of them between two inputs, and rows enter; bounds of each output leave to which a network's outputs are clipped, proved.
 //!
-//! A rule about one output is its bound. One about several, `a.y + c.x + d >= 0`, is dealt out: around a point m where it holds with
-//! `slack(x) = a.m + c.x + d`, output j may use a share `s_j` of it, `|a_j| |y_j - m_j| <= s_j slack(x)` to the side that the rule minds.
-//! The shares, which sum to 1, are those for which least of the rows' own outputs is cut off. They do not depend on the input, so that a
-//! bound moves with a feature as the slack does: clipping by it keeps what never falls with that feature.
+//! A rule about one output is its bound. One about several, `a.y + c.x + d >= 0`, is dealt out: around outputs m(x), constant or affine in
+//! the input, with `slack(x) = a.m(x) + c.x + d`, output j may use a share `s_j` of it, `|a_j| |y_j - m_j(x)| <= s_j slack(x)` to the side
+//! that the rule minds. The shares, which sum to 1, are those for which least of the rows' own outputs is cut off. They do not depend on
+//! the input, so that a bound moves with a feature as m and the slack do: clipping by it keeps what never falls with that feature.
+
+mod centre;
+mod safe;
+
+use std::collections::BTreeSet;
 
 use deepsade_check::Arithmetic;
-use deepsade_check::step::{CALM, Clips, Number, Over, Round};
+use deepsade_check::step::{Clips, Number, Over, Round};
 use deepsade_data::{Dataset, thinned};
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::Judge;
@@ -14,6 +19,8 @@ use deepsade_spec::normalize::range;
 use deepsade_spec::{Atom, Formula, Linear, Moves, NormalSpec, Rational, Task, Trend, Var};
 use thiserror::Error;
 
+use self::centre::{Affinely, fitted};
+use self::safe::{calm, safe};
 use super::fallback::trees;
 use super::usual::Usual;
 use super::{StepError, ends_over};
@@ -25,14 +32,13 @@ pub const HOW: &str = "clipped to bounds that follow from the input, behind a ne
 
 /// What is left of a bound, as a share of its terms, for the rounding of float32.
 const MARGIN: f64 = 1.0 / 65536.0;
-/// How much an upper bound is lowered where it meets a lower one, for each of its terms, as a share of these at their largest: several
-/// times what rounding them costs.
-const LOWERED: f64 = 1.0 / 4_194_304.0;
 /// Classes that are tried as the one which alternatives are chosen for.
 const MOST_FAVOURED: usize = 20;
 /// Rows by which shares are chosen: of those that obey all rules if they are enough.
 const MOST_ROWS: usize = 20_000;
 const ENOUGH: usize = 10;
+/// How far from constant outputs towards those that are usual at an input rules about several are dealt out: what cuts off least is taken.
+const FOLLOWED: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 /// How far beyond the bounds the ranges of outputs reach, as a share of their width.
 const AIR: f64 = 0.25;
 
@@ -56,8 +62,8 @@ pub enum NoClips {
     /// Bounds that leave no room.
     #[error(
         "beside rules between two inputs outputs are clipped to bounds that the other rules set, and these cross each other, or leave \
-         float32 no room, as an equality does: state an equality with a tolerance, `abs(left - right) <= 0.01`, or loosen the rules \
-         that meet"
+         float32 no room, as an equality or a narrow band does: loosen the rules that meet, or leave out those between two inputs, without \
+         which the output step keeps equalities exactly"
     )]
     Cross,
     /// A rule that bounds don't keep.
@@ -126,8 +132,9 @@ pub fn clips(spec: &NormalSpec, rows: Option<&Dataset>) -> Result<Clips, NoClips
     let usual = rows.map_or_else(|| Usual::unknown(spec), |rows| Usual::of(&rows.y));
     let (judge, over) = (Judge::new(spec), Over::new(&spec.schema, None));
     let conditions = spec.conditions();
-    let mut finder = ClipFinder { spec, judge, conditions, over, rows, usual: &usual, favoured: None, corner: false };
-    match finder.proved(finder.rounds(&finder.bounds()?, &[])) {
+    let mut finder =
+        ClipFinder { spec, judge, conditions, over, rows, usual: &usual, favoured: None, corner: false, followed: None };
+    match finder.following()? {
         Err(NoClips::Cross) => {}
         other => return other,
     }
@@ -166,9 +173,48 @@ struct ClipFinder<'a> {
     favoured: Option<usize>,
     /// Whether a rule may leave no room for some input.
     corner: bool,
+    /// How far from constant outputs towards the usual ones rules about several outputs are dealt out, and whether these are told from all
+    /// columns, or from those alone that rules mention.
+    followed: Option<(f64, bool)>,
 }
 
 impl ClipFinder<'_> {
+    /// Proved bounds, rules about several outputs being dealt out around those that are usual at an input as far as that cuts off less of
+    /// the rows.
+    fn following(&mut self) -> Result<Result<Clips, NoClips>, NoClips> {
+        let first = self.bounds()?;
+        let mut best = self.proved(self.rounds(&first, &[]));
+        let Task::Regression { .. } = self.spec.schema.task else { return Ok(best) };
+        let ways = FOLLOWED.into_iter().flat_map(|share| [true, false].map(|all| (share, all)));
+        for way in ways.filter(|_| self.rows.is_some()) {
+            self.followed = Some(way);
+            let bounds = self.bounds()?;
+            if bounds.iter().map(|b| &b.weights).eq(first.iter().map(|b| &b.weights)) {
+                break;
+            }
+            let found = self.proved(self.rounds(&bounds, &[]));
+            let cut = |clips: &Result<Clips, NoClips>| clips.as_ref().map_or(f64::INFINITY, |clips| self.cut_off(clips));
+            if cut(&found) < cut(&best) {
+                best = found;
+            }
+        }
+        self.followed = None;
+        Ok(best)
+    }
+
+    /// How much of the rows' own outputs bounds cut off, in squares of what is usual.
+    fn cut_off(&self, clips: &Clips) -> f64 {
+        let (x, y): (Vec<&[f32]>, Vec<&[f32]>) = self.shown().unzip();
+        let width = self.spec.schema.columns().len();
+        let ends = ends_of(clips, self.spec, &Matrix { rows: x.len(), cols: width, data: x.concat() });
+        let outside = |(r, y): (usize, &&[f32])| -> f64 {
+            let (lo, hi) = ends.row(r).split_at(y.len());
+            let by = |j: usize| f64::from((lo[j] - y[j]).max(y[j] - hi[j]).max(0.0)) / self.usual.scale[j];
+            (0..y.len()).map(|j| by(j).powi(2)).sum()
+        };
+        y.iter().enumerate().map(outside).sum()
+    }
+
     /// The bounds that keep all rules, moving as rules between two inputs ask.
     fn bounds(&self) -> Result<Vec<LearntBound>, NoClips> {
         let mut bounds = Vec::new();
@@ -239,6 +285,25 @@ impl ClipFinder<'_> {
         self.rows.into_iter().flat_map(|rows| thinned(rows.x.rows, MOST_ROWS).map(|r| (rows.x.row(r), rows.y.row(r))))
     }
 
+    /// Those of them that meet conditions, and obey all rules if they are enough.
+    fn obeying(&self, when: &[(usize, bool)]) -> Vec<(&[f32], &[f32])> {
+        let met = |x: &[f32]| when.iter().all(|(c, truth)| self.judge.meets(&self.conditions[*c], x) == *truth);
+        let rows: Vec<(&[f32], &[f32])> = self.shown().filter(|(x, _)| met(x)).collect();
+        let obeying: Vec<_> = rows.iter().copied().filter(|(x, y)| !self.judge.breaks_any(x, y)).collect();
+        if obeying.len() < ENOUGH { rows } else { obeying }
+    }
+
+    /// The columns that rules about one input read.
+    fn mentioned(&self) -> BTreeSet<usize> {
+        let mut mentioned = BTreeSet::new();
+        let mut look = |atom: &Atom| {
+            let weights = self.columns(&atom.linear).0;
+            mentioned.extend(weights.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(c, _)| c));
+        };
+        self.spec.rules.iter().for_each(|rule| rule.claim.atoms(&mut look));
+        mentioned
+    }
+
     /// The part of a form that reads the input, as weights of columns and a constant.
     fn columns(&self, linear: &Linear) -> (Vec<f64>, f64) {
         let (mut form, mut constant) = (Vec::new(), linear.constant.clone());
@@ -251,7 +316,7 @@ impl ClipFinder<'_> {
 
     /// `a.y + c.x + d >= 0` as bounds of each output.
     fn atom(&self, atom: &Atom, when: &[(usize, bool)]) -> Result<Vec<LearntBound>, &'static str> {
-        let (weights, constant) = self.columns(&atom.linear);
+        let width = self.spec.schema.columns().len();
         let terms: Vec<(usize, f64)> = atom
             .linear
             .terms
@@ -261,32 +326,48 @@ impl ClipFinder<'_> {
                 _ => None,
             })
             .collect();
-        let least = self.least(&atom.linear);
-        let (centre, shares) = match &terms[..] {
-            [_] => (vec![0.0], vec![1.0]),
-            terms => {
-                let centre = self.centre(terms, least).ok_or("no outputs obey it for every input")?;
-                let offset = constant + dot(terms, &centre);
-                let shares = self.shares(
-                    terms,
-                    &centre,
-                    &|x: &[f32]| offset + weights.iter().zip(x).map(|(w, x)| w * f64::from(*x)).sum::<f64>(),
-                    when,
-                );
-                (centre, shares)
+        if let [_] = &terms[..] {
+            return Ok(self.dealt(atom, &terms, &[Affinely::constant(width, 0.0)], when));
+        }
+        let centre = self.centre(&terms, self.least(&atom.linear)).ok_or("no outputs obey it for every input")?;
+        let centre: Vec<Affinely> = centre.into_iter().map(|m| Affinely::constant(width, m)).collect();
+        let Some((followed, all)) = self.followed else { return Ok(self.dealt(atom, &terms, &centre, when)) };
+        // Around what is usual, read from columns with which bounds may move.
+        let rows = self.obeying(when);
+        let mentioned = self.mentioned();
+        let mut columns: Vec<usize> = (0..width).filter(|c| all || mentioned.contains(c)).collect();
+        loop {
+            let usual = terms.iter().map(|(j, _)| fitted(&rows, *j, width, &columns));
+            let centre: Vec<Affinely> = centre.iter().zip(usual).map(|(m, usual)| m.towards(&usual, followed)).collect();
+            let bounds = self.dealt(atom, &terms, &centre, when);
+            let read = |c: &usize| centre.iter().any(|m| m.weights[*c] != 0.0);
+            let before = columns.len();
+            columns.retain(|c| !read(c) || bounds.iter().all(|bound| self.moves_well(bound, *c)));
+            if columns.len() == before {
+                return Ok(bounds);
             }
-        };
-        let offset = constant + dot(&terms, &centre);
+        }
+    }
+
+    /// `a.y + c.x + d >= 0` as bounds of each output around outputs that may depend on the input.
+    fn dealt(&self, atom: &Atom, terms: &[(usize, f64)], centre: &[Affinely], when: &[(usize, bool)]) -> Vec<LearntBound> {
+        let (weights, constant) = self.columns(&atom.linear);
+        let mut slack = Affinely { weights, constant };
+        for ((_, a), m) in terms.iter().zip(centre) {
+            slack.weights.iter_mut().zip(&m.weights).for_each(|(w, own)| *w += a * own);
+            slack.constant += a * m.constant;
+        }
+        let shares = if terms.len() == 1 { vec![1.0] } else { self.shares(terms, centre, &slack, when) };
         let strict =
             if atom.strict { MARGIN * terms.iter().map(|(j, a)| a.abs() * self.usual.scale[*j]).sum::<f64>() } else { 0.0 };
-        let bound = |((j, a), (m, s)): (&(usize, f64), (&f64, &f64))| LearntBound {
+        let bound = |((j, a), (m, s)): (&(usize, f64), (&Affinely, &f64))| LearntBound {
             output: *j,
             upper: *a < 0.0,
             when: when.to_vec(),
-            weights: weights.iter().map(|w| -s * w / a).collect(),
-            constant: m - s * (offset - strict) / a,
+            weights: slack.weights.iter().zip(&m.weights).map(|(w, own)| own - s * w / a).collect(),
+            constant: m.constant - s * (slack.constant - strict) / a,
         };
-        Ok(terms.iter().zip(centre.iter().zip(&shares)).map(bound).collect())
+        terms.iter().zip(centre.iter().zip(&shares)).map(bound).collect()
     }
 
     /// The smallest value that the input gives to a form.
@@ -309,21 +390,17 @@ impl ClipFinder<'_> {
     }
 
     /// The shares with which least is cut off: from those in proportion to what rows use, by moving a little from one to another.
-    fn shares(&self, terms: &[(usize, f64)], centre: &[f64], slack: &dyn Fn(&[f32]) -> f64, when: &[(usize, bool)]) -> Vec<f64> {
-        let met = |x: &[f32]| when.iter().all(|(c, truth)| self.judge.meets(&self.conditions[*c], x) == *truth);
-        let rows: Vec<(&[f32], &[f32])> = self.shown().filter(|(x, _)| met(x)).collect();
-        let obeys = |(x, y): &(&[f32], &[f32])| !self.judge.breaks_any(x, y);
-        let obeying: Vec<_> = rows.iter().copied().filter(obeys).collect();
-        let rows = if obeying.len() < ENOUGH { rows } else { obeying };
+    fn shares(&self, terms: &[(usize, f64)], centre: &[Affinely], slack: &Affinely, when: &[(usize, bool)]) -> Vec<f64> {
+        let rows = self.obeying(when);
         // How much of its slack each row uses, by output: what lies on the side that the rule minds.
         let used: Vec<Vec<f64>> = rows
             .iter()
             .map(|(x, y)| {
-                let slack = slack(x).max(1e-12);
-                terms.iter().zip(centre).map(|((j, a), m)| (-a * (f64::from(y[*j]) - m) / slack).max(0.0)).collect()
+                let slack = slack.at(x).max(1e-12);
+                terms.iter().zip(centre).map(|((j, a), m)| (-a * (f64::from(y[*j]) - m.at(x)) / slack).max(0.0)).collect()
             })
             .collect();
-        let slacks: Vec<f64> = rows.iter().map(|(x, _)| slack(x)).collect();
+        let slacks: Vec<f64> = rows.iter().map(|(x, _)| slack.at(x)).collect();
         // What is cut off counts in the units of the outputs, as in the score by which models are compared.
         let unit: Vec<f64> = terms.iter().map(|(_, a)| 1.0 / a.abs()).collect();
         let cut = |k: usize, share: f64| -> f64 {
@@ -426,23 +503,31 @@ impl ClipFinder<'_> {
     /// Makes a bound move as rules between two inputs ask: a condition that begins to hold the wrong way is dropped, a term that goes it is
     /// taken at its end. Nothing is lost: with those rules the bound holds wherever a neighbour has it.
     fn turn(&self, bound: &mut LearntBound) {
-        let fits = |bound: &LearntBound| self.keeps_trends(&self.rounds(std::slice::from_ref(bound), &[])).is_ok();
         let alone = |bound: &LearntBound, asked: (usize, bool)| {
             let zero = vec![0.0; bound.weights.len()];
-            fits(&LearntBound { when: vec![asked], weights: zero, ..bound.clone() })
+            self.fits(&LearntBound { when: vec![asked], weights: zero, ..bound.clone() })
         };
         let kept: Vec<(usize, bool)> = bound.when.iter().copied().filter(|asked| alone(bound, *asked)).collect();
         bound.when = kept;
         for (column, (lo, hi)) in self.spec.schema.column_ranges().into_iter().enumerate() {
-            let w = bound.weights[column];
-            let mut only = vec![0.0; bound.weights.len()];
-            only[column] = w;
-            if w != 0.0 && !fits(&LearntBound { when: Vec::new(), weights: only, ..bound.clone() }) {
+            if !self.moves_well(bound, column) {
+                let w = bound.weights[column];
                 let (a, b) = (w * f64::from(lo), w * f64::from(hi));
                 bound.constant += if bound.upper { a.min(b) } else { a.max(b) };
                 bound.weights[column] = 0.0;
             }
         }
+    }
+
+    /// Whether a bound moves with a column as rules between two inputs ask.
+    fn moves_well(&self, bound: &LearntBound, column: usize) -> bool {
+        let mut only = vec![0.0; bound.weights.len()];
+        only[column] = bound.weights[column];
+        only[column] == 0.0 || self.fits(&LearntBound { when: Vec::new(), weights: only, ..bound.clone() })
+    }
+
+    fn fits(&self, bound: &LearntBound) -> bool {
+        self.keeps_trends(&self.rounds(std::slice::from_ref(bound), &[])).is_ok()
     }
 
     /// Whether the bounds move as rules between two inputs ask.
@@ -470,45 +555,6 @@ fn raises(part: &Formula, output: usize) -> bool {
 
 fn dot(terms: &[(usize, f64)], at: &[f64]) -> f64 {
     terms.iter().zip(at).map(|((_, a), m)| a * m).sum()
-}
-
-/// A bound in float32 that is a little inside, whatever rounding does: its weights and bias, and the ends between which it lies. If
-/// `lowered` it is inside by more than the rounding of its largest value, wherever it is.
-fn safe(bound: &LearntBound, ranges: &[(f32, f32)], lowered: bool) -> (Vec<f32>, f32, (f64, f64)) {
-    let inward = if bound.upper { -1.0 } else { 1.0 };
-    let mut bias = bound.constant + inward * MARGIN * bound.constant.abs();
-    let mut weights = Vec::new();
-    for (w, (lo, hi)) in bound.weights.iter().zip(ranges) {
-        let (lo, hi) = (f64::from(*lo), f64::from(*hi));
-        let side = if lo >= 0.0 {
-            1.0
-        } else if hi <= 0.0 {
-            -1.0
-        } else {
-            0.0
-        };
-        if side == 0.0 {
-            bias += inward * MARGIN * w.abs() * lo.abs().max(hi.abs());
-        }
-        weights.push((w + side * inward * MARGIN * w.abs()) as f32);
-    }
-    let ends = ends_over(0.0, weights.iter().copied().zip(ranges.iter().copied()));
-    if lowered {
-        let size = |(w, (lo, hi)): (&f64, &(f32, f32))| w.abs() * f64::from(lo.abs().max(hi.abs()));
-        let terms = 4 + bound.weights.iter().filter(|w| **w != 0.0).count();
-        bias -= LOWERED * terms as f64 * (bias.abs() + bound.weights.iter().zip(ranges).map(size).sum::<f64>());
-    }
-    let bias = if bias.abs() < f64::from(2f32.powi(CALM + 1)) { 0.0 } else { bias as f32 };
-    (weights, bias, (ends.0 + f64::from(bias), ends.1 + f64::from(bias)))
-}
-
-/// A range that does not end at a tiny number.
-fn calm(n: Number) -> Number {
-    let clear = |v: f32, end: f32| if v.abs() < 1e-20 { end } else { v };
-    match n.grid {
-        None => Number { lo: clear(n.lo, -1e-6), hi: clear(n.hi, 1e-6), grid: None },
-        grid => Number { lo: n.lo.floor(), hi: n.hi.ceil(), grid },
-    }
 }
 
 /// The smallest and the largest that a row's outputs may be, output by output.
