@@ -1,9 +1,39 @@
 //! What a model names and the classes or targets of the rules enter; leaves an error where columns would be read as others.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use deepsade_spec::Task;
+use deepsade_net::Model;
+use deepsade_spec::{Schema, Task};
 use thiserror::Error;
+
+use crate::metadata_names;
+
+/// What a model names is not what the rules think, or is not read.
+#[derive(Debug, Error)]
+pub enum OtherNames {
+    /// Its numbers.
+    #[error(transparent)]
+    Classes(#[from] OtherClasses),
+    /// Its labels.
+    #[error(transparent)]
+    Labels(#[from] UnreadLabels),
+    /// Its columns.
+    #[error(transparent)]
+    Columns(#[from] OtherColumns),
+}
+
+/// The columns are in another order than the rules think.
+#[derive(Debug, Error)]
+#[error(
+    "its metadata list its columns as {}, in another order than the rules': list the features of the rule file in this order, or, if the \
+     metadata are wrong, take them out of the file",
+    quoted(model)
+)]
+pub struct OtherColumns {
+    /// The model's.
+    pub model: Vec<String>,
+}
 
 /// The columns are scores of other classes than the rules think.
 #[derive(Debug, Error)]
@@ -49,6 +79,29 @@ impl fmt::Display for Numbered {
     }
 }
 
+/// Compares what a model names with the schema of the rules. Whoever names the tensor with the scores says that its columns are in the
+/// rules' order, whatever metadata and labels say.
+pub(crate) fn of_model(model: &Model, schema: &Schema, output: Option<&str>) -> Result<Option<Numbered>, OtherNames> {
+    let task = &schema.task;
+    columns(&model.metadata, schema)?;
+    let told = if output.is_none() { metadata_names::of_outputs(&model.metadata, task) } else { Vec::new() };
+    let numbered = compare(model.classes.iter().cloned().chain(told), task)?;
+    // The largest score says something of classes alone.
+    let picked = model.picked.first().filter(|_| task.classes().is_none());
+    // Our own step has further outputs, and says what they are.
+    let ours = |name: &&String| model.behind.as_ref().is_some_and(|behind| behind.outputs.iter().any(|port| port.name == **name));
+    let unread = model.labels.iter().find(|name| !ours(name));
+    match unread.or(picked).filter(|_| output.is_none()) {
+        Some(label) => Err(UnreadLabels { label: label.clone() }.into()),
+        None => Ok(numbered),
+    }
+}
+
+/// Sees that metadata list the columns in the order of the rules, if at all.
+pub(crate) fn columns(metadata: &BTreeMap<String, String>, schema: &Schema) -> Result<(), OtherColumns> {
+    metadata_names::other_columns(metadata, schema).map_or(Ok(()), |model| Err(OtherColumns { model }))
+}
+
 /// Compares names and order with every list that a model has.
 pub(crate) fn compare(lists: impl IntoIterator<Item = Vec<String>>, task: &Task) -> Result<Option<Numbered>, OtherClasses> {
     let targets: Vec<String> = task.target_columns().into_iter().map(String::from).collect();
@@ -62,11 +115,11 @@ fn compared(model: Vec<String>, rules: &[String]) -> Result<Option<Numbered>, Ot
         if model.iter().zip(rules).all(|(a, b)| same(a, b)) {
             return Ok(None);
         }
-        let numbered = model.iter().enumerate().all(|(k, name)| *name == k.to_string());
+        let numbered = model.iter().enumerate().all(|(k, name)| same(name, &k.to_string()));
         // Numbers for classes that are other numbers: counted from 0 in their order, or they are others.
-        let whole: Option<Vec<i64>> = rules.iter().map(|name| name.parse().ok()).collect();
+        let whole: Option<Vec<f64>> = rules.iter().map(|name| name.parse().ok()).collect();
         let in_order = whole.is_some_and(|whole| whole.is_sorted());
-        if numbered && (in_order || rules.iter().all(|name| !model.contains(name))) {
+        if numbered && (in_order || rules.iter().all(|name| !model.iter().any(|own| same(own, name)))) {
             return Ok(Some(Numbered(rules.to_vec())));
         }
     }
@@ -108,6 +161,7 @@ mod tests {
         for (model, rules) in [
             (&["bad", "good", "mid"][..], &["good", "bad", "mid"][..]),
             (&["0", "1"], &["1", "0"]),
+            (&["0", "1"], &["2.0", "1.0"]),
             (&["3", "5"], &["a", "b"]),
             (&["a", "b"], &["a", "b", "c"]),
         ] {

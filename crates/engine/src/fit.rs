@@ -14,6 +14,7 @@ use deepsade_output::reader::{CUTOFF_KEY, shift};
 use deepsade_spec::{NormalSpec, Task};
 
 use crate::artifact;
+use crate::class_names::{self, OtherNames, UnreadLabels};
 use crate::enforce::decode::AtCutoff;
 use crate::enforce::penalty::Penalty;
 use crate::enforce::step::{self, Usual, clip};
@@ -320,7 +321,20 @@ impl Fit<'_> {
             return Err(wrong("freeze = true trains nothing, and rules in the weights need a last layer that keeps them: leave it out, or use enforce = \"decode\"".into()));
         }
         let bytes = artifact::read_bytes(path).map_err(|e| wrong(e.to_string()))?;
-        let mut network = Model::from_bytes(&bytes).map_err(|e| wrong(e.to_string()))?.network;
+        let model = Model::from_bytes(&bytes).map_err(|e| wrong(e.to_string()))?;
+        // A last layer that is trained anew has the rules' order.
+        if by_weights {
+            class_names::columns(&model.metadata, &self.spec.schema).map_err(|e| wrong(e.to_string()))?;
+        } else {
+            class_names::of_model(&model, &self.spec.schema, None).map_err(|e| match e {
+                OtherNames::Labels(UnreadLabels { label }) => wrong(format!(
+                    "its output '{label}' holds labels or numbers of its own, and how these come from the scores is not read: export it up \
+                     to its scores"
+                )),
+                e => wrong(e.to_string()),
+            })?;
+        }
+        let mut network = model.network;
         if let Some(scores) = network.scores() {
             network.nodes.truncate(scores);
         }

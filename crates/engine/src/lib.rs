@@ -28,6 +28,7 @@ pub mod guard;
 pub mod left_out;
 mod limits;
 pub mod mean;
+mod metadata_names;
 pub mod objective;
 pub mod pace;
 pub mod pipeline;

@@ -22,10 +22,11 @@ use thiserror::Error;
 
 use crate::artifact;
 pub use crate::class_names::Numbered;
-use crate::class_names::{self, OtherClasses, UnreadLabels};
+use crate::class_names::{self, OtherClasses, OtherColumns};
 use crate::enforce::step::{StepError, StepPlan, Usual};
 use crate::explain::conflict_in_words;
 use crate::files::RULES;
+use crate::metadata_names;
 use crate::problem::{Problem, ProblemError};
 use crate::proof::{self, prove_step};
 use crate::recheck;
@@ -93,9 +94,9 @@ pub enum ShieldError {
     /// The columns are scores of other classes than the rules think.
     #[error(transparent)]
     Classes(#[from] OtherClasses),
-    /// Labels that are not read.
+    /// Columns in another order than the rules think.
     #[error(transparent)]
-    Labels(#[from] UnreadLabels),
+    Columns(#[from] OtherColumns),
     /// Nothing is asked.
     #[error("there is no rule: there is nothing to keep")]
     NoRule,
@@ -231,9 +232,13 @@ pub fn shield(
     let own_label = own.doubtful.first().cloned();
     let picked = own.picked.into_iter().filter(|_| spec.schema.task.classes().is_none());
     if let (Some(label), None) = (own.unread.into_iter().chain(picked).next(), &reading.output) {
-        return Err(UnreadLabels { label }.into());
+        return Err(reading::unread(&carried, &label));
     }
-    let numbered = class_names::compare(carried.classes_of(&output.name)?.into_iter().chain(own.classes), &spec.schema.task)?;
+    class_names::columns(&carried.metadata, &spec.schema)?;
+    let told =
+        if reading.output.is_none() { metadata_names::of_outputs(&carried.metadata, &spec.schema.task) } else { Vec::new() };
+    let lists = carried.classes_of(&output.name)?.into_iter().chain(own.classes).chain(told);
+    let numbered = class_names::compare(lists, &spec.schema.task)?;
     let mut piece = Piece::default();
     let scores = reading.as_rows(&output, &carried, spec, &mut piece)?;
     if carried.opset < NEEDED {

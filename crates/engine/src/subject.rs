@@ -16,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
 
 use crate::artifact::{ArtifactError, SCHEMA_KEY, read_any, schema_of};
-use crate::class_names::{self, Numbered, OtherClasses, UnreadLabels};
+use crate::class_names::{self, Numbered, OtherNames};
 use crate::problem::{Problem, ProblemError};
 use crate::verify::{VerifyError, fits};
 
@@ -109,13 +109,13 @@ pub enum SubjectError {
         /// How they differ.
         source: Box<VerifyError>,
     },
-    /// Other classes than the rules think.
+    /// Other names than the rules think.
     #[error("{}: {source}", model.display())]
-    Classes {
+    Names {
         /// The network.
         model: PathBuf,
         /// Which.
-        source: OtherClasses,
+        source: OtherNames,
     },
     /// Probabilities, which are above 0 whatever the input.
     #[error(
@@ -127,14 +127,6 @@ pub enum SubjectError {
     Sigmoid {
         /// The network.
         model: PathBuf,
-    },
-    /// Labels of the file's own.
-    #[error("{}: {source}", model.display())]
-    Labels {
-        /// The network.
-        model: PathBuf,
-        /// Which.
-        source: UnreadLabels,
     },
     /// Other values are read where there is none.
     #[error(
@@ -191,16 +183,8 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
     if spec.is_empty() {
         return Err(SubjectError::NoRule { rules: files.rules.into() });
     }
-    let numbered = class_names::compare(model.classes.clone(), &spec.schema.task)
-        .map_err(|source| SubjectError::Classes { model: files.model.into(), source })?;
-    // The largest score says something of classes alone.
-    let picked = model.picked.first().filter(|_| spec.schema.task.classes().is_none());
-    // Our own step has further outputs, and says what they are.
-    let ours = |name: &&String| model.behind.as_ref().is_some_and(|behind| behind.outputs.iter().any(|port| port.name == **name));
-    let unread = model.labels.iter().find(|name| !ours(name));
-    if let (Some(label), None) = (unread.or(picked), files.output) {
-        return Err(SubjectError::Labels { model: files.model.into(), source: UnreadLabels { label: label.clone() } });
-    }
+    let numbered = class_names::of_model(&model, &spec.schema, files.output)
+        .map_err(|source| SubjectError::Names { model: files.model.into(), source })?;
     if model.filling != filling_of(&spec.schema) {
         return Err(SubjectError::Filled { model: files.model.into(), rules: files.rules.into() });
     }

@@ -174,9 +174,8 @@ impl From<SubjectError> for Failure {
             SubjectError::NoRule { .. } => Self::new(Class::Rule, error),
             SubjectError::Fit { .. }
             | SubjectError::Other { .. }
-            | SubjectError::Classes { .. }
+            | SubjectError::Names { .. }
             | SubjectError::Sigmoid { .. }
-            | SubjectError::Labels { .. }
             | SubjectError::Filled { .. } => Self::new(Class::Model, error),
         }
     }

@@ -55,6 +55,17 @@ fn wrong(carried: &Carried, problem: String) -> ShieldError {
     ShieldError::Output { problem, outputs: carried.outputs.iter().map(shown).collect::<Vec<_>>().join(", ") }
 }
 
+/// Labels of the file's own that are made in a way that is not read.
+pub(super) fn unread(carried: &Carried, label: &str) -> ShieldError {
+    wrong(
+        carried,
+        format!(
+            "its output '{label}' holds labels or numbers of its own, and how these come from the scores is not read: the columns of the \
+             tensor that holds the scores are read as the rules have them, in their order"
+        ),
+    )
+}
+
 /// The tensor, or what it was before its rows were regrouped, where that has the columns that it has not.
 fn ungrouped(port: &Port, carried: &Carried, spec: &NormalSpec) -> Result<Port, ShieldError> {
     let count = Some(spec.schema.task.outputs());
