@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use deepsade_net::{Matrix, Model, Network, Node, Op};
 use deepsade_spec::{Domain, Feature, OneHot, Schema, Task};
-use support::{command, deepsade, expect, json, refusal, small_problem, stderr};
+use support::{command, deepsade, expect, json, kill_after_checkpoint, refusal, small_problem, stderr};
 
 /// Erases the line, pretends to be a line of ours, turns the direction of writing, speaks in C1.
 const HOSTILE: &str = "x\u{1b}[2K\rFORGED\nFORGED: certificate accepted\u{202e}\u{9b}31m\u{2028}y";
@@ -258,7 +258,7 @@ fn two_trainings_into_one_folder_do_not_meet() {
     small_problem(home, 1_000_000);
     let mut first = command(home, &["train", "loans.toml", "--out", "run", "-q"]).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
-    while !home.join("run/run.jsonl").exists() && begun.elapsed() < Duration::from_mins(1) {
+    while !home.join("run/run.jsonl.part").exists() && begun.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(20));
     }
     let error = refusal(home, &["train", "loans.toml", "--out", "run", "-q"]);
@@ -270,6 +270,33 @@ fn two_trainings_into_one_folder_do_not_meet() {
     expect(home, 0, &["train", "loans.toml", "--out", "run", "--epochs", "1", "-q", "--force"]);
     let left: Vec<_> = fs::read_dir(home.join("run")).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("lock")), "{left:?}");
+}
+
+#[test]
+fn a_run_that_was_killed_leaves_no_log_of_a_model() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 100_000);
+    kill_after_checkpoint(home, "loans.toml", "run");
+    assert!(!home.join("run/run.jsonl").exists());
+    expect(home, 0, &["train", "loans.toml", "--epochs", "2", "--out", "run", "--force", "-q"]);
+    assert!(home.join("run/run.jsonl").exists());
+}
+
+#[test]
+fn a_repair_that_fails_leaves_the_proof_that_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 2);
+    for out in ["run", "kept"] {
+        expect(home, 0, &["train", "loans.toml", "--out", out, "--enforce", "weights", "-q"]);
+    }
+    let torn = "\n[[rule]]\nname = \"a\"\ntext = \"income > 20 => loan == 'no'\"\n[[rule]]\nname = \"b\"\n\
+                text = \"income > 30 => loan == 'yes'\"\n";
+    let text = fs::read_to_string(home.join("loans.toml")).unwrap();
+    fs::write(home.join("torn.toml"), text + torn).unwrap();
+    expect(home, 1, &["repair", "--model", "run/model.onnx", "--rules", "torn.toml", "--out", "kept", "--force"]);
+    expect(home, 0, &["check", "kept"]);
 }
 
 #[test]

@@ -40,7 +40,6 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let started = Instant::now();
     let mended = match mend(spec, network, &known, &settings, &|| interrupt.pressed()) {
         Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_) | RepairError::NoLastLayer)) => {
-            report::forget_aloud(&args.out)?;
             return refused(&error, spec, args);
         }
         other => other?.at_cutoff_of(spec, &subject.model),

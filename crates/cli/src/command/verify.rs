@@ -70,9 +70,18 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         }
         super::note_rounding(&differs);
         emit(&in_words(&decided, &spec.shown(), seconds, work.regions, args.certificate.as_deref()))?;
-        if let (Outcome::Refuted(_) | Outcome::Unknown { .. }, Some(rules)) = (&decided, &args.rules) {
+        let open = match &decided {
+            Outcome::Refuted(example) => Some(example.rule),
+            Outcome::Unknown { rule, .. } => Some(*rule),
+            Outcome::Proved(_) => None,
+        };
+        if let (Some(rule), Some(rules)) = (open, &args.rules) {
             // What looks at one input does not keep a rule about two.
-            emit(&if spec.pairs.is_empty() { shield_in_words(&args.model, rules) } else { TRAIN.into() })?;
+            emit(&match (spec.pairs.is_empty(), rule < spec.rules.len()) {
+                (true, _) => shield_in_words(&args.model, rules),
+                (false, true) => format!("{TRAIN}{ONE_INPUT}"),
+                (false, false) => TRAIN.into(),
+            })?;
         }
     }
     written?;
@@ -124,6 +133,10 @@ fn read_too_long(args: &VerifyArgs, begun: Instant) -> anyhow::Result<Exit> {
 /// What keeps rules between two inputs.
 const TRAIN: &str = "`deepsade train` trains a network whose weights keep rules between two inputs, with proof.\n";
 
+/// What keeps the others, where they stand in one file.
+const ONE_INPUT: &str =
+    "Rules about one input `deepsade shield` keeps behind this network, as it is: in a file without those between two.\n";
+
 /// How a network that is not proved becomes one that is.
 pub fn shield_in_words(model: &Path, rules: &Path) -> String {
     format!(
@@ -161,7 +174,7 @@ pub fn writable(folder: &Path, model: &Path, force: bool) -> anyhow::Result<Hold
 }
 
 /// Takes away the certificate of a run before, and says so: what is said now does not go with it.
-pub fn forget_aloud(folder: &Path) -> anyhow::Result<()> {
+fn forget_aloud(folder: &Path) -> anyhow::Result<()> {
     let certificate = folder.join(files::CERTIFICATE);
     if certificate.exists() {
         eprintln!("note: nothing was proved now, so {} of an earlier run is removed", certificate.display());

@@ -80,7 +80,7 @@ impl Folder {
     /// Opens a folder that is there; with `resume`, to go on with what was begun in it, if anything was.
     pub fn open(path: &Path, resume: bool) -> Result<Self, ArtifactError> {
         let last = path.join(LOG);
-        let live = if path.join(MODEL).exists() { path.join(UNFINISHED_LOG) } else { last.clone() };
+        let live = path.join(UNFINISHED_LOG);
         // That it can be written is known before; a run that fails leaves no log of nothing.
         let new = !last.exists();
         let writable = File::options().append(true).create(true).open(&last);
