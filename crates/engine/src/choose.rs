@@ -204,7 +204,7 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
                 entry.score = score(fit.spec, &fitted);
                 entry.test = deciding_score(&fit.spec.schema.task).among(&fitted.test.metrics);
                 entry.certified = fitted.proved();
-                if best.as_ref().is_none_or(|best| better(fit.spec, &fitted, best)) {
+                if best.as_ref().is_none_or(|best| better_way(fit.spec, &fitted, best)) {
                     best = Some(fitted);
                 }
             }
@@ -235,6 +235,13 @@ fn better(spec: &NormalSpec, a: &Fitted, b: &Fitted) -> bool {
         return a.proved();
     }
     deciding_score(&spec.schema.task).better(score(spec, a), score(spec, b))
+}
+
+/// The same for two ways; of equals the better on the training rows: a few rows that validate may tell a constant from nothing.
+fn better_way(spec: &NormalSpec, a: &Fitted, b: &Fitted) -> bool {
+    let equal = a.proved() == b.proved() && score(spec, a) == score(spec, b);
+    let deciding = deciding_score(&spec.schema.task);
+    if equal { deciding.better(deciding.among(&a.train), deciding.among(&b.train)) } else { better(spec, a, b) }
 }
 
 /// The score on validation, or on the training rows where there are no others.

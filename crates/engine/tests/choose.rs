@@ -116,6 +116,25 @@ fn auto_takes_the_output_step_where_the_weights_collapse() {
     assert_eq!(summary["test"]["rows_breaking_all"], 0);
 }
 
+/// All rows that validate are refused, and so a constant is as good there as anything.
+#[test]
+fn where_validation_can_not_tell_the_training_rows_choose() {
+    let mut table = loans();
+    let Column::Text { codes, .. } = &table.columns[3] else { panic!("status is text") };
+    let refused = (0..codes.len()).filter(|k| codes[*k] == 0).take(20).collect::<Vec<_>>();
+    let part = |k: usize| if refused.contains(&k) { 1 } else { 2 * u32::from(k % 4 == 0) };
+    let part = (0..codes.len()).map(|k| part(k) as _).collect();
+    table.names.push("part".into());
+    table.columns.push(Column::Text { levels: ["train", "validation", "test"].map(String::from).to_vec(), codes: part });
+    let mut settings = loan_settings("auto");
+    settings["data"]["split"] = json!({"column": "part"});
+    let done = train(&settings, table).unwrap();
+    let cost = &done.summary(None)["cost"];
+    let scores: Vec<f64> = cost["tried"].as_array().unwrap().iter().map(|t| t["score"].as_f64().unwrap()).collect();
+    assert_eq!(scores, [100.0; 3], "{cost}");
+    assert_eq!((&done.summary(None)["enforced_by"], &cost["distinct"]), (&"decode".into(), &2.into()), "{cost}");
+}
+
 #[test]
 fn what_is_asked_for_is_what_is_tried() {
     let tried = |enforce: &str| {

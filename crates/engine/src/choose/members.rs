@@ -14,7 +14,7 @@ use crate::mean::mean_of;
 use crate::train::{EpochRecord, Observer};
 use crate::warnings::Warning;
 
-/// How much worse than the mean of its members' a training score may be, of it.
+/// How much worse than the mean of its members' a training score may be, of it, beyond what it is without rules.
 const WORSE: f64 = 0.01;
 
 /// The mean of the members that the settings ask for; `first` is one of them, and what is left where there is no mean.
@@ -86,9 +86,9 @@ fn with_mean(
         fitted.members = members.len();
         Ok::<_, FitError>(Some(fitted))
     };
-    let free: Option<Vec<&Fitted>> = all.iter().map(|best| best.free.as_ref()).collect();
-    let free = match free {
-        Some(free) => of(&Decision::nowhere(), &all[0].free_shape, &free)?,
+    let free_members: Option<Vec<&Fitted>> = all.iter().map(|best| best.free.as_ref()).collect();
+    let free = match &free_members {
+        Some(free) => of(&Decision::nowhere(), &all[0].free_shape, free)?,
         None => None,
     };
     let without = |free, why: &str| Ok(MeanOfAll { fitted: None, free, why_not: Some(why.into()) });
@@ -102,22 +102,29 @@ fn with_mean(
     if members[0].proved() && !fitted.proved() {
         return without(free, "it is not proved to keep the rules");
     }
-    if worse(fit, &fitted, &members, on)? {
+    let with_rules = lost(fit, &fitted, &members, on)?;
+    let without_rules = match (&free, &free_members) {
+        (Some(free), Some(members)) => lost(fit, free, members, on)?,
+        _ => 0.0,
+    };
+    if with_rules > without_rules + WORSE {
         return without(free, "keeping the rules makes it worse than they are");
     }
     Ok(MeanOfAll { fitted: Some(fitted), free, why_not: None })
 }
 
-/// Whether the mean scores worse on the training rows than its members do on average on the same rows.
-fn worse(fit: Fit, mean: &Fitted, members: &[&Fitted], on: Trainings) -> Result<bool, FitError> {
+/// How much worse a mean scores on the training rows than its members do on average on the same rows, of that. Members that know these rows
+/// by heart score better there than their mean, with rules or without.
+fn lost(fit: Fit, mean: &Fitted, members: &[&Fitted], on: Trainings) -> Result<f64, FitError> {
     let deciding = deciding_score(&fit.spec.schema.task);
     let mut all = Vec::new();
     for member in members {
         all.extend(deciding.among(&on.rows.predicted(fit.spec, &member.model, &on.split.train)?.metrics));
     }
-    let Some(usual) = deepsade_data::mean(&all).filter(|m| m.n == members.len()) else { return Ok(false) };
-    let least = usual.mean * if deciding.more { 1.0 - WORSE } else { 1.0 + WORSE };
-    Ok(deciding.better(Some(least), deciding.among(&mean.train)))
+    let usual = deepsade_data::mean(&all).filter(|m| m.n == members.len()).map(|m| m.mean);
+    let (Some(usual), Some(own)) = (usual, deciding.among(&mean.train)) else { return Ok(0.0) };
+    let worse = if deciding.more { usual - own } else { own - usual };
+    Ok(if worse > 0.0 { worse / usual } else { 0.0 })
 }
 
 /// Who watches, told which member is trained.
