@@ -63,6 +63,8 @@ pub enum PairArgument {
     Signs,
     /// Bounds of the slopes on the leaves of a tree, which have no cells.
     Slopes(Tree),
+    /// The file does not read the features that may differ.
+    Unread,
 }
 
 /// Regions that cover the domain: both sides of every split are proved.
@@ -135,6 +137,7 @@ pub const MAX_DEPTH: usize = 200;
 const FORMAT: &str = "deepsade-certificate";
 const DECODE: &str = "decode, outside the domain too where the rule mentions no feature";
 const SIGNS: &str = "signs";
+const UNREAD: &str = "unread";
 const STEP: &str = "output step";
 const VERSION: &str = "1";
 
@@ -206,7 +209,11 @@ fn rule(value: Json) -> Result<RuleProof, String> {
 
 fn pair(value: Json) -> Result<PairProof, String> {
     let [name, proof] = fields(value, ["name", "proof"], "a rule between two inputs")?;
-    let argument = if proof == Json::Text(SIGNS.into()) { PairArgument::Signs } else { PairArgument::Slopes(tree(proof, 0)?) };
+    let argument = match &proof {
+        Json::Text(text) if text == SIGNS => PairArgument::Signs,
+        Json::Text(text) if text == UNREAD => PairArgument::Unread,
+        _ => PairArgument::Slopes(tree(proof, 0)?),
+    };
     Ok(PairProof { name: string(name, "name")?, argument })
 }
 

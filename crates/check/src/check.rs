@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use deepsade_net::onnx::carried::LEARNING_OPSET;
-use deepsade_net::{Carried, Filling, Model, Network};
+use deepsade_net::{Blind, Carried, Filling, Model, Network};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::{Claim, NormalSpec, Region, SCHEMA_KEY, Schema, compile};
 
+use crate::blind;
 use crate::cell::Refuter;
-use crate::certificate::{Arithmetic, Bounds, Certificate, Tree};
+use crate::certificate::{Arithmetic, Bounds, Certificate, PairArgument, Tree};
 use crate::decode;
 use crate::layout::Layout;
 use crate::machine::Machine;
@@ -110,15 +111,18 @@ fn checked(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch:
     let model_sha256 = sha256_hex(bytes);
     same(InputPart::ModelHash, &certificate.model_sha256, &model_sha256)?;
 
+    let (front, behind) = Blind::split(bytes).map_err(at(InputPart::Front))?.unzip();
     if certificate.step.is_some() {
-        return by_step(bytes, claim, &certificate, model_sha256, watch);
+        let file = behind.as_deref().unwrap_or(bytes);
+        return by_step(file, front.as_ref(), claim, &certificate, model_sha256, watch);
     }
     let model = own_model(bytes)?;
     let ClaimedModel { spec, domain, layout, rules_sha256 } = claimed(&model.metadata, claim, &certificate)?;
     same_filling(model.filling.as_ref(), &spec.schema)?;
+    let unread = blind::unread(model.blind.as_ref(), &spec).map_err(at(InputPart::Front))?;
     if let Some(clips) = &certificate.clips {
         fits(&spec, &layout, &model.network)?;
-        let (rules, pairs) = by_clips(bytes, &model, clips, (&spec, &domain, &layout), &certificate, watch)?;
+        let (rules, pairs) = by_clips(bytes, &model, clips, (&spec, &domain, &layout), &unread, &certificate, watch)?;
         let (arithmetic, kept_by) = (Arithmetic::Float32, Keeper::Clips);
         return Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by, spec });
     }
@@ -151,7 +155,7 @@ fn checked(bytes: &[u8], claim: &Claim, certificate: &str, exactly: bool, watch:
         checker.rule(k, &rule.name, &rule.claim.negated(), &proof.tree, &domain, &mut done)?;
         rules.push(done);
     }
-    let pairs = two_inputs(checker.refuter.machine, None, &spec, &domain, &certificate, watch)?;
+    let pairs = two_inputs(checker.refuter.machine, None, (&spec, &domain), &unread, &certificate, watch)?;
     Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by, spec })
 }
 
@@ -195,6 +199,7 @@ fn by_clips(
     model: &Model,
     clips: &Clips,
     (spec, domain, layout): (&NormalSpec, &Region, &Layout),
+    unread: &[usize],
     certificate: &Certificate,
     watch: CheckThreads,
 ) -> Result<(Vec<ProvedRule>, Vec<ProvedPair>), Rejected> {
@@ -223,7 +228,7 @@ fn by_clips(
     }
     rules.remove(0);
     // 3. Trends.
-    let pairs = two_inputs(machine(&model.network), Some(clips), spec, domain, certificate, watch)?;
+    let pairs = two_inputs(machine(&model.network), Some(clips), (spec, domain), unread, certificate, watch)?;
     Ok((rules, pairs))
 }
 
@@ -231,8 +236,8 @@ fn by_clips(
 fn two_inputs(
     machine: Machine,
     clips: Option<&Clips>,
-    spec: &NormalSpec,
-    domain: &Region,
+    (spec, domain): (&NormalSpec, &Region),
+    unread: &[usize],
     certificate: &Certificate,
     watch: CheckThreads,
 ) -> Result<Vec<ProvedPair>, Rejected> {
@@ -242,7 +247,11 @@ fn two_inputs(
     let mut checker = PairChecker::new(machine, clips, spec, domain, watch.stop).map_err(at(InputPart::Range))?;
     let judged = spec.pairs.iter().zip(&certificate.pairs).enumerate().map(|(k, (rule, proof))| {
         let at = || Step::Pair { rule: k, name: rule.name.clone() };
-        checker.rule(rule, &proof.argument).map_err(|why| Rejected { at: at(), why })
+        let judged = match proof.argument {
+            PairArgument::Unread => blind::same(rule, unread),
+            _ => checker.rule(rule, &proof.argument),
+        };
+        judged.map_err(|why| Rejected { at: at(), why })
     });
     judged.collect()
 }
@@ -289,6 +298,7 @@ fn claimed(metadata: &BTreeMap<String, String>, claim: &Claim, certificate: &Cer
 /// Judges a file that ends in an output step; the argument stands above `step.rs`.
 fn by_step(
     bytes: &[u8],
+    front: Option<&Blind>,
     claim: &Claim,
     certificate: &Certificate,
     model_sha256: String,
@@ -305,8 +315,14 @@ fn by_step(
     if certificate.clips.is_some() {
         return Err(at(InputPart::Step)(Misfit::StepAndClips));
     }
-    if let Some(rule) = spec.pairs.first() {
-        return Err(at(InputPart::Step)(Misfit::StepOfPair(rule.name.clone())));
+    let unread = blind::unread(front, &spec).map_err(at(InputPart::Front))?;
+    let mut pairs = Vec::new();
+    for (k, (rule, proof)) in spec.pairs.iter().zip(&certificate.pairs).enumerate() {
+        if proof.argument != PairArgument::Unread {
+            return Err(at(InputPart::Step)(Misfit::StepOfPair(rule.name.clone())));
+        }
+        let at = || Step::Pair { rule: k, name: rule.name.clone() };
+        pairs.push(blind::same(rule, &unread).map_err(|why| Rejected { at: at(), why })?);
     }
     if step.fallback.iter().any(|case| case.trees.len() != spec.rules.len()) {
         return Err(at(InputPart::Step)(Misfit::CaseTrees));
@@ -346,7 +362,7 @@ fn by_step(
             checker.rule(r, &rule.name, &negation, tree, &domain, &mut rules[r])?;
         }
     }
-    let (arithmetic, pairs) = (Arithmetic::Float32, Vec::new());
+    let arithmetic = Arithmetic::Float32;
     Ok(Proved { model_sha256, rules_sha256, arithmetic, rules, pairs, kept_by: Keeper::Step, spec })
 }
 

@@ -4,6 +4,7 @@
 //! nothing here trusts what did: the certificate only says where to split the domain and how to weigh the atoms of a cell.
 #![forbid(unsafe_code)]
 
+mod blind;
 mod bounds;
 mod cell;
 pub mod certificate;

@@ -30,6 +30,8 @@ pub enum PairProvedBy {
     Signs,
     /// Bounds of the slopes, for one part at least.
     Slopes,
+    /// Nothing in the file reads what may differ.
+    Unread,
 }
 
 impl PairProvedBy {
@@ -38,6 +40,7 @@ impl PairProvedBy {
         match self {
             Self::Signs => "signs",
             Self::Slopes => "slopes",
+            Self::Unread => "unread",
         }
     }
 }
@@ -78,6 +81,7 @@ impl<'n> PairChecker<'n> {
             }
             match argument {
                 PairArgument::Signs => self.signs(part)?,
+                PairArgument::Unread => return Err(Misfit::BlindPair.into()),
                 // A rule may have parts of either kind.
                 PairArgument::Slopes(_) if !matches!(part.moves, Moves::By(_)) && self.signs(part).is_ok() => {}
                 PairArgument::Slopes(tree) => {

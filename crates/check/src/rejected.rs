@@ -55,6 +55,8 @@ pub enum InputPart {
     Schema,
     /// What fills in missing values.
     Filling,
+    /// What stands in front of everything, in place of columns that are not read.
+    Front,
     /// What is claimed of it.
     Claim,
     /// The rules.
@@ -171,6 +173,14 @@ pub enum Misfit {
     StepAndClips,
     /// A rule between two inputs, which no output step keeps.
     StepOfPair(String),
+    /// Not as many columns that are read or not as the input has.
+    BlindColumns,
+    /// What is read in place of a feature is not one of its values.
+    BlindValue(String),
+    /// A rule that reads what the file does not.
+    BlindRule(String),
+    /// A rule between two inputs which differ in what the file reads, or that equal outputs break.
+    BlindPair,
     /// A case of the fallback without a tree for each rule.
     CaseTrees,
     /// Operators older than those of this set.

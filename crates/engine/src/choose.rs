@@ -10,11 +10,13 @@ mod members;
 use std::path::PathBuf;
 
 use deepsade_data::{Metrics, Split, deciding_score};
+use deepsade_net::Network;
 use deepsade_output::predict::{distinct, in_words};
 use deepsade_spec::NormalSpec;
 use serde::Serialize;
 
 use crate::enforce::step::{self, StepError};
+use crate::enforce::unread::unread;
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
 use crate::train::{Enforce, Observer, StopReason, UpdateName};
@@ -160,8 +162,7 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
         return Ok(ComparedWays::interrupted(free));
     }
     let ended = free.trained.best_epoch.is_some() || fit.network.freeze;
-    let through = |means: &EnforcedBy| matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest);
-    let goes_on = ended && !fit.network.freeze && candidates.iter().any(|c| through(&c.means));
+    let goes_on = ended && !fit.network.freeze && candidates.iter().any(|c| is_trained_through(&c.means));
     let longer = if goes_on {
         observer.phase("without rules, as long again");
         let from = Some(&free.trained.network);
@@ -176,11 +177,27 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
     let longest = longer.as_ref().unwrap_or(&free);
     let (mut best, mut tried): (Option<Fitted>, Vec<TriedWay>) = (None, Vec::new());
     let mut failed: Vec<(&str, FitError)> = Vec::new();
+    // What the free network reads some must not: they start from one like themselves.
+    let hidden = unread(fit.spec).is_some();
+    let mut base: Option<Network> = None;
     for decision in candidates {
-        let how = words(&decision.means);
+        let how = words(&decision.means, hidden);
         let before = if matches!(decision.means, EnforcedBy::Behind) { longest } else { &free };
         let through = matches!(decision.means, EnforcedBy::Weights | EnforcedBy::Clips);
-        let from = Some(&before.trained.network).filter(|_| ended && !through);
+        if hidden && is_trained_through(&decision.means) && base.is_none() {
+            let behind = Decision { means: EnforcedBy::Behind, why: String::new() };
+            observer.phase(words(&behind.means, hidden));
+            base = match on.run(Fit { decision: &behind, shape: Some(&behind.means), ..fit }, "unread", observer) {
+                Err(stopped) if stopped.ends_all() => return Err(stopped),
+                Ok(fitted) if fitted.trained.stop == StopReason::Interrupted => return Ok(ComparedWays::interrupted(fitted)),
+                other => other.ok().map(|fitted| fitted.trained.network),
+            };
+        }
+        let from = if hidden {
+            base.as_ref().filter(|_| is_trained_through(&decision.means))
+        } else {
+            Some(&before.trained.network).filter(|_| ended && !through)
+        };
         observer.phase(how);
         let torn = if matches!(decision.means, EnforcedBy::Weights) { step::torn(fit.spec) } else { None };
         let fitted = match torn {
@@ -200,6 +217,9 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
                 if matches!(decision.means, EnforcedBy::Behind) && from.is_some() {
                     // What is behind the free network was trained when that was.
                     fitted.trained.story_of(&longest.trained);
+                }
+                if hidden && matches!(decision.means, EnforcedBy::Behind) {
+                    base = Some(fitted.trained.network.clone());
                 }
                 entry.score = score(fit.spec, &fitted);
                 entry.test = deciding_score(&fit.spec.schema.task).among(&fitted.test.metrics);
@@ -250,8 +270,14 @@ fn score(spec: &NormalSpec, fitted: &Fitted) -> Option<f64> {
     deciding.among(&fitted.validation).or_else(|| deciding.among(&fitted.train))
 }
 
-fn words(means: &EnforcedBy) -> &'static str {
+/// Whether training knows of the output step.
+fn is_trained_through(means: &EnforcedBy) -> bool {
+    matches!(means, EnforcedBy::Decode(_) | EnforcedBy::Nearest)
+}
+
+fn words(means: &EnforcedBy, hidden: bool) -> &'static str {
     match means {
+        EnforcedBy::Behind if hidden => "output step behind a network that does not read what may differ",
         EnforcedBy::Nowhere => "without rules",
         EnforcedBy::Weights => "through the weights",
         EnforcedBy::Behind => "output step behind the free network",

@@ -9,6 +9,7 @@ mod favoured;
 mod nearest;
 pub mod penalty;
 pub mod step;
+pub mod unread;
 pub mod weights;
 
 use std::sync::Arc;
@@ -85,13 +86,18 @@ pub fn candidates(spec: &NormalSpec, settings: &TrainSettings) -> Result<Vec<Dec
     let why = |words: &str| format!("it is the best on validation of what is proved{words}");
     let mut all = Vec::new();
     match (&first.means, settings.enforce) {
-        (EnforcedBy::Nowhere | EnforcedBy::Clips, _) | (EnforcedBy::Weights, Enforce::Weights) => return Ok(vec![first]),
+        (EnforcedBy::Nowhere, _) | (EnforcedBy::Weights, Enforce::Weights) => return Ok(vec![first]),
         (EnforcedBy::Weights, _) if settings.update == UpdateName::Paper => return Ok(vec![first]),
-        (EnforcedBy::Weights, _) if !spec.pairs.is_empty() => {
+        (EnforcedBy::Weights | EnforcedBy::Clips, _) if !spec.pairs.is_empty() => {
             // Where outputs can't be clipped, trying it says why.
-            let clips = (!spec.rules.is_empty()).then(|| Decision { means: EnforcedBy::Clips, why: why("") });
-            return Ok([first].into_iter().chain(clips).collect());
+            let clipped = matches!(first.means, EnforcedBy::Clips) || spec.rules.is_empty();
+            let clips = (!clipped).then_some(EnforcedBy::Clips);
+            let step = || [EnforcedBy::Behind].into_iter().chain(through(spec, settings).ok());
+            let behind = unread::unread(spec).filter(|_| is_more_than_pairs(spec)).map(|_| step());
+            let others = clips.into_iter().chain(behind.into_iter().flatten());
+            return Ok([first].into_iter().chain(others.map(|means| Decision { means, why: why("") })).collect());
         }
+        (EnforcedBy::Clips, _) => return Ok(vec![first]),
         (EnforcedBy::Weights, _) => {
             all.push(Decision { means: EnforcedBy::Weights, why: why("") });
             all.extend(through(spec, settings).ok().map(|means| Decision { means, why: why("") }));
@@ -103,6 +109,11 @@ pub fn candidates(spec: &NormalSpec, settings: &TrainSettings) -> Result<Vec<Dec
         all.push(Decision { means: EnforcedBy::Behind, why });
     }
     Ok(all)
+}
+
+/// Whether there is anything else for an output step to keep.
+fn is_more_than_pairs(spec: &NormalSpec) -> bool {
+    !spec.rules.is_empty() || !spec.schema.task.whole_outputs().is_empty()
 }
 
 /// The output step that training can know of.
@@ -131,8 +142,8 @@ pub(crate) fn decide_by(spec: &NormalSpec, settings: &TrainSettings, audit: &dyn
         _ if !spec.pairs.is_empty() && whole => say(EnforcedBy::Clips, "only an output step makes whole numbers"),
         _ if !spec.pairs.is_empty() => say(
             EnforcedBy::Weights,
-            "rules between two inputs are kept by the signs of the weights; other rules by the weights, too, or by clipping outputs to \
-             bounds, where these leave the signs' work alone",
+            "rules between two inputs are kept by the signs of the weights; other rules by the weights, too, by clipping outputs to \
+             bounds, where these leave the signs' work alone, or by an output step, where nothing need read what differs",
         ),
         Enforce::Decode => match through(spec, settings) {
             Ok(means) => say(means, "the settings say so"),

@@ -18,6 +18,7 @@ use crate::class_names::{self, OtherNames, UnreadLabels};
 use crate::enforce::decode::AtCutoff;
 use crate::enforce::penalty::Penalty;
 use crate::enforce::step::{self, Usual, clip};
+use crate::enforce::unread::{of_all_outputs, unread};
 use crate::enforce::weights::{Asked, certify, flagged};
 use crate::enforce::{self, Clipped, Decision, EnforcedBy};
 use crate::gate;
@@ -151,10 +152,13 @@ impl Fit<'_> {
         let Decision { means, why } = self.decision;
         // Behind clips the weights keep the rules between two inputs alone.
         let between = NormalSpec { rules: Vec::new(), ..self.spec.clone() };
+        // Before an output step they read nothing of what may differ.
+        let blind = unread(self.spec).map(|features| of_all_outputs(self.spec, &features));
         let rules = match means {
             EnforcedBy::Weights => Some(self.spec),
             EnforcedBy::Clips => Some(&between),
-            _ => None,
+            EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind => blind.as_ref(),
+            EnforcedBy::Nowhere => None,
         };
         let (train_policy, validation_policy) = self.policies();
         let (mut train_rows, mut validation_rows) =
@@ -275,7 +279,7 @@ impl Fit<'_> {
             let (model, proof) = clip::attach(self.spec, network, clips)?;
             return Ok((model, Some(proof)));
         }
-        if let Some((guard, units, _)) = &trained.guard {
+        if let (Some((guard, units, _)), EnforcedBy::Weights) = (&trained.guard, &self.decision.means) {
             let asked = Asked { spec: self.spec, guarded: rules.unwrap_or(self.spec) };
             let (mut model, mut proof) = certify(asked, network, guard, units, gate.map_or(1.0, |g| f64::from(g.scale)))?;
             if self.network.domain_flag {

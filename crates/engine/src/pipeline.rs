@@ -23,6 +23,7 @@ use crate::artifact::ArtifactError;
 use crate::by_shape::Shape;
 use crate::choose::{Chosen, Trainings, choose};
 use crate::enforce::step::clip::is_mixed;
+use crate::enforce::unread::unread;
 use crate::enforce::{Decision, EnforcedBy, candidates};
 use crate::evaluate::{self, DataSource};
 use crate::explain::{at_stake, audit, conflict_in_words, vacuous_notes};
@@ -207,9 +208,10 @@ fn two_inputs(spec: &NormalSpec, problem: &Problem) -> Result<(), FitError> {
     let Some(rule) = spec.pairs.first().filter(|_| problem.train().enforce != Enforce::None) else { return Ok(()) };
     let trends = spec.pairs.iter().flat_map(|r| &r.parts).any(|part| part.moves == Moves::Up);
     let whole = !spec.schema.task.whole_outputs().is_empty();
-    let why = if whole && !is_mixed(spec) {
+    let kept_behind = is_mixed(spec) || unread(spec).is_some() && (whole || !spec.rules.is_empty());
+    let why = if whole && !kept_behind {
         "an output step, which makes whole numbers, does not keep it: drop `kind = \"integer\"` of the targets"
-    } else if problem.train().enforce == Enforce::Decode && !is_mixed(spec) {
+    } else if problem.train().enforce == Enforce::Decode && !kept_behind {
         "what stands behind a network looks at one input and does not keep it here: use enforce = \"weights\""
     } else if problem.train().update == UpdateName::Paper {
         "update = \"paper\" knows nothing of signs: use update = \"project\""

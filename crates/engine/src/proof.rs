@@ -95,17 +95,18 @@ fn arguments(spec: &NormalSpec) -> Vec<PairArgument> {
 
 /// Writes the certificate of a file that ends in an output step, and asks the checker.
 pub fn prove_step(spec: &NormalSpec, model: &[u8], step: OutputStep) -> Proof {
-    prove_behind(spec, model, StepOrClips { step: Some(step), ..StepOrClips::default() })
+    let unread = spec.pairs.iter().map(|_| PairArgument::Unread).collect();
+    prove_behind(spec, model, StepOrClips { step: Some(step), ..StepOrClips::default() }, unread)
 }
 
 /// The same for a file that clips its network's outputs.
 pub fn prove_clips(spec: &NormalSpec, model: &[u8], clips: Clips) -> Proof {
-    prove_behind(spec, model, StepOrClips { clips: Some(clips), ..StepOrClips::default() })
+    prove_behind(spec, model, StepOrClips { clips: Some(clips), ..StepOrClips::default() }, arguments(spec))
 }
 
-fn prove_behind(spec: &NormalSpec, model: &[u8], behind: StepOrClips) -> Proof {
+fn prove_behind(spec: &NormalSpec, model: &[u8], behind: StepOrClips, pairs: Vec<PairArgument>) -> Proof {
     let trees = spec.rules.iter().map(|_| Tree::Step);
-    judged(spec, model, Arithmetic::Float32, trees, arguments(spec), behind, WATCH)
+    judged(spec, model, Arithmetic::Float32, trees, pairs, behind, WATCH)
 }
 
 /// The same in the arithmetic that is asked for; `watch` is asked now and then whether to end.

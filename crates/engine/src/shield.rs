@@ -24,6 +24,7 @@ use crate::artifact;
 pub use crate::class_names::Numbered;
 use crate::class_names::{self, OtherClasses, OtherColumns};
 use crate::enforce::step::{StepError, StepPlan, Usual};
+use crate::enforce::unread::{front, unread};
 use crate::explain::conflict_in_words;
 use crate::files::RULES;
 use crate::metadata_names;
@@ -102,8 +103,8 @@ pub enum ShieldError {
     NoRule,
     /// What an output step does not keep.
     #[error(
-        "rule '{0}' compares two inputs, and an output step, which looks at one, does not keep it: `deepsade train` keeps such rules in \
-         the weights, and `deepsade verify` looks whether a network does"
+        "rule '{0}' compares two inputs, and an output step, which looks at one, does not keep it (only `unaffected`, where no other rule \
+         asks about its features): `deepsade train` keeps such rules in the weights, and `deepsade verify` looks whether a network does"
     )]
     TwoInputs(String),
     /// Nothing is filled in before a model of another tool.
@@ -204,7 +205,8 @@ pub fn shield(
     if let Some(threshold) = reading.threshold.filter(|t| !t.is_finite()) {
         return Err(ShieldError::NoThreshold(threshold));
     }
-    if let Some(rule) = spec.pairs.first() {
+    let hidden = unread(spec);
+    if let (Some(rule), None) = (spec.pairs.first(), &hidden) {
         return Err(ShieldError::TwoInputs(rule.name.clone()));
     }
     if let Some(filled) = spec.schema.filled.first() {
@@ -213,10 +215,8 @@ pub fn shield(
     if let Some(words) = conflict_in_words(spec) {
         return Err(ShieldError::Contradictory(words));
     }
-    let usual = match loaded {
-        Some(loaded) => Usual::of(&encode(&loaded.table, &spec.schema)?.y),
-        None => Usual::unknown(spec),
-    };
+    let rows = loaded.map(|loaded| encode(&loaded.table, &spec.schema)).transpose()?;
+    let usual = rows.as_ref().map_or_else(|| Usual::unknown(spec), |rows| Usual::of(&rows.y));
     let bytes = raised(bytes, RAISED)?;
     let carried = Carried::read(&bytes)?;
     problem.same_cutoff(&carried.metadata)?;
@@ -246,7 +246,10 @@ pub fn shield(
     }
     let probabilities = reading.probabilities.map_or_else(|| carried.may_be_probabilities(&output.name), Ok)?;
     let plan = StepPlan::behind_any(spec, &inputs, &scores, probabilities, &usual)?;
-    let bytes = behind(&carried, spec, &inputs, &plan, &scores, piece)?;
+    let mut bytes = behind(&carried, spec, &inputs, &plan, &scores, piece)?;
+    if let Some(front) = hidden.and_then(|features| front(&spec.schema, &features, rows.as_ref())) {
+        bytes = front.before(&bytes)?;
+    }
     let certificate = proof::certificate(&prove_step(spec, &bytes, plan.step().clone())).to_json();
     let rules = problem.stated(&spec.schema);
     // Read again: what counts is what the files say.

@@ -128,6 +128,12 @@ pub enum SubjectError {
         /// The network.
         model: PathBuf,
     },
+    /// Constants in place of columns.
+    #[error("{}: it reads constants in place of some columns of its input; `deepsade check` judges such a file, with its certificate", model.display())]
+    Blind {
+        /// The network.
+        model: PathBuf,
+    },
     /// Other values are read where there is none.
     #[error(
         "{} and {} don't fill in missing values alike: state in the rule file what the model reads for them (`missing` in [features]), as \
@@ -185,6 +191,9 @@ pub fn together(mut model: Model, problem: Problem, files: &SubjectFiles) -> Res
     }
     let numbered = class_names::of_model(&model, &spec.schema, files.output)
         .map_err(|source| SubjectError::Names { model: files.model.into(), source })?;
+    if model.blind.is_some() {
+        return Err(SubjectError::Blind { model: files.model.into() });
+    }
     if model.filling != filling_of(&spec.schema) {
         return Err(SubjectError::Filled { model: files.model.into(), rules: files.rules.into() });
     }

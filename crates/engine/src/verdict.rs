@@ -147,6 +147,10 @@ pub fn pair_effort(done: &ProvedPair) -> String {
             done.regions, done.tolerance
         ),
         PairProvedBy::Slopes => format!("by bounds of the slopes on {} regions, rounding included", done.regions),
+        PairProvedBy::Unread => {
+            "nothing in the file reads what may differ: a request in which it is changed gives the same outputs, bit for bit"
+                .into()
+        }
         PairProvedBy::Signs => {
             "by the signs of the weights, exactly, where both inputs are computed in the same order, as in one batch".into()
         }

@@ -174,8 +174,7 @@ impl fmt::Display for Costly {
         let names: Vec<String> = self.between_two.iter().map(|name| format!("'{name}'")).collect();
         write!(
             f,
-            ". Rules between two inputs ({}) are not counted there, and beside them an output step only clips single outputs: a training \
-             without them shows what they cost",
+            ". Rules between two inputs ({}) are not counted there: a training without them shows what they cost",
             names.join(", ")
         )
     }

@@ -13,6 +13,7 @@ pub mod validate;
 pub use ball::Ball;
 pub use matrix::Matrix;
 pub use network::{Network, Node};
+pub use onnx::blind::Blind;
 pub use onnx::carried::{Carried, Port};
 pub use onnx::filling::Filling;
 pub use onnx::piece::Piece;

@@ -1,17 +1,21 @@
 //! A network with its metadata <-> the bytes of an ONNX file.
 
+pub mod blind;
 pub mod carried;
 mod error;
 mod export;
 pub mod filling;
+mod front;
 mod import;
 pub mod piece;
 mod proto;
 mod tensor;
 mod wire;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use self::blind::Blind;
 use self::carried::{Carried, Port};
 use self::filling::Filling;
 use self::piece::Piece;
@@ -61,6 +65,8 @@ pub struct Model {
     pub behind: Option<Behind>,
     /// What fills in gaps in front of the network, whose input is then the filled one.
     pub filling: Option<Filling>,
+    /// The columns of the file's input that nothing in it reads; what fills in gaps stands behind.
+    pub blind: Option<Blind>,
 }
 
 /// A piece behind a network, and the outputs of the whole.
@@ -96,6 +102,7 @@ impl Model {
             picked: Vec::new(),
             behind: None,
             filling: None,
+            blind: None,
         }
     }
 
@@ -114,10 +121,15 @@ impl Model {
 
     /// The ONNX file; equal models give equal bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, NetworkError> {
-        let file = self.to_filled_bytes()?;
-        let Some(filling) = &self.filling else { return Ok(file) };
-        let (columns, inputs) = (filling.width(), self.network.inputs);
-        filling.before(&file).map_err(|_| NetworkError::Filling { columns, inputs })
+        let mut file = self.to_filled_bytes()?;
+        if let Some(filling) = &self.filling {
+            let (columns, inputs) = (filling.width(), self.network.inputs);
+            file = filling.before(&file).map_err(|_| NetworkError::Filling { columns, inputs })?;
+        }
+        match &self.blind {
+            Some(blind) => blind.before(&file).map_err(|e| NetworkError::Blind(e.to_string())),
+            None => Ok(file),
+        }
     }
 
     /// The file without what fills in gaps: its input has none.
@@ -135,10 +147,15 @@ impl Model {
 
     /// Reads an ONNX file whose graph has one output that is a float tensor, or a network of ours with a piece behind it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
-        match Filling::split(bytes)? {
-            None => Self::from_filled_bytes(bytes),
-            Some((filling, inner)) => Ok(Self { filling: Some(filling), ..Self::from_filled_bytes(&inner)? }),
-        }
+        Self::behind_front(bytes, Self::from_filled_bytes)
+    }
+
+    /// What stands in front of the network is taken off, and the rest read.
+    fn behind_front(bytes: &[u8], read: impl Fn(&[u8]) -> Result<Self, ImportError>) -> Result<Self, ImportError> {
+        let (blind, bytes) =
+            Blind::split(bytes)?.map_or((None, Cow::Borrowed(bytes)), |(blind, inner)| (Some(blind), inner.into()));
+        let (filling, bytes) = Filling::split(&bytes)?.map_or((None, bytes), |(filling, inner)| (Some(filling), inner.into()));
+        Ok(Self { filling, blind, ..read(&bytes)? })
     }
 
     fn from_filled_bytes(bytes: &[u8]) -> Result<Self, ImportError> {
@@ -171,9 +188,6 @@ impl Model {
 
     /// Reads an ONNX file up to the tensor called `output`, which may lie inside the graph: the scores before a Softmax, say.
     pub fn from_bytes_until(bytes: &[u8], output: &str) -> Result<Self, ImportError> {
-        match Filling::split(bytes)? {
-            None => import::import(bytes, Some(output)),
-            Some((filling, inner)) => Ok(Self { filling: Some(filling), ..import::import(&inner, Some(output))? }),
-        }
+        Self::behind_front(bytes, |bytes| import::import(bytes, Some(output)))
     }
 }

@@ -81,6 +81,9 @@ pub enum NetworkError {
         /// Width of the network's input.
         inputs: usize,
     },
+    /// That nothing reads some columns can't be written in front of it.
+    #[error("{0}")]
+    Blind(String),
     /// A selected column does not exist.
     #[error("node {node} (select) takes column {column}, but value {value} that it reads has width {width}")]
     Column {

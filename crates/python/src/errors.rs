@@ -176,6 +176,7 @@ impl From<SubjectError> for Failure {
             | SubjectError::Other { .. }
             | SubjectError::Names { .. }
             | SubjectError::Sigmoid { .. }
+            | SubjectError::Blind { .. }
             | SubjectError::Filled { .. } => Self::new(Class::Model, error),
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use deepsade_spec::{Cut, json};
 
-use super::{Certificate, DECODE, FORMAT, Lines, PairArgument, PairProof, SIGNS, STEP, Tree, VERSION};
+use super::{Certificate, DECODE, FORMAT, Lines, PairArgument, PairProof, SIGNS, STEP, Tree, UNREAD, VERSION};
 
 impl Certificate {
     /// The certificate's text; equal certificates give equal texts.
@@ -26,6 +26,7 @@ impl Certificate {
             let _ = write!(out, "{}\n{{\"name\":{},\"proof\":", if k > 0 { "," } else { ",\n\"pairs\":[" }, json::quoted(name));
             match argument {
                 PairArgument::Signs => out.push_str(&format!("\"{SIGNS}\"")),
+                PairArgument::Unread => out.push_str(&format!("\"{UNREAD}\"")),
                 PairArgument::Slopes(tree) => tree.write(&mut out),
             }
             out.push('}');

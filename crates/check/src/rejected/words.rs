@@ -15,6 +15,7 @@ impl InputPart {
             Self::ModelHash => "model hash",
             Self::Schema => "schema",
             Self::Filling => "missing values",
+            Self::Front => "columns that are not read",
             Self::Claim => "claim",
             Self::Rules => "rules",
             Self::RulesHash => "rules hash",
@@ -100,8 +101,19 @@ impl Display for Misfit {
             Self::ProofOfStep => "behind an output step every rule is proved by it, in float32",
             Self::StepAndClips => "a file ends in an output step or in clips",
             Self::StepOfPair(rule) => {
-                return write!(f, "an output step does not keep rules between two inputs, such as {rule:?}");
+                return write!(
+                    f,
+                    "an output step keeps a rule between two inputs, such as {rule:?}, only where the file does not read what differs"
+                );
             }
+            Self::BlindColumns => "which columns are not read is said of another number of columns than the input has",
+            Self::BlindValue(feature) => {
+                return write!(f, "what is read in place of {feature:?} is not one of its values");
+            }
+            Self::BlindRule(rule) => {
+                return write!(f, "rule {rule:?} reads a feature in whose place the file reads a constant");
+            }
+            Self::BlindPair => "its inputs differ in a feature that the file reads, or equal outputs break it",
             Self::CaseTrees => "a case of the fallback has not one tree a rule",
             Self::OldOperators(set) => {
                 return write!(f, "its operator set is older than the step's operators, which are those of {set}");

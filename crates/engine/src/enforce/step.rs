@@ -21,6 +21,7 @@ pub use self::fallback::{NoFallback, torn};
 use self::fallback::{fallback, only_classes};
 pub use self::usual::Usual;
 use crate::artifact::{self, ArtifactError, STEP_KEY};
+use crate::enforce::unread::{front, unread};
 use crate::proof::{Proof, prove_step};
 
 /// The key under which a model's metadata say how its candidates are made.
@@ -165,6 +166,7 @@ pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Mo
     let plan = StepPlan::new(spec, &inputs, TRUNK_OUTPUT, usual)?;
     model.metadata.extend(plan.metadata());
     model.behind = Some(plan.behind(spec, &inputs, |_| false)?);
+    model.blind = unread(spec).and_then(|features| front(&spec.schema, &features, None));
     let proof = prove_step(spec, &model.to_bytes().map_err(ArtifactError::from)?, plan.step);
     Ok((model, proof))
 }

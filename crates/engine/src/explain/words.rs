@@ -363,6 +363,9 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
 fn kept_by(rule: &PairRule) -> &'static str {
     let bounded = rule.parts.iter().any(|part| matches!(part.moves, Moves::By(_)));
     let conditional = rule.parts.iter().any(|part| part.condition != Formula::True);
+    if !conditional && rule.parts.iter().all(|part| part.moves == Moves::Any) {
+        return "kept by the signs of the weights, exactly, or, where no other rule asks about its features, by a file that does not read them";
+    }
     match (bounded, conditional) {
         (true, _) => "kept by the size of the weights, on the whole domain",
         (_, false) => "kept by the signs of the weights, exactly",

@@ -58,6 +58,9 @@ pub enum ImportError {
     /// What fills in missing values in front of the network is not what it should be.
     #[error("what fills in missing values in front of the network can't be trusted: {0}")]
     Filling(&'static str),
+    /// That nothing reads some columns of the input can't be told.
+    #[error("that nothing in the file reads some of its columns can't be told: {0}")]
+    Blind(String),
     /// The file does not end in the piece that it should end in.
     #[error("the end of the file is not the step that its rules ask for: {place} differs")]
     Piece {

@@ -16,8 +16,9 @@ use prost::Message;
 
 use super::carried::{Carried, Port, number};
 use super::error::ImportError;
+use super::front::{graph, reading, rewritten, stored};
 use super::piece::{Piece, TO_FLOAT};
-use super::proto::{NodeProto, TensorProto};
+use super::proto::NodeProto;
 use super::tensor;
 use super::wire;
 
@@ -139,38 +140,4 @@ impl Filling {
         let flags = flags.collect::<Option<_>>().ok_or(ImportError::Filling("a flag is about no column"))?;
         Ok(Some(Self { values: values.into_iter().map(|v| (!v.is_nan()).then_some(v)).collect(), flags }))
     }
-}
-
-fn graph(bytes: &[u8]) -> Result<Vec<wire::Field<'_>>, ImportError> {
-    let graphs: Vec<_> = wire::fields(bytes)?.into_iter().filter(|f| f.number == number::GRAPH).collect();
-    let [graph] = &graphs[..] else { return Err(ImportError::NoGraph) };
-    wire::fields(graph.bytes().ok_or(ImportError::NoGraph)?)
-}
-
-/// A file with another graph.
-fn rewritten(
-    bytes: &[u8],
-    write: impl FnOnce(&[wire::Field<'_>], &mut Vec<u8>) -> Result<(), ImportError>,
-) -> Result<Vec<u8>, ImportError> {
-    let mut new = Vec::with_capacity(bytes.len());
-    write(&graph(bytes)?, &mut new)?;
-    let mut file = Vec::with_capacity(bytes.len());
-    for field in wire::fields(bytes)? {
-        match field.number {
-            number::GRAPH => wire::put(number::GRAPH, &new, &mut file),
-            _ => file.extend_from_slice(field.raw),
-        }
-    }
-    Ok(file)
-}
-
-/// A node that reads one tensor in place of another.
-fn reading(node: Option<&[u8]>, from: &str, to: &str) -> Result<Vec<u8>, ImportError> {
-    let mut node = NodeProto::decode(node.unwrap_or_default())?;
-    node.input.iter_mut().filter(|name| *name == from).for_each(|name| *name = to.into());
-    Ok(node.encode_to_vec())
-}
-
-fn stored(tensor: Option<&[u8]>) -> Result<TensorProto, ImportError> {
-    Ok(TensorProto::decode(tensor.unwrap_or_default())?)
 }
