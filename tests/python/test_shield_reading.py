@@ -118,6 +118,8 @@ def classifier(path, labels, kind):
         ([3, 5, 7], ["3", "5", "7"], None),
         (["bad", "good", "mid"], ["good", "bad", "mid"], 'classes = ["bad", "good", "mid"]'),
         ([0, 1, 2], ["1", "0", "2"], 'classes = ["0", "1", "2"]'),
+        ([0, 1, 2], ["1", "2", "3"], 'classes = ["0", "1", "2"]'),
+        ([0, 1, 2], ["10", "20", "30"], "0 as '10', 1 as '20', 2 as '30'"),
         ([0, 1, 2], ["good", "bad", "mid"], "0 as 'good', 1 as 'bad', 2 as 'mid'"),
     ],
 )

@@ -346,6 +346,34 @@ fn adversity_ends_soon_after_it_is_told_to() {
     assert!(report["undecided"].as_u64().unwrap() > 0, "rows that were not come to are not called safe");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_repair_of_a_long_rule_ends_soon_after_it_is_told_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    model(home, "x", "y");
+    let terms: Vec<String> = (0..20_000).map(|k| format!("y <= {}", -k)).collect();
+    let head = "[task]\nkind = \"regression\"\ntargets = [\"y\"]\n[features.x]\nrange = [0, 1]\n";
+    fs::write(home.join("r.toml"), format!("{head}[[rule]]\nname = \"r\"\ntext = \"{}\"\n", terms.join(" or "))).unwrap();
+    let call = ["repair", "--model", "m.onnx", "--rules", "r.toml", "--out", "fixed", "--json"];
+    let mut child = command(home, &call).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while !home.join("fixed").exists() && begun.elapsed() < Duration::from_mins(1) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // The folder is there just before signals are listened to.
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(child.try_wait().unwrap().is_none(), "it takes longer");
+    let told = Instant::now();
+    std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(told.elapsed() < Duration::from_secs(8), "{:?}", told.elapsed());
+    assert_eq!(output.status.code(), Some(3));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["repaired"] == false && report["why"].as_str().unwrap().contains("stopped"), "{report}");
+    assert!(!home.join("fixed/model.onnx").exists());
+}
+
 #[test]
 fn class_names_are_no_formulas_for_a_spreadsheet() {
     let dir = tempfile::tempdir().unwrap();

@@ -116,10 +116,13 @@ fn compared(model: Vec<String>, rules: &[String]) -> Result<Option<Numbered>, Ot
             return Ok(None);
         }
         let numbered = model.iter().enumerate().all(|(k, name)| same(name, &k.to_string()));
-        // Numbers for classes that are other numbers: counted from 0 in their order, or they are others.
-        let whole: Option<Vec<f64>> = rules.iter().map(|name| name.parse().ok()).collect();
-        let in_order = whole.is_some_and(|whole| whole.is_sorted());
-        if numbered && (in_order || rules.iter().all(|name| !model.iter().any(|own| same(own, name)))) {
+        let numbers: Vec<Option<f64>> = rules.iter().map(|name| number(name)).collect();
+        let of_model = |value: f64| (0..rules.len()).find(|k| *k as f64 == value);
+        // A class '1' may well be what the model calls 1: it is not read as its 0, nor are others whose order is unclear.
+        let others = numbers.iter().flatten().all(|value| of_model(*value).is_none());
+        let same_place = |(k, value): (usize, &Option<f64>)| value.is_some_and(|v| of_model(v).is_none_or(|own| own == k));
+        let in_order = numbers.iter().enumerate().all(same_place) && numbers.is_sorted();
+        if numbered && (others || in_order) {
             return Ok(Some(Numbered(rules.to_vec())));
         }
     }
@@ -128,8 +131,11 @@ fn compared(model: Vec<String>, rules: &[String]) -> Result<Option<Numbered>, Ot
 
 /// Numbers are compared as such: 1 and 1.0 are one class.
 fn same(a: &str, b: &str) -> bool {
-    let number = |text: &str| text.parse::<f64>().ok();
     a == b || number(a).is_some_and(|a| number(b) == Some(a))
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -152,8 +158,10 @@ mod tests {
     fn numbers_for_names_are_told() {
         let told = said(&["0", "1"], &["good", "bad"]).unwrap().unwrap();
         assert!(told.contains("0 as 'good', 1 as 'bad'"), "{told}");
-        // Whole numbers that are counted from 0, as XGBoost wants them.
-        assert!(said(&["0", "1", "2"], &["1", "2", "3"]).unwrap().is_some());
+        // Numbers that the model does not have, or has at the same place.
+        for rules in [["10", "20", "30"], ["0.5", "-1", "nan"], ["0", " 1.0", "9"]] {
+            assert!(said(&["0", "1", "2"], &rules).unwrap().is_some(), "{rules:?}");
+        }
     }
 
     #[test]
@@ -162,6 +170,11 @@ mod tests {
             (&["bad", "good", "mid"][..], &["good", "bad", "mid"][..]),
             (&["0", "1"], &["1", "0"]),
             (&["0", "1"], &["2.0", "1.0"]),
+            // Who counts from 0 may mean class 1 by 1.
+            (&["0", "1"], &["1", "2"]),
+            (&["0", "1", "2"], &["1", "2", "3"]),
+            (&["0", "1", "2"], &["a", "b", " 1.0 "]),
+            (&["0", "1"], &["01", "10"]),
             (&["3", "5"], &["a", "b"]),
             (&["a", "b"], &["a", "b", "c"]),
         ] {

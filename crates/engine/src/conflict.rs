@@ -11,7 +11,7 @@ use deepsade_solve::eliminate::{Point, project};
 use deepsade_solve::finite::with_finite_outputs;
 use deepsade_solve::irreducible::irreducible;
 use deepsade_solve::satisfy::{MAX_TERMS, Satisfiable, float32_around, satisfy_within};
-use deepsade_spec::{Formula, NormalRule, NormalSpec, Rational, Schema, Var};
+use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Schema, Var};
 
 /// Combinations of atoms to try before giving up.
 const MAX_ROUNDS: usize = 300;
@@ -56,8 +56,12 @@ pub fn possible(rules: &[&NormalRule], schema: &Schema) -> Possible {
 
 /// The same, for one of several questions that share a budget.
 pub fn possible_within(rules: &[&NormalRule], schema: &Schema, budget: &Budget) -> Possible {
-    if let Some(none_allowed) = no_class_allowed(rules, schema) {
-        return never(&none_allowed, schema, budget);
+    if !budget.spend(0) {
+        return Possible::Unknown;
+    }
+    if let Some(classes) = schema.task.classes().filter(|_| rules.iter().all(|rule| !rule.reads_scores)) {
+        let none_allowed = no_class_allowed(rules, classes.len(), budget);
+        return none_allowed.map_or(Possible::Unknown, |formula| never(&formula, schema, budget));
     }
     let claims: Vec<Formula> = rules.iter().map(|rule| with_finite_outputs(&rule.claim, schema)).collect();
     let claims: &[&Formula] = &claims.iter().collect::<Vec<_>>();
@@ -86,14 +90,34 @@ pub fn possible_within(rules: &[&NormalRule], schema: &Schema, budget: &Budget) 
 }
 
 /// Rules about the predicted class alone allow no class: a formula about the input, since one set of scores stands for all in which a
-/// class wins. With scores as variables, `n` classes would be up to `n!` orders.
-fn no_class_allowed(rules: &[&NormalRule], schema: &Schema) -> Option<Formula> {
-    let classes = schema.task.classes().filter(|_| rules.iter().all(|rule| !rule.reads_scores))?.len();
-    let wins = |k: usize, claim: &Formula| {
-        (0..classes).fold(claim.clone(), |claim, j| claim.with(Var::Output(j), &Rational::from(u8::from(j == k))))
-    };
-    let refused = |k| Formula::or(rules.iter().map(|rule| wins(k, &rule.claim).negated()));
-    Some(Formula::and((0..classes).map(refused)))
+/// class wins. With scores as variables, `n` classes would be up to `n!` orders. `None` where the budget does not last.
+fn no_class_allowed(rules: &[&NormalRule], classes: usize, budget: &Budget) -> Option<Formula> {
+    let mut atoms = 0;
+    rules.iter().for_each(|rule| rule.claim.atoms(&mut |_| atoms += 1));
+    let mut all = Vec::new();
+    for k in 0..classes {
+        if !budget.spend(atoms) {
+            return None;
+        }
+        let refused = Formula::or(rules.iter().map(|rule| rule.claim.replaced(&mut |atom| where_wins(k, atom)).negated()));
+        // One class that is always allowed is enough.
+        if refused == Formula::False {
+            return Some(refused);
+        }
+        all.push(refused);
+    }
+    Some(Formula::and(all))
+}
+
+/// What is left of an atom where the score of a class is 1, and of all others 0.
+fn where_wins(class: usize, atom: &Atom) -> Formula {
+    let Atom { linear: Linear { terms, constant }, strict } = atom;
+    if !atom.linear.mentions_output() {
+        return Formula::Atom(atom.clone());
+    }
+    let inputs = terms.iter().filter(|(var, _)| !var.is_output()).map(|(var, c)| (*var, c.clone())).collect();
+    let constant = terms.get(&Var::Output(class)).map_or_else(|| constant.clone(), |c| constant + c);
+    Formula::compared(Linear { terms: inputs, constant }, *strict)
 }
 
 /// Whether a formula about the input holds nowhere, or where it does.
@@ -175,8 +199,13 @@ pub enum Conflicts {
 
 /// The smallest conflicting set of rules.
 pub fn smallest_conflict(spec: &NormalSpec) -> Conflicts {
+    smallest_conflict_until(spec, &|| false)
+}
+
+/// The same, unknown once `stop` says so.
+pub fn smallest_conflict_until(spec: &NormalSpec, stop: &dyn Fn() -> bool) -> Conflicts {
     let n = spec.rules.len();
-    let budget = Budget::new(3 * MAX_TERMS);
+    let budget = Budget::until(3 * MAX_TERMS, stop);
     let test = |set: &[usize]| {
         let rules: Vec<_> = set.iter().map(|k| &spec.rules[*k]).collect();
         possible_within(&rules, &spec.schema, &budget)

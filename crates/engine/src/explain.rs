@@ -6,7 +6,7 @@ pub mod weights;
 pub mod words;
 
 pub use crate::audit::{Audit, audit};
-pub use crate::conflict::{Conflict, Conflicts, Possible, possible, possible_within, smallest_conflict};
+pub use crate::conflict::{Conflict, Conflicts, Possible, possible, possible_within, smallest_conflict, smallest_conflict_until};
 pub use crate::vacuous::{Vacuous, says_nothing, vacuous, vacuous_notes, vacuous_pair};
 pub use pairs::PairCount;
 pub use several::at_stake;

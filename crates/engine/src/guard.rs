@@ -19,6 +19,7 @@ mod tighten;
 mod translate;
 mod trees;
 
+use build::Besides;
 use cell::{Cell, CellScratch, Margin};
 use change::Changes;
 use deepsade_check::Bounds;
@@ -120,7 +121,18 @@ struct Safe {
 impl Guard {
     /// Prepares the rules of `spec` for a network whose outputs are in `units`.
     pub fn new(spec: &NormalSpec, network: &Network, units: &Units, tightness: Tightness) -> Result<Self, GuardError> {
-        build::guard(spec, network, units, tightness, None)
+        build::guard(spec, network, units, tightness, Besides::NOTHING)
+    }
+
+    /// The same, given up as [`GuardError::Stopped`] once `stop` says so.
+    pub fn until(
+        spec: &NormalSpec,
+        network: &Network,
+        units: &Units,
+        tightness: Tightness,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Self, GuardError> {
+        build::guard(spec, network, units, tightness, Besides { stop, ..Besides::NOTHING })
     }
 
     /// The same, with multipliers that the data favour where the rules leave a choice; they are kept as long as some last layer
@@ -132,11 +144,11 @@ impl Guard {
         tightness: Tightness,
         favoured: Option<&Favoured>,
     ) -> Result<Self, GuardError> {
-        build::guard(spec, network, units, tightness, favoured)
+        build::guard(spec, network, units, tightness, Besides { favoured, ..Besides::NOTHING })
     }
 
     /// The same guard, regions and multipliers included, for a network of the same rules with other layers or units. The safe
-    /// last layer is given in its units.
+    /// last layer is given in its units. `stop` as for [`Guard::until`].
     pub fn transfer(
         &self,
         spec: &NormalSpec,
@@ -144,8 +156,9 @@ impl Guard {
         units: &Units,
         safe: &[f32],
         strictness: f64,
+        stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Self, GuardError> {
-        let mut guard = build::attach(spec, network, units, self.kind, &self.cuts, strictness)?;
+        let mut guard = build::attach(spec, network, units, (self.kind, strictness), &self.cuts, stop)?;
         let (w, b) = safe.split_at(safe.len() - guard.outputs);
         guard.safe = Safe { w: w.to_vec(), b: b.to_vec(), lambda: self.safe.lambda.clone() };
         guard.settled = self.settled;

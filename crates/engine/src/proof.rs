@@ -82,7 +82,12 @@ pub const WATCH: ProofWatch<'static> = ProofWatch { threads: 1, stop: &|| false 
 
 /// Writes the certificate of a model in float32, and asks the checker.
 pub fn prove(spec: &NormalSpec, model: &[u8], trees: impl IntoIterator<Item = Tree>) -> Proof {
-    prove_until(spec, model, Arithmetic::Float32, trees, arguments(spec), WATCH)
+    prove_watched(spec, model, trees, WATCH)
+}
+
+/// The same; `watch` is asked now and then whether to end.
+pub fn prove_watched(spec: &NormalSpec, model: &[u8], trees: impl IntoIterator<Item = Tree>, watch: ProofWatch) -> Proof {
+    prove_until(spec, model, Arithmetic::Float32, trees, arguments(spec), watch)
 }
 
 /// Why rules between two inputs hold for a network that was made so: by the signs of its weights, or by its slopes on the whole domain.
@@ -109,7 +114,7 @@ fn prove_behind(spec: &NormalSpec, model: &[u8], behind: StepOrClips, pairs: Vec
     judged(spec, model, Arithmetic::Float32, trees, pairs, behind, WATCH)
 }
 
-/// The same in the arithmetic that is asked for; `watch` is asked now and then whether to end.
+/// The same in the arithmetic that is asked for, with the arguments that are given.
 pub fn prove_until(
     spec: &NormalSpec,
     model: &[u8],

@@ -8,44 +8,35 @@
 //! Bounds are looser than the truth, so what they ask for is more than is needed: the last layer then goes as far back as the search
 //! of `verify` can prove (`shrink`).
 
+mod safest;
 mod shrink;
 pub mod words;
 
 use std::time::{Duration, Instant};
 
-use deepsade_check::Bounds;
 use deepsade_data::{CheckedData, Dataset, RowStatus, Table, deciding_score, encode_inputs, metrics, thinned};
 use deepsade_net::{Matrix, Model, Network, Node, Op};
 use deepsade_solve::sample::InputSampler;
 use deepsade_spec::{NormalSpec, Region};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use safest::Safest;
 use shrink::Shrink;
 use thiserror::Error;
 
 use crate::artifact::ArtifactError;
-use crate::enforce::weights::{CertifyError, ladder, margins};
+use crate::enforce::weights::CertifyError;
 use crate::fit::{FitError, Rows, rows_of};
-use crate::guard::{Guard, GuardError, Metric, Tightness};
+use crate::guard::{GuardError, Tightness};
 use crate::proof::{Certified, Refused};
 use crate::skips::{last_layer, straight, with_skips};
-use crate::train::{LastLayer, PlanError, Stepper};
-use crate::units::Units;
+use crate::train::PlanError;
 use crate::verify::{Outcome, VerifyError, VerifySettings, fits, verify};
 
 /// Rows from which distances between last layers are measured.
 const MOST_ROWS: usize = 4096;
 /// Rows drawn from the domain where there are no data.
 const SAMPLED: usize = 1000;
-/// Ways to bound the hidden layers, in the order in which they are tried.
-const WAYS: [Tightness; 5] = [
-    Tightness { bounds: Bounds::Interval, regions: 1 },
-    Tightness { bounds: Bounds::Relational, regions: 1 },
-    Tightness { bounds: Bounds::Interval, regions: 16 },
-    Tightness { bounds: Bounds::Relational, regions: 16 },
-    Tightness { bounds: Bounds::Interval, regions: 64 },
-];
-
 /// How long.
 #[derive(Debug, Clone, Copy)]
 pub struct RepairSettings {
@@ -109,13 +100,22 @@ pub enum RepairError {
     Verify(#[from] VerifyError),
     /// No last layer does it.
     #[error(transparent)]
-    Infeasible(#[from] GuardError),
+    Infeasible(GuardError),
+    /// It was told to end before one was found.
+    #[error("it was stopped before a last layer was proved to keep the rules; nothing was changed")]
+    Stopped,
     /// The checker accepts none of those that were found.
     #[error("last layers were found, but the checker does not accept them: {0}")]
     Rejected(Box<Refused>),
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
+}
+
+impl From<GuardError> for RepairError {
+    fn from(error: GuardError) -> Self {
+        if error == GuardError::Stopped { Self::Stopped } else { Self::Infeasible(error) }
+    }
 }
 
 impl From<CertifyError> for RepairError {
@@ -206,7 +206,8 @@ impl KnownRows {
     }
 }
 
-/// Repairs a network unless its rules are found to hold already.
+/// Repairs a network unless its rules are found to hold already. Once `interrupted` says so the best that is proved by then is
+/// taken, if there is any.
 pub fn mend(
     spec: &NormalSpec,
     network: &Network,
@@ -227,6 +228,9 @@ pub fn mend(
     let look = VerifySettings { timeout: Some(settings.look), ..VerifySettings::default() };
     if let Outcome::Proved(proof) = verify(spec, network, &look, interrupted)?.0 {
         return Ok(Mended::Already(proof));
+    }
+    if interrupted() {
+        return Err(RepairError::Stopped);
     }
     Ok(Mended::Repaired(Box::new(weighed(spec, network, rows, settings, interrupted)?)))
 }
@@ -304,47 +308,13 @@ fn weighed(
             (&sampled, false)
         }
     };
-    let mut best: Option<(f64, Repaired)> = None;
-    let mut failure = None;
-    let started = Instant::now();
-    for tightness in WAYS {
-        // Rules with thousands of alternatives take long to bound in each way: one that is safe is enough then.
-        if best.is_some() && started.elapsed() > settings.look + settings.back {
-            break;
-        }
-        let guard = match Guard::new(spec, &network, &Units::raw(spec.schema.task.outputs()), tightness) {
-            Ok(guard) => guard,
-            // So many there are however they are bounded.
-            Err(error @ GuardError::TooManyCells { .. }) => return Err(error.into()),
-            Err(error) => {
-                failure = Some(error.into());
-                continue;
-            }
-        };
-        for features_only in [true, false] {
-            match attempt(spec, &network, rows, &guard, tightness, features_only) {
-                Ok(found) => {
-                    let cost = if labelled { loss(spec, rows, &found.network) } else { found.change };
-                    if best.as_ref().is_none_or(|(b, _)| cost < *b) {
-                        best = Some((cost, found));
-                    }
-                }
-                Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_))) => failure = Some(error),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-    match (best, failure) {
-        (Some((cost, found)), _) => {
-            let found = Repaired { skipped, ..found };
-            // Labels have the last word.
-            let worse = |nearer: &Network| labelled && loss(spec, rows, nearer) > cost;
-            let nearer = shrunk(spec, &network, &found, &rows.x, settings.back, &worse, interrupted)?;
-            Ok(nearer.unwrap_or(found))
-        }
-        (None, Some(error)) => Err(error),
-        (None, None) => unreachable!("every way ends in a last layer or an error"),
-    }
+    let (cost, found) =
+        Safest { spec, network: &network, rows, labelled, time: settings.look + settings.back, interrupted }.find()?;
+    let found = Repaired { skipped, ..found };
+    // Labels have the last word.
+    let worse = |nearer: &Network| labelled && loss(spec, rows, nearer) > cost;
+    let nearer = shrunk(spec, &network, &found, &rows.x, settings.back, &worse, interrupted)?;
+    Ok(nearer.unwrap_or(found))
 }
 
 /// The same repair with less change, if there is one that can be proved.
@@ -413,33 +383,6 @@ fn sample(spec: &NormalSpec) -> Dataset {
 
 fn unlabelled(spec: &NormalSpec, x: Matrix) -> Dataset {
     Dataset { y: Matrix::zeros(x.rows, spec.schema.task.outputs()), weight: vec![1.0; x.rows], x }
-}
-
-fn attempt(
-    spec: &NormalSpec,
-    network: &Network,
-    rows: &Dataset,
-    guard: &Guard,
-    tightness: Tightness,
-    features_only: bool,
-) -> Result<Repaired, RepairError> {
-    let capacity = rows.x.rows.clamp(1, MOST_ROWS);
-    let mut stepper = Stepper::new(network, capacity)?;
-    let prepared = stepper.prepare(&rows.x, &rows.y, &rows.weight);
-    let chosen: Vec<usize> = thinned(rows.x.rows, capacity).collect();
-    let mut weigh = |guard: &mut Guard, stepper: &mut Stepper| {
-        stepper.load(&prepared, chosen.iter().copied());
-        stepper.forward();
-        let straight = guard.straight_columns();
-        let LastLayer { z, inputs, .. } = stepper.last_layer();
-        let metric = if features_only { Metric::straight(z, inputs, &straight) } else { Metric::new(z, inputs, &straight) };
-        guard.begin_epoch(Some(metric));
-    };
-    let (model, proof) = ladder(spec.into(), stepper, &guard.safe(), margins(guard), &mut weigh)?;
-    let certified = proof.map_err(RepairError::Rejected)?;
-    let change = change(network, &model.network, &rows.x);
-    let network = model.network;
-    Ok(Repaired { certified, network, tightness, skipped: Vec::new(), features_only, change, before_shrinking: None })
 }
 
 fn distance(a: &[f32], b: &[f32]) -> f64 {

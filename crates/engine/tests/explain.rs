@@ -1,9 +1,12 @@
 //! What `explain` claims, against brute force and against answers known beforehand.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use deepsade_engine::explain::words::in_words;
-use deepsade_engine::explain::{Conflict, Conflicts, Possible, audit, explain, possible, smallest_conflict};
+use deepsade_engine::explain::{
+    Conflict, Conflicts, Possible, audit, explain, possible, smallest_conflict, smallest_conflict_until,
+};
 use deepsade_engine::train::{NetworkSettings, TrainSettings};
 use deepsade_spec::{Domain, Feature, NormalSpec, OneHot, Rational, RuleText, Schema, Task, Var, compile};
 use proptest::prelude::*;
@@ -297,4 +300,27 @@ fn constants_between_whole_and_stepped_inputs_get_no_note() {
         let words = in_words(&explain(&spec, None, &NetworkSettings::default(), &TrainSettings::default()), &spec);
         assert!(!words.contains("enters the network as"), "{rule}: {words}");
     }
+}
+
+/// Each class is looked at once, not once for every other: for so many that took minutes.
+#[test]
+fn rules_about_hundreds_of_classes_are_decided_soon_or_given_up_when_told() {
+    let names = |letter: char, n: usize| (0..n).map(|k| format!("{letter}{k}")).collect::<Vec<_>>();
+    let listed =
+        |letter: char, range: std::ops::Range<usize>| range.map(|k| format!("'{letter}{k}'")).collect::<Vec<_>>().join(", ");
+    let schema = Schema {
+        features: vec![Feature { name: "k".into(), domain: Domain::Category { levels: names('l', 600) } }],
+        task: Task::Multiclass { target: "g".into(), classes: names('c', 200) },
+        one_hot: OneHot::Full,
+        filled: vec![],
+    };
+    let half = format!("k in {{{}}} => g not in {{{}}}", listed('l', 0..300), listed('c', 0..100));
+    let other = format!("k in {{{}}} => g in {{{}}}", listed('l', 299..310), listed('c', 0..100));
+    let started = Instant::now();
+    assert_eq!(smallest_conflict(&spec(&schema, &[&half])), Conflicts::None);
+    let both = spec(&schema, &[&half, &other]);
+    let conflict = found(&both);
+    assert_eq!((conflict.rules, &conflict.witness[&Var::Level(0, 299)]), (vec![0, 1], &Rational::ONE));
+    assert_eq!(smallest_conflict_until(&both, &|| true), Conflicts::Unknown);
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }

@@ -1,10 +1,10 @@
 //! Adversity against brute force, and repairs: rules hold afterwards, the trunk is as it was, and what can't be done is said.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deepsade_check::{Verdict, check};
 use deepsade_engine::adversity::{Near, adversity};
-use deepsade_engine::repair::{RepairError, repair};
+use deepsade_engine::repair::{KnownRows, Mended, RepairError, RepairSettings, mend, repair};
 use deepsade_engine::verify::{Outcome, VerifySettings, verify};
 use deepsade_net::{Activation, Matrix, Model, Network, Node, Op};
 use deepsade_output::Judge;
@@ -135,4 +135,46 @@ fn rules_that_no_last_layer_meets_are_a_finding() {
     };
     let spec = spec(&["x > 0.5 => t == 'no'"]);
     assert!(matches!(repair(&spec, &relu_at_the_end, None), Err(RepairError::NoLastLayer)));
+}
+
+/// One output of one feature, y = 2 x, and rules about them.
+fn doubled(texts: impl Iterator<Item = String>) -> (NormalSpec, Network) {
+    let schema = Schema {
+        features: vec![Feature { name: "x".into(), domain: Domain::Real { lo: 0.0, hi: 1.0 } }],
+        task: Task::regression(vec!["y".into()]),
+        one_hot: OneHot::Full,
+        filled: vec![],
+    };
+    let rules: Vec<RuleText> = texts.enumerate().map(|(k, text)| RuleText { name: format!("r{k}"), text }).collect();
+    let w = Matrix { rows: 1, cols: 1, data: vec![2.0] };
+    let network = Network { inputs: 1, nodes: vec![Node { op: Op::Dense { w, b: vec![0.0] }, from: vec![0] }] };
+    (compile(&rules, &schema).unwrap(), network)
+}
+
+#[test]
+fn a_repair_ends_when_told_to_however_long_and_many_the_rules_are() {
+    let one = std::iter::once((0..6_000).map(|k| format!("y <= {}", -k)).collect::<Vec<_>>().join(" or "));
+    let many = (0..3_000).map(|k| format!("x <= {} => y <= {}", f64::from(k) / 3000.0, k - 1));
+    let settings = RepairSettings { look: Duration::from_millis(100), back: Duration::from_millis(100) };
+    for (k, (spec, network)) in [doubled(one), doubled(many)].into_iter().enumerate() {
+        let started = Instant::now();
+        let told = Duration::from_millis(400);
+        let ended = mend(&spec, &network, &KnownRows::Nothing, &settings, &|| started.elapsed() > told);
+        let seconds = started.elapsed().as_secs_f64();
+        assert!(seconds < 6.0, "case {k}: {seconds}");
+        // What is proved by then is kept.
+        assert!(matches!(ended, Err(RepairError::Stopped) | Ok(Mended::Repaired(_))), "case {k}: {ended:?}");
+    }
+}
+
+#[test]
+fn once_a_last_layer_is_safe_the_time_ends_the_search_for_better_ones() {
+    let (spec, network) = doubled((0..1_500).map(|k| format!("x <= {} => y <= {}", f64::from(k) / 1500.0, k - 1)));
+    let settings = RepairSettings { look: Duration::from_millis(1), back: Duration::from_millis(1) };
+    let started = Instant::now();
+    let Mended::Repaired(done) = mend(&spec, &network, &KnownRows::Nothing, &settings, &|| false).unwrap() else {
+        panic!("x = 0 gives 0")
+    };
+    assert_eq!((done.tightness.regions, done.features_only), (1, true), "the first that is safe");
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
 }

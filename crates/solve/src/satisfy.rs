@@ -68,7 +68,7 @@ pub fn satisfy_within(conditions: &[&Formula], schema: &Schema, fixed: &Point, b
 struct AtomSearch<'a> {
     schema: &'a Schema,
     fixed: &'a Point,
-    budget: &'a Budget,
+    budget: &'a Budget<'a>,
     /// Disjunctions and counts still to be decided.
     choices: Vec<Rc<Formula>>,
     /// What has been decided, as written.

@@ -13,11 +13,20 @@ const LONGEST_LINE: usize = 600;
 const MOST_LINES: usize = 60;
 
 /// Whether a character does something else than being seen: controls (C0, DEL, C1), marks that turn the direction of writing,
-/// line separators, and formats without a shape. The joiners of Persian, Indic scripts and emoji stay.
+/// line separators, all that Unicode lets a font leave out (`Default_Ignorable_Code_Point`, the selectors of variants among them), and
+/// the empty pattern of Braille. The joiners of Persian, Indic scripts and emoji stay.
 pub fn hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || ignorable(c) && !matches!(c, '\u{200c}' | '\u{200d}')
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{2800}' | '\u{fff9}'..='\u{fffb}')
+}
+
+/// `Default_Ignorable_Code_Point` of Unicode 17, code points without a character yet included.
+fn ignorable(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}')
+        || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}')
+        || matches!(c, '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Hidden characters as JSON spells them, so that a JSON text reads back the same.
@@ -160,6 +169,22 @@ mod tests {
         }
         assert_eq!(lines("two\nlines\t\u{9b}31m"), "two\nlines\t\\u009b31m");
         assert_eq!(serde_json::from_str::<String>(&lines("\"\u{e0041}\"")).unwrap(), "\u{e0041}");
+    }
+
+    #[test]
+    fn what_has_no_shape_is_spelled_out() {
+        let unseen = "\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180e}\u{180f}\u{200b}\u{2800}\u{3164}\u{fe00}\
+                      \u{fe0f}\u{ffa0}\u{fff0}\u{1bca0}\u{1d173}\u{e0000}\u{e0100}\u{e01ef}\u{e0fff}";
+        for c in unseen.chars() {
+            let shown = name(&format!("a{c}b")).into_owned();
+            assert!(shown.starts_with("a\\u") && shown.ends_with('b') && shown.is_ascii(), "{c:?}: {shown}");
+        }
+        assert_eq!(name("ok\u{fe0f}"), "ok\\ufe0f");
+        assert_eq!(name("ok\u{e0100}"), "ok\\udb40\\udd00");
+        // Their neighbours, the other dots of Braille, Hangul and the joiners are seen, or shape what is.
+        for seen in "\u{ae}\u{350}\u{1161}\u{17b6}\u{1810}\u{200c}\u{200d}\u{2801}\u{3163}\u{fe10}\u{ff71}\u{fffd}".chars() {
+            assert_eq!(name(&format!("a{seen}b")), format!("a{seen}b"));
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use deepsade_net::Matrix;
 use deepsade_output::predict;
 use deepsade_output::printed::Printed;
 use deepsade_output::reader::{Output, Probabilities};
-use deepsade_spec::{Schema, Task};
+use deepsade_spec::{Schema, Task, shown};
 use serde_json::json;
 
 use crate::args::PredictArgs;
@@ -157,7 +157,7 @@ fn why(table: &Table, schema: &Schema, status: RowStatus, row: usize) -> String 
 /// width count, too: spreadsheets read them alike.
 fn as_text(name: &str) -> Cow<'_, str> {
     const SIGNS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-    let unseen = |c: char| matches!(c, '\'' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}');
+    let unseen = |c: char| matches!(c, '\'' | '\u{200c}' | '\u{200d}') || shown::hidden(c) && !c.is_control();
     let formula = name.trim_start_matches(unseen).starts_with(SIGNS);
     if formula && name.parse::<f64>().is_err() { Cow::Owned(format!("'{name}")) } else { Cow::Borrowed(name) }
 }
@@ -241,6 +241,7 @@ mod tests {
             "＠a",
             "\u{200b}=1",
             "\u{feff}'+a",
+            "\u{3164}\u{200d}=1",
         ] {
             let cell = as_text(name);
             assert!(cell.starts_with('\''), "{cell}");

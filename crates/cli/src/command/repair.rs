@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use deepsade_check::Bounds;
 use deepsade_data::{CheckedData, Columns, Metrics, ReadOptions, read_table};
-use deepsade_engine::explain::{Conflicts, smallest_conflict, vacuous_notes};
+use deepsade_engine::explain::{Conflicts, smallest_conflict_until, vacuous_notes};
 use deepsade_engine::fit;
 use deepsade_engine::repair::{self, KnownRows, Mended, RepairError, RepairSettings, Repaired, mend, words};
 use deepsade_engine::subject::{self, Subject, SubjectFiles};
@@ -40,8 +40,9 @@ pub fn run(args: &RepairArgs) -> anyhow::Result<Exit> {
     let started = Instant::now();
     let mended = match mend(spec, network, &known, &settings, &|| interrupt.pressed()) {
         Err(error @ (RepairError::Infeasible(_) | RepairError::Rejected(_) | RepairError::NoLastLayer)) => {
-            return refused(&error, spec, args);
+            return refused(&error, spec, args, &interrupt);
         }
+        Err(error @ RepairError::Stopped) => return stopped(&error, args),
         other => other?.at_cutoff_of(spec, &subject.model),
     };
     report::write_proof(mended.certified(), &rules, &args.out)?;
@@ -91,9 +92,12 @@ fn known(args: &RepairArgs, subject: &Subject) -> anyhow::Result<KnownRows> {
 }
 
 /// Says why not, and what else there is.
-fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow::Result<Exit> {
+fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs, interrupt: &Interrupt) -> anyhow::Result<Exit> {
     // Where rules contradict each other there is nothing to choose from, either.
-    let possible = !matches!(smallest_conflict(spec), Conflicts::Found(_));
+    let possible = !matches!(smallest_conflict_until(spec, &|| interrupt.pressed()), Conflicts::Found(_));
+    if interrupt.pressed() {
+        return stopped(error, args);
+    }
     let offer = report::shield_in_words(&args.model, &args.rules);
     let never = "The rules contradict each other (deepsade explain says where): change them.\n";
     let advice = if possible { offer.as_str() } else { never };
@@ -106,6 +110,17 @@ fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs) -> anyhow:
         format!("can't be repaired through the last layer: {}\n{advice}", shown::message(&error.to_string()))
     })?;
     Ok(Exit::Finding)
+}
+
+/// Says that it did not come to an end.
+fn stopped(error: &RepairError, args: &RepairArgs) -> anyhow::Result<Exit> {
+    emit(&if args.json {
+        let out = json!({"repaired": false, "certified": false, "why": error.to_string(), "offer": null, "advice": null});
+        serde_json::to_string_pretty(&out)? + "\n"
+    } else {
+        format!("not repaired: {}\n", shown::message(&error.to_string()))
+    })?;
+    Ok(Exit::Unknown)
 }
 
 fn in_words(found: &Repaired, scores: Option<&(Metrics, Metrics)>, given: bool, seconds: f64, folder: &str) -> String {

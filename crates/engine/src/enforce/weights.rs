@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::artifact::{self, ArtifactError};
 use crate::guard::{Guard, GuardError};
-use crate::proof::{Proof, certificate, prove};
+use crate::proof::{Proof, ProofWatch, WATCH, certificate, prove, prove_watched};
 use crate::train::{PlanError, Stepper};
 use crate::units::Units;
 
@@ -52,7 +52,7 @@ pub fn certify(asked: Asked, network: &Network, guard: &Guard, units: &Units, ga
     // Linear bounds of the checker may be looser than ours; what they leave open, boxes may prove.
     let boxes = guard.with_intervals();
     let attempts = margins(guard).chain([(boxes.clone(), 1.0), (boxes, 16.0)]);
-    ladder(asked, Stepper::new(network, 1)?, &safe, attempts, &mut |_, _| {})
+    ladder(asked, Stepper::new(network, 1)?, &safe, attempts, &mut |_, _| {}, WATCH)
 }
 
 /// Puts behind a model what says of each row whether it is in the domain; the same trees prove that.
@@ -68,26 +68,32 @@ pub(crate) fn margins(guard: &Guard) -> impl Iterator<Item = (Guard, f64)> {
 }
 
 /// Takes each guard over to the network, solves for the last layer and asks the checker, until it accepts: the last model that was
-/// made. `prepare` has its say before a guard solves; `safe` is the safe last layer in raw units.
+/// made. `prepare` has its say before a guard solves; `safe` is the safe last layer in raw units. Where `watch` ends it, that is
+/// [`GuardError::Stopped`].
 pub(crate) fn ladder(
     Asked { spec, guarded }: Asked,
     mut stepper: Stepper,
     safe: &[f32],
     attempts: impl Iterator<Item = (Guard, f64)>,
     prepare: &mut dyn FnMut(&mut Guard, &mut Stepper),
+    watch: ProofWatch,
 ) -> Result<(Model, Proof), CertifyError> {
     let network = stepper.network();
     let first = stepper.parameters().to_vec();
     let units = Units::raw(spec.schema.task.outputs());
     let mut last = None;
     for (guard, strictness) in attempts {
-        let mut guard = guard.transfer(guarded, &network, &units, safe, strictness)?;
+        let mut guard = guard.transfer(guarded, &network, &units, safe, strictness, watch.stop)?;
         stepper.parameters_mut().copy_from_slice(&first);
         prepare(&mut guard, &mut stepper);
         guard.solve(stepper.parameters_mut());
         let model = artifact::model(spec, stepper.network())?;
-        let proof = prove(spec, &model.to_bytes().map_err(ArtifactError::from)?, guard.trees());
+        let proof = prove_watched(spec, &model.to_bytes().map_err(ArtifactError::from)?, guard.trees(), watch);
         let done = proof.is_ok();
+        // A check that was cut short says nothing of this margin.
+        if !done && (watch.stop)() {
+            return Err(GuardError::Stopped.into());
+        }
         last = Some((model, proof));
         if done {
             break;

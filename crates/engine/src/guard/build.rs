@@ -43,8 +43,21 @@ pub(super) struct FixedParts<'a> {
     /// The gate's feature column and factor.
     pub gate: Option<Origin>,
     pub margin: Margin,
+    pub besides: Besides<'a>,
+}
+
+/// What is no part of the rules or the network.
+#[derive(Clone, Copy)]
+pub(super) struct Besides<'a> {
     /// What the data favour.
     pub favoured: Option<&'a Favoured>,
+    /// Whether to end.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Besides<'static> {
+    /// Nothing is favoured, and all is done to the end.
+    pub const NOTHING: Self = Self { favoured: None, stop: &|| false };
 }
 
 /// A rule's regions before cells are attached: where they are cut.
@@ -59,14 +72,15 @@ pub(super) fn guard(
     network: &Network,
     units: &Units,
     tightness: Tightness,
-    favoured: Option<&Favoured>,
+    besides: Besides,
 ) -> Result<Guard, GuardError> {
-    let frame = FixedParts { favoured, ..frame(spec, network, units, tightness.bounds, 1.0)? };
+    let frame = FixedParts { besides, ..frame(spec, network, units, tightness.bounds, 1.0)? };
     let mut cuts: Vec<Cuts> = spec.rules.iter().map(|_| Cuts::Whole).collect();
     for (rule, cuts) in cuts.iter_mut().enumerate() {
         frame.tighten(rule, cuts, tightness.regions);
     }
     for _ in 0..=MAX_SPLITS {
+        frame.go_on()?;
         let all: Vec<usize> = (0..spec.rules.len()).collect();
         let mut guard = frame.attach(&cuts, &all)?;
         match start::safe(&mut guard, &frame) {
@@ -81,6 +95,7 @@ pub(super) fn guard(
         }
     }
     let set = frame.smallest_infeasible(&cuts);
+    frame.go_on()?;
     let mut rules: Vec<String> = set.iter().map(|r| spec.rules[*r].name.clone()).collect();
     if rules.is_empty() {
         rules.extend(spec.pairs.iter().map(|r| r.name.clone()));
@@ -93,12 +108,13 @@ pub(super) fn attach(
     spec: &NormalSpec,
     network: &Network,
     units: &Units,
-    kind: Bounds,
+    (kind, strictness): (Bounds, f64),
     cuts: &[Cuts],
-    strictness: f64,
+    stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Guard, GuardError> {
     let all: Vec<usize> = (0..spec.rules.len()).collect();
-    frame(spec, network, units, kind, strictness)?.attach(cuts, &all)
+    let besides = Besides { stop, ..Besides::NOTHING };
+    FixedParts { besides, ..frame(spec, network, units, kind, strictness)? }.attach(cuts, &all)
 }
 
 fn frame<'a>(
@@ -116,7 +132,16 @@ fn frame<'a>(
     };
     let origins = shape.origins();
     let relative = strictness * 4.0 * (origins.len() as f64 + 8.0) * UNIT;
-    Ok(FixedParts { spec, network, units, kind, origins, gate, margin: Margin { relative, absolute: 0.0 }, favoured: None })
+    Ok(FixedParts {
+        spec,
+        network,
+        units,
+        kind,
+        origins,
+        gate,
+        margin: Margin { relative, absolute: 0.0 },
+        besides: Besides::NOTHING,
+    })
 }
 
 /// A number as float64.
@@ -136,6 +161,14 @@ pub(super) fn readable(linear: &Linear) -> (Cow<'_, Linear>, isize) {
 }
 
 impl FixedParts<'_> {
+    pub(super) fn stopped(&self) -> bool {
+        (self.besides.stop)()
+    }
+
+    fn go_on(&self) -> Result<(), GuardError> {
+        if self.stopped() { Err(GuardError::Stopped) } else { Ok(()) }
+    }
+
     /// Cells of the chosen rules on their regions.
     fn attach(&self, cuts: &[Cuts], chosen: &[usize]) -> Result<Guard, GuardError> {
         let schema = &self.spec.schema;
@@ -198,6 +231,7 @@ impl FixedParts<'_> {
                 above: Box::new(self.leaves(rule, above, &high, attached, before)?),
             });
         }
+        self.go_on()?;
         let mut leaf = Vec::new();
         let negated = self.spec.rules[rule].claim.negated();
         let (mut seen, mut kept) = (0, 0);
@@ -230,7 +264,7 @@ impl FixedParts<'_> {
     }
 
     fn cell(&self, rule: usize, region: usize, part: &Region, atoms: &[Atom]) -> Cell {
-        let clauses = self.favoured.and_then(|favoured| favoured.clauses.as_ref());
+        let clauses = self.besides.favoured.and_then(|favoured| favoured.clauses.as_ref());
         let favoured = clauses.and_then(|(clauses, _)| clauses.multipliers(atoms));
         let mut atoms: Vec<Term> = atoms.iter().map(|atom| self.term(atom, part)).collect();
         let several = atoms.iter().filter(|a| a.free).count() > 1;

@@ -25,6 +25,9 @@ pub enum GuardError {
         /// What stands in the way.
         why: Obstacle,
     },
+    /// It was told to end.
+    #[error("it was stopped before a last layer was found for which the rules hold")]
+    Stopped,
     /// The domain can't be used.
     #[error("{0}")]
     Domain(SchemaError),

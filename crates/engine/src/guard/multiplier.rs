@@ -11,6 +11,8 @@ use crate::bounds::Boxed;
 
 /// Corners to look at, at most.
 const CORNERS: usize = 100;
+/// Atoms up to which each alone is a row of the game before any mixture: all of them take steps by the cube of their number.
+const MOST_ALONE: usize = 400;
 
 /// The free atoms of a cell, brought through W and b.
 struct Atoms<'a> {
@@ -57,10 +59,11 @@ pub(super) fn best(cell: &Cell, layer: &LayerWeights, v: &Boxed, margin: Margin,
     let (mut row, mut corner, mut q) = (Vec::new(), Vec::new(), Vec::new());
     let mut found = (f64::INFINITY, Vec::new());
     // Each atom alone first: often one of them does it.
-    for k in 0..CORNERS.max(2 * count) {
-        let (mixture, bound) = match k {
-            k if k < count => ((0..count).map(|i| f64::from(u8::from(i == k))).collect(), f64::NEG_INFINITY),
-            _ => game.mixture(),
+    let alone: Vec<usize> = if count <= MOST_ALONE { (0..count).collect() } else { atoms.lowest().into_iter().collect() };
+    for k in 0..CORNERS.max(2 * alone.len()) {
+        let (mixture, bound) = match alone.get(k) {
+            Some(one) => ((0..count).map(|i| f64::from(u8::from(i == *one))).collect(), f64::NEG_INFINITY),
+            None => game.mixture(),
         };
         let excess = atoms.row(&mixture, &mut q, &mut corner, &mut row);
         if excess < found.0 {
@@ -117,6 +120,23 @@ impl<'a> Atoms<'a> {
         let atom = &self.cell.atoms[self.free[k]];
         let size = rho.abs() * self.p0[k].1 + self.features(atom) + atom.d.abs() + (rho * atom.gate).abs();
         self.margin.relative * size + self.margin.absolute * rho.abs() * atom.a.iter().map(|(_, a)| a.abs()).sum::<f64>()
+    }
+
+    /// The atom whose largest value is smallest.
+    fn lowest(&self) -> Option<usize> {
+        let mut q = vec![0.0; self.v.m.len()];
+        let mut most = |k: usize| {
+            let atom = &self.cell.atoms[self.free[k]];
+            let mut at = |rho: f64| {
+                q.iter_mut().zip(&self.p[k]).for_each(|(q, p)| *q = rho * p);
+                atom.c.iter().for_each(|(i, c)| q[*i] += c);
+                let reach = |i: usize| q[i] * f64::from(self.v.m[i]) + q[i].abs() * f64::from(self.v.r[i]);
+                sum_up(q.len(), reach) + rho * (self.p0[k].0 + atom.gate) + atom.d + self.margin(k, rho)
+            };
+            self.cell.rho.iter().map(|rho| at(*rho)).fold(f64::NEG_INFINITY, f64::max)
+        };
+        let all: Vec<f64> = (0..self.free.len()).map(&mut most).collect();
+        (0..all.len()).min_by(|a, b| all[*a].total_cmp(&all[*b]))
     }
 
     /// The largest value of a mixture, and the values of all atoms where it is taken.

@@ -36,9 +36,12 @@ pub(super) fn safe(guard: &mut Guard, frame: &FixedParts) -> Result<(), usize> {
         keep(guard, layer);
         return Ok(());
     }
-    guard.settled = frame.favoured.is_some_and(|favoured| favoured.outputs.is_some());
+    guard.settled = frame.besides.favoured.is_some_and(|favoured| favoured.outputs.is_some());
     let mut stuck = 0;
     for slack in SLACKS {
+        if frame.stopped() {
+            return Err(stuck);
+        }
         match first_layer(guard, frame, Margin { absolute: slack, ..guard.margin }) {
             Ok(layer) => {
                 keep(guard, layer);
@@ -59,7 +62,7 @@ fn keep(guard: &mut Guard, mut layer: Vec<f32>) {
 
 /// A last layer that keeps the clauses that the data favour, near what is usual.
 fn by_clauses(guard: &mut Guard, frame: &FixedParts, margin: Margin) -> Option<Vec<f32>> {
-    let (_, usual) = frame.favoured?.clauses.as_ref()?;
+    let (_, usual) = frame.besides.favoured?.clauses.as_ref()?;
     for cell in &mut guard.cells {
         let favoured = cell.favoured.clone()?;
         cell.weigh(&favoured);
@@ -75,7 +78,7 @@ fn together(guard: &mut Guard, frame: &FixedParts) -> Option<()> {
     if !guard.cells.iter().any(Cell::has_choice) {
         return None;
     }
-    let usual = frame.favoured.and_then(|favoured| favoured.outputs.clone());
+    let usual = frame.besides.favoured.and_then(|favoured| favoured.outputs.clone());
     let starts: Vec<Vec<f64>> = [usual, Some(vec![0.0; guard.outputs]), guess(guard, frame, 0.0)].into_iter().flatten().collect();
     let found = joint::search(guard, &starts)?;
     for slack in SLACKS.into_iter().filter(|s| *s <= found.distance.max(0.0)) {
@@ -105,7 +108,7 @@ fn first_layer(guard: &mut Guard, frame: &FixedParts, margin: Margin) -> Result<
     let size = guard.inputs * guard.outputs;
     let choice = guard.cells.iter().any(Cell::has_choice);
     let mut stuck = 0;
-    let usual = frame.favoured.and_then(|favoured| favoured.outputs.clone());
+    let usual = frame.besides.favoured.and_then(|favoured| favoured.outputs.clone());
     for start in [usual, Some(vec![0.0; guard.outputs]), guess(guard, frame, margin.absolute)].into_iter().flatten() {
         let mut layer = vec![0.0f32; size];
         layer.extend(start.iter().map(|v| *v as f32));
@@ -123,7 +126,7 @@ fn first_layer(guard: &mut Guard, frame: &FixedParts, margin: Margin) -> Result<
             FeasibleCuts::Unknown => {}
         }
         layer.copy_from_slice(&given);
-        match settle(guard, &mut layer, margin) {
+        match settle(guard, &mut layer, margin, frame) {
             Ok(()) if guard.pairs_hold(&layer) => return Ok(layer),
             Ok(()) => {}
             Err(cell) => stuck = cell,
@@ -146,7 +149,7 @@ fn nearest_with_signs(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> F
 }
 
 /// Empties all cells, the hidden units at zero: the boxes have not been updated yet, so they are.
-fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Result<(), usize> {
+fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin, frame: &FixedParts) -> Result<(), usize> {
     let mut stuck = 0;
     let mut before = layer.to_vec();
     for sweep in 1..=SWEEPS {
@@ -159,6 +162,9 @@ fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin) -> Result<(), us
         }
         if clean {
             return Ok(());
+        }
+        if frame.stopped() {
+            break;
         }
         // Between sets that have no point in common the sweeps come to go round in a circle.
         if sweep % 100 == 0 {

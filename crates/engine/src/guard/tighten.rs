@@ -17,7 +17,7 @@ impl FixedParts<'_> {
     /// Cuts the regions of a rule until there are `leaves` of them, or none can be cut.
     pub(super) fn tighten(&self, rule: usize, cuts: &mut Cuts, leaves: usize) {
         let parameters: Vec<f32> = self.network.parameters().collect();
-        for _ in 1..leaves {
+        for _ in (1..leaves).take_while(|_| !self.stopped()) {
             let Ok(whole) = Region::domain(&self.spec.schema) else { return };
             let mut widest = None;
             self.loosest(rule, cuts, &whole, &parameters, &mut widest);
@@ -43,6 +43,8 @@ impl FixedParts<'_> {
                     self.loosest(rule, above, &high, parameters, widest);
                 }
             }
+            // Each leaf is looked at anew for every cut, and a rule may be long.
+            Cuts::Whole if self.stopped() => {}
             Cuts::Whole => {
                 let Some(part) = self.first_part(rule, region) else { return };
                 let spread = self.spread(&part, parameters);
