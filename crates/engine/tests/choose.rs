@@ -122,7 +122,7 @@ fn where_validation_can_not_tell_the_training_rows_choose() {
     let mut table = loans();
     let Column::Text { codes, .. } = &table.columns[3] else { panic!("status is text") };
     let refused = (0..codes.len()).filter(|k| codes[*k] == 0).take(20).collect::<Vec<_>>();
-    let part = |k: usize| if refused.contains(&k) { 1 } else { 2 * u32::from(k % 4 == 0) };
+    let part = |k: usize| if refused.contains(&k) { 1 } else { 2 * u32::from(k.is_multiple_of(4)) };
     let part = (0..codes.len()).map(|k| part(k) as _).collect();
     table.names.push("part".into());
     table.columns.push(Column::Text { levels: ["train", "validation", "test"].map(String::from).to_vec(), codes: part });
