@@ -246,7 +246,7 @@ fn the_rule_file_of_the_readme_is_the_demo_in_short() {
 fn check_accepts_what_train_wrote_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     small_problem(dir.path(), 10);
-    let shown = expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "-q"]);
+    let shown = expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--enforce", "weights", "-q"]);
     assert!(shown.contains("certificate accepted: 1 rule holds for every input"), "{shown}");
     let verdict = json(dir.path(), 0, &["check", "run", "--json"]);
     assert_eq!((&verdict["verdict"], &verdict["rules"][0]["name"]), (&"accepted".into(), &"poor".into()));
@@ -326,7 +326,7 @@ fn every_way_to_bound_the_hidden_units_ends_certified() {
     ] {
         let file = format!("{name}.toml");
         fs::write(dir.path().join(&file), text.replace("[train]\n", &format!("[train]\n{setting}\n"))).unwrap();
-        let report = json(dir.path(), 0, &["train", &file, "--out", name, "--json", "-q"]);
+        let report = json(dir.path(), 0, &["train", &file, "--out", name, "--enforce", "weights", "--json", "-q"]);
         assert_eq!(report["certified"], true, "{name}: {report}");
         let verdict = json(dir.path(), 0, &["check", name, "--json"]);
         assert_eq!(verdict["rules"][0]["regions"], leaves, "{name}");

@@ -178,7 +178,8 @@ pub(crate) fn decide_by(spec: &NormalSpec, settings: &TrainSettings, audit: &dyn
         Enforce::Auto if whole => say(through(spec, settings)?, "only an output step makes whole numbers"),
         Enforce::Auto => say(
             EnforcedBy::Weights,
-            "a plain network is preferred, unless the output step is better on validation or the weights can't keep them",
+            "a plain network is preferred, unless the output step is better on validation (of equals, on the training rows) or the weights can't \
+             keep them",
         ),
     }
 }
