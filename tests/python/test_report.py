@@ -52,7 +52,7 @@ def loans(tmp_path_factory):
     with open(folder / "loans.csv", "w", newline="") as file:
         csv.writer(file).writerows([("income", "area", "age", "loan"), *rows])
     (folder / "loans.toml").write_text(LOANS)
-    deepsade("train", folder / "loans.toml", "--out", folder / "run", "--quiet")
+    deepsade("train", folder / "loans.toml", "--out", folder / "run", "--enforce", "weights", "--quiet")
     deepsade("report", folder / "run", "--data", folder / "loans.csv")
     return folder
 
