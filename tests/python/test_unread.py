@@ -300,3 +300,45 @@ def test_a_rule_that_asks_about_them_leaves_other_ways(tmp_path):
     done = run("train", "p.toml", "--out", "run", "--json", "-q", cwd=tmp_path, capture_output=True, text=True)
     tried = json.loads(done.stdout)["cost"]["tried"] if done.returncode == 0 else []
     assert not any("does not read" in t["how"] for t in tried), tried
+
+
+def test_gaps_of_what_is_hidden_tell_nothing(tmp_path):
+    """A feature with an indicator: `predict` gives what the file gives, whether there is a value or not."""
+    problem(tmp_path, "labels")
+    lines = (tmp_path / "d.csv").read_text().splitlines()
+    gaps = [",".join(["" if c == 1 and k % 3 == 1 else v for c, v in enumerate(line.split(","))]) for k, line in enumerate(lines)]
+    (tmp_path / "d.csv").write_text("\n".join(gaps) + "\n")
+    text = (tmp_path / "p.toml").read_text().replace('file = "d.csv"', 'file = "d.csv"\nimpute = "median"')
+    text = text.replace("range = [0, 9]", "range = [0, 9]\nindicator = true").replace("unaffected(a, sex)", "unaffected(a, {sex, region})")
+    (tmp_path / "p.toml").write_text(text)
+    done = run("train", "p.toml", "--out", "run", "-q", cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert onnx.load(tmp_path / "run/model.onnx").graph.node[0].output[0] == "blind.is"
+    done = run("predict", "run/model.onnx", "d.csv", "--scores", cwd=tmp_path, capture_output=True, text=True)
+    header, *rows = [line.split(",") for line in done.stdout.splitlines()]
+    columns = [k for k, name in enumerate(header) if name.startswith("score(")]
+    assert len(columns) == 4 and len(rows) == 400, header
+    x = np.array([[line.split(",")[0] == "f", line.split(",")[0] == "m", *map(lambda v: float(v or "nan"), line.split(",")[1:4])]
+                  for line in gaps[1:]], np.float32)
+    (scores,) = session(tmp_path / "run/model.onnx", "enable_all").run(["scores"], {"x": x})
+    np.testing.assert_allclose(np.array([[float(row[k]) for k in columns] for row in rows]), scores, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rules", ["with", "without"])
+def test_what_writes_into_its_inputs_is_not_shielded(rules, tmp_path):
+    """A batch normalisation in training mode overwrites its running mean, which may share its memory with constants of the step."""
+    vectors = [numpy_helper.from_array(np.array([v], np.float32), name) for name, v in [("s", 1), ("b", 0), ("m", 0), ("v", 1)]]
+    node = helper.make_node("BatchNormalization", ["sum", "s", "b", "m", "v"], ["out", "m1", "v1"], training_mode=1)
+    done = foreign(tmp_path, [node], vectors)
+    if rules == "without":
+        text = (tmp_path / "p.toml").read_text().replace('text = "unaffected(out, {sex, region})"', 'text = "out <= 1000"')
+        (tmp_path / "p.toml").write_text(text)
+        done = run("shield", "--model", "m.onnx", "--rules", "p.toml", "--out", "s", cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and "training mode" in done.stderr, done.stdout + done.stderr
+    model = onnx.load(tmp_path / "m.onnx")
+    normal = model.graph.node[1]
+    del normal.output[1:]
+    normal.attribute[0].i = 0
+    onnx.save(model, tmp_path / "m.onnx")
+    done = run("shield", "--model", "m.onnx", "--rules", "p.toml", "--out", "s", cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -19,7 +19,7 @@ use self::blind::Blind;
 use self::carried::{Carried, Port};
 use self::filling::Filling;
 use self::piece::Piece;
-use crate::{Network, NetworkError};
+use crate::{Matrix, Network, NetworkError};
 pub use error::{ImportError, NodePlace};
 
 /// What the output of a network that something stands behind is called.
@@ -112,6 +112,18 @@ impl Model {
         let made = if two_inputs { &self.made[..] } else { &[] };
         let rounded = if exact { &self.rounded[..] } else { &[] };
         self.inexact.iter().chain(made).chain(rounded).cloned().collect()
+    }
+
+    /// Inputs as the network reads them: of columns that the file does not read, and of indicators of their gaps, what stands in their place.
+    pub fn as_read<'x>(&self, x: &'x Matrix) -> Cow<'x, Matrix> {
+        let Some(Blind { values }) = &self.blind else { return Cow::Borrowed(x) };
+        let mut x = x.clone();
+        let told = self.filling.iter().flat_map(|f| f.flags.iter().enumerate().map(|(k, column)| (f.values.len() + k, *column)));
+        let told = told.filter_map(|(flag, column)| values.get(column).copied().flatten().map(|_| (flag, 0.0)));
+        let hidden = values.iter().enumerate().filter_map(|(k, v)| v.map(|v| (k, v))).chain(told);
+        let hidden: Vec<(usize, f32)> = hidden.filter(|(k, _)| *k < x.cols).collect();
+        (0..x.rows).for_each(|r| hidden.iter().for_each(|(k, v)| x.row_mut(r)[*k] = *v));
+        Cow::Owned(x)
     }
 
     /// Whether an output step stands behind the network.

@@ -119,6 +119,7 @@ impl<'a> Output<'a> {
 
     /// The outputs, and what the step says of each row; without a step nothing.
     pub fn outputs_and_flags(&self, x: &Matrix) -> (Matrix, Option<Vec<Flags>>) {
+        let x = &*self.model.as_read(x);
         let Some((graph, names)) = &self.step else { return (self.model.network.forward(x), None) };
         let cols = self.spec.schema.task.outputs();
         let (mut y, mut flags) = (Matrix { rows: x.rows, cols, data: Vec::with_capacity(x.rows * cols) }, Vec::new());
@@ -172,6 +173,6 @@ impl<'a> Output<'a> {
 
     /// The raw scores behind the outputs.
     pub fn scores(&self, x: &Matrix) -> Matrix {
-        self.model.network.forward(x)
+        self.model.network.forward(&self.model.as_read(x))
     }
 }

@@ -16,8 +16,7 @@ pub fn unread(spec: &NormalSpec) -> Option<Vec<usize>> {
     let mut features: Vec<usize> = parts().flat_map(|part| part.features.iter().copied()).collect();
     features.sort_unstable();
     features.dedup();
-    let told = |f: &usize| spec.schema.feature(&indicator_of(&spec.schema.features[*f].name));
-    let hidden: Vec<usize> = features.iter().copied().chain(features.iter().filter_map(told)).collect();
+    let hidden = with_indicators(spec, &features);
     let reads = |var: &Var| matches!(var, Var::Feature(f) | Var::Level(f, _) if hidden.contains(f));
     let asked = spec.rules.iter().any(|rule| rule.claim.variables().iter().any(reads));
     let given = features.iter().all(|f| *f < spec.schema.given().len());
@@ -25,11 +24,19 @@ pub fn unread(spec: &NormalSpec) -> Option<Vec<usize>> {
     (kept && !features.is_empty()).then_some(features)
 }
 
+/// Features, and what tells that they have no value.
+fn with_indicators(spec: &NormalSpec, features: &[usize]) -> Vec<usize> {
+    let told = |f: &usize| spec.schema.feature(&indicator_of(&spec.schema.features[*f].name));
+    let mut all: Vec<usize> = features.iter().copied().chain(features.iter().filter_map(told)).collect();
+    all.sort_unstable();
+    all
+}
+
 /// What is asked of the weights of such a network: that no output depends on them.
 pub fn of_all_outputs(spec: &NormalSpec, features: &[usize]) -> NormalSpec {
     let part = |linear: Linear| Pair {
         condition: Formula::True,
-        features: features.to_vec(),
+        features: with_indicators(spec, features),
         moves: Moves::Any,
         kept: Kept::Number { linear, by: Rational::ZERO, strict: false },
     };

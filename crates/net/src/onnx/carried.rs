@@ -3,6 +3,7 @@
 
 mod labels;
 mod said;
+mod writers;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -179,6 +180,8 @@ impl<'a> Carried<'a> {
                 return Err(ImportError::Function { name: own.name });
             }
         }
+        let functions: Vec<&[u8]> = model.iter().filter(|f| f.number == number::FUNCTIONS).filter_map(Field::bytes).collect();
+        writers::refuse(&graph, &functions)?;
         let ports = |number: u64| graph.iter().filter(move |f| f.number == number).map(port).collect::<Result<Vec<_>, _>>();
         let (inputs, outputs) = (ports(number::INPUT)?, ports(number::OUTPUT)?);
         let mut names = BTreeSet::new();

@@ -58,6 +58,12 @@ pub enum ImportError {
     /// What fills in missing values in front of the network is not what it should be.
     #[error("what fills in missing values in front of the network can't be trusted: {0}")]
     Filling(&'static str),
+    /// An operator that writes into what it reads.
+    #[error(
+        "the file has a BatchNormalization in training mode, which writes into what it reads: export the model for inference (in PyTorch after \
+         `model.eval()`)"
+    )]
+    Writes,
     /// That nothing reads some columns of the input can't be told.
     #[error("that nothing in the file reads some of its columns can't be told: {0}")]
     Blind(String),
