@@ -179,7 +179,7 @@ def test_classes_keep_their_kind(kind, tmp_path):
     X = np.random.default_rng(0).normal(size=(90, 2))
     values, word = {int: ([0, 1], "1"), bool: ([False, True], "True"), float: ([-1.0, 1.0], "1")}.get(kind, (["no", "yes"], "yes"))
     y = np.array(values, dtype=kind)[(X[:, 0] > 0).astype(int)]
-    model = DeepSaDeClassifier(rules=[f"x0 > 1 => y == '{word}'"], hidden=(4,), epochs=40, batch=8, learning_rate=0.02).fit(X, y)
+    model = DeepSaDeClassifier(rules=[f"x0 > 1 => y == '{word}'"], hidden=(4,), epochs=40, batch=8, learning_rate=0.02, enforce="weights").fit(X, y)
     model.save(tmp_path / "run")
     for again in (deepsade.load(tmp_path / "run"), deepsade.repair(model), deepsade.repair(tmp_path / "run")):
         assert again.classes_.dtype == y.dtype and again.predict(X).dtype == y.dtype
