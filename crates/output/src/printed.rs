@@ -55,25 +55,42 @@ impl<'a> Printed<'a> {
     }
 
     /// Numbers to print for the outputs `y` of the encoded inputs `x`; `written` gives a feature as its file states it.
-    pub fn numbers(&self, x: &[f32], y: &[f32], written: &impl Fn(usize) -> f64) -> Vec<f64> {
-        let mut numbers: Vec<f64> = y.iter().map(|v| f64::from(*v)).collect();
-        if numbers.iter().any(|v| !v.is_finite()) {
-            return numbers;
+    pub fn numbers(&self, x: &[f32], y: &[f32], written: &impl Fn(usize) -> f64) -> PrintedRow {
+        let own: Vec<f64> = y.iter().map(|v| f64::from(*v)).collect();
+        if own.iter().any(|v| !v.is_finite()) {
+            return PrintedRow { numbers: own, obeys: true };
         }
         let holds: Vec<bool> = self.bounds.iter().map(|bound| self.judge.holds(&bound.atom, x, y)).collect();
         let input = |var: Var| if let Var::Feature(f) = var { written(f) } else { self.judge.input(x, var) };
-        for _ in 0..ROUNDS {
-            let mut moved = false;
-            for (bound, _) in self.bounds.iter().zip(&holds).filter(|(_, holds)| **holds) {
-                let is_equal = bound.opposite.is_some_and(|other| holds[other]);
-                moved |= bound.meet(&mut numbers, &input, is_equal);
+        let sides = |bound: &PrintedBound| bound.opposite.is_some_and(|other| holds[other]);
+        // With room for sums in any order, without, and of comparisons alone: no rounding makes those contradict each other.
+        for (room, comparisons) in [(CLEAR, false), (0.0, false), (0.0, true)] {
+            let kept = || {
+                let held = self.bounds.iter().zip(&holds).filter(|(_, holds)| **holds).map(|(bound, _)| bound);
+                held.filter(|bound| bound.is_comparison || !comparisons)
+            };
+            let mut numbers = own.clone();
+            for _ in 0..ROUNDS {
+                if !kept().fold(false, |moved, bound| moved | bound.meet(&mut numbers, &input, sides(bound), room)) {
+                    break;
+                }
             }
-            if !moved {
-                break;
+            if kept().all(|bound| bound.is_met(&numbers, &input, sides(bound))) {
+                return PrintedRow { numbers, obeys: !comparisons };
             }
         }
-        numbers
+        PrintedRow { numbers: own, obeys: false }
     }
+}
+
+/// The outputs of a row, as they are printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrintedRow {
+    /// The numbers.
+    pub numbers: Vec<f64>,
+    /// Whether they obey in float64 what the model's own obey in float32; else they are the model's own, or near them and obey
+    /// all comparisons of two values.
+    pub obeys: bool,
 }
 
 impl PrintedBound {
@@ -90,15 +107,26 @@ impl PrintedBound {
         Self { atom, terms, constant, is_comparison, moved, opposite: None }
     }
 
-    /// Moves the numbers to where the bound holds, if it does not; whether it did.
-    fn meet(&self, numbers: &mut [f64], input: &impl Fn(Var) -> f64, is_equal: bool) -> bool {
+    /// The bound's value for a reader in float64, the size of what he adds up, and whether he does so without an error.
+    fn read(&self, numbers: &[f64], input: &impl Fn(Var) -> f64) -> (f64, f64, bool) {
         let (mut sum, mut size, mut is_exact) = (self.constant, self.constant.abs(), on_grid(self.constant));
         for (var, c) in &self.terms {
             let part = c * if let Var::Output(j) = var { numbers[*j] } else { input(*var) };
             (sum, size, is_exact) = (sum + part, size + part.abs(), is_exact && on_grid(part));
         }
-        let is_exact = self.is_comparison || is_exact && size < GRID;
-        let clear = if is_exact || is_equal { 0.0 } else { CLEAR * size };
+        (sum, size, self.is_comparison || is_exact && size < GRID)
+    }
+
+    /// Whether it holds as it is read; of an equality, but for what rounding leaves.
+    fn is_met(&self, numbers: &[f64], input: &impl Fn(Var) -> f64, is_equal: bool) -> bool {
+        let (sum, size, _) = self.read(numbers, input);
+        sum > 0.0 || sum == 0.0 && !self.atom.strict || is_equal && -sum <= CLEAR * size
+    }
+
+    /// Moves the numbers to where the bound holds with this room, if it does not; whether it did.
+    fn meet(&self, numbers: &mut [f64], input: &impl Fn(Var) -> f64, is_equal: bool, room: f64) -> bool {
+        let (sum, size, is_exact) = self.read(numbers, input);
+        let clear = if is_exact || is_equal { 0.0 } else { room * size };
         if sum > clear || sum == clear && !(self.atom.strict && clear == 0.0) {
             return false;
         }
@@ -169,9 +197,9 @@ mod tests {
                 within && y[1] <= 0.05 * income && y[0] >= 0.0 && y[2] >= 0.0 && (!land || y[2] <= 0.3 * y[0] + 1.0)
             };
             as_they_are += usize::from(obeys(&y.map(f64::from)));
-            let numbers = printed.numbers(&x, &y, &|f| [income, 7.0, 0.0][f]);
+            let PrintedRow { numbers, obeys: says } = printed.numbers(&x, &y, &|f| [income, 7.0, 0.0][f]);
             let read: Vec<f64> = numbers.iter().map(|v| v.to_string().parse().unwrap()).collect();
-            assert!(obeys(&read), "{income} {y:?} {read:?}");
+            assert!(says && obeys(&read), "{income} {y:?} {read:?}");
             let moved = |(v, y): (&f64, &f32)| (v - f64::from(*y)).abs() <= 1e-6 * income;
             assert!(read.iter().zip(&y).all(moved), "{y:?} {read:?}");
         }
@@ -183,9 +211,9 @@ mod tests {
         let spec = spec(&["a", "b"], &["a + b == all", "a >= 0", "b <= 300", "a <= 2 * all"]);
         let printed = Printed::new(&spec);
         for y in [[100.25, 199.75], [0.0, 300.0]] {
-            assert_eq!(printed.numbers(&[12.5, 300.0, 1.0, 0.0], &y, &|f| [12.5, 300.0, 0.0][f]), y.map(f64::from));
+            assert_eq!(printed.numbers(&[12.5, 300.0, 1.0, 0.0], &y, &|f| [12.5, 300.0, 0.0][f]).numbers, y.map(f64::from));
         }
-        assert!(printed.numbers(&[1.0, 3.0, 1.0, 0.0], &[f32::NAN, 1.0], &|_| 0.0)[0].is_nan());
+        assert!(printed.numbers(&[1.0, 3.0, 1.0, 0.0], &[f32::NAN, 1.0], &|_| 0.0).numbers[0].is_nan());
     }
 
     /// The income that the file writes is just below 2, the one that the model saw is 2: a gives way, which may be any number.
@@ -194,9 +222,26 @@ mod tests {
         let mut spec = spec(&["a", "b"], &["a + b <= income", "b <= income"]);
         spec.schema.task = Task::Regression { targets: vec!["a".into(), "b".into()], whole: vec!["b".into()] };
         let income = 1.999_999_99;
-        let numbers = Printed::new(&spec).numbers(&[2.0, 0.0, 1.0, 0.0], &[1.0, 1.0], &|f| [income, 0.0, 0.0][f]);
+        let numbers = Printed::new(&spec).numbers(&[2.0, 0.0, 1.0, 0.0], &[1.0, 1.0], &|f| [income, 0.0, 0.0][f]).numbers;
         assert!(numbers[1] == 1.0 && numbers[0] < 1.0 && numbers[0] + numbers[1] <= income, "{numbers:?}");
-        let numbers = Printed::new(&spec).numbers(&[2.0, 0.0, 1.0, 0.0], &[0.0, 2.0], &|f| [income, 0.0, 0.0][f]);
+        let numbers = Printed::new(&spec).numbers(&[2.0, 0.0, 1.0, 0.0], &[0.0, 2.0], &|f| [income, 0.0, 0.0][f]).numbers;
         assert_eq!(numbers[1], 2.0);
+    }
+
+    /// `1.2 - 0.4 * 3` is below 0 in float64: no number obeys both rules as they are read, and 0, the model's own, breaks no comparison.
+    #[test]
+    fn where_float64_leaves_nothing_comparisons_hold() {
+        let below = spec(&["u"], &["u >= 0", "u <= 1.2 - 0.4 * all"]);
+        let row = |all: f64, u: f32| Printed::new(&below).numbers(&[0.0, all as f32, 1.0, 0.0], &[u], &|f| [0.0, all, 0.0][f]);
+        assert_eq!(row(3.0, 0.0), PrintedRow { numbers: vec![0.0], obeys: false });
+        let near = row(2.0, 0.4f32.next_down());
+        assert!(near.obeys && near.numbers[0] <= 1.2 - 0.4 * 2.0 && near.numbers[0] > 0.399_999, "{near:?}");
+
+        let order = spec(&["u", "v"], &["v <= u", "u <= v + 0.4 * all - 0.4"]);
+        for k in 0..1000u16 {
+            let same = 0.1 + f32::from(k) / 7.0;
+            let row = Printed::new(&order).numbers(&[0.0, 1.0, 1.0, 0.0], &[same, same], &|f| [0.0, 1.0, 0.0][f]);
+            assert!(row.numbers[1] <= row.numbers[0], "{same}: {row:?}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod given;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -67,6 +68,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     let raw = !matches!(schema.task, Task::Regression { .. }) || output.has_step();
     let scores = (args.scores && raw).then(|| output.scores(&inputs.x));
     let first = schema.first_columns();
+    let broken_as_read = Cell::new(0);
     let words = |row: usize| {
         if !matches!(schema.task, Task::Regression { .. }) {
             return predict::in_words(&schema.task, y.row(row));
@@ -76,7 +78,9 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
             // The place of a level.
             _ => inputs.x.row(row).get(first[f]).copied().map_or(f64::NAN, f64::from),
         };
-        printed.numbers(inputs.x.row(row), y.row(row), &written).iter().map(f64::to_string).collect()
+        let row = printed.numbers(inputs.x.row(row), y.row(row), &written);
+        broken_as_read.set(broken_as_read.get() + usize::from(!row.obeys));
+        row.numbers.iter().map(f64::to_string).collect()
     };
     let ids = |row: usize| {
         let written = |name: &String| match table.column(name).map(|c| c.value(row)) {
@@ -92,7 +96,8 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
         None => emit_data(&String::from_utf8(csv)?)?,
     }
     if args.json {
-        let counts = json!({"rows": table.rows(), "outside_domain": outside, "out": args.out});
+        let counts =
+            json!({"rows": table.rows(), "outside_domain": outside, "broken_as_read": broken_as_read.get(), "out": args.out});
         emit(&(serde_json::to_string_pretty(&counts)? + "\n"))?;
     }
     let blank = |row: usize| inputs.status[row] == RowStatus::Inside && y.row(row).iter().any(|v| v.is_nan());
@@ -100,6 +105,13 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     if blanks > 0 {
         eprintln!(
             "{blanks} rows of the domain have no prediction: no float32 output obeys the rules there, or the network gives none"
+        );
+    }
+    if broken_as_read.get() > 0 && !args.quiet {
+        eprintln!(
+            "note: in {} rows the rules leave so little room that sums in float64, as 1.2 - 0.4 * 3, break one by their own rounding; \
+             there the numbers keep comparisons of two values, and the model's own float32 numbers keep all rules",
+            broken_as_read.get()
         );
     }
     if outside > 0 && !args.quiet {
