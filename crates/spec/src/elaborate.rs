@@ -5,6 +5,10 @@ mod compare;
 mod names;
 mod pair;
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use crate::Rational;
 use crate::ast::{Expr, ExprKind, Generator, Operator, Quantifier};
 use crate::error::{Fault, RuleErrorKind, Span};
@@ -33,6 +37,9 @@ pub(crate) struct Elaborator<'a> {
     indices: Vec<(String, Rational)>,
     parts: usize,
     reads_scores: bool,
+    /// The features by name, and the numbered columns of each list, once a rule asks for them.
+    features: OnceCell<BTreeMap<&'a str, usize>>,
+    lists: BTreeMap<String, Rc<names::Numbered<'a>>>,
 }
 
 /// What a rule claims.
@@ -45,7 +52,7 @@ pub(crate) enum Claimed {
 
 /// Types one rule; the flag says whether it reads raw scores of a classifier.
 pub(crate) fn elaborate(expr: &Expr, schema: &Schema) -> Result<(Claimed, bool), Fault> {
-    let mut elaborator = Elaborator { schema, indices: Vec::new(), parts: 0, reads_scores: false };
+    let mut elaborator = Elaborator::new(schema);
     if pair::compares_inputs(expr) {
         let mut pairs = Vec::new();
         elaborator.pairs(expr, &Bool::Const(true), &mut pairs)?;
@@ -60,6 +67,13 @@ pub(crate) fn elaborate(expr: &Expr, schema: &Schema) -> Result<(Claimed, bool),
         return Err((RuleErrorKind::NoOutput, expr.span.clone(), Some(hint)));
     }
     Ok((Claimed::One(claim), elaborator.reads_scores))
+}
+
+impl<'a> Elaborator<'a> {
+    fn new(schema: &'a Schema) -> Self {
+        let (features, lists) = (OnceCell::new(), BTreeMap::new());
+        Self { schema, indices: Vec::new(), parts: 0, reads_scores: false, features, lists }
+    }
 }
 
 impl Elaborator<'_> {

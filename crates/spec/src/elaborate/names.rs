@@ -1,5 +1,8 @@
 //! Names, labels and levels, looked up in the schema.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use super::{Elaborator, Meaning};
 use crate::ast::{Expr, ExprKind};
 use crate::error::{Fault, RuleErrorKind, Span, listed, nearest};
@@ -7,7 +10,32 @@ use crate::linear::Var;
 use crate::schema::{Domain, Task};
 use crate::typed::{Bool, Num};
 
-impl Elaborator<'_> {
+/// The columns of a list by their numbers.
+pub(super) type Numbered<'a> = BTreeMap<u64, Vec<&'a str>>;
+
+impl<'a> Elaborator<'a> {
+    /// The place of a feature.
+    pub(super) fn feature(&self, name: &str) -> Option<usize> {
+        let places = || self.schema.features.iter().enumerate().rev().map(|(f, feature)| (feature.name.as_str(), f)).collect();
+        self.features.get_or_init(places).get(name).copied()
+    }
+
+    /// The columns called `h3`, `h_3` or `h 03`.
+    fn numbered(&mut self, name: &str) -> Rc<Numbered<'a>> {
+        if let Some(known) = self.lists.get(name) {
+            return known.clone();
+        }
+        let schema = self.schema;
+        let columns = schema.features.iter().map(|f| f.name.as_str()).chain(schema.task.target_columns());
+        let mut list = Numbered::new();
+        for column in columns {
+            if let Some(k) = column.strip_prefix(name).and_then(number_behind) {
+                list.entry(k).or_default().push(column);
+            }
+        }
+        self.lists.entry(name.into()).or_insert(Rc::new(list)).clone()
+    }
+
     pub(super) fn name(&self, name: &str, span: &Span) -> Result<Meaning, Fault> {
         if let Some((_, value)) = self.indices.iter().rev().find(|(n, _)| n == name) {
             return Ok(Meaning::Num(Num::constant(value.clone())));
@@ -17,7 +45,7 @@ impl Elaborator<'_> {
 
     /// A feature or a target, whatever the indices in scope are called.
     fn column(&self, name: &str, span: &Span) -> Result<Meaning, Fault> {
-        if let Some(f) = self.schema.feature(name) {
+        if let Some(f) = self.feature(name) {
             return Ok(match self.schema.features[f].domain {
                 Domain::Category { .. } => Meaning::Category(f),
                 Domain::Ordered { .. } => Meaning::Ordered(f),
@@ -87,8 +115,7 @@ impl Elaborator<'_> {
     /// unless columns are called so.
     fn listed(&mut self, name: &str, index: &Expr, span: &Span) -> Result<Meaning, Fault> {
         let schema = self.schema;
-        let columns = schema.features.iter().map(|f| f.name.as_str()).chain(schema.task.target_columns());
-        let list: Vec<(u64, &str)> = columns.filter_map(|c| Some((numbered(c.strip_prefix(name)?)?, c))).collect();
+        let list = self.numbered(name);
         let unknown = |what: String, hint: String| (RuleErrorKind::UnknownName(what), span.clone(), Some(hint));
         if let (Task::Regression { targets, .. }, "y", true) = (&schema.task, name, list.is_empty()) {
             return Ok(Meaning::Num(Num::var(Var::Output(self.member(index, targets)?))));
@@ -101,12 +128,13 @@ impl Elaborator<'_> {
             return Err(unknown(format!("{name}[...]"), hint));
         }
         let i = self.whole(index)?;
-        let called: Vec<&str> = list.iter().filter(|(k, _)| i64::try_from(*k) == Ok(i)).map(|(_, column)| *column).collect();
-        match called[..] {
+        let called = u64::try_from(i).ok().and_then(|i| list.get(&i)).map_or(&[][..], |columns| columns);
+        match called {
             [column] => self.column(column, span),
             [] => {
-                let (least, most) = list.iter().fold((u64::MAX, 0), |(lo, hi), (k, _)| (lo.min(*k), hi.max(*k)));
-                let hint = format!("there are {} such columns, from {name}[{least}] to {name}[{most}]", list.len());
+                let (least, most) = (list.keys().min().unwrap_or(&0), list.keys().max().unwrap_or(&0));
+                let count: usize = list.values().map(Vec::len).sum();
+                let hint = format!("there are {count} such columns, from {name}[{least}] to {name}[{most}]");
                 Err(unknown(format!("{name}[{i}]"), format!("{hint}; a range a..b leaves b out")))
             }
             _ => {
@@ -173,7 +201,7 @@ impl Elaborator<'_> {
 }
 
 /// The number that ends a column's name behind the name of its list: `3`, `_3`, ` 03`.
-fn numbered(rest: &str) -> Option<u64> {
+fn number_behind(rest: &str) -> Option<u64> {
     let digits = rest.strip_prefix(['_', ' ', '-', '.']).unwrap_or(rest);
     digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
 }

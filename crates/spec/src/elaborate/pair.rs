@@ -197,7 +197,7 @@ impl Elaborator<'_> {
                 let kind = RuleErrorKind::Type { expected: "a feature, or features as {a, b}", found: "something else".into() };
                 return Err((kind, item.span.clone(), None));
             };
-            let Some(f) = self.schema.feature(name) else {
+            let Some(f) = self.feature(name) else {
                 // A name that nothing has is told as everywhere else; an output is no feature.
                 let found = self.describe(&self.name(name, &item.span)?);
                 let kind = RuleErrorKind::Type { expected: "a feature of the input", found };
