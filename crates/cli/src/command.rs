@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use deepsade_engine::files::TOGETHER;
+use deepsade_engine::files::{MODEL, TOGETHER};
 use deepsade_engine::pipeline::Occupied;
 use deepsade_engine::problem::Problem;
 
@@ -29,6 +29,18 @@ fn not_over_inputs(folder: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
         if inputs.iter().any(|input| predict::same_file(&file, input)) {
             bail!("{} is read by this run, and would be replaced by a file of its own; name another folder", file.display());
         }
+    }
+    Ok(())
+}
+
+/// Refuses a file to write that this command reads, or that is one of a run's.
+fn not_over(out: &Path, inputs: &[impl AsRef<Path>]) -> anyhow::Result<()> {
+    if inputs.iter().any(|input| predict::same_file(out, input.as_ref())) {
+        bail!("--out {} would overwrite an input; name another file", out.display());
+    }
+    let of_a_run = out.file_name().is_some_and(|name| TOGETHER.iter().any(|of_run| name == *of_run));
+    if of_a_run && out.exists() && out.with_file_name(MODEL).exists() {
+        bail!("--out {} would replace one of the files of a model, which belong together; name another file", out.display());
     }
     Ok(())
 }

@@ -491,5 +491,8 @@ fn a_training_replaces_neither_its_inputs_nor_files_of_others() {
         assert!(refusal(home, &["train", "loans.toml", "--out", "own", "-q"]).contains(&format!("holds {name}")));
         fs::remove_file(home.join("own").join(name)).unwrap();
     }
-    assert!(refusal(home, &["export", "loans.toml", "--to", "vnnlib", "--out", "loans.csv"]).contains("overwrite an input"));
+    let export = |out: &str| refusal(home, &["export", "loans.toml", "--to", "vnnlib", "--out", out]);
+    assert!(export("loans.csv").contains("overwrite an input"));
+    assert!(export("out/certificate.json").contains("belong together"));
+    assert!(refusal(home, &["predict", "out/model.onnx", "loans.csv", "--out", "out/summary.json"]).contains("belong together"));
 }

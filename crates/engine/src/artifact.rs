@@ -253,8 +253,10 @@ pub fn carried_spec(bytes: &[u8], path: &Path) -> Result<NormalSpec, ArtifactErr
 
 /// Writes a file under a temporary name and renames it, so that it is there whole or as it was before.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
-    match stage(path, bytes)? {
-        Some((file, path)) => file.persist(&path).map(drop).map_err(|e| ArtifactError::Unwritable { path, source: e.error }),
+    // Behind a link the file itself is replaced, not the link.
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    match stage(&path, bytes)? {
+        Some(file) => file.persist(&path).map(drop).map_err(|e| ArtifactError::Unwritable { path, source: e.error }),
         None => Ok(()),
     }
 }
@@ -265,42 +267,26 @@ pub fn write_together(folder: &Path, files: &[(&str, Option<&[u8]>)]) -> Result<
     let mut staged = Vec::new();
     for (name, bytes) in files {
         match bytes {
-            // A device has been written to.
+            // A device has been written to. A link is replaced: what it leads to is not of this folder.
             Some(bytes) => staged.extend(stage(&folder.join(name), bytes)?.map(|file| (*name, Some(file)))),
             None => staged.push((*name, None)),
         }
     }
-    let home = std::fs::canonicalize(folder).map_err(unwritable)?;
-    if staged.iter().any(|(_, file)| file.as_ref().is_some_and(|(_, path)| path.parent() != Some(&home))) {
-        // A link leads to another folder, to which nothing can be moved at once.
-        for (name, file) in staged {
-            match file {
-                Some((file, path)) => {
-                    file.persist(&path).map_err(|e| ArtifactError::Unwritable { path, source: e.error })?;
-                }
-                None => unfinished::remove(&folder.join(name)).map_err(unwritable)?,
-            }
-        }
-        return Ok(());
-    }
-    unfinished::commit(folder, staged.into_iter().map(|(name, file)| (name, file.map(|(file, _)| file))).collect())
-        .map_err(unwritable)
+    unfinished::commit(folder, staged).map_err(unwritable)
 }
 
-/// A file under a temporary name, and its place; none where that is a device or pipe, which is written to and never replaced.
-fn stage(path: &Path, bytes: &[u8]) -> Result<Option<(tempfile::NamedTempFile, PathBuf)>, ArtifactError> {
+/// A file under a temporary name beside its place; none where that is a device or pipe, which is written to and never replaced.
+fn stage(path: &Path, bytes: &[u8]) -> Result<Option<tempfile::NamedTempFile>, ArtifactError> {
     let unwritable = |source| ArtifactError::Unwritable { path: path.into(), source };
     if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
         let written = std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(bytes));
         return written.map(|()| None).map_err(unwritable);
     }
-    // Behind a link the file itself is replaced, not the link.
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent).map_err(unwritable)?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(unwritable)?;
     readable_by_others(file.as_file()).map_err(unwritable)?;
-    Ok(Some((file, path)))
+    Ok(Some(file))
 }
 
 /// A temporary file is private; a result is as readable as other files are.

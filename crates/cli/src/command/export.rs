@@ -1,6 +1,5 @@
 //! `deepsade export`: a rule file, and perhaps a model, enter; its problem leaves in the words of another program.
 
-use anyhow::bail;
 use deepsade_engine::artifact::{read_bytes, write_whole};
 use deepsade_engine::gate;
 use deepsade_engine::left_out::pairs_in_words;
@@ -10,7 +9,6 @@ use deepsade_engine::verify::vnnlib;
 use deepsade_net::Model;
 use deepsade_spec::NormalSpec;
 
-use super::predict::same_file;
 use crate::args::{ExportArgs, ExportTarget};
 use crate::outcome::{Exit, emit_data};
 use crate::progress::ReadBar;
@@ -19,10 +17,8 @@ use crate::render::While;
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
     let problem = super::problem(&args.file, args.data.as_deref())?;
-    for input in problem.inputs().iter().chain(&args.model) {
-        if args.out.as_ref().is_some_and(|out| same_file(out, input)) {
-            bail!("--out {} would overwrite an input; name another file", input.display());
-        }
+    if let Some(out) = &args.out {
+        super::not_over(out, &problem.inputs().iter().chain(&args.model).collect::<Vec<_>>())?;
     }
     let mut bar = ReadBar::new(args.quiet);
     let (spec, _) = problem.load(&mut |p| bar.update(p))?;

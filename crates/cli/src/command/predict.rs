@@ -24,11 +24,7 @@ use crate::progress::ReadBar;
 /// Runs the command.
 pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     if let Some(out) = &args.out {
-        for input in [&args.model, &args.data] {
-            if same_file(out, input) {
-                bail!("--out {} would overwrite an input; name another file", out.display());
-            }
-        }
+        super::not_over(out, &[&args.model, &args.data])?;
     }
     let (model, schema) = read_model(&args.model)?;
     let rows = given::RowsFrom::at(&args.data)?;

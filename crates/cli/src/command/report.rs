@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::files::{CERTIFICATE, LOG, MODEL, RULES, SUMMARY};
 use deepsade_lab::report::{Page, ProofStatus, report};
@@ -30,10 +29,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
 /// Makes the page and writes it.
 pub fn write(dir: &Path, data: Option<&Path>, out: &Path) -> anyhow::Result<Page> {
     let inputs = [MODEL, CERTIFICATE, RULES, LOG, SUMMARY, results::FILE];
-    if inputs.iter().map(|name| dir.join(name)).chain(data.map(PathBuf::from)).any(|input| super::predict::same_file(out, &input))
-    {
-        bail!("--out {} would overwrite an input; name another file", out.display());
-    }
+    super::not_over(out, &inputs.iter().map(|name| dir.join(name)).chain(data.map(PathBuf::from)).collect::<Vec<_>>())?;
     let page = report(dir, data)?;
     write_whole(out, page.html.as_bytes())?;
     Ok(page)
