@@ -97,6 +97,7 @@ pub fn summary(
             "maxsmt_infeasible": steps.infeasible,
             "maxsmt_unknown": steps.unknown,
             "restarts": steps.restarts(),
+            "renewed": steps.renewed,
         })),
         "verdict": verdict.map(verdict::in_words),
         "warnings": fitted.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -6,6 +6,7 @@
 mod branch_and_bound;
 mod fu_malik;
 mod local_search;
+mod nearest;
 pub mod problem;
 pub mod smtlib;
 pub mod solver;

@@ -326,13 +326,14 @@ impl Done {
                 if let Some(steps) = paper_steps(&trained.records) {
                     out.push(format!(
                         "Last layer found by line search in {} batches, by MaxSMT in {} ({} to the optimum); {} restarts ({} without a \
-                         solution in the box, {} unknown).",
+                         solution in the box, {} unknown{}).",
                         steps.line_search,
                         steps.optimal + steps.feasible,
                         steps.optimal,
                         steps.restarts(),
                         steps.infeasible,
-                        steps.unknown
+                        steps.unknown,
+                        if steps.renewed > 0 { format!("; made anew {} times", steps.renewed) } else { String::new() }
                     ));
                     if steps.unknown > 0 && steps.optimal + steps.feasible + steps.infeasible == 0 {
                         out.push("No MaxSMT problem was answered: does the solver run, and is its limit long enough?".into());

@@ -40,13 +40,19 @@ impl Guard {
         holds
     }
 
+    /// Whether the data favour clauses that hold the rules: a piece of K' that was decided on.
+    pub fn favours_clauses(&self) -> bool {
+        self.cells.iter().any(|cell| cell.favoured.is_some())
+    }
+
     /// `TranslateDomainConstraint` of the paper: the boxes of what the last layer reads, for these parameters.
     pub fn translate(&mut self, parameters: &[f32]) {
         self.bounds.update(parameters);
     }
 
-    /// Whether the last layer, at the end of the parameters, satisfies K' as it was last translated.
-    pub fn satisfied(&mut self, parameters: &mut [f32]) -> bool {
+    /// Whether the last layer, at the end of the parameters, satisfies K' as it was last translated. A cell that is held by a clause
+    /// which the data favour is held by others only where it may `jump`.
+    pub fn satisfied(&mut self, parameters: &mut [f32], jump: bool) -> bool {
         let layer = Self::layer(parameters, self.inputs, self.outputs);
         self.cells.iter_mut().all(|cell| {
             let v = self.bounds.last_input(cell.region);
@@ -54,7 +60,7 @@ impl Guard {
             if cell.slack(v, self.margin, &self.scratch).excess <= 0.0 {
                 return true;
             }
-            if !cell.has_choice() {
+            if !cell.has_choice() || (!jump && cell.favoured.is_some()) {
                 return false;
             }
             let before = cell.lambda().to_vec();

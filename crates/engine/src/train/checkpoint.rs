@@ -16,7 +16,7 @@ use super::update::Enforced;
 use super::{EpochRecord, PaperSteps};
 
 const MAGIC: &[u8; 8] = b"DSADECKP";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Where and how often to save a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -261,8 +261,8 @@ fn encode(state: &RunState, fingerprint: &[u8; 32]) -> Vec<u8> {
         for number in [Some(record.train_loss), Some(record.seconds)].into_iter().chain(known) {
             bytes.extend(number.unwrap_or(0.0).to_le_bytes());
         }
-        if let Some(PaperSteps { line_search, optimal, feasible, infeasible, unknown, restart }) = record.paper {
-            for count in [line_search, optimal, feasible, infeasible, unknown, usize::from(restart)] {
+        if let Some(PaperSteps { line_search, optimal, feasible, infeasible, unknown, renewed, restart }) = record.paper {
+            for count in [line_search, optimal, feasible, infeasible, unknown, renewed, usize::from(restart)] {
                 bytes.extend((count as u64).to_le_bytes());
             }
         }
@@ -333,6 +333,7 @@ impl CheckpointReader<'_> {
             feasible: self.count()?,
             infeasible: self.count()?,
             unknown: self.count()?,
+            renewed: self.count()?,
             restart: self.count()? != 0,
         })
     }

@@ -1,4 +1,4 @@
-//! Incomplete `MaxSMT`: feasible weights are found by projections, then moved to satisfy one more soft constraint at a time.
+//! Incomplete `MaxSMT`: feasible weights near where gradient descent would go are moved to satisfy one more soft constraint at a time.
 
 use std::time::Instant;
 
@@ -6,11 +6,17 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::problem::{LayerRow, Soft};
+use super::nearest::hold;
+use super::problem::{LayerForm, LayerRow, Soft, TOLERANCE};
 use super::{MaxSmt, MaxSmtBudget, MaxSmtOutcome, MaxSmtProblem, Solution, SolverError, Unsolved};
 
 /// Projections before a point is given up.
 const PROJECTIONS: usize = 60;
+
+/// How much further than needed a move goes.
+const FURTHER: f64 = 5e-4;
+/// How far below 0 a form is brought besides, as a share of its largest terms: some roundings to float32.
+const ROOM: f64 = 1e-6;
 
 /// The incomplete engine. The same problem gives the same answer.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +28,8 @@ impl MaxSmt for LocalSearch {
         let mut rng = ChaCha8Rng::seed_from_u64(0);
         let bound = problem.reachable();
         let solution = |w: Vec<f64>| Solution { satisfied: problem.satisfied(&w), w };
-        let mut best = problem.start.clone().and_then(|start| repair(problem, start)).map(solution);
+        let from = |start: &Vec<f64>| nearest(problem, start.clone()).or_else(|| repair(problem, start.clone()));
+        let mut best = problem.start.as_ref().and_then(from).map(solution);
         let others = if best.is_some() { Vec::new() } else { starts(problem, &mut rng) };
         for start in others {
             if let Some(found) = repair(problem, start).map(solution)
@@ -76,8 +83,8 @@ fn starts(problem: &MaxSmtProblem, rng: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
 
 /// Moves w so that the row holds, changing it as little as the box allows; false if no weights of the box satisfy it.
 fn project(problem: &MaxSmtProblem, row: &LayerRow, w: &mut [f64]) -> bool {
-    // Half a per mille further than needed, so that the next projection does not undo it by a rounding.
-    let goal = |value: f64| -value * 1.0005 + 1e-9;
+    // Further than needed, so that the next projection does not undo it by a rounding.
+    let goal = |value: f64| -value * (1.0 + FURTHER) + 1e-9;
     for _ in 0..=row.a.len() {
         let value = row.value(w);
         if value >= 0.0 {
@@ -94,6 +101,35 @@ fn project(problem: &MaxSmtProblem, row: &LayerRow, w: &mut [f64]) -> bool {
         }
     }
     row.value(w) >= 0.0
+}
+
+/// Weights near w that satisfy the hard part: the first choice of each clause, which is of the multipliers at hand, is made to hold in
+/// turn, by the smallest move.
+fn nearest(problem: &MaxSmtProblem, mut w: Vec<f64>) -> Option<Vec<f64>> {
+    // Cells of one rule are emptied by the same few forms.
+    let mut forms: Vec<(&LayerForm, usize)> = Vec::new();
+    for clause in &problem.hard {
+        for form in clause.choices.first().into_iter().flatten() {
+            if !forms.contains(&(form, clause.latent)) {
+                forms.push((form, clause.latent));
+            }
+        }
+    }
+    let reach = problem.boxes.iter().flat_map(|at| at.m.iter().zip(&at.r)).map(|(m, r)| m.abs() + r).fold(1.0, f64::max);
+    let size = 1.0 + reach * w.iter().map(|w| w.abs()).fold(0.0, f64::max);
+    for _ in 0..PROJECTIONS {
+        let values =
+            forms.iter().map(|(form, latent)| (*form, &problem.boxes[*latent], form.largest(&w, &problem.boxes[*latent])));
+        let Some((form, latent, value)) = values.into_iter().find(|(.., value)| *value > TOLERANCE * size) else {
+            return Some(w);
+        };
+        let mut move_by = |room| hold(form, latent, (&problem.lo, &problem.hi), room, &mut w);
+        // Further than needed: float32 rounds what is found, and the next move must not undo it.
+        if !move_by(FURTHER * value + ROOM * size) && !move_by(0.0) {
+            return None;
+        }
+    }
+    None
 }
 
 /// The choice of each clause that is nearest to holding is made to hold, in turn.

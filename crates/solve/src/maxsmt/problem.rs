@@ -122,6 +122,19 @@ impl Soft {
 }
 
 impl LayerForm {
+    /// The form's largest value over the box, for these weights.
+    pub fn largest(&self, w: &[f64], latent: &LatentBox) -> f64 {
+        let inputs = latent.m.len();
+        let bias = w.len() - w.len() / (inputs + 1);
+        let column = |k: usize| {
+            let own: f64 = self.c.iter().filter(|(at, _)| *at == k).map(|(_, c)| c).sum();
+            let q = own + self.alpha.iter().map(|(j, alpha)| alpha * w[j * inputs + k]).sum::<f64>();
+            q * latent.m[k] + q.abs() * latent.r[k]
+        };
+        let at_bias: f64 = self.alpha.iter().map(|(j, alpha)| alpha * w[bias + j]).sum();
+        (0..inputs).map(column).sum::<f64>() + at_bias + self.constant
+    }
+
     /// The form at its largest point of the box, as a row of the unknowns: `-(form at that v) >= 0`.
     pub fn cut(&self, w: &[f64], inputs: usize, outputs: usize, latent: &LatentBox) -> LayerRow {
         let mut q = vec![0.0; inputs];
@@ -233,6 +246,7 @@ mod tests {
         let latent = LatentBox { m: vec![2.0], r: vec![1.0] };
         assert_eq!(form.cut(&[1.0, 0.0], 1, 1, &latent), LayerRow { a: vec![(0, -3.0), (1, -1.0)], c: 2.0 });
         assert_eq!(form.cut(&[-1.0, 0.0], 1, 1, &latent), LayerRow { a: vec![(0, -1.0), (1, -1.0)], c: 2.0 });
+        assert_eq!((form.largest(&[1.0, 0.5], &latent), form.largest(&[-1.0, 0.5], &latent)), (1.5, -2.5));
     }
 
     /// Two outputs, one column: against all weights on a grid of their box.

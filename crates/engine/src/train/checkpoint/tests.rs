@@ -1,7 +1,8 @@
 use super::*;
 
 fn state() -> RunState {
-    let paper = Some(PaperSteps { line_search: 3, optimal: 4, feasible: 5, infeasible: 6, unknown: 7, restart: true });
+    let paper =
+        Some(PaperSteps { line_search: 3, optimal: 4, feasible: 5, infeasible: 6, unknown: 7, renewed: 8, restart: true });
     RunState {
         epoch: 2,
         steps: 17,

@@ -28,6 +28,9 @@ pub use steps::PaperSteps;
 /// Training rows that stand in for validation rows where there are none.
 const EVALUATED_WITHOUT_VALIDATION: usize = 1000;
 
+/// Failures in a row after which the last layer is made anew.
+const FAILURES: usize = 10;
+
 /// The size of the first last layer where rules about labels hold at any size, as a share of alpha.
 const START: f64 = 0.25;
 
@@ -41,6 +44,10 @@ pub struct Paper {
     engine: Engine,
     /// V; without validation rows, some of the training rows.
     validation: PreparedRows,
+    /// Solutions of the present epoch.
+    found: usize,
+    /// Batches of the present epoch without a solution, since the last that had one.
+    failures: usize,
     /// Of the present epoch.
     steps: PaperSteps,
     /// The least validation loss so far, that of `W_out`.
@@ -62,6 +69,8 @@ impl Paper {
         });
         Ok(Self {
             guarded,
+            found: 0,
+            failures: 0,
             settings,
             loss: run.loss,
             units: standard.units(),
@@ -79,7 +88,7 @@ impl Paper {
     fn lines_7_to_32(&mut self, at: Batch) -> Result<LossSum, SolverError> {
         let Batch { stepper, optimiser, data, rows, place, out } = at;
         let Self { guarded: Guarded { guard, .. }, steps, loss, .. } = self;
-        let PaperSettings { alpha, learning_rate: eta, line_search: s, .. } = self.settings;
+        let PaperSettings { alpha, learning_rate: eta, line_search: s, strict, .. } = self.settings;
         let last = stepper.last_range();
         // 7: G = the gradient of L at W.
         stepper.load(data, rows.iter().copied());
@@ -99,7 +108,7 @@ impl Paper {
         let mut trial = stepper.parameters().to_vec();
         let satisfies = |candidate: &[f32]| {
             trial[last.clone()].copy_from_slice(candidate);
-            guard.satisfied(&mut trial)
+            guard.satisfied(&mut trial, strict)
         };
         let found = if let Some(candidate) = line_search::line_search(&w, &g, eta, s, satisfies) {
             steps.line_search += 1;
@@ -119,22 +128,33 @@ impl Paper {
             // 19: W = MaxSMT(S, H).
             self.engine.solve(&problem, steps, |candidate| {
                 trial[last.clone()].copy_from_slice(candidate);
-                guard.satisfied(&mut trial)
+                guard.satisfied(&mut trial, true)
             })?
         };
         // 21 to 23: no solution found, restart in another direction.
         let Some(found) = found else {
             steps.restart = true;
+            self.failures += 1;
+            if !strict && self.failures == FAILURES {
+                // Line 3: the boxes have moved further than any box of W reaches.
+                self.guarded.solve(stepper);
+                self.steps.renewed += 1;
+                self.failures = 0;
+            }
             return Ok(sum);
         };
+        self.failures = 0;
         stepper.parameters_mut()[last].copy_from_slice(&found);
         // 24 to 26: remember the best solution found, before the hidden layers move.
-        let value = stepper.evaluate(*loss, &self.validation).mean();
-        if value < self.least {
-            self.least = value;
-            out.copy_from_slice(stepper.parameters());
+        if self.found.is_multiple_of(self.settings.validate_every) {
+            let value = stepper.evaluate(*loss, &self.validation).mean();
+            if value < self.least {
+                self.least = value;
+                out.copy_from_slice(stepper.parameters());
+            }
+            self.least_of_epoch = Some(self.least_of_epoch.map_or(value, |least| least.min(value)));
         }
-        self.least_of_epoch = Some(self.least_of_epoch.map_or(value, |least| least.min(value)));
+        self.found += 1;
         // 27 to 29: gradient descent on the layers before.
         optimiser.begin();
         stepper.apply(optimiser, stepper.hidden_range());
@@ -158,9 +178,12 @@ impl Update for Paper {
 
     fn begin(&mut self, stepper: &mut Stepper, data: &PreparedRows) {
         self.guarded.weigh(stepper, data, 0..data.rows());
-        // Small enough that the first boxes hold several pieces of K'.
+        let Guarded { guard, .. } = &mut self.guarded;
+        // Small enough that the first boxes hold several pieces of K'. Where the data favour one, from the random layer to that:
+        // units that begin alike stay alike.
         let size = START * f64::from(self.settings.alpha);
-        if !self.guarded.guard.start_small(stepper.parameters_mut(), size) {
+        let decided = !self.settings.strict && guard.favours_clauses();
+        if decided || !guard.start_small(stepper.parameters_mut(), size) {
             self.guarded.solve(stepper);
         }
     }
@@ -177,6 +200,7 @@ impl Update for Paper {
         self.steps = PaperSteps { restart: self.steps.restart, ..PaperSteps::default() };
         self.least_before = self.least;
         self.least_of_epoch = None;
+        (self.found, self.failures) = (0, 0);
     }
 
     fn batch(&mut self, at: Batch) -> Result<LossSum, SolverError> {

@@ -106,6 +106,39 @@ fn where_no_solution_is_found_nothing_moves() {
     }
 }
 
+/// After ten failures the last layer is made anew, but not to the letter of the paper; the hidden ones wait for a solution.
+#[test]
+fn where_no_solution_is_found_again_and_again_line_3_is_done_once_more() {
+    let (spec, rows) = (spec(), data(40));
+    for strict in [false, true] {
+        let settings = paper(MaxSmtName::BranchAndBound);
+        let settings = TrainSettings { paper: PaperSettings { strict, ..settings.paper.clone() }, ..settings };
+        let mut begun = Begun::new(Some(&spec), &rows, settings);
+        begun.stepper.last_layer_mut().1.fill(100.0);
+        let moves: Vec<Moved> = (0..10).map(|_| begun.batch().1).collect();
+        assert!(moves[..9].iter().all(|moved| *moved == NOTHING));
+        assert_eq!(moves[9], Moved { last: !strict, ..NOTHING });
+        assert_eq!(begun.steps().renewed, usize::from(!strict));
+        // From there on solutions are found.
+        assert_eq!(begun.batch().1.hidden, !strict);
+    }
+}
+
+/// V is looked at after the first of each three solutions.
+#[test]
+fn validation_rows_may_be_looked_at_now_and_then() {
+    let (spec, rows) = (spec(), data(40));
+    let settings = paper(MaxSmtName::BranchAndBound);
+    let mut seen = Vec::new();
+    for validate_every in [1, 3] {
+        let paper = PaperSettings { validate_every, ..settings.paper.clone() };
+        let mut begun = Begun::new(Some(&spec), &rows, TrainSettings { paper, ..settings.clone() });
+        seen.push((0..4).map(|_| begun.batch().1.out).collect::<Vec<_>>());
+    }
+    // The loss falls with every batch here.
+    assert_eq!(seen, [[true; 4], [true, false, false, true]]);
+}
+
 /// Hidden units beyond float32's range.
 #[test]
 fn where_the_loss_is_not_finite_nothing_moves() {

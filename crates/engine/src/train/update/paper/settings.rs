@@ -38,8 +38,11 @@ pub struct PaperSettings {
     pub limit: f64,
     /// Nodes of a branch and bound, or moves of a local search. Default 2000; 1 or above.
     pub nodes: usize,
+    /// Each how many solutions validation loss is looked at (lines 24 to 26). Default 1; 1 or above.
+    pub validate_every: usize,
     /// Algorithm 1 to the letter: the rows are dealt out to batches once, K' is over the box of the whole domain, there is no gate, targets
-    /// are not standardised, s is 5, and the first last layer knows nothing of the data. Default false.
+    /// are not standardised, s is 5, V is looked at after every solution, what the data favour does not count, and W is never made anew.
+    /// Default false.
     pub strict: bool,
     /// A file of the output folder, `NAME.smt2`, to which everything that a solver is sent is appended. Default: none.
     pub replay: Option<PathBuf>,
@@ -83,6 +86,7 @@ impl Default for PaperSettings {
             quantifiers: Quantifiers::Eliminate,
             limit: 5.0,
             nodes: 2000,
+            validate_every: 1,
             strict: false,
             replay: None,
         }
@@ -106,6 +110,9 @@ impl PaperSettings {
             positive(&format!("errors[{k}]"), *e)?;
         }
         within(self.limit > 0.0 && self.limit <= 1e6, || "train.paper.limit".into(), self.limit, "above 0 and at most 1000000")?;
+        let every = self.validate_every >= 1 && (!self.strict || self.validate_every == 1);
+        let range = if self.strict { "1 where train.paper.strict is true" } else { "1 or above" };
+        within(every, || "train.paper.validate_every".into(), self.validate_every, range)?;
         within(self.nodes >= 1, || "train.paper.nodes".into(), self.nodes, "1 or above")?;
         // A rule file may come from elsewhere: it names a file, not a place.
         let bare = |path: &PathBuf| path.file_name() == Some(path.as_os_str()) && path.extension().is_some_and(|e| e == "smt2");

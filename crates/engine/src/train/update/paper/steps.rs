@@ -17,6 +17,8 @@ pub struct PaperSteps {
     pub infeasible: usize,
     /// Batches for which nothing was found out.
     pub unknown: usize,
+    /// Times that line 3 was done again.
+    pub renewed: usize,
     /// Whether the next batch begins with a restart.
     pub restart: bool,
 }
@@ -36,6 +38,7 @@ impl PaperSteps {
             feasible: self.feasible + later.feasible,
             infeasible: self.infeasible + later.infeasible,
             unknown: self.unknown + later.unknown,
+            renewed: self.renewed + later.renewed,
             restart: later.restart,
         }
     }
