@@ -69,7 +69,7 @@ fn engines_end_certified_and_count_their_steps(engines: &[&[&str]]) {
     }
 }
 
-/// Eight labels of which three at least are present, held by clauses. Where units begin alike, and MaxSMT answers with any corner of
+/// Eight labels of which three at least are present, held by clauses. Where units begin alike, and `MaxSMT` answers with any corner of
 /// the box, every seventh row is predicted rightly; the same network without rules has every second.
 fn labels_held_by_clauses_are_learnt() {
     let folder = tempfile::tempdir().unwrap();
