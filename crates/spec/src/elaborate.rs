@@ -39,7 +39,7 @@ pub(crate) struct Elaborator<'a> {
     reads_scores: bool,
     /// The features by name, and the numbered columns of each list, once a rule asks for them.
     features: OnceCell<BTreeMap<&'a str, usize>>,
-    lists: BTreeMap<String, Rc<names::Numbered<'a>>>,
+    lists: BTreeMap<String, Rc<names::ListColumns<'a>>>,
 }
 
 /// What a rule claims.

@@ -11,7 +11,7 @@ use crate::schema::{Domain, Task};
 use crate::typed::{Bool, Num};
 
 /// The columns of a list by their numbers.
-pub(super) type Numbered<'a> = BTreeMap<u64, Vec<&'a str>>;
+pub(super) type ListColumns<'a> = BTreeMap<u64, Vec<&'a str>>;
 
 impl<'a> Elaborator<'a> {
     /// The place of a feature.
@@ -21,13 +21,13 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The columns called `h3`, `h_3` or `h 03`.
-    fn numbered(&mut self, name: &str) -> Rc<Numbered<'a>> {
+    fn numbered(&mut self, name: &str) -> Rc<ListColumns<'a>> {
         if let Some(known) = self.lists.get(name) {
             return known.clone();
         }
         let schema = self.schema;
         let columns = schema.features.iter().map(|f| f.name.as_str()).chain(schema.task.target_columns());
-        let mut list = Numbered::new();
+        let mut list = ListColumns::new();
         for column in columns {
             if let Some(k) = column.strip_prefix(name).and_then(number_behind) {
                 list.entry(k).or_default().push(column);

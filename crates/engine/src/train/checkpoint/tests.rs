@@ -67,7 +67,7 @@ fn refusals_say_what_is_wrong_and_what_to_do() {
     for (bytes, message) in [
         (&b"id,income\n1,2\n"[..], "run.ckpt is not a checkpoint: start anew with --force"),
         (&bytes[..60], "the checkpoint run.ckpt is damaged: start anew with --force"),
-        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 4: start anew with --force"),
+        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 5: start anew with --force"),
         (&other, "the checkpoint run.ckpt is of a run with other settings, data or network: start anew with --force"),
     ] {
         assert_eq!(read(bytes).unwrap_err().to_string(), message);
