@@ -272,6 +272,21 @@ fn two_trainings_into_one_folder_do_not_meet() {
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("lock")), "{left:?}");
 }
 
+/// Which of them does not matter; the other must not take the new folder away.
+#[test]
+fn of_two_trainings_that_begin_at_once_one_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 5);
+    for turn in 0..8 {
+        let out = format!("run{turn}");
+        let begin = || command(home, &["train", "loans.toml", "--out", &out, "-q"]).stderr(Stdio::null()).spawn().unwrap();
+        let ended = [begin(), begin()].map(|mut run| run.wait().unwrap().code());
+        assert!(ended.contains(&Some(0)) && ended.contains(&Some(2)), "{turn}: {ended:?}");
+        assert!(home.join(&out).join("model.onnx").exists() && home.join(&out).join("run.jsonl").exists());
+    }
+}
+
 #[test]
 fn a_run_that_was_killed_leaves_no_log_of_a_model() {
     let dir = tempfile::tempdir().unwrap();

@@ -117,10 +117,15 @@ impl PrintedBound {
         (sum, size, self.is_comparison || is_exact && size < GRID)
     }
 
-    /// Whether it holds as it is read; of an equality, but for what rounding leaves.
+    /// Whether it holds as it is read; of an equality, but for what rounding leaves: of two values nothing.
     fn is_met(&self, numbers: &[f64], input: &impl Fn(Var) -> f64, is_equal: bool) -> bool {
         let (sum, size, _) = self.read(numbers, input);
-        sum > 0.0 || sum == 0.0 && !self.atom.strict || is_equal && -sum <= CLEAR * size
+        sum > 0.0 || sum == 0.0 && !self.atom.strict || self.rounds(is_equal) && -sum <= CLEAR * size
+    }
+
+    /// Whether both sides are a sum's, and what its rounding leaves can't be taken away.
+    fn rounds(&self, is_equal: bool) -> bool {
+        is_equal && !self.is_comparison
     }
 
     /// Moves the numbers to where the bound holds with this room, if it does not; whether it did.
@@ -130,11 +135,12 @@ impl PrintedBound {
         if sum > clear || sum == clear && !(self.atom.strict && clear == 0.0) {
             return false;
         }
-        // Where both sides are equal, what rounding leaves can't be taken away.
-        if is_equal && -sum <= CLEAR * size || self.moved.is_empty() || !sum.is_finite() {
+        if self.rounds(is_equal) && -sum <= CLEAR * size || self.moved.is_empty() || !sum.is_finite() {
             return false;
         }
-        let by = (clear - sum).max(f64::EPSILON * size) * if self.is_comparison { 1.0 } else { 1.0 + CLEAR };
+        // Two equal values are made so; else by what float64 tells apart.
+        let least = if is_equal && self.is_comparison { 0.0 } else { f64::EPSILON * size };
+        let by = (clear - sum).max(least) * if self.is_comparison { 1.0 } else { 1.0 + CLEAR };
         let square: f64 = self.moved.iter().map(|(_, c)| c * c).sum();
         self.moved.iter().for_each(|(j, c)| numbers[*j] += by * c / square);
         true
@@ -236,6 +242,11 @@ mod tests {
         assert_eq!(row(3.0, 0.0), PrintedRow { numbers: vec![0.0], obeys: false });
         let near = row(2.0, 0.4f32.next_down());
         assert!(near.obeys && near.numbers[0] <= 1.2 - 0.4 * 2.0 && near.numbers[0] > 0.399_999, "{near:?}");
+
+        // What holds beside an equality of two values does not move it: here a bound whose condition does not.
+        let equal = spec(&["u"], &["all == 3 => u == 0.5", "all < 3 => u <= 0.1 * all + 0.2"]);
+        let row = Printed::new(&equal).numbers(&[0.0, 3.0, 1.0, 0.0], &[0.5], &|f| [0.0, 3.0, 0.0][f]);
+        assert_eq!(row.numbers, [0.5]);
 
         let order = spec(&["u", "v"], &["v <= u", "u <= v + 0.4 * all - 0.4"]);
         for k in 0..1000u16 {

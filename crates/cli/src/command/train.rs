@@ -101,6 +101,8 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     without_effect(checked.problem().train(), args)?;
     let new = !out.exists();
     std::fs::create_dir_all(out).while_doing(|| format!("can't make the folder {}", out.display()))?;
+    // Two runs into one folder would leave files that don't belong together. Nor does one remove the folder of another.
+    let _hold = Hold::of(out).while_doing(|| format!("can't train into {}", out.display()))?;
     let ended = into(checked, out, args);
     if new && !matches!(ended, Ok(TrainingEnd::Done(_) | TrainingEnd::Interrupted)) {
         // Only where nothing is in it.
@@ -109,10 +111,8 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
     ended
 }
 
-/// Trains into a folder that is there.
+/// Trains into a folder that is there and held.
 fn into(checked: Checked, out: &Path, args: &TrainArgs) -> anyhow::Result<TrainingEnd> {
-    // Two runs into one folder would leave files that don't belong together.
-    let _hold = Hold::of(out).while_doing(|| format!("can't train into {}", out.display()))?;
     if args.folds.is_none() {
         super::not_over_another(out, args.resume, args.force)?;
     }
