@@ -3,7 +3,7 @@
 //! The form's largest value over the box of v is convex in the weights: `sum_k (q_k m_k + |q_k| r_k) + bias`, with
 //! `q_k = c_k + sum_j alpha_j w_jk`. For a fixed multiplier l of that value each column of v is a problem of its own,
 //! `w_jk = clamp(w0_jk - mu alpha_j)` with mu in `l (m_k + r_k [-1, 1])`: one end, or the other, or the mu at which `q_k = 0`.
-//! The value falls as l grows, so l is found by bisection.
+//! The value falls as l grows, so l is found by chords.
 
 use super::problem::{LatentBox, LayerForm};
 
