@@ -112,18 +112,16 @@ impl Gates {
     }
 
     fn gate(&mut self, terms: Vec<(i64, Truth)>, mut bound: i64) -> Truth {
-        let mut kept: Vec<(i64, Truth)> = Vec::new();
+        let mut weights: BTreeMap<Truth, i64> = BTreeMap::new();
         for (weight, part) in terms {
             match part {
                 Truth::Constant(truth) => bound -= if truth { weight } else { 0 },
-                part => match kept.iter_mut().find(|(_, p)| *p == part) {
-                    // In a count a part counts as often as it stands there.
-                    Some((w, _)) => *w += weight,
-                    None => kept.push((weight, part)),
-                },
+                // In a count a part counts as often as it stands there.
+                part => *weights.entry(part).or_default() += weight,
             }
         }
-        let total: i64 = kept.iter().map(|(w, _)| w).sum();
+        let total: i64 = weights.values().sum();
+        let mut kept: Vec<(i64, Truth)> = weights.into_iter().map(|(part, weight)| (weight, part)).collect();
         match &kept[..] {
             _ if bound <= 0 => Truth::Constant(true),
             _ if bound > total => Truth::Constant(false),
@@ -242,9 +240,10 @@ impl Gates {
         let higher = self.all.iter().zip(&self.heights).filter(|(_, h)| **h > level);
         let needed: BTreeSet<Truth> =
             higher.flat_map(|(gate, _)| gate.terms.iter().map(|(_, p)| *p)).chain(roots.iter().copied()).collect();
+        let mut known: BTreeSet<Truth> = items.iter().copied().collect();
         for part in needed {
             let part = if let Truth::Sum(sum, _) = part { Truth::Sum(sum, true) } else { part };
-            if self.height(part) <= level && !matches!(part, Truth::Constant(_)) && !items.contains(&part) {
+            if self.height(part) <= level && !matches!(part, Truth::Constant(_)) && known.insert(part) {
                 items.push(part);
             }
         }

@@ -12,6 +12,8 @@ use super::value::{Array, Room, Value};
 /// Columns of `B` that are summed side by side, in vector registers; the narrow strips take the columns that are left over.
 const WIDE: usize = 16;
 const NARROW: usize = 4;
+/// At most one in so many numbers of a sparse `A` is not 0; so are the counts of an output step with many rules.
+const SPARSE: usize = 8;
 
 /// What is multiplied, and with which factors.
 #[derive(Debug, Clone, Copy)]
@@ -93,10 +95,25 @@ fn product(a: &[f32], b: &RightMatrix, n: usize) -> Vec<f32> {
     if b.k == 0 {
         return y;
     }
+    if b.m >= WIDE && a.iter().filter(|v| **v != 0.0).count() <= a.len() / SPARSE && b.data.iter().all(|v| v.is_finite()) {
+        sparse(a, b, &mut y);
+        return y;
+    }
     let wide = b.m - b.m % WIDE;
     (0..wide).step_by(WIDE).for_each(|first| rows::<WIDE, 2>(a, &b.strip(first), first, b.m, &mut y));
     (wide..b.m).step_by(NARROW).for_each(|first| rows::<NARROW, 4>(a, &b.strip(first), first, b.m, &mut y));
     y
+}
+
+/// The same number for number, without the products with zeros: a sum that began at 0 stays what it is when a zero of either sign is added.
+fn sparse(a: &[f32], b: &RightMatrix, y: &mut [f32]) {
+    let turned_b = b.turned.then(|| turned(b.data, b.m, b.k));
+    let b_rows = turned_b.as_deref().unwrap_or(b.data);
+    for (a, y) in a.chunks_exact(b.k).zip(y.chunks_exact_mut(b.m)) {
+        for (a, b) in a.iter().zip(b_rows.chunks_exact(b.m)).filter(|(a, _)| **a != 0.0) {
+            y.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        }
+    }
 }
 
 /// Fills the columns of a strip, `R` rows at a time.

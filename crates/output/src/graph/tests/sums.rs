@@ -100,3 +100,28 @@ fn texts_become_numbers() {
     }
     assert!(encode(&[keys(&["a", "b"])], x).is_err());
 }
+
+#[test]
+fn products_with_zeros_left_out_are_the_same_bits() {
+    let (n, k, m) = (9, 40, 17);
+    let odd = |i: usize| if i % 11 == 3 { -f32::from((i % 7) as u8) / 3.0 } else { 0.0 };
+    let a: Vec<f32> = (0..n * k).map(odd).collect();
+    let b: Vec<f32> = (0..k * m).map(|i| ((i * 37 % 101) as f32 - 50.0) * [1e-42, 1.0, 3e37][i % 3]).collect();
+    // A last row without zeros makes the same matrix a full one.
+    let full: Vec<f32> = a.iter().copied().chain(vec![1.0; n * k]).collect();
+    let bits =
+        |y: &Value| if let Value::Float(y) = y { y.data.iter().map(|v| v.to_bits()).collect::<Vec<_>>() } else { Vec::new() };
+    let right = float(&[k, m], &b);
+    let sparse = bits(&plain("MatMul", &[float(&[n, k], &a), right.clone()]));
+    assert_eq!(sparse, bits(&plain("MatMul", &[float(&[2 * n, k], &full), right.clone()]))[..n * m]);
+    let turned: Vec<f32> = (0..m).flat_map(|c| (0..k).map(move |r| (r, c))).map(|(r, c)| b[r * m + c]).collect();
+    let by_columns = [("transB", Attribute::Int(1))];
+    assert_eq!(sparse, bits(&with("Gemm", &[float(&[n, k], &a), float(&[m, k], &turned)], &by_columns)));
+    // 0 times what is infinite or no number is no number.
+    for wild in [INF, NAN] {
+        let mut b = b.clone();
+        b[0] = wild;
+        let Value::Float(y) = plain("MatMul", &[float(&[n, k], &vec![0.0; n * k]), float(&[k, m], &b)]) else { panic!() };
+        assert!(y.data[0].is_nan());
+    }
+}
