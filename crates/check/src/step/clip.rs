@@ -147,7 +147,7 @@ impl Clips {
             whens.push(round.when.iter().map(&mut truth).collect::<Result<_, _>>()?);
         }
         // A product of one line is rounded in another order from row to row of a batch; of two it is not.
-        if let [only] = &gates.sums.0[..]
+        if let [only] = &gates.sums.all[..]
             && only.terms.len() > 1
         {
             let column = only.terms[0].0;
@@ -380,7 +380,7 @@ impl Clips {
             for asked in &round.when[j] {
                 let mut sums = Sums::default();
                 if let Literal::Computed { sum: at, truth, .. } = sums.literal(&atom(asked, &conditions).opposite(), &over)? {
-                    let begins = sum(&mut sums.0[at].terms.iter().copied()).times(if truth { -1.0 } else { 1.0 });
+                    let begins = sum(&mut sums.all[at].terms.iter().copied()).times(if truth { -1.0 } else { 1.0 });
                     trend = trend.and(begins.times(if round.upper { -1.0 } else { 1.0 }));
                 }
             }

@@ -143,7 +143,7 @@ impl Gates {
 
     /// Whether matrices of some size hold the counts.
     pub(super) fn small(&self) -> Result<(), StepFault> {
-        let mut lines = vec![self.sums.0.len()];
+        let mut lines = vec![self.sums.all.len()];
         for height in &self.heights {
             lines.resize(lines.len().max(height + 1), 0);
             lines[*height] += 1;
@@ -257,8 +257,8 @@ impl Gates {
             [(column, 1.0)] if column < labels && sum.constant == -0.5 => Some(column),
             _ => None,
         };
-        let computed: Vec<usize> = (0..self.sums.0.len()).filter(|s| label(&self.sums.0[*s]).is_none()).collect();
-        let sums: Vec<&ColumnSum> = computed.iter().map(|s| &self.sums.0[*s]).collect();
+        let computed: Vec<usize> = (0..self.sums.all.len()).filter(|s| label(&self.sums.all[*s]).is_none()).collect();
+        let sums: Vec<&ColumnSum> = computed.iter().map(|s| &self.sums.all[*s]).collect();
         let mut counted = Truths { parts: Vec::new(), top: 0 };
         let mut total = format!("{prefix}constants");
         if !sums.is_empty() {
@@ -275,7 +275,7 @@ impl Gates {
                 }
             }
             let truth_of =
-                |column: &usize| self.sums.0.iter().position(|s| label(s) == Some(*column)).map(|s| Truth::Sum(s, true));
+                |column: &usize| self.sums.all.iter().position(|s| label(s) == Some(*column)).map(|s| Truth::Sum(s, true));
             let truths: Vec<Option<Truth>> = columns.iter().map(truth_of).collect();
             // What is read as it is has its height checked by the products that count it.
             if truths.iter().any(Option::is_some) {

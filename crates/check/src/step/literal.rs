@@ -10,6 +10,8 @@
 //! A real feature may be smaller than 2^-100, and a runtime may take it for 0: where a constant is as small, the comparison is
 //! moved away by 2^-100, so that it implies its atom in either reading.
 
+use std::collections::HashMap;
+
 use dashu::base::Abs;
 use deepsade_spec::float32::at_most;
 use deepsade_spec::{Atom, Linear, Rational, common_denominator};
@@ -20,9 +22,13 @@ use crate::certificate::Arithmetic;
 use crate::dyadic::Dyadic;
 use crate::rejected::StepFault;
 
-/// What the tail computes of its columns.
+/// What the tail computes of its columns, each once.
 #[derive(Debug, Default)]
-pub(super) struct Sums(pub(super) Vec<ColumnSum>);
+pub(super) struct Sums {
+    pub(super) all: Vec<ColumnSum>,
+    /// Where each stands: columns and factors, and the constant, by their bits.
+    places: HashMap<(Vec<(usize, u32)>, u32), usize>,
+}
 
 /// `sum of factor * column + constant > 0`
 #[derive(Debug, Clone, PartialEq)]
@@ -110,10 +116,12 @@ impl Sums {
 
     /// The sum, once.
     pub(super) fn put(&mut self, sum: ColumnSum) -> usize {
-        self.0.iter().position(|s| *s == sum).unwrap_or_else(|| {
-            self.0.push(sum);
-            self.0.len() - 1
-        })
+        let bits = sum.terms.iter().map(|(column, factor)| (*column, factor.to_bits())).collect();
+        let place = *self.places.entry((bits, sum.constant.to_bits())).or_insert(self.all.len());
+        if place == self.all.len() {
+            self.all.push(sum);
+        }
+        place
     }
 }
 

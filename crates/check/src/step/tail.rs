@@ -396,7 +396,7 @@ pub(super) fn inside(
     piece.call("Sub", &[x, &most], &away);
     piece.call("Abs", &[&away], &size);
     offs.push(off(&size, vec![-2f32.powi(AWAY); count]));
-    let used: BTreeSet<usize> = gates.sums.0.iter().flat_map(|s| s.terms.iter().map(|(c, _)| *c)).collect();
+    let used: BTreeSet<usize> = gates.sums.all.iter().flat_map(|s| s.terms.iter().map(|(c, _)| *c)).collect();
     let used: Vec<usize> = used.into_iter().filter(|c| (first..first + count).contains(c)).collect();
     if !used.is_empty() {
         let [columns, taken] = ["columns", "taken"].map(named);

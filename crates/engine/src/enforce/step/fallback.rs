@@ -12,6 +12,7 @@ use deepsade_check::step::{Case, Number, OutputStep, Outputs, Over, room};
 use deepsade_check::{Arithmetic, Bounds, Tree};
 use deepsade_net::Network;
 use deepsade_output::make::classes::{FORBIDDEN, KEPT};
+use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
 use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Task, Var};
@@ -26,6 +27,8 @@ use crate::verify::{self, CounterExample, VerifySettings};
 const MOST_CASES: usize = 32;
 /// Conditions by which one case may be told from others.
 const MOST_CONDITIONS: usize = 10;
+/// Atoms that are looked at in search of maps: some seconds.
+const MOST_LOOKED_AT: usize = 500_000;
 /// Maps of which a proof is tried.
 const MOST_PROOFS: usize = 6;
 /// Seconds that one proof may take.
@@ -33,7 +36,7 @@ const PATIENCE: f64 = 5.0;
 
 /// Finds a fallback, and proves it.
 pub fn fallback(spec: &NormalSpec, outputs: &Outputs, usual: &Usual) -> Result<Vec<Case>, NoFallback> {
-    let finder = MapFinder { spec, outputs, usual, conditions: spec.conditions() };
+    let finder = MapFinder::new(spec, outputs, usual, spec.conditions());
     let cases = finder.cases(&mut Vec::new())?;
     finder.proved(cases)
 }
@@ -48,7 +51,8 @@ pub fn torn(spec: &NormalSpec) -> Option<NoFallback> {
     }
     let scores = Number { lo: FORBIDDEN, hi: KEPT, grid: None };
     let outputs = Outputs::Numbers(vec![scores; spec.schema.task.outputs()]);
-    let finder = MapFinder { spec, outputs: &outputs, usual: &Usual::unknown(spec), conditions };
+    let usual = Usual::unknown(spec);
+    let finder = MapFinder::new(spec, &outputs, &usual, conditions);
     finder.cases(&mut Vec::new()).err().filter(|why| matches!(why, NoFallback::Unclear(_)))
 }
 
@@ -57,6 +61,7 @@ struct MapFinder<'a> {
     outputs: &'a Outputs,
     usual: &'a Usual,
     conditions: Vec<Atom>,
+    budget: Budget<'static>,
 }
 
 /// How a condition is read.
@@ -70,7 +75,11 @@ enum ConditionIs {
 
 type Path = Vec<(usize, ConditionIs)>;
 
-impl MapFinder<'_> {
+impl<'a> MapFinder<'a> {
+    fn new(spec: &'a NormalSpec, outputs: &'a Outputs, usual: &'a Usual, conditions: Vec<Atom>) -> Self {
+        Self { spec, outputs, usual, conditions, budget: Budget::new(MOST_LOOKED_AT) }
+    }
+
     /// The cases of the inputs that meet some conditions; the last of them answers wherever those before it do not.
     fn cases(&self, path: &mut Path) -> Result<Vec<Case>, NoFallback> {
         let given = self.given(path);
@@ -128,7 +137,7 @@ impl MapFinder<'_> {
             helps
         };
         let found = open.iter().copied().find(|c| helps(*c, ConditionIs::Holds) || helps(*c, ConditionIs::Fails));
-        found.or(open.first().copied()).filter(|_| path.len() < MOST_CONDITIONS)
+        found.or(open.first().copied()).filter(|_| path.len() < MOST_CONDITIONS && self.budget.left() > 0)
     }
 
     fn atom(&self, condition: usize, holds: bool) -> Atom {

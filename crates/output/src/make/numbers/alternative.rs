@@ -26,6 +26,9 @@ const MOST_TIES: usize = 2048;
 /// Faces that these may have together.
 const MOST_FACES: usize = 1 << 16;
 
+/// Atoms of conditions that they may hold copies of.
+const MOST_COPIED: usize = 1 << 20;
+
 /// Faces that obey all rules together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Alternative {
@@ -129,7 +132,7 @@ fn parts(claims: &[(usize, Formula)]) -> Vec<ClaimPart> {
 }
 
 /// More alternatives than are looked at.
-struct TooMany;
+pub(super) struct TooMany;
 
 /// What the ranges and the domain decide.
 fn decided(atom: &Atom, schema: &Schema, ranges: &[Number]) -> Option<bool> {
@@ -164,6 +167,10 @@ fn ways(formula: &Formula) -> Result<Vec<Alternative>, TooMany> {
             for part in parts {
                 let ways = ways(part)?;
                 few(all.len() * ways.len())?;
+                let faces = |all: &[Alternative]| all.iter().map(|way| way.faces.len()).sum::<usize>();
+                if all.len() * faces(&ways) + ways.len() * faces(&all) > MOST_FACES {
+                    return Err(TooMany);
+                }
                 all = all.iter().flat_map(|before| ways.iter().map(|way| before.and(way))).collect();
             }
             all
@@ -171,6 +178,7 @@ fn ways(formula: &Formula) -> Result<Vec<Alternative>, TooMany> {
         Formula::Or(parts) => {
             let (conditions, rest): (Vec<_>, Vec<_>) = parts.iter().cloned().partition(of_inputs);
             let unless = Formula::or(conditions);
+            copied(&unless, rest.len())?;
             let mut all = Vec::new();
             for part in &rest {
                 all.extend(ways(part)?.into_iter().map(|way| way.unless(&unless)));
@@ -223,6 +231,13 @@ fn leave_least(all: &mut Vec<Alternative>) {
 
 fn few(ways: usize) -> Result<(), TooMany> {
     if ways > MOST_SEEN { Err(TooMany) } else { Ok(()) }
+}
+
+/// Whether a condition may be copied so many times: each face holds its own.
+pub(super) fn copied(condition: &Formula, times: usize) -> Result<(), TooMany> {
+    let mut atoms = 0;
+    condition.atoms(&mut |_| atoms += 1);
+    if atoms * times > MOST_COPIED { Err(TooMany) } else { Ok(()) }
 }
 
 impl Alternative {

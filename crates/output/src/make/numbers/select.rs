@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use deepsade_spec::{Atom, Formula, Rational, Threshold};
 
-use super::alternative::{Alternative, GuardedFace, of_inputs};
+use super::alternative::{Alternative, GuardedFace, copied, of_inputs};
 use super::direction::{Direction, Ground};
 use super::equality::opposite;
 use super::measure::holds;
@@ -44,6 +44,7 @@ pub(super) fn choices(claims: &[Formula], mut first: usize) -> Option<(Alternati
             other => (Vec::new(), vec![other.clone()]),
         };
         let unless = Formula::or(conditions);
+        copied(&unless, rest.len()).ok()?;
         let guarded = |atom: &Atom, option: Option<usize>| GuardedFace { unless: unless.clone(), option, face: atom.clone() };
         let (need, options) = match &rest[..] {
             [one] if of_inputs(one) => {

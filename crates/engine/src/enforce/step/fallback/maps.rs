@@ -1,5 +1,6 @@
 //! What is asked of the outputs enters; maps of the input leave that should meet it, the best first.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use deepsade_check::step::Outputs;
@@ -9,13 +10,15 @@ use deepsade_solve::tied::tied;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Atom, Formula, Rational, Var, nearest_multiple};
 
-use super::{MapFinder, Path};
+use super::{MapFinder, Path, all};
 use crate::enforce::step::affine::{AIM, Affine, Found, Query};
 use crate::enforce::step::equality::{Which, reduced};
 use crate::enforce::step::usual::Usual;
 
 /// Ways to obey a demand that are looked at.
 const MOST_WAYS: usize = 64;
+/// What looking for maps costs beside the atoms that are looked at.
+const LOOK: usize = 100;
 /// A distance from every border that is enough.
 const ENOUGH: f64 = 1e-3;
 /// Grids for weights where a coarse one will do, and for outputs that need none: sums of whole features are exact there.
@@ -26,6 +29,11 @@ impl MapFinder<'_> {
     /// Outputs that meet the demand of a path for every input that meets the given conditions.
     pub(super) fn maps(&self, path: &Path, given: &[Atom]) -> Vec<Affine> {
         let demand = self.demand(path);
+        let mut looked_at = LOOK;
+        demand.atoms(&mut |_| looked_at += 1);
+        if !self.budget.spend(looked_at) {
+            return Vec::new();
+        }
         if let Outputs::Labels(n) = self.outputs {
             return self.labels(&demand, *n).into_iter().collect();
         }
@@ -67,21 +75,30 @@ impl MapFinder<'_> {
             return Vec::new();
         }
         let mut usual = constant(self.usual.at.iter().zip(numbers).map(|(at, n)| to_grid(*at, n.grid)).collect());
-        let mut all: Vec<(Vec<usize>, Vec<Affine>)> = Vec::new();
+        let mut found_apart: Vec<(Vec<usize>, Vec<Affine>)> = Vec::new();
         for (outputs, demand) in apart(demand) {
             let part = TiedOutputs {
                 usual: &self.usual.of_outputs(&outputs),
                 grids: outputs.iter().map(|j| numbers[*j].grid).collect(),
             };
-            let found = self.part(&counted(&demand, &outputs), given, &part);
+            // The way that the solver finds is tried first, however many there are.
+            let first = match satisfy(&[&demand, &all(given)], &self.spec.schema, &Point::new()) {
+                Satisfiable::No => return Vec::new(),
+                Satisfiable::Yes(_, mut atoms) => {
+                    atoms.retain(|atom| !given.contains(atom));
+                    all(&atoms)
+                }
+                Satisfiable::Unknown => Formula::False,
+            };
+            let found = self.part(&counted(&Formula::or([first, demand]), &outputs), given, &part);
             if found.is_empty() {
                 return Vec::new();
             }
-            all.push((outputs, found));
+            found_apart.push((outputs, found));
         }
-        let tries = all.iter().map(|(_, found)| found.len()).max().unwrap_or(1);
+        let tries = found_apart.iter().map(|(_, found)| found.len()).max().unwrap_or(1);
         let map = |k: usize| {
-            for (outputs, found) in &all {
+            for (outputs, found) in &found_apart {
                 let Affine { weights, bias } = &found[k.min(found.len() - 1)];
                 usual.weights.retain(|(o, ..)| !outputs.contains(o));
                 usual.weights.extend(weights.iter().map(|(o, c, w)| (outputs[*o], *c, *w)));
@@ -112,6 +129,7 @@ impl MapFinder<'_> {
     fn way(&self, atoms: &[Atom], given: &[Atom], TiedOutputs { usual, grids }: &TiedOutputs) -> Vec<Found> {
         let coarse: Vec<Option<i32>> = grids.iter().map(|grid| grid.map(|k| k.min(COARSE))).collect();
         let short: Vec<Option<i32>> = coarse.iter().map(|grid| Some(grid.unwrap_or(SHORT))).collect();
+        let atoms = &strongest(atoms);
         let equal: Vec<_> = [Which::Last, Which::First].into_iter().filter_map(|which| reduced(atoms, which)).collect();
         let mut all: Vec<Found> = Vec::new();
         for (grids, steep) in [(grids, false), (&coarse, true), (&short, true), (grids, true)] {
@@ -145,6 +163,18 @@ fn apart(demand: &Formula) -> Vec<(Vec<usize>, Formula)> {
         all.push((Vec::new(), alone));
     }
     all
+}
+
+/// The atoms without those that another one, of the same sum, implies.
+fn strongest(atoms: &[Atom]) -> Vec<Atom> {
+    let mut by_sum: BTreeMap<&BTreeMap<Var, Rational>, &Atom> = BTreeMap::new();
+    for atom in atoms {
+        let strongest = by_sum.entry(&atom.linear.terms).or_insert(atom);
+        if (&atom.linear.constant, !atom.strict) < (&strongest.linear.constant, !strongest.strict) {
+            *strongest = atom;
+        }
+    }
+    atoms.iter().filter(|atom| std::ptr::eq(by_sum[&atom.linear.terms], *atom)).cloned().collect()
 }
 
 /// A demand whose outputs are called by their places among these.

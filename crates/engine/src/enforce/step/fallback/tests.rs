@@ -105,7 +105,7 @@ fn refused(whole: &[&str], texts: &[&str]) -> String {
 /// Rules that need one simple thing in one place and another elsewhere, or a point at the very border of what is allowed.
 #[test]
 fn what_obeys_in_a_few_simple_ways_is_found_and_proved() {
-    let cases: [(Task, &[&str]); 18] = [
+    let cases: [(Task, &[&str]); 19] = [
         (classes(&["N", "Y"]), &["a > 50 => t == 'N'", "a < 20 => t == 'Y'"]),
         (classes(&["N", "Y"]), &["10 * a > k + m => t == 'N'", "10 * a < k + m - 100 => t == 'Y'"]),
         (classes(&["A", "B", "C"]), &["a > 50 => t == 'A'", "a < 20 => t == 'B'", "a >= 20 and a <= 50 => t == 'C'"]),
@@ -136,6 +136,7 @@ fn what_obeys_in_a_few_simple_ways_is_found_and_proved() {
                 "abs(x - 0.1 * m) <= 1 and 2 * u <= k + m",
             ],
         ),
+        (numbers(&[]), &["exactly(4, u <= 0, u <= 1, u <= 2, u <= 3, u <= 4, u <= 5, u <= 6, u <= 7)"]),
         (numbers(&["u"]), &["u == m + 1 or u == m - 1", "k >= 5 => u >= m", "abs(v - 0.5 * u) <= 0.3"]),
     ];
     for (task, texts) in cases {
@@ -147,6 +148,21 @@ fn what_obeys_in_a_few_simple_ways_is_found_and_proved() {
         let (_, proof) = super::super::attach(&spec, &network, &usual(outputs)).unwrap_or_else(|why| panic!("{texts:?}: {why}"));
         assert!(proof.is_ok(), "{texts:?}: {:?}", proof.err());
     }
+}
+
+/// The one number that obeys is the last of a list; the strongest of a thousand bounds is one of them.
+#[test]
+fn many_ways_and_many_conditions_are_no_obstacle() {
+    let list = format!("u in {{{}}}", (0..300).map(|i| i.to_string()).collect::<Vec<_>>().join(", "));
+    let mut texts = vec![list, "k >= 7 => u >= 299".into()];
+    texts.extend((0..=200).map(|i| format!("k == {i} => v <= {i}")));
+    texts.extend((0..=300).map(|i| format!("k + m == {i} => v <= {i}")));
+    texts.extend((-100..=200).map(|i| format!("k - m == {i} => v <= {i}")));
+    let spec = spec(numbers(&[]), &texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let usual = usual(3);
+    let number = |lo: f32, hi: f32| Number { lo, hi, grid: None };
+    let found = fallback(&spec, &Outputs::Numbers(vec![number(-1e3, 1e3); 3]), &usual).unwrap();
+    assert!(matches!(&found[..], [case] if case.bias[0] == 299.0 && case.bias[1] <= -100.0), "{found:?}");
 }
 
 /// A runtime may take a tiny `a` for 0: then both rules are asked there.
