@@ -11,7 +11,7 @@ pub use deepsade_spec::{RULES_KEY, SCHEMA_KEY};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::unfinished::{self, UNFINISHED};
+use crate::unfinished::{self, HELD, UNFINISHED};
 
 /// Metadata key of the output step, with the proof of its fallback: such a file carries its own certificate.
 pub const STEP_KEY: &str = "deepsade.step";
@@ -255,20 +255,20 @@ pub fn carried_spec(bytes: &[u8], path: &Path) -> Result<NormalSpec, ArtifactErr
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
     // Behind a link the file itself is replaced, not the link.
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
-    match stage(&path, bytes)? {
+    match stage(&path, bytes, UNFINISHED)? {
         Some(file) => file.persist(&path).map(drop).map_err(|e| ArtifactError::Unwritable { path, source: e.error }),
         None => Ok(()),
     }
 }
 
-/// Writes files of a folder that belong together, and removes those without bytes: all of it or nothing, whenever the program is killed.
+/// Writes files of a folder that is held and that belong together, and removes those without bytes: all of it or nothing, whenever the program is killed.
 pub fn write_together(folder: &Path, files: &[(&str, Option<&[u8]>)]) -> Result<(), ArtifactError> {
     let unwritable = |source| ArtifactError::Unwritable { path: folder.into(), source };
     let mut staged = Vec::new();
     for (name, bytes) in files {
         match bytes {
             // A device has been written to. A link is replaced: what it leads to is not of this folder.
-            Some(bytes) => staged.extend(stage(&folder.join(name), bytes)?.map(|file| (*name, Some(file)))),
+            Some(bytes) => staged.extend(stage(&folder.join(name), bytes, HELD)?.map(|file| (*name, Some(file)))),
             None => staged.push((*name, None)),
         }
     }
@@ -276,14 +276,14 @@ pub fn write_together(folder: &Path, files: &[(&str, Option<&[u8]>)]) -> Result<
 }
 
 /// A file under a temporary name beside its place; none where that is a device or pipe, which is written to and never replaced.
-fn stage(path: &Path, bytes: &[u8]) -> Result<Option<tempfile::NamedTempFile>, ArtifactError> {
+fn stage(path: &Path, bytes: &[u8], prefix: &str) -> Result<Option<tempfile::NamedTempFile>, ArtifactError> {
     let unwritable = |source| ArtifactError::Unwritable { path: path.into(), source };
     if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
         let written = std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(bytes));
         return written.map(|()| None).map_err(unwritable);
     }
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent).map_err(unwritable)?;
+    let mut file = tempfile::Builder::new().prefix(prefix).tempfile_in(parent).map_err(unwritable)?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(unwritable)?;
     readable_by_others(file.as_file()).map_err(unwritable)?;
     Ok(Some(file))

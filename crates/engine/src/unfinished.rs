@@ -10,6 +10,8 @@ use crate::file_names::TOGETHER;
 
 /// What the names of files begin with that are still being written.
 pub const UNFINISHED: &str = ".deepsade-";
+/// The same where whoever writes holds the folder: who holds it next finds nobody writing them.
+pub(crate) const HELD: &str = ".deepsade-run-";
 /// How old such a file is when nobody writes it any more.
 const FORGOTTEN: Duration = Duration::from_mins(10);
 
@@ -25,7 +27,7 @@ pub(crate) fn commit(folder: &Path, files: Vec<(&str, Option<NamedTempFile>)>) -
     let written = |file: &NamedTempFile| file.path().file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let line = |(name, file): &(&str, Option<NamedTempFile>)| format!("{name} {}\n", file.as_ref().map_or("-".into(), written));
     let list: String = files.iter().map(line).collect();
-    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(HELD).tempfile_in(folder)?;
     file.write_all(list.as_bytes()).and_then(|()| file.as_file().sync_all())?;
     file.persist(folder.join(COMMITTED)).map_err(|e| e.error)?;
     for file in files.into_iter().filter_map(|(_, file)| file) {
@@ -70,12 +72,13 @@ fn done(error: std::io::Error) -> std::io::Result<()> {
     if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-/// Removes what a killed run left in a folder. What can't be removed stays: it is in nobody's way.
+/// Removes what a killed run left in a folder that is held now. What can't be removed stays: it is in nobody's way.
 pub fn clear(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
         let old = || entry.metadata().ok().filter(std::fs::Metadata::is_file)?.modified().ok()?.elapsed().ok();
-        if ours && old().is_some_and(|age| age > FORGOTTEN) {
+        if name.starts_with(HELD) || name.starts_with(UNFINISHED) && old().is_some_and(|age| age > FORGOTTEN) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -113,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_and_ours_goes_and_nothing_else() {
+    fn what_nobody_writes_any_more_goes_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let make = |name: &str, age: u64| {
             let file = std::fs::File::create(dir.path().join(name)).unwrap();
@@ -121,6 +124,7 @@ mod tests {
         };
         make(".deepsade-old", 3600);
         make(".deepsade-new", 1);
+        make(".deepsade-run-new", 1);
         make("model.onnx", 3600);
         clear(dir.path());
         let mut left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -8,6 +8,7 @@ use deepsade_data::{self as data, RowStatus};
 use deepsade_engine::adversity::{self as engine, Near};
 use deepsade_engine::artifact;
 use deepsade_engine::files;
+use deepsade_engine::folder_lock::Hold;
 use deepsade_engine::pipeline::Occupied;
 use deepsade_engine::problem::Problem;
 use deepsade_engine::proof::Certified;
@@ -243,7 +244,10 @@ pub fn report(py: Python<'_>, folder: PathBuf, out: PathBuf, name: Option<String
 #[pyfunction]
 #[pyo3(signature = (folder, onnx, rules, certificate=None))]
 pub fn write_proof(py: Python<'_>, folder: PathBuf, onnx: &[u8], rules: &str, certificate: Option<&str>) -> PyResult<()> {
-    enter(py, |_| Ok(files::write_proof(&folder, onnx, rules, certificate).map(drop)?))
+    enter(py, |_| {
+        let _hold = held(&folder)?;
+        Ok(files::write_proof(&folder, onnx, rules, certificate).map(drop)?)
+    })
 }
 
 /// Writes the files of a run into a folder that is there; `said` are its summary and its log. What the run has not is removed.
@@ -258,9 +262,14 @@ pub fn write_run(
     said: Option<(String, String)>,
 ) -> PyResult<()> {
     enter(py, |_| {
+        let _hold = held(&folder)?;
         let said = said.as_ref().map(|(summary, log)| (summary.as_str(), log.as_str()));
         Ok(files::write_run(&folder, onnx, rules, certificate, said)?)
     })
+}
+
+fn held(folder: &Path) -> Result<Hold, Failure> {
+    Hold::of(folder).map_err(|busy| Failure::new(Class::Os, format!("can't write into {}: {busy}", folder.display())))
 }
 
 /// What a folder holds that a run would replace, in words.

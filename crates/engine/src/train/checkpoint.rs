@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::unfinished::UNFINISHED;
+use crate::unfinished::HELD;
 
 use super::update::Enforced;
 use super::{EpochRecord, PaperSteps};
@@ -231,7 +231,7 @@ impl<'a> CheckpointFile<'a> {
 /// Writes beside `path` and renames, so that `path` always holds a whole file.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory)?;
+    let mut file = tempfile::Builder::new().prefix(HELD).tempfile_in(directory)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
