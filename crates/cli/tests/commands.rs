@@ -515,6 +515,10 @@ fn predictions_obey_as_they_are_printed() {
             near += usize::from(y + z > x(i) * (1.0 - 1e-5));
         }
         assert!(enforce == "weights" || near > 40, "only {near} at the border");
+        // Outside the domain no number obeys, and nothing is guaranteed: that is not a matter of float64.
+        fs::write(dir.path().join("out.csv"), "x\n-5\n").unwrap();
+        let said = json(dir.path(), 0, &["predict", "run/model.onnx", "out.csv", "-q", "--json", "--out", "p.csv"]);
+        assert_eq!((&said["outside_domain"], &said["broken_as_read"]), (&1.into(), &0.into()), "{enforce}: {said}");
     }
 }
 

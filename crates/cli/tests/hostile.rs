@@ -99,7 +99,11 @@ fn names_of_a_hostile_file_are_shown_and_not_obeyed() {
     // As JSON, names are what they are.
     let e = json(home, 0, &["explain", "true.toml", "--json"]);
     assert_eq!(e["features"][0]["name"], HOSTILE);
-    assert!(refusal(home, &["explain", "named.toml"]).contains("one line of visible characters"));
+    let long = claim("<= 5").replace("\"r\"", &toml_text(&"n".repeat(501)));
+    fs::write(home.join("long.toml"), format!("{head}{long}")).unwrap();
+    for file in ["named.toml", "long.toml"] {
+        assert!(refusal(home, &["explain", file]).contains("one line of at most 500 visible characters"));
+    }
 }
 
 #[test]

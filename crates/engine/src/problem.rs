@@ -112,7 +112,7 @@ pub enum ProblemError {
     #[error("two rules are called '{0}'; give each its own name")]
     DuplicateRule(String),
     /// A rule without a name that can be shown.
-    #[error("a rule is called {0:?}; a name is one line of visible characters")]
+    #[error("a rule is called {0:?}; a name is one line of at most {LONGEST_NAME} visible characters")]
     RuleName(String),
     /// Rules of other files.
     #[error(transparent)]
@@ -163,6 +163,8 @@ pub enum ProblemError {
 }
 
 const MAX_BYTES: u64 = 4 << 20;
+/// Characters of a rule's name.
+const LONGEST_NAME: usize = 500;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -276,7 +278,9 @@ impl Problem {
         let of_data = data.as_ref().map_or(&[][..], |d| &d.targets);
         let labels = LabelNames { task: task.kind, names: task.targets.as_deref().unwrap_or(of_data) };
         let rule = rule_files::expand(rule, folder, &labels)?;
-        if let Some(rule) = rule.iter().find(|r| r.name.trim().is_empty() || shown::name(&r.name) != r.name) {
+        let longer = |name: &str| name.chars().count() > LONGEST_NAME;
+        let unfit = |r: &&RuleText| r.name.trim().is_empty() || longer(&r.name) || shown::name(&r.name) != r.name;
+        if let Some(rule) = rule.iter().find(unfit) {
             return Err(ProblemError::RuleName(rule.name.clone()));
         }
         if let Some(name) = duplicate_name(&rule) {

@@ -74,9 +74,10 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
             // The place of a level.
             _ => inputs.x.row(row).get(first[f]).copied().map_or(f64::NAN, f64::from),
         };
-        let row = printed.numbers(inputs.x.row(row), y.row(row), &written);
-        broken_as_read.set(broken_as_read.get() + usize::from(!row.obeys));
-        row.numbers.iter().map(f64::to_string).collect()
+        let shown = printed.numbers(inputs.x.row(row), y.row(row), &written);
+        let broken = !shown.obeys && inputs.status[row] == RowStatus::Inside;
+        broken_as_read.set(broken_as_read.get() + usize::from(broken));
+        shown.numbers.iter().map(f64::to_string).collect()
     };
     let ids = |row: usize| {
         let written = |name: &String| match table.column(name).map(|c| c.value(row)) {
@@ -161,13 +162,14 @@ fn why(table: &Table, schema: &Schema, status: RowStatus, row: usize) -> String 
 }
 
 /// A name that no spreadsheet takes for a formula: behind an apostrophe, unless it is a number. Such a name that begins with
-/// apostrophes already gets one more, so that taking one away gives the name back. Full-width signs and signs behind characters without
-/// width count, too: spreadsheets read them alike.
+/// apostrophes already gets one more, so that taking one away gives the name back. Full-width signs and signs behind blanks or
+/// characters without width count, too: spreadsheets read them alike.
 fn as_text(name: &str) -> Cow<'_, str> {
     const SIGNS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-    let unseen = |c: char| matches!(c, '\'' | '\u{200c}' | '\u{200d}') || shown::hidden(c) && !c.is_control();
+    let unseen =
+        |c: char| matches!(c, '\'' | '\u{200c}' | '\u{200d}') || !c.is_control() && (c.is_whitespace() || shown::hidden(c));
     let formula = name.trim_start_matches(unseen).starts_with(SIGNS);
-    if formula && name.parse::<f64>().is_err() { Cow::Owned(format!("'{name}")) } else { Cow::Borrowed(name) }
+    if formula && name.trim().parse::<f64>().is_err() { Cow::Owned(format!("'{name}")) } else { Cow::Borrowed(name) }
 }
 
 /// What is printed beside predictions.
@@ -234,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_name_is_never_a_formula_and_can_be_had_back() {
-        let plain = ["yes", "", "-1", "+1", "-2.5e3", "a=b", "o'clock", "'quoted'", " =1"];
+        let plain = ["yes", "", "-1", "+1", "-2.5e3", "a=b", "o'clock", "'quoted'", " -1e3", " x"];
         plain.iter().for_each(|name| assert_eq!(as_text(name), *name));
         for name in [
             "=HYPERLINK(\"http://x\")",
@@ -250,6 +252,8 @@ mod tests {
             "\u{200b}=1",
             "\u{feff}'+a",
             "\u{3164}\u{200d}=1",
+            " =1",
+            "\u{a0}+x",
         ] {
             let cell = as_text(name);
             assert!(cell.starts_with('\''), "{cell}");

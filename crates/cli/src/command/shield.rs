@@ -4,7 +4,6 @@ use deepsade_check::Verdict;
 use deepsade_check::step::Outputs;
 use deepsade_engine::artifact::read_bytes;
 use deepsade_engine::files::write_proof;
-use deepsade_engine::problem::Problem;
 use deepsade_engine::shield::{Reading, Shielded, shield};
 use deepsade_engine::verdict::{accepted, claim_in_words, in_words};
 use deepsade_spec::Task;
@@ -20,7 +19,7 @@ use crate::render::While;
 pub fn run(args: &ShieldArgs) -> anyhow::Result<Exit> {
     super::not_over_inputs(&args.out, std::slice::from_ref(&args.rules))?;
     let bytes = read_bytes(&args.model)?;
-    let problem = Problem::read(&args.rules)?.with_data(args.data.as_deref())?;
+    let problem = super::problem(&args.rules, args.data.as_deref())?;
     let mut bar = ReadBar::new(args.quiet);
     let (spec, loaded, note) = problem.load_or_stated(&mut |p| bar.update(p))?;
     note.iter().for_each(|note| eprintln!("note: {note}"));

@@ -3,10 +3,13 @@
 use super::error::ImportError;
 use super::proto::{TensorProto, element};
 
-/// Dimensions of a tensor whose data has the size that they claim.
+/// Dimensions of a tensor of a type that is read, whose data has the size that they claim.
 pub(super) fn dims(t: &TensorProto) -> Result<Vec<usize>, ImportError> {
     if t.data_location == 1 {
         return Err(ImportError::ExternalData { name: t.name.clone() });
+    }
+    if !matches!(t.data_type, element::FLOAT | element::DOUBLE | element::INT64 | element::INT32 | element::BOOL) {
+        return Err(wrong_type(t, "float"));
     }
     let found = stored(t).unwrap_or(0);
     let wrong = || ImportError::TensorSize { name: t.name.clone(), dims: t.dims.clone(), found };

@@ -238,6 +238,8 @@ fn what_only_moves_or_renames_disappears() {
     let six = refusal(vec![node("Clip", &["x", "a", "b"], "y")], vec![floats("a", &[], &[0.0]), floats("b", &[], &[6.0])]);
     assert!(six.contains("[0, 6]"), "{six}");
     assert!(refusal(vec![with_int(node("Cast", &["x"], "y"), "to", 7)], vec![]).contains("int64"));
+    let halves = TensorProto { data_type: 10, raw_data: Some(vec![0; 12]), ..floats("w", &[3, 2], &[]) };
+    assert!(refusal(vec![node("MatMul", &["x", "w"], "y")], vec![halves]).contains("holds float16"));
 }
 
 /// What makes a constant is told apart from it: rows of a batch may then be rounded in different orders.
