@@ -82,9 +82,9 @@ fn rows_that_all_break_the_rules_are_told_in_words() {
     assert!(warnings.contains("no label of the") && warnings.contains("deepsade explain"), "{warnings}");
 }
 
-/// Through the weights this rule, on the sum of several features, holds all scores back: hardly anyone gets a loan.
+/// Through the weights this rule, on the sum of several features, holds scores back near its border.
 #[test]
-fn auto_takes_the_output_step_where_the_weights_collapse() {
+fn auto_takes_the_output_step_where_the_weights_lose_much() {
     let done = train(&loan_settings("auto"), loans()).unwrap();
     let summary = done.summary(None);
     let cost = &summary["cost"];
@@ -110,7 +110,9 @@ fn auto_takes_the_output_step_where_the_weights_collapse() {
     let ways: Vec<&str> = tried.iter().map(|t| t["enforced_by"].as_str().unwrap()).collect();
     assert_eq!(ways, ["weights", "decode", "decode"], "{cost}");
     let of = |k: usize| tried[k]["score"].as_f64().unwrap();
-    assert!(of(0) + 20.0 < of(1).max(of(2)), "the weights collapse: {cost}");
+    assert!(of(0) + 10.0 < of(1).max(of(2)), "the weights lose much: {cost}");
+    // Half of the rows are the better class: what the weights keep is no constant.
+    assert!(of(0) > 70.0, "the weights collapse: {cost}");
     let best = tried.iter().filter(|t| t["certified"] == true).filter_map(|t| t["score"].as_f64()).fold(0.0, f64::max);
     assert_eq!(cost["enforced_validation"].as_f64().unwrap(), best, "{cost}");
     assert_eq!(summary["test"]["rows_breaking_all"], 0);

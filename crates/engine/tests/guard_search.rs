@@ -141,6 +141,35 @@ fn other_units_move_the_last_layer_alike() {
     }
 }
 
+/// The multiplier of a condition moves together with the layer: one that breaks its rule by 0.9 moves by little more than that, and stays
+/// free where the condition does not hold, whether or not conditions alone come nearer to nothing than any mixture with outputs.
+#[test]
+fn a_condition_on_several_inputs_holds_the_layer_where_it_is_met_alone() {
+    let spec = spec(Task::regression(vec!["y".into()]), &texts_of(&["0.1 * n60 > tot => y <= 1"]));
+    let network = gate::network(&spec, &NetworkSettings { hidden: vec![], ..NetworkSettings::default() }, None, 1);
+    let mut guard = Guard::new(&spec, &network, &Units::raw(1), TIGHTNESS).unwrap();
+    // y = 1.9 + 5 (tot - 0.1 n60) / 40 in columns scaled to [0, 1].
+    let layer = |start: usize, of: &[f32]| of[start..].to_vec();
+    let given = [5.0f32, -0.5, 0.0, 0.0, 0.0, 0.0, 1.9];
+    let mut stepper = Stepper::new(&network, 1).unwrap();
+    let start = stepper.parameters().len() - given.len();
+    for epoch in 0..3 {
+        stepper.parameters_mut()[start..].copy_from_slice(&given);
+        guard.begin_epoch(None);
+        let solved = guard.solve(stepper.parameters_mut());
+        let found = layer(start, stepper.parameters());
+        let moved = found.iter().zip(&given).map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
+        assert!(!solved.pulled_back && moved <= 1.2, "epoch {epoch}: moved by {moved} to {found:?}");
+        let y = |tot: f32, n60: f32| found[0] * tot / 40.0 + found[1] * n60 / 40.0 + found[6] + found[2].abs() + found[3].abs();
+        let most = [(0.0, 0.0), (0.0, 40.0), (4.0, 40.0)].map(|(tot, n60)| y(tot, n60)).into_iter().fold(f32::MIN, f32::max);
+        assert!(
+            most <= 1.0 && y(40.0, 0.0) >= 5.0,
+            "epoch {epoch}: {most} where the condition holds, {} far from it",
+            y(40.0, 0.0)
+        );
+    }
+}
+
 /// Nothing affine is above zero at both ends and below in the middle.
 #[test]
 fn what_is_not_found_is_said_so_and_decoding_is_named() {

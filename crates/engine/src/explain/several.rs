@@ -2,7 +2,7 @@
 //!
 //! Through the weights a rule is kept on a box of inputs: conditions on single features cut the box, one that compares several does not.
 //! Inside the box and outside the condition the rule says nothing, and the last layer can tell the two apart by an affine function
-//! alone. The rows there whose label the rule would not allow are at stake.
+//! alone, and by hidden units as far as that leaves them room. The rows there whose label the rule would not allow are at stake.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -25,9 +25,10 @@ pub fn at_stake(spec: &NormalSpec, rows: &Dataset, which: &[usize]) -> Vec<Strin
         let share = count as f64 / which.len().max(1) as f64;
         (share >= WORTH_SAYING).then(|| {
             format!(
-                "rule '{}': its condition compares several features, and weights keep a rule on the box around its condition: {count} of \
-                 {} training rows ({:.0} %) are in the box, outside the condition, with a label that the rule would not allow, and may \
-                 lose it. The output step (enforce = \"decode\", or \"auto\", which compares) leaves them alone",
+                "rule '{}': its condition compares several features, which the weights tell from the rest of the box around it by an \
+                 affine function alone: of the {count} of {} training rows ({:.0} %) that are in the box, outside the condition, with a \
+                 label that the rule would not allow, those near the condition may lose it, and hidden units have less to say. The output \
+                 step (enforce = \"decode\", or \"auto\", which compares) leaves them alone",
                 rule.name,
                 which.len(),
                 100.0 * share
@@ -87,7 +88,7 @@ mod tests {
         let which = [0, 1, 2, 3];
         let notes = at_stake(&spec("y > x + 2 and x < 5 => t == 'N'"), &rows, &which);
         assert!(notes.len() == 1 && notes[0].contains("1 of 4 training rows (25 %)"), "{notes:?}");
-        assert!(at_stake(&spec("y > x + 2 => t == 'N'"), &rows, &which)[0].contains("2 of 4"));
+        assert!(at_stake(&spec("y > x + 2 => t == 'N'"), &rows, &which)[0].contains("2 of 4 training rows"));
         assert!(at_stake(&spec("y > 3 => t == 'N'"), &rows, &which).is_empty());
     }
 }

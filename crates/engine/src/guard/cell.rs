@@ -5,6 +5,7 @@
 
 use deepsade_solve::kernel::vector;
 
+use super::projection::LayerCut;
 use crate::bounds::Boxed;
 
 /// Two roundings of float32: what a constant output costs when its units change.
@@ -39,6 +40,11 @@ impl Default for Term {
 }
 
 impl Term {
+    /// Whether it speaks of inputs alone, and needs a multiplier.
+    fn is_condition(&self) -> bool {
+        self.free && self.a.is_empty()
+    }
+
     /// Divides it by a positive number.
     pub(super) fn in_unit(&mut self, unit: f64) {
         self.a.iter_mut().chain(&mut self.c).for_each(|(_, c)| *c /= unit);
@@ -48,7 +54,7 @@ impl Term {
     }
 
     /// Adds `l` times another one.
-    fn add(&mut self, l: f64, other: &Term) {
+    pub(super) fn add(&mut self, l: f64, other: &Term) {
         let into = |to: &mut Vec<(usize, f64)>, from: &[(usize, f64)]| {
             for (k, c) in from {
                 match to.iter_mut().find(|(at, _)| at == k) {
@@ -187,6 +193,51 @@ impl Cell {
             rho * (outputs + gate) + c.iter().map(|(k, c)| c * f64::from(v.m[*k])).sum::<f64>() + d
         };
         among.min_by(|i, k| value(*i).total_cmp(&value(*k)))
+    }
+
+    /// The conditions on inputs whose multipliers may move together with W and b: with those of the other atoms as they are, K' is
+    /// convex in all of them.
+    pub(super) fn conditions(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.atoms.len()).filter(|i| self.atoms[*i].is_condition())
+    }
+
+    /// Of such multipliers those of atoms about outputs; of all of them if there is no other.
+    pub(super) fn weight_of_outputs(&self, lambda: &[f64]) -> f64 {
+        let weight = |conditions: bool| {
+            let of = self.atoms.iter().zip(lambda).filter(|(a, _)| a.free && a.is_condition() == conditions);
+            of.map(|(_, l)| l).sum::<f64>()
+        };
+        let all = self.atoms.iter().all(|a| !a.free || a.is_condition());
+        weight(all)
+    }
+
+    /// How freely the multipliers of its conditions move: as the outputs do.
+    pub(super) fn freedom(&self) -> f64 {
+        self.sum.a.iter().map(|(_, a)| a * a).sum::<f64>()
+    }
+
+    /// Tells a cut what the conditions are at its point.
+    pub(super) fn turns(&self, cut: &mut LayerCut) {
+        let value = |Term { c, gate, d, .. }: &Term| c.iter().map(|(k, c)| c * cut.point[*k]).sum::<f64>() + cut.rho * gate + d;
+        cut.conditions.clear();
+        cut.conditions.extend(self.conditions().map(|i| value(&self.atoms[i])));
+        cut.freedom = self.freedom();
+    }
+
+    /// Adds to the multipliers of its conditions.
+    pub(super) fn turn(&mut self, by: &[f64]) {
+        let mut lambda = self.lambda.clone();
+        self.conditions().zip(by).for_each(|(i, by)| lambda[i] = (lambda[i] + by).max(0.0));
+        self.weigh(&lambda);
+    }
+
+    /// Brings its multipliers to a sum of 1.
+    pub(super) fn settle(&mut self) {
+        let sum: f64 = self.lambda.iter().sum();
+        if sum > 0.0 && sum.is_finite() && sum != 1.0 {
+            let lambda: Vec<f64> = self.lambda.iter().map(|l| l / sum).collect();
+            self.weigh(&lambda);
+        }
     }
 
     /// Takes one atom alone.

@@ -14,6 +14,9 @@ const CORNERS: usize = 100;
 /// Atoms up to which each alone is a row of the game before any mixture: all of them take steps by the cube of their number.
 const MOST_ALONE: usize = 400;
 
+/// How much conditions may weigh beside outputs.
+const MOST: f64 = 1e3;
+
 /// The free atoms of a cell, brought through W and b.
 struct Atoms<'a> {
     cell: &'a Cell,
@@ -42,7 +45,9 @@ pub fn improve(
     cell.weigh(&lambda);
     cell.read(layer, v, scratch);
     let after = cell.slack(v, margin, scratch);
-    if after.excess < before.excess {
+    // Each by the weight of its outputs: conditions alone say nothing about W and b.
+    let outputs = |lambda: &[f64], cell: &Cell| cell.weight_of_outputs(lambda);
+    if after.excess * outputs(&present, cell) < before.excess * outputs(&lambda, cell) {
         return after;
     }
     cell.weigh(&present);
@@ -50,8 +55,39 @@ pub fn improve(
     before
 }
 
-/// The multipliers with the smallest excess; `None` if numbers fail.
+/// The multipliers with the smallest excess beside those of the outputs' atoms; `None` if numbers fail.
+///
+/// Those of atoms about outputs sum to 1, and conditions may weigh up to `MOST` times as much: with a sum of 1 over all of them, of a
+/// cell that is far from empty the conditions alone would be nearest to it, and these no layer can change.
 pub(super) fn best(cell: &Cell, layer: &LayerWeights, v: &Boxed, margin: Margin, within: f64) -> Option<Vec<f64>> {
+    let conditions: Vec<usize> = cell.conditions().collect();
+    let outputs: Vec<usize> = (0..cell.atoms.len()).filter(|i| cell.atoms[*i].free && !conditions.contains(i)).collect();
+    if conditions.is_empty() || outputs.is_empty() {
+        return best_mixture(cell, layer, v, margin, within);
+    }
+    let pairs: Vec<(usize, Option<usize>)> =
+        outputs.iter().flat_map(|o| [None].into_iter().chain(conditions.iter().map(|c| Some(*c))).map(|c| (*o, c))).collect();
+    let joined = |(o, c): &(usize, Option<usize>)| {
+        let mut atom = cell.atoms[*o].clone();
+        c.iter().for_each(|c| atom.add(MOST, &cell.atoms[*c]));
+        atom
+    };
+    let joint = Cell::new(cell.rule, cell.region, pairs.iter().map(joined).collect(), cell.rho.clone());
+    let mixture = best_mixture(&joint, layer, v, margin, within)?;
+    let mut lambda = vec![0.0; cell.atoms.len()];
+    for ((o, c), l) in pairs.into_iter().zip(mixture) {
+        lambda[o] += l;
+        if let Some(c) = c {
+            lambda[c] += l * MOST;
+        }
+    }
+    let sum: f64 = lambda.iter().sum();
+    lambda.iter_mut().for_each(|l| *l /= sum);
+    (sum > 0.0).then_some(lambda)
+}
+
+/// The same among all mixtures of its atoms.
+fn best_mixture(cell: &Cell, layer: &LayerWeights, v: &Boxed, margin: Margin, within: f64) -> Option<Vec<f64>> {
     let atoms = Atoms::new(cell, layer, v, margin);
     let count = atoms.free.len();
     let shift = (0..count).map(|k| atoms.largest(k)).fold(0.0, f64::max);

@@ -11,7 +11,7 @@ use deepsade_solve::active_set::first_to_leave;
 use deepsade_solve::cholesky::Cholesky;
 use deepsade_solve::kernel::vector;
 
-use super::cell::{LayerWeights, move_layer, sum_up};
+use super::cell::{Cell, LayerWeights, move_layer, sum_up};
 use super::metric::Metric;
 use crate::bounds::Boxed;
 
@@ -48,6 +48,10 @@ pub(super) struct LayerCut {
     pub excess: f64,
     /// How much of that may be left.
     pub tolerance: f64,
+    /// The values of its cell's conditions at the point: by how much the sum grows with their multipliers.
+    pub conditions: Vec<f64>,
+    /// How freely these multipliers move.
+    pub freedom: f64,
     /// `M^-1 [v; 1]`, the last entry apart.
     moved: Vec<f64>,
     bias: f64,
@@ -174,7 +178,10 @@ impl Projection {
                     if l == 0 || !cuts[l - 1].same_outputs(other) {
                         outputs = dot(&cut.alpha, &other.alpha);
                     }
-                    let product = if outputs == 0.0 { 0.0 } else { outputs * (dot(&other.point, &cut.moved) + cut.bias) };
+                    let mut product = if outputs == 0.0 { 0.0 } else { outputs * (dot(&other.point, &cut.moved) + cut.bias) };
+                    if cut.cell == other.cell && !cut.conditions.is_empty() {
+                        product += cut.freedom * dot(&cut.conditions, &other.conditions);
+                    }
                     gram[own * MOST + l] = product;
                     gram[l * MOST + own] = product;
                     before += product * other.applied;
@@ -210,8 +217,27 @@ impl Projection {
         FeasibleCuts::Unknown
     }
 
-    /// Moves the layer to where the multipliers say: cuts of one cell together.
-    pub fn apply(&mut self, layer: &mut LayerWeights) {
+    /// Whether a cell has a cut.
+    pub fn knows(&self, cell: usize) -> bool {
+        self.cuts[..self.count].iter().any(|cut| cut.cell == cell)
+    }
+
+    /// Moves the layer to where the multipliers say, cuts of one cell together, and the multipliers of the cells' conditions.
+    pub fn apply(&mut self, layer: &mut LayerWeights, cells: &mut [Cell]) {
+        for k in 0..self.count {
+            let cell = self.cuts[k].cell;
+            if self.cuts[k].conditions.is_empty() || self.cuts[..k].iter().any(|c| c.cell == cell) {
+                continue;
+            }
+            let mut by = vec![0.0; self.cuts[k].conditions.len()];
+            for cut in self.cuts[k..self.count].iter().filter(|c| c.cell == cell && c.mu != c.applied) {
+                by.iter_mut().zip(&cut.conditions).for_each(|(by, c)| *by += (cut.applied - cut.mu) * cut.freedom * c);
+            }
+            if by.iter().any(|by| *by != 0.0) {
+                cells[cell].turn(&by);
+            }
+        }
+
         let mut moved = std::mem::take(&mut self.direction);
         let mut k = 0;
         while k < self.count {
@@ -236,9 +262,9 @@ impl Projection {
     }
 
     /// Moves the layer back to the one that was given.
-    pub fn undo(&mut self, layer: &mut LayerWeights) {
+    pub fn undo(&mut self, layer: &mut LayerWeights, cells: &mut [Cell]) {
         self.cuts[..self.count].iter_mut().for_each(|cut| cut.mu = 0.0);
-        self.apply(layer);
+        self.apply(layer, cells);
         self.clear();
     }
 

@@ -16,6 +16,9 @@ const LEAN: f64 = 0.3;
 const PATIENCE: u32 = 32;
 /// with an excess within this share of the smallest: the layer will have moved before they matter.
 const ROUGHLY: f64 = 0.02;
+/// Where conditions have multipliers, what is left of the excess, at most: those that are best for a layer far from all that is
+/// allowed say little about where it should go.
+const WORTH: f64 = 0.5;
 
 /// Times that cells and signs take turns.
 const TURNS: usize = 12;
@@ -110,7 +113,9 @@ impl Guard {
             solved.moves += moves;
             match found {
                 FeasibleCuts::Yes => return solved,
-                FeasibleCuts::Never(_) => self.nearest.undo(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                FeasibleCuts::Never(_) => {
+                    self.nearest.undo(&mut Self::layer(parameters, self.inputs, self.outputs), &mut self.cells);
+                }
                 FeasibleCuts::Unknown => break,
             }
         }
@@ -151,6 +156,7 @@ impl Guard {
                     continue;
                 }
                 broken += 1;
+                self.keep_signs(k);
                 let cell = &self.cells[k];
                 let Some(cut) = self.nearest.next() else { return (FeasibleCuts::Unknown, moves + broken) };
                 let v = self.bounds.last_input(cell.region);
@@ -167,14 +173,18 @@ impl Guard {
                 }
                 (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin + lean * push, 0.25 * slack.margin);
                 cell.alpha(slack.rho, self.outputs, &mut cut.alpha);
+                cell.turns(cut);
                 self.nearest.commit(&self.metric, false);
             }
             if broken == 0 {
+                self.cells.iter_mut().for_each(Cell::settle);
                 return (FeasibleCuts::Yes, moves);
             }
             moves += broken;
             match self.nearest.solve() {
-                FeasibleCuts::Yes => self.nearest.apply(&mut Self::layer(parameters, self.inputs, self.outputs)),
+                FeasibleCuts::Yes => {
+                    self.nearest.apply(&mut Self::layer(parameters, self.inputs, self.outputs), &mut self.cells);
+                }
                 other => return (other, moves),
             }
         }
@@ -193,12 +203,20 @@ impl Guard {
             cell.visits += 1;
             if first && cell.visits % PATIENCE == 1 && cell.has_choice() && !self.settled {
                 let layer = Self::layer(parameters, self.inputs, self.outputs);
-                multiplier::improve(cell, &layer, v, margin, ROUGHLY, &mut self.scratch);
+                let (before, weight) = (cell.lambda().to_vec(), cell.weight_of_outputs(cell.lambda()));
+                let better = multiplier::improve(cell, &layer, v, margin, ROUGHLY, &mut self.scratch).excess;
+                let hopeless = better * weight > WORTH * slack.excess * cell.weight_of_outputs(cell.lambda());
+                if cell.conditions().next().is_some() && hopeless {
+                    cell.weigh(&before);
+                }
                 fresh = true;
                 slack = self.slack(k, parameters, margin, kind);
             }
         }
         if first && !fresh && kind == Bounds::Interval {
+            if self.kept[..self.kept_count].iter().any(|cut| cut.cell == k) {
+                self.keep_signs(k);
+            }
             let cell = &self.cells[k];
             let v = self.bounds.last_input(cell.region);
             for kept in self.kept[..self.kept_count].iter_mut().filter(|cut| cut.cell == k) {
@@ -209,6 +227,7 @@ impl Guard {
                 cut.place(v);
                 // The multipliers may have changed since.
                 cell.alpha(cut.rho, self.outputs, &mut cut.alpha);
+                cell.turns(cut);
                 let margin = cell.margin(cut.rho, v, margin, &self.scratch);
                 cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin + lean * slack.excess.max(0.0);
                 cut.tolerance = 0.25 * margin;
@@ -216,6 +235,28 @@ impl Guard {
             }
         }
         slack
+    }
+
+    /// Multipliers of a cell's conditions that may move do not become negative.
+    fn keep_signs(&mut self, k: usize) {
+        if self.nearest.knows(k) {
+            return;
+        }
+        let cell = &self.cells[k];
+        let count = cell.conditions().count();
+        for (at, i) in cell.conditions().enumerate() {
+            let Some(cut) = self.nearest.next() else { return };
+            (cut.cell, cut.rho, cut.excess, cut.tolerance) = (k, f64::NAN, -cell.lambda()[i], 1e-12);
+            cut.sides.clear();
+            cut.point.clear();
+            cut.point.resize(self.inputs, 0.0);
+            cut.alpha.clear();
+            cut.alpha.resize(self.outputs, 0.0);
+            cut.conditions.clear();
+            cut.conditions.extend((0..count).map(|c| if c == at { -1.0 } else { 0.0 }));
+            cut.freedom = cell.freedom();
+            self.nearest.commit(&self.metric, false);
+        }
     }
 
     /// How far a cell is from being empty.

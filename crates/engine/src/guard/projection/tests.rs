@@ -24,7 +24,7 @@ fn solve(points: &[(Vec<f64>, Vec<f64>, f64)]) -> (FeasibleCuts, Vec<f32>, Vec<f
     points.iter().for_each(|(v, a, e)| cut(&mut nearest, &metric, v, a, *e));
     let found = nearest.solve();
     let (mut w, mut b) = (vec![0.0; n * outputs], vec![0.0; outputs]);
-    nearest.apply(&mut LayerWeights { w: &mut w, b: &mut b });
+    nearest.apply(&mut LayerWeights { w: &mut w, b: &mut b }, &mut []);
     (found, w, b, nearest)
 }
 

@@ -84,6 +84,24 @@ impl Paper {
         })
     }
 
+    /// Line 3: the last layer that satisfies K' next to the random one; not to the letter the one next to no weights at all, where that
+    /// is the better start. The nearest to the random one may be far from it, and the epochs would go into the way back.
+    fn first_layer(&mut self, stepper: &mut Stepper) {
+        self.guarded.solve(stepper);
+        if self.settings.strict {
+            return;
+        }
+        let last = stepper.last_range();
+        let near_random = stepper.parameters()[last.clone()].to_vec();
+        let loss = stepper.evaluate(self.loss, &self.validation).mean();
+        stepper.parameters_mut()[last.clone()].fill(0.0);
+        self.guarded.solve(stepper);
+        let near_none = stepper.evaluate(self.loss, &self.validation).mean();
+        if near_none.is_nan() || near_none >= loss {
+            stepper.parameters_mut()[last].copy_from_slice(&near_random);
+        }
+    }
+
     /// Lines 7 to 32, with the letters of the paper: W the last layer, G its gradient.
     fn lines_7_to_32(&mut self, at: Batch) -> Result<LossSum, SolverError> {
         let Batch { stepper, optimiser, data, rows, place, out } = at;
@@ -184,7 +202,7 @@ impl Update for Paper {
         let size = START * f64::from(self.settings.alpha);
         let decided = !self.settings.strict && guard.favours_clauses();
         if decided || !guard.start_small(stepper.parameters_mut(), size) {
-            self.guarded.solve(stepper);
+            self.first_layer(stepper);
         }
     }
 
