@@ -123,6 +123,18 @@ fn the_table_lists_the_valid_sets_in_order() {
     }
 }
 
+/// On a stack that has room for a hundredth of it.
+#[test]
+fn a_count_of_very_many_parts_has_a_diagram_of_its_own_stack() {
+    let run = || {
+        let spec = spec(&multilabel(3), &["sum(l0 for j in 0..30000) >= 2".into()]);
+        Decoder::new(&spec, 100_000).map(|decoder| decoder.table())
+    };
+    let made = std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap();
+    let sets = made.unwrap().unwrap();
+    assert!(sets.rows == 4 && (0..4).all(|r| sets.row(r)[0] == 1.0), "{sets:?}");
+}
+
 #[test]
 fn an_input_without_a_valid_set_is_named() {
     let texts = ["a < 3.5 => label[0]", "b >= 2 => not label[0]"].map(String::from);
