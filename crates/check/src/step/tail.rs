@@ -320,12 +320,11 @@ fn clear(at: f32) -> f32 {
 
 /// Above so many columns a range is looked at column by column, and not as one sum for each of its ends.
 const WIDE: usize = 24;
-/// Distances from the domain count 2^125-fold: one that is not a denormal takes all of the half by which a count of what holds is above 0.
-/// Counted in steps, of at most 2^20, an input of at least 2^-100 in size is no denormal; one beyond all numbers is outside anyway.
+/// Distances from a range count 2^125-fold: one that is not a denormal takes all of the half by which a count of what holds is above 0; so
+/// does an input between two multiples of its step. Of steps, of at most 2^20, one beyond all numbers is outside anyway.
 const AWAY: i32 = 125;
 
-/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders and between multiples of a step. Adds the parts that
-/// sums read of the input; what is taken off its count (`root` of those that are counted), which is not a number, or not above 0, where an
+/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders. Adds the parts that sums read of the input; what is taken off its count (`root` of those that are counted), which is not a number, or not above 0, where an
 /// input is none or is beyond all numbers.
 pub(super) fn inside(
     schema: &Schema,
@@ -367,17 +366,19 @@ pub(super) fn inside(
     let x = if wide { &upright } else { x };
     let mut offs = Vec::new();
     if grids.iter().any(Option::is_some) {
-        let [per_step, steps, floor, fraction] = ["per_step", "steps", "floor", "fraction"].map(named);
+        let [per_step, steps, floor, ceiling, between] = ["per_step", "steps", "floor", "ceiling", "between"].map(named);
         let stepped = grids.iter().any(|k| k.is_some_and(|k| k != 0));
         if stepped {
             piece.floats(&per_step, &dims, grids.iter().map(|k| 2f32.powi(k.unwrap_or(0))).collect());
             piece.call("Mul", &[x, &per_step], &steps);
         }
         let counted = if stepped { &steps } else { x };
+        // 1 between two multiples, by however little, and 0 on one: of a denormal the difference from the multiple below would be lost.
         piece.call("Floor", &[counted], &floor);
-        piece.call("Sub", &[counted, &floor], &fraction);
+        piece.call("Ceil", &[counted], &ceiling);
+        piece.call("Sub", &[&ceiling, &floor], &between);
         let factor = |k: &Option<i32>| if k.is_some() { -2f32.powi(AWAY) } else { 0.0 };
-        offs.push(off(&fraction, grids.iter().map(factor).collect()));
+        offs.push(off(&between, grids.iter().map(factor).collect()));
     }
     if !wide {
         for (k, (lo, hi)) in ends.iter().enumerate() {
