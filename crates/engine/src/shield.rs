@@ -32,7 +32,7 @@ use crate::problem::{Problem, ProblemError};
 use crate::proof::{self, prove_step};
 use crate::recheck;
 use crate::verdict;
-use crate::warnings::{Warning, falls_back};
+use crate::warnings::{Warning, falls_back, far};
 pub use reading::Reading;
 
 /// The oldest operator set with all that makes candidates.
@@ -255,6 +255,7 @@ pub fn shield(
     // Read again: what counts is what the files say.
     let verdict = recheck::held(&bytes, &Problem::parse(&rules, Path::new(RULES))?, &certificate, &|| false)?;
     let warning = plan.tried.and_then(|tried| falls_back(tried.fallbacks, "inputs and outputs drawn at random"));
+    let warning = warning.or_else(|| far(plan.ratio));
     let step_us = plan.tried.map(|tried| tried.step_us);
     let outputs = plan.outputs().clone();
     Ok(Shielded {

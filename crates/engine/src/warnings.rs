@@ -7,7 +7,7 @@ use std::fmt;
 use deepsade_data::{Dataset, DecidingScore, deciding_score, metrics};
 use deepsade_net::Matrix;
 use deepsade_output::predict::in_words;
-use deepsade_spec::{NormalSpec, Task};
+use deepsade_spec::{NormalSpec, Task, shown};
 use thiserror::Error;
 
 use crate::train::{Enforce, StopReason};
@@ -17,6 +17,9 @@ const ENOUGH: usize = 20;
 
 /// The share of rows from which on a fallback is no exception any more.
 const OFTEN: f64 = 0.1;
+
+/// A squared distance beside that of the nearest outputs, from which on a step is said to move outputs much farther than it must.
+const FAR: f64 = 1.5;
 
 /// Something to look at before the model is used.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -61,6 +64,16 @@ pub enum Warning {
         share: f64,
         /// Of these.
         rows: &'static str,
+    },
+    /// The output step moves outputs farther than it must.
+    #[error(
+        "the output step moves numbers farther than it must: drawn at random they come out at {ratio:.1} times the squared distance of the \
+         nearest ones that obey. Rules that leave hardly more room than float32 needs to tell them from their border do that \
+         (`u <= v and v <= u + 0.0005` of numbers near 100); widen them, or make ranges and numbers smaller"
+    )]
+    Far {
+        /// The squared distance beside that of the nearest.
+        ratio: f64,
     },
     /// The guarantee costs much.
     #[error("{0}")]
@@ -110,6 +123,8 @@ pub enum Warning {
 /// What a guarantee costs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Costly {
+    /// The target that it is about, if not all of them.
+    pub target: Option<String>,
     /// The score.
     pub metric: &'static str,
     /// Without it.
@@ -147,10 +162,11 @@ pub enum Instead {
 
 impl fmt::Display for Costly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { metric, free, enforced, rows, predictions, .. } = self;
+        let Self { target, metric, free, enforced, rows, predictions, .. } = self;
+        let of = target.as_ref().map(|target| format!(" for '{}'", shown::name(target))).unwrap_or_default();
         write!(
             f,
-            "the guarantee costs much: {metric} {enforced:.4} with it, {free:.4} without, on the {rows} test rows whose label obeys"
+            "the guarantee costs much{of}: {metric} {enforced:.4} with it, {free:.4} without, on the {rows} test rows whose label obeys"
         )?;
         match &self.instead {
             Some(Instead::Better { enforce, score }) => write!(f, "; --enforce {} has {score:.4} on these rows", enforce.name())?,
@@ -194,6 +210,11 @@ pub struct Scored<'a> {
 /// What there is to say where a fallback answers this share of some rows.
 pub fn falls_back(share: f64, rows: &'static str) -> Option<Warning> {
     (share >= OFTEN).then_some(Warning::FallsBack { share: 100.0 * share, rows })
+}
+
+/// What there is to say where candidates have this squared distance beside the nearest outputs.
+pub fn far(ratio: f64) -> Option<Warning> {
+    (ratio >= FAR).then_some(Warning::Far { ratio })
 }
 
 /// What there is to say about a model that was trained on `train`.

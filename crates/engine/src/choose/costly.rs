@@ -27,34 +27,52 @@ pub(super) struct TriedWays<'a> {
     pub(super) free_to_choose: bool,
 }
 
-/// The warning, if there is one. Rows whose label breaks a rule do not count.
+/// The warning, if there is one: about all targets, or about the number among several that loses most, which the errors of larger numbers
+/// may hide. Rows whose label breaks a rule do not count.
 pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &TriedWays) -> Option<Warning> {
     let task = &spec.schema.task;
     let DecidingScore { name, more } = deciding_score(task);
     let counted: Vec<usize> = (0..kept.outputs.rows).filter(|r| !kept.breaking[*r]).collect();
-    let scores =
-        |s: &Scored| -> Vec<f64> { counted.iter().map(|r| row_score(task, s.outputs.row(*r), s.rows.y.row(*r))).collect() };
-    let (without, with) = (scores(free), scores(kept));
-    let average = |values: &[f64]| mean(values).filter(|m| m.mean.is_finite());
-    let (a, b) = (average(&without)?.mean, average(&with)?.mean);
-    let lost: Vec<f64> = without.iter().zip(&with).map(|(a, b)| if more { a - b } else { b - a }).collect();
-    let much = if more { a - b >= POINTS } else { b > LARGER * a };
-    let Mean { n, mean: loses, deviation } = average(&lost).filter(|m| m.n > 1)?;
-    let beyond_chance = loses > ERRORS * deviation / (n as f64).sqrt();
-    let in_any_case = !more && b > MUCH_LARGER * a && n >= ENOUGH;
-    if !(much && (beyond_chance || in_any_case)) {
-        return None;
-    }
+    let of_all = |s: &Scored, r: usize| row_score(task, s.outputs.row(r), s.rows.y.row(r));
+    let squared = |s: &Scored, r: usize, j: usize| f64::from(s.outputs.row(r)[j] - s.rows.y.row(r)[j]).powi(2);
+    let lost = |score: &dyn Fn(&Scored, usize) -> f64| {
+        let scores = |s: &Scored| counted.iter().map(|r| score(s, *r)).collect::<Vec<f64>>();
+        much(&scores(free), &scores(kept), more)
+    };
+    let (target, without, with) = match (lost(&of_all), task) {
+        (Some((without, with)), _) => (None, without, with),
+        (None, Task::Regression { targets, .. }) if targets.len() > 1 => {
+            let each = targets.iter().enumerate().filter_map(|(j, target)| {
+                let (without, with) = lost(&|s, r| squared(s, r, j))?;
+                Some((Some(target.clone()), without, with))
+            });
+            each.max_by(|a, b| (a.2 * b.1).total_cmp(&(b.2 * a.1)))?
+        }
+        (None, _) => return None,
+    };
     Some(Warning::Costly(Box::new(Costly {
+        target: target.clone(),
         metric: name,
-        free: a,
-        enforced: b,
+        free: without,
+        enforced: with,
         rows: counted.len(),
-        instead: instead(task, b, more, ways),
+        instead: if target.is_none() { instead(task, with, more, ways) } else { None },
         hardest: hardest(spec, free),
         predictions: free.outputs.rows,
         between_two: spec.pairs.iter().map(|rule| rule.name.clone()).collect(),
     })))
+}
+
+/// The mean scores without and with the guarantee, if the second is much worse.
+fn much(without: &[f64], with: &[f64], more: bool) -> Option<(f64, f64)> {
+    let average = |values: &[f64]| mean(values).filter(|m| m.mean.is_finite());
+    let (a, b) = (average(without)?.mean, average(with)?.mean);
+    let lost: Vec<f64> = without.iter().zip(with).map(|(a, b)| if more { a - b } else { b - a }).collect();
+    let much = if more { a - b >= POINTS } else { b > LARGER * a };
+    let Mean { n, mean: loses, deviation } = average(&lost).filter(|m| m.n > 1)?;
+    let beyond_chance = loses > ERRORS * deviation / (n as f64).sqrt();
+    let in_any_case = !more && b > MUCH_LARGER * a && n >= ENOUGH;
+    (much && (beyond_chance || in_any_case)).then_some((a, b))
 }
 
 /// The other place to enforce the rules in, if it is better on these rows or was not tried.
@@ -137,6 +155,23 @@ mod tests {
         // One row of two, twice as far off: no more than chance.
         assert_eq!(said(1.0, 2.0, 2, &[]), None);
         assert_eq!(said(1.0, 2.0, 0, &[]), None);
+    }
+
+    /// The errors of a large number hide those of a small one: each is looked at by itself.
+    #[test]
+    fn what_one_of_several_targets_loses_is_told_with_its_name() {
+        let spec = spec(Task::regression(vec!["y".into(), "large".into()]), "y <= 9");
+        let columns = |y: f32| {
+            let data = (0..40u16).flat_map(|r| [y * f32::from(r % 3), 1e4 * f32::from(r % 5)]).collect();
+            Matrix { rows: 40, cols: 2, data }
+        };
+        let data = Dataset { x: Matrix::zeros(40, 1), weight: vec![1.0; 40], y: Matrix::zeros(40, 2) };
+        let (free, kept, breaking) = (columns(1.0), columns(2.0), vec![false; 40]);
+        let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
+        let ways = TriedWays { taken: Enforce::Decode, tried: &[], free_to_choose: true };
+        let told = costly(&spec, &of(&free), &of(&kept), &ways).unwrap().to_string();
+        assert!(told.starts_with("the guarantee costs much for 'y': mse"), "{told}");
+        assert_eq!(costly(&spec, &of(&free), &of(&columns(1.0)), &ways), None);
     }
 
     /// One row of many with nearly all of the error: whatever its standard error, such a mean is told.

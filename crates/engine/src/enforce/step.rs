@@ -54,6 +54,8 @@ pub struct StepPlan {
     pub how: String,
     /// Whether they are the best there are.
     pub best: bool,
+    /// How far candidates are moved beside the nearest outputs that obey, for numbers drawn at random: squared distances.
+    pub ratio: f64,
     /// What it does with random inputs and outputs, where it was tried: behind a model that can't be run here.
     pub tried: Option<Tried>,
     made: Made,
@@ -128,7 +130,7 @@ impl StepPlan {
         let tried = foreign.and_then(|_| make::tried(spec, &made, &step, &source, usual.ends()));
         before.append(std::mem::take(&mut made.piece));
         made.piece = before;
-        Ok(Self { how: made.how.clone(), best: made.best, tried, made, step })
+        Ok(Self { how: made.how.clone(), best: made.best, ratio: made.ratio, tried, made, step })
     }
 
     /// The step.

@@ -46,6 +46,7 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
         piece: draft.finish(),
         outputs: Outputs::Numbers(vec![Number { lo: FORBIDDEN, hi: KEPT, grid: None }; classes.len()]),
         best: true,
+        ratio: 1.0,
         how: format!("forbidden classes lowered; the rules forbid {ruled} of {} somewhere", classes.len()),
     })
 }

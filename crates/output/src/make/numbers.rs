@@ -99,9 +99,9 @@ fn within(
     spread: &[f64],
     given: Option<&Anchor>,
 ) -> Result<Made, MakeError> {
-    let mut ground = Ground::new(spec, ranges).with_spread(spread);
-    ground.cut = cut;
     let found = keepable(spec, ranges)?;
+    let mut ground = Ground::new(spec, ranges).with_spread(spread, found.iter().map(|group| &group.outputs));
+    ground.cut = cut;
     found.iter().flat_map(|group| &group.ways).for_each(|way| ground.spread(&equality::apart(&way.faces, &ground).1));
     // All groups at once: as many ways as the one with most alternatives has.
     let rounds = found.iter().map(|group| group.ways.len()).max().unwrap_or(1);
@@ -118,6 +118,7 @@ fn within(
                 piece,
                 outputs,
                 best: ranges.iter().all(|n| n.grid.is_none()) && found.iter().all(|group| group.choices.is_empty()),
+                ratio: 1.0,
                 how,
             });
         }
@@ -130,9 +131,9 @@ fn within(
     };
     let first = ways.iter().map(|way| anchor(way, &ground, |group| given(way, group))).collect();
     let own = ways.iter().map(|way| anchor(way, &ground, |_| None)).collect();
-    let (piece, steps) = tuned(&ground, source, &mut ways, [first, own], &rows)?;
+    let (piece, steps, ratio) = tuned(&ground, source, &mut ways, [first, own], &rows)?;
     let how = format!("{steps} steps towards the nearest outputs{}", words(&found, "of each of"));
-    Ok(Made { piece, outputs, best: false, how })
+    Ok(Made { piece, outputs, best: false, ratio, how })
 }
 
 /// How many alternatives there are.
@@ -148,14 +149,14 @@ fn words(groups: &[Group], of: &str) -> String {
     }
 }
 
-/// The piece with as few steps as are good enough, and their number.
+/// The piece with as few steps as are good enough, their number, and how far they lead beside the nearest outputs.
 fn tuned(
     ground: &Ground,
     source: &Source<'_>,
     ways: &mut [Way],
     anchors: [Vec<Option<Anchor>>; 2],
     rows: &MeasuredRows,
-) -> Result<(Piece, usize), MakeError> {
+) -> Result<(Piece, usize, f64), MakeError> {
     let mut best: Option<(Quality, Piece, usize)> = None;
     // With anchors first, those of the alternatives' own if the given one is not good; else without, moved in more and more.
     let none = vec![None; ways.len()];
@@ -172,15 +173,15 @@ fn tuned(
             let piece = write(ground, source, ways, steps)?;
             let quality = rows.measure(&piece, source, ground).unwrap_or(Quality::WORST);
             if quality.is_good() {
-                return Ok((write(ground, source, ways, steps + spare)?, steps + spare));
+                return Ok((write(ground, source, ways, steps + spare)?, steps + spare, quality.ratio));
             }
             if best.as_ref().is_none_or(|(known, ..)| quality.cost() < known.cost()) {
                 best = Some((quality, piece, steps));
             }
         }
     }
-    let (_, piece, steps) = best.expect("some number of steps is tried");
-    Ok((piece, steps))
+    let (quality, piece, steps) = best.expect("some number of steps is tried");
+    Ok((piece, steps, quality.ratio))
 }
 
 /// How far candidates may go: scores are cut to a range, and what is nearest to them that obeys may lie beyond it.

@@ -1,6 +1,7 @@
 //! Faces of an alternative enter; leave directions with the bounds that each has: `a.y >= bound(x)`, moved in so that what is computed
 //! in float32 is seen to obey.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use deepsade_check::step::{CALM, Number, Outputs, Over, room};
@@ -151,10 +152,12 @@ impl<'a> Ground<'a> {
         ground
     }
 
-    /// Outputs give way by the square of their spread, beside that of the widest one.
-    pub(super) fn with_spread(mut self, spread: &[f64]) -> Self {
-        let widest = spread.iter().copied().fold(0.0, f64::max);
-        self.give = spread.iter().map(|s| (s / widest).max(NARROWEST).powi(2)).collect();
+    /// Outputs give way by the square of their spread, beside that of the widest one that rules tie to them.
+    pub(super) fn with_spread<'s>(mut self, spread: &[f64], groups: impl Iterator<Item = &'s BTreeSet<usize>>) -> Self {
+        for group in groups {
+            let widest = group.iter().map(|j| spread[*j]).fold(0.0, f64::max);
+            group.iter().for_each(|j| self.give[*j] = (spread[*j] / widest).max(NARROWEST).powi(2));
+        }
         self
     }
 

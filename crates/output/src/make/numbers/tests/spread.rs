@@ -39,6 +39,8 @@ fn what_is_too_much_is_shared_out_by_squares() {
     let either = ["u <= 0 or v <= 0"];
     assert_eq!(moved(&either, [5.0, 3.0, 1.0], &[1.0; 3]), [5.0, 0.0, 1.0]);
     assert_eq!(moved(&either, [5.0, 3.0, 1.0], &[4.0, 1.0, 1.0]), [0.0, 3.0, 1.0]);
+    // An output that no rule ties to them does not make them alike, however wide it is.
+    near(&["u + v <= r", "u <= v + 90", "t <= 200"], [10.0, 10.0, 5.0], &[0.003, 0.001, 1e6], [1.0, 9.0, 5.0]);
     // Only what is beside another counts.
     near(&["u + v + t <= r"], [10.0, 10.0, 20.0], &[1e6; 3], [0.0, 0.0, 10.0]);
 }
