@@ -25,6 +25,15 @@ fn what_a_folder_holds_is_replaced_only_by_force() {
     assert_eq!(model(), first);
     expect(home, 0, &["train", "loans.toml", "--out", "run", "--seed", "5", "-q", "--force", "--enforce", "weights"]);
     assert_ne!(model(), first);
+    // What belonged to the model before goes with it.
+    fs::write(home.join("run/estimator.json"), "{}").unwrap();
+    expect(home, 0, &["train", "loans.toml", "--out", "run", "-q", "--force", "--enforce", "weights"]);
+    assert!(!home.join("run/estimator.json").exists() && home.join("run/summary.json").exists());
+    let onto = ["verify", "--model", "run/model.onnx", "--rules", "run/rules.toml", "--certificate", "other", "--force"];
+    fs::create_dir(home.join("other")).unwrap();
+    fs::copy(home.join("run/summary.json"), home.join("other/summary.json")).unwrap();
+    expect(home, 0, &onto);
+    assert!(home.join("other/certificate.json").exists() && !home.join("other/summary.json").exists());
     // The other commands that write a model hold to it as well.
     let rules = ["--model", "run/model.onnx", "--rules", "run/rules.toml"];
     for (name, option) in [("verify", "--certificate"), ("shield", "--out"), ("repair", "--out")] {

@@ -54,6 +54,9 @@ fn what_can_not_be_reported_is_refused() {
     assert!(refusal(dir.path(), &["report", "."]).contains("model.onnx"));
     expect(dir.path(), 0, &["train", "loans.toml", "--out", "run", "--quiet"]);
     assert!(refusal(dir.path(), &["report", "run", "--out", "run/model.onnx"]).contains("overwrite"));
+    assert!(refusal(dir.path(), &["report", "run", "--out", "loans.csv"]).contains("no HTML page"));
+    expect(dir.path(), 0, &["report", "run", "--out", "page.html"]);
+    expect(dir.path(), 0, &["report", "run", "--out", "page.html"]);
     assert!(refusal(dir.path(), &["report", "run", "--data", "none.csv"]).contains("none.csv"));
     fs::write(dir.path().join("run/model.onnx"), "not a model").unwrap();
     assert!(refusal(dir.path(), &["report", "run"]).contains("model.onnx"));

@@ -14,5 +14,7 @@ pub const FOLDS: &str = "folds.json";
 pub const SPLIT: &str = "split.csv";
 /// The log of a training: one line an epoch, written as they come.
 pub const LOG: &str = "run.jsonl";
+/// The parameters of an estimator, which Python writes beside its model.
+pub const ESTIMATOR: &str = "estimator.json";
 /// The files that are written together, or not at all.
-pub const TOGETHER: [&str; 6] = [MODEL, RULES, CERTIFICATE, SUMMARY, SPLIT, LOG];
+pub const TOGETHER: [&str; 7] = [MODEL, RULES, CERTIFICATE, SUMMARY, SPLIT, LOG, ESTIMATOR];

@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-pub use crate::file_names::{CERTIFICATE, FOLDS, LOG, MODEL, RULES, SPLIT, SUMMARY, TOGETHER};
+pub use crate::file_names::{CERTIFICATE, ESTIMATOR, FOLDS, LOG, MODEL, RULES, SPLIT, SUMMARY, TOGETHER};
 
 use crate::artifact::{ArtifactError, write_together};
 use crate::train::EpochRecord;
 use crate::unfinished;
 
-/// Writes what `deepsade check` reads into a folder that is there, and says where the model is. Without a certificate what an earlier run
-/// proved goes: it is not true of this model.
+/// Writes what `deepsade check` reads into a folder that is there, and says where the model is. What else an earlier run left there goes, its
+/// certificate too where there is none: it is not true of this model.
 pub fn write_proof(folder: &Path, model: &[u8], rules: &str, certificate: Option<&str>) -> Result<PathBuf, ArtifactError> {
-    write_together(folder, &proof_files(model, rules, certificate))?;
+    write_run(folder, model, rules, certificate, None)?;
     Ok(folder.join(MODEL))
 }
 
@@ -24,7 +24,7 @@ pub fn write_run(
     said: Option<(&str, &str)>,
 ) -> Result<(), ArtifactError> {
     let (summary, log) = said.map(|(summary, log)| (summary.as_bytes(), log.as_bytes())).unzip();
-    let others = [(SUMMARY, summary), (LOG, log), (SPLIT, None)];
+    let others = [(SUMMARY, summary), (LOG, log), (SPLIT, None), (ESTIMATOR, None)];
     write_together(folder, &[&proof_files(model, rules, certificate)[..], &others].concat())
 }
 

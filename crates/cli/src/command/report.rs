@@ -1,6 +1,9 @@
 //! `deepsade report`: a folder enters, one HTML page leaves.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use anyhow::bail;
 
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::files::{CERTIFICATE, LOG, MODEL, RULES, SUMMARY};
@@ -26,10 +29,21 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
+/// Whether a file begins as a page does.
+fn is_page(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(100).read_to_end(&mut start));
+    let start = String::from_utf8_lossy(&start).trim_start().to_lowercase();
+    read.is_ok() && (start.is_empty() || start.starts_with("<!doctype html") || start.starts_with("<html"))
+}
+
 /// Makes the page and writes it.
 pub fn write(dir: &Path, data: Option<&Path>, out: &Path) -> anyhow::Result<Page> {
     let inputs = [MODEL, CERTIFICATE, RULES, LOG, SUMMARY, results::FILE];
     super::not_over(out, &inputs.iter().map(|name| dir.join(name)).chain(data.map(PathBuf::from)).collect::<Vec<_>>())?;
+    if out.is_file() && !is_page(out) {
+        bail!("--out {} is there and is no HTML page, which alone is replaced; name another file", out.display());
+    }
     let page = report(dir, data)?;
     write_whole(out, page.html.as_bytes())?;
     Ok(page)

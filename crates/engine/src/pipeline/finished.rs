@@ -13,7 +13,7 @@ use super::PipelineError;
 use crate::artifact::{ArtifactError, write_together};
 use crate::choose::Cost;
 use crate::evaluate::DataSource;
-use crate::files::{self, LOG, MODEL, RULES, SPLIT, SUMMARY, proof_files};
+use crate::files::{self, ESTIMATOR, LOG, MODEL, RULES, SPLIT, SUMMARY, proof_files};
 use crate::fit::Fitted;
 use crate::pace::Pace;
 use crate::problem::{Problem, ReportSettings};
@@ -183,7 +183,8 @@ impl Finished {
         let said = serde_json::to_string_pretty(&self.summary(Some(&model))).expect("plain data becomes JSON") + "\n";
         let (log, proof) = (self.log(), proof_files(&self.bytes, &self.rules, self.certificate.as_deref()));
         let others = [(LOG, log.as_bytes()), (SPLIT, self.split.as_bytes()), (SUMMARY, said.as_bytes())];
-        write_together(folder, &[&proof[..], &others.map(|(name, bytes)| (name, Some(bytes)))].concat())?;
+        // Parameters of an estimator were those of another model.
+        write_together(folder, &[&proof[..], &others.map(|(name, bytes)| (name, Some(bytes))), &[(ESTIMATOR, None)]].concat())?;
         Ok(model)
     }
 }
