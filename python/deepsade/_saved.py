@@ -1,6 +1,7 @@
 """What an estimator is beside its network enters; a table for estimator.json leaves, and the other way round."""
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -8,10 +9,13 @@ import re
 import numpy as np
 
 from . import _core
-from ._settings import domains_of, level_text, rules_of
+from ._settings import domains_of, level_text, names_in, rules_of
+from ._subject import given_features, targets_of
 
 #: The file of a saved folder that holds it; only this package reads it.
 NAME = "estimator.json"
+#: The files of such a folder; they belong together.
+_TOGETHER = (_core.MODEL, _core.RULES, _core.CERTIFICATE, _core.SUMMARY, _core.LOG, "split.csv", NAME)
 
 
 def free_folder(folder, force):
@@ -20,6 +24,27 @@ def free_folder(folder, force):
     if held is not None:
         raise FileExistsError(errno.EEXIST, f"the folder holds {held}; name another, or replace it with force=True", os.fspath(folder))
     os.makedirs(folder, exist_ok=True)
+
+
+def not_over_a_model(path):
+    """Refuses to write a single file in place of one of a model's folder."""
+    folder, name = os.path.split(os.fspath(path))
+    others = any(os.path.exists(os.path.join(folder, other)) for other in _TOGETHER if other != name)
+    if name in _TOGETHER and os.path.exists(path) and others:
+        words = "this would replace one of the files of a model, which belong together; name another file"
+        raise FileExistsError(errno.EEXIST, words, os.fspath(path))
+
+
+def forget_another(folder, onnx):
+    """Removes an estimator.json that was written for another model than the one that the folder has now."""
+    path = os.path.join(os.fspath(folder), NAME)
+    try:
+        with open(path, encoding="utf-8") as file:
+            named = json.load(file)["model_sha256"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return
+    if named != sha256_of(onnx):
+        os.remove(path)
 
 
 def described(estimator):
@@ -48,17 +73,38 @@ def parsed(text, path):
         raise _core.ModelError(f"{path}: no JSON that can be read ({type(error).__name__})") from None
 
 
-def read(text, path):
-    """The table of an estimator.json, each part of the kind that :func:`described` writes."""
-    told = parsed(text, path)
+def belonging(told, model):
+    """The same for a file beside the model that it names: without parameters that were changed since, which are not the model's."""
+    return {"model_sha256": sha256_of(model.onnx), **without(told, strange(told, model))}
+
+
+def sha256_of(onnx):
+    return hashlib.sha256(onnx).hexdigest()
+
+
+def read(text, path, model):
+    """The table of an estimator.json, each part of the kind that :func:`described` writes.
+
+    A file that names its model must fit it; one that doesn't, of an earlier version, gives what fits.
+    """
+    told = _shape_of(parsed(text, path), path)
+    named = told.pop("model_sha256", None)
+    if named is not None and named != sha256_of(model.onnx):
+        raise _core.ModelError(
+            f"{path}: written for another model than the one beside it, whose SHA-256 is {sha256_of(model.onnx)[:12]}... "
+            "(was a save interrupted?); save the model again, or remove this file: the model can be loaded without it"
+        )
+    found = strange(told, model)
+    if found and named is not None:
+        raise _core.ModelError(f"{path}: {next(iter(found.values()))}; without the file the model can still be loaded")
+    return without(told, found)
+
+
+def _shape_of(told, path):
     parameters, classes = (told.get("parameters", {}), told.get("classes")) if isinstance(told, dict) else (None, None)
-    fits = isinstance(parameters, dict) and isinstance(told.get("flat", False), bool)
+    fits = isinstance(parameters, dict) and isinstance(told.get("flat", False), bool) and isinstance(told.get("model_sha256", ""), str)
     if fits and classes is not None:
-        # A type of so many bytes a value that the memory is full is no type of classes.
-        fits = isinstance(classes, dict) and isinstance(classes.get("values"), list)
-        fits = fits and re.fullmatch(r"[<>|=]?(O|[?biufUS]\d{0,4})", str(classes.get("dtype"))) is not None
-        # And a whole number that is no float64 has no text as rules write it.
-        fits = fits and all(isinstance(v, str) or isinstance(v, (int, float)) and abs(v) < 2**64 for v in classes["values"])
+        fits = isinstance(classes, dict) and _are_classes(classes.get("values"), classes.get("dtype"))
     if fits and "rules" in parameters:
         pairs = parameters["rules"]
         fits = isinstance(pairs, list) and all(isinstance(r, list) and len(r) == 2 and _texts(r) for r in pairs)
@@ -68,6 +114,21 @@ def read(text, path):
     if not fits:
         raise _core.ModelError(f"{path}: not what save() writes; without the file the model can still be loaded")
     return told
+
+
+def _are_classes(values, dtype):
+    """Whether an array of this type holds just these values: another type may cut texts short, or make one of two numbers."""
+    # A type of so many bytes a value that the memory is full is no type of classes.
+    if not isinstance(values, list) or re.fullmatch(r"[<>|=]?(O|[?bifuU]\d{0,4})", str(dtype)) is None:
+        return False
+    # And a whole number that is no float64 has no text as rules write it.
+    if not all(isinstance(v, str) or isinstance(v, (int, float)) and abs(v) < 2**64 for v in values):
+        return False
+    try:
+        held = np.array(values, dtype=np.dtype(dtype)).tolist()
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return [(type(v), v) for v in held] == [(type(v), v) for v in values]
 
 
 def _texts(values):
@@ -80,27 +141,120 @@ def kind_of(classes):
 
 
 def restore(estimator, told):
-    """Gives an estimator of a model its parameters and classes back; what does not fit it is left out."""
+    """Gives an estimator of a model its parameters and classes back; names that it has no parameter for are left out."""
     known = estimator.get_params(deep=False)
     for name, value in told.get("parameters", {}).items():
         if name in known:
             setattr(estimator, name, _shaped(name, value))
     if "classes" in told:
-        try:
-            dtype = np.dtype(told["classes"]["dtype"])
-            estimator.classes_ = np.array(told["classes"]["values"], dtype=dtype)
-        except (TypeError, ValueError, OverflowError):
-            pass
+        estimator.classes_ = np.array(told["classes"]["values"], dtype=np.dtype(told["classes"]["dtype"]))
     if "flat" in told:
         estimator._flat = bool(told["flat"])
+    return estimator
 
 
-def fitting(told, schema):
-    """The same without classes that are not the model's: its file may have been changed for another."""
-    task, classes = schema["task"], told.get("classes")
+def estimator_class(schema):
+    """The estimator of such a task."""
+    from ._classifier import DeepSaDeClassifier
+    from ._labels import DeepSaDeMultilabel, DeepSaDeRanker
+    from ._regressor import DeepSaDeRegressor
+
+    kinds = {"regression": DeepSaDeRegressor, "multilabel": DeepSaDeMultilabel, "ranking": DeepSaDeRanker}
+    return kinds.get(schema["task"]["kind"], DeepSaDeClassifier)
+
+
+def strange(told, model):
+    """What is not the model's: "classes" and names of parameters, each with words."""
+    schema, parameters = json.loads(model.schema), told.get("parameters", {})
+    task, found = schema["task"], {}
+    classes = told.get("classes")
     if classes is not None and [level_text(c) for c in classes["values"]] != task.get("classes"):
-        told = {key: value for key, value in told.items() if key != "classes"}
-    return told
+        found["classes"] = f"the classes are {classes['values']}, the model's {task.get('classes')}"
+
+    def look(names, differs):
+        names = [name for name in names if name in parameters and name not in found]
+        words = _said(differs) if names else None
+        found.update(dict.fromkeys(names, words) if words else {})
+
+    estimator = estimator_class(schema)
+    for name, value in parameters.items():
+        look([name], lambda: _unreadable(restore(estimator(), {"parameters": {name: value}}), name))
+    stated = restore(estimator(), {"parameters": parameters})
+    look(["target_names"], lambda: _other_targets(stated.target_names, targets_of(task)))
+    look(["domain"], lambda: _other_domain(stated.domain, model.schema))
+    look(RULES, lambda: _other_rules(stated, schema, json.loads(model.rules)))
+    return found
+
+
+def without(told, found):
+    """The same without what was found strange."""
+    kept = {key: value for key, value in told.items() if key != "classes" or "classes" not in found}
+    if "parameters" in kept:
+        kept["parameters"] = {name: value for name, value in kept["parameters"].items() if name not in found}
+    return kept
+
+
+#: The parameters that state rules: either all of them say the model's, or none is told.
+RULES = ("rules", "increasing", "decreasing", "unaffected", "monotonic_cst")
+
+
+def _said(differs):
+    """Words about a difference; what can't be read is one, too."""
+    try:
+        return differs()
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+        return str(error)
+
+
+def _unreadable(estimator, name):
+    try:
+        estimator.readable()
+        return None
+    except (TypeError, ValueError) as error:
+        value = f"{name} = {getattr(estimator, name)!r}"
+        return str(error) if value in str(error) else f"{value}: {error}"
+
+
+def _other_targets(stated, own):
+    if stated is not None and names_in(stated) != own:
+        return f"target_names = {stated!r}, the model's are {own}"
+    return None
+
+
+def _other_rules(estimator, schema, own):
+    task = schema["task"]
+    features = [feature["name"] for feature in given_features(schema)]
+    said = estimator.rules_about(features, task["kind"], targets_of(task), task.get("classes"))
+    if said == own:
+        return None
+    other = next((rule for rule in said if rule not in own), None)
+    if other is None:
+        return f"it states {len(said)} rules, the model {len(own)}"
+    of_model = next((rule["text"] for rule in own if rule["name"] == other["name"]), None)
+    words = "has no such rule" if of_model is None else f"has {of_model!r}"
+    return f"the rule {other['name']!r} is {other['text']!r}; the model {words}"
+
+
+def _other_domain(stated, schema):
+    own = json.loads(_core.stated(schema, []))["features"]
+    for name, table in domains_of(stated).items():
+        key = next((key for key in ("range", "levels", "order", "kind") if name in own and _differs(key, table, own[name])), None)
+        if key is not None:
+            return f"domain[{name!r}] has the {key} {table[key]}, the model's is {own[name].get(key)}"
+    return None
+
+
+def _differs(key, stated, own):
+    if stated.get(key) is None:
+        return False
+    if key == "range":
+        # The model has float32 numbers.
+        return not np.allclose(stated["range"], own.get("range", [np.nan] * 2), rtol=1e-6, atol=0.0)
+    if key == "kind":
+        return "step" not in stated and "order" not in stated and stated["kind"] != own["kind"]
+    # A level that stands for missing values may come behind those that are stated.
+    levels = [level_text(v) for v in stated[key]]
+    return levels != own.get(key, [])[: len(levels)] or ("missing" not in stated and len(levels) != len(own[key]))
 
 
 def _plain(name, value):
