@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from . import _core
 from ._answer import Answer
-from ._frame import columns_of, is_frame, is_pandas, table_of
+from ._frame import columns_of, is_frame, is_pandas, readable, table_of
 from ._pairs import pair_rules
 from ._progress import Progress
 from ._saved import NAME, belonging, described, free_folder, not_over_a_model
@@ -92,7 +92,7 @@ class DeepSaDeEstimator(BaseEstimator):
     one_hot : {"full", "drop-first"}
     outside : {"warn", "raise", "ignore"}
         What ``predict`` does about rows outside the domain, for which nothing is guaranteed.
-    random_state : int, RandomState or None
+    random_state : int from 0 to 2**64 - 1, RandomState or None
         Decides the initial weights, the validation rows and the order of rows. Same seed, same model.
     verbose : bool
         Whether to show progress (by tqdm where it is installed).
@@ -264,6 +264,7 @@ class DeepSaDeEstimator(BaseEstimator):
     def _problem(self, X, y, sample_weight=None, eval_set=None):
         """The tables of a rule file, and the rows."""
         one_of("outside", self.outside, _OUTSIDE)
+        X, y, sample_weight = readable(X, "X"), _readable_target(y), readable(sample_weight, "sample_weight")
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         learned = None
         if eval_set is not None:
@@ -393,7 +394,7 @@ class DeepSaDeEstimator(BaseEstimator):
             if is_pandas(X) and len(X) == 0:
                 raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
             return table_of(X, names, self._levels)[0]
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, ensure_all_finite=self._finite)
+        X = validate_data(self, readable(X, "X"), dtype=[np.float64, np.float32], reset=False, ensure_all_finite=self._finite)
         if self._levels:
             return table_of(X, self._features, self._levels)[0]
         return np.ascontiguousarray(X)
@@ -483,6 +484,14 @@ class DeepSaDeEstimator(BaseEstimator):
 
 #: The part of the documentation that all estimators share; without documentation (python -OO) there is none.
 PARAMETERS = (DeepSaDeEstimator.__doc__ or "").partition("\n")[2]
+
+
+def _readable_target(y):
+    """A frame or a series is looked at as the array that it becomes, and stays what it is: it has names."""
+    if not isinstance(y, np.ma.MaskedArray):
+        readable(np.asarray(y), "y")
+        return y
+    return readable(y, "y")
 
 
 def _is_int(value):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from . import _core
-from ._frame import add_texts, columns_of, is_frame
+from ._frame import add_texts, columns_of, is_frame, readable
 from ._needs import needed
 from ._settings import level_text
 
@@ -59,7 +59,7 @@ class Graph:
     def matrix(self, X, shape=(None,)):
         """The columns that the rules are about, in float32, as the engine encodes them."""
         if not is_frame(X):
-            X = np.asarray(X)
+            X = np.asarray(readable(X, "X"))
             if self._levels:
                 raise TypeError("some features are categories: give the rows as a frame")
             width = int(np.prod([n for n in shape if isinstance(n, int)])) if all(isinstance(n, int) for n in shape) else None
@@ -85,9 +85,9 @@ class Graph:
         if is_frame(X):
             if name not in columns_of(X):
                 raise ValueError(f"X has no column '{name}'; its columns are {columns_of(X)}")
-            values = np.asarray(X[name])
+            values = np.asarray(readable(X[name], f"column '{name}'"))
         else:
-            X = np.asarray(X)
+            X = np.asarray(readable(X, "X"))
             if X.ndim != 2 or X.shape[1] != len(self._names):
                 raise ValueError(f"X has the shape {X.shape}; expected rows of {len(self._names)} features: {self._names}")
             values = X[:, self._names.index(name)]

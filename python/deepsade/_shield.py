@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._convert import converted
-from ._frame import columns_of, is_frame, table_of
+from ._frame import columns_of, is_frame, readable, table_of
 from ._graph import Graph
 from ._settings import domain_of, domains_of, number, question, rules_of
 from ._shielded import Shielded
@@ -131,7 +131,7 @@ def _question(rules, task, stated, table):
 
 
 def _array(data):
-    data = np.asarray(data.detach().cpu() if hasattr(data, "detach") else data)
+    data = np.asarray(data.detach().cpu() if hasattr(data, "detach") else readable(data, "data"))
     if data.ndim < 2:
         raise ValueError(f"expected rows of numbers, got {data.ndim} dimension(s)")
     return data

@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _core
 from ._estimator import names_of
-from ._frame import add_classes, texts_of
+from ._frame import add_classes, readable, texts_of
 from ._settings import kind_for, names_in
 
 
@@ -12,7 +12,7 @@ class Target:
     """What is predicted, as far as model, target and words say it."""
 
     def __init__(self, found, target, kind, classes, names):
-        self.target = None if target is None else np.asarray(target.detach().cpu() if hasattr(target, "detach") else target)
+        self.target = None if target is None else np.asarray(target.detach().cpu() if hasattr(target, "detach") else readable(target, "target"))
         y = self.target
         if classes is not None and found.classes is not None and texts_of(classes) != texts_of(found.classes):
             raise ValueError(f"classes={list(classes)!r}: the model's are {list(found.classes)!r}, in this order")

@@ -406,6 +406,14 @@ def test_one_column_for_two_classes(threshold, probabilities):
     assert (shielded.predict_proba(rows)[ruled] == [1, 0]).all()
 
 
+def test_masked_values_and_dates_are_no_numbers():
+    shielded = deepsade.shield(dense(np.eye(2)), ["p <= q"], domain=BOX, target_names=["p", "q"])
+    rows = np.ma.masked_array(np.full((3, 2), 0.5, np.float32), mask=[[0, 0], [0, 1], [0, 0]])
+    assert shielded.flags(rows).in_domain.tolist() == [True, False, True]
+    with pytest.raises(TypeError, match="X holds datetime64.*make numbers of it first"):
+        shielded.predict(np.zeros((3, 2), "M8[s]"))
+
+
 # Refusals.
 
 @pytest.mark.parametrize(("weights", "asked", "error", "words"), [
