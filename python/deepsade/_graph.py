@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _core
 from ._frame import add_texts, columns_of, is_frame, readable
-from ._needs import needed
+from ._needs import needed, shortened
 from ._settings import level_text
 
 _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
@@ -32,7 +32,10 @@ class Graph:
             options = runtime.SessionOptions()
             # Converters state shapes that do not hold; errors are raised, not printed.
             options.log_severity_level = 4
-            self._session = runtime.InferenceSession(self._onnx, options, providers=["CPUExecutionProvider"])
+            try:
+                self._session = runtime.InferenceSession(self._onnx, options, providers=["CPUExecutionProvider"])
+            except Exception as error:
+                raise _core.ModelError(f"onnxruntime can't run the model's graph: {shortened(error)}") from error
         return self._session
 
     @property
