@@ -198,7 +198,7 @@ def _parts(model):
 
 def _prepared(model):
     """The model as its converters want it: XGBoost without names of columns of its own (they want numbers), votes that are not laid
-    flat, and a tree of several labels as a forest of one (theirs says which probabilities are above 0)."""
+    flat, what a search found, and a tree of several labels as a forest of one (theirs says which probabilities are above 0)."""
     if any(type(part).__module__.startswith("xgboost") or hasattr(part, "flatten_transform") for part in _parts(model)):
         model = copy.deepcopy(model)
     stack = [model]
@@ -213,9 +213,13 @@ def _prepared(model):
         inner = [step for _, step in getattr(part, "steps", ())] + list(getattr(part, "estimators_", ()))
         stack += [step for step in inner if hasattr(step, "get_params")]
     if hasattr(model, "steps"):
-        last = _as_forest(model.steps[-1][1])
+        last = _as_forest(_found(model.steps[-1][1]))
         return model if last is model.steps[-1][1] else type(model)([*model.steps[:-1], (model.steps[-1][0], last)])
-    return _as_forest(model)
+    return _as_forest(_found(model))
+
+
+def _found(model):
+    return getattr(model, "best_estimator_", model)
 
 
 def _as_forest(model):

@@ -32,10 +32,7 @@ class Graph:
             options = runtime.SessionOptions()
             # Converters state shapes that do not hold; errors are raised, not printed.
             options.log_severity_level = 4
-            try:
-                self._session = runtime.InferenceSession(self._onnx, options, providers=["CPUExecutionProvider"])
-            except Exception as error:
-                raise _core.ModelError(f"onnxruntime can't run the model's graph: {shortened(error)}") from error
+            self._session = _in_short(runtime.InferenceSession, self._onnx, options, providers=["CPUExecutionProvider"])
         return self._session
 
     @property
@@ -48,9 +45,9 @@ class Graph:
         outputs, feeds = list(outputs), self._feeds(X)
         rows = len(next(iter(feeds.values())))
         if rows <= _AT_A_TIME:
-            return self.session.run(outputs, feeds)
+            return _in_short(self.session.run, outputs, feeds)
         starts = range(0, rows, _AT_A_TIME)
-        parts = [self.session.run(outputs, {n: v[k : k + _AT_A_TIME] for n, v in feeds.items()}) for k in starts]
+        parts = [_in_short(self.session.run, outputs, {n: v[k : k + _AT_A_TIME] for n, v in feeds.items()}) for k in starts]
         return [np.concatenate(part) for part in zip(*parts)]
 
     def _feeds(self, X):
@@ -98,3 +95,11 @@ class Graph:
             # A text that is missing is no level.
             return np.array(["" if v is None or v != v else v if isinstance(v, str) else level_text(v) for v in values.tolist()], dtype=object)
         return np.ascontiguousarray(values, dtype=_TYPES[kind])
+
+
+def _in_short(call, *given, **named):
+    """What a call of onnxruntime gives; its errors are of no Python class that anybody expects, and long."""
+    try:
+        return call(*given, **named)
+    except Exception as error:
+        raise _core.ModelError(f"onnxruntime can't run the model's graph: {shortened(error)}") from error

@@ -324,6 +324,7 @@ def test_labels_by_probabilities(tmp_path):
 def labeller(kind):
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
     from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.tree import DecisionTreeClassifier
@@ -337,13 +338,14 @@ def labeller(kind):
         "tree": DecisionTreeClassifier(max_depth=4, min_samples_leaf=7, random_state=0),
         "neighbours": KNeighborsClassifier(7),
         "each": MultiOutputClassifier(LogisticRegression()),
+        "search": GridSearchCV(DecisionTreeClassifier(min_samples_leaf=7, random_state=0), {"max_depth": [4]}, cv=2),
         "histograms": MultiOutputClassifier(HistGradientBoostingClassifier(max_iter=5)),
         "chain": ClassifierChain(LogisticRegression(), order=[2, 0, 1]),
         "chain of probabilities": ClassifierChain(LogisticRegression(), order=[2, 0, 1], chain_method="predict_proba"),
     }[kind]
 
 
-LABELLERS = ["forest", "tree", "neighbours", "each", "histograms", "lightgbm", "xgboost", "chain", "chain of probabilities"]
+LABELLERS = ["forest", "tree", "neighbours", "each", "search", "histograms", "lightgbm", "xgboost", "chain", "chain of probabilities"]
 
 
 @pytest.mark.parametrize(("piped", "kind"), [(False, int), (True, float)])
@@ -460,7 +462,11 @@ def test_what_its_converter_cannot_do_is_said_in_short(applicants):
 
 def test_a_graph_that_does_not_run_is_said_in_short():
     xgboost = pytest.importorskip("xgboost")
+    from sklearn.neighbors import RadiusNeighborsClassifier
+
     X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    with pytest.raises(deepsade.ModelError, match="onnxruntime can't run the model's graph: .*out of range") as error:
+        deepsade.shield(RadiusNeighborsClassifier(3.0).fit(X, (X > 0).astype(int)), ["y0 => y1"], data=X, target=(X > 0).astype(int))
     model = xgboost.XGBClassifier(n_estimators=3).fit(X, (X > 0).astype(int))
     with pytest.raises(deepsade.ModelError, match="onnxruntime can't run the model's graph: .*base_values") as error:
         deepsade.shield(model, ["y0 => y1"], data=X, target=(X > 0).astype(int))
