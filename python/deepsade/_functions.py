@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from . import _core, _saved
+from . import _core, _restored, _saved
 from ._answer import Answer
 from ._progress import Progress
 from ._subject import existing, given_features, labelled, onnx_of, rows_of, rules_for, schema_of, targets_of, threads_of, traced_or_onnx
@@ -152,7 +152,7 @@ def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_
     (fields, outside), rule_file, (repaired, certificate) = _core.repair(onnx, asked, table, rows)
     if outside:
         warnings.warn(f"{outside} rows lie outside the domain or are incomplete; they do not count", UserWarning, stacklevel=2)
-    told = _saved.without(_told(model, onnx), _saved.RULES)
+    told = _restored.without(_told(model, onnx), _restored.RULES)
     if classes is not None and "classes" not in told:
         told["classes"] = _saved.kind_of(np.array(classes))
     estimator = estimator_of(_core.Model(repaired), certificate, rule_file, told=told)
@@ -224,8 +224,8 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
     schema = json.loads(model.schema)
     stated = [(r["name"], r["text"]) for r in json.loads(model.rules)]
     names = targets_of(schema["task"])
-    estimator = _saved.estimator_class(schema)(rules=stated, target_names=names[0] if "classes" in schema["task"] else names)
-    _saved.restore(estimator, _saved.without(told or {}, _saved.strange(told or {}, model)))
+    estimator = _restored.estimator_class(schema)(rules=stated, target_names=names[0] if "classes" in schema["task"] else names)
+    _restored.restore(estimator, _restored.without(told or {}, _restored.strange(told or {}, model)))
     features = [f["name"] for f in given_features(schema)]
     estimator.n_features_in_ = len(features)
     if features != [f"x{k}" for k in range(len(features))]:
