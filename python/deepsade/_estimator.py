@@ -243,7 +243,7 @@ class DeepSaDeEstimator(BaseEstimator):
             raise ValueError(f"random_state = {self.random_state}: must be from 0 to 2**64 - 1, a RandomState or None")
         return int(self.random_state)
 
-    def readable(self):
+    def _readable(self):
         """An error for a parameter of which no setting can be made; rules and domains are read with the rows."""
         one_of("outside", self.outside, _OUTSIDE)
         number("validation_fraction", self.validation_fraction)
@@ -299,10 +299,10 @@ class DeepSaDeEstimator(BaseEstimator):
             "features": stated,
             "task": task,
             **self._how(),
-            "rule": self.rules_about(names, kind, [name for name, _, _ in columns], columns[0][1]),
+            "rule": self._rules_about(names, kind, [name for name, _, _ in columns], columns[0][1]),
         }, table
 
-    def rules_about(self, features, kind, targets, classes):
+    def _rules_about(self, features, kind, targets, classes):
         """All rules that the parameters state of such a task, names and texts."""
         pairs = (self.increasing, self.decreasing, self.unaffected, self.monotonic_cst)
         return rules_of(self.rules) + pair_rules(*pairs, features, kind, targets, classes)

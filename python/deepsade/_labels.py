@@ -103,8 +103,8 @@ class DeepSaDeRanker(_Columns):
 
     __doc__ = (__doc__ or "") + PARAMETERS
 
-    def rules_about(self, features, kind, targets, classes):
-        stated = super().rules_about(features, kind, targets, classes)
+    def _rules_about(self, features, kind, targets, classes):
+        stated = super()._rules_about(features, kind, targets, classes)
         texts = {rule["text"] for rule in stated}
         return stated + [{"name": name, "text": text} for name, text in _core.orderings(len(targets)) if text not in texts]
 

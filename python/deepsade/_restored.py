@@ -42,12 +42,12 @@ def _shaped(name, value):
 
 
 def strange(told, model):
-    """What is not the model's: "classes" and names of parameters, each with words."""
+    """What is not the model's: "classes_" and names of parameters, each with words."""
     schema, parameters = json.loads(model.schema), told.get("parameters", {})
     task, found = schema["task"], {}
     classes = told.get("classes")
     if classes is not None and [level_text(c) for c in classes["values"]] != task.get("classes"):
-        found["classes"] = f"the classes are {classes['values']}, the model's {task.get('classes')}"
+        found["classes_"] = f"the classes are {classes['values']}, the model's {task.get('classes')}"
 
     def look(names, differs):
         names = [name for name in names if name in parameters and name not in found]
@@ -66,7 +66,7 @@ def strange(told, model):
 
 def without(told, found):
     """The same without what was found strange."""
-    kept = {key: value for key, value in told.items() if key != "classes" or "classes" not in found}
+    kept = {key: value for key, value in told.items() if key != "classes" or "classes_" not in found}
     if "parameters" in kept:
         kept["parameters"] = {name: value for name, value in kept["parameters"].items() if name not in found}
     return kept
@@ -82,7 +82,7 @@ def _said(differs):
 
 def _unreadable(estimator, name):
     try:
-        estimator.readable()
+        estimator._readable()
         return None
     except (TypeError, ValueError) as error:
         value = f"{name} = {getattr(estimator, name)!r}"
@@ -98,7 +98,7 @@ def _other_targets(stated, own):
 def _other_rules(estimator, schema, own):
     task = schema["task"]
     features = [feature["name"] for feature in given_features(schema)]
-    said = estimator.rules_about(features, task["kind"], targets_of(task), task.get("classes"))
+    said = estimator._rules_about(features, task["kind"], targets_of(task), task.get("classes"))
     if said == own:
         return None
     other = next((rule for rule in said if rule not in own), None)

@@ -257,6 +257,14 @@ def test_parameters_that_are_not_the_models_are_refused(model, tmp_path, changed
     assert all(getattr(again, name) != value for name, value in changed.items())
 
 
+def test_classes_that_another_estimator_numbered_are_saved_by_their_names(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = DeepSaDeClassifier(rules=["x0 > 1 => y == 'Y'"], classes=["N", "Y"], hidden=(2,), epochs=1).fit(X, (X[:, 0] > 0).astype(int))
+    model.save(tmp_path / "run")
+    again = deepsade.load(tmp_path / "run")
+    assert again.certified_ and again.classes == ["N", "Y"] and again.classes_.tolist() == ["N", "Y"]
+
+
 def test_what_was_changed_since_the_fit_is_not_saved_as_the_models(model, tmp_path):
     model.set_params(rules=["food >= 1"], domain={"x0": (0.0, 5.0)}, increasing=["x1"], epochs=7).save(tmp_path / "run")
     again = deepsade.load(tmp_path / "run")
