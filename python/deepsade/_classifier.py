@@ -47,9 +47,9 @@ class DeepSaDeClassifier(ClassifierMixin, DeepSaDeEstimator):
         values = np.asarray(y)
         name = names_of(y, values.ravel(), self.target_names)
         y = column_or_1d(values, warn=True)
-        check_classification_targets(y)
         if y.dtype.kind == "O" and any(v is None or v != v for v in y):
             raise ValueError("Input y contains NaN.")
+        check_classification_targets(y)
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity.")
         if self.classes is None:

@@ -7,8 +7,10 @@ import os
 import numpy as np
 
 from . import _core
-from ._needs import needed
+from ._converters import register
+from ._needs import needed, shortened
 from ._subject import onnx_of
+from ._validation import unused
 
 OPSET = {"": 15, "ai.onnx.ml": 3}
 
@@ -67,31 +69,91 @@ def _traced(module, example):
 
 def _estimator(model, names, texts, framed):
     needed("skl2onnx", "shield", "models of scikit-learn")
-    from skl2onnx import convert_sklearn
     from skl2onnx.common.data_types import FloatTensorType, StringTensorType
     from sklearn.base import is_classifier
     from sklearn.pipeline import Pipeline
 
-    _register(model)
+    register(_parts(model))
     columns = bool(texts) or (framed and isinstance(model, Pipeline))
     if columns:
         types = [(name, (StringTensorType if name in texts else FloatTensorType)([None, 1])) for name in names]
     else:
         types = [("x", FloatTensorType([None, len(names)]))]
-    options = {id(model): {"zipmap": False}} if is_classifier(model) else None
-    try:
-        proto = convert_sklearn(_unnamed(model), initial_types=types, options=options, target_opset=OPSET)
-    except NameError:
-        # Not every classifier has the option.
-        proto = convert_sklearn(_unnamed(model), initial_types=types, target_opset=OPSET)
+    classes = getattr(model, "classes_", None) if is_classifier(model) else None
+    labels = isinstance(classes, list)
+    if labels:
+        _only_labels(model, classes)
+    options = {"zipmap": False} if is_classifier(model) else None
+    proto = _by_skl2onnx(_prepared(model), initial_types=types, options=options)
     _rename(proto, [name for name, _ in types])
     _regrouped(proto, model)
-    classes = getattr(model, "classes_", None) if is_classifier(model) else None
-    if isinstance(classes, list):
-        raise TypeError("a model of several class targets can't be shielded: shield one a target")
+    if labels:
+        _join_labels(proto)
+        return Converted(_open(proto), None, True, columns, "multilabel")
     proba = classes is not None and hasattr(model, "predict_proba")
     kind = "regression" if classes is None else None
     return Converted(_open(proto), classes, proba, columns, kind)
+
+
+def _by_skl2onnx(model, options, **given):
+    from skl2onnx import convert_sklearn
+
+    try:
+        try:
+            return convert_sklearn(model, options=options and {id(model): options}, target_opset=OPSET, **given)
+        except NameError:
+            # Not every classifier has the option.
+            return convert_sklearn(model, target_opset=OPSET, **given)
+    except ImportError:
+        raise
+    except Exception as error:
+        what = type(model).__name__
+        if hasattr(model, "steps"):
+            what += " of " + ", ".join(step if isinstance(step, str) else type(step).__name__ for _, step in model.steps)
+        raise _core.ModelError(
+            f"this {what} can't be converted by skl2onnx: {shortened(error)}. Give `shield` an ONNX file of the model that was made in "
+            "another way, or fit another kind of model"
+        ) from error
+
+
+def _only_labels(model, classes):
+    odd = next((k for k, values in enumerate(classes) if np.asarray(values).tolist() != [0, 1]), None)
+    if odd is not None:
+        values = np.asarray(classes[odd]).tolist()
+        raise TypeError(
+            f"several targets can be shielded together where each is 0 or 1, and target {odd} has the classes {values}: shield one a target"
+        )
+    if not hasattr(model, "predict_proba"):
+        raise TypeError(f"a model of several labels must have predict_proba to be shielded, and this {type(model).__name__} has none")
+
+
+def _join_labels(proto):
+    """Makes one column a label, its probability, of those of 0 and 1 that the converter gives in a tensor or a sequence of tensors."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph, port = proto.graph, proto.graph.output[-1]
+    if len(graph.output) == 1:
+        # Ours, of a chain, is one already.
+        return
+    # What the converter says of the labels themselves is not read, and not always of the type that it states.
+    del graph.output[0]
+    taken = {name for node in graph.node for name in (*node.input, *node.output)} | {tensor.name for tensor in graph.initializer}
+    joined, second = unused("label_probabilities", taken), unused("second_class", taken)
+    graph.initializer.append(numpy_helper.from_array(np.array([1], dtype=np.int64), second))
+    if port.type.WhichOneof("value") == "sequence_type":
+        made = next(node for node in graph.node if port.name in node.output)
+        parts = [unused(f"label_{k}", taken) for k in range(len(made.input))]
+        graph.node.extend(helper.make_node("Gather", [tensor, second], [part], axis=1) for tensor, part in zip(made.input, parts))
+        graph.node.remove(made)
+        graph.node.append(helper.make_node("Concat", parts, [joined], axis=1))
+    else:
+        # Labels, rows, classes.
+        chosen, flat, axis = unused("chosen_class", taken), unused("labels_and_rows", taken), unused("class_axis", taken)
+        graph.initializer.append(numpy_helper.from_array(np.array([2], dtype=np.int64), axis))
+        graph.node.append(helper.make_node("Gather", [port.name, second], [chosen], axis=2))
+        graph.node.append(helper.make_node("Squeeze", [chosen, axis], [flat]))
+        graph.node.append(helper.make_node("Transpose", [flat], [joined], perm=[1, 0]))
+    port.CopyFrom(helper.make_tensor_value_info(joined, TensorProto.FLOAT, [None, None]))
 
 
 def _regrouped(proto, model):
@@ -125,32 +187,6 @@ def _rename(proto, names):
             node.input[k] = new.get(name, name)
 
 
-def _register(model):
-    """Teaches skl2onnx the boosted trees that a scikit-learn model may hold."""
-    from skl2onnx import update_registered_converter
-    from skl2onnx.common.shape_calculator import (
-        calculate_linear_classifier_output_shapes as classes,
-        calculate_linear_regressor_output_shapes as numbers,
-    )
-
-    held = {type(part).__module__.partition(".")[0] for part in _parts(model)}
-    options = {"nocl": [True, False], "zipmap": [True, False, "columns"]}
-    if "lightgbm" in held:
-        needed("onnxmltools", "shield", "models of LightGBM")
-        import lightgbm
-        from onnxmltools.convert.lightgbm.operator_converters.LightGbm import convert_lightgbm as convert
-
-        update_registered_converter(lightgbm.LGBMClassifier, "LightGbmLGBMClassifier", classes, convert, options=options)
-        update_registered_converter(lightgbm.LGBMRegressor, "LightGbmLGBMRegressor", numbers, convert, options={"split": None})
-    if "xgboost" in held:
-        needed("onnxmltools", "shield", "models of XGBoost")
-        import xgboost
-        from onnxmltools.convert.xgboost.operator_converters.XGBoost import convert_xgboost as convert
-
-        update_registered_converter(xgboost.XGBClassifier, "XGBoostXGBClassifier", classes, convert, options=options)
-        update_registered_converter(xgboost.XGBRegressor, "XGBoostXGBRegressor", numbers, convert)
-
-
 def _parts(model):
     """The model, and those that it is made of, fitted or not."""
     seen = [model]
@@ -160,21 +196,43 @@ def _parts(model):
     return seen
 
 
-def _unnamed(model):
-    """XGBoost's own names of columns: its converter wants them to be numbers."""
-    if not any(type(part).__module__.startswith("xgboost") for part in _parts(model)):
-        return model
-    model = copy.deepcopy(model)
+def _prepared(model):
+    """The model as its converters want it: XGBoost without names of columns of its own (they want numbers), votes that are not laid
+    flat, what a search found, and a tree of several labels as a forest of one (theirs says which probabilities are above 0)."""
+    if any(type(part).__module__.startswith("xgboost") or hasattr(part, "flatten_transform") for part in _parts(model)):
+        model = copy.deepcopy(model)
     stack = [model]
     while stack:
         part = stack.pop()
         if hasattr(part, "get_booster"):
             booster = part.get_booster()
             booster.feature_names = booster.feature_types = None
-        else:
-            inner = [step for _, step in getattr(part, "steps", ())] + list(getattr(part, "estimators_", ()))
-            stack += [step for step in inner if hasattr(step, "get_params")]
-    return model
+            continue
+        if hasattr(part, "flatten_transform"):
+            part.flatten_transform = False
+        inner = [step for _, step in getattr(part, "steps", ())] + list(getattr(part, "estimators_", ()))
+        stack += [step for step in inner if hasattr(step, "get_params")]
+    if hasattr(model, "steps"):
+        last = _as_forest(_found(model.steps[-1][1]))
+        return model if last is model.steps[-1][1] else type(model)([*model.steps[:-1], (model.steps[-1][0], last)])
+    return _as_forest(_found(model))
+
+
+def _found(model):
+    return getattr(model, "best_estimator_", model)
+
+
+def _as_forest(model):
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    if not isinstance(model, DecisionTreeClassifier) or model.n_outputs_ == 1:
+        return model
+    forest = RandomForestClassifier(1)
+    forest.estimators_ = [model]
+    for name in ("n_outputs_", "n_classes_", "classes_", "n_features_in_"):
+        setattr(forest, name, getattr(model, name))
+    return forest
 
 
 def _booster(model, library, names, texts):

@@ -12,10 +12,10 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from . import _core
 from ._answer import Answer
-from ._frame import columns_of, is_frame, is_pandas, table_of
+from ._frame import columns_of, is_frame, is_pandas, readable, table_of
 from ._pairs import pair_rules
 from ._progress import Progress
-from ._saved import NAME, described, free_folder
+from ._saved import NAME, belonging, described, free_folder, not_over_a_model
 from ._settings import class_weight_of, domains_of, layers_of, names_in, number, one_of, rules_of, whole, word
 from ._subject import given_features
 from ._validation import unused, with_validation
@@ -92,7 +92,7 @@ class DeepSaDeEstimator(BaseEstimator):
     one_hot : {"full", "drop-first"}
     outside : {"warn", "raise", "ignore"}
         What ``predict`` does about rows outside the domain, for which nothing is guaranteed.
-    random_state : int, RandomState or None
+    random_state : int from 0 to 2**64 - 1, RandomState or None
         Decides the initial weights, the validation rows and the order of rows. Same seed, same model.
     verbose : bool
         Whether to show progress (by tqdm where it is installed).
@@ -224,7 +224,7 @@ class DeepSaDeEstimator(BaseEstimator):
 
     def _fit(self, X, y, sample_weight=None, eval_set=None):
         settings, table = self._problem(X, y, sample_weight, eval_set)
-        seed = check_random_state(self.random_state).randint(2**31 - 1) if not _is_int(self.random_state) else int(self.random_state)
+        seed = self._seed()
         with Progress(self.verbose, "epoch") as progress:
             fitted = _core.fit(json.dumps(settings), table, seed, progress)
         self._settings = settings
@@ -235,6 +235,20 @@ class DeepSaDeEstimator(BaseEstimator):
         self.margins_ = self.summary_["margins"]
         self._say_once(fitted.notes)
         return self
+
+    def _seed(self):
+        if not _is_int(self.random_state):
+            return check_random_state(self.random_state).randint(2**31 - 1)
+        if not 0 <= self.random_state < 2**64:
+            raise ValueError(f"random_state = {self.random_state}: must be from 0 to 2**64 - 1, a RandomState or None")
+        return int(self.random_state)
+
+    def _readable(self):
+        """An error for a parameter of which no setting can be made; rules and domains are read with the rows."""
+        one_of("outside", self.outside, _OUTSIDE)
+        number("validation_fraction", self.validation_fraction)
+        self._seed()
+        json.dumps([self._of_data(), self._how()], allow_nan=False)
 
     def _say_once(self, notes):
         """All that there is to say of a fit, in one warning."""
@@ -250,6 +264,7 @@ class DeepSaDeEstimator(BaseEstimator):
     def _problem(self, X, y, sample_weight=None, eval_set=None):
         """The tables of a rule file, and the rows."""
         one_of("outside", self.outside, _OUTSIDE)
+        X, y, sample_weight = readable(X, "X"), _readable_target(y), readable(sample_weight, "sample_weight")
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         learned = None
         if eval_set is not None:
@@ -280,29 +295,26 @@ class DeepSaDeEstimator(BaseEstimator):
             data["split"] = {"column": unused("part", taken)}
             table.add_levels(data["split"]["column"], ["train", "validation"], (np.arange(rows) >= learned).astype(np.int64))
         return {
-            "data": {
-                **data,
-                "missing": word("missing", self.missing),
-                "impute": word("impute", self.impute),
-                "breaking_rows": self.breaking_rows,
-                "one_hot": word("one_hot", self.one_hot),
-                "margin": number("margin", self.margin),
-            },
+            "data": {**data, **self._of_data()},
             "features": stated,
             "task": task,
             **self._how(),
-            "rule": rules_of(self.rules)
-            + pair_rules(
-                self.increasing,
-                self.decreasing,
-                self.unaffected,
-                self.monotonic_cst,
-                names,
-                kind,
-                [name for name, _, _ in columns],
-                columns[0][1],
-            ),
+            "rule": self._rules_about(names, kind, [name for name, _, _ in columns], columns[0][1]),
         }, table
+
+    def _rules_about(self, features, kind, targets, classes):
+        """All rules that the parameters state of such a task, names and texts."""
+        pairs = (self.increasing, self.decreasing, self.unaffected, self.monotonic_cst)
+        return rules_of(self.rules) + pair_rules(*pairs, features, kind, targets, classes)
+
+    def _of_data(self):
+        return {
+            "missing": word("missing", self.missing),
+            "impute": word("impute", self.impute),
+            "breaking_rows": self.breaking_rows,
+            "one_hot": word("one_hot", self.one_hot),
+            "margin": number("margin", self.margin),
+        }
 
     def _how(self):
         train = {
@@ -382,7 +394,7 @@ class DeepSaDeEstimator(BaseEstimator):
             if is_pandas(X) and len(X) == 0:
                 raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
             return table_of(X, names, self._levels)[0]
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, ensure_all_finite=self._finite)
+        X = validate_data(self, readable(X, "X"), dtype=[np.float64, np.float32], reset=False, ensure_all_finite=self._finite)
         if self._levels:
             return table_of(X, self._features, self._levels)[0]
         return np.ascontiguousarray(X)
@@ -441,8 +453,10 @@ class DeepSaDeEstimator(BaseEstimator):
     def save_onnx(self, path):
         """Writes the network and its output step, with domain and rules in the metadata, as an ONNX file.
 
-        Its outputs are those of ``predict`` in any runtime; :func:`deepsade.load` reads it with its rules.
+        Its outputs are those of ``predict`` in any runtime; :func:`deepsade.load` reads it with its rules. A file of a model's folder is
+        not replaced: its files belong together, and ``save`` with ``force`` replaces all of them.
         """
+        not_over_a_model(path)
         _core.write_whole(os.fspath(path), self._model().onnx)
 
     def save(self, folder, force=False):
@@ -453,7 +467,7 @@ class DeepSaDeEstimator(BaseEstimator):
         """
         model = self._model()
         free_folder(folder, force)
-        told = json.dumps(described(self), indent=2) + "\n"
+        told = json.dumps(belonging(described(self), model), indent=2) + "\n"
         said = None
         if hasattr(self, "summary_"):
             said = (json.dumps(self.summary_, indent=2) + "\n", "".join(json.dumps(r) + "\n" for r in self.history_))
@@ -462,6 +476,7 @@ class DeepSaDeEstimator(BaseEstimator):
 
     def report(self, path, name=None):
         """Writes one HTML page: proof, scores, training, an explorer to try the network with. Says what it says about the proof."""
+        not_over_a_model(path)
         with tempfile.TemporaryDirectory() as folder:
             self.save(folder)
             return _core.report(folder, os.fspath(path), name or type(self).__name__)
@@ -469,6 +484,14 @@ class DeepSaDeEstimator(BaseEstimator):
 
 #: The part of the documentation that all estimators share; without documentation (python -OO) there is none.
 PARAMETERS = (DeepSaDeEstimator.__doc__ or "").partition("\n")[2]
+
+
+def _readable_target(y):
+    """A frame or a series is looked at as the array that it becomes, and stays what it is: it has names."""
+    if not isinstance(y, np.ma.MaskedArray):
+        readable(np.asarray(y), "y")
+        return y
+    return readable(y, "y")
 
 
 def _is_int(value):

@@ -22,6 +22,22 @@ def columns_of(X):
     return [str(c) for c in (X.column_names if hasattr(X, "column_names") else X.columns)]
 
 
+def readable(values, what):
+    """Values whose masked ones are missing; dates are refused, as the number that stands for one depends on its unit."""
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", None) in ("m", "M"):
+        raise TypeError(f"{what} holds {dtype}; numbers, booleans, texts and categories can be used: make numbers of it first")
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if not np.ma.is_masked(values):
+        return values.data
+    # numpy's own conversions forget the mask, and read what lies behind it.
+    kind, none = (dtype if dtype.kind == "f" else np.float64, np.nan) if dtype.kind in "biuf" else (object, None)
+    plain = values.data.astype(kind)
+    plain[np.ma.getmaskarray(values)] = none
+    return plain
+
+
 def stacked(first, second, what):
     """The rows of two frames or arrays of the same columns, one below the other."""
     if type(first) is not type(second) and is_frame(first) != is_frame(second):

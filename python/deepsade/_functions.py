@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from . import _core, _saved
+from . import _core, _restored, _saved
 from ._answer import Answer
 from ._progress import Progress
 from ._subject import existing, given_features, labelled, onnx_of, rows_of, rules_for, schema_of, targets_of, threads_of, traced_or_onnx
@@ -152,8 +152,7 @@ def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_
     (fields, outside), rule_file, (repaired, certificate) = _core.repair(onnx, asked, table, rows)
     if outside:
         warnings.warn(f"{outside} rows lie outside the domain or are incomplete; they do not count", UserWarning, stacklevel=2)
-    told = _told(model)
-    told.get("parameters", {}).pop("rules", None)
+    told = _restored.without(_told(model, onnx), _restored.RULES)
     if classes is not None and "classes" not in told:
         told["classes"] = _saved.kind_of(np.array(classes))
     estimator = estimator_of(_core.Model(repaired), certificate, rule_file, told=told)
@@ -167,12 +166,12 @@ def repair(model, rules=None, X=None, y=None, *, domain=None, task=None, target_
     return estimator
 
 
-def _told(model):
-    """What is known of an estimator beside its network."""
+def _told(model, onnx):
+    """What is known of an estimator beside its network, whose file this is."""
     if hasattr(model, "model_") and hasattr(model, "get_params"):
         return _saved.described(model)
     path = _beside(os.fspath(model), _saved.NAME) if isinstance(model, (str, os.PathLike)) else None
-    return {} if path is None else _saved.read(_text(path), path)
+    return {} if path is None else _saved.read(_text(path), path, _core.Model(onnx))
 
 
 def _beside(path, name):
@@ -194,13 +193,14 @@ def load(path):
     """The fitted estimator of a folder that ``deepsade train`` or ``save`` wrote, or of an ONNX file of this program.
 
     The checker is asked anew, and ``certified_`` is what it says to the certificate of the folder; a file that is called model.onnx
-    stands for its folder. Parameters are those of ``save``, or those that the command line's rules.toml states.
+    stands for its folder. Parameters are those of ``save``, or those that the command line's rules.toml states. Raises ``ModelError``
+    for an estimator.json that was written for another model, or says other rules, domains or classes than the model.
     """
     path = existing(path)
     model = _core.Model(onnx_of(path))
     rules, certificate, summary, log = (_beside(path, n) for n in (_core.RULES, _core.CERTIFICATE, _core.SUMMARY, _core.LOG))
     rule_file = "" if rules is None else _text(rules)
-    told = _told(path)
+    told = _told(path, model.onnx)
     if not told and rule_file:
         said = json.loads(_core.settings(rule_file))
         parameters = {**said["network"], **said["train"]}
@@ -211,24 +211,21 @@ def load(path):
         told = {"parameters": parameters}
     estimator = estimator_of(model, certificate and _text(certificate), rule_file, rules and pathlib.Path(rules), told)
     if summary is not None and log is not None:
-        estimator.summary_ = _saved.parsed(_text(summary), summary)
-        estimator.history_ = [_saved.parsed(line, log) for line in _text(log).splitlines()]
+        said = _saved.parsed(_text(summary), summary)
+        # Those of another model: a proof was written into the folder of its training.
+        if not isinstance(said, dict) or said.get("model_sha256") in (None, _saved.sha256_of(model.onnx)):
+            estimator.summary_ = said
+            estimator.history_ = [_saved.parsed(line, log) for line in _text(log).splitlines()]
     return estimator
 
 
 def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
     """The fitted estimator of a model; the checker is asked about `rules` (a path), or those that the model carries."""
-    from ._classifier import DeepSaDeClassifier
-    from ._labels import DeepSaDeMultilabel, DeepSaDeRanker
-    from ._regressor import DeepSaDeRegressor
-
     schema = json.loads(model.schema)
-    kind = {"regression": DeepSaDeRegressor, "multilabel": DeepSaDeMultilabel, "ranking": DeepSaDeRanker}
     stated = [(r["name"], r["text"]) for r in json.loads(model.rules)]
     names = targets_of(schema["task"])
-    kind = kind.get(schema["task"]["kind"], DeepSaDeClassifier)
-    estimator = kind(rules=stated, target_names=names[0] if kind is DeepSaDeClassifier else names)
-    _saved.restore(estimator, _saved.fitting(told or {}, schema))
+    estimator = _restored.estimator_class(schema)(rules=stated, target_names=names[0] if "classes" in schema["task"] else names)
+    _restored.restore(estimator, _restored.without(told or {}, _restored.strange(told or {}, model)))
     features = [f["name"] for f in given_features(schema)]
     estimator.n_features_in_ = len(features)
     if features != [f"x{k}" for k in range(len(features))]:
@@ -246,3 +243,4 @@ def estimator_of(model, certificate=None, rule_file="", rules=None, told=None):
 def write_files(folder, model, certificate, rules, force=False):
     _saved.free_folder(folder, force)
     _core.write_proof(folder, model, rules, certificate)
+    _saved.forget_another(folder, model)

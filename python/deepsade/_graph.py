@@ -5,8 +5,8 @@ import json
 import numpy as np
 
 from . import _core
-from ._frame import add_texts, columns_of, is_frame
-from ._needs import needed
+from ._frame import add_texts, columns_of, is_frame, readable
+from ._needs import needed, shortened
 from ._settings import level_text
 
 _TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
@@ -32,7 +32,7 @@ class Graph:
             options = runtime.SessionOptions()
             # Converters state shapes that do not hold; errors are raised, not printed.
             options.log_severity_level = 4
-            self._session = runtime.InferenceSession(self._onnx, options, providers=["CPUExecutionProvider"])
+            self._session = _in_short(runtime.InferenceSession, self._onnx, options, providers=["CPUExecutionProvider"])
         return self._session
 
     @property
@@ -45,9 +45,9 @@ class Graph:
         outputs, feeds = list(outputs), self._feeds(X)
         rows = len(next(iter(feeds.values())))
         if rows <= _AT_A_TIME:
-            return self.session.run(outputs, feeds)
+            return _in_short(self.session.run, outputs, feeds)
         starts = range(0, rows, _AT_A_TIME)
-        parts = [self.session.run(outputs, {n: v[k : k + _AT_A_TIME] for n, v in feeds.items()}) for k in starts]
+        parts = [_in_short(self.session.run, outputs, {n: v[k : k + _AT_A_TIME] for n, v in feeds.items()}) for k in starts]
         return [np.concatenate(part) for part in zip(*parts)]
 
     def _feeds(self, X):
@@ -59,7 +59,7 @@ class Graph:
     def matrix(self, X, shape=(None,)):
         """The columns that the rules are about, in float32, as the engine encodes them."""
         if not is_frame(X):
-            X = np.asarray(X)
+            X = np.asarray(readable(X, "X"))
             if self._levels:
                 raise TypeError("some features are categories: give the rows as a frame")
             width = int(np.prod([n for n in shape if isinstance(n, int)])) if all(isinstance(n, int) for n in shape) else None
@@ -85,9 +85,9 @@ class Graph:
         if is_frame(X):
             if name not in columns_of(X):
                 raise ValueError(f"X has no column '{name}'; its columns are {columns_of(X)}")
-            values = np.asarray(X[name])
+            values = np.asarray(readable(X[name], f"column '{name}'"))
         else:
-            X = np.asarray(X)
+            X = np.asarray(readable(X, "X"))
             if X.ndim != 2 or X.shape[1] != len(self._names):
                 raise ValueError(f"X has the shape {X.shape}; expected rows of {len(self._names)} features: {self._names}")
             values = X[:, self._names.index(name)]
@@ -95,3 +95,11 @@ class Graph:
             # A text that is missing is no level.
             return np.array(["" if v is None or v != v else v if isinstance(v, str) else level_text(v) for v in values.tolist()], dtype=object)
         return np.ascontiguousarray(values, dtype=_TYPES[kind])
+
+
+def _in_short(call, *given, **named):
+    """What a call of onnxruntime gives; its errors are of no Python class that anybody expects, and long."""
+    try:
+        return call(*given, **named)
+    except Exception as error:
+        raise _core.ModelError(f"onnxruntime can't run the model's graph: {shortened(error)}") from error

@@ -103,12 +103,10 @@ class DeepSaDeRanker(_Columns):
 
     __doc__ = (__doc__ or "") + PARAMETERS
 
-    def _problem(self, X, y, sample_weight=None, eval_set=None):
-        settings, table = super()._problem(X, y, sample_weight, eval_set)
-        n = len(settings["task"]["targets"])
-        texts = {rule["text"] for rule in settings["rule"]}
-        settings["rule"] += [{"name": name, "text": text} for name, text in _core.orderings(n) if text not in texts]
-        return settings, table
+    def _rules_about(self, features, kind, targets, classes):
+        stated = super()._rules_about(features, kind, targets, classes)
+        texts = {rule["text"] for rule in stated}
+        return stated + [{"name": name, "text": text} for name, text in _core.orderings(len(targets)) if text not in texts]
 
     def _read_target(self, y):
         shape = np.asarray(y).shape

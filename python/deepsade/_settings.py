@@ -29,7 +29,7 @@ def rules_of(rules):
 
 def whole(name, value):
     """A whole number; 3.0 is one, 3.5 and True are none."""
-    if isinstance(value, numbers.Real) and not isinstance(value, (bool, numbers.Integral)) and float(value).is_integer():
+    if isinstance(value, numbers.Real) and not isinstance(value, (bool, numbers.Integral)) and number(name, value).is_integer():
         value = int(value)
     try:
         if isinstance(value, bool):
@@ -45,6 +45,8 @@ def number(name, value):
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} = {value!r}: must be a number") from None
+    except OverflowError:
+        raise ValueError(f"{name}: a number beyond the range of float64") from None
 
 
 def word(name, value):
@@ -86,9 +88,10 @@ def domain_of(stated, name):
             raise ValueError(f"domain['{name}'] = {stated}: a range of whole numbers must go up by 1 and hold one")
         return {"kind": "integer", "range": [stated[0], stated[-1]]}
     if isinstance(stated, tuple) and len(stated) == 2 and all(isinstance(v, numbers.Real) for v in stated):
-        if not all(math.isfinite(v) for v in stated):
+        ends = [number(f"domain['{name}']", v) for v in stated]
+        if not all(math.isfinite(v) for v in ends):
             raise ValueError(f"domain['{name}'] = {stated}: both ends must be finite; state the largest range that can occur")
-        return {"kind": "real", "range": [float(v) for v in stated]}
+        return {"kind": "real", "range": ends}
     if isinstance(stated, (list, tuple)):
         return {"kind": "category", "levels": [level_text(v) for v in stated]}
     raise TypeError(

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._convert import converted
-from ._frame import columns_of, is_frame, table_of
+from ._frame import columns_of, is_frame, readable, table_of
 from ._graph import Graph
 from ._settings import domain_of, domains_of, number, question, rules_of
 from ._shielded import Shielded
@@ -30,7 +30,7 @@ def shield(model, rules, *, data=None, target=None, domain=None, features=None, 
     ----------
     model : estimator, module, bytes or path
         A fitted model or Pipeline of scikit-learn, LightGBM or XGBoost (also a Booster), a ``torch.nn.Module``, or an ONNX file. Its
-        library's converter is needed: ``pip install 'deepsade[shield]'``.
+        library's converter is needed: ``pip install 'deepsade[shield]'``. A classifier of several targets of 0 and 1 is one of labels.
     rules : as an estimator takes them, or the path of a rule file
     data : frame or array, optional
         Rows that the model was fitted on: they say the columns and the domain, and whether the converted model is the model.
@@ -41,7 +41,8 @@ def shield(model, rules, *, data=None, target=None, domain=None, features=None, 
     features : list of str, optional
         What rules call the columns of an array. Default: ``x0``, ``x1``, ...; of images, row by row.
     classes : list, optional
-        The classes in the order of the model's outputs. Default: those of the model.
+        The classes in the order of the model's outputs. Default: those of the model. Of a model whose classes are just 0, 1, ..., as
+        XGBoost wants them, their names in this order.
     output : str, optional
         The tensor of the graph that holds the outputs, where several could.
     threshold : float, optional
@@ -102,7 +103,7 @@ def shield(model, rules, *, data=None, target=None, domain=None, features=None, 
         numbers = [name for name, rows_of_numbers in graph.outputs.items() if rows_of_numbers]
         output = numbers[0] if len(numbers) == 1 else None
     native = _core.shield(found.onnx, asked, table, output, None if threshold is None else number("threshold", threshold), probabilities)
-    if native.numbered and found.classes is None:
+    if native.numbered and (found.classes is None or task.named):
         warnings.warn(native.numbered, UserWarning, stacklevel=2)
     if native.note:
         warnings.warn(native.note, UserWarning, stacklevel=2)
@@ -131,7 +132,7 @@ def _question(rules, task, stated, table):
 
 
 def _array(data):
-    data = np.asarray(data.detach().cpu() if hasattr(data, "detach") else data)
+    data = np.asarray(data.detach().cpu() if hasattr(data, "detach") else readable(data, "data"))
     if data.ndim < 2:
         raise ValueError(f"expected rows of numbers, got {data.ndim} dimension(s)")
     return data
@@ -185,10 +186,14 @@ def _own_outputs(graph, data, output):
 
 def _compared(model, found, own, data):
     """Refuses a conversion that predicts otherwise than the model: converters have their limits."""
-    predict = getattr(model, "predict_proba" if found.classes is not None else "predict", None)
+    predict = getattr(model, "predict_proba" if found.probabilities or found.classes is not None else "predict", None)
     if predict is None or not hasattr(model, "get_params"):
         return
-    theirs = np.asarray(predict(data[:_COMPARED]), dtype=np.float64)
+    theirs = predict(data[:_COMPARED])
+    if isinstance(theirs, list):
+        # Of each label the probabilities of 0 and 1.
+        theirs = np.column_stack([both[:, 1] for both in theirs])
+    theirs = np.asarray(theirs, dtype=np.float64)
     theirs = theirs.reshape(len(theirs), -1)
     ours = own[: len(theirs)].astype(np.float64)
     if ours.shape == theirs.shape:

@@ -8,7 +8,7 @@ import pathlib
 import numpy as np
 
 from . import _core
-from ._frame import add_classes, columns_of, is_frame, table_of, texts_of
+from ._frame import add_classes, columns_of, is_frame, readable, table_of, texts_of
 from ._settings import domains_of, kind_for, level_text, names_in, question, whole
 
 
@@ -153,7 +153,7 @@ def rows_of(X, onnx):
     names, levels = _features(onnx, None)
     if is_frame(X):
         return table_of(X, columns_of(X), levels)[0]
-    X = np.asarray(X, dtype=np.float64)
+    X = np.asarray(readable(X, "X"), dtype=np.float64)
     if X.ndim != 2:
         raise ValueError(f"expected a matrix of rows, got {X.ndim} dimension(s)")
     return table_of(X, names, levels)[0] if levels else np.ascontiguousarray(X)
@@ -163,7 +163,8 @@ def labelled(X, y, onnx, domain, target_names, classes):
     """Rows with their labels."""
     names, levels = _features(onnx, domain)
     if not is_frame(X):
-        X = np.asarray(X, dtype=np.float64)
+        X = np.asarray(readable(X, "X"), dtype=np.float64)
+    y = readable(y, "y")
     table = table_of(X, names, levels)[0]
     schema = schema_of(onnx)
     if schema is None:

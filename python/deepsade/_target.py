@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _core
 from ._estimator import names_of
-from ._frame import add_classes, texts_of
+from ._frame import add_classes, readable, texts_of
 from ._settings import kind_for, names_in
 
 
@@ -12,10 +12,13 @@ class Target:
     """What is predicted, as far as model, target and words say it."""
 
     def __init__(self, found, target, kind, classes, names):
-        self.target = None if target is None else np.asarray(target.detach().cpu() if hasattr(target, "detach") else target)
+        self.target = None if target is None else np.asarray(target.detach().cpu() if hasattr(target, "detach") else readable(target, "target"))
         y = self.target
-        if classes is not None and found.classes is not None and texts_of(classes) != texts_of(found.classes):
-            raise ValueError(f"classes={list(classes)!r}: the model's are {list(found.classes)!r}, in this order")
+        own = None if found.classes is None else np.asarray(found.classes).tolist()
+        #: Whether the model only numbers its classes, as XGBoost wants them, and `classes` are their names in this order.
+        self.named = classes is not None and own is not None and _names_of_numbers(texts_of(classes), texts_of(own))
+        if classes is not None and own is not None and not self.named and texts_of(classes) != texts_of(own):
+            raise ValueError(f"classes={list(classes)!r}: the model's are {own!r}, in this order")
         if kind is None:
             kind = found.kind or ("multilabel" if y is not None and y.ndim == 2 and _is_labels(y) else None)
         known = classes if classes is not None else found.classes
@@ -61,7 +64,7 @@ class Target:
         if self.names is None:
             raise ValueError("what do rules call the outputs? Give target, or target_names")
         if self.classes is not None:
-            values = [self.texts[0]] * rows if self.target is None else texts_of(self.target)
+            values = [self.texts[0]] * rows if self.target is None else self._spelled(texts_of(self.target))
             add_classes(table, self.names[0], self.texts, values, "target")
             return
         if self.target is not None:
@@ -77,6 +80,16 @@ class Target:
             raise ValueError(f"target is {y.shape[0]} x {y.shape[1]}; expected {rows} rows and the columns {self.names}")
         table.add_matrix(self.names, np.ascontiguousarray(y))
 
+    def _spelled(self, values):
+        """Names in place of a model's numbers."""
+        names = dict(zip(_numbers(self.texts), self.texts)) if self.named else {}
+        coded = not set(values) <= set(self.texts) and set(values) <= set(names)
+        odd = next((k for k, value in enumerate(values) if value not in self.texts), None)
+        if odd is not None and not coded and self.texts == _numbers(self.texts):
+            words = f"the model's classes are the numbers {', '.join(self.texts)}: name them, in this order, by classes=[...]"
+            raise ValueError(f"target[{odd}] = '{values[odd]}', and {words}")
+        return [names[value] for value in values] if coded else values
+
     def classes_for(self, task):
         """The classes as Python has them, in the order of the outputs."""
         stated = task.get("classes")
@@ -85,6 +98,15 @@ class Target:
         if texts_of(self.classes) != stated:
             raise ValueError(f"the rules state the classes {stated}, the model gives {self.texts}: state `classes` in that order")
         return self.classes
+
+
+def _numbers(classes):
+    return [str(k) for k in range(len(classes))]
+
+
+def _names_of_numbers(classes, own):
+    """Whether these can be names of 0, 1, ... in turn: the same numbers in another order are a mistake."""
+    return own == _numbers(own) and len(classes) == len(own) and set(classes) != set(own)
 
 
 def _is_labels(y):

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from ._frame import is_frame, stacked
+from ._frame import is_frame, readable, stacked
 
 
 def with_validation(X, y, eval_set):
@@ -11,7 +11,7 @@ def with_validation(X, y, eval_set):
     pairs = eval_set if isinstance(eval_set, list) else [eval_set]
     if len(pairs) != 1 or not isinstance(pairs[0], (tuple, list)) or len(pairs[0]) != 2:
         raise ValueError("eval_set must be (X, y), or a list of one such pair")
-    (other_X, other_y) = pairs[0]
+    other_X, other_y = readable(pairs[0][0], "the X of eval_set"), readable(pairs[0][1], "the y of eval_set")
     check_consistent_length(X, y)
     check_consistent_length(other_X, other_y)
     name = getattr(y, "name", None)

@@ -160,7 +160,9 @@ class RuleLayer(torch.nn.Module):
     :meth:`loss` is the exact negative log-likelihood over the sets that obey the rules, which is what to train with.
 
     In ``eval`` mode outputs of a regression are rounded so that they obey the rules exactly, in float32. Rules that no output obeys
-    for some input of the domain are a ``ContradictionError``, as is a row outside the domain for which there is none.
+    for some input of the domain are a ``ContradictionError``, as is a row outside the domain for which there is none. A score that is
+    NaN, or for a regression infinite, is a ``ValueError`` in ``eval`` mode; in training it passes as through other layers: the loss
+    shows it, and a regression's row that has it obeys nothing.
 
     >>> import torch
     >>> from deepsade.torch import RuleLayer
@@ -202,11 +204,20 @@ class RuleLayer(torch.nn.Module):
     def forward(self, scores, x):
         if self._open:
             return scores
+        if not self.training:
+            self._refuse_no_numbers(scores)
         if self.task != "regression":
             return _StraightThrough.apply(scores, x, self.rules)
         if self.training:
             return _Nearest.apply(scores, x, self.rules)
         return torch.from_numpy(self.rules.decode(_array(scores), _array(x))).to(scores)
+
+    def _refuse_no_numbers(self, scores):
+        """No outputs are near a score that is no number; of labels an infinite one is certain."""
+        odd = torch.isnan(scores) if self.task != "regression" else ~torch.isfinite(scores)
+        if odd.any():
+            at = torch.nonzero(odd)[0].tolist()
+            raise ValueError(f"scores{at} = {scores[tuple(at)].item()}: must be a number; has the network in front of the layer diverged?")
 
     def loss(self, scores, x, y):
         """For each row the negative log-likelihood of its label set (0 or 1 each), or the mean squared error of the nearest numbers.

@@ -11,6 +11,13 @@ import deepsade
 from deepsade import DeepSaDeClassifier, DeepSaDeRegressor
 
 
+def change(folder, edit):
+    """Changes what stands in a folder's estimator.json."""
+    told = json.loads((folder / "estimator.json").read_text())
+    edit(told)
+    (folder / "estimator.json").write_text(json.dumps(told))
+
+
 @pytest.fixture
 def model(expenses):
     X, Y = expenses
@@ -137,7 +144,12 @@ def test_save_load_and_the_command_lines_folder(model, expenses, tmp_path):
     model.save_onnx(tmp_path / "run" / "other.onnx")
     assert not deepsade.load(tmp_path / "run" / "other.onnx").certified_
     (tmp_path / "run" / "model.onnx").write_bytes(model.model_.onnx.replace(b"within income", b"within incomE"))
-    assert not deepsade.load(tmp_path / "run").certified_
+    with pytest.raises(deepsade.ModelError, match="estimator.json: written for another model"):
+        deepsade.load(tmp_path / "run")
+    (tmp_path / "run" / "estimator.json").unlink()
+    bare = deepsade.load(tmp_path / "run")
+    # The summary, too, is of the other model.
+    assert not bare.certified_ and not hasattr(bare, "summary_") and not hasattr(bare, "history_")
 
 
 def test_files_of_others_are_not_replaced_unless_that_is_asked_for(model, tmp_path):
@@ -187,8 +199,121 @@ def test_classes_keep_their_kind(kind, tmp_path):
         assert again.predict([[1.5, 0.0]])[0] == values[1] and again.hidden == (4,)
     # Classes of another model are not this one's.
     other = DeepSaDeClassifier(hidden=(4,), epochs=1).fit(X, np.where(X[:, 0] > 0, "a", "b"))
-    other.save_onnx(tmp_path / "run" / "model.onnx")
+    (tmp_path / "run" / "model.onnx").write_bytes(other.model_.onnx)
+    with pytest.raises(deepsade.ModelError, match="estimator.json: written for another model"):
+        deepsade.load(tmp_path / "run")
+    change(tmp_path / "run", lambda told: told.pop("model_sha256"))
     assert deepsade.load(tmp_path / "run").classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(("classes", "dtypes"), [
+    ([1, 10], ["<U1", "<U2", "|S1", "|b1", "|O8,", "<f8", "<M8[D]", "<i3", "V4"]),
+    ([256, 512], ["|i1", "|u1", "<f4"]),
+    ([-1.0, 1.0], ["<i8", "|b1"]),
+    (["Y1", "Y2"], ["<U1", "|S2"]),
+    ([0, 1], ["|b1"]),
+])
+def test_a_type_that_makes_other_classes_is_refused(classes, dtypes, tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = DeepSaDeClassifier(rules=[f"x0 > 1 => y == '{str(classes[1]).removesuffix('.0')}'"], hidden=(2,), epochs=1)
+    model.fit(X, np.where(X[:, 0] > 0, *classes)).save(tmp_path / "run")
+    for dtype in dtypes:
+        change(tmp_path / "run", lambda told: told["classes"].update(dtype=dtype))
+        with pytest.raises(deepsade.ModelError, match="estimator.json: not what save"):
+            deepsade.load(tmp_path / "run")
+    change(tmp_path / "run", lambda told: told["classes"].update(dtype="|O"))
+    assert deepsade.load(tmp_path / "run").classes_.tolist() == classes
+    change(tmp_path / "run", lambda told: told["classes"].update(values=[7, 8]))
+    with pytest.raises(deepsade.ModelError, match="estimator.json: the classes are"):
+        deepsade.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"rules": [["rent", "rent >= 5"]]}, "the rule 'rent' is 'rent >= 5'; the model has 'rent >= 0'"),
+    ({"rules": [["more", "rent >= 5"]]}, "the rule 'more' is 'rent >= 5'; the model has no such rule"),
+    ({"rules": []}, "it states 0 rules, the model 3"),
+    ({"increasing": ["x0"]}, "the rule 'increasing in x0'"),
+    ({"domain": {"x0": {"range": [0.0, 1e6]}}}, r"domain\['x0'\] has the range \[0.0, 1000000.0\], the model's is"),
+    ({"domain": {"x1": {"kind": "integer"}}}, r"domain\['x1'\] has the kind integer, the model's is real"),
+    ({"domain": {"x1": {"levels": ["a"]}}}, r"domain\['x1'\] has the levels"),
+    ({"domain": 3}, "domain must be a dict"),
+    ({"target_names": ["rent", "food"]}, "target_names = "),
+    ({"learning_rate": float("nan")}, "learning_rate = nan"),
+    ({"margin": "wide"}, "margin = 'wide': must be a number"),
+    ({"epochs": 1.5}, "epochs = 1.5: must be a whole number"),
+    ({"outside": "maybe"}, "outside = 'maybe'"),
+    ({"random_state": "luck"}, "luck"),
+])
+def test_parameters_that_are_not_the_models_are_refused(model, tmp_path, changed, words):
+    model.save(tmp_path / "run")
+    change(tmp_path / "run", lambda told: told["parameters"].update(changed))
+    for call in (deepsade.load, deepsade.repair):
+        with pytest.raises(deepsade.ModelError, match="estimator.json: .*" + words):
+            call(tmp_path / "run")
+    # A file of an earlier version names no model: what fits is taken, and the rest is the model's own.
+    change(tmp_path / "run", lambda told: told.pop("model_sha256"))
+    again = deepsade.load(tmp_path / "run")
+    assert again.certified_ and again.hidden == (8,) and dict(again.rules) == model.rules
+    assert all(getattr(again, name) != value for name, value in changed.items())
+
+
+def test_classes_that_another_estimator_numbered_are_saved_by_their_names(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = DeepSaDeClassifier(rules=["x0 > 1 => y == 'Y'"], classes=["N", "Y"], hidden=(2,), epochs=1).fit(X, (X[:, 0] > 0).astype(int))
+    model.save(tmp_path / "run")
+    again = deepsade.load(tmp_path / "run")
+    assert again.certified_ and again.classes == ["N", "Y"] and again.classes_.tolist() == ["N", "Y"]
+
+
+def test_what_was_changed_since_the_fit_is_not_saved_as_the_models(model, tmp_path):
+    model.set_params(rules=["food >= 1"], domain={"x0": (0.0, 5.0)}, increasing=["x1"], epochs=7).save(tmp_path / "run")
+    again = deepsade.load(tmp_path / "run")
+    assert again.certified_ and len(again.rules) == 3 and (again.domain, again.increasing, again.epochs) == (None, None, 7)
+
+
+def test_domains_of_all_kinds_are_the_models(tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({
+        "price": np.round(rng.uniform(0, 10, 90) * 4) / 4, "count": rng.integers(0, 5, 90), "real": rng.uniform(0, 1, 90),
+        "area": rng.choice(["a", "b"], 90), "grade": rng.choice(["low", "high"], 90), "gap": np.where(rng.uniform(size=90) < 0.1, np.nan, 1.5),
+    })
+    X["gap"] += X["real"]
+    domain = {"price": {"step": 0.25, "range": [0.0, 10.0]}, "count": range(0, 9), "real": (-1e-3, 20000.1), "area": ["a", "b", "c"],
+              "grade": {"order": ["low", "high"]}, "gap": {"missing": 2.0}, "y": {"kind": "integer"}}
+    model = DeepSaDeRegressor(rules=["y >= 0"], domain=domain, hidden=(4,), epochs=2, increasing=["grade"]).fit(X, X["count"].rename("y"))
+    model.save(tmp_path / "run")
+    again = deepsade.load(tmp_path / "run")
+    assert set(again.domain) == set(domain) and again.increasing == ["grade"] and again.rules == [("rule 1", "y >= 0")]
+
+
+def test_a_save_that_is_killed_does_not_join_two_models(model, free, tmp_path, monkeypatch):
+    model.save(tmp_path / "run")
+    monkeypatch.setattr("deepsade._core.write_whole", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        free.save(tmp_path / "run", force=True)
+    with pytest.raises(deepsade.ModelError, match="estimator.json: written for another model.*save the model again"):
+        deepsade.load(tmp_path / "run")
+    monkeypatch.undo()
+    free.save(tmp_path / "run", force=True)
+    assert deepsade.load(tmp_path / "run").rules == []
+    # A proof of another model replaces all that was known of this one.
+    deepsade.verify(model).save(tmp_path / "run", force=True)
+    again = deepsade.load(tmp_path / "run")
+    assert again.certified_ and len(again.rules) == 3 and not hasattr(again, "summary_")
+
+
+def test_one_file_of_a_models_folder_is_not_replaced(model, tmp_path):
+    model.save(tmp_path / "run")
+    before = {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir()}
+    for name in before:
+        for write in (model.report, model.save_onnx):
+            with pytest.raises(FileExistsError, match="would replace one of the files of a model"):
+                write(tmp_path / "run" / name)
+    assert {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir()} == before
+    for path in (tmp_path / "model.onnx", tmp_path / "run" / "page.html"):
+        for write in (model.report, model.save_onnx):
+            write(path)
 
 
 def test_what_describes_a_model_is_used_or_refused(model, free, expenses):

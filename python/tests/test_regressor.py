@@ -117,3 +117,44 @@ def test_the_order_in_memory_does_not_matter(kind):
     for other in (np.asfortranarray(X), X[:, [0, 1]], wide[::2], X[::-1][::-1], X.T.copy().T):
         assert (model.predict(other) == expected).all() and model.in_domain(other).all()
         assert (model.scores(other) == model.scores(X)).all()
+
+
+@pytest.mark.parametrize("wrong", [
+    {"random_state": 2**70}, {"random_state": -1}, {"domain": {"x0": (0, 10**400)}}, {"domain": {"x0": range(0, 2**70)}},
+    {"learning_rate": 10**400}, {"margin": -(10**400)}, {"epochs": 2**70}, {"hidden": (10**400,)},
+])
+def test_numbers_beyond_all_bounds_are_value_errors(expenses, wrong):
+    X, Y = expenses
+    with pytest.raises(ValueError, match="x0" if "domain" in wrong else next(iter(wrong))):
+        DeepSaDeRegressor(**{"hidden": (2,), "epochs": 1, **wrong}).fit(X, Y)
+
+
+def test_masked_values_are_missing(expenses):
+    X, Y = expenses
+    masked, gaps = np.ma.masked_array(X, mask=X > 80), np.where(X > 80, np.nan, X)
+    settings = {"rules": ["y0 >= 0"], "hidden": (2,), "epochs": 1}
+    plain = DeepSaDeRegressor(**settings).fit(X, Y)
+    for call in (plain.predict, plain.scores, plain.in_domain, lambda rows: plain.fit(rows, Y), lambda rows: plain.fit(X, Y, eval_set=(rows, Y))):
+        with pytest.raises(ValueError, match="NaN"):
+            call(masked)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        plain.fit(X, np.ma.masked_array(Y, mask=Y > 20))
+    with pytest.raises(ValueError, match="y contains NaN"):
+        deepsade.DeepSaDeClassifier(hidden=(2,), epochs=1).fit(X, np.ma.masked_array(np.where(Y[:, 0] > 20, "a", "b"), mask=Y[:, 0] > 30))
+    filled = [DeepSaDeRegressor(missing="impute", **settings).fit(rows, Y) for rows in (masked, gaps)]
+    assert filled[0].model_.onnx == filled[1].model_.onnx and (filled[0].predict(masked) == filled[0].predict(gaps)).all()
+    # Where nothing is masked there is nothing to say.
+    assert (plain.predict(np.ma.masked_array(X)) == plain.predict(X)).all()
+
+
+@pytest.mark.parametrize("kind", ["M8[s]", "m8[D]"])
+def test_dates_are_no_numbers(expenses, kind):
+    X, Y = expenses
+    dates = X.astype(kind)
+    model = DeepSaDeRegressor(hidden=(2,), epochs=1).fit(X, Y)
+    for call in (
+        model.predict, lambda rows: model.fit(rows, Y), lambda rows: model.fit(X, rows), lambda rows: deepsade.adversity(model, rows, ["y0 >= 0"]),
+        lambda rows: deepsade.DeepSaDeClassifier(hidden=(2,), epochs=1).fit(X, rows[:, 0]),
+    ):
+        with pytest.raises(TypeError, match="holds (datetime|timedelta)64.*make numbers of it first"):
+            call(dates)

@@ -321,6 +321,158 @@ def test_labels_by_probabilities(tmp_path):
     np.testing.assert_allclose(shielded.predict_proba(X), weight @ sets / weight.sum(axis=1, keepdims=True), atol=1e-4)
 
 
+def labeller(kind):
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    if kind == "lightgbm":
+        return MultiOutputClassifier(pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=10, verbose=-1))
+    if kind == "xgboost":
+        return MultiOutputClassifier(pytest.importorskip("xgboost").XGBClassifier(n_estimators=10))
+    return {
+        "forest": RandomForestClassifier(20, max_depth=4, random_state=0),
+        "tree": DecisionTreeClassifier(max_depth=4, min_samples_leaf=7, random_state=0),
+        "neighbours": KNeighborsClassifier(7),
+        "each": MultiOutputClassifier(LogisticRegression()),
+        "search": GridSearchCV(DecisionTreeClassifier(min_samples_leaf=7, random_state=0), {"max_depth": [4]}, cv=2),
+        "histograms": MultiOutputClassifier(HistGradientBoostingClassifier(max_iter=5)),
+        "chain": ClassifierChain(LogisticRegression(), order=[2, 0, 1]),
+        "chain of probabilities": ClassifierChain(LogisticRegression(), order=[2, 0, 1], chain_method="predict_proba"),
+    }[kind]
+
+
+LABELLERS = ["forest", "tree", "neighbours", "each", "search", "histograms", "lightgbm", "xgboost", "chain", "chain of probabilities"]
+
+
+@pytest.mark.parametrize(("piped", "kind"), [(False, int), (True, float)])
+@pytest.mark.parametrize("made_by", LABELLERS)
+def test_labels_of_models_that_give_probabilities_a_label(made_by, piped, kind, tmp_path):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(400, 3)).astype(np.float32).astype(float)
+    Y = (X + rng.normal(0, 1, X.shape) > 0).astype(kind)
+    model = labeller(made_by)
+    model = (make_pipeline(StandardScaler(), model) if piped else model).fit(X, Y)
+    shielded = deepsade.shield(model, ["count(label[i] for i in 0..3) <= 2", "y0 => y1"], data=X, target=Y)
+    proved(shielded, tmp_path)
+    raw, safe, p = np.asarray(model.predict(X)), shielded.predict(X), model.predict_proba(X)
+    p = np.column_stack([both[:, 1] for both in p]) if isinstance(p, list) else p
+
+    def broken(y):
+        return (y.sum(axis=1) > 2) | (y[:, 0] > y[:, 1])
+
+    assert broken(raw).any() and not broken(safe).any() and safe.dtype.kind == "i"
+    # Trees behind a scaler, or neighbours, may say otherwise in float32 for a row or two.
+    kept = ~broken(raw) & (np.abs(p - 0.5) > 1e-4).all(axis=1)
+    assert kept.sum() > 100 and (safe == raw)[kept].all(axis=1).mean() > 0.98
+    q = shielded.predict_proba(X)
+    assert ((q >= 0) & (q <= 1)).all() and (q.sum(axis=1) <= 2 + 1e-6).all() and (q[:, 0] <= q[:, 1] + 1e-6).all()
+
+
+def test_targets_that_are_no_labels_are_named():
+    from sklearn.tree import DecisionTreeClassifier
+
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    Y = np.column_stack([X[:, 0] > 0, np.where(X[:, 1] > 0, 2, 3)])
+    with pytest.raises(TypeError, match=r"where each is 0 or 1, and target 1 has the classes \[2, 3\]"):
+        deepsade.shield(DecisionTreeClassifier().fit(X, Y), ["y0 => y1"], data=X, target=Y)
+
+
+# Classes that are only numbered.
+
+@pytest.mark.parametrize("target", ["names", "numbers", None])
+def test_classes_that_the_model_numbers_get_their_names(target, applicants, tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    pytest.importorskip("onnxmltools")
+    X, loan = applicants
+    numbers, codes = X[["income", "partner", "history"]].astype(float), (loan == "Y").astype(int)
+    model = xgboost.XGBClassifier(n_estimators=20).fit(numbers, codes)
+    rules = ["income + partner < 3000 => loan == 'N'"]
+    asked = {"data": numbers, "target": {"names": loan, "numbers": codes.rename("loan")}.get(target), "target_names": "loan"}
+    with pytest.warns(UserWarning, match="0 as 'N', 1 as 'Y'"):
+        shielded = deepsade.shield(model, rules, classes=["N", "Y"], **asked)
+    proved(shielded, tmp_path)
+    small = (exact(X["income"]) + exact(X["partner"])) < 3000
+    raw, y = np.array(["N", "Y"])[model.predict(numbers)], shielded.predict(numbers)
+    assert (raw[small] == "Y").any() and (y[small] == "N").all() and (y[~small] == raw[~small]).mean() > 0.99
+    for classes in ([1, 0], ["N"], ["N", "Y", "Z"]):
+        with pytest.raises(ValueError, match=r"the model's are \[0, 1\], in this order"):
+            deepsade.shield(model, rules, classes=classes, **asked)
+    if target == "names":
+        with pytest.raises(ValueError, match=r"target\[\d+\] = '[YN]', and the model's classes are the numbers 0, 1: name them"):
+            deepsade.shield(model, rules, **asked)
+
+
+# What converters fail at.
+
+@pytest.mark.parametrize(("kind", "piped"), [("histograms", False), ("vote", False), ("vote", True)])
+def test_histogram_boosting_and_votes(kind, piped, applicants, tmp_path):
+    from sklearn.ensemble import HistGradientBoostingClassifier, VotingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, loan = applicants
+    numbers = X[["income", "partner", "history"]].astype(float)
+    model = HistGradientBoostingClassifier(max_iter=10)
+    if kind == "vote":
+        model = VotingClassifier([("a", make_pipeline(StandardScaler(), LogisticRegression())), ("b", model)], voting="soft")
+    model = (make_pipeline(StandardScaler(), model) if piped else model).fit(numbers, loan)
+    shielded = deepsade.shield(model, ["income + partner < 6000 => loan == 'N'"], data=numbers, target=loan)
+    proved(shielded, tmp_path)
+    raw, y, p = model.predict(numbers), shielded.predict(numbers), model.predict_proba(numbers)
+    small = (exact(X["income"]) + exact(X["partner"])) < 6000
+    assert (raw[small] == "Y").any() and (y[small] == "N").all()
+    # Behind a scaler trees take another branch for some rows, in float32.
+    near = np.abs(shielded.predict_proba(numbers) - p)[~small].max(axis=1) < 1e-3
+    assert near.mean() > (0.9 if piped else 0.99) and (y[~small] == raw[~small])[near].all()
+
+
+def test_histogram_boosting_of_numbers(spending, tmp_path):
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    X, y = spending
+    model = HistGradientBoostingRegressor(max_iter=10).fit(X, y[:, 0])
+    shielded = deepsade.shield(model, ["y <= 0.2 * x0"], data=X, target=y[:, 0])
+    proved(shielded, tmp_path)
+    raw, safe = model.predict(X), shielded.predict(X)
+    fine = raw < 0.2 * X[:, 0] - 1e-3
+    assert fine.any() and not fine.all() and (exact(safe) <= exact(X[:, 0]) / 5).all() and np.abs(safe - raw)[fine].max() < 1e-3
+
+
+def test_what_its_converter_cannot_do_is_said_in_short(applicants):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.semi_supervised import LabelSpreading
+
+    X, loan = applicants
+    numbers = X[["income", "partner"]].astype(float)
+    by_categories = HistGradientBoostingClassifier(categorical_features=[0], max_iter=3)
+    for model in (LabelSpreading(), by_categories):
+        few = numbers if model is not by_categories else numbers.assign(income=X["history"])
+        with pytest.raises(deepsade.ModelError, match=f"this {type(model).__name__} can't be converted by skl2onnx.*Give `shield` an ONNX file") as error:
+            deepsade.shield(model.fit(few, loan), ["partner < 100 => loan == 'N'"], data=few, target=loan)
+        assert len(str(error.value)) < 500 and "\n" not in str(error.value)
+
+
+def test_a_graph_that_does_not_run_is_said_in_short():
+    xgboost = pytest.importorskip("xgboost")
+    from sklearn.neighbors import RadiusNeighborsClassifier
+
+    X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    with pytest.raises(deepsade.ModelError, match="onnxruntime can't run the model's graph: .*out of range") as error:
+        deepsade.shield(RadiusNeighborsClassifier(3.0).fit(X, (X > 0).astype(int)), ["y0 => y1"], data=X, target=(X > 0).astype(int))
+    model = xgboost.XGBClassifier(n_estimators=3).fit(X, (X > 0).astype(int))
+    with pytest.raises(deepsade.ModelError, match="onnxruntime can't run the model's graph: .*base_values") as error:
+        deepsade.shield(model, ["y0 => y1"], data=X, target=(X > 0).astype(int))
+    assert len(str(error.value)) < 400
+
+
 # Plain ONNX.
 
 def dense(weights, outputs=("scores",)):
@@ -404,6 +556,14 @@ def test_one_column_for_two_classes(threshold, probabilities):
     assert (shielded.predict(rows)[ruled] == "no").all()
     np.testing.assert_allclose(shielded.predict_proba(rows)[~ruled, 1], p[~ruled], atol=1e-5)
     assert (shielded.predict_proba(rows)[ruled] == [1, 0]).all()
+
+
+def test_masked_values_and_dates_are_no_numbers():
+    shielded = deepsade.shield(dense(np.eye(2)), ["p <= q"], domain=BOX, target_names=["p", "q"])
+    rows = np.ma.masked_array(np.full((3, 2), 0.5, np.float32), mask=[[0, 0], [0, 1], [0, 0]])
+    assert shielded.flags(rows).in_domain.tolist() == [True, False, True]
+    with pytest.raises(TypeError, match="X holds datetime64.*make numbers of it first"):
+        shielded.predict(np.zeros((3, 2), "M8[s]"))
 
 
 # Refusals.

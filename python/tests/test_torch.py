@@ -105,6 +105,24 @@ def test_a_row_without_outputs_is_an_error():
             layer.train(mode)(torch.zeros(2, 1), x)
 
 
+@pytest.mark.parametrize("odd", [float("inf"), -float("inf"), float("nan")])
+def test_a_score_that_is_no_number_is_blamed_itself(odd):
+    x, scores = torch.tensor([[50.0, 1.0], [50.0, 1.0]]), torch.tensor([[1.0, 2.0], [30.0, odd]])
+    layer = regression()
+    # In training it shows in the loss.
+    assert not torch.isfinite(layer.loss(scores, x, torch.zeros(2, 2))).all()
+    with pytest.raises(ValueError, match=r"scores\[1, 1\] = .*must be a number") as error:
+        layer.eval()(scores, x)
+    assert not isinstance(error.value, deepsade.ContradictionError)
+    # An infinite score of a label is certain.
+    labels = RuleLayer(["exactly(1, a, b)"], domain=DOMAIN, target_names=["a", "b"], task="multilabel").eval()
+    if odd != odd:
+        with pytest.raises(ValueError, match="must be a number"):
+            labels(scores, x)
+    else:
+        assert labels(scores, x).tolist() == [[0, 1], [0, 1] if odd > 0 else [1, 0]]
+
+
 def test_a_layer_says_what_it_is():
     assert "RuleLayer(rules=['food + rent <= income', 'food >= 0'], target_names=['food', 'rent'], task='regression')" == repr(regression())
 
