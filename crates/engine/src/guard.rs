@@ -107,6 +107,8 @@ pub struct Guard {
     changes: Option<Changes>,
     /// Whether multipliers are kept as long as they allow a last layer.
     settled: bool,
+    /// What is left of the work that a search for the safe last layer may take.
+    effort: usize,
     /// The cells to look at for the nearest last layer: of those that say the same with their multipliers one.
     distinct: Vec<usize>,
 }

@@ -14,7 +14,7 @@ pub mod sets;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::decode::sets::{Diagram, Sets};
-use compile::{Compiler, DiagramTooLarge};
+use compile::{Compiler, DiagramTooLarge, on_deep_stack};
 use deepsade_net::Matrix;
 use deepsade_solve::eliminate::Point;
 use deepsade_solve::satisfy::{Satisfiable, satisfy};
@@ -93,13 +93,6 @@ pub struct DecodeScratch {
     closure: closure::ClosureScratch,
 }
 
-/// Steps of a diagram for which any stack has room.
-const SHALLOW: usize = 500;
-/// Steps at most,
-const DEEPEST: usize = 200_000;
-/// and what one of them takes of the stack.
-const STEP: usize = 4096;
-
 impl Decoder {
     /// Compiles the rules, with at most so many nodes.
     pub fn new(spec: &NormalSpec, budget: usize) -> Result<Self, DecodeError> {
@@ -123,7 +116,8 @@ impl Decoder {
         let one = if one_of { exactly_one(labels) } else { Vec::new() };
         let parts: Vec<&Formula> = one.iter().chain(spec.rules.iter().flat_map(|r| r.claim.conjuncts())).collect();
         let found = if one_of { None } else { recognise(spec, &parts) };
-        let compiled = match deeply(spec, &parts, &conditions, budget) {
+        let made = on_deep_stack(&parts, labels + conditions.len(), || compiled(spec, &parts, &conditions, budget));
+        let compiled = match made.unwrap_or(Err(DecodeError::TooLarge { budget })) {
             // What was recognised needs no diagram.
             Err(DecodeError::TooLarge { .. }) if found.is_some() => None,
             other => Some(other?),
@@ -268,34 +262,6 @@ pub(crate) fn recognise(spec: &NormalSpec, parts: &[&Formula]) -> Option<Sets> {
     };
     let pairs: Option<Vec<(usize, usize)>> = parts.iter().map(implication).collect();
     pairs.filter(|p| !p.is_empty()).map(Sets::Implications)
-}
-
-/// The same as [`compiled`], on a stack that holds it: a diagram is made from the top down, a step for each label and each part of a count.
-fn deeply(spec: &NormalSpec, parts: &[&Formula], conditions: &[Atom], budget: usize) -> Result<Diagram, DecodeError> {
-    let counted = parts.iter().map(|part| longest_count(part)).max().unwrap_or(0);
-    let depth = counted + spec.schema.task.outputs() + conditions.len();
-    if depth <= SHALLOW {
-        return compiled(spec, parts, conditions, budget);
-    }
-    let too_large = || DecodeError::TooLarge { budget };
-    if depth > DEEPEST {
-        return Err(too_large());
-    }
-    std::thread::scope(|scope| {
-        let stack = std::thread::Builder::new().stack_size(depth * STEP);
-        let made = stack.spawn_scoped(scope, || compiled(spec, parts, conditions, budget)).map_err(|_| too_large())?;
-        made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-/// How many parts the longest count of a formula has.
-fn longest_count(formula: &Formula) -> usize {
-    let longest = |parts: &[Formula]| parts.iter().map(longest_count).max().unwrap_or(0);
-    match formula {
-        Formula::True | Formula::False | Formula::Atom(_) => 0,
-        Formula::And(parts) | Formula::Or(parts) => longest(parts),
-        Formula::Threshold(t) => t.terms.len().max(t.terms.iter().map(|(_, part)| longest_count(part)).max().unwrap_or(0)),
-    }
 }
 
 /// The smaller diagram of two orders of the facts; an error if neither fits the budget or some input has no valid set.

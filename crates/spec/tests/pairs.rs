@@ -73,6 +73,15 @@ fn they_are_told_in_words() {
     assert_eq!(spec.pairs[0].parts.len(), 2);
 }
 
+/// Whole numbers move in whole steps: what is left over of a distance moves nothing, and a feature that cannot move is not in the rule.
+#[test]
+fn whole_numbers_move_by_whole_steps() {
+    let parts = |text: &str| read(text, &numbers()).pairs[0].parts.clone();
+    assert_eq!(parts("change(risk, {claims}, by = 1.9) <= 1"), parts("change(risk, {claims}, by = 1) <= 1"));
+    assert_eq!(parts("change(risk, {age, claims}, by = 0.9) <= 1"), parts("change(risk, {age}, by = 0.9) <= 1"));
+    assert_eq!(parts("change(risk, {claims}, by = 0.5) <= 1")[0].moves, Moves::By(vec![Rational::ZERO]));
+}
+
 /// No two inputs lie farther apart than the range is wide: a longer distance is the width, so that no number beyond float64 is left.
 #[test]
 fn a_distance_beyond_the_range_is_the_range() {

@@ -208,6 +208,7 @@ impl FixedParts<'_> {
             }),
             changes: Changes::new(self.spec, self.network, self.units),
             settled: false,
+            effort: start::EFFORT,
             distinct: Vec::new(),
         };
         guard.distinct = (0..guard.cells.len()).collect();

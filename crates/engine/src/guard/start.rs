@@ -19,6 +19,8 @@ use super::{Guard, Safe, joint};
 /// Distances from the border, in units of the outputs, to try for.
 const SLACKS: [f64; 9] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0];
 const SWEEPS: usize = 3_000;
+/// Work of all sweeps together: the cube of a cell's atoms for each time that it is looked at.
+pub(super) const EFFORT: usize = 1_000_000_000;
 /// A guess is worth this part of a whole search.
 const GUESSING: usize = 40;
 /// The score of a class that wins clearly.
@@ -159,11 +161,12 @@ fn settle(guard: &mut Guard, layer: &mut [f32], margin: Margin, frame: &FixedPar
             if !empty_cell(cell, &guard.bounds, margin, &mut writable, &mut guard.scratch) {
                 (clean, stuck) = (false, k);
             }
+            guard.effort = guard.effort.saturating_sub(cell.atoms.len().pow(3));
         }
         if clean {
             return Ok(());
         }
-        if frame.stopped() {
+        if frame.stopped() || guard.effort == 0 {
             break;
         }
         // Between sets that have no point in common the sweeps come to go round in a circle.

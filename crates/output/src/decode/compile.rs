@@ -17,6 +17,40 @@ pub struct DiagramTooLarge;
 /// Different counts on the way to a bound, for each node of the budget.
 const COUNTS: usize = 8;
 
+/// Steps of a diagram for which any stack has room.
+const SHALLOW: usize = 500;
+/// Steps at most,
+const DEEPEST: usize = 200_000;
+/// and what one of them takes of the stack.
+const STEP: usize = 4096;
+
+/// Does what makes a diagram of these formulas over so many facts on a stack that holds it: it is made from the top down, a step for each
+/// fact and each part of a count.
+pub fn on_deep_stack<T: Send>(parts: &[&Formula], facts: usize, work: impl FnOnce() -> T + Send) -> Result<T, DiagramTooLarge> {
+    let depth = facts + parts.iter().map(|part| longest_count(part)).max().unwrap_or(0);
+    if depth <= SHALLOW {
+        return Ok(work());
+    }
+    if depth > DEEPEST {
+        return Err(DiagramTooLarge);
+    }
+    std::thread::scope(|scope| {
+        let stack = std::thread::Builder::new().stack_size(depth * STEP);
+        let done = stack.spawn_scoped(scope, work).map_err(|_| DiagramTooLarge)?;
+        Ok(done.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// How many parts the longest count of a formula has.
+fn longest_count(formula: &Formula) -> usize {
+    let longest = |parts: &[Formula]| parts.iter().map(longest_count).max().unwrap_or(0);
+    match formula {
+        Formula::True | Formula::False | Formula::Atom(_) => 0,
+        Formula::And(parts) | Formula::Or(parts) => longest(parts),
+        Formula::Threshold(t) => t.terms.len().max(t.terms.iter().map(|(_, part)| longest_count(part)).max().unwrap_or(0)),
+    }
+}
+
 const NONE: u32 = 0;
 const END: u32 = 1;
 

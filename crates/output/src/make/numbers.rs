@@ -51,6 +51,12 @@ const SPARE: usize = 2;
 const RARE: f64 = 1e-3;
 /// The share of inputs for which an anchor obeys an alternative, from which on it is that one's anchor.
 const OFTEN: f64 = 0.9;
+/// What the rounding of all steps may take, and what of it is kept back, one after the other, where more leaves no room;
+const KEPT_BACK: [f64; 3] = [1.0, 0.3, 0.1];
+/// with so many faces at most.
+const MOST_TRIED: usize = 200;
+/// What candidates cost that need no other.
+const FINE: f64 = 1.05;
 /// How far faces that no ray makes sure of are moved in, as a share of the outputs' ranges.
 const INWARD: [f64; 4] = [0.0, 1e-5, 1e-4, 1e-3];
 
@@ -90,7 +96,8 @@ pub fn make(
     }
 }
 
-/// Makes candidates within ranges, from outputs that are cut to a part of them.
+/// Makes candidates within ranges, from outputs that are cut to a part of them. Where faces leave less room than the rounding of all steps may
+/// take, less of it is kept back: what comes of that is measured, and the best is taken.
 fn within(
     spec: &NormalSpec,
     source: &Source<'_>,
@@ -100,27 +107,51 @@ fn within(
     given: Option<&Anchor>,
 ) -> Result<Made, MakeError> {
     let found = keepable(spec, ranges)?;
-    let mut ground = Ground::new(spec, ranges).with_spread(spread, found.iter().map(|group| &group.outputs));
-    ground.cut = cut;
+    let faces: usize = found.iter().flat_map(|group| &group.ways).map(|way| way.faces.len()).sum();
+    let mut best: Option<(f64, Made)> = None;
+    for share in if faces <= MOST_TRIED { &KEPT_BACK[..] } else { &KEPT_BACK[..1] } {
+        let mut ground = Ground::new(spec, ranges).with_spread(spread, found.iter().map(|group| &group.outputs));
+        (ground.cut, ground.kept_back) = (cut, *share);
+        match (keeping_back(ground, source, &found, given), &best) {
+            (Ok((made, quality)), _) if quality.cost() <= FINE => return Ok(made),
+            (Ok((made, quality)), known) => {
+                if known.as_ref().is_none_or(|(cost, _)| quality.cost() < *cost) {
+                    best = Some((quality.cost(), made));
+                }
+            }
+            (Err(error), None) => return Err(error),
+            (Err(_), Some(_)) => {}
+        }
+    }
+    let (_, made) = best.expect("the first share is tried");
+    Ok(made)
+}
+
+/// Makes candidates on some ground, and says how good they are.
+fn keeping_back(
+    mut ground: Ground,
+    source: &Source<'_>,
+    found: &[Group],
+    given: Option<&Anchor>,
+) -> Result<(Made, Quality), MakeError> {
+    let ranges = ground.ranges;
     found.iter().flat_map(|group| &group.ways).for_each(|way| ground.spread(&equality::apart(&way.faces, &ground).1));
     // All groups at once: as many ways as the one with most alternatives has.
     let rounds = found.iter().map(|group| group.ways.len()).max().unwrap_or(1);
-    let ready = |close: bool| (0..rounds).map(|k| Way::new(&found, k, &ground, close)).collect::<Result<Vec<_>, _>>();
+    let ready = |close: bool| (0..rounds).map(|k| Way::new(found, k, &ground, close)).collect::<Result<Vec<_>, _>>();
     let mut ways = ready(true)?;
     let outputs = Outputs::Numbers(ranges.to_vec());
     let rows = MeasuredRows::new(&ground, &ways, given);
     if !ways.iter().any(|way| way.plan.has_steps()) {
         let piece = write(&ground, source, &ways, 0)?;
         // A closed form knows nothing of ranges: it will do where they are not in its way.
-        if rows.measure(&piece, source, &ground).is_some_and(|quality| quality.refused_near <= RARE) {
-            let how = format!("the nearest outputs{}, in closed form", words(&found, "of"));
-            return Ok(Made {
-                piece,
-                outputs,
-                best: ranges.iter().all(|n| n.grid.is_none()) && found.iter().all(|group| group.choices.is_empty()),
-                ratio: 1.0,
-                how,
-            });
+        if let Some(quality) = rows.measure(&piece, source, &ground).filter(|quality| quality.refused_near <= RARE) {
+            let how = format!("the nearest outputs{}, in closed form", words(found, "of"));
+            let best = ranges.iter().all(|n| n.grid.is_none()) && found.iter().all(|group| group.choices.is_empty());
+            return Ok((
+                Made { piece, outputs, best, ratio: quality.ratio, how },
+                Quality { refused: 0.0, ratio: 1.0, ..quality },
+            ));
         }
         ways = ready(false)?;
     }
@@ -131,9 +162,9 @@ fn within(
     };
     let first = ways.iter().map(|way| anchor(way, &ground, |group| given(way, group))).collect();
     let own = ways.iter().map(|way| anchor(way, &ground, |_| None)).collect();
-    let (piece, steps, ratio) = tuned(&ground, source, &mut ways, [first, own], &rows)?;
-    let how = format!("{steps} steps towards the nearest outputs{}", words(&found, "of each of"));
-    Ok(Made { piece, outputs, best: false, ratio, how })
+    let (piece, steps, quality) = tuned(&ground, source, &mut ways, [first, own], &rows)?;
+    let how = format!("{steps} steps towards the nearest outputs{}", words(found, "of each of"));
+    Ok((Made { piece, outputs, best: false, ratio: quality.ratio, how }, quality))
 }
 
 /// How many alternatives there are.
@@ -149,14 +180,14 @@ fn words(groups: &[Group], of: &str) -> String {
     }
 }
 
-/// The piece with as few steps as are good enough, their number, and how far they lead beside the nearest outputs.
+/// The piece with as few steps as are good enough, their number, and how good they are.
 fn tuned(
     ground: &Ground,
     source: &Source<'_>,
     ways: &mut [Way],
     anchors: [Vec<Option<Anchor>>; 2],
     rows: &MeasuredRows,
-) -> Result<(Piece, usize, f64), MakeError> {
+) -> Result<(Piece, usize, Quality), MakeError> {
     let mut best: Option<(Quality, Piece, usize)> = None;
     // With anchors first, those of the alternatives' own if the given one is not good; else without, moved in more and more.
     let none = vec![None; ways.len()];
@@ -173,7 +204,7 @@ fn tuned(
             let piece = write(ground, source, ways, steps)?;
             let quality = rows.measure(&piece, source, ground).unwrap_or(Quality::WORST);
             if quality.is_good() {
-                return Ok((write(ground, source, ways, steps + spare)?, steps + spare, quality.ratio));
+                return Ok((write(ground, source, ways, steps + spare)?, steps + spare, quality));
             }
             if best.as_ref().is_none_or(|(known, ..)| quality.cost() < known.cost()) {
                 best = Some((quality, piece, steps));
@@ -181,7 +212,7 @@ fn tuned(
         }
     }
     let (quality, piece, steps) = best.expect("some number of steps is tried");
-    Ok((piece, steps, quality.ratio))
+    Ok((piece, steps, quality))
 }
 
 /// How far candidates may go: scores are cut to a range, and what is nearest to them that obeys may lie beyond it.

@@ -146,7 +146,7 @@ impl Elaborator<'_> {
                 RuleErrorKind::Type { expected: "a number among the features", found: "an input of categories alone".into() };
             return Err((kind, call.span.clone(), Some("categories have no distance: say `unaffected`".into())));
         }
-        let by = self.distances(by, &features)?;
+        let (features, by) = self.distances(by, &features)?;
         let most = self.number(bound)?;
         let Some(most) =
             most.as_constant().filter(|m| if strict { **m > Rational::ZERO } else { **m >= Rational::ZERO }).cloned()
@@ -171,8 +171,8 @@ impl Elaborator<'_> {
         Ok(())
     }
 
-    /// How far each feature moves.
-    fn distances(&mut self, by: &By, features: &[usize]) -> Result<Vec<Rational>, Fault> {
+    /// Which of the features move, and how far: those that lie on steps by whole steps. Where a distance lets none of them move, all stay.
+    fn distances(&mut self, by: &By, features: &[usize]) -> Result<(Vec<usize>, Vec<Rational>), Fault> {
         let distance = self.number(&by.distance)?;
         let Some(distance) = distance.as_constant().filter(|d| **d > Rational::ZERO) else {
             let found = if distance.as_constant().is_some() { "none" } else { "a value that varies" };
@@ -183,9 +183,13 @@ impl Elaborator<'_> {
         let of = |f: &usize| {
             let (lo, hi) = var_range(Var::Feature(*f), self.schema);
             let width = hi - lo;
-            if by.percent { (distance / Rational::from(100) * &width).min(width) } else { distance.clone().min(width) }
+            let far = if by.percent { distance / Rational::from(100) * &width } else { distance.clone() }.min(width);
+            let step = self.schema.features[*f].domain.grid().map(|k| Rational::from(2).pow(-k as isize));
+            (*f, step.map_or(far.clone(), |step| Rational::from((far / &step).floor()) * step))
         };
-        Ok(features.iter().map(of).collect())
+        let all: Vec<(usize, Rational)> = features.iter().map(of).collect();
+        let moving: Vec<(usize, Rational)> = all.iter().filter(|(_, far)| *far > Rational::ZERO).cloned().collect();
+        Ok(if moving.is_empty() { all } else { moving }.into_iter().unzip())
     }
 
     /// The features that move: one, or a set of them.

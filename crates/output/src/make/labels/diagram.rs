@@ -7,11 +7,16 @@ use super::eliminate::Contradiction;
 use super::facts::Facts;
 use super::layers::{Layers, StateLayer, present};
 use super::{MAX_NODES, NOTHING};
-use crate::decode::compile::{Compiler, DiagramTooLarge};
+use crate::decode::compile::{Compiler, DiagramTooLarge, on_deep_stack};
 use crate::decode::order;
 
 /// The smaller diagram of two orders of the facts; `None` if both are too large.
 pub(super) fn compile(facts: &Facts) -> Result<Option<Diagram>, Contradiction> {
+    let parts: Vec<_> = facts.parts.iter().collect();
+    on_deep_stack(&parts, facts.count(), || smaller(facts)).unwrap_or(Ok(None))
+}
+
+fn smaller(facts: &Facts) -> Result<Option<Diagram>, Contradiction> {
     let groups: Vec<Vec<usize>> = facts.parts.iter().map(|p| facts.of(p)).collect();
     let parts: Vec<_> = facts.parts.iter().collect();
     let mut found: Vec<Diagram> = Vec::new();

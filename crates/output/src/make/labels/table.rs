@@ -13,7 +13,7 @@ use super::super::{MakeError, Source};
 use super::NOTHING;
 use super::facts::{Facts, truths};
 use crate::decode::MAX_TABLE;
-use crate::decode::compile::Compiler;
+use crate::decode::compile::{Compiler, on_deep_stack};
 use crate::decode::order;
 
 /// So many labels may be tried in all ways.
@@ -89,6 +89,11 @@ impl ValidSets {
 
 /// The sets along the paths of a diagram that asks labels first; `None` if they, or its nodes, are too many.
 fn listed(facts: &Facts) -> Option<Vec<Vec<bool>>> {
+    let parts: Vec<_> = facts.parts.iter().collect();
+    on_deep_stack(&parts, facts.count(), || walked(facts)).ok().flatten()
+}
+
+fn walked(facts: &Facts) -> Option<Vec<Vec<bool>>> {
     let labels = facts.labels.len();
     let groups: Vec<Vec<usize>> = facts.parts.iter().map(|p| facts.of(p)).collect();
     let mut order = order::force(&groups);

@@ -8,7 +8,7 @@ use super::choose::Way;
 use super::direction::{Direction, Ground, GuardedBound};
 
 /// Room in hand, as shares of the outputs' ranges: the largest that there is.
-const ROOM: [f64; 6] = [0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4];
+const ROOM: [f64; 9] = [0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7];
 
 /// For each group of an alternative what is given, if it obeys, else constants. `None` if a group that needs them has none.
 pub(super) fn anchor(way: &Way, ground: &Ground, given: impl Fn(usize) -> Option<Anchor>) -> Option<Anchor> {

@@ -116,6 +116,8 @@ pub(super) struct Ground<'a> {
     pub(super) cut: &'a [Number],
     /// How much each output gives way: "nearest" is where the sum of `(y_j - p_j)^2 / give_j` is smallest.
     pub(super) give: Vec<f64>,
+    /// What is kept back of what rounding may take.
+    pub(super) kept_back: f64,
     over: Over,
     /// How far each output may be moved when it is put on its grid.
     pub(super) rounding: Vec<f64>,
@@ -147,7 +149,7 @@ impl<'a> Ground<'a> {
         };
         let columns = spec.schema.columns().iter().map(|c| column(&spec.schema.features[c.feature].domain)).collect();
         let give = vec![1.0; ranges.len()];
-        let mut ground = Self { spec, ranges, cut: ranges, give, over, rounding: Vec::new(), columns };
+        let mut ground = Self { spec, ranges, cut: ranges, give, kept_back: 1.0, over, rounding: Vec::new(), columns };
         ground.rounding = (0..ranges.len()).map(|j| ground.unit(j)).collect();
         ground
     }
@@ -267,7 +269,7 @@ impl<'a> Ground<'a> {
     fn own(&self, face: &Face, bound: &GuardedBound) -> f64 {
         let outputs: f64 = face.a.iter().zip(self.ranges).map(|(a, n)| a.abs() * f64::from(n.lo.abs().max(n.hi.abs()))).sum();
         let terms = face.a.iter().chain(&bound.x).filter(|v| **v != 0.0).count() as f64;
-        let own = (4.0 + terms / 2.0) * UNIT * (outputs + self.size(bound)) + 2f64.powi(CALM);
+        let own = self.kept_back * (4.0 + terms / 2.0) * UNIT * (outputs + self.size(bound)) + 2f64.powi(CALM);
         let mentioned = || (0..self.outputs()).filter(|j| face.a[*j] != 0.0);
         // Among whole numbers a search follows, which puts right what rounding did.
         let rounded = mentioned().count() > 1 && !mentioned().all(|j| self.is_whole(j));

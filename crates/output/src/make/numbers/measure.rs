@@ -31,8 +31,10 @@ const ROWS: usize = 100;
 pub(super) struct MeasuredRows {
     p: Matrix,
     x: Matrix,
-    /// The squared distance of the nearest outputs; `None` where there are none.
-    exact: Vec<Option<f64>>,
+    /// The outputs of each group that rules tie together.
+    groups: Vec<Vec<usize>>,
+    /// For each of them the squared distance of the nearest outputs; `None` where there are none.
+    exact: Vec<Option<Vec<f64>>>,
 }
 
 /// How good candidates are.
@@ -41,21 +43,23 @@ pub(super) struct Quality {
     /// The share of rows that are refused though some outputs obey; and of those that are not far from the middle.
     pub(super) refused: f64,
     pub(super) refused_near: f64,
-    /// The squared distance beside that of the nearest outputs, at the worst scale.
+    /// The share of rows for which no outputs obey with what is kept back.
+    pub(super) nowhere: f64,
+    /// The squared distance beside that of the nearest outputs, of the worst group at the worst scale.
     pub(super) ratio: f64,
 }
 
 impl Quality {
     /// Nothing is taken.
-    pub(super) const WORST: Self = Self { refused: 1.0, refused_near: 1.0, ratio: f64::INFINITY };
+    pub(super) const WORST: Self = Self { refused: 1.0, refused_near: 1.0, nowhere: 1.0, ratio: f64::INFINITY };
 
     pub(super) fn is_good(&self) -> bool {
         self.refused == 0.0 && self.ratio <= GOOD
     }
 
-    /// What candidates cost: one row in a hundred that is refused as much as a tenth of the distance of all.
+    /// What candidates cost: one row in a hundred that is refused, or has none, as much as a tenth of the distance of all.
     pub(super) fn cost(&self) -> f64 {
-        self.ratio + 10.0 * self.refused
+        self.ratio + 10.0 * (self.refused + self.nowhere)
     }
 }
 
@@ -78,8 +82,10 @@ impl MeasuredRows {
         }
         (p.rows, x.rows) = (SCALES.len() * ROWS, SCALES.len() * ROWS);
         let judge = Judge::new(ground.spec);
-        let exact = (0..p.rows).map(|r| distance(p.row(r), x.row(r), ground, ways, &judge)).collect();
-        Self { p, x, exact }
+        let exact = (0..p.rows).map(|r| distances(p.row(r), x.row(r), ground, ways, &judge)).collect();
+        let tied = |group: usize| (0..outputs).filter(|j| ways.iter().any(|way| way.group[*j] == Some(group))).collect();
+        let groups = ways.first().map(Way::groups).unwrap_or_default().into_iter().map(tied).collect();
+        Self { p, x, groups, exact }
     }
 
     /// The share of rows in which an anchor obeys what a way asks of a group.
@@ -108,32 +114,29 @@ impl MeasuredRows {
         // A line an output.
         let y = Matrix::try_from(found.pop()?).ok()?;
 
-        // The nearest outputs are not whole numbers: half a step from them is as good.
-        let whole = ROWS as f64 * (0..ground.outputs()).filter(|j| ground.is_whole(*j)).count() as f64 / 4.0;
-        let (mut refused, mut refused_near, mut ratio) = (0.0, 0.0, 1.0f64);
-        for k in 0..SCALES.len() {
-            let (mut own, mut best) = (0.0, 0.0);
-            for r in k * ROWS..(k + 1) * ROWS {
-                match self.exact[r] {
-                    Some(exact) if taken.data[r] => {
-                        best += exact;
-                        let moved = self.p.row(r).iter().zip(&ground.give).enumerate();
-                        own += moved.map(|(j, (p, give))| f64::from(y.row(j)[r] - p).powi(2) / give).sum::<f64>();
-                    }
-                    Some(_) => {
-                        refused += 1.0;
-                        refused_near += if k == 0 { 0.0 } else { 1.0 };
-                    }
-                    None => {}
+        let refused = |near: bool| {
+            let lost = |r: &usize| self.exact[*r].is_some() && !taken.data[*r];
+            (if near { ROWS } else { 0 }..self.p.rows).filter(lost).count() as f64 / self.p.rows as f64
+        };
+        let mut ratio = 1.0f64;
+        for (g, group) in self.groups.iter().enumerate() {
+            // The nearest outputs are not whole numbers: half a step from them is as good.
+            let whole = ROWS as f64 * group.iter().filter(|j| ground.is_whole(**j)).count() as f64 / 4.0;
+            for scale in 0..SCALES.len() {
+                let (mut own, mut best) = (0.0, whole);
+                for r in (scale * ROWS..(scale + 1) * ROWS).filter(|r| taken.data[*r]) {
+                    let Some(exact) = &self.exact[r] else { continue };
+                    best += exact[g];
+                    own +=
+                        group.iter().map(|j| f64::from(y.row(*j)[r] - self.p.row(r)[*j]).powi(2) / ground.give[*j]).sum::<f64>();
+                }
+                if best > 0.0 {
+                    ratio = ratio.max(own / best);
                 }
             }
-            best += whole;
-            if best > 0.0 {
-                ratio = ratio.max(own / best);
-            }
         }
-        let rows = self.p.rows as f64;
-        Some(Quality { refused: refused / rows, refused_near: refused_near / rows, ratio })
+        let nowhere = self.exact.iter().filter(|exact| exact.is_none()).count() as f64 / self.p.rows as f64;
+        Some(Quality { refused: refused(false), refused_near: refused(true), nowhere, ratio })
     }
 }
 
@@ -168,14 +171,14 @@ fn spaces<'a>(
     faces.filter_map(at).collect()
 }
 
-/// The squared distance of the nearest outputs: of each group that of its nearest alternative.
-fn distance(p: &[f32], x: &[f32], ground: &Ground, ways: &[Way], judge: &Judge) -> Option<f64> {
+/// The squared distances of the nearest outputs: of each group that of its nearest alternative.
+fn distances(p: &[f32], x: &[f32], ground: &Ground, ways: &[Way], judge: &Judge) -> Option<Vec<f64>> {
     let groups = ways.first().map(Way::groups).unwrap_or_default();
     let of = |group: usize| {
         let able = ways.iter().filter(|way| way.group.contains(&Some(group)) && meets(way, group, x, judge));
         able.filter_map(|way| distance_of(group, p, x, ground, way, judge)).reduce(f64::min)
     };
-    groups.into_iter().map(of).sum()
+    groups.into_iter().map(of).collect()
 }
 
 fn distance_of(group: usize, given: &[f32], x: &[f32], ground: &Ground, way: &Way, judge: &Judge) -> Option<f64> {

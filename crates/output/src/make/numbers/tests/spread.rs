@@ -45,6 +45,24 @@ fn what_is_too_much_is_shared_out_by_squares() {
     near(&["u + v + t <= r"], [10.0, 10.0, 20.0], &[1e6; 3], [0.0, 0.0, 10.0]);
 }
 
+/// A band that leaves less than the rounding of all steps may take, beside an output of very different size that no rule ties to it: the
+/// middle of the band follows the outputs, and does not stay where the fallback is.
+#[test]
+fn a_thin_band_follows_the_outputs() {
+    let spec = spec(vec![whole("r", 1, 100)], &["u", "v", "t"], &["u <= v", "v <= u + 0.0005", "t <= 200000 * r + 10000"]);
+    let ranges = [(-100.0, 200.0), (-100.0, 200.0), (-6e6, 1.2e7)].map(|(lo, hi)| Number { lo, hi, grid: None });
+    let anchor = constant(&[25.682_983, 25.683_22, 106_496.0]);
+    let made = make(&spec, &SOURCE, &ranges, &[20.0, 20.0, 1e6], Some(&anchor)).unwrap();
+    assert!(made.ratio < 1.05, "{}", made.ratio);
+    let rows = 40;
+    let from: Vec<f32> = (0..rows as u16).flat_map(|k| [f32::from(k), f32::from(k) + 2.0, 5000.0]).collect();
+    let s = Matrix { rows, cols: 3, data: from };
+    let ran = run(&spec, &made, &s, &Matrix { rows, cols: 1, data: vec![10.0; rows] });
+    let followed = |r: &usize| ran.ok[*r] && (ran.given.row(*r)[0] - s.row(*r)[0] - 1.0).abs() < 0.1;
+    let share = (0..rows).filter(followed).count();
+    assert!(share == rows, "{share} of {rows} rows: {:?}", ran.given.data);
+}
+
 #[test]
 fn nearest_in_their_measure() {
     let ranges = wide(3, -200.0, 200.0);
