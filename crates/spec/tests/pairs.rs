@@ -80,6 +80,8 @@ fn whole_numbers_move_by_whole_steps() {
     assert_eq!(parts("change(risk, {claims}, by = 1.9) <= 1"), parts("change(risk, {claims}, by = 1) <= 1"));
     assert_eq!(parts("change(risk, {age, claims}, by = 0.9) <= 1"), parts("change(risk, {age}, by = 0.9) <= 1"));
     assert_eq!(parts("change(risk, {claims}, by = 0.5) <= 1")[0].moves, Moves::By(vec![Rational::ZERO]));
+    let (kind, ..) = refused("change(risk, {claims}, by = 1) >= 1", &numbers());
+    assert!(matches!(&kind, RuleErrorKind::TwoInputs(name) if name == "change"), "{kind:?}");
 }
 
 /// No two inputs lie farther apart than the range is wide: a longer distance is the width, so that no number beyond float64 is left.

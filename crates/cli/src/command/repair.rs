@@ -98,7 +98,7 @@ fn refused(error: &RepairError, spec: &NormalSpec, args: &RepairArgs, interrupt:
     if interrupt.pressed() {
         return stopped(error, args);
     }
-    let offer = report::shield_in_words(&args.model, &args.rules);
+    let offer = report::shield_in_words(&args.model, &args.rules, &spec.schema);
     let never = "The rules contradict each other (deepsade explain says where): change them.\n";
     let advice = if possible { offer.as_str() } else { never };
     emit(&if args.json {

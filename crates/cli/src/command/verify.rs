@@ -16,7 +16,7 @@ use deepsade_engine::verify::vnnlib::{self, Property};
 use deepsade_engine::verify::words::{as_json, in_words};
 use deepsade_engine::verify::{FileAnswer, Outcome, Undecided, VerifySettings, fits, verify_file};
 use deepsade_net::Model;
-use deepsade_spec::NormalSpec;
+use deepsade_spec::{NormalSpec, Schema};
 use serde_json::json;
 
 use super::predict::same_file;
@@ -78,7 +78,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         if let (Some(rule), Some(rules)) = (open, &args.rules) {
             // What looks at one input does not keep a rule about two.
             emit(&match (spec.pairs.is_empty(), rule < spec.rules.len()) {
-                (true, _) => shield_in_words(&args.model, rules),
+                (true, _) => shield_in_words(&args.model, rules, &spec.schema),
                 (false, true) => format!("{TRAIN}{ONE_INPUT}"),
                 (false, false) => TRAIN.into(),
             })?;
@@ -138,7 +138,12 @@ const ONE_INPUT: &str =
     "Rules about one input `deepsade shield` keeps behind this network, as it is: in a file without those between two.\n";
 
 /// How a network that is not proved becomes one that is.
-pub fn shield_in_words(model: &Path, rules: &Path) -> String {
+pub fn shield_in_words(model: &Path, rules: &Path, schema: &Schema) -> String {
+    if !schema.filled.is_empty() {
+        return "A network with an output step keeps the rules for every input, missing values included: deepsade train FILE --enforce decode \
+                (deepsade shield puts one behind a network that is asked about complete rows alone)\n"
+            .into();
+    }
     format!(
         "An output step can be put behind this network, as it is, which keeps the rules for every input, with proof:\n  deepsade shield --model {} --rules {} --out DIR\n",
         model.display(),

@@ -5,6 +5,7 @@
 //! is much in any case.
 
 use deepsade_data::{DecidingScore, Mean, deciding_score, mean, row_score};
+use deepsade_net::Matrix;
 use deepsade_output::Judge;
 use deepsade_spec::{NormalSpec, Task};
 
@@ -33,6 +34,9 @@ pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Tri
     let task = &spec.schema.task;
     let DecidingScore { name, more } = deciding_score(task);
     let counted: Vec<usize> = (0..kept.outputs.rows).filter(|r| !kept.breaking[*r]).collect();
+    // Whole numbers are compared with whole numbers: that a network alone gives others is no cost of the rules.
+    let rounded = rounded(task, free);
+    let free = &Scored { outputs: &rounded, ..*free };
     let of_all = |s: &Scored, r: usize| row_score(task, s.outputs.row(r), s.rows.y.row(r));
     let squared = |s: &Scored, r: usize, j: usize| f64::from(s.outputs.row(r)[j] - s.rows.y.row(r)[j]).powi(2);
     let lost = |score: &dyn Fn(&Scored, usize) -> f64| {
@@ -61,6 +65,15 @@ pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Tri
         predictions: free.outputs.rows,
         between_two: spec.pairs.iter().map(|rule| rule.name.clone()).collect(),
     })))
+}
+
+/// Outputs with the whole ones among them rounded.
+fn rounded(task: &Task, of: &Scored) -> Matrix {
+    let (mut outputs, whole) = (of.outputs.clone(), task.whole_outputs());
+    if outputs.cols > 0 {
+        outputs.data.chunks_mut(outputs.cols).for_each(|row| whole.iter().for_each(|j| row[*j] = row[*j].round()));
+    }
+    outputs
 }
 
 /// The mean scores without and with the guarantee, if the second is much worse.
@@ -105,7 +118,6 @@ fn hardest(spec: &NormalSpec, free: &Scored) -> Option<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use deepsade_data::Dataset;
-    use deepsade_net::Matrix;
     use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, compile};
 
     use super::*;
@@ -172,6 +184,23 @@ mod tests {
         let told = costly(&spec, &of(&free), &of(&kept), &ways).unwrap().to_string();
         assert!(told.starts_with("the guarantee costs much for 'y': mse"), "{told}");
         assert_eq!(costly(&spec, &of(&free), &of(&columns(1.0)), &ways), None);
+    }
+
+    /// That a network alone does not give whole numbers is no cost of the rules.
+    #[test]
+    fn whole_numbers_are_compared_with_whole_numbers() {
+        let spec = spec(Task::Regression { targets: vec!["y".into()], whole: vec!["y".into()] }, "y <= 9");
+        let column = |off: f32| {
+            let data = (0..40u16).map(|r| f32::from(r % 3) + if r % 4 == 0 { 2.0 * off } else { off }).collect();
+            Matrix { rows: 40, cols: 1, data }
+        };
+        let data = Dataset { x: Matrix::zeros(40, 1), weight: vec![1.0; 40], y: column(0.0) };
+        let breaking = vec![false; 40];
+        let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
+        let mut kept = column(0.3);
+        kept.data.iter_mut().for_each(|v| *v = v.round());
+        let ways = TriedWays { taken: Enforce::Decode, tried: &[], free_to_choose: true };
+        assert_eq!(costly(&spec, &of(&column(0.3)), &of(&kept), &ways), None);
     }
 
     /// One row of many with nearly all of the error: whatever its standard error, such a mean is told.

@@ -20,7 +20,7 @@ use super::{Guard, Safe, joint};
 const SLACKS: [f64; 9] = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0];
 const SWEEPS: usize = 3_000;
 /// Work of all sweeps together: the cube of a cell's atoms for each time that it is looked at.
-pub(super) const EFFORT: usize = 1_000_000_000;
+pub(super) const EFFORT: usize = 300_000_000;
 /// A guess is worth this part of a whole search.
 const GUESSING: usize = 40;
 /// The score of a class that wins clearly.

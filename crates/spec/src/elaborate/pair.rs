@@ -273,10 +273,15 @@ fn wrong(name: &str, span: &Span) -> Fault {
 
 /// Something that only stands alone, inside something else.
 pub(super) fn alone(expr: &Expr) -> Fault {
-    let mut name = "increasing";
-    if let ExprKind::Call { function: (found, _), .. } = &expr.kind {
-        name = FUNCTIONS.iter().find(|f| *f == found).unwrap_or(&name);
-    }
+    let called = |expr: &Expr| match &expr.kind {
+        ExprKind::Call { function: (found, _), .. } => FUNCTIONS.iter().find(|f| *f == found),
+        _ => None,
+    };
+    let name = match &expr.kind {
+        ExprKind::Chain(operands, _) => operands.iter().find_map(called),
+        _ => called(expr),
+    };
+    let name = *name.unwrap_or(&"increasing");
     let hint = "other rules stand on their own: one [[rule]] each";
     (RuleErrorKind::TwoInputs(name.into()), expr.span.clone(), Some(hint.into()))
 }
