@@ -376,7 +376,7 @@ fn rules_without_a_margin_are_refused_with_advice() {
 fn a_killed_training_under_rules_resumes_to_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let rules = ["0 <= y <= w", "y <= 5 or y >= 6", "c == 'a' => y + w <= 3 * x + 12", "max(y, w) <= 30"];
-    Case { rules: &rules, ..REGRESSION }.write(dir.path(), "epochs = 12000\nbatch = 16\nlearning_rate = 0.001");
+    Case { rules: &rules, ..REGRESSION }.write(dir.path(), "epochs = 40000\nbatch = 16\nlearning_rate = 0.001");
     expect(dir.path(), 0, &["train", "rules.toml", "--out", "whole", "-q"]);
     kill_after_checkpoint(dir.path(), "rules.toml", "cut");
     expect(dir.path(), 0, &["train", "rules.toml", "--out", "cut", "--resume", "-q"]);

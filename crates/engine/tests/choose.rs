@@ -68,6 +68,25 @@ fn a_guarantee_that_costs_much_is_warned_of_with_the_way_out() {
     assert!(!done.summary(None)["warnings"].to_string().contains("costs much"));
 }
 
+/// A change over a short distance, where rounding takes a good part of what is allowed: slopes leave room for it.
+#[test]
+fn a_small_change_leaves_room_for_rounding() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(4);
+    let size: Vec<f64> = (0..300).map(|_| rng.random_range(20.0..200.0f64)).collect();
+    let price = size.iter().map(|s| 400.0 + 2.0 * s).collect();
+    let rows = table(&["size", "price"], vec![Column::Number(size), Column::Number(price)], 300);
+    let settings = json!({
+        "data": {"targets": ["price"]},
+        "features": {"size": {"range": [20, 200]}},
+        "task": {"kind": "regression"},
+        "network": {"hidden": [16, 8]},
+        "train": {"epochs": 40, "learning_rate": 0.01, "enforce": "weights"},
+        "rule": [{"name": "steady", "text": "change(price, {size}, by = 0.01) <= 0.022"}],
+    });
+    let summary = train(&settings, rows).unwrap().summary(None);
+    assert_eq!(summary["certified"], true, "{}", summary["certificate"]);
+}
+
 /// Rules that no row obeys leave nothing to score by.
 #[test]
 fn rows_that_all_break_the_rules_are_told_in_words() {

@@ -43,6 +43,8 @@ pub(super) struct FixedParts<'a> {
     /// The gate's feature column and factor.
     pub gate: Option<Origin>,
     pub margin: Margin,
+    /// How much wider than what rounding is known to take margins are.
+    pub strictness: f64,
     pub besides: Besides<'a>,
 }
 
@@ -140,6 +142,7 @@ fn frame<'a>(
         origins,
         gate,
         margin: Margin { relative, absolute: 0.0 },
+        strictness,
         besides: Besides::NOTHING,
     })
 }
@@ -206,7 +209,7 @@ impl FixedParts<'_> {
                 let last = (self.origins.len() + 1) * outputs;
                 signs.of(signs.len() - last..signs.len())
             }),
-            changes: Changes::new(self.spec, self.network, self.units),
+            changes: Changes::new(self.spec, self.network, self.units, self.strictness),
             settled: false,
             effort: start::EFFORT,
             distinct: Vec::new(),

@@ -9,8 +9,12 @@ use deepsade_spec::{Kept, Moves, NormalSpec, Rational, Var};
 use crate::slopes::{ANYWHERE, slope};
 use crate::units::Units;
 
-/// What is left for rounding and for bounds that the checker computes in another way.
-const ROOM: f64 = 0.999;
+/// What is left for rounding and for bounds that the checker computes in another way, beside what slopes may take: times the strictness
+/// that is asked for.
+const ROOM: f64 = 0.004;
+
+/// So that float32 does not undo what was scaled down.
+const ENOUGH: f64 = 0.999;
 
 /// One rule that bounds a change.
 #[derive(Debug, Clone)]
@@ -31,7 +35,8 @@ pub(super) struct Changes {
 
 impl Changes {
     /// `None` if there is no such rule.
-    pub fn new(spec: &NormalSpec, network: &Network, units: &Units) -> Option<Self> {
+    pub fn new(spec: &NormalSpec, network: &Network, units: &Units, strictness: f64) -> Option<Self> {
+        let room = 1.0 / (1.0 + ROOM * strictness);
         let columns = spec.schema.columns();
         let mut rules = Vec::new();
         for part in spec.pairs.iter().flat_map(|rule| &rule.parts) {
@@ -50,7 +55,7 @@ impl Changes {
             rules.push(Change {
                 moves: part.features.iter().zip(by).map(|(f, d)| far(f, d)).collect(),
                 form: linear.terms.iter().filter_map(term).collect(),
-                most: (most / &largest).to_f64().value() * ROOM,
+                most: (most / &largest).to_f64().value() * room,
             });
         }
         (!rules.is_empty()).then(|| Self { rules, network: network.clone() })
@@ -72,7 +77,7 @@ impl Changes {
             let rule = &self.rules[k];
             let largest = self.largest(rule);
             if largest > rule.most {
-                let share = (rule.most / largest * ROOM) as f32;
+                let share = (rule.most / largest * ENOUGH) as f32;
                 for (j, _) in &rule.form {
                     parameters[start + j * inputs..][..inputs].iter_mut().for_each(|w| *w *= share);
                 }

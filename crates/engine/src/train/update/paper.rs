@@ -88,7 +88,8 @@ impl Paper {
     /// is the better start. The nearest to the random one may be far from it, and the epochs would go into the way back.
     fn first_layer(&mut self, stepper: &mut Stepper) {
         self.guarded.solve(stepper);
-        if self.settings.strict {
+        // Behind clauses, which data chose, units that begin alike stay alike.
+        if self.settings.strict || self.guarded.guard.favours_clauses() {
             return;
         }
         let last = stepper.last_range();
