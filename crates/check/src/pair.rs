@@ -80,8 +80,10 @@ impl<'n> PairChecker<'n> {
                 return Err(Why::Stopped);
             }
             match argument {
-                PairArgument::Signs => self.signs(part)?,
                 PairArgument::Unread => return Err(Misfit::BlindPair.into()),
+                // No input meets the condition: nothing is claimed.
+                _ if self.domain.excludes(&part.condition, &self.spec.schema) => {}
+                PairArgument::Signs => self.signs(part)?,
                 // A rule may have parts of either kind.
                 PairArgument::Slopes(_) if !matches!(part.moves, Moves::By(_)) && self.signs(part).is_ok() => {}
                 PairArgument::Slopes(tree) => {

@@ -32,6 +32,7 @@ use crate::train::{
     TrainSettings, Trained,
 };
 use crate::units::Units;
+use crate::vacuous::binding;
 use crate::warnings::{Warning, warnings};
 pub use error::FitError;
 pub use rows::{Predicted, Rows, rows, rows_of};
@@ -151,11 +152,12 @@ impl Fit<'_> {
         let schema = &self.spec.schema;
         let Decision { means, why } = self.decision;
         // Behind clips the weights keep the rules between two inputs alone.
-        let between = NormalSpec { rules: Vec::new(), ..self.spec.clone() };
+        let binding = binding(self.spec);
+        let between = NormalSpec { rules: Vec::new(), ..binding.clone() };
         // Before an output step they read nothing of what may differ.
         let blind = unread(self.spec).map(|features| of_all_outputs(self.spec, &features));
         let rules = match means {
-            EnforcedBy::Weights => Some(self.spec),
+            EnforcedBy::Weights => Some(&binding),
             EnforcedBy::Clips => Some(&between),
             EnforcedBy::Decode(_) | EnforcedBy::Nearest | EnforcedBy::Behind => blind.as_ref(),
             EnforcedBy::Nowhere => None,

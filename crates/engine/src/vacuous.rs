@@ -10,7 +10,7 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::{
     Domain, Formula, LARGEST_INTEGER, NormalRule, NormalSpec, PairRule, Region, RuleText, Schema, compile, shown,
 };
-pub use pair::vacuous_pair;
+pub use pair::{binding, vacuous_pair};
 
 use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::Point;

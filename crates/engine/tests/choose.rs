@@ -68,9 +68,8 @@ fn a_guarantee_that_costs_much_is_warned_of_with_the_way_out() {
     assert!(!done.summary(None)["warnings"].to_string().contains("costs much"));
 }
 
-/// A change over a short distance, where rounding takes a good part of what is allowed: slopes leave room for it.
-#[test]
-fn a_small_change_leaves_room_for_rounding() {
+/// What becomes of prices that rise by 2 with each unit of size, from 20 to 200, under a rule kept by the weights.
+fn priced(rule: &str) -> Value {
     let rng = &mut ChaCha8Rng::seed_from_u64(4);
     let size: Vec<f64> = (0..300).map(|_| rng.random_range(20.0..200.0f64)).collect();
     let price = size.iter().map(|s| 400.0 + 2.0 * s).collect();
@@ -81,10 +80,26 @@ fn a_small_change_leaves_room_for_rounding() {
         "task": {"kind": "regression"},
         "network": {"hidden": [16, 8]},
         "train": {"epochs": 40, "learning_rate": 0.01, "enforce": "weights"},
-        "rule": [{"name": "steady", "text": "change(price, {size}, by = 0.01) <= 0.022"}],
+        "rule": [{"name": "r", "text": rule}],
     });
-    let summary = train(&settings, rows).unwrap().summary(None);
-    assert_eq!(summary["certified"], true, "{}", summary["certificate"]);
+    train(&settings, rows).unwrap().summary(None)
+}
+
+/// A change over a short distance, where rounding takes a good part of what is allowed: slopes leave room for it.
+#[test]
+fn a_small_change_leaves_room_for_rounding() {
+    let summary = priced("change(price, {size}, by = 0.01) <= 0.022");
+    assert_eq!(summary["certified"], true, "{}", summary["cost"]);
+}
+
+/// Where no input meets the condition of a rule between two inputs, nothing keeps the network from rising.
+#[test]
+fn a_rule_between_two_inputs_under_a_condition_that_none_meets_costs_nothing() {
+    let summary = priced("size > 500 => decreasing(price, size)");
+    assert_eq!(summary["certified"], true);
+    // The variance of the prices is above 10,000.
+    assert!(summary["cost"]["enforced"].as_f64().unwrap() < 1000.0, "{}", summary["cost"]);
+    assert!(priced("size > 50 => decreasing(price, size)")["cost"]["enforced"].as_f64().unwrap() > 5000.0);
 }
 
 /// Rules that no row obeys leave nothing to score by.

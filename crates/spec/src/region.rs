@@ -136,6 +136,9 @@ impl Region {
     /// Whether no input of a region that is not empty meets a condition, looked at one atom at a time, and only of a conjunction: a set
     /// without gaps.
     pub fn excludes(&self, condition: &Formula, schema: &Schema) -> bool {
+        if *condition == Formula::False {
+            return true;
+        }
         let atoms = condition.conjuncts();
         atoms.iter().all(|part| matches!(part, Formula::Atom(_)))
             && atoms.iter().any(|part| {

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::pairs::{self, PairCount};
 use super::{
-    Audit, Conflict, Conflicts, Possible, audit, possible_within, says_nothing, smallest_conflict, through_weights, vacuous_pair,
+    Audit, Conflict, Conflicts, Possible, audit, binding, possible_within, says_nothing, smallest_conflict, through_weights,
+    vacuous_pair,
 };
 use crate::clauses::{CaseInWords, Clauses};
 use crate::enforce::{Decision, EnforcedBy, decide_by, step};
@@ -142,7 +143,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         vacuous: vacuous_pair(r, &spec.schema).is_some(),
         rows_breaking: None,
         pairs,
-        kept_by: Some(kept_by(r)),
+        kept_by: Some(kept_by(r)).filter(|_| binding(spec).pairs.iter().any(|bound| bound.name == r.name)),
     };
     let found = audit(spec);
     let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use deepsade_spec::cells::cells;
-use deepsade_spec::{Domain, Kept, Moves, Pair, PairRule, Rational, Region, Schema};
+use deepsade_spec::{Domain, Kept, Moves, NormalSpec, Pair, PairRule, Rational, Region, Schema};
 
 use super::{MAX_CELLS, Vacuous, impossible, says_nothing};
 
@@ -12,6 +12,17 @@ pub fn vacuous_pair(rule: &PairRule, schema: &Schema) -> Option<Vacuous> {
     let reasons: Vec<Vacuous> = rule.parts.iter().map(|part| reason(part, schema)).collect::<Option<_>>()?;
     let first = *reasons.first()?;
     Some(if reasons.iter().all(|why| *why == first) { first } else { Vacuous::EveryOutput })
+}
+
+/// The rules without the parts between two inputs whose condition no input meets, as the checker sees: nothing need keep these.
+pub fn binding(spec: &NormalSpec) -> NormalSpec {
+    let mut spec = spec.clone();
+    if let Ok(domain) = Region::domain(&spec.schema) {
+        let schema = &spec.schema;
+        spec.pairs.iter_mut().for_each(|rule| rule.parts.retain(|part| !domain.excludes(&part.condition, schema)));
+        spec.pairs.retain(|rule| !rule.parts.is_empty());
+    }
+    spec
 }
 
 fn reason(part: &Pair, schema: &Schema) -> Option<Vacuous> {
