@@ -107,6 +107,8 @@ pub struct Guard {
     changes: Option<Changes>,
     /// Whether multipliers are kept as long as they allow a last layer.
     settled: bool,
+    /// How large outputs are: the units of training, in whatever units the last layer is.
+    sizes: Vec<f64>,
     /// What is left of the work that a search for the safe last layer may take.
     effort: usize,
     /// The cells to look at for the nearest last layer: of those that say the same with their multipliers one.
@@ -160,7 +162,7 @@ impl Guard {
         strictness: f64,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Self, GuardError> {
-        let mut guard = build::attach(spec, network, units, (self.kind, strictness), &self.cuts, stop)?;
+        let mut guard = build::attach(spec, network, units, &self.sizes, (self.kind, strictness), &self.cuts, stop)?;
         let (w, b) = safe.split_at(safe.len() - guard.outputs);
         guard.safe = Safe { w: w.to_vec(), b: b.to_vec(), lambda: self.safe.lambda.clone() };
         guard.settled = self.settled;

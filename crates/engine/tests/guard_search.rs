@@ -170,6 +170,45 @@ fn a_condition_on_several_inputs_holds_the_layer_where_it_is_met_alone() {
     }
 }
 
+/// A layer that was trained in units of its outputs stays where it is when it is certified in raw ones: multipliers of conditions are as
+/// large as the outputs there.
+#[test]
+fn a_layer_that_obeys_stays_when_its_units_become_raw() {
+    let spec = spec(Task::regression(vec!["y".into()]), &texts_of(&["0.1 * n60 > tot => y <= 100000"]));
+    let network = gate::network(&spec, &NetworkSettings { hidden: vec![], ..NetworkSettings::default() }, None, 1);
+    let units = Units { scale: vec![1e5], shift: vec![0.0] };
+    let guard = Guard::new(&spec, &network, &units, TIGHTNESS).unwrap();
+    let safe: Vec<f32> = guard.safe().iter().map(|w| w * 1e5).collect();
+    let mut raw = guard.transfer(&spec, &network, &Units::raw(1), &safe, 1.0, &|| false).unwrap();
+    // y = 1e5 (0.9 + 5 (tot - 0.1 n60) / 40) in columns scaled to [0, 1].
+    let given = [5e5f32, -5e4, 0.0, 0.0, 0.0, 0.0, 9e4];
+    let mut stepper = Stepper::new(&network, 1).unwrap();
+    let start = stepper.parameters().len() - given.len();
+    stepper.parameters_mut()[start..].copy_from_slice(&given);
+    raw.solve(stepper.parameters_mut());
+    let moved = stepper.parameters()[start..].iter().zip(&given).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(moved < 1e4, "{:?}", &stepper.parameters()[start..]);
+}
+
+/// What one target breaks its rule by is no measure for another in other units.
+#[test]
+fn targets_of_other_units_are_moved_by_their_own() {
+    let numbers = Task::regression(vec!["y".into(), "z".into()]);
+    let spec = spec(numbers, &texts_of(&["y <= 0.018", "z <= 201800"]));
+    let network = gate::network(&spec, &NetworkSettings { hidden: vec![], ..NetworkSettings::default() }, None, 1);
+    let units = Units { scale: vec![0.01, 1e5], shift: vec![0.0; 2] };
+    let mut guard = Guard::new(&spec, &network, &units, TIGHTNESS).unwrap();
+    guard.begin_epoch(None);
+    let mut stepper = Stepper::new(&network, 1).unwrap();
+    let last = stepper.parameters().len();
+    stepper.parameters_mut().fill(0.0);
+    // y = 0.019 and z = 211,800.
+    stepper.parameters_mut()[last - 2..].copy_from_slice(&[1.9, 2.118]);
+    guard.solve(stepper.parameters_mut());
+    let found = &stepper.parameters()[last - 2..];
+    assert!((1.2..=1.8).contains(&found[0]) && (1.9..=2.018).contains(&found[1]), "{found:?}");
+}
+
 /// Nothing affine is above zero at both ends and below in the middle.
 #[test]
 fn what_is_not_found_is_said_so_and_decoding_is_named() {

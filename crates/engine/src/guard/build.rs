@@ -43,6 +43,8 @@ pub(super) struct FixedParts<'a> {
     /// The gate's feature column and factor.
     pub gate: Option<Origin>,
     pub margin: Margin,
+    /// How large outputs are.
+    pub sizes: &'a [f64],
     /// How much wider than what rounding is known to take margins are.
     pub strictness: f64,
     pub besides: Besides<'a>,
@@ -110,13 +112,14 @@ pub(super) fn attach(
     spec: &NormalSpec,
     network: &Network,
     units: &Units,
+    sizes: &[f64],
     (kind, strictness): (Bounds, f64),
     cuts: &[Cuts],
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Guard, GuardError> {
     let all: Vec<usize> = (0..spec.rules.len()).collect();
     let besides = Besides { stop, ..Besides::NOTHING };
-    FixedParts { besides, ..frame(spec, network, units, kind, strictness)? }.attach(cuts, &all)
+    FixedParts { sizes, besides, ..frame(spec, network, units, kind, strictness)? }.attach(cuts, &all)
 }
 
 fn frame<'a>(
@@ -142,6 +145,7 @@ fn frame<'a>(
         origins,
         gate,
         margin: Margin { relative, absolute: 0.0 },
+        sizes: &units.scale,
         strictness,
         besides: Besides::NOTHING,
     })
@@ -211,6 +215,7 @@ impl FixedParts<'_> {
             }),
             changes: Changes::new(self.spec, self.network, self.units, self.strictness),
             settled: false,
+            sizes: self.sizes.to_vec(),
             effort: start::EFFORT,
             distinct: Vec::new(),
         };
@@ -329,10 +334,10 @@ impl FixedParts<'_> {
     }
 
     /// What an atom is divided by, so that it does not matter in which units a rule is written: its largest coefficient of an output,
-    /// in the rule's units or, where multipliers weigh atoms of several outputs against each other, in those of training; of an
-    /// input where it speaks of no output.
+    /// in the rule's units or, where multipliers weigh atoms against each other, in sizes of outputs; of an input where it speaks of no
+    /// output.
     fn unit(&self, atom: &Term, several: bool) -> f64 {
-        let output = |(j, a): &(usize, f64)| if several { a.abs() } else { a.abs() / self.units.scale[*j] };
+        let output = |(j, a): &(usize, f64)| a.abs() / self.units.scale[*j] * if several { self.sizes[*j] } else { 1.0 };
         let outputs = atom.a.iter().map(output).fold(0.0, f64::max);
         let inputs = atom.c.iter().map(|(_, c)| c.abs()).fold(atom.gate.abs(), f64::max);
         let usable = |size: &f64| size.is_normal();

@@ -13,6 +13,9 @@ const CONSTANT: f64 = 2.0 * deepsade_net::ball::UNIT;
 /// What is left of an output's coefficient where atoms cancel it, beside their sizes.
 const CANCELLED: f64 = 1e-5;
 
+/// What multipliers that have not moved sum to is no farther from 1.
+const MOVED: f64 = 1e-9;
+
 /// One atom: `a.y + c.v + gate * rho + d >= 0`, with y the outputs before the gate.
 #[derive(Debug, Clone)]
 pub struct Term {
@@ -231,10 +234,10 @@ impl Cell {
         self.weigh(&lambda);
     }
 
-    /// Brings its multipliers to a sum of 1.
+    /// Brings its multipliers back to a sum of 1, if they have moved.
     pub(super) fn settle(&mut self) {
         let sum: f64 = self.lambda.iter().sum();
-        if sum > 0.0 && sum.is_finite() && sum != 1.0 {
+        if sum > 0.0 && sum.is_finite() && (sum - 1.0).abs() > MOVED {
             let lambda: Vec<f64> = self.lambda.iter().map(|l| l / sum).collect();
             self.weigh(&lambda);
         }

@@ -12,6 +12,8 @@ const CUTS: usize = 16;
 pub(super) const SWEEPS: usize = 40;
 /// A cut goes so much of the excess further, so that the corners next to it rarely ask for another round.
 const LEAN: f64 = 0.3;
+/// Coefficients of outputs so many times as large as others are of other units.
+const ALIKE: f64 = 16.0;
 /// A cell that is not empty gets new multipliers once in so many visits,
 const PATIENCE: u32 = 32;
 /// with an excess within this share of the smallest: the layer will have moved before they matter.
@@ -145,7 +147,7 @@ impl Guard {
     pub(super) fn nearest(&mut self, parameters: &mut [f32], how: Try) -> (FeasibleCuts, usize) {
         let Try { kind, rounds, lean, .. } = how;
         let mut moves = 0;
-        let mut push = 0.0f64;
+        let (mut push, mut farthest) = (0.0f64, 0.0f64);
         self.kept_count = self.nearest.begin(&mut self.kept);
         for round in 0..rounds {
             let mut broken = 0;
@@ -168,11 +170,14 @@ impl Guard {
                     cut.place(v);
                 }
                 (cut.cell, cut.rho) = (k, slack.rho);
+                let norm = cell.alpha(slack.rho, self.outputs, &mut cut.alpha).sqrt();
                 if round == 0 {
                     push = push.max(slack.excess);
+                    farthest = farthest.max(slack.excess / norm);
                 }
-                (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin + lean * push, 0.25 * slack.margin);
-                cell.alpha(slack.rho, self.outputs, &mut cut.alpha);
+                // An excess of outputs of another size is no measure.
+                let further = push.min(ALIKE * farthest * norm);
+                (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin + lean * further, 0.25 * slack.margin);
                 cell.turns(cut);
                 self.nearest.commit(&self.metric, false);
             }
