@@ -289,9 +289,14 @@ def test_domains_of_all_kinds_are_the_models(tmp_path):
 
 def test_a_save_that_is_killed_does_not_join_two_models(model, free, tmp_path, monkeypatch):
     model.save(tmp_path / "run")
+    parameters = tmp_path / "run" / "estimator.json"
+    of_the_first = parameters.read_bytes()
     monkeypatch.setattr("deepsade._core.write_whole", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         free.save(tmp_path / "run", force=True)
+    # The parameters went with the model that they are of. Brought back they are of another one.
+    assert not parameters.exists()
+    parameters.write_bytes(of_the_first)
     with pytest.raises(deepsade.ModelError, match="estimator.json: written for another model.*save the model again"):
         deepsade.load(tmp_path / "run")
     monkeypatch.undo()
