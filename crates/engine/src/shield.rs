@@ -255,7 +255,7 @@ pub fn shield(
     // Read again: what counts is what the files say.
     let verdict = recheck::held(&bytes, &Problem::parse(&rules, Path::new(RULES))?, &certificate, &|| false)?;
     let warning = plan.tried.and_then(|tried| falls_back(tried.fallbacks, "inputs and outputs drawn at random"));
-    let warning = warning.or_else(|| far(plan.ratio));
+    let warning = warning.or_else(|| far(plan.ratio, plan.nowhere));
     let step_us = plan.tried.map(|tried| tried.step_us);
     let outputs = plan.outputs().clone();
     Ok(Shielded {

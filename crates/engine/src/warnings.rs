@@ -67,13 +67,16 @@ pub enum Warning {
     },
     /// The output step moves outputs farther than it must.
     #[error(
-        "the output step moves numbers farther than it must: drawn at random they come out at {ratio:.1} times the squared distance of the \
-         nearest ones that obey. Rules that leave hardly more room than float32 needs to tell them from their border do that \
+        "the output step may move numbers farther than it must: drawn at random they come out at {ratio:.1} times the squared distance of \
+         the nearest ones that obey, and for {nowhere:.0} % of inputs the rules leave less room than rounding may take, so that outputs stay \
+         near the fallback. Rules that leave hardly more room than float32 needs to tell them from their border do that \
          (`u <= v and v <= u + 0.0005` of numbers near 100); widen them, or make ranges and numbers smaller"
     )]
     Far {
         /// The squared distance beside that of the nearest.
         ratio: f64,
+        /// In percent.
+        nowhere: f64,
     },
     /// The guarantee costs much.
     #[error("{0}")]
@@ -212,9 +215,9 @@ pub fn falls_back(share: f64, rows: &'static str) -> Option<Warning> {
     (share >= OFTEN).then_some(Warning::FallsBack { share: 100.0 * share, rows })
 }
 
-/// What there is to say where candidates have this squared distance beside the nearest outputs.
-pub fn far(ratio: f64) -> Option<Warning> {
-    (ratio >= FAR).then_some(Warning::Far { ratio })
+/// What there is to say where candidates have this squared distance beside the nearest outputs, and none are known for this share.
+pub fn far(ratio: f64, nowhere: f64) -> Option<Warning> {
+    (ratio >= FAR || nowhere >= OFTEN).then_some(Warning::Far { ratio, nowhere: 100.0 * nowhere })
 }
 
 /// What there is to say about a model that was trained on `train`.
@@ -329,6 +332,14 @@ mod tests {
         assert_eq!(falls_back(0.02, "the test rows"), None);
         let told = falls_back(1.0, "the test rows").map(|warning| warning.to_string()).unwrap_or_default();
         assert!(told.contains("answers 100.0 % of the test rows"), "{told}");
+    }
+
+    #[test]
+    fn a_step_that_moves_farther_than_it_must_is_told() {
+        assert_eq!(far(1.2, 0.01), None);
+        assert!(far(1.0, 0.5).is_some_and(|warning| warning.to_string().contains("50 % of inputs")));
+        let told = far(88.0, 0.0).map(|warning| warning.to_string()).unwrap_or_default();
+        assert!(told.contains("88.0 times the squared distance") && told.contains("widen them"), "{told}");
     }
 
     #[test]

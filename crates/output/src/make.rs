@@ -42,6 +42,8 @@ pub struct Made {
     pub best: bool,
     /// The squared distance from numbers drawn at random, beside that of the nearest outputs that obey; 1 for labels and classes.
     pub ratio: f64,
+    /// The share of inputs drawn at random for which no outputs obey by as much as rounding may take: the fallback is near there.
+    pub nowhere: f64,
     /// How it is made, in a few words.
     pub how: String,
 }

@@ -324,8 +324,9 @@ const WIDE: usize = 24;
 /// does an input between two multiples of its step. Of steps, of at most 2^20, one beyond all numbers is outside anyway.
 const AWAY: i32 = 125;
 
-/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders. Adds the parts that sums read of the input; what is taken off its count (`root` of those that are counted), which is not a number, or not above 0, where an
-/// input is none or is beyond all numbers.
+/// The input is in the domain, numbers below 2^-100 in size taken for 0 at its borders. Adds the parts that sums read of the input; what is
+/// taken off its count (`root` of those that are counted), which is not a number, or not above 0, where an input is none or is beyond all
+/// numbers.
 pub(super) fn inside(
     schema: &Schema,
     x: &str,

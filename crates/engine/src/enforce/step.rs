@@ -56,6 +56,8 @@ pub struct StepPlan {
     pub best: bool,
     /// How far candidates are moved beside the nearest outputs that obey, for numbers drawn at random: squared distances.
     pub ratio: f64,
+    /// The share of inputs for which rounding may take all the room that the rules leave.
+    pub nowhere: f64,
     /// What it does with random inputs and outputs, where it was tried: behind a model that can't be run here.
     pub tried: Option<Tried>,
     made: Made,
@@ -130,7 +132,7 @@ impl StepPlan {
         let tried = foreign.and_then(|_| make::tried(spec, &made, &step, &source, usual.ends()));
         before.append(std::mem::take(&mut made.piece));
         made.piece = before;
-        Ok(Self { how: made.how.clone(), best: made.best, ratio: made.ratio, tried, made, step })
+        Ok(Self { how: made.how.clone(), best: made.best, ratio: made.ratio, nowhere: made.nowhere, tried, made, step })
     }
 
     /// The step.

@@ -219,11 +219,11 @@ impl Cell {
         self.sum.a.iter().map(|(_, a)| a * a).sum::<f64>()
     }
 
-    /// Tells a cut what the conditions are at its point.
-    pub(super) fn turns(&self, cut: &mut LayerCut) {
+    /// Tells a cut what the conditions are at its point, if their multipliers may move.
+    pub(super) fn turns(&self, may: bool, cut: &mut LayerCut) {
         let value = |Term { c, gate, d, .. }: &Term| c.iter().map(|(k, c)| c * cut.point[*k]).sum::<f64>() + cut.rho * gate + d;
         cut.conditions.clear();
-        cut.conditions.extend(self.conditions().map(|i| value(&self.atoms[i])));
+        cut.conditions.extend(self.conditions().filter(|_| may).map(|i| value(&self.atoms[i])));
         cut.freedom = self.freedom();
     }
 

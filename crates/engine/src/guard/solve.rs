@@ -178,7 +178,7 @@ impl Guard {
                 // An excess of outputs of another size is no measure.
                 let further = push.min(ALIKE * farthest * norm);
                 (cut.excess, cut.tolerance) = (slack.excess + 0.5 * slack.margin + lean * further, 0.25 * slack.margin);
-                cell.turns(cut);
+                cell.turns(!self.settled, cut);
                 self.nearest.commit(&self.metric, false);
             }
             if broken == 0 {
@@ -232,7 +232,7 @@ impl Guard {
                 cut.place(v);
                 // The multipliers may have changed since.
                 cell.alpha(cut.rho, self.outputs, &mut cut.alpha);
-                cell.turns(cut);
+                cell.turns(!self.settled, cut);
                 let margin = cell.margin(cut.rho, v, margin, &self.scratch);
                 cut.excess = cell.value(cut.rho, &cut.point, &self.scratch) + 1.5 * margin + lean * slack.excess.max(0.0);
                 cut.tolerance = 0.25 * margin;
@@ -242,9 +242,10 @@ impl Guard {
         slack
     }
 
-    /// Multipliers of a cell's conditions that may move do not become negative.
+    /// Multipliers of a cell's conditions that may move do not become negative. Settled ones stay: of cells that say the same with them one
+    /// is looked at.
     fn keep_signs(&mut self, k: usize) {
-        if self.nearest.knows(k) {
+        if self.settled || self.nearest.knows(k) {
             return;
         }
         let cell = &self.cells[k];

@@ -47,6 +47,7 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
         outputs: Outputs::Numbers(vec![Number { lo: FORBIDDEN, hi: KEPT, grid: None }; classes.len()]),
         best: true,
         ratio: 1.0,
+        nowhere: 0.0,
         how: format!("forbidden classes lowered; the rules forbid {ruled} of {} somewhere", classes.len()),
     })
 }

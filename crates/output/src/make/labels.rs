@@ -98,7 +98,7 @@ pub fn make(spec: &NormalSpec, source: &Source<'_>) -> Result<Made, MakeError> {
     }
     let how = desk.how.join(", ");
     let best = desk.best;
-    Ok(Made { piece: desk.finish(labels), outputs: Outputs::Labels(labels), best, ratio: 1.0, how })
+    Ok(Made { piece: desk.finish(labels), outputs: Outputs::Labels(labels), best, ratio: 1.0, nowhere: 0.0, how })
 }
 
 /// Whether every atom is about one label, or about the input.

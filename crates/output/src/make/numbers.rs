@@ -149,7 +149,7 @@ fn keeping_back(
             let how = format!("the nearest outputs{}, in closed form", words(found, "of"));
             let best = ranges.iter().all(|n| n.grid.is_none()) && found.iter().all(|group| group.choices.is_empty());
             return Ok((
-                Made { piece, outputs, best, ratio: quality.ratio, how },
+                Made { piece, outputs, best, ratio: quality.ratio, nowhere: quality.nowhere, how },
                 Quality { refused: 0.0, ratio: 1.0, ..quality },
             ));
         }
@@ -164,7 +164,7 @@ fn keeping_back(
     let own = ways.iter().map(|way| anchor(way, &ground, |_| None)).collect();
     let (piece, steps, quality) = tuned(&ground, source, &mut ways, [first, own], &rows)?;
     let how = format!("{steps} steps towards the nearest outputs{}", words(found, "of each of"));
-    Ok((Made { piece, outputs, best: false, ratio: quality.ratio, how }, quality))
+    Ok((Made { piece, outputs, best: false, ratio: quality.ratio, nowhere: quality.nowhere, how }, quality))
 }
 
 /// How many alternatives there are.

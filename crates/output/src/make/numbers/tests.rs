@@ -243,5 +243,5 @@ impl Trial<'_> {
 fn as_they_are(ranges: &[Number]) -> Made {
     let mut piece = deepsade_net::Piece::default();
     piece.call("Transpose", &["scores"], CANDIDATE);
-    Made { piece, outputs: Outputs::Numbers(ranges.to_vec()), best: false, ratio: 1.0, how: "as they are".into() }
+    Made { piece, outputs: Outputs::Numbers(ranges.to_vec()), best: false, ratio: 1.0, nowhere: 0.0, how: "as they are".into() }
 }
