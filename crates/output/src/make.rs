@@ -217,8 +217,11 @@ pub enum NotEqual {
     /// The sum is too large.
     #[error("its sum is too large to be exact in float32; use smaller ranges, or a coarser grid")]
     TooLarge,
-    /// It shares outputs with another one, and holds under a condition.
-    #[error("it holds under a condition and shares outputs with another equality; state them as one")]
+    /// It shares outputs with another one, and holds under one of many conditions.
+    #[error(
+        "it shares outputs with another equality and holds under a condition, and conditions of such equalities make more alternatives \
+         than a graph can try; use fewer conditions, or state equalities under one condition as one rule"
+    )]
     Entangled,
 }
 

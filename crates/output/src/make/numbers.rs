@@ -10,6 +10,7 @@ mod alternative;
 mod anchor;
 mod choose;
 mod closed;
+mod conditional;
 mod direction;
 mod dual;
 mod equality;

@@ -265,7 +265,7 @@ impl Alternative {
 }
 
 /// Whether some input and outputs within their ranges obey all faces that hold under no condition.
-fn possible(way: &Alternative, schema: &Schema, ranges: &[Number]) -> bool {
+pub(super) fn possible(way: &Alternative, schema: &Schema, ranges: &[Number]) -> bool {
     let Spaces { spaces, middle } = Spaces::of(way, schema, ranges);
     nearest(&middle, &spaces.iter().map(|(a, c)| HalfSpace { a, c: *c }).collect::<Vec<_>>()).is_ok()
 }

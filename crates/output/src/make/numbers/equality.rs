@@ -55,6 +55,16 @@ impl Equality {
         self.a.iter().zip(&other.a).any(|(a, b)| *a != 0.0 && *b != 0.0)
     }
 
+    /// By the common factor of its outputs, which are whole numbers.
+    pub(super) fn divide(&mut self) {
+        let sizes = self.a.iter().map(|a| a.abs() as u64).filter(|a| *a > 0);
+        if let Some(common) = sizes.reduce(Gcd::gcd) {
+            let by = common as f64;
+            self.a.iter_mut().chain(&mut self.x).for_each(|v| *v /= by);
+            self.constant /= by;
+        }
+    }
+
     pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.a.len()).filter(|j| self.a[*j] != 0.0)
     }

@@ -80,6 +80,7 @@ fn eliminate(mut rows: Vec<Equality>, ground: &Ground) -> Result<Vec<Computed>, 
             row.a.iter_mut().zip(&own.a).for_each(|(a, b)| *a -= times * b);
             row.x.iter_mut().zip(&own.x).for_each(|(a, b)| *a -= times * b);
             row.constant -= times * own.constant;
+            row.divide();
             debug_assert!(i < k || row.a[pivot] == 0.0, "the pivot is gone from every other row");
         }
     }

@@ -6,8 +6,10 @@ use deepsade_spec::NormalSpec;
 
 use super::super::{MakeError, NotEqual};
 use super::alternative::{Alternative, Group, alternatives};
+use super::conditional::by_condition;
 use super::direction::Ground;
 use super::equality::{Equality, apart, single};
+use super::exactly::Exactly;
 
 /// Sums are exact below 2^24 steps; one bit is left over.
 const BITS: i32 = 23;
@@ -70,6 +72,20 @@ pub(super) fn keepable(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Group
         if ways.iter().any(met) {
             ways.retain(met);
         }
+    }
+    let gridded = Ground::new(spec, ranges);
+    // Grids may not be known yet.
+    let solved = |way: &Alternative| match Exactly::new(&apart(&way.faces, &gridded).1, &gridded) {
+        Ok(_) | Err(MakeError::Equality { why: NotEqual::NoGrid, .. }) => true,
+        Err(_) => false,
+    };
+    for ways in groups.iter_mut().map(|group| &mut group.ways) {
+        let mut told = by_condition(ways, &gridded);
+        // What an alternative became is left out as a whole: each part answers other inputs.
+        if told.iter().any(|parts| !parts.is_empty() && parts.iter().all(solved)) {
+            told.retain(|parts| parts.iter().all(solved));
+        }
+        *ways = told.concat();
     }
     Ok(groups)
 }

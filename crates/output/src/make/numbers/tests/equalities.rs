@@ -53,6 +53,27 @@ fn several_faces_beside_an_equality() {
     tried(&rules, [GRID; 4], Some(&anchor), &SURE);
 }
 
+/// Equalities under conditions that share outputs with others: each row obeys those whose conditions hold, exactly.
+#[test]
+fn conditional_equalities_that_share_outputs() {
+    let asked = Asked { refused: 0.0, wild: 0.05, ratio: 1.01 };
+    let signs = ["u >= -2000", "v >= -2000"];
+    for rules in [
+        &["u + v == n", "c == 'q' => v + t == n"][..],
+        &["c == 'p' => u + v == n", "c == 'q' => v + t == 2 * n"],
+        &["n >= 500 => u + v == n", "c == 'q' => v + t == n", "t + w == 3"],
+        // Twice the same sum, of different values.
+        &["n >= 500 => u + v == n", "n < 500 => u + v == 2 * n", "u + t == 8"],
+        // Elimination doubles a factor.
+        &["c == 'q' => u + v == n", "c == 'q' => u - v == t"],
+    ] {
+        let rules: Vec<&str> = rules.iter().chain(&signs).copied().collect();
+        let spec = four(&rules);
+        let ranges = on_grids(&spec, &wide(4, -4096.0, 8192.0));
+        Trial { spec: &spec, ranges: &ranges, anchor: None, usual: (-600.0, 900.0), borders: &[] }.passes(&asked);
+    }
+}
+
 #[test]
 fn hours_of_a_day() {
     let spec = day(whole("daily", 0, 9000), "== daily");
