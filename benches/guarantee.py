@@ -110,10 +110,6 @@ class Bench:
         return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def enforce_name(case):
-    return "weights" if case == "uc4" else "auto"
-
-
 def ratio(bench):
     print(f"## Training with the guarantee beside the same training without ({bench.repeats} runs each, in turn)\n")
     print("Seconds of `deepsade train`, set-up, certificate and scores included, data reading not; beside it the epochs alone.\n")
@@ -122,7 +118,7 @@ def ratio(bench):
     for case in bench.cases(CASES):
         runs = {"with": [], "without": []}
         for _ in range(bench.repeats if case != "uc4" else min(3, bench.repeats)):
-            runs["with"].append(bench.train(case, enforce_name(case)))
+            runs["with"].append(bench.train(case, "weights"))
             runs["without"].append(bench.train(case, "none"))
         seconds = {side: [r["seconds"] for r in runs[side]] for side in runs}
         epochs = {side: min(r["epoch_seconds"] for r in runs[side]) for side in runs}
@@ -196,7 +192,7 @@ def torch_part(bench):
         widths = [int(n) for n in sizes.split("-")]
         ours, epochs, theirs = [], [], []
         for _ in range(repeats):
-            run = bench.train(case, enforce_name(case))
+            run = bench.train(case, "weights")
             ours.append(run["seconds"])
             epochs.append(run["epoch_seconds"])
             theirs.append(torch_training(torch, widths, batch, loss, run["epochs"], run["train"]["rows_all"]))
@@ -223,7 +219,7 @@ def check(bench):
     print("| use case | min | median | accepted | goal |")
     print("|---|---|---|---|---|")
     for case in bench.cases(["uc1", "uc2", "uc3"]):
-        bench.train(case, "auto")
+        bench.train(case, "weights")
         times = []
         for _ in range(max(5, bench.repeats)):
             started = time.perf_counter()
@@ -318,7 +314,7 @@ def folds(bench):
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for case in bench.cases(["uc1", "uc2", "uc3"]):
         paper = PAPER[case]
-        for enforce in ["auto", "none"]:
+        for enforce in ["weights", "none"]:
             runs = {}
             for seed in range(bench.seeds):
                 runs[seed] = [bench.train(case, enforce, "--fold", f"{k}/5", "--seed", str(seed)) for k in range(5)]
@@ -327,7 +323,7 @@ def folds(bench):
             mean, spread = statistics.mean(scores), statistics.stdev(scores)
             by_seed = ", ".join(f"{statistics.mean(r['test'][paper['score']] for r in seed):.2f}" for seed in runs.values())
             goal = "-"
-            if case in FOLD_GOALS and enforce == "auto":
+            if case in FOLD_GOALS and enforce == "weights":
                 word, limit = FOLD_GOALS[case]
                 good = mean <= limit if word == "at most" else mean >= limit
                 goal = f"{'reached' if good else 'missed'}, {word} {limit}"
