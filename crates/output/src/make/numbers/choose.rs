@@ -9,7 +9,7 @@ use super::super::MakeError;
 use super::Anchor;
 use super::alternative::Group;
 use super::direction::{Direction, Ground, GuardedBound};
-use super::equality::{Equality, apart};
+use super::equality::{Apart, Equality, apart_from_fixed};
 use super::plan::NearestPlan;
 use super::select::{Quota, ReadyQuota};
 use super::writer::{FAR, PerLine, Writer};
@@ -42,8 +42,9 @@ impl Way {
             demands.extend(way.demands.iter().map(|d| (g, d.clone())));
             faces.extend(way.faces.iter().cloned());
         }
-        let (faces, equalities) = apart(&faces, ground);
-        let faces = ground.directions(&faces)?;
+        let Apart { rest, equalities, fixed } = apart_from_fixed(&faces, ground);
+        let mut faces = ground.directions(&rest)?;
+        faces.extend(fixed.iter().flat_map(Equality::faces));
         let plan = NearestPlan::new(faces.clone(), &equalities, ground, close)?;
         let equal = equalities.iter().flat_map(Equality::faces).collect();
         let ready = |choice: &Quota| choice.ready(ground);

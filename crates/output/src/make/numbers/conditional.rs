@@ -9,7 +9,7 @@ use deepsade_spec::Formula;
 
 use super::alternative::{Alternative, GuardedFace, MOST, possible};
 use super::direction::Ground;
-use super::equality::{Equality, apart};
+use super::equality::{Equality, apart, single};
 
 /// What each alternative becomes; the same alternatives where it would be too many.
 pub(super) fn by_condition(ways: &[Alternative], ground: &Ground) -> Vec<Vec<Alternative>> {
@@ -37,7 +37,7 @@ fn shared_under(way: &Alternative, ground: &Ground) -> Vec<Formula> {
         equalities.iter().any(other) || sums.iter().any(other)
     };
     let mut found: Vec<Formula> = Vec::new();
-    for equality in equalities.iter().filter(|e| !e.always() && tied(e)) {
+    for equality in equalities.iter().chain(&single(&way.faces, ground)).filter(|e| !e.always() && tied(e)) {
         if !found.contains(&equality.unless) {
             found.push(equality.unless.clone());
         }

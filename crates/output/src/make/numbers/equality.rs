@@ -55,8 +55,24 @@ impl Equality {
         self.a.iter().zip(&other.a).any(|(a, b)| *a != 0.0 && *b != 0.0)
     }
 
+    /// Takes another one off, as often as leaves none of its first output.
+    fn without(&mut self, other: &Self) {
+        if let Some(j) = other.members().next() {
+            self.subtract(other, self.a[j] / other.a[j]);
+        }
+    }
+
+    /// Takes another one off so many times.
+    pub(super) fn subtract(&mut self, other: &Self, times: f64) {
+        let off = |own: &mut [f64], of: &[f64]| own.iter_mut().zip(of).for_each(|(own, v)| *own -= times * v);
+        off(&mut self.a, &other.a);
+        off(&mut self.x, &other.x);
+        self.constant -= times * other.constant;
+        self.divide();
+    }
+
     /// By the common factor of its outputs, which are whole numbers.
-    pub(super) fn divide(&mut self) {
+    fn divide(&mut self) {
         let sizes = self.a.iter().map(|a| a.abs() as u64).filter(|a| *a > 0);
         if let Some(common) = sizes.reduce(Gcd::gcd) {
             let by = common as f64;
@@ -184,6 +200,34 @@ pub(super) fn apart(faces: &[GuardedFace], ground: &Ground) -> (Vec<GuardedFace>
         }
     }
     (rest, found)
+}
+
+/// Faces of an alternative, told apart.
+pub(super) struct Apart {
+    /// What is no equality of several outputs.
+    pub(super) rest: Vec<GuardedFace>,
+    /// Equalities of several outputs that may move.
+    pub(super) equalities: Vec<Equality>,
+    /// What others leave one output.
+    pub(super) fixed: Vec<Equality>,
+}
+
+/// Tells equalities of several outputs from other faces, and puts in what outputs that have one value take of them: `c + d == t` for
+/// `c + d == e` where `e == t`.
+pub(super) fn apart_from_fixed(faces: &[GuardedFace], ground: &Ground) -> Apart {
+    let (rest, mut equalities) = apart(faces, ground);
+    let mut open = single(faces, ground);
+    open.retain(Equality::always);
+    let mut fixed = Vec::new();
+    while let Some(one) = open.pop() {
+        equalities.iter_mut().filter(|equality| equality.shares_outputs(&one)).for_each(|equality| equality.without(&one));
+        let alone = |equality: &mut Equality| equality.always() && equality.members().count() <= 1;
+        for equality in equalities.extract_if(.., alone).filter(|equality| equality.members().next().is_some()) {
+            open.push(equality.clone());
+            fixed.push(equality);
+        }
+    }
+    Apart { rest, equalities, fixed }
 }
 
 /// Equalities of one output.

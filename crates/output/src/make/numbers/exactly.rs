@@ -25,6 +25,15 @@ pub(super) struct Computed {
     pub(super) constant: f64,
 }
 
+impl Equality {
+    /// One of its outputs from the others.
+    pub(super) fn solved_for(&self, output: usize) -> Computed {
+        let sign = self.a[output];
+        let from = (0..self.a.len()).map(|j| if j == output { 0.0 } else { -self.a[j] / sign }).collect();
+        Computed { output, from, x: self.x.iter().map(|v| v / sign).collect(), constant: self.constant / sign }
+    }
+}
+
 impl Exactly {
     pub(super) fn new(equalities: &[Equality], ground: &Ground) -> Result<Self, MakeError> {
         for equality in equalities {
@@ -77,10 +86,7 @@ fn eliminate(mut rows: Vec<Equality>, ground: &Ground) -> Result<Vec<Computed>, 
             if times == 0.0 {
                 continue;
             }
-            row.a.iter_mut().zip(&own.a).for_each(|(a, b)| *a -= times * b);
-            row.x.iter_mut().zip(&own.x).for_each(|(a, b)| *a -= times * b);
-            row.constant -= times * own.constant;
-            row.divide();
+            row.subtract(&own, times);
             debug_assert!(i < k || row.a[pivot] == 0.0, "the pivot is gone from every other row");
         }
     }
@@ -88,9 +94,7 @@ fn eliminate(mut rows: Vec<Equality>, ground: &Ground) -> Result<Vec<Computed>, 
     for (k, output) in pivots {
         let row = &rows[k];
         row.grid(ground)?;
-        let sign = row.a[output];
-        let from = (0..row.a.len()).map(|j| if j == output { 0.0 } else { -row.a[j] / sign }).collect();
-        computed.push(Computed { output, from, x: row.x.iter().map(|v| v / sign).collect(), constant: row.constant / sign });
+        computed.push(row.solved_for(output));
     }
     Ok(computed)
 }

@@ -8,7 +8,7 @@ use super::super::{MakeError, NotEqual};
 use super::alternative::{Alternative, Group, alternatives};
 use super::conditional::by_condition;
 use super::direction::Ground;
-use super::equality::{Equality, apart, single};
+use super::equality::{Equality, apart, apart_from_fixed, single};
 use super::exactly::Exactly;
 
 /// Sums are exact below 2^24 steps; one bit is left over.
@@ -75,7 +75,7 @@ pub(super) fn keepable(spec: &NormalSpec, ranges: &[Number]) -> Result<Vec<Group
     }
     let gridded = Ground::new(spec, ranges);
     // Grids may not be known yet.
-    let solved = |way: &Alternative| match Exactly::new(&apart(&way.faces, &gridded).1, &gridded) {
+    let solved = |way: &Alternative| match Exactly::new(&apart_from_fixed(&way.faces, &gridded).equalities, &gridded) {
         Ok(_) | Err(MakeError::Equality { why: NotEqual::NoGrid, .. }) => true,
         Err(_) => false,
     };

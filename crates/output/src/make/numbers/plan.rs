@@ -5,7 +5,7 @@ use deepsade_solve::tied::Union;
 use super::super::MakeError;
 use super::direction::{Direction, Ground, GuardedBound};
 use super::equality::Equality;
-use super::exactly::Exactly;
+use super::exactly::{Computed, Exactly};
 use super::tangent::{along, orthonormal};
 
 /// Cosines closer to 0 than this are 0; closer to 1, no closed form is trusted.
@@ -161,6 +161,26 @@ impl NearestPlan {
             let by = share * width(&line.a);
             line.lower.iter_mut().chain(&mut line.upper).for_each(|b| b.constant += by);
         }
+    }
+
+    /// Whole outputs that equalities of whole outputs alone give: those of elimination, and of each equality with factors, of which a
+    /// step in one output is many in another, the output with the widest range.
+    pub(super) fn whole_computed(&self, ground: &Ground) -> Vec<Computed> {
+        let whole = |a: &[f64]| a.iter().enumerate().all(|(j, a)| *a == 0.0 || ground.is_whole(j));
+        let solved = self.exactly.computed.iter().filter(|one| ground.is_whole(one.output) && whole(&one.from)).cloned();
+        let with_factors = |e: &&Equality| e.always() && whole(&e.a) && e.a.iter().any(|a| a.abs() > 1.0);
+        let width = |j: &usize| ground.ranges[*j].hi - ground.ranges[*j].lo;
+        let widest = |e: &Equality| e.members().filter(|j| e.a[*j].abs() == 1.0).max_by(|i, j| width(i).total_cmp(&width(j)));
+        let own = self.exactly.remainders.iter().filter(with_factors).filter_map(|e| widest(e).map(|j| e.solved_for(j)));
+        solved.chain(own).collect()
+    }
+
+    /// The bounds of one output, those of its range among them.
+    pub(super) fn bounds(&self, output: usize, ground: &Ground) -> Vec<Direction> {
+        let mut found = ground.range(output);
+        found[0].bounds.extend(self.lower[output].iter().cloned());
+        found[1].bounds.extend(self.upper[output].iter().cloned());
+        found.into()
     }
 
     /// Whether steps are needed whose number is to be chosen.

@@ -38,7 +38,14 @@ pub(super) fn round(w: &mut Writer, y: &str, plan: &NearestPlan, lower: &PerLine
     }
     let mut found = w.clip(&found, lower, upper);
     if !plan.sums.is_empty() {
-        found = search(w, &found, &plan.sums, lower, upper);
+        let computed = plan.whole_computed(w.ground);
+        if !computed.is_empty() {
+            found = compute(w, &found, &computed);
+        }
+        // What is computed goes where the others go: its bounds are faces.
+        let bounds = computed.iter().flat_map(|one| plan.bounds(one.output, w.ground));
+        let faces: Vec<_> = plan.sums.iter().cloned().chain(bounds).collect();
+        found = search(w, &found, &faces, &computed, lower, upper);
     }
     if !exactly.computed.is_empty() {
         found = compute(w, &found, &exactly.computed);

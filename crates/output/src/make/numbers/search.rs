@@ -7,26 +7,43 @@
 //! sum over faces of  W (b - a.(y + d))+ / (least |a_j|)  +  W [b - a.(y + d) > 0]   +   |y + d - p|^2
 //! ```
 //!
-//! with W above whatever the distance can gain by one move: first faces are met, then the distance counts. From the nearest numbers of
-//! all, rounded, a face is few moves away.
+//! with W above whatever the distance, in units of the spreads, can gain by one move: first faces are met, then the distance counts. From
+//! the nearest numbers of all, rounded, a face is few moves away. Not so an equality such as `cost == 80 * full + 45 * part`: an output
+//! that is computed from others is brought to where they are first, and goes with each of their moves.
 
 use deepsade_solve::cholesky::dot;
 
 use super::direction::Direction;
+use super::exactly::Computed;
 use super::writer::{PerLine, Writer};
 
 /// Entries of the matrix that adds up the faces of each move.
 const MOST_ENTRIES: usize = 60_000;
 /// What a move costs that leaves the bounds of an output.
-const BARRED: f64 = 1e9;
+const BARRED: f64 = 1e15;
 
-pub(super) fn search(w: &mut Writer, y: &str, faces: &[Direction], lower: &PerLine, upper: &PerLine) -> String {
+pub(super) fn search(
+    w: &mut Writer,
+    y: &str,
+    faces: &[Direction],
+    computed: &[Computed],
+    lower: &PerLine,
+    upper: &PerLine,
+) -> String {
     let ground = w.ground;
     let outputs = ground.outputs();
-    let members: Vec<usize> = (0..outputs).filter(|j| ground.is_whole(*j) && faces.iter().any(|d| d.a[*j] != 0.0)).collect();
-    let (moves, farthest, rounds) = moves(&members, outputs, faces.len());
-    let widest = members.iter().map(|j| f64::from(ground.ranges[*j].hi - ground.ranges[*j].lo)).fold(1.0, f64::max);
-    let weight = 8.0 * f64::from(farthest) * members.len() as f64 * (widest + 4.0);
+    let follows = |j: usize| computed.iter().any(|one| one.output == j);
+    let members = (0..outputs).filter(|j| ground.is_whole(*j) && !follows(*j) && faces.iter().any(|d| d.a[*j] != 0.0));
+    let (mut moves, farthest, rounds) = moves(&members.collect::<Vec<_>>(), outputs, faces.len());
+    for d in &mut moves {
+        computed.iter().for_each(|one| d[one.output] = dot(&one.from, d));
+    }
+    let least = ground.give.iter().copied().fold(f64::INFINITY, f64::min);
+    let near: Vec<f64> = ground.give.iter().map(|give| least / give).collect();
+    let square = |d: &[f64]| d.iter().zip(&near).map(|(v, near)| near * v * v).sum::<f64>();
+    let width = |j: usize| f64::from(ground.ranges[j].hi - ground.ranges[j].lo);
+    let gain = |d: &Vec<f64>| (0..outputs).map(|j| 2.0 * near[j] * d[j].abs() * (width(j) + 4.0)).sum::<f64>();
+    let weight = 4.0 * moves.iter().map(gain).fold(1.0, f64::max);
 
     let loosened =
         |d: &Direction| d.bounds.iter().map(|b| Direction { a: d.a.clone(), bounds: vec![b.loosened()] }).collect::<Vec<_>>();
@@ -44,8 +61,8 @@ pub(super) fn search(w: &mut Writer, y: &str, faces: &[Direction], lower: &PerLi
     let (by_face, by_move) = (w.draft.ints(&[2], vec![faces_count as i64, -1]), w.draft.ints(&[2], vec![moves.len() as i64, -1]));
     let (by_size, by_number) =
         (vec![faces.iter().map(|d| -weight * scale(d)).collect::<Vec<f64>>()], vec![vec![-weight; faces_count]]);
-    let nearer: Vec<Vec<f64>> = moves.iter().map(|d| d.iter().map(|v| -2.0 * v).collect()).collect();
-    let own = PerLine::Constant(moves.iter().map(|d| -dot(d, d) as f32).collect());
+    let nearer: Vec<Vec<f64>> = moves.iter().map(|d| d.iter().zip(&near).map(|(v, near)| -2.0 * near * v).collect()).collect();
+    let own = PerLine::Constant(moves.iter().map(|d| -square(d) as f32).collect());
     let table = (0..outputs).flat_map(|j| moves.iter().map(move |d| d[j] as f32)).collect();
     let table = w.draft.floats(&[outputs, moves.len()], table);
     let (zero, p) = (w.draft.number(0.0), w.p.clone());
@@ -60,7 +77,9 @@ pub(super) fn search(w: &mut Writer, y: &str, faces: &[Direction], lower: &PerLi
                 let end = w.name(&end);
                 let beyond = w.draft.call(op, &[&y, &end]);
                 let beyond = w.draft.cast_float(&beyond);
-                let barred = |d: &Vec<f64>| d.iter().map(|v| if *v == sign * f64::from(step) { -BARRED } else { 0.0 }).collect();
+                let leaves = |j: usize, v: f64| v == sign * f64::from(step) && !follows(j);
+                let barred =
+                    |d: &Vec<f64>| d.iter().enumerate().map(|(j, v)| if leaves(j, *v) { -BARRED } else { 0.0 }).collect();
                 gain = w.product(&beyond, &moves.iter().map(barred).collect::<Vec<_>>(), Some(&PerLine::Tensor(gain)));
             }
         }

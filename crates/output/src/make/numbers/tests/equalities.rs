@@ -74,6 +74,28 @@ fn conditional_equalities_that_share_outputs() {
     }
 }
 
+/// An output that equals a feature, among others that add up to it: the others share what the feature is.
+#[test]
+fn outputs_with_one_value_among_sums() {
+    let asked = Asked { refused: 0.0, wild: 0.2, ratio: 1.01 };
+    let spec = |rules: &[&str]| {
+        let targets = ["a", "b", "c", "d", "e"];
+        spec(vec![whole("n", 0, 1000), category("c1", &["p", "q"])], &targets, rules)
+    };
+    for rules in [
+        &["a + b == c", "c + d == e", "e == n"][..],
+        &["a + b == c", "c + d == e", "e == n", "min(a, b, d) >= -500"],
+        &["a + b == c", "c == n", "e == 2 * n + 1"],
+        // One value follows from another.
+        &["a + b == n", "b + c == d", "a == 7", "e >= b"],
+        &["a + b == c", "c + d == e", "c1 == 'q' => e == n"],
+    ] {
+        let spec = spec(rules);
+        let ranges = on_grids(&spec, &wide(5, -2048.0, 4096.0));
+        Trial { spec: &spec, ranges: &ranges, anchor: None, usual: (-300.0, 900.0), borders: &[] }.passes(&asked);
+    }
+}
+
 #[test]
 fn hours_of_a_day() {
     let spec = day(whole("daily", 0, 9000), "== daily");

@@ -89,6 +89,10 @@ fn whole_outputs_are_near_the_nearest_of_all() {
             (-2, 14),
         ),
         (of_whole(vec![n()], &["a", "b"], 2, &["a <= 1 or a >= 5", "a + b >= 3"]), (-4, 12)),
+        // A step of one is many of another.
+        (of_whole(vec![n()], &["a", "b", "c"], 3, &["c == 9 * a + 5 * b", "2 * a + b >= n / 4", "a >= 0", "b >= 0"]), (-1, 40)),
+        (of_whole(vec![n(), k()], &["a", "c"], 2, &["c == 12 * a + n", "k == 'q' => a <= 1", "a >= 0"]), (-2, 60)),
+        (of_whole(vec![n()], &["a", "b", "c"], 3, &["a + b == c", "c == n", "a >= 2"]), (-4, 16)),
         (of_whole(vec![n()], &["a", "b"], 2, &["n >= 6 => a >= b + 1", "abs(a - b) <= 4", "max(a, b) <= 10"]), (-2, 12)),
     ];
     let mut bad = Vec::new();
