@@ -295,7 +295,7 @@ fn rules_that_no_last_layer_can_meet_are_named_before_training() {
     let output = deepsade(dir.path(), &["train", "r.toml", "--out", "run", "--force"]);
     assert_eq!(output.status.code(), Some(1), "a finding");
     let error = stderr(&output);
-    assert!(error.contains("rule 'exact'") && error.contains("smallest tolerance that float32 allows"), "{error}");
+    assert!(error.contains("rule 'exact'") && error.contains("state the rule as `abs(left - right) <= "), "{error}");
     // What is offered can be kept.
     let offered = error.split("abs(left - right) <= ").nth(1).and_then(|rest| rest.split('`').next()).expect("a tolerance");
     let near = format!("abs(y - 2 * x) <= {offered}");

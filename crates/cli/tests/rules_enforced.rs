@@ -362,7 +362,7 @@ fn rules_without_a_margin_are_refused_with_advice() {
         for rules in [&["y == x"][..], &["y <= w", "y == x"]] {
             let error = Case { network, rules, ..REGRESSION }.refused(1);
             let rule = format!("'rule {}'", rules.len() - 1);
-            assert!(error.contains(&rule) && error.contains("the smallest tolerance that float32 allows"), "{error}");
+            assert!(error.contains(&rule) && error.contains("state the rule as `abs(left - right) <= "), "{error}");
         }
     }
     let dir = tempfile::tempdir().unwrap();

@@ -52,7 +52,7 @@ pub use limits::{Limits, limits, set_limits};
 pub use load::{Loaded, Request, feature_names, load, load_table};
 pub use locate::{is_data_name, locate};
 pub use mean::{Mean, mean, quantile, thinned};
-pub use metrics::{DecidingScore, Metrics, counts_rows, deciding_score, metrics, row_score};
+pub use metrics::{DecidingScore, Metrics, counts_rows, deciding_score, metrics, row_score, score_shown};
 pub use missing::{MissingReport, settle_missing, with_gaps_filled};
 pub use overrides::{FeatureKind, FeatureOverride, Overrides};
 pub use read::{Columns, Progress, ReadOptions, read_table};

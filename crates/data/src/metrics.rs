@@ -12,6 +12,12 @@ use crate::dataset::Dataset;
 /// Scores by name. Shares are percentages. A name alone counts rows whose true label obeys the rules; with `_all` every row.
 pub type Metrics = BTreeMap<String, f64>;
 
+/// A score for people: with so many decimals, or, where these would say little of it, with as many digits.
+pub fn score_shown(score: f64, decimals: usize) -> String {
+    let least = 10f64.powi(1 - decimals as i32);
+    if score != 0.0 && score.abs() < least { format!("{score:.*e}", decimals - 1) } else { format!("{score:.decimals$}") }
+}
+
 /// Scores outputs `y` against the rows, each with its weight; `breaking` marks rows whose true label breaks a rule.
 pub fn metrics(spec: &NormalSpec, rows: &Dataset, y: &Matrix, breaking: &[bool]) -> Metrics {
     let mut metrics = Metrics::new();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use deepsade_check::Verdict;
-use deepsade_data::Metrics;
+use deepsade_data::{Metrics, score_shown};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -118,7 +118,7 @@ pub fn numbers(metrics: &Metrics) -> Value {
 
 /// The scores that a task has, for people.
 pub fn scores(metrics: &Metrics) -> String {
-    let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {v:.3}"));
+    let shown = |name: &&str| metrics.get(*name).map(|v| format!("{name} {}", score_shown(*v, 3)));
     ["mse", "accuracy", "coherent", "flattened", "jaccard"].iter().filter_map(shown).collect::<Vec<_>>().join(", ")
 }
 
@@ -129,10 +129,10 @@ pub fn judged(scores: &Value) -> Option<String> {
         let value = test[key].as_f64()?;
         let ends = &test["intervals"][key];
         let interval = match (ends[0].as_f64(), ends[1].as_f64()) {
-            (Some(lo), Some(hi)) => format!(" ({lo:.3} to {hi:.3})"),
+            (Some(lo), Some(hi)) => format!(" ({} to {})", score_shown(lo, 3), score_shown(hi, 3)),
             _ => String::new(),
         };
-        Some(format!("{name} {value:.3}{interval}"))
+        Some(format!("{name} {}{interval}", score_shown(value, 3)))
     };
     let told = [
         ("accuracy", "accuracy"),

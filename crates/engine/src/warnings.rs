@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use deepsade_data::{Dataset, DecidingScore, deciding_score, metrics};
+use deepsade_data::{Dataset, DecidingScore, deciding_score, metrics, score_shown};
 use deepsade_net::Matrix;
 use deepsade_output::predict::in_words;
 use deepsade_spec::{NormalSpec, Task, shown};
@@ -39,8 +39,10 @@ pub enum Warning {
     },
     /// No better than a constant.
     #[error(
-        "the model is no better than one constant prediction: {metric} {model:.4} on the {on} rows, {constant:.4} for always \
-         predicting {prediction}. Rules that hold say nothing about accuracy; try a smaller learning_rate, more epochs or wider rules"
+        "the model is no better than one constant prediction: {metric} {} on the {on} rows, {} for always \
+         predicting {prediction}. Rules that hold say nothing about accuracy; try a smaller learning_rate, more epochs or wider rules",
+        score_shown(*model, 4),
+        score_shown(*constant, 4)
     )]
     NoBetterThanConstant {
         /// The score.
@@ -169,10 +171,14 @@ impl fmt::Display for Costly {
         let of = target.as_ref().map(|target| format!(" for '{}'", shown::name(target))).unwrap_or_default();
         write!(
             f,
-            "the guarantee costs much{of}: {metric} {enforced:.4} with it, {free:.4} without, on the {rows} test rows whose label obeys"
+            "the guarantee costs much{of}: {metric} {} with it, {} without, on the {rows} test rows whose label obeys",
+            score_shown(*enforced, 4),
+            score_shown(*free, 4)
         )?;
         match &self.instead {
-            Some(Instead::Better { enforce, score }) => write!(f, "; --enforce {} has {score:.4} on these rows", enforce.name())?,
+            Some(Instead::Better { enforce, score }) => {
+                write!(f, "; --enforce {} has {} on these rows", enforce.name(), score_shown(*score, 4))?;
+            }
             Some(Instead::Untried { enforce }) => write!(f, "; --enforce {} was not tried", enforce.name())?,
             None => {}
         }

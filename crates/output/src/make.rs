@@ -162,9 +162,8 @@ pub enum MakeError {
     },
     /// An equality with a real feature.
     #[error(
-        "rule '{rule}' demands an equality with a real feature, which float32 numbers obey only now and then: the smallest tolerance that \
-         float32 allows on this domain is {tolerance}; state the rule as `abs(left - right) <= {tolerance}`, or the feature as whole \
-         (kind = \"integer\") or, if the data are multiples of 0.5, 0.25 or another power of two, with that `step` (step = 0.25)"
+        "rule '{rule}' demands an equality with a real feature, which float32 numbers obey only now and then; state the rule as \
+         `abs(left - right) <= {tolerance}` (less leaves rounding little room, or none), or the feature as whole (kind = \"integer\") or, if the data are multiples of 0.5, 0.25 or another power of two, with that `step` (step = 0.25)"
     )]
     RealEquality {
         /// The rule.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use deepsade_data::Mean;
+use deepsade_data::{Mean, score_shown};
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::files::FOLDS;
 use deepsade_engine::pipeline::{FoldsEnd, Ready, ScoredFold, ScoredFolds};
@@ -47,12 +47,13 @@ fn in_words(done: &ScoredFolds, file: &Path) -> String {
     let names: Vec<String> = summary.keys().cloned().collect();
     let mut out = format!("{:<6} {:>8}  {:<13}  {}\n", "fold", "rows", "rules", names.join("  "));
     for (k, fold) in done.each.iter().enumerate() {
-        let scores: Vec<String> = names.iter().map(|name| format!("{:>w$.3}", fold.scores[name], w = name.len())).collect();
+        let scores: Vec<String> =
+            names.iter().map(|name| format!("{:>w$}", score_shown(fold.scores[name], 3), w = name.len())).collect();
         out += &format!("{k:<6} {:>8}  {:<13}  {}\n", fold.rows, certified(fold), scores.join("  "));
     }
     out += "test scores over the folds, mean and standard deviation (of rows whose label obeys the rules; `_all`, `auc` and those after it: of all rows):\n";
     for (name, Mean { mean, deviation, .. }) in summary {
-        out += &format!("  {name}: {mean:.3} +- {deviation:.3}\n");
+        out += &format!("  {name}: {} +- {}\n", score_shown(mean, 3), score_shown(deviation, 3));
     }
     out + &format!(
         "{} of {} folds are certified (seed {}). No model is kept: `{}` trains the one to hand over, by the file's own split.\n",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use deepsade_check::Verdict;
+use deepsade_data::score_shown;
 use deepsade_engine::choose::{Cost, TriedWay};
 use deepsade_engine::enforce::EnforcedBy;
 use deepsade_engine::fit::{FitError, Fitted};
@@ -369,7 +370,7 @@ impl Done {
 
 /// What the guarantee costs, in a line or two.
 fn cost_in_words(cost: &Cost, fitted: &Fitted) -> String {
-    let score = |v: Option<f64>| v.map_or("-".to_string(), |v| format!("{v:.3}"));
+    let score = |v: Option<f64>| v.map_or("-".to_string(), |v| score_shown(v, 3));
     let (free, enforced) = (score(cost.free), score(cost.enforced));
     let mut out = format!(
         "With the guarantee {} {enforced}, without it {free} (up to {} epochs each; test rows whose label obeys; without, {} of {} \

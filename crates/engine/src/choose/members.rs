@@ -114,7 +114,7 @@ fn with_mean(
 }
 
 /// How much worse a mean scores on the training rows than its members do on average on the same rows, of that. Members that know these rows
-/// by heart score better there than their mean, with rules or without.
+/// by heart score better there than their mean, with rules or without; of an error that is far below the one on other rows, of that one.
 fn lost(fit: Fit, mean: &Fitted, members: &[&Fitted], on: Trainings) -> Result<f64, FitError> {
     let deciding = deciding_score(&fit.spec.schema.task);
     let mut all = Vec::new();
@@ -124,7 +124,8 @@ fn lost(fit: Fit, mean: &Fitted, members: &[&Fitted], on: Trainings) -> Result<f
     let usual = deepsade_data::mean(&all).filter(|m| m.n == members.len()).map(|m| m.mean);
     let (Some(usual), Some(own)) = (usual, deciding.among(&mean.train)) else { return Ok(0.0) };
     let worse = if deciding.more { usual - own } else { own - usual };
-    Ok(if worse > 0.0 { worse / usual } else { 0.0 })
+    let elsewhere = deciding.among(&members[0].validation).filter(|_| !deciding.more);
+    Ok(if worse > 0.0 { worse / elsewhere.map_or(usual, |error| usual.max(error)) } else { 0.0 })
 }
 
 /// Who watches, told which member is trained.

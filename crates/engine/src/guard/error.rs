@@ -41,7 +41,7 @@ pub enum GuardError {
 pub enum Obstacle {
     /// Two sides of a rule must be equal.
     #[error(
-        "an equality leaves no margin for rounding in float32; the output step keeps it, or says what float32 allows (enforce = \"decode\")"
+        "an equality leaves no margin for rounding in float32; the output step keeps it, or says which tolerance it can keep (enforce = \"decode\")"
     )]
     Equality,
     /// In exact arithmetic there is one.

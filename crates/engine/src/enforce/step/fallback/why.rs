@@ -68,8 +68,8 @@ pub enum NoFallback {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "{place}near the border float32 cannot tell `{holds}` from `{fails}` ({cause}): outputs there must obey both readings, and none obey \
-     {rules} in both. Give a rule room, so that both leave some output at the border (a condition such as `>= 0.001` in place of `> 0`, or \
-     a tolerance){otherwise}"
+     {rules} in both. Give a rule room, so that both leave some output at the border (a condition such as `>= 0.001` in place of `> 0`, a \
+     tolerance, or in place of `A <=> B` two implications with a gap between their conditions){otherwise}"
 )]
 pub struct Border {
     /// Where else, in words.
