@@ -8,11 +8,36 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 fn train(settings: &Value) -> Finished {
-    let Prepared::Ready(ready) = Checked::in_memory(&settings.to_string(), 5).unwrap().take(homes()).unwrap() else {
+    train_on(homes(), settings)
+}
+
+fn train_on(table: Table, settings: &Value) -> Finished {
+    let Prepared::Ready(ready) = Checked::in_memory(&settings.to_string(), 5).unwrap().take(table).unwrap() else {
         panic!("the rules can be obeyed")
     };
     let Ended::Done(finished) = ready.train(None, &mut Silent).unwrap() else { panic!("nothing stops it") };
     *finished
+}
+
+/// A total and its parts in two halves of a country, in whole numbers.
+fn districts() -> Table {
+    let rng = &mut ChaCha8Rng::seed_from_u64(4);
+    let rows = 400;
+    let total: Vec<f64> = (0..rows).map(|_| f64::from(rng.random_range(50..400))).collect();
+    let mut marks = || (0..rows).map(|_| rng.random_range(-2.0..2.0)).collect::<Vec<f64>>();
+    let (of_north, of_first, of_third) = (marks(), marks(), marks());
+    let mut share = |whole: &[f64], marks: &[f64]| -> Vec<f64> {
+        let mut of = |k: usize| whole[k] / (1.0 + f64::exp(-marks[k])) + rng.random_range(-2.0..2.0);
+        (0..rows).map(|k| of(k).clamp(0.0, whole[k]).round()).collect()
+    };
+    let rest = |whole: &[f64], part: &[f64]| whole.iter().zip(part).map(|(w, p)| w - p).collect::<Vec<f64>>();
+    let north = share(&total, &of_north);
+    let south = rest(&total, &north);
+    let (n1, s1) = (share(&north, &of_first), share(&south, &of_third));
+    let (n2, s2) = (rest(&north, &n1), rest(&south, &s1));
+    let columns = [total, of_north, of_first, of_third, n1, n2, s1, s2, north, south].map(Column::Number).to_vec();
+    let names = ["t", "q0", "q1", "q2", "n1", "n2", "s1", "s2", "north", "south"].map(String::from).to_vec();
+    Table { names, columns, row_numbers: (1..=rows as u64).collect() }
 }
 
 /// Incomes, persons and what they spend on rent and food, with noise that one network learns by heart.
@@ -76,6 +101,22 @@ fn the_cost_is_told_beside_the_mean_of_the_free_networks() {
         let said = train(&settings(3, "auto", rules)).summary(None);
         assert_eq!(said["members"], 3, "{rules:?}: {said}");
     }
+}
+
+/// Members that were trained through a step may say far from what comes out, each its own way; the step then stands behind the mean of the
+/// free ones.
+#[test]
+fn where_the_mean_of_what_was_trained_through_loses_that_of_the_free_ones_is_taken() {
+    let rules = ["n1 + n2 == north", "s1 + s2 == south", "north + south == t", "min(n1, n2, s1, s2) >= 0"];
+    let mut settings = settings(3, "decode", &rules);
+    settings["data"] = json!({"targets": ["n1", "n2", "s1", "s2", "north", "south"]});
+    settings["features"] = json!({"t": {"kind": "integer"}});
+    settings["network"]["hidden"] = json!([64]);
+    settings["train"]["epochs"] = json!(100);
+    let said = train_on(districts(), &settings).summary(None);
+    assert_eq!((&said["members"], &said["certified"]), (&json!(3), &json!(true)), "{said}");
+    let cost = |side: &str| said["cost"][side].as_f64().unwrap();
+    assert!(cost("enforced") < 1.05 * cost("free"), "{said}");
 }
 
 #[test]

@@ -8,10 +8,11 @@ use deepsade_data::deciding_score;
 use deepsade_net::Network;
 
 use super::{Best, ComparedWays, Trainings, compare};
+use crate::enforce::unread::unread;
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted};
 use crate::mean::mean_of;
-use crate::train::{EpochRecord, Observer};
+use crate::train::{Enforce, EpochRecord, Observer};
 use crate::warnings::Warning;
 
 /// How much worse than the mean of its members' a training score may be, of it, beyond what it is without rules.
@@ -107,10 +108,26 @@ fn with_mean(
         (Some(free), Some(members)) => lost(fit, free, members, on)?,
         _ => 0.0,
     };
-    if with_rules > without_rules + WORSE {
-        return without(free, "keeping the rules makes it worse than they are");
+    if with_rules <= without_rules + WORSE {
+        return Ok(MeanOfAll { fitted: Some(fitted), free, why_not: None });
     }
-    Ok(MeanOfAll { fitted: Some(fitted), free, why_not: None })
+    // What members say before a step that they were trained through may be far from what comes out, and so may be its mean; not so
+    // behind the free ones.
+    let steps = decision.means.setting() == Enforce::Decode
+        && !matches!(decision.means, EnforcedBy::Behind)
+        && unread(fit.spec).is_none();
+    if let (Some(free_members), true) = (&free_members, steps) {
+        let behind = Decision { means: EnforcedBy::Behind, why: decision.why.clone() };
+        match of(&behind, &all[0].free_shape, free_members) {
+            Err(stopped) if stopped.ends_all() => return Err(stopped),
+            Ok(Some(fitted)) if fitted.proved() && lost(fit, &fitted, &members, on)? <= without_rules + WORSE => {
+                let fitted = Fitted { validation: members[0].validation.clone(), ..fitted };
+                return Ok(MeanOfAll { fitted: Some(fitted), free, why_not: None });
+            }
+            _ => {}
+        }
+    }
+    without(free, "keeping the rules makes it worse than they are")
 }
 
 /// How much worse a mean scores on the training rows than its members do on average on the same rows, of that. Members that know these rows
