@@ -366,6 +366,12 @@ fn rules_without_a_margin_are_refused_with_advice() {
         }
     }
     let dir = tempfile::tempdir().unwrap();
+    // `explain` knows as well how large outputs are, and names the same tolerance.
+    Case { rules: &["y == x"], ..REGRESSION }.write(dir.path(), "epochs = 1");
+    let named = |said: &str| said.split("state the rule as `").nth(1).and_then(|s| s.split('`').next()).map(str::to_string);
+    let explained = named(&String::from_utf8_lossy(&deepsade(dir.path(), &["explain", "rules.toml"]).stdout));
+    let trained = named(&stderr(&deepsade(dir.path(), &["train", "rules.toml", "--out", "run"])));
+    assert!(explained.is_some() && explained == trained, "{explained:?} {trained:?}");
     Case { rules: &["y >= 1", "y <= 0"], ..REGRESSION }.write(dir.path(), "epochs = 1");
     let output = deepsade(dir.path(), &["train", "rules.toml", "--out", "run", "--force"]);
     assert_eq!(output.status.code(), Some(1), "a finding");

@@ -176,15 +176,15 @@ pub fn attach(spec: &NormalSpec, network: &Network, usual: &Usual) -> Result<(Mo
 }
 
 /// How candidates would be made, in words.
-pub fn made(spec: &NormalSpec) -> Result<String, StepError> {
+pub fn made(spec: &NormalSpec, usual: &Usual) -> Result<String, StepError> {
     let inputs = InputPorts::Rows(Port::rows("x", "float", Some(spec.schema.columns().len())));
-    let plan = StepPlan::new(spec, &inputs, TRUNK_OUTPUT, &Usual::unknown(spec))?;
+    let plan = StepPlan::new(spec, &inputs, TRUNK_OUTPUT, usual)?;
     Ok(if plan.best { plan.how } else { format!("{}, which may not be the best that obeys", plan.how) })
 }
 
 /// The same, or why they can't be.
-pub fn in_words(spec: &NormalSpec) -> String {
-    made(spec).unwrap_or_else(|why| format!("which is not possible: {why}"))
+pub fn in_words(spec: &NormalSpec, usual: &Usual) -> String {
+    made(spec, usual).unwrap_or_else(|why| format!("which is not possible: {why}"))
 }
 
 /// Ranges for candidates, on grids where equalities ask for them.

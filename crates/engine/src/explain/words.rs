@@ -12,6 +12,7 @@ use super::{
     vacuous_pair,
 };
 use crate::clauses::{CaseInWords, Clauses};
+use crate::enforce::step::Usual;
 use crate::enforce::{Decision, EnforcedBy, decide_by, step};
 use crate::fit;
 use crate::train::{Enforce, NetworkSettings, TrainSettings, UpdateName};
@@ -147,7 +148,8 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     };
     let found = audit(spec);
     let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };
-    let mut enforce = enforce(spec, settings, &found);
+    let usual = rows.map_or_else(|| Usual::unknown(spec), |rows| Usual::of(&rows.all.y.select(&rows.split.train)));
+    let mut enforce = enforce(spec, settings, &found, &usual);
     let Audit { components, constant_only, words } = found;
     let by_weights = conflict.is_none() && enforce.means == Some(Enforce::Weights);
     let unable = || match step::torn(spec) {
@@ -161,7 +163,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     let clauses = rows.filter(|_| conflict.is_none()).and_then(of_rows).map(|clauses| clauses.in_words(spec));
     let chosen = settings.enforce == Enforce::Auto && settings.update != UpdateName::Paper;
     if weights.is_some() && chosen && size(spec) <= MOST_ATOMS {
-        enforce.step_alone(spec);
+        enforce.step_alone(spec, &usual);
     }
     let after = |rows: &fit::Rows| rows.breaking.iter().filter(|b| **b).count();
     Explanation {
@@ -183,7 +185,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     }
 }
 
-fn enforce(spec: &NormalSpec, settings: &TrainSettings, audit: &Audit) -> EnforceExplanation {
+fn enforce(spec: &NormalSpec, settings: &TrainSettings, audit: &Audit, usual: &Usual) -> EnforceExplanation {
     match decide_by(spec, settings, &|| audit.clone()) {
         Ok(Decision { means, why }) => {
             let decoder = if let EnforcedBy::Decode(decoder) = &means { Some(decoder) } else { None };
@@ -193,7 +195,7 @@ fn enforce(spec: &NormalSpec, settings: &TrainSettings, audit: &Audit) -> Enforc
                 Ok(_) => step::clip::HOW.to_string(),
                 Err(why) => format!("which is not possible: {why}"),
             });
-            let made = stepped.then(|| step::in_words(spec)).or(clipped);
+            let made = stepped.then(|| step::in_words(spec, usual)).or(clipped);
             EnforceExplanation { means: Some(means.setting()), why, nodes: decoder.and_then(|d| d.nodes()), table, made }
         }
         Err(error) => EnforceExplanation { means: None, why: error.to_string(), nodes: None, table: None, made: None },
@@ -211,9 +213,9 @@ fn size(spec: &NormalSpec) -> usize {
 
 impl EnforceExplanation {
     /// Where no weights keep the rules: whether the output step does.
-    fn step_alone(&mut self, spec: &NormalSpec) {
+    fn step_alone(&mut self, spec: &NormalSpec, usual: &Usual) {
         let made = if spec.pairs.is_empty() {
-            step::made(spec).map_err(|why| why.to_string())
+            step::made(spec, usual).map_err(|why| why.to_string())
         } else {
             step::clip::clips(spec, None).map(|_| step::clip::HOW.into()).map_err(|why| why.to_string())
         };
