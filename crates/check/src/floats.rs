@@ -27,12 +27,12 @@ use deepsade_spec::Region;
 use crate::bounds::LIBRARY_ERROR;
 use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::Dyadic;
-use crate::layout::{InputEnds, Layout};
+use crate::layout::{Layout, RegionEnds};
 use crate::linear::Form;
 use crate::machine::{Machine, Sign};
 use crate::pool;
 use crate::rejected::Overflow;
-use columns::{BackScratch, WeightColumns, biases, charges, zero};
+use columns::{FormScratch, WeightColumns, biases, charges, zero};
 use lines::{LowerSlopes, RegionLines};
 
 /// Columns of one value, and of all: so that the lemma's constants hold.
@@ -83,13 +83,13 @@ struct Forms<const L: usize> {
     a: Vec<Vec<[f64; L]>>,
     constant: [f64; L],
     size: [f64; L],
-    back: BackScratch<L>,
+    back: FormScratch<L>,
 }
 
 impl<const L: usize> Forms<L> {
     /// Zeros, over values up to `last`.
     fn new(last: usize) -> Self {
-        Self { a: vec![Vec::new(); last + 1], constant: [0.0; L], size: [0.0; L], back: BackScratch::default() }
+        Self { a: vec![Vec::new(); last + 1], constant: [0.0; L], size: [0.0; L], back: FormScratch::default() }
     }
 
     /// Zeros again, in the same memory.
@@ -222,7 +222,7 @@ impl<'n> Floats<'n> {
         &self,
         k: usize,
         boxes: &mut Boxes,
-        (inputs, forms): (&InputEnds, &mut Forms<LANES>),
+        (inputs, forms): (&RegionEnds, &mut Forms<LANES>),
         (bounds, lines): (Bounds, &RegionLines),
         larger: Option<&Boxes>,
     ) -> bool {
@@ -265,7 +265,7 @@ impl<'n> Floats<'n> {
         k: usize,
         units: &[usize],
         boxes: &Boxes,
-        (inputs, forms): (&InputEnds, &mut Forms<LANES>),
+        (inputs, forms): (&RegionEnds, &mut Forms<LANES>),
         lines: &RegionLines,
         ends: &mut [(f64, f64)],
     ) {
@@ -389,7 +389,7 @@ impl<'n> Floats<'n> {
     }
 
     /// Upper bounds of forms over all inputs of the region and all evaluations of the network.
-    fn upper<const L: usize>(&self, forms: &mut Forms<L>, boxes: &Boxes, inputs: &InputEnds, lines: &RegionLines) -> [Upper; L] {
+    fn upper<const L: usize>(&self, forms: &mut Forms<L>, boxes: &Boxes, inputs: &RegionEnds, lines: &RegionLines) -> [Upper; L] {
         for k in (1..forms.a.len()).rev() {
             let a = std::mem::take(&mut forms.a[k]);
             if !a.is_empty() {

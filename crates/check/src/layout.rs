@@ -73,8 +73,8 @@ impl Layout {
     }
 
     /// What a region says of the columns, for forms in float64.
-    pub(crate) fn input_ends(&self, region: &Region) -> InputEnds {
-        let mut ends = InputEnds::default();
+    pub(crate) fn input_ends(&self, region: &Region) -> RegionEnds {
+        let mut ends = RegionEnds::default();
         for (f, own) in self.map.features().enumerate() {
             if let Some((lo, hi)) = region.range(f) {
                 ends.numbers.push((own.start, lo, hi));
@@ -88,12 +88,12 @@ impl Layout {
 
 /// Of each number its column and range; of each category the columns of its allowed levels, `None` for the one without.
 #[derive(Default)]
-pub(crate) struct InputEnds {
+pub(crate) struct RegionEnds {
     numbers: Vec<(usize, f64, f64)>,
     levels: Vec<Vec<Option<usize>>>,
 }
 
-impl InputEnds {
+impl RegionEnds {
     /// The terms of `Layout::most` in float64, one a feature; what is not a number stays so.
     pub(crate) fn most_terms(&self, coefficient: impl Fn(usize) -> f64, mut term: impl FnMut(f64)) {
         for (column, lo, hi) in &self.numbers {

@@ -14,18 +14,18 @@ pub(super) struct WeightColumns {
 }
 
 /// Working memory: the coefficients that are not 0, and where they stand; the columns that are alive.
-pub(super) struct BackScratch<const L: usize> {
+pub(super) struct FormScratch<const L: usize> {
     used: Vec<(usize, [f64; L])>,
     alive: Vec<usize>,
 }
 
-impl<const L: usize> Default for BackScratch<L> {
+impl<const L: usize> Default for FormScratch<L> {
     fn default() -> Self {
         Self { used: Vec::new(), alive: Vec::new() }
     }
 }
 
-impl<const L: usize> BackScratch<L> {
+impl<const L: usize> FormScratch<L> {
     /// The coefficients that are not 0, each with its place.
     pub(super) fn gather(&mut self, a: &[[f64; L]]) -> &[(usize, [f64; L])] {
         self.used.clear();
@@ -89,7 +89,7 @@ impl WeightColumns {
         &self,
         alive: impl Fn(usize) -> bool,
         into: &mut [[f64; L]],
-        BackScratch { used, alive: columns }: &mut BackScratch<L>,
+        FormScratch { used, alive: columns }: &mut FormScratch<L>,
     ) {
         let height = self.rows.len();
         let column = |i: usize| &self.weights[i * height..][..height];

@@ -7,7 +7,7 @@ fn whole_numbers_are_added_exactly_where_columns_are_alive() {
         let w = Matrix { rows: 3, cols, data };
         let a = [[2.0, -1.0], [0.0, 0.0], [3.0, 4.0]];
         let mut into = vec![[1.0, 2.0]; cols];
-        let mut scratch = BackScratch::default();
+        let mut scratch = FormScratch::default();
         scratch.gather(&a);
         WeightColumns::new(&w).back(|i| i != 2, &mut into, &mut scratch);
         for (i, into) in into.iter().enumerate() {
@@ -22,7 +22,7 @@ fn whole_numbers_are_added_exactly_where_columns_are_alive() {
 fn what_is_not_a_number_stays_so() {
     let w = Matrix { rows: 1, cols: 3, data: vec![1.0, 0.0, -1.0] };
     let mut into = vec![[0.0]; 3];
-    let mut scratch = BackScratch::default();
+    let mut scratch = FormScratch::default();
     scratch.gather(&[[f64::NAN]]);
     WeightColumns::new(&w).back(|_| true, &mut into, &mut scratch);
     assert!(into.iter().all(|[v]| v.is_nan()));
