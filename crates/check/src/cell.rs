@@ -41,7 +41,10 @@ pub(crate) struct Leaf<'l> {
 
 /// What cells leave of the regions of a tree, of those from the root down: exact arithmetic, done once for all leaves below a region.
 #[derive(Default)]
-pub(crate) struct CellParts(Vec<Option<(Arc<Region>, BTreeMap<usize, Region>)>>);
+pub(crate) struct CellParts(Vec<Option<RegionParts>>);
+
+/// A region, and what is left of it by the number of the cell.
+type RegionParts = (Arc<Region>, BTreeMap<usize, Region>);
 
 impl CellParts {
     /// What the atoms of a rule's cell leave of a region at this depth. The region that is kept is the very same one, and each rule has
