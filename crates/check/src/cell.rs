@@ -27,6 +27,7 @@ pub(crate) struct Refuter<'n> {
     floats: Option<Arc<Floats<'n>>>,
     boxes: TreeBounds<Boxes>,
     known: TreeBounds<Known>,
+    parts: CellParts,
 }
 
 /// Where a cell is refuted: the regions from the root of the tree down to the leaf, and the signs that are known there.
@@ -34,12 +35,27 @@ pub(crate) struct Leaf<'l> {
     pub(crate) regions: &'l [Arc<Region>],
     pub(crate) bounds: Bounds,
     pub(crate) signs: &'l [Sign],
+    /// Which of the rule's cells it is.
+    pub(crate) cell: usize,
 }
 
-impl Leaf<'_> {
-    /// What atoms leave of the leaf's region.
-    fn part(&self, atoms: &[Atom]) -> Region {
-        self.regions[self.regions.len() - 1].cut_by(atoms)
+/// What cells leave of the regions of a tree, of those from the root down: exact arithmetic, done once for all leaves below a region.
+#[derive(Default)]
+pub(crate) struct CellParts(Vec<Option<RegionParts>>);
+
+/// A region, and what is left of it by the number of the cell.
+type RegionParts = (Arc<Region>, BTreeMap<usize, Region>);
+
+impl CellParts {
+    /// What the atoms of a rule's cell leave of a region at this depth. The region that is kept is the very same one, and each rule has
+    /// regions of its own.
+    pub(crate) fn at(&mut self, depth: usize, region: &Arc<Region>, cell: usize, atoms: &[Atom]) -> &Region {
+        if self.0.len() <= depth {
+            self.0.resize_with(depth + 1, || None);
+        }
+        let kept = self.0[depth].take().filter(|(of, parts)| Arc::ptr_eq(of, region) && parts.len() < KEPT_REGIONS);
+        let (_, parts) = self.0[depth].insert(kept.unwrap_or_else(|| (region.clone(), BTreeMap::new())));
+        parts.entry(cell).or_insert_with(|| region.cut_by(atoms))
     }
 }
 
@@ -53,10 +69,10 @@ type Make<'m, T> = dyn Fn(&Region, Option<&T>) -> Result<T, Overflow> + 'm;
 impl<T> TreeBounds<T> {
     /// The bounds of what atoms leave of the leaf's region. Those of a larger region hold on a smaller one, too: so inherited ones
     /// are made from those of the region above, and they from those above them.
-    fn at(&mut self, leaf: &Leaf, atoms: &[Atom], make: &Make<T>) -> Result<&T, Why> {
-        let key = |region: &Arc<Region>| (region.cut_by(atoms), leaf.bounds);
+    fn at(&mut self, leaf: &Leaf, atoms: &[Atom], parts: &mut CellParts, make: &Make<T>) -> Result<&T, Why> {
         let from = if leaf.bounds == Bounds::Inherited { 0 } else { leaf.regions.len() - 1 };
-        let keys: Vec<_> = leaf.regions[from..].iter().map(key).collect();
+        let mut key = |d: usize| (parts.at(d, &leaf.regions[d], leaf.cell, atoms).clone(), leaf.bounds);
+        let keys: Vec<_> = (from..leaf.regions.len()).map(&mut key).collect();
         if self.0.len() < keys.len() {
             self.0.resize_with(keys.len(), BTreeMap::new);
         }
@@ -87,13 +103,19 @@ enum ByFloats {
 impl<'n> Refuter<'n> {
     pub(crate) fn new(machine: Machine<'n>, exactly: bool) -> Self {
         let floats = if exactly { None } else { Floats::new(&machine).map(Arc::new) };
-        Self { machine, floats, boxes: TreeBounds(Vec::new()), known: TreeBounds(Vec::new()) }
+        Self { machine, floats, boxes: TreeBounds(Vec::new()), known: TreeBounds(Vec::new()), parts: CellParts::default() }
     }
 
     /// One for another thread, that knows of no region yet.
     pub(crate) fn another(&self) -> Self {
         let Self { machine, floats, .. } = self;
-        Self { machine: *machine, floats: floats.clone(), boxes: TreeBounds(Vec::new()), known: TreeBounds(Vec::new()) }
+        Self {
+            machine: *machine,
+            floats: floats.clone(),
+            boxes: TreeBounds(Vec::new()),
+            known: TreeBounds(Vec::new()),
+            parts: CellParts::default(),
+        }
     }
 
     /// Whether every value is finite on a region, in float32 where that is asked for.
@@ -108,6 +130,12 @@ impl<'n> Refuter<'n> {
     pub(crate) fn leave(&mut self, regions: usize) {
         self.boxes.0.truncate(regions.max(1));
         self.known.0.truncate(regions.max(1));
+    }
+
+    /// Whether the atoms of a rule's cell leave nothing of a leaf's region.
+    pub(crate) fn leaves_nothing(&mut self, leaf: &Leaf, atoms: &[Atom]) -> bool {
+        let last = leaf.regions.len() - 1;
+        self.parts.at(last, &leaf.regions[last], leaf.cell, atoms).is_empty()
     }
 
     /// The margin by which multipliers refute a cell. Were there a point where every atom holds (each >= 0, strict ones > 0), the
@@ -156,13 +184,14 @@ impl<'n> Refuter<'n> {
     /// An upper bound of a form on what atoms leave of a leaf, if float64 tells its sign.
     fn by_floats(&mut self, form: &Form, atoms: &[Atom], leaf: &Leaf, slopes: &[[usize; 3]]) -> ByFloats {
         let Some(floats) = &self.floats else { return ByFloats::Open };
-        let made = self.boxes.at(leaf, atoms, &|region, larger| floats.boxes(region, leaf.bounds, larger));
+        let made = self.boxes.at(leaf, atoms, &mut self.parts, &|region, larger| floats.boxes(region, leaf.bounds, larger));
         let Ok(boxes) = made else { return ByFloats::Open };
         let with_signs = if leaf.signs.is_empty() { Some(Cow::Borrowed(boxes)) } else { boxes.with(leaf.signs).map(Cow::Owned) };
         let Some(boxes) = with_signs else { return ByFloats::NoEvaluation };
-        let part = leaf.part(atoms);
+        let last = leaf.regions.len() - 1;
+        let part = self.parts.at(last, &leaf.regions[last], leaf.cell, atoms);
         let slopes = slopes.iter().map(|[node, unit, n]| ((*node, *unit), *n as f64 / SLOPES as f64)).collect();
-        let upper = floats.most(form, &boxes, &part, leaf.bounds, &slopes);
+        let upper = floats.most(form, &boxes, part, leaf.bounds, &slopes);
         let clear = upper.most < 0.0 || upper.most > CLEAR * (upper.size + 1e-100);
         if clear { ByFloats::Most(Dyadic::float(upper.most)) } else { ByFloats::Open }
     }
@@ -170,11 +199,14 @@ impl<'n> Refuter<'n> {
     /// The same in exact arithmetic.
     fn exactly(&mut self, form: &Form, atoms: &[Atom], leaf: &Leaf, slopes: &[[usize; 3]]) -> Result<Option<Dyadic>, Why> {
         let machine = &self.machine;
-        let known = self.known.at(leaf, atoms, &|region, larger| machine.known_within(region, leaf.bounds, larger))?;
+        let known =
+            self.known.at(leaf, atoms, &mut self.parts, &|region, larger| machine.known_within(region, leaf.bounds, larger))?;
         let Some(mut known) = known.with(leaf.signs) else { return Ok(None) };
         let slope = |n: usize| Dyadic::from(n as f32 / SLOPES as f32);
         known.slopes = slopes.iter().map(|[node, unit, n]| ((*node, *unit), slope(*n))).collect();
-        Ok(Some(self.most(form, &known, &leaf.part(atoms), leaf.bounds)))
+        let last = leaf.regions.len() - 1;
+        let part = self.parts.at(last, &leaf.regions[last], leaf.cell, atoms).clone();
+        Ok(Some(self.most(form, &known, &part, leaf.bounds)))
     }
 
     /// A linear form of a rule times its common denominator, over outputs and input columns; and the denominator.

@@ -27,13 +27,13 @@ use deepsade_spec::Region;
 use crate::bounds::LIBRARY_ERROR;
 use crate::certificate::{Arithmetic, Bounds};
 use crate::dyadic::Dyadic;
-use crate::layout::Layout;
+use crate::layout::{Layout, RegionEnds};
 use crate::linear::Form;
 use crate::machine::{Machine, Sign};
 use crate::pool;
 use crate::rejected::Overflow;
-use columns::{WeightColumns, zero};
-use lines::{LowerSlopes, RegionLines, UnitLines};
+use columns::{FormScratch, WeightColumns, biases, charges, zero};
+use lines::{LowerSlopes, RegionLines};
 
 /// Columns of one value, and of all: so that the lemma's constants hold.
 const MOST_COLUMNS: usize = 1 << 20;
@@ -83,17 +83,32 @@ struct Forms<const L: usize> {
     a: Vec<Vec<[f64; L]>>,
     constant: [f64; L],
     size: [f64; L],
+    back: FormScratch<L>,
 }
 
 impl<const L: usize> Forms<L> {
     /// Zeros, over values up to `last`.
     fn new(last: usize) -> Self {
-        Self { a: vec![Vec::new(); last + 1], constant: [0.0; L], size: [0.0; L] }
+        Self { a: vec![Vec::new(); last + 1], constant: [0.0; L], size: [0.0; L], back: FormScratch::default() }
+    }
+
+    /// Zeros again, in the same memory.
+    fn clear(&mut self) {
+        self.a.iter_mut().for_each(Vec::clear);
+        (self.constant, self.size) = ([0.0; L], [0.0; L]);
     }
 
     fn add(&mut self, lane: usize, term: f64) {
         self.constant[lane] += term;
         self.size[lane] += term.abs();
+    }
+
+    /// Adds terms from 0 on, or what is not a number.
+    fn pay(&mut self, terms: [f64; L]) {
+        for (lane, term) in terms.into_iter().enumerate() {
+            self.constant[lane] += term;
+            self.size[lane] += term;
+        }
     }
 
     /// The coefficients of a value.
@@ -157,9 +172,14 @@ impl<'n> Floats<'n> {
         boxes.charge.push(vec![0.0; lo.len()]);
         boxes.lo.push(lo);
         boxes.hi.push(hi);
+        let (inputs, mut lines) = (self.layout.input_ends(region), RegionLines::new(bounds));
+        let mut forms = Forms::new(self.network.nodes.len());
         for (k, node) in self.network.nodes.iter().enumerate() {
             let within = match &node.op {
-                Op::Dense { .. } | Op::Conv(_) => self.dense(k, &mut boxes, region, bounds, larger),
+                Op::Dense { .. } | Op::Conv(_) => {
+                    self.extend(&mut lines, &boxes, &LowerSlopes::new());
+                    self.dense(k, &mut boxes, (&inputs, &mut forms), (bounds, &lines), larger)
+                }
                 op => self.columns(op, &node.from, &mut boxes),
             };
             let limit = power(127);
@@ -198,7 +218,14 @@ impl<'n> Floats<'n> {
     }
 
     /// The units of a dense layer or a convolution; whether float32 can't overflow on the way.
-    fn dense(&self, k: usize, boxes: &mut Boxes, region: &Region, bounds: Bounds, larger: Option<&Boxes>) -> bool {
+    fn dense(
+        &self,
+        k: usize,
+        boxes: &mut Boxes,
+        (inputs, forms): (&RegionEnds, &mut Forms<LANES>),
+        (bounds, lines): (Bounds, &RegionLines),
+        larger: Option<&Boxes>,
+    ) -> bool {
         let node = &self.network.nodes[k];
         let (from, units) = (node.from[0], self.widths[k + 1]);
         let sizes: Vec<f64> = (0..self.widths[from]).map(|i| boxes.size(from, i)).collect();
@@ -210,7 +237,7 @@ impl<'n> Floats<'n> {
         if matches!(before, Some(Op::Act(_) | Op::MaxPool(_))) {
             self.direct(k, &sums, boxes, &mut ends);
         } else {
-            self.rows(k, &all, boxes, region, Bounds::Interval, &mut ends);
+            self.rows(k, &all, boxes, (inputs, forms), &RegionLines::default(), &mut ends);
         }
         if let Some(larger) = larger {
             let before = larger.lo[k + 1].iter().zip(&larger.hi[k + 1]);
@@ -224,7 +251,7 @@ impl<'n> Floats<'n> {
         };
         // Of the input itself lines say what intervals say.
         let open = if from == 0 { Vec::new() } else { open };
-        self.rows(k, &open, boxes, region, bounds, &mut ends);
+        self.rows(k, &open, boxes, (inputs, forms), lines, &mut ends);
         let (lo, hi) = ends.into_iter().unzip();
         boxes.lo.push(lo);
         boxes.hi.push(hi);
@@ -233,13 +260,20 @@ impl<'n> Floats<'n> {
     }
 
     /// Moves the ends of these units of a dense layer or a convolution inward to what forms of its rows say.
-    fn rows(&self, k: usize, units: &[usize], boxes: &Boxes, region: &Region, bounds: Bounds, ends: &mut [(f64, f64)]) {
+    fn rows(
+        &self,
+        k: usize,
+        units: &[usize],
+        boxes: &Boxes,
+        (inputs, forms): (&RegionEnds, &mut Forms<LANES>),
+        lines: &RegionLines,
+        ends: &mut [(f64, f64)],
+    ) {
         let node = &self.network.nodes[k];
         let from = node.from[0];
         let mut row = Vec::new();
-        let lines = self.lines(boxes, bounds, &LowerSlopes::new());
         for units in units.chunks(LANES / 2) {
-            let mut forms = Forms::<LANES>::new(from);
+            forms.clear();
             for (unit, o) in units.iter().enumerate() {
                 let b = if let Op::Dense { b, .. } = &node.op { b[*o] } else { node.op.row(*o, &mut row) };
                 for (lane, sign) in [(2 * unit, 1.0), (2 * unit + 1, -1.0)] {
@@ -249,11 +283,11 @@ impl<'n> Floats<'n> {
                 let both = |a: &mut [f64; LANES], w: f64| (a[2 * unit], a[2 * unit + 1]) = (w, -w);
                 let a = forms.of(from, self.widths[from]);
                 match &self.columns[k] {
-                    Some(columns) => a.iter_mut().zip(&columns.columns).for_each(|(a, w)| both(a, w[*o])),
+                    Some(columns) => a.iter_mut().zip(columns.columns()).for_each(|(a, w)| both(a, w[*o])),
                     None => row.iter().for_each(|(i, w)| both(&mut a[*i], f64::from(*w))),
                 }
             }
-            let upper = self.upper(forms, boxes, region, &lines);
+            let upper = self.upper(forms, boxes, inputs, lines);
             for (unit, o) in units.iter().enumerate() {
                 let (lo, hi) = (-upper[2 * unit + 1].most, upper[2 * unit].most);
                 // A bound that is not a number says nothing: `max` and `min` keep the other.
@@ -355,17 +389,19 @@ impl<'n> Floats<'n> {
     }
 
     /// Upper bounds of forms over all inputs of the region and all evaluations of the network.
-    fn upper<const L: usize>(&self, mut forms: Forms<L>, boxes: &Boxes, region: &Region, lines: &RegionLines) -> [Upper; L] {
+    fn upper<const L: usize>(&self, forms: &mut Forms<L>, boxes: &Boxes, inputs: &RegionEnds, lines: &RegionLines) -> [Upper; L] {
         for k in (1..forms.a.len()).rev() {
             let a = std::mem::take(&mut forms.a[k]);
             if !a.is_empty() {
-                self.step_back(k, &a, &mut forms, boxes, lines);
+                self.step_back(k, &a, forms, boxes, lines);
             }
+            forms.a[k] = a;
         }
         let a = std::mem::take(&mut forms.a[0]);
         for lane in 0..L {
-            self.layout.most_terms(region, &|column| a.get(column).map_or(0.0, |a| a[lane]), &mut |term| forms.add(lane, term));
+            inputs.most_terms(|column| a.get(column).map_or(0.0, |a| a[lane]), |term| forms.add(lane, term));
         }
+        forms.a[0] = a;
         std::array::from_fn(|l| {
             let size = forms.size[l];
             Upper { most: forms.constant[l] + self.theta * size + power(-800), size }
@@ -389,16 +425,22 @@ impl<'n> Floats<'n> {
         match &node.op {
             Op::Dense { .. } | Op::Conv(_) => {
                 let mut row = Vec::new();
-                let (mut constant, mut size) = (forms.constant, forms.size);
-                let into = forms.of(from, width);
-                for (o, a) in used() {
-                    // Rows of convolutions are made one by one.
-                    let b = if let Op::Dense { b, .. } = &node.op { b[o] } else { node.op.row(o, &mut row) };
-                    let (b, charge) = (f64::from(b), boxes.charge[k][o]);
-                    let both = b.abs() + charge;
+                forms.of(from, width);
+                let Forms { a: coefficients, constant, size, back } = forms;
+                let into = &mut coefficients[from];
+                let used = back.gather(a);
+                let paid = charges(used, &boxes.charge[k]);
+                if let Op::Dense { b, .. } = &node.op {
+                    let (sum, sizes) = biases(used, b);
+                    (0..L).for_each(|l| constant[l] += sum[l]);
+                    (0..L).for_each(|l| size[l] += sizes[l]);
+                }
+                // Rows of convolutions are made one by one.
+                for (o, a) in if self.columns[k - 1].is_none() { used } else { &[] } {
+                    let b = f64::from(node.op.row(*o, &mut row));
                     for l in 0..L {
-                        constant[l] += a[l] * b + a[l].abs() * charge;
-                        size[l] += a[l].abs() * both;
+                        constant[l] += a[l] * b;
+                        size[l] += (a[l] * b).abs();
                     }
                     for (i, w) in &row {
                         let (into, w) = (&mut into[*i], f64::from(*w));
@@ -407,9 +449,9 @@ impl<'n> Floats<'n> {
                 }
                 if let Some(columns) = &self.columns[k - 1] {
                     let alive = |i: usize| boxes.lo[from][i] != 0.0 || boxes.hi[from][i] != 0.0;
-                    columns.back(a, alive, into);
+                    columns.back(alive, into, back);
                 }
-                (forms.constant, forms.size) = (constant, size);
+                forms.pay(paid);
             }
             Op::MaxPool(window) if lines.relational => self.pool_back(k, window, a, forms, boxes),
             Op::Affine { scale, shift } => {
@@ -421,23 +463,8 @@ impl<'n> Floats<'n> {
                 used().for_each(|(i, _)| pass_on(forms, i, places[i], (1.0, 0.0)));
             }
             Op::Act(Activation::Relu) if lines.relational => {
-                let (mut constant, mut size) = (forms.constant, forms.size);
-                let into = forms.of(from, width);
-                for UnitLines { unit, above, below, cost, flush } in &lines.relus[k - 1] {
-                    let (a, into) = (&a[*unit], &mut into[*unit]);
-                    for l in 0..L {
-                        // One of both is 0; what is not a number stays so in the second. No branch, so that lanes stay side by side.
-                        let up = if a[l] > 0.0 { a[l] } else { 0.0 };
-                        let down = a[l] - up;
-                        let passed = up * above.0 + down * below;
-                        // From 0 on, or not a number.
-                        let term = up * above.1 + down.abs() * flush + passed.abs() * cost;
-                        constant[l] += term;
-                        size[l] += term;
-                        into[l] += passed;
-                    }
-                }
-                (forms.constant, forms.size) = (constant, size);
+                let paid = lines.relus[k - 1].back(self.tiny, a, forms.of(from, width));
+                forms.pay(paid);
             }
             Op::Act(_) | Op::Gate | Op::Choose(_) | Op::MaxPool(_) => {
                 for (i, a) in used() {
@@ -483,7 +510,8 @@ impl<'n> Floats<'n> {
             }
             forms
         };
-        let by = |bounds: Bounds| self.upper(start(), boxes, region, &self.lines(boxes, bounds, slopes))[0];
+        let inputs = self.layout.input_ends(region);
+        let by = |bounds: Bounds| self.upper(&mut start(), boxes, &inputs, &self.lines(boxes, bounds, slopes))[0];
         let lower = |a: Upper, b: Upper| if b.most < a.most || a.most.is_nan() { b } else { a };
         let mut best = by(bounds);
         if best.most >= 0.0 && bounds != Bounds::Interval {
@@ -497,7 +525,7 @@ impl<'n> Floats<'n> {
                 });
             }
             forms.a = vec![start().a.swap_remove(0)];
-            best = lower(best, self.upper(forms, boxes, region, &RegionLines::default())[0]);
+            best = lower(best, self.upper(&mut forms, boxes, &inputs, &RegionLines::default())[0]);
         }
         // Terms that cancel on the way count, too.
         let reach = form.coefficients.iter().flatten().map(|c| near(c).abs()).sum::<f64>() * boxes.magnitude;

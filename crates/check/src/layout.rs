@@ -72,17 +72,37 @@ impl Layout {
         sum
     }
 
-    /// The terms of the same in float64, one a feature; what is not a number stays so.
-    pub(crate) fn most_terms(&self, region: &Region, coefficient: &dyn Fn(usize) -> f64, term: &mut dyn FnMut(f64)) {
+    /// What a region says of the columns, for forms in float64.
+    pub(crate) fn input_ends(&self, region: &Region) -> RegionEnds {
+        let mut ends = RegionEnds::default();
         for (f, own) in self.map.features().enumerate() {
             if let Some((lo, hi)) = region.range(f) {
-                let c = coefficient(own.start);
-                term(c * if c < 0.0 { lo } else { hi });
+                ends.numbers.push((own.start, lo, hi));
             } else if let Some(allowed) = region.levels(f) {
-                let level = |l: usize| self.map.level(f, l).map_or(0.0, coefficient);
-                let levels = (0..allowed.len()).filter(|l| allowed[*l]).map(level);
-                term(levels.fold(f64::NEG_INFINITY, |most, c| if c > most || c.is_nan() { c } else { most }));
+                ends.levels.push((0..allowed.len()).filter(|l| allowed[*l]).map(|l| self.map.level(f, l)).collect());
             }
+        }
+        ends
+    }
+}
+
+/// Of each number its column and range; of each category the columns of its allowed levels, `None` for the one without.
+#[derive(Default)]
+pub(crate) struct RegionEnds {
+    numbers: Vec<(usize, f64, f64)>,
+    levels: Vec<Vec<Option<usize>>>,
+}
+
+impl RegionEnds {
+    /// The terms of `Layout::most` in float64, one a feature; what is not a number stays so.
+    pub(crate) fn most_terms(&self, coefficient: impl Fn(usize) -> f64, mut term: impl FnMut(f64)) {
+        for (column, lo, hi) in &self.numbers {
+            let c = coefficient(*column);
+            term(c * if c < 0.0 { *lo } else { *hi });
+        }
+        for levels in &self.levels {
+            let levels = levels.iter().map(|column| column.map_or(0.0, &coefficient));
+            term(levels.fold(f64::NEG_INFINITY, |most, c| if c > most || c.is_nan() { c } else { most }));
         }
     }
 }

@@ -176,11 +176,10 @@ fn refute(
     if negation.longest_cell() > MAX_ATOMS {
         return Err(plain(Misfit::LongCell(MAX_ATOMS)));
     }
-    let region = &place.regions[place.regions.len() - 1];
-    let leaf = Leaf { regions: &place.regions, bounds, signs: &place.signs };
     let (mut lists, mut lines, mut index) = (lists.iter(), lines.iter(), 0);
     let result = cells(negation, &mut |atoms| {
-        if !region.cut_by(atoms).is_empty() {
+        let leaf = Leaf { regions: &place.regions, bounds, signs: &place.signs, cell: index };
+        if !refuter.leaves_nothing(&leaf, atoms) {
             if stop() {
                 return ControlFlow::Break((Some(index), Why::Stopped));
             }

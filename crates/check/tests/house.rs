@@ -19,12 +19,13 @@ fn it_depends_on_spec_net_and_integers_alone() {
 /// Convolutions and pools took 240: rows are read the same way as those of dense layers, a pool has a file of its own. Leaves on
 /// several threads, and weights column by column, took 150: they halve the time of a check, and each stands in a file of its own.
 /// Magnitudes and ends column by column, and lines made once for all forms of a layer, took 100: a leaf takes 0.4 of the time.
+/// Loops over lanes that stay vectors, and memory that is used again, took 200: a check takes two thirds of the time. What cells leave of regions, kept, took 20: deep trees spent half on it.
 /// What a file does not read took 110, most of it in a file of its own: with it `unaffected` needs no other proof, of any model.
 /// Bounds that meet in a corner took 60. Reasons of rejections as data took 250, all of them declarations: nothing is decided there, and nobody reads sentences any more.
 #[test]
-fn it_has_fewer_than_5770_lines() {
+fn it_has_fewer_than_5990_lines() {
     let lines = lines(&home().join("src"));
-    assert!(lines < 5770, "{lines} lines");
+    assert!(lines < 5990, "{lines} lines");
 }
 
 /// Lines of a folder, without tests, the writer of certificates and the words of rejections: no check calls them.

@@ -7,15 +7,42 @@ use deepsade_net::Matrix;
 
 /// The weights of a dense layer, column by column.
 pub(super) struct WeightColumns {
-    pub(super) columns: Vec<Vec<f64>>,
+    /// One after the other.
+    weights: Vec<f64>,
     /// Of each row how many weights are not 0, and the sum of their magnitudes.
     pub(super) rows: Vec<(f64, f64)>,
+}
+
+/// Working memory: the coefficients that are not 0, and where they stand; the columns that are alive.
+pub(super) struct FormScratch<const L: usize> {
+    used: Vec<(usize, [f64; L])>,
+    alive: Vec<usize>,
+}
+
+impl<const L: usize> Default for FormScratch<L> {
+    fn default() -> Self {
+        Self { used: Vec::new(), alive: Vec::new() }
+    }
+}
+
+impl<const L: usize> FormScratch<L> {
+    /// The coefficients that are not 0, each with its place.
+    pub(super) fn gather(&mut self, a: &[[f64; L]]) -> &[(usize, [f64; L])] {
+        self.used.clear();
+        self.used.reserve(a.len());
+        for (o, a) in a.iter().enumerate() {
+            if !zero(a) {
+                self.used.push((o, *a));
+            }
+        }
+        &self.used
+    }
 }
 
 /// Whether all coefficients are 0: what is not a number is not.
 #[inline]
 pub(super) fn zero<const L: usize>(a: &[f64; L]) -> bool {
-    a.iter().fold(0.0, |sum, a| sum + a.abs()) == 0.0
+    a.iter().all(|a| *a == 0.0)
 }
 
 impl WeightColumns {
@@ -24,14 +51,20 @@ impl WeightColumns {
             let weights = w.row(o).iter().filter(|w| **w != 0.0);
             (weights.clone().count() as f64, weights.map(|w| f64::from(w.abs())).sum())
         };
-        let column = |i: usize| (0..w.rows).map(|o| f64::from(w.row(o)[i])).collect();
-        Self { columns: (0..w.cols).map(column).collect(), rows: (0..w.rows).map(row).collect() }
+        let weights = (0..w.cols).flat_map(|i| (0..w.rows).map(move |o| f64::from(w.row(o)[i])));
+        Self { weights: weights.collect(), rows: (0..w.rows).map(row).collect() }
+    }
+
+    /// The weights of each column.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &[f64]> {
+        // Without rows there are no weights, either.
+        self.weights.chunks_exact(self.rows.len().max(1))
     }
 
     /// The sums of `|w| x`, row by row, for x from 0 on.
     pub(super) fn sizes(&self, x: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; self.rows.len()];
-        for (w, x) in self.columns.iter().zip(x).filter(|(_, x)| **x != 0.0) {
+        for (w, x) in self.columns().zip(x).filter(|(_, x)| **x != 0.0) {
             sums.iter_mut().zip(w).for_each(|(sum, w)| *sum += w.abs() * x);
         }
         sums
@@ -40,7 +73,7 @@ impl WeightColumns {
     /// The least and the largest `w . x`, row by row, for x between its ends.
     pub(super) fn ends(&self, lo: &[f64], hi: &[f64]) -> Vec<(f64, f64)> {
         let (mut least, mut most) = (vec![0.0; self.rows.len()], vec![0.0; self.rows.len()]);
-        for (w, (lo, hi)) in self.columns.iter().zip(lo.iter().zip(hi)).filter(|(_, (lo, hi))| **lo != 0.0 || **hi != 0.0) {
+        for (w, (lo, hi)) in self.columns().zip(lo.iter().zip(hi)).filter(|(_, (lo, hi))| **lo != 0.0 || **hi != 0.0) {
             for ((least, most), w) in least.iter_mut().zip(&mut most).zip(w) {
                 let (at_lo, at_hi) = (w * lo, w * hi);
                 *least += if at_lo < at_hi { at_lo } else { at_hi };
@@ -50,19 +83,69 @@ impl WeightColumns {
         least.into_iter().zip(most).collect()
     }
 
-    /// Adds `sum_o a_o w_oi` to each column i that is `alive`: of the others it is known that they are 0 in every evaluation, so that
-    /// their terms are 0 whatever the coefficient.
-    pub(super) fn back<const L: usize>(&self, a: &[[f64; L]], alive: impl Fn(usize) -> bool, into: &mut [[f64; L]]) {
-        let used: Vec<(usize, &[f64; L])> = a.iter().enumerate().filter(|(_, a)| !zero(a)).collect();
-        for (_, (into, w)) in into.iter_mut().zip(&self.columns).enumerate().filter(|(i, _)| alive(*i)) {
-            let mut sum = [0.0; L];
-            for (o, a) in &used {
-                let w = w[*o];
-                (0..L).for_each(|l| sum[l] += a[l] * w);
+    /// Adds `sum_o a_o w_oi`, a as they were gathered, to each column i that is `alive`: of the others it is known that they are 0 in
+    /// every evaluation, so that their terms are 0 whatever the coefficient.
+    pub(super) fn back<const L: usize>(
+        &self,
+        alive: impl Fn(usize) -> bool,
+        into: &mut [[f64; L]],
+        FormScratch { used, alive: columns }: &mut FormScratch<L>,
+    ) {
+        let height = self.rows.len();
+        let column = |i: usize| &self.weights[i * height..][..height];
+        columns.clear();
+        columns.reserve(into.len());
+        for i in 0..into.len() {
+            if alive(i) {
+                columns.push(i);
             }
-            (0..L).for_each(|l| into[l] += sum[l]);
+        }
+        let (pairs, rest) = columns.as_chunks::<2>();
+        for [i, j] in pairs {
+            let sums = two(used, column(*i), column(*j));
+            (0..L).for_each(|l| into[*i][l] += sums[0][l]);
+            (0..L).for_each(|l| into[*j][l] += sums[1][l]);
+        }
+        for i in rest {
+            let [sum, _] = two(used, column(*i), column(*i));
+            (0..L).for_each(|l| into[*i][l] += sum[l]);
         }
     }
+}
+
+/// The sums for two columns: a processor adds to several numbers at once.
+#[inline(never)]
+fn two<const L: usize>(used: &[(usize, [f64; L])], w: &[f64], v: &[f64]) -> [[f64; L]; 2] {
+    let (mut sum, mut other) = ([0.0; L], [0.0; L]);
+    for (o, a) in used {
+        let (w, v) = (w[*o], v[*o]);
+        (0..L).for_each(|l| sum[l] += a[l] * w);
+        (0..L).for_each(|l| other[l] += a[l] * v);
+    }
+    [sum, other]
+}
+
+/// The sums of `|a| charge`.
+#[inline(never)]
+pub(super) fn charges<const L: usize>(used: &[(usize, [f64; L])], charge: &[f64]) -> [f64; L] {
+    let mut sum = [0.0; L];
+    for (o, a) in used {
+        let charge = charge[*o];
+        (0..L).for_each(|l| sum[l] += a[l].abs() * charge);
+    }
+    sum
+}
+
+/// The sums of `a b`, and of their magnitudes.
+#[inline(never)]
+pub(super) fn biases<const L: usize>(used: &[(usize, [f64; L])], b: &[f32]) -> ([f64; L], [f64; L]) {
+    let (mut sum, mut size) = ([0.0; L], [0.0; L]);
+    for (o, a) in used {
+        let b = f64::from(b[*o]);
+        (0..L).for_each(|l| sum[l] += a[l] * b);
+        (0..L).for_each(|l| size[l] += (a[l] * b).abs());
+    }
+    (sum, size)
 }
 
 #[cfg(test)]

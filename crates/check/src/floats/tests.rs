@@ -149,7 +149,7 @@ fn a_bound_in_float64_is_no_less_than_the_exact_one() {
             for (v, coefficients) in form.coefficients.iter().enumerate().filter(|(_, c)| !c.is_empty()) {
                 coefficients.iter().enumerate().for_each(|(i, c)| start.of(v, coefficients.len())[i][0] = near(c));
             }
-            let [upper] = floats.upper(start, &boxes, &whole, &floats.lines(&boxes, bounds, &as_floats));
+            let [upper] = floats.upper(&mut start, &boxes, &layout.input_ends(&whole), &floats.lines(&boxes, bounds, &as_floats));
             assert!(Dyadic::float(upper.most) >= exact, "case {case}: {} and {}", upper.most, exact.f64_up());
             assert!(upper.most <= exact.f64_up() + 1e-9 * upper.size, "case {case}: {} and {}", upper.most, exact.f64_up());
         }

@@ -17,8 +17,8 @@ const PROGRAM_INPUTS: usize = 128;
 const MARGIN: f64 = 4e-9;
 /// Atoms between which multipliers are balanced pair by pair.
 const MOST_BALANCED: usize = 6;
-/// Binary digits of a multiplier in the certificate.
-const BITS: u32 = 30;
+/// Binary digits of a multiplier in the certificate: the fewest of these with which a cell is refuted.
+const BITS: [u32; 3] = [4, 10, 30];
 
 /// The atoms of a cell as forms, each scaled so that its largest output coefficient is 1. A cell without atoms is the whole region:
 /// the negation of a claim that is false everywhere.
@@ -364,9 +364,9 @@ impl CellForms {
     }
 
     /// The certificate's numbers for a cell that was refuted.
-    pub fn numbers(&self, on: KnownRegion, found: &CellBound) -> (Vec<u64>, Lines) {
+    pub fn numbers(&self, on: KnownRegion, found: &CellBound, pass: &mut Pass) -> (Vec<u64>, Lines) {
         let raw: Vec<f64> = found.lambda.iter().zip(&self.free).map(|(l, k)| l * self.scale[*k]).collect();
-        let (numbers, factor) = whole(&raw, BITS);
+        let (numbers, factor) = self.short(on, found, &raw, pass);
         let mut multipliers = vec![0u64; self.atoms.len()];
         for (number, k) in numbers.into_iter().zip(&self.free) {
             multipliers[*k] = number;
@@ -384,6 +384,24 @@ impl CellForms {
             }
         }
         (multipliers, lines)
+    }
+
+    /// Multipliers as whole numbers with as few digits as refute the cell, and the factor by which they are larger.
+    fn short(&self, on: KnownRegion, found: &CellBound, raw: &[f64], pass: &mut Pass) -> (Vec<u64>, f64) {
+        // One atom alone: any number will do.
+        let mut used = raw.iter().filter(|l| **l > 0.0);
+        if let (Some(l), None) = (used.next(), used.next())
+            && (1.0 / l).is_finite()
+        {
+            return (raw.iter().map(|l| u64::from(*l > 0.0)).collect(), 1.0 / l);
+        }
+        let [few @ .., most] = BITS;
+        let refutes = |(numbers, factor): &(Vec<u64>, f64), pass: &mut Pass| {
+            let rounded = numbers.iter().zip(&self.free).map(|(n, k)| *n as f64 / (factor * self.scale[*k]));
+            self.upper(on, &rounded.collect::<Vec<_>>(), &found.weights, &found.slopes, pass).1
+        };
+        let shorter = few.map(|bits| whole(raw, bits)).into_iter().find(|short| found.refuted && refutes(short, pass));
+        shorter.unwrap_or_else(|| whole(raw, most))
     }
 }
 

@@ -274,7 +274,7 @@ impl RegionSearch<'_> {
             let ground = KnownRegion { plan: self.target.plan, kind: Reach::Lines, boxes: &boxes, inputs, signs: &open.signs };
             let found = cell.bound(ground, pass);
             if found.refuted || lenient && found.tight {
-                let (list, line) = cell.numbers(ground, &found);
+                let (list, line) = cell.numbers(ground, &found, pass);
                 lists.push(list);
                 lines.push(line);
                 tentative |= !found.refuted;
@@ -339,7 +339,7 @@ impl RegionSearch<'_> {
                 return None;
             }
             tentative |= !found.refuted;
-            lists.push(cell.numbers(ground, &found).0);
+            lists.push(cell.numbers(ground, &found, pass).0);
         }
         Some((lists, tentative))
     }

@@ -7,7 +7,9 @@ fn whole_numbers_are_added_exactly_where_columns_are_alive() {
         let w = Matrix { rows: 3, cols, data };
         let a = [[2.0, -1.0], [0.0, 0.0], [3.0, 4.0]];
         let mut into = vec![[1.0, 2.0]; cols];
-        WeightColumns::new(&w).back(&a, |i| i != 2, &mut into);
+        let mut scratch = FormScratch::default();
+        scratch.gather(&a);
+        WeightColumns::new(&w).back(|i| i != 2, &mut into, &mut scratch);
         for (i, into) in into.iter().enumerate() {
             let at = |o: usize| f64::from(w.row(o)[i]);
             let full = [1.0 + 2.0 * at(0) + 3.0 * at(2), 2.0 - at(0) + 4.0 * at(2)];
@@ -20,7 +22,9 @@ fn whole_numbers_are_added_exactly_where_columns_are_alive() {
 fn what_is_not_a_number_stays_so() {
     let w = Matrix { rows: 1, cols: 3, data: vec![1.0, 0.0, -1.0] };
     let mut into = vec![[0.0]; 3];
-    WeightColumns::new(&w).back(&[[f64::NAN]], |_| true, &mut into);
+    let mut scratch = FormScratch::default();
+    scratch.gather(&[[f64::NAN]]);
+    WeightColumns::new(&w).back(|_| true, &mut into, &mut scratch);
     assert!(into.iter().all(|[v]| v.is_nan()));
 }
 
