@@ -4,6 +4,7 @@ use deepsade_spec::{Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, R
 
 use crate::certificate::{Arithmetic, Bounds, PairArgument, Tree};
 use crate::dyadic::Dyadic;
+use crate::idle::idle;
 use crate::machine::{Known, Machine};
 use crate::rejected::{LostTrend, Misfit, Overflow, Why};
 use crate::slope::Whole;
@@ -32,6 +33,8 @@ pub enum PairProvedBy {
     Slopes,
     /// Nothing in the file reads what may differ.
     Unread,
+    /// No two inputs can break any part of it.
+    Idle,
 }
 
 impl PairProvedBy {
@@ -41,7 +44,15 @@ impl PairProvedBy {
             Self::Signs => "signs",
             Self::Slopes => "slopes",
             Self::Unread => "unread",
+            Self::Idle => "idle",
         }
+    }
+}
+
+impl ProvedPair {
+    /// A rule that no two inputs can break.
+    pub(crate) fn idle(rule: &PairRule) -> Self {
+        Self { name: rule.name.clone(), by: PairProvedBy::Idle, regions: 0, tolerance: 0.0 }
     }
 }
 
@@ -75,22 +86,29 @@ impl<'n> PairChecker<'n> {
     /// Judges the argument for a rule.
     pub(crate) fn rule(&mut self, rule: &PairRule, argument: &PairArgument) -> Result<ProvedPair, Why> {
         let mut done = ProvedPair { name: rule.name.clone(), by: PairProvedBy::Signs, regions: 0, tolerance: 0.0 };
+        let mut resting = 0;
         for part in &rule.parts {
             if (self.stop)() {
                 return Err(Why::Stopped);
             }
             match argument {
-                PairArgument::Unread => return Err(Misfit::BlindPair.into()),
-                // No input meets the condition: nothing is claimed.
-                _ if self.domain.excludes(&part.condition, &self.spec.schema) => {}
-                PairArgument::Signs => self.signs(part)?,
-                // A rule may have parts of either kind.
+                // A rule may have parts of any kind.
                 PairArgument::Slopes(_) if !matches!(part.moves, Moves::By(_)) && self.signs(part).is_ok() => {}
-                PairArgument::Slopes(tree) => {
+                PairArgument::Slopes(tree) if !idle(part, self.spec, self.domain) => {
                     done.by = PairProvedBy::Slopes;
                     self.slopes(part, tree, &mut done)?;
                 }
+                PairArgument::Slopes(_) => resting += 1,
+                PairArgument::Signs => match self.signs(part) {
+                    Err(why) if !idle(part, self.spec, self.domain) => return Err(why),
+                    Err(_) => resting += 1,
+                    Ok(()) => {}
+                },
+                PairArgument::Unread => return Err(Misfit::BlindPair.into()),
             }
+        }
+        if resting == rule.parts.len() {
+            done.by = PairProvedBy::Idle;
         }
         Ok(done)
     }

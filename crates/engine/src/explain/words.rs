@@ -140,7 +140,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         normal: print::pair_rule(r, &spec.schema),
         // A constant prediction obeys it.
         satisfiable: Some(true),
-        vacuous: vacuous_pair(r, &spec.schema).is_some(),
+        vacuous: vacuous_pair(r, spec).is_some(),
         rows_breaking: None,
         pairs,
         kept_by: Some(kept_by(r)).filter(|_| binding(spec).pairs.iter().any(|bound| bound.name == r.name)),
@@ -212,7 +212,7 @@ fn size(spec: &NormalSpec) -> usize {
 impl EnforceExplanation {
     /// Where no weights keep the rules: whether the output step does.
     fn step_alone(&mut self, spec: &NormalSpec) {
-        let made = if spec.pairs.is_empty() {
+        let made = if binding(spec).pairs.is_empty() {
             step::made(spec).map_err(|why| why.to_string())
         } else {
             step::clip::clips(spec, None).map(|_| step::clip::HOW.into()).map_err(|why| why.to_string())

@@ -16,6 +16,7 @@ use super::{CounterExample, Outcome, StepUnproved, Undecided, VerifyError, Verif
 use crate::artifact::{CLIPS_KEY, SCHEMA_KEY, STEP_KEY};
 use crate::proof::{Certified, prove_clips, prove_step};
 
+use crate::vacuous::binding;
 /// Inputs of each part of the domain that are tried.
 const TRIED: usize = 4_000;
 
