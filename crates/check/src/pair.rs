@@ -144,11 +144,11 @@ impl<'n> PairChecker<'n> {
 
     /// The slopes on every leaf. The leaves' closures cover the segment between two inputs, which for a conjunction of conditions lies
     /// where it holds if both ends do: a leaf where it does not is left out.
+    ///
+    /// Behind clips each output is one of the network's brought between bounds of the same conditions for both inputs. `min(max(c, l), u)` moves by
+    /// no more than the one of c, l and u that moves most. So outputs are taken one by one, each with what its bounds move.
     fn slopes(&self, part: &Pair, tree: &Tree, done: &mut ProvedPair) -> Result<(), Why> {
         let numbers = |f: &usize| self.spec.schema.features[*f].domain.range().is_some();
-        if self.clips.is_some() {
-            return Err(Misfit::SlopesOfClips.into());
-        }
         if part.moves == Moves::Any || !part.features.iter().all(numbers) {
             return Err(Misfit::SlopesOfAny.into());
         }
@@ -162,37 +162,36 @@ impl<'n> PairChecker<'n> {
             (Kept::Condition(formula), Moves::Up) => formula.atoms(&mut |atom| forms.push(atom.linear.clone())),
             (Kept::Condition(_), _) => return Err(Misfit::SlopesOfChange.into()),
         }
-        let forms: Vec<Whole> = forms.iter().map(Whole::new).collect();
         let errors = match self.machine.arithmetic {
             Arithmetic::Real => vec![Dyadic::default(); self.machine.network.outputs()],
             Arithmetic::Float32 => self.machine.errors(&self.known)?,
         };
-        let twice = Rational::from(2);
-        for form in &forms {
-            let rounding = &twice * form.error(&errors);
-            self.leaf(part, form, &rounding, tree, self.domain, done)?;
+        let form = |linear: &Linear, bounds: Rational| {
+            let form = Whole::new(linear);
+            Changing { rounding: Rational::from(2) * form.error(&errors), form, bounds }
+        };
+        if let Some(clips) = self.clips {
+            let parts = clips.parts_that_change(part, &self.machine, self.spec, self.domain)?;
+            let parts: Vec<Changing> = parts.iter().map(|(linear, bounds)| form(linear, bounds.clone())).collect();
+            return self.leaf(part, &parts, tree, self.domain, done);
+        }
+        for linear in &forms {
+            let form = form(linear, Rational::ZERO);
             if part.moves == Moves::Up {
-                let cost = (&rounding / &form.denominator).to_f64().value();
+                let cost = (&form.rounding / &form.form.denominator).to_f64().value();
                 done.tolerance = done.tolerance.max(if cost > 0.0 { cost.next_up() } else { 0.0 });
             }
+            self.leaf(part, &[form], tree, self.domain, done)?;
         }
         Ok(())
     }
 
-    fn leaf(
-        &self,
-        part: &Pair,
-        form: &Whole,
-        rounding: &Rational,
-        tree: &Tree,
-        region: &Region,
-        done: &mut ProvedPair,
-    ) -> Result<(), Why> {
+    fn leaf(&self, part: &Pair, forms: &[Changing], tree: &Tree, region: &Region, done: &mut ProvedPair) -> Result<(), Why> {
         let bounds = match tree {
             Tree::Split { feature, cut, below, above } => {
                 let [low, high] = region.split(*feature, cut)?;
-                self.leaf(part, form, rounding, below, &low, done)?;
-                return self.leaf(part, form, rounding, above, &high, done);
+                self.leaf(part, forms, below, &low, done)?;
+                return self.leaf(part, forms, above, &high, done);
             }
             Tree::Leaf { bounds, cells, lines } if cells.is_empty() && lines.is_empty() => *bounds,
             _ => return Err(Misfit::SlopeTree.into()),
@@ -207,24 +206,37 @@ impl<'n> PairChecker<'n> {
         }
         let machine = Machine { arithmetic: Arithmetic::Real, ..self.machine };
         let known = machine.known(&region, bounds)?;
-        let (mut change, mut least) = (rounding.clone(), Rational::ZERO);
-        for (k, &feature) in part.features.iter().enumerate() {
-            let slope = machine.slopes(feature, &known)?.of(&machine, form);
-            match &part.moves {
-                Moves::By(by) => change += &by[k] * slope.size().rational(),
-                _ => least = least.min(slope.lo.rational()),
+        let slopes = part.features.iter().map(|f| machine.slopes(*f, &known)).collect::<Result<Vec<_>, _>>()?;
+        let (mut change, mut least) = (Rational::ZERO, Rational::ZERO);
+        for Changing { form, rounding, bounds } in forms {
+            let mut own = rounding.clone();
+            for (k, slopes) in slopes.iter().enumerate() {
+                let slope = slopes.of(&machine, form);
+                match &part.moves {
+                    Moves::By(by) => own += &by[k] * slope.size().rational(),
+                    _ => least = least.min(slope.lo.rational() / &form.denominator),
+                }
             }
+            change += (own / &form.denominator).max(bounds.clone());
         }
         match (&part.moves, &part.kept) {
             (Moves::By(_), Kept::Number { by, strict, .. }) => {
-                let most = by * &form.denominator;
-                if change < most || !strict && change == most {
+                if change < *by || !strict && change == *by {
                     return Ok(());
                 }
-                Err(Why::Changes((&change / &form.denominator).to_f64().value()))
+                Err(Why::Changes(change.to_f64().value()))
             }
             _ if least == Rational::ZERO => Ok(()),
-            _ => Err(Why::Falls((-least / &form.denominator).to_f64().value())),
+            _ => Err(Why::Falls((-least).to_f64().value())),
         }
     }
+}
+
+/// A form of outputs whose change is looked at.
+struct Changing {
+    form: Whole,
+    /// What rounding may add, times the form's denominator.
+    rounding: Rational,
+    /// What bounds that its outputs are clipped to may change.
+    bounds: Rational,
 }

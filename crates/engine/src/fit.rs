@@ -153,7 +153,7 @@ impl Fit<'_> {
         let Decision { means, why } = self.decision;
         // Behind clips the weights keep the rules between two inputs alone.
         let binding = binding(self.spec);
-        let between = NormalSpec { rules: Vec::new(), ..binding.clone() };
+        let between = clip::before_clips(&binding);
         // Before an output step they read nothing of what may differ.
         let blind = unread(self.spec).map(|features| of_all_outputs(self.spec, &features));
         let rules = match means {
