@@ -243,6 +243,28 @@ def test_verify_and_explain_know_of_it(trained):
     assert "clipped to bounds" in json.dumps(said)
 
 
+def test_verify_finds_two_inputs_that_break_another_rule(trained):
+    """Pairs are tried on what the whole file gives, clips included; what is found breaks the rule in onnxruntime, too."""
+    kind, _, _, folder = trained
+    rule = {"budget": "decreasing(food, income)", "loans": "decreasing(loan == 'Y', income)", "counts": "unaffected(n, a)"}[kind]
+    asked = folder / "other.toml"
+    asked.write_text((folder / "r.toml").read_text() + f'[[rule]]\nname = "other"\ntext = "{rule}"\n')
+    said = json.loads(run("verify", "--model", folder / "out" / "model.onnx", "--rules", asked, "--json", capture_output=True, text=True).stdout)
+    assert said["verdict"] == "refuted" and said["rule"] == "other", said
+    columns = {
+        "budget": lambda p: [p["income"], p["house area"], p["age"], p["owner"] == "no", p["owner"] == "yes"],
+        "loans": lambda p: [p["income"], p["history"], p["gender"] == "f", p["gender"] == "m"],
+        "counts": lambda p: [p["a"], p["b"], p["k"]],
+    }[kind]
+    x = np.array([columns(said["input"]), columns(said["other_input"])], dtype=np.float32)
+    assert (x[0, 1:] == x[1, 1:]).all() and (kind == "counts" or x[0, 0] <= x[1, 0])
+    y = session((folder / "out" / "model.onnx").read_bytes(), next(iter(LEVELS))).run(["y"], {"x": x})[0]
+    if kind == "loans":
+        assert y[1, 1] > y[1, 0] and not y[0, 1] > y[0, 0]
+    else:
+        assert y[1, 0] > y[0, 0] if kind == "budget" else y[1, 0] != y[0, 0]
+
+
 CORNER = """
 [data]
 file = "d.csv"
