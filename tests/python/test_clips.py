@@ -243,6 +243,28 @@ def test_verify_and_explain_know_of_it(trained):
     assert "clipped to bounds" in json.dumps(said)
 
 
+def test_verify_finds_two_inputs_that_break_another_rule(trained):
+    """Pairs are tried on what the whole file gives, clips included; what is found breaks the rule in onnxruntime, too."""
+    kind, _, _, folder = trained
+    rule = {"budget": "decreasing(food, income)", "loans": "decreasing(loan == 'Y', income)", "counts": "unaffected(n, a)"}[kind]
+    asked = folder / "other.toml"
+    asked.write_text((folder / "r.toml").read_text() + f'[[rule]]\nname = "other"\ntext = "{rule}"\n')
+    said = json.loads(run("verify", "--model", folder / "out" / "model.onnx", "--rules", asked, "--json", capture_output=True, text=True).stdout)
+    assert said["verdict"] == "refuted" and said["rule"] == "other", said
+    columns = {
+        "budget": lambda p: [p["income"], p["house area"], p["age"], p["owner"] == "no", p["owner"] == "yes"],
+        "loans": lambda p: [p["income"], p["history"], p["gender"] == "f", p["gender"] == "m"],
+        "counts": lambda p: [p["a"], p["b"], p["k"]],
+    }[kind]
+    x = np.array([columns(said["input"]), columns(said["other_input"])], dtype=np.float32)
+    assert (x[0, 1:] == x[1, 1:]).all() and (kind == "counts" or x[0, 0] <= x[1, 0])
+    y = session((folder / "out" / "model.onnx").read_bytes(), next(iter(LEVELS))).run(["y"], {"x": x})[0]
+    if kind == "loans":
+        assert y[1, 1] > y[1, 0] and not y[0, 1] > y[0, 0]
+    else:
+        assert y[1, 0] > y[0, 0] if kind == "budget" else y[1, 0] != y[0, 0]
+
+
 CORNER = """
 [data]
 file = "d.csv"
@@ -406,3 +428,77 @@ def test_one_output_is_the_same_wherever_its_row_stands(tmp_path, width):
                 rising[row, 0] = min(np.nextafter(rising[row - 1, 0], np.float32(99)), np.float32(9))
             y = running.run(["y"], {"x": rising})[0][:, 0]
             assert (np.diff(y) >= 0).all(), (level, batch, same[0])
+
+
+CHANGES = """
+[data]
+file = "d.csv"
+targets = ["food", "rent", "tax"]
+[features.income]
+range = [300, 9000]
+[features.children]
+kind = "integer"
+range = [0, 5]
+[features.area]
+range = [0, 100]
+[task]
+kind = "regression"
+[network]
+hidden = [24, 12]
+[train]
+epochs = 25
+learning_rate = 0.01
+[[rule]]
+name = "within income"
+text = "food + rent + tax <= income"
+[[rule]]
+name = "poor"
+text = "children >= 3 => tax <= 0.3 * income"
+[[rule]]
+name = "rent moves little"
+text = "change(rent, {income, area}, by = 5) <= 12"
+[[rule]]
+name = "so does what is left"
+text = "change(rent - food, {area}, by = 1) <= 40"
+[[rule]]
+name = "tax"
+text = "increasing(tax, income)"
+"""
+
+
+def test_a_change_is_kept_behind_clips(tmp_path):
+    """Bounds that read what moves change by their own slopes; by the weights alone the error was some eighty times as large."""
+    rng = np.random.default_rng(7)
+
+    def drawn(count):
+        return rng.uniform(300, 9000, count), rng.integers(0, 6, count), rng.uniform(0, 100, count)
+
+    income, children, area = drawn(1500)
+    rent, tax = 0.25 * income + 5 * area + rng.normal(0, 20, 1500), 0.2 * income * rng.uniform(0.9, 1.1, 1500)
+    food = np.minimum(80 + 0.15 * income + 40 * children + rng.normal(0, 20, 1500), income - rent - tax - 1)
+    lines = ["income,children,area,food,rent,tax"] + [",".join(str(v) for v in row) for row in zip(income, children, area, food, rent, tax)]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "r.toml").write_text(CHANGES)
+    said = json.loads(run("train", tmp_path / "r.toml", "--out", tmp_path / "out", "-q", "--json", check=True, capture_output=True, text=True).stdout)
+    assert said["certified"] and said["enforced_by"] == "decode", said
+    weights = next(t["test"] for t in said["cost"]["tried"] if "weights" in t["how"])
+    assert said["cost"]["enforced"] < 0.2 * weights, said["cost"]
+    assert "slopes" in run("check", tmp_path / "out", "--verbose", check=False, capture_output=True, text=True).stdout + run("check", tmp_path / "out", check=True, capture_output=True, text=True).stdout
+    income, children, area = drawn(ROWS)
+    # Where there is hardly an income bounds are near.
+    income[::2] = rng.uniform(300, 500, len(income[::2]))
+    x = np.column_stack([income, children, area]).astype(np.float32)
+    far, near = x.copy(), x.copy()
+    by = rng.choice([-5, 5], (ROWS, 2)) * rng.choice([1, 1, 0, 1e-3], (ROWS, 2))
+    far[:, [0, 2]] = np.clip(x[:, [0, 2]] + by, [300, 0], [9000, 100]).astype(np.float32)
+    near[:, 2] = np.clip(x[:, 2] + rng.choice([-1, 1], ROWS), 0, 100).astype(np.float32)
+    apart = np.abs(far.astype(np.float64) - x).max(axis=1) <= 5
+    close = np.abs(near.astype(np.float64) - x).max(axis=1) <= 1
+    for level in LEVELS:
+        y = session((tmp_path / "out" / "model.onnx").read_bytes(), level).run(["y"], {"x": np.concatenate([x, far, near])})[0].astype(np.float64)
+        wide = x.astype(np.float64)
+        first, second, third = np.split(y, 3)
+        assert (first.sum(axis=1) <= wide[:, 0]).all() and ((wide[:, 1] < 3) | (10 * first[:, 2] <= 3 * wide[:, 0])).all()
+        assert (np.abs(first[:, 1] - second[:, 1])[apart] <= 12).all()
+        left = [v[:, 1] - v[:, 0] for v in (first, third)]
+        assert (np.abs(left[0] - left[1])[close] <= 40).all() and len(np.unique(first[:, 1])) > 100

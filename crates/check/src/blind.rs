@@ -7,8 +7,9 @@
 //!    rest of the check proves every other rule; none of them reads a feature that is not the input's own.
 
 use deepsade_net::Blind;
-use deepsade_spec::{ColumnKind, InputColumn, Kept, NormalSpec, PairRule, Rational, Var};
+use deepsade_spec::{ColumnKind, InputColumn, NormalSpec, Pair, PairRule, Var};
 
+use crate::idle::equal_outputs_obey;
 use crate::pair::{PairProvedBy, ProvedPair};
 use crate::rejected::{Misfit, Why};
 
@@ -56,17 +57,13 @@ pub(crate) fn unread(blind: Option<&Blind>, spec: &NormalSpec) -> Result<Vec<usi
     Ok(features)
 }
 
-/// Judges a rule of which all that may differ is not read.
-pub(crate) fn same(rule: &PairRule, unread: &[usize]) -> Result<ProvedPair, Why> {
-    for part in &rule.parts {
+/// Judges a rule of which all that may differ is not read, but for parts that nothing can break.
+pub(crate) fn same(rule: &PairRule, unread: &[usize], idle: &dyn Fn(&Pair) -> bool) -> Result<ProvedPair, Why> {
+    for part in rule.parts.iter().filter(|part| !idle(part)) {
         if !part.features.iter().all(|f| unread.contains(f)) {
             return Err(Misfit::BlindPair.into());
         }
-        let obeyed = match &part.kept {
-            Kept::Number { by, strict, .. } => *by > Rational::ZERO || *by == Rational::ZERO && !strict,
-            Kept::Condition(_) => true,
-        };
-        if !obeyed {
+        if !equal_outputs_obey(part) {
             return Err(Misfit::BlindPair.into());
         }
     }

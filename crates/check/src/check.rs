@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use deepsade_net::onnx::carried::LEARNING_OPSET;
 use deepsade_net::{Blind, Carried, Filling, Model, Network};
 use deepsade_spec::canonical::canonical;
-use deepsade_spec::{Claim, NormalSpec, Region, SCHEMA_KEY, Schema, compile};
+use deepsade_spec::{Claim, NormalSpec, Pair, Region, SCHEMA_KEY, Schema, compile};
 
 use crate::blind;
 use crate::cell::Refuter;
 use crate::certificate::{Arithmetic, Bounds, Certificate, PairArgument, Tree};
 use crate::decode;
+use crate::idle::idle;
 use crate::layout::Layout;
 use crate::machine::Machine;
 use crate::pair::{PairChecker, ProvedPair};
@@ -248,7 +249,7 @@ fn two_inputs(
     let judged = spec.pairs.iter().zip(&certificate.pairs).enumerate().map(|(k, (rule, proof))| {
         let at = || Step::Pair { rule: k, name: rule.name.clone() };
         let judged = match proof.argument {
-            PairArgument::Unread => blind::same(rule, unread),
+            PairArgument::Unread => blind::same(rule, unread, &|part| idle(part, spec, domain)),
             _ => checker.rule(rule, &proof.argument),
         };
         judged.map_err(|why| Rejected { at: at(), why })
@@ -318,11 +319,13 @@ fn by_step(
     let unread = blind::unread(front, &spec).map_err(at(InputPart::Front))?;
     let mut pairs = Vec::new();
     for (k, (rule, proof)) in spec.pairs.iter().zip(&certificate.pairs).enumerate() {
-        if proof.argument != PairArgument::Unread {
-            return Err(at(InputPart::Step)(Misfit::StepOfPair(rule.name.clone())));
-        }
-        let at = || Step::Pair { rule: k, name: rule.name.clone() };
-        pairs.push(blind::same(rule, &unread).map_err(|why| Rejected { at: at(), why })?);
+        let rests = |part: &Pair| idle(part, &spec, &domain);
+        let judged = match proof.argument {
+            PairArgument::Unread => blind::same(rule, &unread, &rests),
+            _ if rule.parts.iter().all(rests) => Ok(ProvedPair::idle(rule)),
+            _ => return Err(at(InputPart::Step)(Misfit::StepOfPair(rule.name.clone()))),
+        };
+        pairs.push(judged.map_err(|why| Rejected { at: Step::Pair { rule: k, name: rule.name.clone() }, why })?);
     }
     if step.fallback.iter().any(|case| case.trees.len() != spec.rules.len()) {
         return Err(at(InputPart::Step)(Misfit::CaseTrees));

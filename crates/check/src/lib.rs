@@ -12,6 +12,7 @@ mod check;
 mod decode;
 mod dyadic;
 mod floats;
+mod idle;
 mod layout;
 mod linear;
 mod machine;
@@ -26,6 +27,7 @@ mod trend;
 
 pub use certificate::{Arithmetic, Bounds, Certificate, Lines, MAX_DEPTH, PairArgument, PairProof, RuleProof, SLOPES, Tree};
 pub use check::{Accepted, Keeper, Proved, Verdict, check, check_exactly, check_until, filling_of};
+pub use idle::idle;
 pub use linear::{relu_below, relu_slope};
 pub use pair::{PairProvedBy, ProvedPair};
 pub use pool::{WindowLines, window_lines, window_slope};

@@ -4,6 +4,7 @@ use deepsade_spec::{Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, R
 
 use crate::certificate::{Arithmetic, Bounds, PairArgument, Tree};
 use crate::dyadic::Dyadic;
+use crate::idle::idle;
 use crate::machine::{Known, Machine};
 use crate::rejected::{LostTrend, Misfit, Overflow, Why};
 use crate::slope::Whole;
@@ -32,6 +33,8 @@ pub enum PairProvedBy {
     Slopes,
     /// Nothing in the file reads what may differ.
     Unread,
+    /// No two inputs can break any part of it.
+    Idle,
 }
 
 impl PairProvedBy {
@@ -41,7 +44,15 @@ impl PairProvedBy {
             Self::Signs => "signs",
             Self::Slopes => "slopes",
             Self::Unread => "unread",
+            Self::Idle => "idle",
         }
+    }
+}
+
+impl ProvedPair {
+    /// A rule that no two inputs can break.
+    pub(crate) fn idle(rule: &PairRule) -> Self {
+        Self { name: rule.name.clone(), by: PairProvedBy::Idle, regions: 0, tolerance: 0.0 }
     }
 }
 
@@ -75,22 +86,29 @@ impl<'n> PairChecker<'n> {
     /// Judges the argument for a rule.
     pub(crate) fn rule(&mut self, rule: &PairRule, argument: &PairArgument) -> Result<ProvedPair, Why> {
         let mut done = ProvedPair { name: rule.name.clone(), by: PairProvedBy::Signs, regions: 0, tolerance: 0.0 };
+        let mut resting = 0;
         for part in &rule.parts {
             if (self.stop)() {
                 return Err(Why::Stopped);
             }
             match argument {
-                PairArgument::Unread => return Err(Misfit::BlindPair.into()),
-                // No input meets the condition: nothing is claimed.
-                _ if self.domain.excludes(&part.condition, &self.spec.schema) => {}
-                PairArgument::Signs => self.signs(part)?,
-                // A rule may have parts of either kind.
+                // A rule may have parts of any kind.
                 PairArgument::Slopes(_) if !matches!(part.moves, Moves::By(_)) && self.signs(part).is_ok() => {}
-                PairArgument::Slopes(tree) => {
+                PairArgument::Slopes(tree) if !idle(part, self.spec, self.domain) => {
                     done.by = PairProvedBy::Slopes;
                     self.slopes(part, tree, &mut done)?;
                 }
+                PairArgument::Slopes(_) => resting += 1,
+                PairArgument::Signs => match self.signs(part) {
+                    Err(why) if !idle(part, self.spec, self.domain) => return Err(why),
+                    Err(_) => resting += 1,
+                    Ok(()) => {}
+                },
+                PairArgument::Unread => return Err(Misfit::BlindPair.into()),
             }
+        }
+        if resting == rule.parts.len() {
+            done.by = PairProvedBy::Idle;
         }
         Ok(done)
     }
@@ -126,11 +144,11 @@ impl<'n> PairChecker<'n> {
 
     /// The slopes on every leaf. The leaves' closures cover the segment between two inputs, which for a conjunction of conditions lies
     /// where it holds if both ends do: a leaf where it does not is left out.
+    ///
+    /// Behind clips each output is one of the network's brought between bounds of the same conditions for both inputs. `min(max(c, l), u)` moves by
+    /// no more than the one of c, l and u that moves most. So outputs are taken one by one, each with what its bounds move.
     fn slopes(&self, part: &Pair, tree: &Tree, done: &mut ProvedPair) -> Result<(), Why> {
         let numbers = |f: &usize| self.spec.schema.features[*f].domain.range().is_some();
-        if self.clips.is_some() {
-            return Err(Misfit::SlopesOfClips.into());
-        }
         if part.moves == Moves::Any || !part.features.iter().all(numbers) {
             return Err(Misfit::SlopesOfAny.into());
         }
@@ -144,37 +162,36 @@ impl<'n> PairChecker<'n> {
             (Kept::Condition(formula), Moves::Up) => formula.atoms(&mut |atom| forms.push(atom.linear.clone())),
             (Kept::Condition(_), _) => return Err(Misfit::SlopesOfChange.into()),
         }
-        let forms: Vec<Whole> = forms.iter().map(Whole::new).collect();
         let errors = match self.machine.arithmetic {
             Arithmetic::Real => vec![Dyadic::default(); self.machine.network.outputs()],
             Arithmetic::Float32 => self.machine.errors(&self.known)?,
         };
-        let twice = Rational::from(2);
-        for form in &forms {
-            let rounding = &twice * form.error(&errors);
-            self.leaf(part, form, &rounding, tree, self.domain, done)?;
+        let form = |linear: &Linear, bounds: Rational| {
+            let form = Whole::new(linear);
+            Changing { rounding: Rational::from(2) * form.error(&errors), form, bounds }
+        };
+        if let Some(clips) = self.clips {
+            let parts = clips.parts_that_change(part, &self.machine, self.spec, self.domain)?;
+            let parts: Vec<Changing> = parts.iter().map(|(linear, bounds)| form(linear, bounds.clone())).collect();
+            return self.leaf(part, &parts, tree, self.domain, done);
+        }
+        for linear in &forms {
+            let form = form(linear, Rational::ZERO);
             if part.moves == Moves::Up {
-                let cost = (&rounding / &form.denominator).to_f64().value();
+                let cost = (&form.rounding / &form.form.denominator).to_f64().value();
                 done.tolerance = done.tolerance.max(if cost > 0.0 { cost.next_up() } else { 0.0 });
             }
+            self.leaf(part, &[form], tree, self.domain, done)?;
         }
         Ok(())
     }
 
-    fn leaf(
-        &self,
-        part: &Pair,
-        form: &Whole,
-        rounding: &Rational,
-        tree: &Tree,
-        region: &Region,
-        done: &mut ProvedPair,
-    ) -> Result<(), Why> {
+    fn leaf(&self, part: &Pair, forms: &[Changing], tree: &Tree, region: &Region, done: &mut ProvedPair) -> Result<(), Why> {
         let bounds = match tree {
             Tree::Split { feature, cut, below, above } => {
                 let [low, high] = region.split(*feature, cut)?;
-                self.leaf(part, form, rounding, below, &low, done)?;
-                return self.leaf(part, form, rounding, above, &high, done);
+                self.leaf(part, forms, below, &low, done)?;
+                return self.leaf(part, forms, above, &high, done);
             }
             Tree::Leaf { bounds, cells, lines } if cells.is_empty() && lines.is_empty() => *bounds,
             _ => return Err(Misfit::SlopeTree.into()),
@@ -189,24 +206,37 @@ impl<'n> PairChecker<'n> {
         }
         let machine = Machine { arithmetic: Arithmetic::Real, ..self.machine };
         let known = machine.known(&region, bounds)?;
-        let (mut change, mut least) = (rounding.clone(), Rational::ZERO);
-        for (k, &feature) in part.features.iter().enumerate() {
-            let slope = machine.slopes(feature, &known)?.of(&machine, form);
-            match &part.moves {
-                Moves::By(by) => change += &by[k] * slope.size().rational(),
-                _ => least = least.min(slope.lo.rational()),
+        let slopes = part.features.iter().map(|f| machine.slopes(*f, &known)).collect::<Result<Vec<_>, _>>()?;
+        let (mut change, mut least) = (Rational::ZERO, Rational::ZERO);
+        for Changing { form, rounding, bounds } in forms {
+            let mut own = rounding.clone();
+            for (k, slopes) in slopes.iter().enumerate() {
+                let slope = slopes.of(&machine, form);
+                match &part.moves {
+                    Moves::By(by) => own += &by[k] * slope.size().rational(),
+                    _ => least = least.min(slope.lo.rational() / &form.denominator),
+                }
             }
+            change += (own / &form.denominator).max(bounds.clone());
         }
         match (&part.moves, &part.kept) {
             (Moves::By(_), Kept::Number { by, strict, .. }) => {
-                let most = by * &form.denominator;
-                if change < most || !strict && change == most {
+                if change < *by || !strict && change == *by {
                     return Ok(());
                 }
-                Err(Why::Changes((&change / &form.denominator).to_f64().value()))
+                Err(Why::Changes(change.to_f64().value()))
             }
             _ if least == Rational::ZERO => Ok(()),
-            _ => Err(Why::Falls((-least / &form.denominator).to_f64().value())),
+            _ => Err(Why::Falls((-least).to_f64().value())),
         }
     }
+}
+
+/// A form of outputs whose change is looked at.
+struct Changing {
+    form: Whole,
+    /// What rounding may add, times the form's denominator.
+    rounding: Rational,
+    /// What bounds that its outputs are clipped to may change.
+    bounds: Rational,
 }

@@ -14,8 +14,8 @@ use deepsade_net::{Activation, Matrix, Model, Network, Node, Op, TRUNK_OUTPUT};
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{
-    Atom, Claim, Domain, Feature, Formula, Linear, NormalSpec, OneHot, Rational, Region, RuleText, SCHEMA_KEY, Schema, Task, Var,
-    compile,
+    Atom, Claim, Domain, Feature, Formula, Linear, Moves, NormalSpec, OneHot, PairRule, Rational, Region, RuleText, SCHEMA_KEY,
+    Schema, Task, Var, compile,
 };
 
 /// Income, a number that may be negative, and a flag; two outputs.
@@ -83,6 +83,12 @@ fn clips(spec: &NormalSpec) -> Clips {
     }
 }
 
+/// Signs, and of a change slopes.
+fn argument(rule: &PairRule) -> PairArgument {
+    let by_slopes = rule.parts.iter().any(|part| matches!(part.moves, Moves::By(_)));
+    if by_slopes { PairArgument::Slopes(common::leaf(Bounds::Interval, vec![])) } else { PairArgument::Signs }
+}
+
 struct Case {
     spec: NormalSpec,
     model: Model,
@@ -108,7 +114,7 @@ impl Case {
             rules_sha256: sha256_hex(canonical(&self.spec).as_bytes()),
             arithmetic: Arithmetic::Float32,
             rules: self.spec.rules.iter().map(|r| RuleProof { name: r.name.clone(), tree: Tree::Step }).collect(),
-            pairs: self.spec.pairs.iter().map(|r| PairProof { name: r.name.clone(), argument: PairArgument::Signs }).collect(),
+            pairs: self.spec.pairs.iter().map(|r| PairProof { name: r.name.clone(), argument: argument(r) }).collect(),
             step: None,
             clips: Some(self.clips.clone()),
         };
@@ -448,4 +454,47 @@ fn what_comes_out_where_bounds_cross_must_obey_as_well() {
 /// Why there is no such file at all.
 fn refused(case: &Case) -> String {
     case.clips.behind(&case.spec).map_or_else(|fault| fault.to_string(), |_| case.rejected())
+}
+
+/// Behind clips an output changes by no more than the network's or the bound that changes most: u by at most 1.125 and 0.625 as r grows by 1, v by at
+/// most 1.5 and 0.25. A bound whose condition reads what moves may jump.
+#[test]
+fn a_clipped_output_changes_by_no_more_than_what_it_is_made_of() {
+    let said = |case: &Case| if matches!(case.verdict(), Verdict::Accepted(_)) { String::new() } else { case.rejected() };
+    let case = |change: &str, weaker: f32| {
+        let mut case = Case::new();
+        case.spec = spec(&[&RULES[..3], &[change]].concat());
+        let Op::Dense { w, .. } = &mut case.model.network.nodes[0].op else { unreachable!() };
+        w.data.iter_mut().for_each(|w| *w *= weaker);
+        case.model = model(&case.spec, case.model.network.clone());
+        case
+    };
+    for (change, weaker, held) in [
+        ("change(u, {r}, by = 1) <= 1.13", 1.0, true),
+        ("change(u, {r}, by = 1) <= 1.12", 1.0, false),
+        ("change(v, {r}, by = 1) <= 1.51", 1.0, true),
+        ("change(u + 2 * v, {r}, by = 1) <= 4.13", 1.0, true),
+        ("change(u - 2 * v, {r}, by = 1) <= 4.13", 1.0, true),
+        ("change(u + 2 * v, {r}, by = 1) <= 4.12", 1.0, false),
+        // The network hardly moves; its bounds do.
+        ("change(u, {r}, by = 1) <= 0.63", 0.125, true),
+        ("change(u, {r}, by = 1) <= 0.62", 0.125, false),
+        ("change(u - v, {r}, by = 1) <= 0.88", 0.125, true),
+        ("change(u - v, {r}, by = 1) <= 0.87", 0.125, false),
+        // u is bounded under a condition on the flag, v under one on a.
+        ("change(u, {a}, by = 0.1) <= 0.01", 1.0, true),
+        ("change(v, {a}, by = 0.1) <= 100", 1.0, false),
+        ("change(u, {flag}, by = 1) <= 100", 1.0, false),
+    ] {
+        let why = said(&case(change, weaker));
+        assert_eq!(why.is_empty(), held, "{change}: {why}");
+    }
+    // Trends are not shown so.
+    let mut trend = Case::new();
+    trend.spec = spec(&[&RULES[..3], &["increasing(u, r) and change(u, {r}, by = 1) <= 2"]].concat());
+    trend.model = model(&trend.spec, network());
+    assert_eq!(said(&trend), "", "signs show the one, slopes the other");
+    let Op::Dense { w, .. } = &mut trend.model.network.nodes[0].op else { unreachable!() };
+    w.data[0] *= -1.0;
+    assert!(trend.rejected().contains("clipped"), "{}", trend.rejected());
 }

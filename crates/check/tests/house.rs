@@ -21,11 +21,13 @@ fn it_depends_on_spec_net_and_integers_alone() {
 /// Magnitudes and ends column by column, and lines made once for all forms of a layer, took 100: a leaf takes 0.4 of the time.
 /// Loops over lanes that stay vectors, and memory that is used again, took 200: a check takes two thirds of the time. What cells leave of regions, kept, took 20: deep trees spent half on it.
 /// What a file does not read took 110, most of it in a file of its own: with it `unaffected` needs no other proof, of any model.
+/// Rules between two inputs that nothing can break took 150, in a file of its own: without it they had to be kept at their full cost.
+/// How much clipped outputs change took 70: one function, and the forms of a change as data.
 /// Bounds that meet in a corner took 60. Reasons of rejections as data took 250, all of them declarations: nothing is decided there, and nobody reads sentences any more.
 #[test]
-fn it_has_fewer_than_5990_lines() {
+fn it_has_fewer_than_6210_lines() {
     let lines = lines(&home().join("src"));
-    assert!(lines < 5990, "{lines} lines");
+    assert!(lines < 6210, "{lines} lines");
 }
 
 /// Lines of a folder, without tests, the writer of certificates and the words of rejections: no check calls them.

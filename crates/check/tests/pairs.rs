@@ -312,3 +312,38 @@ fn a_certificate_says_of_every_rule_why_it_holds() {
     forged.pairs.clear();
     assert!(!accepted(&claimed(&bytes, &rules, &schema, &forged.to_json())));
 }
+
+/// a = 0.25 x + 0.3 lies in [0.05, 0.8]: with the rule that it lies in [0, 1] no two inputs change it by more. What is said without that rule,
+/// or of less, is not taken, nor is the rule where it does not hold.
+#[test]
+fn what_other_rules_leave_no_room_for_needs_them() {
+    let network = |w: f32| {
+        let nodes = vec![dense(2, 5, vec![w, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], vec![0.3, 0.0], 0)];
+        Network { inputs: 5, nodes }
+    };
+    let judged = |network: &Network, texts: &[&str]| {
+        let (bytes, rules) = (model(network, &schema()), texts.iter().map(|t| rule(t)).collect::<Vec<_>>());
+        let spec = compile(&rules, &schema()).unwrap();
+        let trees = spec.rules.iter().map(|r| leaf(Bounds::Interval, vec![vec![1]; r.claim.conjuncts().len()])).collect();
+        let own: Vec<_> = rules.iter().filter(|r| spec.rules.iter().any(|own| own.name == r.name)).cloned().collect();
+        let mut certificate = certificate(&bytes, &rules, &schema(), Arithmetic::Float32, trees);
+        certificate.rules.iter_mut().zip(&own).for_each(|(proof, rule)| proof.name.clone_from(&rule.name));
+        certificate.rules.truncate(own.len());
+        certificate.pairs =
+            spec.pairs.iter().map(|r| PairProof { name: r.name.clone(), argument: PairArgument::Signs }).collect();
+        claimed(&bytes, &rules, &schema(), &certificate.to_json())
+    };
+    let (within, change) = ("0 <= a <= 1", "change(a, {x}, by = 0.01) <= 1");
+    let verdict = judged(&network(0.25), &[within, change]);
+    let Verdict::Accepted(proved) = &verdict else { panic!("{:?}", rejection(&verdict)) };
+    assert_eq!(proved.pairs[0].by, PairProvedBy::Idle);
+    for wrong in
+        [&[change][..], &[within, "change(a, {x}, by = 0.01) <= 0.99"], &["0 <= a <= 1.001", change], &["0 <= b <= 4", change]]
+    {
+        assert!(!accepted(&judged(&network(0.25), wrong)), "{wrong:?}");
+    }
+    let (at, _) = rejection(&judged(&network(0.5), &[within, change]));
+    assert!(at.contains(within), "{at}");
+    assert!(accepted(&judged(&network(0.5), &["n == 2 => unaffected(b, n)", "b <= 5"])));
+    assert!(!accepted(&judged(&network(0.5), &["n >= 2 => unaffected(b, n)", "b <= 5"])));
+}

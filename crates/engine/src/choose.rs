@@ -20,6 +20,7 @@ use crate::enforce::unread::unread;
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
 use crate::train::{Enforce, Observer, StopReason, UpdateName};
+use crate::vacuous::binding;
 use crate::warnings::{Warning, falls_back};
 use costly::{TriedWays, costly};
 
@@ -244,7 +245,7 @@ fn worth_saying(fit: Fit, free: &Fitted, fitted: &Fitted, tried: &[TriedWay]) ->
     if !breaking.is_empty() && breaking.iter().all(|b| *b) {
         return Some(Warning::NoneObeys { rows: breaking.len() });
     }
-    let free_to_choose = fit.settings.update != UpdateName::Paper && fit.spec.pairs.is_empty();
+    let free_to_choose = fit.settings.update != UpdateName::Paper && binding(fit.spec).pairs.is_empty();
     let ways = TriedWays { taken: fitted.means.setting(), tried, free_to_choose };
     costly(fit.spec, &free.test.scored(), &fitted.test.scored(), &ways)
 }

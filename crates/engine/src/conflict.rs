@@ -6,12 +6,16 @@
 //! shadows so far, look for outputs that obey the rules there, add the shadow of the atoms that made them true; until no input
 //! is left (always possible) or one has no outputs (a conflict). Each round covers a new combination of atoms: it ends.
 
+mod pair;
+
 use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::{Point, project};
 use deepsade_solve::finite::with_finite_outputs;
 use deepsade_solve::irreducible::irreducible;
 use deepsade_solve::satisfy::{MAX_TERMS, Satisfiable, float32_around, satisfy_within};
 use deepsade_spec::{Atom, Formula, Linear, NormalRule, NormalSpec, Rational, Schema, Var};
+
+pub use pair::{PairConflict, pair_conflict};
 
 /// Combinations of atoms to try before giving up.
 const MAX_ROUNDS: usize = 300;

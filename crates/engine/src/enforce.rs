@@ -19,6 +19,7 @@ use deepsade_spec::{NormalSpec, Task};
 
 use crate::audit::{Audit, audit};
 use crate::train::{Enforce, TrainSettings, UpdateName};
+use crate::vacuous::binding;
 pub use clipped::Clipped;
 pub use favoured::favoured;
 
@@ -82,6 +83,7 @@ impl EnforcedBy {
 
 /// The ways in which the rules of a problem may be kept, to be tried one after the other; the first is what [`decide`] says.
 pub fn candidates(spec: &NormalSpec, settings: &TrainSettings) -> Result<Vec<Decision>, DecodeError> {
+    let spec = &to_keep(spec);
     let first = decide(spec, settings)?;
     let why = |words: &str| format!("it is the best on validation of what is proved{words}");
     let mut all = Vec::new();
@@ -111,6 +113,12 @@ pub fn candidates(spec: &NormalSpec, settings: &TrainSettings) -> Result<Vec<Dec
     Ok(all)
 }
 
+/// The rules without those that nothing breaks; all of them where that leaves none, for then there is still something to certify.
+fn to_keep(spec: &NormalSpec) -> NormalSpec {
+    let bound = binding(spec);
+    if bound.is_empty() { spec.clone() } else { bound }
+}
+
 /// Whether there is anything else for an output step to keep.
 fn is_more_than_pairs(spec: &NormalSpec) -> bool {
     !spec.rules.is_empty() || !spec.schema.task.whole_outputs().is_empty()
@@ -132,6 +140,7 @@ pub fn decide(spec: &NormalSpec, settings: &TrainSettings) -> Result<Decision, D
 /// The same; the audit is asked for where the decision needs it, which may take long.
 pub(crate) fn decide_by(spec: &NormalSpec, settings: &TrainSettings, audit: &dyn Fn() -> Audit) -> Result<Decision, DecodeError> {
     let say = |means: EnforcedBy, why: &str| Ok(Decision { means, why: why.into() });
+    let spec = &to_keep(spec);
     let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
     let whole = !spec.schema.task.whole_outputs().is_empty();
     match settings.enforce {

@@ -6,7 +6,10 @@ pub mod weights;
 pub mod words;
 
 pub use crate::audit::{Audit, audit};
-pub use crate::conflict::{Conflict, Conflicts, Possible, possible, possible_within, smallest_conflict, smallest_conflict_until};
+pub use crate::conflict::{
+    Conflict, Conflicts, PairConflict, Possible, pair_conflict, possible, possible_within, smallest_conflict,
+    smallest_conflict_until,
+};
 pub use crate::vacuous::{Vacuous, binding, says_nothing, vacuous, vacuous_notes, vacuous_pair};
 pub use pairs::PairCount;
 pub use several::at_stake;

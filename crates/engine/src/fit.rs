@@ -153,7 +153,7 @@ impl Fit<'_> {
         let Decision { means, why } = self.decision;
         // Behind clips the weights keep the rules between two inputs alone.
         let binding = binding(self.spec);
-        let between = NormalSpec { rules: Vec::new(), ..binding.clone() };
+        let between = clip::before_clips(&binding);
         // Before an output step they read nothing of what may differ.
         let blind = unread(self.spec).map(|features| of_all_outputs(self.spec, &features));
         let rules = match means {
@@ -388,7 +388,7 @@ impl Fit<'_> {
                 let works = |g: &Gate| match means {
                     EnforcedBy::Weights => {
                         let units = Units::raw(schema.task.outputs());
-                        let guarded = beside_gate(self.spec, schema.columns()[g.column].feature);
+                        let guarded = beside_gate(&binding(self.spec), schema.columns()[g.column].feature);
                         let network = gate::network_for(self.spec, self.network, Some(*g), self.seed, &rows.x);
                         guarded.is_some_and(|spec| Guard::new(&spec, &network, &units, self.settings.tightness()).is_ok())
                     }

@@ -26,7 +26,7 @@ use crate::enforce::step::clip::is_mixed;
 use crate::enforce::unread::unread;
 use crate::enforce::{Decision, EnforcedBy, candidates};
 use crate::evaluate::{self, DataSource};
-use crate::explain::{at_stake, audit, conflict_in_words, vacuous_notes};
+use crate::explain::{at_stake, audit, binding, conflict_in_words, vacuous_notes};
 use crate::fit::{self, Fit, FitError, Rows};
 use crate::gate::too_near_zero;
 use crate::problem::{Problem, ProblemError};
@@ -205,6 +205,7 @@ impl Checked {
 
 /// Whether the settings leave a way to keep rules between two inputs: by the weights of a network of relus that we update.
 fn two_inputs(spec: &NormalSpec, problem: &Problem) -> Result<(), FitError> {
+    let spec = &binding(spec);
     let Some(rule) = spec.pairs.first().filter(|_| problem.train().enforce != Enforce::None) else { return Ok(()) };
     let trends = spec.pairs.iter().flat_map(|r| &r.parts).any(|part| part.moves == Moves::Up);
     let whole = !spec.schema.task.whole_outputs().is_empty();

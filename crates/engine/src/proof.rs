@@ -13,6 +13,8 @@ use deepsade_spec::canonical::canonical;
 use deepsade_spec::{Claim, Moves, NormalSpec, PairRule};
 use thiserror::Error;
 
+use crate::vacuous::binding;
+
 /// A model's file and a certificate that the checker accepted for it.
 #[derive(Debug, Clone)]
 pub struct Certified {
@@ -100,8 +102,12 @@ fn arguments(spec: &NormalSpec) -> Vec<PairArgument> {
 
 /// Writes the certificate of a file that ends in an output step, and asks the checker.
 pub fn prove_step(spec: &NormalSpec, model: &[u8], step: OutputStep) -> Proof {
-    let unread = spec.pairs.iter().map(|_| PairArgument::Unread).collect();
-    prove_behind(spec, model, StepOrClips { step: Some(step), ..StepOrClips::default() }, unread)
+    // Of a rule that nothing breaks no argument is asked.
+    let bound = binding(spec);
+    let binds = |rule: &PairRule| bound.pairs.iter().any(|other| other.name == rule.name);
+    let argument = |rule: &PairRule| if binds(rule) { PairArgument::Unread } else { PairArgument::Signs };
+    let arguments = spec.pairs.iter().map(argument).collect();
+    prove_behind(spec, model, StepOrClips { step: Some(step), ..StepOrClips::default() }, arguments)
 }
 
 /// The same for a file that clips its network's outputs.

@@ -31,6 +31,7 @@ use crate::guard::{GuardError, Tightness};
 use crate::proof::{Certified, Refused};
 use crate::skips::{last_layer, straight, with_skips};
 use crate::train::PlanError;
+use crate::vacuous::binding;
 use crate::verify::{Outcome, VerifyError, VerifySettings, fits, verify};
 
 /// Rows from which distances between last layers are measured.
@@ -291,7 +292,7 @@ fn weighed(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Repaired, RepairError> {
     fits(spec, network)?;
-    if let Some(rule) = spec.pairs.first() {
+    if let Some(rule) = binding(spec).pairs.first() {
         return Err(RepairError::TwoInputs(rule.name.clone()));
     }
     Region::domain(&spec.schema).map_err(VerifyError::Domain)?;

@@ -31,6 +31,7 @@ use crate::metadata_names;
 use crate::problem::{Problem, ProblemError};
 use crate::proof::{self, prove_step};
 use crate::recheck;
+use crate::vacuous::binding;
 use crate::verdict;
 use crate::warnings::{Warning, falls_back, far};
 pub use reading::Reading;
@@ -206,7 +207,7 @@ pub fn shield(
         return Err(ShieldError::NoThreshold(threshold));
     }
     let hidden = unread(spec);
-    if let (Some(rule), None) = (spec.pairs.first(), &hidden) {
+    if let (Some(rule), None) = (binding(spec).pairs.first(), &hidden) {
         return Err(ShieldError::TwoInputs(rule.name.clone()));
     }
     if let Some(filled) = spec.schema.filled.first() {

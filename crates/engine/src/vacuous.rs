@@ -10,7 +10,7 @@ use deepsade_spec::cells::cells;
 use deepsade_spec::{
     Domain, Formula, LARGEST_INTEGER, NormalRule, NormalSpec, PairRule, Region, RuleText, Schema, compile, shown,
 };
-pub use pair::{binding, vacuous_pair};
+pub use pair::{binding, kept_in_vain, vacuous_pair};
 
 use deepsade_solve::budget::Budget;
 use deepsade_solve::eliminate::Point;
@@ -33,6 +33,8 @@ pub enum Vacuous {
     EveryOutput,
     /// No two different inputs lie to each other as it says.
     NoPair,
+    /// The other rules leave no two outputs that would break it.
+    NoRoom,
 }
 
 impl fmt::Display for Vacuous {
@@ -41,6 +43,7 @@ impl fmt::Display for Vacuous {
             Self::NoInput => "vacuous: no input of the domain meets its condition",
             Self::EveryOutput => "vacuous: it holds whatever is predicted",
             Self::NoPair => "vacuous: no two different inputs of the domain lie to each other as it says",
+            Self::NoRoom => "vacuous: the other rules leave no two outputs that would break it",
         })
     }
 }
@@ -87,7 +90,10 @@ fn on_all_inputs(rule: &NormalRule, schema: &Schema) -> Option<Formula> {
 /// A note for each rule that says nothing.
 pub fn vacuous_notes(spec: &NormalSpec) -> Vec<String> {
     let note = |r: &NormalRule| vacuous(r, &spec.schema).map(|why| format!("rule '{}' is {why}", shown::name(&r.name)));
-    let pair = |r: &PairRule| vacuous_pair(r, &spec.schema).map(|why| format!("rule '{}' is {why}", shown::name(&r.name)));
+    let pair = |r: &PairRule| {
+        let more = kept_in_vain(r, spec).map(|more| format!("; {more}")).unwrap_or_default();
+        vacuous_pair(r, spec).map(|why| format!("rule '{}' is {why}{more}", shown::name(&r.name)))
+    };
     spec.rules.iter().filter_map(note).chain(spec.pairs.iter().filter_map(pair)).collect()
 }
 

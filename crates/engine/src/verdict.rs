@@ -120,7 +120,7 @@ pub fn proved_rules_as_json(a: &Accepted) -> Value {
         out["margin"] = json!(done.margin);
         out
     };
-    let two = |(done, rule): (&ProvedPair, &PairRule)| pair_as_json(done, rule, &spec.schema);
+    let two = |(done, rule): (&ProvedPair, &PairRule)| pair_as_json(done, rule, spec);
     a.rules.iter().zip(&spec.rules).map(one).chain(a.pairs.iter().zip(&spec.pairs).map(two)).collect()
 }
 
@@ -132,9 +132,9 @@ fn rule_as_json(rule: &NormalRule, schema: &Schema) -> Value {
 }
 
 /// A rule between two inputs that was proved.
-fn pair_as_json(done: &ProvedPair, rule: &PairRule, schema: &Schema) -> Value {
+fn pair_as_json(done: &ProvedPair, rule: &PairRule, spec: &NormalSpec) -> Value {
     json!({
-        "name": rule.name, "text": rule.text, "normal": print::pair_rule(rule, schema), "vacuous": vacuous_pair(rule, schema).is_some(),
+        "name": rule.name, "text": rule.text, "normal": print::pair_rule(rule, &spec.schema), "vacuous": vacuous_pair(rule, spec).is_some(),
         "proved_by": done.by.name(), "regions": done.regions, "tolerance": done.tolerance,
     })
 }
@@ -151,6 +151,7 @@ pub fn pair_effort(done: &ProvedPair) -> String {
             "nothing in the file reads what may differ: a request in which it is changed gives the same outputs, bit for bit"
                 .into()
         }
+        PairProvedBy::Idle => "no two inputs can break it: by its condition, by what may move, or by the other rules".into(),
         PairProvedBy::Signs => {
             "by the signs of the weights, exactly, where both inputs are computed in the same order, as in one batch".into()
         }
@@ -179,8 +180,7 @@ pub(crate) fn rules_in_words(
 ) -> String {
     let below = |why: Option<Vacuous>| why.map(|why| format!("  {why}\n")).unwrap_or_default();
     let rules = a.rules.iter().zip(&spec.rules).map(|(done, rule)| of_rule(done, rule) + &below(vacuous(rule, &spec.schema)));
-    let pairs =
-        a.pairs.iter().zip(&spec.pairs).map(|(done, rule)| of_pair(done, rule) + &below(vacuous_pair(rule, &spec.schema)));
+    let pairs = a.pairs.iter().zip(&spec.pairs).map(|(done, rule)| of_pair(done, rule) + &below(vacuous_pair(rule, spec)));
     rules.chain(pairs).collect()
 }
 

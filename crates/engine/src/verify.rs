@@ -260,7 +260,8 @@ fn decide(
     {
         return Ok((Outcome::Unknown { rule: 0, why: Undecided::NotWhole(whole.clone()) }, work));
     }
-    let between = PairQuestion { spec, network, plan: &question.plan, whole: &whole, seed: settings.seed, stop: &stop };
+    let between =
+        PairQuestion { spec, network, behind: None, plan: &question.plan, whole: &whole, seed: settings.seed, stop: &stop };
     if let Some(example) = between.attack() {
         return Ok((Outcome::Refuted(example), work));
     }

@@ -57,7 +57,7 @@ fn a_monotone_network_is_proved_by_its_signs_and_a_wrong_sign_is_refuted_by_two_
 #[test]
 fn under_a_condition_that_no_input_meets_nothing_is_claimed() {
     let Outcome::Proved(proof) = decide("x > 2 => decreasing(y, x)", &network(0.5)) else { panic!("x is at most 1") };
-    assert_eq!((proof.accepted().pairs[0].by, proof.accepted().pairs[0].tolerance), (PairProvedBy::Signs, 0.0));
+    assert_eq!((proof.accepted().pairs[0].by, proof.accepted().pairs[0].tolerance), (PairProvedBy::Idle, 0.0));
     assert!(matches!(decide("x > 0.99 => decreasing(y, x)", &network(0.5)), Outcome::Refuted(_)));
     assert!(matches!(decide("x > 2 or z > 0 => decreasing(y, x)", &network(0.5)), Outcome::Refuted(_)));
 }

@@ -67,7 +67,7 @@ fn a_rule_that_asks_about_them_is_refused() {
 
 #[test]
 fn rules_between_inputs_that_differ_in_what_is_read_do_not_follow() {
-    let of = |rule: &str, unread: &[usize]| same(&spec(OneHot::Full, &[rule]).pairs[0], unread).is_ok();
+    let of = |rule: &str, unread: &[usize]| same(&spec(OneHot::Full, &[rule]).pairs[0], unread, &|_| false).is_ok();
     assert!(of("unaffected(y, {group, n})", &[1, 3]) && of("x > 0 => unaffected(y, group)", &[1]));
     assert!(!of("unaffected(y, {group, n})", &[1]) && !of("unaffected(y, group)", &[]));
     // What does not change neither falls nor changes too much.

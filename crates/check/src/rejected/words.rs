@@ -132,7 +132,7 @@ impl Display for Misfit {
             Self::ClipsTurn { output, feature } => {
                 return write!(f, "the bounds to which output {output} is clipped move the other way with {feature:?}");
             }
-            Self::SlopesOfClips => "slopes say nothing of outputs that are clipped",
+            Self::SlopesOfClips => "of outputs that are clipped slopes show how much they change, if they may be any number and the conditions of their bounds do not read what moves, and nothing else",
             Self::SlopesOfAny => "slopes say nothing of a feature that may take any value",
             Self::SlopesOfClass => {
                 "slopes hold up to rounding, and rounding can turn a class or a label: only signs show it in float32"

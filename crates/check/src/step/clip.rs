@@ -26,18 +26,23 @@
 //! 3. Minimum, maximum and rounding to whole numbers never fall in an operand. A bound that begins to hold only lowers what it bounds from above, and only raises what
 //!    it bounds from below: so trends of the network's outputs, of bounds and of conditions make the trend of y (`trend`),
 //!    as computed, exactly.
+//! 4. Each of them moves by no more than the operand that moves most, and so does a bound whose conditions are about other features: how
+//!    much y changes follows from how much the network's output and the bounds do (`parts_that_change`).
 
 use deepsade_net::{Behind, Matrix, Network, Node, Op, Piece, Port, TRUNK_OUTPUT};
-use deepsade_spec::{Atom, ColumnKind, Formula, Linear, NormalRule, NormalSpec, Rational, Task, Trend, Var};
+use deepsade_spec::{
+    Atom, ColumnKind, Formula, Kept, Linear, Moves, NormalRule, NormalSpec, Pair, Rational, Region, Task, Trend, Var,
+};
 
 use super::level::{Gates, Truth};
 use super::literal::{Literal, Sums};
 use super::over::{CALM, Over, exact};
 use super::tail::{OUTPUTS, inside, judged, named};
 use super::{PREFIX, otherwise, step_of};
-use crate::certificate::{Clips, OutputStep, Outputs, Round};
+use crate::certificate::{Bounds, Clips, OutputStep, Outputs, Round};
 use crate::layout::Layout;
-use crate::rejected::StepFault;
+use crate::machine::Machine;
+use crate::rejected::{Misfit, StepFault, Why};
 
 /// Rounds that a file may have, and ways to choose among bounds for one atom.
 const MOST_ROUNDS: usize = 32;
@@ -365,6 +370,48 @@ impl Clips {
             }
             Formula::compared(linear, atom.strict)
         })
+    }
+
+    /// The terms of what a rule compares of two inputs, one by one, each with the most that a bound of its output changes from one to the other,
+    /// as computed; its conditions must be about other features.
+    pub(crate) fn parts_that_change(
+        &self,
+        part: &Pair,
+        machine: &Machine,
+        spec: &NormalSpec,
+        domain: &Region,
+    ) -> Result<Vec<(Linear, Rational)>, Why> {
+        let (Kept::Number { linear, .. }, Moves::By(by)) = (&part.kept, &part.moves) else {
+            return Err(Misfit::SlopesOfClips.into());
+        };
+        let (conditions, columns) = (spec.conditions(), spec.schema.columns());
+        let network = self.network(columns.len());
+        let bounds = Machine { network: &network, ..*machine };
+        let errors = bounds.errors(&bounds.known(domain, Bounds::Interval)?)?;
+        let far =
+            |c: usize| part.features.iter().position(|f| *f == columns[c].feature).map_or(Rational::ZERO, |k| by[k].clone());
+        let size = |v: Rational| if v < Rational::ZERO { -v } else { v };
+        let mut parts = Vec::new();
+        for (var, a) in &linear.terms {
+            let Var::Output(j) = *var else { continue };
+            let mut most = Rational::ZERO;
+            for (k, round) in self.rounds.iter().enumerate() {
+                let moved = |(c, _): &(usize, bool)| {
+                    conditions[*c].linear.terms.keys().filter_map(|v| v.feature()).any(|f| part.features.contains(&f))
+                };
+                if self.numbers[j].grid.is_some() || round.when[j].iter().any(moved) {
+                    return Err(Misfit::SlopesOfClips.into());
+                }
+                let own = round.weights.iter().filter(|(o, ..)| *o == j);
+                let change = own.fold(Rational::ZERO, |sum, (_, c, w)| sum + size(exact(*w)) * far(*c));
+                // What does not read the features is computed from the same numbers.
+                if change > Rational::ZERO {
+                    most = most.max(change + Rational::from(2) * errors[k * self.numbers.len() + j].rational());
+                }
+            }
+            parts.push((Linear::var(*var).scaled(a), size(a.clone()) * most));
+        }
+        Ok(parts)
     }
 
     /// The trend of an output in a feature in which the network's own output has this one.

@@ -9,10 +9,13 @@ use deepsade_spec::{
     ColumnKind, Formula, Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, Region, Schema, Var, indicator_of,
 };
 
+use crate::vacuous::binding;
+
 /// The features that nothing may read, in ascending order; `None` where rules between two inputs ask for more than that, or other rules
 /// read one of them.
 pub fn unread(spec: &NormalSpec) -> Option<Vec<usize>> {
-    let parts = || spec.pairs.iter().flat_map(|rule| &rule.parts);
+    let bound = binding(spec);
+    let parts = || bound.pairs.iter().flat_map(|rule| &rule.parts);
     let mut features: Vec<usize> = parts().flat_map(|part| part.features.iter().copied()).collect();
     features.sort_unstable();
     features.dedup();

@@ -7,9 +7,11 @@ use crate::guard::{Guard, GuardError, Tightness};
 use crate::signs::beside_gate;
 use crate::train::{Gate, NetworkSettings};
 use crate::units::Units;
+use crate::vacuous::binding;
 
 /// Whether the rules can be enforced through the weights: with a plain last layer, or gated by a feature with which they scale.
 pub fn through_weights(spec: &NormalSpec, network: &NetworkSettings, tightness: Tightness) -> Result<(), GuardError> {
+    let spec = &binding(spec);
     let with = |gate: Option<Gate>| {
         let network = gate::network(spec, network, gate, 0);
         let guarded = gate.and_then(|g| beside_gate(spec, spec.schema.columns()[g.column].feature));

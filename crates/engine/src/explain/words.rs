@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::pairs::{self, PairCount};
 use super::{
-    Audit, Conflict, Conflicts, Possible, audit, binding, possible_within, says_nothing, smallest_conflict, through_weights,
-    vacuous_pair,
+    Audit, Conflict, Conflicts, PairConflict, Possible, audit, binding, pair_conflict, possible_within, says_nothing,
+    smallest_conflict, through_weights, vacuous_pair,
 };
 use crate::clauses::{CaseInWords, Clauses};
 use crate::enforce::step::Usual;
@@ -64,6 +64,9 @@ struct RuleExplanation {
 struct ConflictExplanation {
     rules: Vec<String>,
     witness: NamedValues,
+    /// Of a rule between two inputs the other one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second: Option<NamedValues>,
     /// True if real numbers would obey, but none that is an output: a float32 number, or a whole one.
     by_rounding: bool,
 }
@@ -141,13 +144,16 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         normal: print::pair_rule(r, &spec.schema),
         // A constant prediction obeys it.
         satisfiable: Some(true),
-        vacuous: vacuous_pair(r, &spec.schema).is_some(),
+        vacuous: vacuous_pair(r, spec).is_some(),
         rows_breaking: None,
         pairs,
         kept_by: Some(kept_by(r)).filter(|_| binding(spec).pairs.iter().any(|bound| bound.name == r.name)),
     };
     let found = audit(spec);
-    let conflict = if let Conflicts::Found(found) = &conflicts { Some(conflict(spec, found)) } else { None };
+    let conflict = match &conflicts {
+        Conflicts::Found(found) => Some(conflict(spec, found)),
+        Conflicts::None | Conflicts::Unknown => between_two(spec),
+    };
     let usual = rows.map_or_else(|| Usual::unknown(spec), |rows| Usual::of(&rows.all.y.select(&rows.split.train)));
     let mut enforce = enforce(spec, settings, &found, &usual);
     let Audit { components, constant_only, words } = found;
@@ -214,7 +220,7 @@ fn size(spec: &NormalSpec) -> usize {
 impl EnforceExplanation {
     /// Where no weights keep the rules: whether the output step does.
     fn step_alone(&mut self, spec: &NormalSpec, usual: &Usual) {
-        let made = if spec.pairs.is_empty() {
+        let made = if binding(spec).pairs.is_empty() {
             step::made(spec, usual).map_err(|why| why.to_string())
         } else {
             step::clip::clips(spec, None).map(|_| step::clip::HOW.into()).map_err(|why| why.to_string())
@@ -268,13 +274,24 @@ fn notes(spec: &NormalSpec) -> Vec<String> {
 fn conflict(spec: &NormalSpec, conflict: &Conflict) -> ConflictExplanation {
     let witness = NamedValues::of_point(&spec.schema, &conflict.witness);
     let rules = conflict.rules.iter().map(|k| spec.rules[*k].name.clone()).collect();
-    ConflictExplanation { rules, witness, by_rounding: conflict.by_rounding(spec) }
+    ConflictExplanation { rules, witness, second: None, by_rounding: conflict.by_rounding(spec) }
+}
+
+/// One of a rule between two inputs, if there is one.
+fn between_two(spec: &NormalSpec) -> Option<ConflictExplanation> {
+    let PairConflict { pair, rules, witness } = pair_conflict(spec)?;
+    let [first, second] = witness.map(|point| NamedValues::of_point(&spec.schema, &point));
+    let rules = rules.iter().map(|k| spec.rules[*k].name.clone()).chain([spec.pairs[pair].name.clone()]).collect();
+    Some(ConflictExplanation { rules, witness: first, second: Some(second), by_rounding: false })
 }
 
 /// One sentence about contradictory rules.
 pub fn conflict_in_words(spec: &NormalSpec) -> Option<String> {
-    let Conflicts::Found(found) = smallest_conflict(spec) else { return None };
-    Some(words(&conflict(spec, &found)))
+    let found = match smallest_conflict(spec) {
+        Conflicts::Found(found) => Some(conflict(spec, &found)),
+        Conflicts::None | Conflicts::Unknown => between_two(spec),
+    };
+    found.as_ref().map(words)
 }
 
 fn words(found: &ConflictExplanation) -> String {
@@ -285,6 +302,8 @@ fn words(found: &ConflictExplanation) -> String {
     } else {
         ""
     };
+    let place =
+        found.second.as_ref().map_or(place.clone(), |other| format!("by two inputs, one {place}, the other {}", other.place()));
     match found.rules.as_slice() {
         [one] => format!("rule '{one}' can't be obeyed {place}{why}"),
         several => format!("rules '{}' can't be obeyed together {place}{why}", several.join("', '")),

@@ -2,30 +2,40 @@
 
 use std::ops::ControlFlow;
 
+use deepsade_check::idle;
 use deepsade_spec::cells::cells;
 use deepsade_spec::{Domain, Kept, Moves, NormalSpec, Pair, PairRule, Rational, Region, Schema};
 
 use super::{MAX_CELLS, Vacuous, impossible, says_nothing};
 
 /// Why a rule between two inputs says nothing: none of its parts does.
-pub fn vacuous_pair(rule: &PairRule, schema: &Schema) -> Option<Vacuous> {
-    let reasons: Vec<Vacuous> = rule.parts.iter().map(|part| reason(part, schema)).collect::<Option<_>>()?;
+pub fn vacuous_pair(rule: &PairRule, spec: &NormalSpec) -> Option<Vacuous> {
+    let reasons: Vec<Vacuous> = rule.parts.iter().map(|part| reason(part, spec)).collect::<Option<_>>()?;
     let first = *reasons.first()?;
     Some(if reasons.iter().all(|why| *why == first) { first } else { Vacuous::EveryOutput })
 }
 
-/// The rules without the parts between two inputs whose condition no input meets, as the checker sees: nothing need keep these.
+/// The rules without the parts between two inputs that no two inputs can break, as the checker sees: nothing need keep these.
 pub fn binding(spec: &NormalSpec) -> NormalSpec {
-    let mut spec = spec.clone();
+    let mut bound = spec.clone();
     if let Ok(domain) = Region::domain(&spec.schema) {
-        let schema = &spec.schema;
-        spec.pairs.iter_mut().for_each(|rule| rule.parts.retain(|part| !domain.excludes(&part.condition, schema)));
-        spec.pairs.retain(|rule| !rule.parts.is_empty());
+        bound.pairs.iter_mut().for_each(|rule| rule.parts.retain(|part| !idle(part, spec, &domain)));
+        bound.pairs.retain(|rule| !rule.parts.is_empty());
     }
-    spec
+    bound
 }
 
-fn reason(part: &Pair, schema: &Schema) -> Option<Vacuous> {
+/// A rule that says nothing, but so that only a search finds it: it is kept at its full cost. `None` where that is not so.
+pub fn kept_in_vain(rule: &PairRule, spec: &NormalSpec) -> Option<&'static str> {
+    let domain = Region::domain(&spec.schema).ok()?;
+    let rests = rule.parts.iter().all(|part| idle(part, spec, &domain));
+    (!rests && vacuous_pair(rule, spec).is_some()).then_some(
+        "the checker, which does not search, can't see that, so it is kept all the same: leave it out, it may cost much",
+    )
+}
+
+fn reason(part: &Pair, spec: &NormalSpec) -> Option<Vacuous> {
+    let schema = &spec.schema;
     if impossible(&part.condition, schema) {
         return Some(Vacuous::NoInput);
     }
@@ -42,7 +52,10 @@ fn reason(part: &Pair, schema: &Schema) -> Option<Vacuous> {
     if always {
         return Some(Vacuous::EveryOutput);
     }
-    nothing_moves(part, schema).then_some(Vacuous::NoPair)
+    if nothing_moves(part, schema) {
+        return Some(Vacuous::NoPair);
+    }
+    Region::domain(schema).is_ok_and(|domain| idle(part, spec, &domain)).then_some(Vacuous::NoRoom)
 }
 
 /// Whether each feature has one value where the condition holds, or no other one within the distance.
@@ -85,8 +98,8 @@ fn ends(region: &Region, f: usize) -> (f64, f64) {
 mod tests {
     use deepsade_spec::{Domain, Feature, OneHot, RuleText, Schema, Task, compile};
 
-    use super::super::Vacuous::{EveryOutput, NoInput, NoPair};
-    use super::vacuous_pair;
+    use super::super::Vacuous::{EveryOutput, NoInput, NoPair, NoRoom};
+    use super::{binding, kept_in_vain, vacuous_pair};
 
     #[test]
     fn rules_between_two_inputs_that_nothing_breaks_are_known() {
@@ -131,7 +144,46 @@ mod tests {
         ] {
             let rule = RuleText { name: "rule".into(), text: text.into() };
             let spec = compile(&[rule], &schema).unwrap_or_else(|e| panic!("{text}: {e:?}"));
-            assert_eq!(vacuous_pair(&spec.pairs[0], &schema), expected, "{text}");
+            assert_eq!(vacuous_pair(&spec.pairs[0], &spec), expected, "{text}");
+        }
+    }
+
+    /// Beside rules that confine outputs, or decide a class, rules between two inputs may have nothing left to say.
+    #[test]
+    fn other_rules_may_leave_no_room() {
+        let feature = |name: &str, domain| Feature { name: name.into(), domain };
+        let classes = ["N", "Y", "Z"].map(String::from).to_vec();
+        let schema = |task| Schema {
+            features: vec![feature("x", Domain::Real { lo: 0.0, hi: 10.0 }), feature("n", Domain::Integer { lo: 0, hi: 5 })],
+            task,
+            one_hot: OneHot::Full,
+            filled: vec![],
+        };
+        let numbers = || schema(Task::regression(vec!["y".into(), "v".into()]));
+        let choice = || schema(Task::Multiclass { target: "loan".into(), classes: classes.clone() });
+        for (schema, rules, expected, kept) in [
+            (numbers(), &["change(y, {x}, by = 1) <= 100", "0 <= y <= 100"][..], Some(NoRoom), false),
+            (numbers(), &["change(y, {x}, by = 1) < 100", "0 <= y <= 100"], None, true),
+            (numbers(), &["change(y, {x}, by = 1) <= 99.9", "0 <= y <= 100"], None, true),
+            (numbers(), &["change(y - v, {x}, by = 1) <= 120", "0 <= y <= 100", "0 <= v <= 2 * x"], Some(NoRoom), false),
+            (numbers(), &["change(y - v, {x}, by = 1) <= 120", "0 <= y <= 100", "v <= 2 * x"], None, true),
+            (numbers(), &["x < 5 => change(y, {x}, by = 1) <= 10", "x < 6 => 0 <= y <= 10"], Some(NoRoom), false),
+            (numbers(), &["x < 7 => change(y, {x}, by = 1) <= 10", "x < 6 => 0 <= y <= 10"], None, true),
+            (numbers(), &["unaffected(y, n)", "y == 3"], Some(NoRoom), false),
+            (numbers(), &["unaffected(y >= 2, n)", "y >= 3"], Some(NoRoom), false),
+            (numbers(), &["increasing(y >= 3, n)", "y >= 2"], None, true),
+            (numbers(), &["increasing(y >= v + 1, n)", "y >= v + 1"], Some(NoRoom), false),
+            (choice(), &["increasing(loan == 'Y', x)", "loan != 'Y'"], Some(NoRoom), false),
+            (choice(), &["x < 3 => increasing(loan == 'Y', x)", "x < 4 => loan == 'Y'"], Some(NoRoom), false),
+            (choice(), &["x < 5 => increasing(loan == 'Y', x)", "x < 4 => loan == 'Y'"], None, true),
+            // That nothing meets two conditions that compare the same features only a search finds.
+            (numbers(), &["x > n and n > x => increasing(y, n)", "y >= 2"], Some(NoInput), true),
+        ] {
+            let text = |(k, text): (usize, &&str)| RuleText { name: format!("r{k}"), text: (*text).into() };
+            let spec = compile(&rules.iter().enumerate().map(text).collect::<Vec<_>>(), &schema).unwrap();
+            assert_eq!(vacuous_pair(&spec.pairs[0], &spec), expected, "{rules:?}");
+            assert_eq!(!binding(&spec).pairs.is_empty(), kept, "{rules:?}");
+            assert_eq!(kept_in_vain(&spec.pairs[0], &spec).is_some(), kept && expected.is_some(), "{rules:?}");
         }
     }
 }

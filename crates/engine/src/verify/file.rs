@@ -6,6 +6,8 @@ use deepsade_check::Arithmetic;
 use deepsade_net::Model;
 use deepsade_spec::NormalSpec;
 
+use crate::vacuous::binding;
+
 use super::{Outcome, VerifyError, VerifySettings, Work, verify_model};
 use crate::proof::Certified;
 
@@ -37,6 +39,6 @@ pub fn verify_file(
     let seconds = started.elapsed().as_secs_f64();
     let proof =
         if let Outcome::Proved(proof) = &found { Some(Box::new((**proof).clone().at_cutoff_of(spec, model))) } else { None };
-    let differs = model.differs(!spec.pairs.is_empty(), settings.arithmetic == Arithmetic::Real);
+    let differs = model.differs(!binding(spec).pairs.is_empty(), settings.arithmetic == Arithmetic::Real);
     Ok(FileAnswer { decided: found.of_file(&differs), proof, differs, work, seconds })
 }

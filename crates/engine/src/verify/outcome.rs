@@ -136,8 +136,8 @@ pub enum Undecided {
     Step(StepUnproved),
     /// The same where rules compare two inputs, which no step keeps.
     #[error(
-        "an output step looks at one input at a time, so nothing is known of rules between two ({0}), and pairs of inputs were not tried; \
-         `deepsade train` trains a network whose weights keep them"
+        "what its output step carries does not prove these rules ({0}), and pairs of inputs that were tried break none; `deepsade train` trains a \
+         network whose weights keep rules between two"
     )]
     StepOfPairs(StepUnproved),
     /// Outputs that must be whole numbers.

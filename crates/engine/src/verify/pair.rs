@@ -5,6 +5,7 @@
 mod slopes;
 
 use deepsade_net::{Matrix, Network};
+use deepsade_output::Output;
 use deepsade_solve::sample;
 use deepsade_spec::{Kept, Linear, Moves, NormalSpec, Pair, Rational, Region, Var};
 use rand::{RngExt, SeedableRng};
@@ -24,6 +25,8 @@ const KEPT: usize = 64;
 pub(super) struct PairQuestion<'a> {
     pub spec: &'a NormalSpec,
     pub network: &'a Network,
+    /// What makes the outputs, if more than the network does.
+    pub behind: Option<&'a Output<'a>>,
     pub plan: &'a BoundPlan,
     pub whole: &'a Region,
     pub seed: u64,
@@ -68,7 +71,7 @@ impl PairQuestion<'_> {
                 x.row_mut(k).copy_from_slice(a);
                 x.row_mut(BATCH + k).copy_from_slice(b);
             }
-            let y = self.network.forward(&x);
+            let y = self.behind.map_or_else(|| self.network.forward(&x), |output| output.outputs(&x));
             let mut seen: Vec<(f64, usize)> = Vec::new();
             for (k, pair) in pairs.iter().enumerate() {
                 let (ya, yb) = (y.row(k), y.row(BATCH + k));
@@ -107,7 +110,7 @@ impl PairQuestion<'_> {
         if !finite || self.plan.is_real() && ea.is_none() || !part.allows(&self.spec.schema, &of, &to) || part.keeps(&of, &to) {
             return None;
         }
-        let clear = {
+        let clear = self.behind.is_none() && {
             let (ba, bb) = (self.network.enclose(a), self.network.enclose(b));
             certainly(part, &ba, &bb)
         };

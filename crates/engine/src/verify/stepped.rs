@@ -11,10 +11,12 @@ use deepsade_output::{Judge, Output};
 use deepsade_spec::{Claim, NormalSpec, Region, Schema, compile};
 
 use super::attack::{Attacked, first_broken};
+use super::pair::PairQuestion;
 use super::plan::BoundPlan;
-use super::{CounterExample, Outcome, StepUnproved, Undecided, VerifyError, VerifySettings, Work, halt, verify};
+use super::{CounterExample, Halt, Outcome, StepUnproved, Undecided, VerifyError, VerifySettings, Work, halt, verify};
 use crate::artifact::{CLIPS_KEY, SCHEMA_KEY, STEP_KEY};
 use crate::proof::{Certified, prove_clips, prove_step};
+use crate::vacuous::binding;
 
 /// Inputs of each part of the domain that are tried.
 const TRIED: usize = 4_000;
@@ -51,12 +53,17 @@ fn stepped(
     };
     let whole = Region::domain(&spec.schema).map_err(VerifyError::Domain)?;
     let started = Instant::now();
-    let stop = || halt(started, settings.timeout, interrupted).is_some();
+    let halts = || halt(started, settings.timeout, interrupted);
+    let stop = || halts().is_some();
     Ok((
         match broken(spec, model, &whole, &[], settings.seed, &stop) {
             Some(example) => Outcome::Refuted(example),
             None if interrupted() => Outcome::Unknown { rule: 0, why: Undecided::Interrupted },
-            None if !spec.pairs.is_empty() => Outcome::Unknown { rule: spec.rules.len(), why: Undecided::StepOfPairs(why) },
+            None if !binding(spec).pairs.is_empty() => match broken_pair(spec, model, &whole, settings.seed, &halts) {
+                Some(example) => Outcome::Refuted(example),
+                None if interrupted() => Outcome::Unknown { rule: spec.rules.len(), why: Undecided::Interrupted },
+                None => Outcome::Unknown { rule: spec.rules.len(), why: Undecided::StepOfPairs(why) },
+            },
             None => Outcome::Unknown { rule: 0, why: Undecided::Step(why) },
         },
         Work::default(),
@@ -99,4 +106,18 @@ pub(crate) fn broken(
     let plan = BoundPlan::new(network, &spec.schema, deepsade_check::Arithmetic::Float32);
     let target = Attacked { plan: &plan, network, spec, judge: &judge, rule: 0, stop: &|| None };
     target.tried(region, from, TRIED, seed, stop, &breaks)
+}
+
+/// Two inputs that break a rule between two, of those that are tried.
+fn broken_pair(
+    spec: &NormalSpec,
+    model: &Model,
+    whole: &Region,
+    seed: u64,
+    stop: &(dyn Fn() -> Option<Halt> + Sync),
+) -> Option<CounterExample> {
+    let output = Output::of(model, spec).ok()?;
+    let network = &model.network;
+    let plan = &BoundPlan::new(network, &spec.schema, deepsade_check::Arithmetic::Float32);
+    PairQuestion { spec, network, behind: Some(&output), plan, whole, seed, stop }.attack()
 }

@@ -37,7 +37,7 @@ pub(crate) fn pairs(html: &mut Html, spec: Option<&NormalSpec>, proof: &ProofSta
             Some(_) => "Proved in exact real arithmetic, not in float32.".into(),
             None => "Not proved.".into(),
         };
-        let status = match vacuous_pair(rule, &spec.schema) {
+        let status = match vacuous_pair(rule, spec) {
             Some(why) => format!("{status} The rule is {why}."),
             None => status,
         };

@@ -16,7 +16,7 @@ use deepsade_data::{Dataset, thinned};
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::Judge;
 use deepsade_spec::normalize::range;
-use deepsade_spec::{Atom, Formula, Linear, Moves, NormalSpec, Rational, Task, Trend, Var};
+use deepsade_spec::{Atom, Formula, Kept, Linear, Moves, NormalSpec, Pair, Rational, Task, Trend, Var};
 use thiserror::Error;
 
 use self::centre::{Affinely, fitted};
@@ -26,6 +26,7 @@ use super::usual::Usual;
 use super::{StepError, ends_over};
 use crate::artifact::{self, ArtifactError, CLIPS_KEY};
 use crate::proof::{Proof, prove_clips};
+use crate::vacuous::binding;
 
 /// How outputs are made, in words.
 pub const HOW: &str = "clipped to bounds that follow from the input, behind a network whose weights have the signs that rules between two inputs ask for";
@@ -39,6 +40,8 @@ const MOST_ROWS: usize = 20_000;
 const ENOUGH: usize = 10;
 /// How far from constant outputs towards those that are usual at an input rules about several are dealt out: what cuts off least is taken.
 const FOLLOWED: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
+/// What of a change is left for the rounding of bounds.
+const ROUNDED: f64 = 1e-3;
 /// How far beyond the bounds the ranges of outputs reach, as a share of their width.
 const AIR: f64 = 0.25;
 
@@ -51,14 +54,6 @@ pub enum NoClips {
     /// Labels are present or not.
     #[error("labels and places are not clipped: beside rules between two inputs only the weights keep rules about them")]
     Labels,
-    /// A rule about how much outputs change.
-    #[error(
-        "how much outputs change (rule '{rule}') is not shown of outputs that are clipped; without it the other rules could be kept so"
-    )]
-    Change {
-        /// Its name.
-        rule: String,
-    },
     /// Bounds that leave no room.
     #[error(
         "beside rules between two inputs outputs are clipped to bounds that the other rules set, and these cross each other, or leave \
@@ -109,20 +104,39 @@ impl LearntBound {
     }
 }
 
-/// Whether clipping is a way at all: rules of one input or whole numbers beside rules between two, none of which bounds a change, over
-/// numbers.
+/// Whether clipping is a way at all: rules of one input or whole numbers beside rules between two, over numbers.
 pub fn is_mixed(spec: &NormalSpec) -> bool {
-    let mut parts = spec.pairs.iter().flat_map(|rule| &rule.parts);
+    let spec = &binding(spec);
     let labels = matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. });
     let whole = !spec.schema.task.whole_outputs().is_empty();
-    !(spec.rules.is_empty() && !whole || spec.pairs.is_empty() || labels || parts.any(|p| matches!(p.moves, Moves::By(_))))
+    !(spec.rules.is_empty() && !whole || spec.pairs.is_empty() || labels)
+}
+
+/// What the weights before clips are asked for: the rules between two inputs, of a change each output's share by itself, for clips
+/// move outputs one by one.
+pub fn before_clips(spec: &NormalSpec) -> NormalSpec {
+    let mut between = NormalSpec { rules: Vec::new(), ..spec.clone() };
+    for rule in &mut between.pairs {
+        let shared = |part: Pair| match (&part.moves, &part.kept) {
+            (Moves::By(_), Kept::Number { linear, by, strict }) if linear.terms.len() > 1 => {
+                let by = by / Rational::from(linear.terms.len());
+                let own = |(var, c): (&Var, &Rational)| Kept::Number {
+                    linear: Linear::var(*var).scaled(c),
+                    by: by.clone(),
+                    strict: *strict,
+                };
+                linear.terms.iter().map(own).map(|kept| Pair { kept, ..part.clone() }).collect()
+            }
+            _ => vec![part],
+        };
+        rule.parts = std::mem::take(&mut rule.parts).into_iter().flat_map(shared).collect();
+    }
+    between
 }
 
 /// Finds bounds; without rows, some that would do.
 pub fn clips(spec: &NormalSpec, rows: Option<&Dataset>) -> Result<Clips, NoClips> {
-    if let Some(rule) = spec.pairs.iter().find(|rule| rule.parts.iter().any(|p| matches!(p.moves, Moves::By(_)))) {
-        return Err(NoClips::Change { rule: rule.name.clone() });
-    }
+    let spec = &binding(spec);
     if matches!(spec.schema.task, Task::Multilabel { .. } | Task::Ranking { .. }) {
         return Err(NoClips::Labels);
     }
@@ -510,7 +524,10 @@ impl ClipFinder<'_> {
         let kept: Vec<(usize, bool)> = bound.when.iter().copied().filter(|asked| alone(bound, *asked)).collect();
         bound.when = kept;
         for (column, (lo, hi)) in self.spec.schema.column_ranges().into_iter().enumerate() {
-            if !self.moves_well(bound, column) {
+            // Changes that several features make add up.
+            let mut so_far = bound.weights.clone();
+            so_far[column + 1..].fill(0.0);
+            if so_far[column] != 0.0 && !self.fits(&LearntBound { when: Vec::new(), weights: so_far, ..bound.clone() }) {
                 let w = bound.weights[column];
                 let (a, b) = (w * f64::from(lo), w * f64::from(hi));
                 bound.constant += if bound.upper { a.min(b) } else { a.max(b) };
@@ -526,6 +543,24 @@ impl ClipFinder<'_> {
         only[column] == 0.0 || self.fits(&LearntBound { when: Vec::new(), weights: only, ..bound.clone() })
     }
 
+    /// Whether bounds change no more than their share of what a rule allows.
+    fn changes_little(&self, part: &Pair, clips: &Clips) -> bool {
+        let (Moves::By(by), Kept::Number { linear, by: most, .. }) = (&part.moves, &part.kept) else { return true };
+        let columns = self.spec.schema.columns();
+        let far = |c: usize| part.features.iter().position(|f| *f == columns[c].feature).map_or(0.0, |k| by[k].to_f64().value());
+        let share = most.to_f64().value() / linear.terms.len().max(1) as f64 * (1.0 - ROUNDED);
+        let moved =
+            |c: usize| self.conditions[c].linear.terms.keys().filter_map(|v| v.feature()).any(|f| part.features.contains(&f));
+        linear.terms.iter().all(|(var, a)| {
+            let Var::Output(j) = *var else { return true };
+            clips.rounds.iter().all(|round| {
+                let own = round.weights.iter().filter(|(o, ..)| *o == j);
+                let change: f64 = own.map(|(_, c, w)| f64::from(w.abs()) * far(*c)).sum();
+                a.to_f64().value().abs() * change <= share && !round.when[j].iter().any(|(c, _)| moved(*c))
+            })
+        })
+    }
+
     fn fits(&self, bound: &LearntBound) -> bool {
         self.keeps_trends(&self.rounds(std::slice::from_ref(bound), &[])).is_ok()
     }
@@ -534,7 +569,10 @@ impl ClipFinder<'_> {
     fn keeps_trends(&self, clips: &Clips) -> Result<(), NoClips> {
         for rule in &self.spec.pairs {
             for part in &rule.parts {
-                let asked = part.demands();
+                if !self.changes_little(part, clips) {
+                    return Err(NoClips::Trend { rule: rule.name.clone() });
+                }
+                let asked = if matches!(part.moves, Moves::By(_)) { Vec::new() } else { part.demands() };
                 let all = asked.iter().flat_map(|a| part.features.iter().map(move |f| (*f, *a)));
                 let keeps = |(feature, (output, asked)): (usize, (usize, Trend))| {
                     clips.trend(self.spec, feature, output, asked).is_ok_and(|found| found.implies(asked))
