@@ -8,7 +8,7 @@ use crate::idle::idle;
 use crate::machine::{Known, Machine};
 use crate::rejected::{LostTrend, Misfit, Overflow, Why};
 use crate::slope::Whole;
-use crate::step::Clips;
+use crate::step::{CALM, Clips};
 use crate::trend::Trends;
 
 /// One rule between two inputs that was proved.
@@ -146,7 +146,8 @@ impl<'n> PairChecker<'n> {
     /// where it holds if both ends do: a leaf where it does not is left out.
     ///
     /// Behind clips each output is one of the network's brought between bounds of the same conditions for both inputs. `min(max(c, l), u)` moves by
-    /// no more than the one of c, l and u that moves most. So outputs are taken one by one, each with what its bounds move.
+    /// no more than the one of c, l and u that moves most. So outputs are taken one by one, each with what its bounds move. A tiny c is taken
+    /// for 0 there, which counts as rounding.
     fn slopes(&self, part: &Pair, tree: &Tree, done: &mut ProvedPair) -> Result<(), Why> {
         let numbers = |f: &usize| self.spec.schema.features[*f].domain.range().is_some();
         if part.moves == Moves::Any || !part.features.iter().all(numbers) {
@@ -162,10 +163,13 @@ impl<'n> PairChecker<'n> {
             (Kept::Condition(formula), Moves::Up) => formula.atoms(&mut |atom| forms.push(atom.linear.clone())),
             (Kept::Condition(_), _) => return Err(Misfit::SlopesOfChange.into()),
         }
-        let errors = match self.machine.arithmetic {
+        let mut errors = match self.machine.arithmetic {
             Arithmetic::Real => vec![Dyadic::default(); self.machine.network.outputs()],
             Arithmetic::Float32 => self.machine.errors(&self.known)?,
         };
+        if self.clips.is_some() {
+            errors.iter_mut().for_each(|error| *error += &Dyadic::from(2f32.powi(CALM)));
+        }
         let form = |linear: &Linear, bounds: Rational| {
             let form = Whole::new(linear);
             Changing { rounding: Rational::from(2) * form.error(&errors), form, bounds }
