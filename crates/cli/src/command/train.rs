@@ -378,11 +378,16 @@ impl Done {
                 shown::name(&self.file.display().to_string())
             )),
         }
-        // Those of the data, too: `--quiet` hides the notes before a training.
-        let warnings = fitted.warnings.iter().map(ToString::to_string).chain(self.finished.facts.doubts.iter().cloned());
-        out.extend(warnings.map(|warning| format!("WARNING: {}.", shown::name(&warning))));
+        out.extend(self.warnings());
         out.push(format!("Model: {}", shown::name(&self.model.display().to_string())));
         out.join("\n") + "\n"
+    }
+
+    /// What to look at before the model is used; what is doubtful of the data, too: `--quiet` hides the notes before a training.
+    fn warnings(&self) -> Vec<String> {
+        let Finished { fitted, facts, .. } = &self.finished;
+        let warnings = fitted.warnings.iter().map(ToString::to_string).chain(facts.doubts.iter().cloned());
+        warnings.map(|warning| format!("WARNING: {}.", shown::name(&warning))).collect()
     }
 }
 
