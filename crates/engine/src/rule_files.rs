@@ -256,7 +256,7 @@ fn way_up(above: &BTreeMap<String, Vec<String>>, from: &str, to: &str) -> Option
             return Some(way);
         }
         if seen.insert(last.clone()) {
-            ways.extend(above.get(last).into_iter().flatten().map(|next| [&way[..], &[next.clone()]].concat()));
+            ways.extend(above.get(last).into_iter().flatten().map(|next| [&way[..], std::slice::from_ref(next)].concat()));
         }
     }
     None

@@ -164,21 +164,23 @@ impl<'a> OpenColumn<'a> {
     }
 
     fn read_spelled(&mut self, spelled: Spelled, chunk: ColumnReader) -> Result<(), DataError> {
-        let of_bytes = |bytes: &[u8]| spelled::whole(bytes).map(|v| spelled.text(v)).unwrap_or_default();
         match chunk {
-            ColumnReader::Int32ColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(&spelled.text((*v).into()))),
-            ColumnReader::Int64ColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(&spelled.text((*v).into()))),
-            ColumnReader::ByteArrayColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(&of_bytes(v.data()))),
-            ColumnReader::FixedLenByteArrayColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(&of_bytes(v.data()))),
+            ColumnReader::Int32ColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(spelled, Some((*v).into()))),
+            ColumnReader::Int64ColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(spelled, Some((*v).into()))),
+            ColumnReader::ByteArrayColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(spelled, spelled::whole(v.data()))),
+            ColumnReader::FixedLenByteArrayColumnReader(r) => {
+                self.read_all(r, |t, v| t.push_spelled(spelled, spelled::whole(v.data())))
+            }
             _ => unreachable!("spelled::of refuses other bytes"),
         }
     }
 
-    /// A text that stands for a stored number; what is too long to be one stands for none.
-    fn push_spelled(&mut self, text: &str) -> Result<(), DataError> {
+    /// What stands for a stored whole number, where it is none of too many bytes.
+    fn push_spelled(&mut self, spelled: Spelled, stored: Option<i128>) -> Result<(), DataError> {
+        let Some(stored) = stored else { return Err(self.too_large("a decimal of more than 16 bytes".into())) };
         match &mut self.values {
-            ColumnBuilder::Text(levels) if !text.is_empty() => levels.push(text),
-            _ => self.values.push_missing(),
+            ColumnBuilder::Text(levels) => levels.push(&spelled.text(stored)),
+            ColumnBuilder::Number(_) => unreachable!("it is read so only where texts are asked for"),
         }
         Ok(())
     }

@@ -46,11 +46,14 @@ pub(super) fn of(column: &ColumnDescriptor) -> (String, Option<Spelled>) {
         _ => ("values of a kind that is not read", None),
     };
     // In which bytes they may be stored.
-    let stored = match (spelled, column.physical_type()) {
-        (Some(Spelled::Day), Physical::INT32) | (Some(Spelled::Time { .. }), Physical::INT64) => true,
-        (Some(Spelled::Decimal { .. }), Physical::INT32 | Physical::INT64 | Physical::BYTE_ARRAY) => true,
-        (Some(Spelled::Decimal { .. }), Physical::FIXED_LEN_BYTE_ARRAY) => true,
-        _ => false,
+    let stored = match spelled {
+        Some(Spelled::Day) => column.physical_type() == Physical::INT32,
+        Some(Spelled::Time { .. }) => column.physical_type() == Physical::INT64,
+        Some(Spelled::Decimal { .. }) => {
+            let bytes = [Physical::INT32, Physical::INT64, Physical::BYTE_ARRAY, Physical::FIXED_LEN_BYTE_ARRAY];
+            bytes.contains(&column.physical_type())
+        }
+        None => false,
     };
     (name.into(), spelled.filter(|_| stored))
 }
