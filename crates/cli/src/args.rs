@@ -2,6 +2,7 @@
 
 mod predict;
 mod shell;
+mod spelled;
 
 use std::path::PathBuf;
 
@@ -28,16 +29,16 @@ pub struct Args {
 #[allow(clippy::struct_field_names, reason = "they are the names of the options")]
 pub struct LimitArgs {
     /// Columns that a data file may have
-    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().columns, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().columns, hide_short_help = true, value_parser = spelled::whole::<usize>)]
     pub max_columns: usize,
     /// Values (rows times columns used) that are read
-    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().values, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().values, hide_short_help = true, value_parser = spelled::whole::<u64>)]
     pub max_values: u64,
     /// Bytes that one row of a CSV file may have
-    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().row_bytes, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().row_bytes, hide_short_help = true, value_parser = spelled::whole::<u64>)]
     pub max_row_bytes: u64,
     /// Bytes that a CSV file may have once it is unpacked
-    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().bytes, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::default().bytes, hide_short_help = true, value_parser = spelled::whole::<u64>)]
     pub max_bytes: u64,
 }
 
@@ -114,7 +115,7 @@ pub struct InitArgs {
     #[arg(long)]
     pub force: bool,
     /// What stands between two values of the data file [default: guessed]
-    #[arg(long, value_name = "CHAR")]
+    #[arg(long, value_name = "CHAR", value_parser = spelled::separator)]
     pub separator: Option<char>,
     /// Print what was found as one JSON object on standard output
     #[arg(long)]
@@ -152,13 +153,13 @@ pub struct TrainArgs {
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
     /// Seed of the split, the initial weights and the order of the rows [default: `seed` in the file's data table]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = spelled::whole::<u64>)]
     pub seed: Option<u64>,
     /// Test on fold K of N (counted from 0) instead of the file's split; a tenth of the rows validates
     #[arg(long, value_name = "K/N", value_parser = fold)]
     pub fold: Option<(usize, usize)>,
     /// Train and test N models, each on a fold of its own, and print the mean and deviation of their scores; no model is kept
-    #[arg(long, value_name = "N", conflicts_with_all = ["fold", "resume"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["fold", "resume"], value_parser = spelled::whole::<usize>)]
     pub folds: Option<usize>,
     /// Where the rules are enforced, instead of what the file says
     #[arg(long, value_enum)]
@@ -176,7 +177,7 @@ pub struct TrainArgs {
     #[arg(long, value_enum)]
     pub quantifiers: Option<QuantifiersArg>,
     /// Passes over the training rows, instead of what the file says
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = spelled::whole::<usize>)]
     pub epochs: Option<usize>,
     /// No effect: every proof is about the ONNX graph itself
     #[arg(long, hide = true)]
@@ -347,19 +348,19 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub methods: Vec<String>,
     /// Times that the folds are dealt out anew [default: 5, with --quick 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = spelled::whole::<u64>)]
     pub repeats: Option<u64>,
     /// Folds, each the test rows once; a tenth of the rows validates
-    #[arg(long, value_name = "N", default_value_t = FOLDS)]
+    #[arg(long, value_name = "N", default_value_t = FOLDS, value_parser = spelled::whole::<usize>)]
     pub folds: usize,
     /// Runs at a time, one thread each; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = spelled::whole::<usize>)]
     pub jobs: Option<usize>,
     /// One repeat, fewer epochs for uc4, fewer weights to choose from, fewer rows for the Adversity Index
     #[arg(long)]
     pub quick: bool,
     /// Decides everything that is random
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = spelled::whole::<u64>)]
     pub seed: u64,
     /// The folder of the data files [default: the one that `$DEEPSADE_DATA` names]
     #[arg(long, value_name = "DIR")]
@@ -425,7 +426,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Seconds to try
-    #[arg(long, value_name = "S", default_value_t = verify::SECONDS)]
+    #[arg(long, value_name = "S", default_value_t = verify::SECONDS, value_parser = spelled::number)]
     pub timeout: f64,
     /// The arithmetic of the network that is spoken about
     #[arg(long, value_enum, default_value_t = ArithmeticArg::Float32)]
@@ -440,7 +441,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "NAME")]
     pub output: Option<String>,
     /// Threads [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = spelled::whole::<usize>)]
     pub threads: Option<usize>,
     /// Print the answer as VNN-COMP wants it: sat, unsat, timeout or unknown
     #[arg(long, conflicts_with = "json")]
@@ -471,16 +472,16 @@ pub struct AdversityArgs {
     #[arg(long, value_name = "D.csv")]
     pub data: Option<PathBuf>,
     /// How near, as a share of each feature's range
-    #[arg(long, value_name = "R", default_value_t = adversity::RADIUS)]
+    #[arg(long, value_name = "R", default_value_t = adversity::RADIUS, value_parser = spelled::number)]
     pub radius: f64,
     /// Seconds to try for each row
-    #[arg(long, value_name = "S", default_value_t = adversity::SECONDS)]
+    #[arg(long, value_name = "S", default_value_t = adversity::SECONDS, value_parser = spelled::number)]
     pub timeout: f64,
     /// Stop reading the network at this tensor: the scores before a Softmax, say
     #[arg(long, value_name = "NAME")]
     pub output: Option<String>,
     /// Threads [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = spelled::whole::<usize>)]
     pub threads: Option<usize>,
     /// Print one JSON object on standard output
     #[arg(long)]
@@ -506,7 +507,7 @@ pub struct RepairArgs {
     #[arg(long, value_name = "NAME")]
     pub output: Option<String>,
     /// Seconds for bringing the last layer back towards what it was, once a safe one is found; 0: keep the first that is safe
-    #[arg(long, value_name = "S", default_value_t = repair::SECONDS)]
+    #[arg(long, value_name = "S", default_value_t = repair::SECONDS, value_parser = spelled::number)]
     pub timeout: f64,
     /// Folder for model.onnx, rules.toml and certificate.json; not the model's own
     #[arg(long, value_name = "DIR")]

@@ -69,6 +69,11 @@ fn note_rounding(places: &[String]) {
 
 /// Reads a rule file, with `--data`: another file than the one it names, or a folder to look in.
 fn problem(file: &Path, data: Option<&Path>) -> anyhow::Result<Problem> {
+    let given = file.extension().map(|e| e.to_string_lossy().to_lowercase());
+    if given.is_some_and(|e| ["csv", "tsv", "parquet", "gz"].contains(&e.as_str())) && file.is_file() {
+        let file = file.display();
+        bail!("{file} is data, not a rule file: `deepsade init {file}` drafts a rule file for it");
+    }
     let problem = Problem::read(file)?.with_data(data)?;
     if let (Some(data), None) = (data.filter(|data| !data.is_dir()), &problem.data) {
         bail!(

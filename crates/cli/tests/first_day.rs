@@ -94,6 +94,76 @@ fn a_gate_that_reaches_zero_is_told_where_to_start() {
     fs::write(home.join("auto.toml"), file("auto")).unwrap();
     let said = stderr(&deepsade(home, &["train", "auto.toml", "--out", "auto"]));
     assert!(said.contains("start at 0.001 or state whole numbers"), "{said}");
+    // Where nothing but a gate keeps the rules, the refusal says so as well, and it is true.
+    let both: String = (0..60).map(|k| format!("{k},{},{}\n", f64::from(k) * 0.4, f64::from(k) * 0.3)).collect();
+    fs::write(home.join("h.csv"), format!("income,rent,food\n{both}")).unwrap();
+    let two = file("auto").replace("[\"rent\"]", "[\"rent\", \"food\"]").replace("0 <= rent <= income", "rent + food <= income")
+        + "[[rule]]\nname = \"p\"\ntext = \"rent >= 0\"\n[[rule]]\nname = \"q\"\ntext = \"food >= 0\"\n";
+    fs::write(home.join("two.toml"), &two).unwrap();
+    let output = deepsade(home, &["train", "two.toml", "--out", "two", "-q"]);
+    if output.status.code() == Some(1) {
+        assert!(stderr(&output).contains("let the range of 'income'"), "{}", stderr(&output));
+    }
+    fs::write(home.join("gated.toml"), two.replace("range = [0.0,", "range = [0.001,")).unwrap();
+    fs::write(home.join("h.csv"), format!("income,rent,food\n{}", both.split_once('\n').unwrap().1)).unwrap();
+    expect(home, 0, &["train", "gated.toml", "--out", "gated", "-q"]);
+}
+
+/// What is given in place of something else is told in plain words.
+#[test]
+fn options_and_files_say_what_they_expect() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 1);
+    for (args, words) in [
+        (&["train", "loans.toml", "--folds", "x"][..], "expected a whole number, such as 5"),
+        (&["verify", "--model", "m.onnx", "--rules", "loans.toml", "--timeout", "soon"], "expected a number, such as 0.5"),
+        (&["init", "loans.csv", "--separator", "tabulator"], "the word tab"),
+        (&["train", "loans.csv"], "is data, not a rule file: `deepsade init loans.csv` drafts a rule file for it"),
+        (&["predict", "loans.csv", "loans.csv"], "not an ONNX file"),
+    ] {
+        let error = refusal(home, args);
+        assert!(error.contains(words) && !error.contains("wire type") && !error.contains("invalid digit"), "{error}");
+    }
+    expect(home, 0, &["train", "loans.toml", "--out", "run", "-q"]);
+    fs::write(home.join("new.tsv"), "income\tarea\tage\n30\turban\t40\n").unwrap();
+    for tab in ["tab", "\\t"] {
+        expect(home, 0, &["predict", "run/model.onnx", "new.tsv", "--separator", tab, "-q"]);
+    }
+    // Columns that say something about rows are no features, and a split that says too little is told where.
+    let text = fs::read_to_string(home.join("loans.toml")).unwrap();
+    let weighted =
+        text.replace("targets =", "weight = \"age\"\ntargets =").replace("[task]", "[features.age]\nkind = \"integer\"\n[task]");
+    fs::write(home.join("w.toml"), weighted).unwrap();
+    let error = refusal(home, &["train", "w.toml", "-q"]);
+    assert!(error.contains("the weight of rows (`weight` in [data])") && error.contains("delete the table of 'age'"), "{error}");
+    fs::write(home.join("s.toml"), text.replace("targets =", "split = { file = \"s.csv\" }\ntargets =")).unwrap();
+    let error = refusal(home, &["train", "s.toml", "-q"]);
+    assert!(error.contains("the file of `split`, 's.csv' not found") && !error.contains("public files"), "{error}");
+    fs::write(home.join("s.csv"), "row,part\n1,Train\n2,Test\n").unwrap();
+    let error = refusal(home, &["train", "s.toml", "-q"]);
+    assert!(
+        error.contains("row 3: ") && error.contains("s.csv says nothing of it, but must say train, validation or test"),
+        "{error}"
+    );
+}
+
+#[test]
+fn weights_of_classes_are_in_the_summary_and_on_the_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    small_problem(home, 1);
+    let text = fs::read_to_string(home.join("loans.toml")).unwrap();
+    for (weight, words) in
+        [("\"balanced\"", "balanced: all classes count alike"), ("{ yes = 3 }", "yes 3.0 in training, others 1")]
+    {
+        fs::write(home.join("w.toml"), text.replace("[train]\n", &format!("[train]\nclass_weight = {weight}\n"))).unwrap();
+        let said = json(home, 0, &["train", "w.toml", "--out", "run", "--force", "--json", "-q"]);
+        assert!(!said["class_weight"].is_null(), "{said}");
+        expect(home, 0, &["report", "run"]);
+        let page = fs::read_to_string(home.join("run/report.html")).unwrap();
+        assert!(page.contains(words), "{words}");
+    }
 }
 
 #[test]

@@ -65,9 +65,12 @@ impl<'a> Aside<'a> {
 
     fn parts(&self, name: &str, rows: &[usize]) -> Result<Vec<Part>, DataError> {
         let part = |row: &usize| {
-            let value = self.columns[name].value(*row).to_string();
-            let place = format!(" in column '{name}'");
-            Part::read(&value).ok_or(DataError::BadPart { row: self.row_numbers[*row], value, place })
+            let value = match self.columns[name].value(*row) {
+                TableValue::Missing => "nothing".into(),
+                value => format!("'{value}'"),
+            };
+            let place = format!("column '{name}'");
+            Part::read(value.trim_matches('\'')).ok_or(DataError::BadPart { row: self.row_numbers[*row], value, place })
         };
         rows.iter().map(part).collect()
     }
@@ -126,13 +129,12 @@ fn parts_of_file(path: &Path, kept: &[u64]) -> Result<Vec<Part>, DataError> {
         let (Some(TableValue::Number(row)), Some(part)) = (row.map(|c| c.value(k)), part.map(|c| c.value(k).to_string())) else {
             continue;
         };
-        let place = format!(" in {}", path.display());
-        let read = Part::read(&part).ok_or(DataError::BadPart { row: row as u64, value: part, place })?;
+        let place = path.display().to_string();
+        let read = Part::read(&part).ok_or(DataError::BadPart { row: row as u64, value: format!("'{part}'"), place })?;
         parts.insert(row as u64, read);
     }
     let part = |row: &u64| {
-        let missing =
-            || DataError::BadPart { row: *row, value: "nothing".into(), place: format!(" for it in {}", path.display()) };
+        let missing = || DataError::BadPart { row: *row, value: "nothing".into(), place: path.display().to_string() };
         parts.get(row).copied().ok_or_else(missing)
     };
     kept.iter().map(part).collect()

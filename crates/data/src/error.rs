@@ -53,13 +53,13 @@ pub enum DataError {
         value: String,
     },
     /// A row that is in no part of the split.
-    #[error("row {row}: {value} says not whether it trains, validates or tests: write train, validation or test{place}")]
+    #[error("row {row}: {place} says {value} of it, but must say train, validation or test")]
     BadPart {
         /// 1-based data row.
         row: u64,
         /// What is said.
         value: String,
-        /// Where, if that is known.
+        /// Where.
         place: String,
     },
     /// Dates that are not in order when their texts are.
@@ -82,9 +82,11 @@ pub enum DataError {
         place: String,
     },
     /// The file is in none of the places.
-    #[error("data file '{file}' not found; looked for {}; docs/data.md says where the public files come from and how to name a folder",
-        list(.looked_in))]
+    #[error("{} '{file}' not found; looked for {}{}", if *.of_split { "the file of `split`," } else { "data file" }, list(.looked_in),
+        if *.of_split { "" } else { "; docs/data.md says where the public files come from and how to name a folder" })]
     NotFound {
+        /// Whether it says how rows are dealt out.
+        of_split: bool,
         /// The file, as the rule file names it.
         file: String,
         /// Every path tried, in order.
@@ -260,7 +262,7 @@ pub enum DataError {
         columns: Vec<String>,
     },
     /// `[features.NAME]` for a column that is no feature.
-    #[error("[features] names '{name}', which is {role}, not a feature")]
+    #[error("[features] names '{name}', which is {role}, not a feature: delete the table of '{name}'")]
     NotAFeature {
         /// The column.
         name: String,

@@ -8,7 +8,7 @@ use deepsade_spec::{Schema, indicator_of};
 use super::aside::{Aside, Said};
 use super::decision::stray_words;
 use super::error::DataError;
-use super::locate::{is_data_name, locate};
+use super::locate::{is_data_name, locate, locate_split};
 use super::missing::{MissingReport, settle_missing};
 use super::overrides::{FeatureKind, FeatureOverride, Overrides};
 use super::read::{Columns, Progress, ReadOptions, known, read_table};
@@ -72,13 +72,13 @@ pub struct Loaded {
 pub fn load(request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Loaded, DataError> {
     let Request { data, task, overrides, .. } = request;
     overrides.iter().try_for_each(|(name, stated)| stated.check(name))?;
-    not_ignored(data, overrides)?;
+    only_features(data, overrides)?;
     // A rule file may come from elsewhere, and with it a link to any file: what stands in it is not for messages.
     let named = data.file.as_deref().filter(|f| data.recipe.is_none() && is_data_name(Path::new(f)));
     let linked = named.and_then(|f| locate(f, request.rule_file_dir, request.data_dir).ok()?.canonicalize().ok());
     let secret = linked.is_some_and(|f| !is_data_name(&f));
     let loaded = read(request, progress).and_then(|LoadedTable { table, file, overrides, targets }| {
-        let dealt = data.split.file.as_deref().map(|f| locate(f, request.rule_file_dir, request.data_dir)).transpose()?;
+        let dealt = data.split.file.as_deref().map(|f| locate_split(f, request.rule_file_dir, request.data_dir)).transpose()?;
         settle(table, file, &targets, (data, dealt.as_deref()), task, &overrides)
     });
     loaded.map_err(|error| if secret { error.without_contents() } else { error })
@@ -97,7 +97,7 @@ pub fn load_table(table: Table, data: &CheckedData, task: &TaskSettings, overrid
 /// recipe makes the columns.
 pub fn feature_names(request: Request) -> Result<Option<Vec<String>>, DataError> {
     let Request { data, task, overrides, rule_file_dir, data_dir } = request;
-    not_ignored(data, overrides)?;
+    only_features(data, overrides)?;
     let Some(named) = data.file.as_deref().filter(|_| data.recipe.is_none()) else { return Ok(None) };
     let Ok(file) = locate(named, rule_file_dir, data_dir) else { return Ok(None) };
     let targets = task.resolve_targets(&data.targets)?;
@@ -112,9 +112,15 @@ pub fn feature_names(request: Request) -> Result<Option<Vec<String>>, DataError>
     Ok(Some(table.names.into_iter().filter(|name| !targets.contains(name) && !aside.contains(&name)).collect()))
 }
 
-fn not_ignored(data: &CheckedData, overrides: &Overrides) -> Result<(), DataError> {
-    match overrides.keys().find(|name| data.ignore.contains(name)) {
-        Some(name) => Err(DataError::NotAFeature { name: name.clone(), role: "ignored" }),
+fn only_features(data: &CheckedData, overrides: &Overrides) -> Result<(), DataError> {
+    let role = |name: &String| match name {
+        name if data.weight.as_ref() == Some(name) => Some("the weight of rows (`weight` in [data])"),
+        name if data.aside().any(|aside| aside == name) => Some("what deals the rows out (`split` in [data])"),
+        name if data.ignore.contains(name) => Some("ignored"),
+        _ => None,
+    };
+    match overrides.keys().find_map(|name| Some((name, role(name)?))) {
+        Some((name, role)) => Err(DataError::NotAFeature { name: name.clone(), role }),
         None => Ok(()),
     }
 }

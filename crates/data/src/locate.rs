@@ -23,6 +23,14 @@ pub fn locate(file: &str, rule_file_dir: &Path, data_dir: Option<&Path>) -> Resu
     first_existing(file, &folders(rule_file_dir, data_dir, std::env::var_os(DATA_DIR_VARIABLE)))
 }
 
+/// The same for the file that says how rows are dealt out.
+pub(crate) fn locate_split(file: &str, rule_file_dir: &Path, data_dir: Option<&Path>) -> Result<PathBuf, DataError> {
+    locate(file, rule_file_dir, data_dir).map_err(|error| match error {
+        DataError::NotFound { file, looked_in, .. } => DataError::NotFound { of_split: true, file, looked_in },
+        other => other,
+    })
+}
+
 fn folders(rule_file_dir: &Path, data_dir: Option<&Path>, variable: Option<OsString>) -> Vec<PathBuf> {
     let mut folders = vec![rule_file_dir.to_owned()];
     folders.extend(data_dir.map(Path::to_owned));
@@ -42,7 +50,7 @@ fn first_existing(file: &str, folders: &[PathBuf]) -> Result<PathBuf, DataError>
             looked_in.push(path);
         }
     }
-    Err(DataError::NotFound { file: file.to_owned(), looked_in })
+    Err(DataError::NotFound { of_split: false, file: file.to_owned(), looked_in })
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub fn settle_missing(
             return Err(DataError::Override { name: name.clone(), problem: OverrideProblem::IndicatorOfCategory });
         }
         if indicator && table.names.contains(&indicator_of(name)) {
-            return Err(DataError::DuplicateColumn { file: "the data".into(), name: indicator_of(name) });
+            return Err(DataError::Override { name: name.clone(), problem: OverrideProblem::IndicatorTaken });
         }
         let markers = stated.missing_values.beside(Some(&data.missing_values));
         filled.push(Filled { feature: name.clone(), with, indicator, markers });

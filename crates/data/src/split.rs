@@ -46,7 +46,7 @@ pub(crate) enum Part {
 
 impl Part {
     pub(crate) fn read(word: &str) -> Option<Self> {
-        match word {
+        match word.trim().to_ascii_lowercase().as_str() {
             "train" => Some(Self::Train),
             "validation" => Some(Self::Validation),
             "test" => Some(Self::Test),

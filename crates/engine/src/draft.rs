@@ -96,8 +96,7 @@ pub fn draft(file: &Path, wishes: &Wishes, progress: &mut dyn FnMut(Progress)) -
     let aim = target::aim(&sheet, &columns, &wishes.targets).map_err(nothing)?;
     columns.retain(|c| !aim.targets.contains(&c.name));
     if columns.iter().all(|c| matches!(c.role, Role::Out(_))) {
-        let why = "no column is left to predict from: every other one is left out (identifiers, dates, constants, many levels)";
-        return Err(nothing(why.into()));
+        return Err(nothing(format!("no column is left to predict from: {}", columns::why_out(&columns))));
     }
     let rows_with_gaps = gaps(&sheet, &columns, &aim);
     let rules = suggest::suggest(&sheet.table, &columns, &aim);

@@ -18,6 +18,7 @@ pub mod draft;
 pub mod enforce;
 pub mod evaluate;
 pub mod explain;
+pub mod few_rows;
 mod file_names;
 pub mod files;
 pub mod fit;

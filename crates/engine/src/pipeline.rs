@@ -27,6 +27,7 @@ use crate::enforce::unread::unread;
 use crate::enforce::{Decision, EnforcedBy, candidates};
 use crate::evaluate::{self, DataSource};
 use crate::explain::{at_stake, audit, binding, conflict_in_words, vacuous_notes};
+use crate::few_rows::few_of_a_class;
 use crate::fit::{self, Fit, FitError, Rows};
 use crate::gate::too_near_zero;
 use crate::problem::{Problem, ProblemError};
@@ -235,13 +236,15 @@ pub enum Note {
     Choice(String),
     /// The data may be read otherwise than they are meant.
     Data(String),
+    /// The rows by which the model is chosen and scored say little.
+    Parts(String),
 }
 
 impl Note {
     /// In words.
     pub fn words(&self) -> &str {
         match self {
-            Self::Rules(words) | Self::Choice(words) | Self::Data(words) => words,
+            Self::Rules(words) | Self::Choice(words) | Self::Data(words) | Self::Parts(words) => words,
         }
     }
 }
@@ -298,6 +301,7 @@ impl Ready {
                 close.iter().take(5).map(named).collect::<Vec<_>>().join(", ")
             )));
         }
+        notes.extend(few_of_a_class(&spec.schema.task, &self.rows.all.y, &self.split).map(Note::Parts));
         notes.extend(vacuous_notes(spec).into_iter().map(Note::Rules));
         if matches!(means, EnforcedBy::Weights) {
             let found = audit(spec);
@@ -315,9 +319,7 @@ impl Ready {
                 shown::name(&rule.name)
             )));
         }
-        let gated =
-            problem.network().gate == "auto" && problem.train().enforce != Enforce::None && !problem.train().strictly_paper();
-        if let Some(name) = too_near_zero(spec).filter(|_| gated) {
+        if let Some(name) = self.gate_out_of_reach() {
             notes.push(Note::Rules(format!(
                 "the rules scale with '{0}', but its domain reaches 0 and can't gate the outputs, which costs accuracy: let the range of \
                  '{0}' start at 0.001 or state whole numbers",
@@ -329,6 +331,19 @@ impl Ready {
             notes.push(Note::Choice(format!("enforce = \"auto\" chooses {}: {why}", means.name())));
         }
         notes
+    }
+
+    /// The feature that would gate the outputs if its range did not reach 0.
+    fn gate_out_of_reach(&self) -> Option<&str> {
+        let settings = self.problem.train();
+        let gated = self.problem.network().gate == "auto" && settings.enforce != Enforce::None && !settings.strictly_paper();
+        too_near_zero(&self.spec).filter(|_| gated)
+    }
+
+    /// What stays doubtful of the data and their split, whatever the training makes of them.
+    fn doubts(&self) -> Vec<String> {
+        let few = few_of_a_class(&self.spec.schema.task, &self.rows.all.y, &self.split);
+        self.of_data.iter().cloned().chain(few).collect()
     }
 
     /// The same problem with this fold to test on, just as [`Checked::read`] would have made it.
@@ -377,12 +392,12 @@ impl Ready {
             Some((path, resume))
         };
         let mut logged = Logged { folder, observer };
-        Ok(choose(
-            self.fit(&settings),
-            &self.candidates,
-            Trainings { rows: &self.rows, split: &self.split, saved: &saved },
-            &mut logged,
-        )?)
+        let trainings = Trainings { rows: &self.rows, split: &self.split, saved: &saved };
+        let chosen = choose(self.fit(&settings), &self.candidates, trainings, &mut logged);
+        Ok(chosen.map_err(|why| match self.gate_out_of_reach().filter(|_| why.is_about_rules()) {
+            Some(feature) => FitError::NearZero { feature: feature.into(), why: Box::new(why) },
+            None => why,
+        })?)
     }
 
     /// Trains the first way alone, with nothing to compare it with.
@@ -397,6 +412,7 @@ impl Ready {
         let finished = Finished::new(fitted, cost, &self.problem, &self.spec, times, self.data.seed)?;
         let facts = Provenance {
             source: self.source.clone(),
+            doubts: self.doubts(),
             parts: [&self.split.train, &self.split.validation, &self.split.test].map(Vec::len),
             breaking: self.rows.any_breaking_shipped,
             report: self.problem.report.clone(),

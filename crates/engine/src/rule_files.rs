@@ -1,6 +1,7 @@
 //! The `[[rule]]` tables of a rule file enter; rules that stand by themselves leave: those of other files are read, and a hierarchy
 //! becomes a rule for each pair. What is proved, written beside a model or checked knows no files.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use deepsade_data::TaskKind;
@@ -173,7 +174,13 @@ fn expanded(rule: RuleText, folder: &Path, labels: &LabelNames, rules: &mut Vec<
 
 /// The file of a rule that is a hierarchy. A text that can't be read is left for the compiler, which underlines the place.
 fn hierarchy(rule: &RuleText) -> Result<Option<String>, RuleFileError> {
-    let Ok(tokens) = lex(&rule.text) else { return Ok(None) };
+    let problem = "hierarchy(\"FILE.csv\") takes a file of pairs in quotes and is a rule of its own, with nothing beside it";
+    let wrong = || RuleFileError::Hierarchy { rule: shown::name(&rule.name).into_owned(), problem: problem.into() };
+    let Ok(tokens) = lex(&rule.text) else {
+        // A file name without quotes is no text of a rule.
+        let bare = rule.text.trim_start().strip_prefix("hierarchy").is_some_and(|rest| rest.trim_start().starts_with('('));
+        return if bare { Err(wrong()) } else { Ok(None) };
+    };
     let kinds: Vec<&TokenKind> = tokens.iter().map(|t| &t.kind).collect();
     let opens = |pair: &[&TokenKind]| *pair[0] == TokenKind::Name("hierarchy".into()) && *pair[1] == TokenKind::Symbol("(");
     if !kinds.windows(2).any(opens) {
@@ -181,11 +188,7 @@ fn hierarchy(rule: &RuleText) -> Result<Option<String>, RuleFileError> {
     }
     match kinds[..] {
         [_, _, TokenKind::Text(file), TokenKind::Symbol(")"), TokenKind::End] if opens(&kinds[..2]) => Ok(Some(file.clone())),
-        _ => {
-            let problem =
-                "hierarchy(\"FILE.csv\") takes a file of pairs in quotes and is a rule of its own, with nothing beside it";
-            Err(RuleFileError::Hierarchy { rule: shown::name(&rule.name).into_owned(), problem: problem.into() })
-        }
+        _ => Err(wrong()),
     }
 }
 
@@ -210,6 +213,7 @@ fn pairs(name: &str, path: &Path, labels: &LabelNames) -> Result<Vec<RuleText>, 
     }
     let mut rules: Vec<RuleText> = Vec::new();
     let mut seen = std::collections::HashSet::new();
+    let mut above: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for record in reader.records() {
         let record = record.map_err(|e| wrong(e.position().map_or(0, csv::Position::line), "it can't be read".into()))?;
         // A record begins where the one before ended: empty lines come first.
@@ -228,6 +232,11 @@ fn pairs(name: &str, path: &Path, labels: &LabelNames) -> Result<Vec<RuleText>, 
         if parent.is_empty() || !seen.insert((child.to_owned(), parent.to_owned())) {
             continue;
         }
+        if let Some(way) = way_up(&above, parent, child) {
+            let names: Vec<_> = [child].into_iter().chain(way.iter().map(String::as_str)).map(shown::name).collect();
+            return Err(wrong(line, format!("'{}' is above itself: {}", shown::name(child), names.join(" => "))));
+        }
+        above.entry(child.into()).or_default().push(parent.into());
         let spelt = |label: &str| of_labels(label, labels.names).map_err(|problem| wrong(line, problem));
         let text = format!("label[{}] => label[{}]", spelt(child)?, spelt(parent)?);
         rules.push(RuleText { name: format!("{name}: {shown_pair}"), text });
@@ -236,6 +245,21 @@ fn pairs(name: &str, path: &Path, labels: &LabelNames) -> Result<Vec<RuleText>, 
         return Err(wrong(1, "no line has a child with a parent".into()));
     }
     Ok(rules)
+}
+
+/// The labels from one up to another that is above it.
+fn way_up(above: &BTreeMap<String, Vec<String>>, from: &str, to: &str) -> Option<Vec<String>> {
+    let (mut ways, mut seen) = (vec![vec![from.to_string()]], BTreeSet::new());
+    while let Some(way) = ways.pop() {
+        let last = &way[way.len() - 1];
+        if last == to {
+            return Some(way);
+        }
+        if seen.insert(last.clone()) {
+            ways.extend(above.get(last).into_iter().flatten().map(|next| [&way[..], std::slice::from_ref(next)].concat()));
+        }
+    }
+    None
 }
 
 /// A label in quotes, if there is such a one.

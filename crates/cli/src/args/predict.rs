@@ -29,7 +29,7 @@ pub struct PredictArgs {
     #[arg(long, value_name = "COLUMN")]
     pub id: Vec<String>,
     /// What stands between two values of the data file [default: comma]
-    #[arg(long, value_name = "CHAR")]
+    #[arg(long, value_name = "CHAR", value_parser = super::spelled::separator)]
     pub separator: Option<char>,
     /// Print one JSON object with counts on standard output (needs --out)
     #[arg(long, requires = "out")]

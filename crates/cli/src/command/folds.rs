@@ -1,12 +1,13 @@
 //! `deepsade train --folds N`: a rule file enters; N models are trained and tested on a fold each, and their scores leave.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::bail;
 use deepsade_data::{Mean, score_shown};
 use deepsade_engine::artifact::write_whole;
 use deepsade_engine::files::FOLDS;
-use deepsade_engine::pipeline::{FoldsEnd, Ready, ScoredFold, ScoredFolds};
+use deepsade_engine::pipeline::{FoldsEnd, Occupied, Ready, ScoredFold, ScoredFolds};
 
 use super::train::{Watch, again_with, plain};
 use crate::args::TrainArgs;
@@ -37,6 +38,33 @@ pub fn run(ready: &Ready, out: &Path, args: &TrainArgs, of: usize) -> anyhow::Re
     Ok(if unproved { Exit::Finding } else { Exit::Success })
 }
 
+/// Refuses a folder that holds other folds, or a model with which these have nothing to do, unless that is asked for.
+pub(super) fn not_over_another(folder: &Path, force: bool) -> anyhow::Result<()> {
+    let there = folder.join(FOLDS).exists().then(|| format!("{FOLDS} already"));
+    match there.or_else(|| Occupied::of(folder, false).map(|found| found.to_string())).filter(|_| !force) {
+        None => Ok(()),
+        Some(found) => bail!(
+            "{} holds {found}; name another folder by --out, or write {FOLDS} there with --force, which leaves models as they are",
+            folder.display()
+        ),
+    }
+}
+
+/// What folds could not tell, a line each set of folds.
+fn untold(done: &ScoredFolds) -> String {
+    let mut alike: BTreeMap<Vec<usize>, Vec<&str>> = BTreeMap::new();
+    done.untold().into_iter().for_each(|(name, folds)| alike.entry(folds).or_default().push(name));
+    let line = |(folds, names): (&Vec<usize>, &Vec<&str>)| {
+        let of: Vec<String> = folds.iter().map(usize::to_string).collect();
+        format!(
+            "  {}: not told in fold {}, whose rows are too few or of one class, and so without a mean\n",
+            names.join(", "),
+            of.join(", ")
+        )
+    };
+    alike.iter().map(line).collect()
+}
+
 fn in_words(done: &ScoredFolds, file: &Path) -> String {
     let certified = |f: &ScoredFold| match (f.enforced, f.certified) {
         (false, _) => "not enforced",
@@ -55,6 +83,7 @@ fn in_words(done: &ScoredFolds, file: &Path) -> String {
     for (name, Mean { mean, deviation, .. }) in summary {
         out += &format!("  {name}: {} +- {}\n", score_shown(mean, 3), score_shown(deviation, 3));
     }
+    out += &untold(done);
     out + &format!(
         "{} of {} folds are certified (seed {}). No model is kept: `{}` trains the one to hand over, by the file's own split.\n",
         done.each.iter().filter(|f| f.certified).count(),

@@ -1,22 +1,22 @@
 //! `deepsade predict`: a model and rows enter, a CSV of predictions leaves.
 
 mod given;
+mod written;
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use deepsade_data::{Columns, Kind, ReadOptions, RowStatus, Table, TableValue, encode_inputs, read_table};
 use deepsade_engine::artifact::{model_rules, read_model, write_whole};
 use deepsade_engine::train::TrainSettings;
-use deepsade_net::Matrix;
 use deepsade_output::predict;
 use deepsade_output::printed::Printed;
-use deepsade_output::reader::{Output, Probabilities};
-use deepsade_spec::{Schema, Task, shown};
+use deepsade_output::reader::Output;
+use deepsade_spec::{Schema, Task};
 use serde_json::json;
 
+use self::written::{Told, predictions};
 use crate::args::PredictArgs;
 use crate::outcome::{Exit, emit, emit_data};
 use crate::progress::ReadBar;
@@ -29,12 +29,7 @@ pub fn run(args: &PredictArgs) -> anyhow::Result<Exit> {
     let (model, schema) = read_model(&args.model)?;
     let rows = given::RowsFrom::at(&args.data)?;
     let mut bar = ReadBar::new(args.quiet);
-    let separator = match args.separator {
-        Some(c) => Some(
-            u8::try_from(c).ok().filter(u8::is_ascii).with_context(|| format!("--separator '{c}' is not an ASCII character"))?,
-        ),
-        None => None,
-    };
+    let separator = args.separator.and_then(|c| u8::try_from(c).ok());
     let options = passing(&args.id, &schema, ReadOptions { separator, ..ReadOptions::for_schema(&schema) })?;
     let table = rows.named(read_table(rows.path(), &options, &mut |p| bar.update(p)))?;
     let mut inputs = encode_inputs(&table, &schema)?;
@@ -158,106 +153,5 @@ fn why(table: &Table, schema: &Schema, status: RowStatus, row: usize) -> String 
     match status {
         RowStatus::Missing { .. } => format!("row {}: '{name}' is missing", table.row_numbers[row]),
         _ => format!("row {}: {name} = {value} is outside its domain", table.row_numbers[row]),
-    }
-}
-
-/// A name that no spreadsheet takes for a formula: behind an apostrophe, unless it is a number. Such a name that begins with
-/// apostrophes already gets one more, so that taking one away gives the name back. Full-width signs and signs behind blanks or
-/// characters without width count, too: spreadsheets read them alike.
-fn as_text(name: &str) -> Cow<'_, str> {
-    const SIGNS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-    let unseen =
-        |c: char| matches!(c, '\'' | '\u{200c}' | '\u{200d}') || !c.is_control() && (c.is_whitespace() || shown::hidden(c));
-    let formula = name.trim_start_matches(unseen).starts_with(SIGNS);
-    if formula && name.trim().parse::<f64>().is_err() { Cow::Owned(format!("'{name}")) } else { Cow::Borrowed(name) }
-}
-
-/// What is printed beside predictions.
-struct Told<'a> {
-    /// Names of the columns that are passed on.
-    ids: &'a [String],
-    status: &'a [RowStatus],
-    scores: Option<&'a Matrix>,
-    probabilities: Option<&'a [Option<Probabilities>]>,
-}
-
-fn predictions(
-    schema: &Schema,
-    y: &Matrix,
-    ids: &impl Fn(usize) -> Vec<String>,
-    in_words: &impl Fn(usize) -> Vec<String>,
-    told: &Told,
-) -> anyhow::Result<Vec<u8>> {
-    let Told { status, scores, probabilities, .. } = *told;
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    let outputs = schema.task.outputs();
-    let named = predict::columns(&schema.task);
-    let words = named.len();
-    let mut header: Vec<String> = told.ids.iter().chain(&named).cloned().collect();
-    header.extend(["in_domain".into(), "outside".into()]);
-    if scores.is_some() {
-        let prefix = if matches!(schema.task, Task::Regression { .. }) { "raw " } else { "" };
-        header.extend((0..outputs).map(|j| format!("{prefix}{}", schema.task.output_name(j))));
-    }
-    if probabilities.is_some() {
-        header.push("probability".into());
-        header.extend(schema.task.classes().unwrap_or(&named).iter().map(|name| format!("p('{name}')")));
-    }
-    csv.write_record(header.iter().map(|name| as_text(name).into_owned()))?;
-    for (row, status) in status.iter().enumerate() {
-        let mut record: Vec<String> = ids(row).iter().map(|id| as_text(id).into_owned()).collect();
-        let said = match status {
-            // Without all its inputs a row has no prediction.
-            RowStatus::Missing { .. } => vec![String::new(); words],
-            // Nor has a row for which no output obeys the rules.
-            _ if y.row(row).iter().any(|v| v.is_nan()) => vec![String::new(); words],
-            _ => in_words(row).iter().map(|word| as_text(word).into_owned()).collect(),
-        };
-        record.extend::<Vec<String>>(said);
-        record.push((*status == RowStatus::Inside).to_string());
-        record.push(feature(*status).map(|f| as_text(&schema.features[f].name).into_owned()).unwrap_or_default());
-        if let Some(scores) = scores {
-            record.extend(scores.row(row).iter().map(f32::to_string));
-        }
-        if let Some(probabilities) = probabilities {
-            match &probabilities[row] {
-                Some(p) => record.extend(std::iter::once(&p.set).chain(&p.labels).map(f64::to_string)),
-                None => record.extend(vec![String::new(); 1 + outputs]),
-            }
-        }
-        csv.write_record(&record)?;
-    }
-    Ok(csv.into_inner()?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::as_text;
-
-    #[test]
-    fn a_name_is_never_a_formula_and_can_be_had_back() {
-        let plain = ["yes", "", "-1", "+1", "-2.5e3", "a=b", "o'clock", "'quoted'", " -1e3", " x"];
-        plain.iter().for_each(|name| assert_eq!(as_text(name), *name));
-        for name in [
-            "=HYPERLINK(\"http://x\")",
-            "+1+cmd|' /C calc'!A0",
-            "-2+3",
-            "@SUM(A1)",
-            "\t=1",
-            "\r=1",
-            "'=1",
-            "''@a",
-            "＝1+1",
-            "＠a",
-            "\u{200b}=1",
-            "\u{feff}'+a",
-            "\u{3164}\u{200d}=1",
-            " =1",
-            "\u{a0}+x",
-        ] {
-            let cell = as_text(name);
-            assert!(cell.starts_with('\''), "{cell}");
-            assert_eq!(&cell[1..], name);
-        }
     }
 }

@@ -30,8 +30,7 @@ use crate::render::While;
 
 /// Runs the command.
 pub fn run(args: &TrainArgs) -> anyhow::Result<Exit> {
-    let out =
-        args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(args.file.file_stem().unwrap_or(args.file.as_os_str())));
+    let out = args.out.clone().unwrap_or_else(|| usual_folder(args));
     let problem = super::problem(&args.file, args.data.as_deref())?;
     super::not_over_inputs(&out, &problem.inputs())?;
     let ended = match train(&problem, &out, args) {
@@ -56,6 +55,15 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<Exit> {
         emit(&done.in_words())?;
     }
     Ok(done.outcome())
+}
+
+/// Where a run goes that is not told where; folds keep no model, and so stay beside the folder that has one.
+fn usual_folder(args: &TrainArgs) -> PathBuf {
+    let mut name = args.file.file_stem().unwrap_or(args.file.as_os_str()).to_os_string();
+    if args.folds.is_some() {
+        name.push("-folds");
+    }
+    PathBuf::from("runs").join(name)
 }
 
 /// Says that no network can obey the rules, and why.
@@ -114,8 +122,9 @@ pub fn train(problem: &Problem, out: &Path, args: &TrainArgs) -> anyhow::Result<
 
 /// Trains into a folder that is there and held.
 fn into(checked: Checked, out: &Path, args: &TrainArgs) -> anyhow::Result<TrainingEnd> {
-    if args.folds.is_none() {
-        super::not_over_another(out, args.resume, args.force)?;
+    match args.folds {
+        None => super::not_over_another(out, args.resume, args.force)?,
+        Some(_) => super::folds::not_over_another(out, args.force)?,
     }
     let mut bar = ReadBar::new(args.quiet);
     let first = args.folds.map(|of| (0, of));
@@ -136,19 +145,26 @@ fn into(checked: Checked, out: &Path, args: &TrainArgs) -> anyhow::Result<Traini
         eprintln!("no unfinished run in {}: starting from the beginning", out.display());
     }
     let mut watch = Watch { bar: EpochBar::new(args.quiet, ready.problem.train().epochs), interrupt };
-    let ended = ready.train(Some(&mut folder), &mut watch).map_err(plain)?;
+    let ended = ready.train(Some(&mut folder), &mut watch);
     watch.bar.finish();
     match ended {
-        pipeline::Ended::Done(finished) => {
+        Ok(pipeline::Ended::Done(finished)) => {
             let model = folder.finish(&finished)?;
             let file = ready.problem.path.clone();
             Ok(TrainingEnd::Done(Box::new(Done { spec: ready.spec, finished: *finished, model, file })))
         }
-        pipeline::Ended::Interrupted => {
+        Ok(pipeline::Ended::Interrupted) => {
             eprintln!("interrupted; go on with: {}", again(&ready.problem.path, out));
             Ok(TrainingEnd::Interrupted)
         }
-        pipeline::Ended::Diverged(stop) => bail!("{stop}; no model was written"),
+        Ok(pipeline::Ended::Diverged(stop)) => {
+            folder.abandon();
+            bail!("{stop}; no model was written")
+        }
+        Err(error) => {
+            folder.abandon();
+            Err(plain(error))
+        }
     }
 }
 
@@ -362,9 +378,16 @@ impl Done {
                 shown::name(&self.file.display().to_string())
             )),
         }
-        out.extend(fitted.warnings.iter().map(|warning| format!("WARNING: {}.", shown::name(&warning.to_string()))));
+        out.extend(self.warnings());
         out.push(format!("Model: {}", shown::name(&self.model.display().to_string())));
         out.join("\n") + "\n"
+    }
+
+    /// What to look at before the model is used; what is doubtful of the data, too: `--quiet` hides the notes before a training.
+    fn warnings(&self) -> Vec<String> {
+        let Finished { fitted, facts, .. } = &self.finished;
+        let warnings = fitted.warnings.iter().map(ToString::to_string).chain(facts.doubts.iter().cloned());
+        warnings.map(|warning| format!("WARNING: {}.", shown::name(&warning))).collect()
     }
 }
 

@@ -66,6 +66,11 @@ pub enum OverrideProblem {
         "`indicator = true` is for numbers; a category says by a level of its own that it has no value: `missing = \"level\"`"
     )]
     IndicatorOfCategory,
+    /// A column of the data has the name of an indicator.
+    #[error(
+        "`indicator` adds a column with the name of this one and \" is missing\" behind it, but the data have such a column: rename theirs"
+    )]
+    IndicatorTaken,
     /// No data to take a value from.
     #[error(
         "without [data] what is read for a missing value must be stated: `missing = 0.5`, or `missing = {{ level = \"...\" }}`"

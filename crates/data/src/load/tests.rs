@@ -149,7 +149,7 @@ fn what_is_said_of_rows_must_be_said_of_each() {
     assert!(weight("").contains("(missing) is no weight") && weight("two").contains("is no weight"));
     assert!(refused("x,y\n1,1\n", "targets = ['y']\nweight = 'v'").contains("names 'v'"));
     let part = refused("x,p,y\n1,train,1\n2,tets,2\n", "targets = ['y']\nsplit = { column = 'p' }");
-    assert!(part.contains("row 2: tets") && part.contains("train, validation or test"), "{part}");
+    assert!(part.contains("row 2: column 'p' says 'tets'") && part.contains("train, validation or test"), "{part}");
     assert!(refused("x,p,y\n1,test,1\n", "targets = ['y']\nsplit = { column = 'p' }").contains("no row trains"));
     let by = refused("x,d,y\n1,31.12.2024,1\n2,01.01.2025,2\n", "targets = ['y']\nsplit = { by = 'd' }");
     assert!(by.contains("row 1, column 'd'") && by.contains("2024-12-31"), "{by}");

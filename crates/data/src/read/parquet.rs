@@ -1,5 +1,6 @@
 //! A parquet file enters, a [`Table`] leaves: numbers, booleans (as 0/1) and strings; nulls are missing.
 
+mod spelled;
 mod zstd;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
+use self::spelled::Spelled;
 use super::{Meter, Progress, ReadOptions, check_header, check_size};
 use crate::builder::ColumnBuilder;
 use crate::contained::contained;
@@ -57,11 +59,12 @@ fn read_columns(path: &Path, options: &ReadOptions, sink: &mut dyn FnMut(Progres
     let mut bytes = 0;
     let mut columns = Vec::with_capacity(chosen.len());
     for &i in &chosen {
-        let held = ParquetKind::of(&described.column(i)).map_err(|found| {
+        let expected = options.expected.get(&header[i]).copied();
+        let held = ParquetKind::of(&described.column(i), expected).map_err(|found| {
             let column = header[i].clone();
             DataError::ParquetType { file: file.clone(), column, found }
         })?;
-        let kind = options.expected.get(&header[i]).copied().unwrap_or(held.kind());
+        let kind = expected.unwrap_or(held.kind());
         let mut target = OpenColumn::new(&file, &header[i], held, kind, rows);
         for group in 0..reader.num_row_groups() {
             let stated = metadata.row_group(group);
@@ -88,32 +91,37 @@ enum ParquetKind {
     Number,
     Unsigned,
     Text,
+    /// Dates and the like, which are read as texts where texts are asked for.
+    Spelled(Spelled),
 }
 
 impl ParquetKind {
-    fn of(column: &ColumnDescriptor) -> Result<Self, String> {
+    fn of(column: &ColumnDescriptor, expected: Option<Kind>) -> Result<Self, String> {
         if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
             return Err("nested values".into());
         }
+        let other = || match spelled::of(column) {
+            (_, Some(spelled)) if expected == Some(Kind::Text) => Ok(Self::Spelled(spelled)),
+            (name, _) => Err(name),
+        };
         let unsigned = match (column.logical_type_ref(), column.converted_type()) {
             (Some(LogicalType::Integer(int)), _) => !int.is_signed,
             (_, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64) => true,
             (Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) | None, ConvertedType::NONE)
             | (_, ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON)
             | (None, ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32 | ConvertedType::INT_64) => false,
-            (Some(logical), _) => return Err(format!("{logical:?}")),
-            (None, converted) => return Err(converted.to_string()),
+            _ => return other(),
         };
         match column.physical_type() {
             Physical::BYTE_ARRAY => Ok(Self::Text),
             Physical::INT32 | Physical::INT64 if unsigned => Ok(Self::Unsigned),
             Physical::INT32 | Physical::INT64 | Physical::FLOAT | Physical::DOUBLE | Physical::BOOLEAN => Ok(Self::Number),
-            other => Err(other.to_string()),
+            _ => other(),
         }
     }
 
     fn kind(self) -> Kind {
-        if self == Self::Text { Kind::Text } else { Kind::Number }
+        if matches!(self, Self::Text | Self::Spelled(_)) { Kind::Text } else { Kind::Number }
     }
 }
 
@@ -134,6 +142,9 @@ impl<'a> OpenColumn<'a> {
 
     fn read_chunk(&mut self, chunk: ColumnReader) -> Result<(), DataError> {
         let unsigned = self.held == ParquetKind::Unsigned;
+        if let ParquetKind::Spelled(spelled) = self.held {
+            return self.read_spelled(spelled, chunk);
+        }
         match chunk {
             ColumnReader::BoolColumnReader(r) => self.read_all(r, |t, v| t.push_number(f64::from(u8::from(*v)))),
             ColumnReader::Int32ColumnReader(r) if unsigned => self.read_all(r, |t, v| t.push_number(f64::from(*v as u32))),
@@ -147,9 +158,31 @@ impl<'a> OpenColumn<'a> {
             ColumnReader::DoubleColumnReader(r) => self.read_all(r, |t, v| t.push_number(*v)),
             ColumnReader::ByteArrayColumnReader(r) => self.read_all(r, Self::push_text),
             ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
-                unreachable!("Held::of refuses these types")
+                unreachable!("ParquetKind::of refuses these types")
             }
         }
+    }
+
+    fn read_spelled(&mut self, spelled: Spelled, chunk: ColumnReader) -> Result<(), DataError> {
+        match chunk {
+            ColumnReader::Int32ColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(spelled, Some((*v).into()))),
+            ColumnReader::Int64ColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(spelled, Some((*v).into()))),
+            ColumnReader::ByteArrayColumnReader(r) => self.read_all(r, |t, v| t.push_spelled(spelled, spelled::whole(v.data()))),
+            ColumnReader::FixedLenByteArrayColumnReader(r) => {
+                self.read_all(r, |t, v| t.push_spelled(spelled, spelled::whole(v.data())))
+            }
+            _ => unreachable!("spelled::of refuses other bytes"),
+        }
+    }
+
+    /// What stands for a stored whole number, where it is none of too many bytes.
+    fn push_spelled(&mut self, spelled: Spelled, stored: Option<i128>) -> Result<(), DataError> {
+        let Some(stored) = stored else { return Err(self.too_large("a decimal of more than 16 bytes".into())) };
+        match &mut self.values {
+            ColumnBuilder::Text(levels) => levels.push(&spelled.text(stored)),
+            ColumnBuilder::Number(_) => unreachable!("it is read so only where texts are asked for"),
+        }
+        Ok(())
     }
 
     fn read_all<T: DataType>(

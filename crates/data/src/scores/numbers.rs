@@ -22,13 +22,13 @@ impl NumberScores {
     }
 }
 
-/// MSE, MAE and R2 of one target.
-fn of_target(pairs: &[(f64, f64)], weight: &[f64]) -> [f64; 3] {
+/// MSE, its root, MAE and R2 of one target.
+fn of_target(pairs: &[(f64, f64)], weight: &[f64]) -> [f64; 4] {
     let total: f64 = weight.iter().sum();
     let mean = |of: &dyn Fn(&(f64, f64)) -> f64| share(pairs.iter().zip(weight).map(|(p, w)| w * of(p)).sum(), total);
     let middle = mean(&|(_, t)| *t);
     let (mse, spread) = (mean(&|(y, t)| (y - t).powi(2)), mean(&|(_, t)| (t - middle).powi(2)));
-    [mse, mean(&|(y, t)| (y - t).abs()), if spread > 0.0 { 1.0 - mse / spread } else { f64::NAN }]
+    [mse, mse.sqrt(), mean(&|(y, t)| (y - t).abs()), if spread > 0.0 { 1.0 - mse / spread } else { f64::NAN }]
 }
 
 /// Quantiles of prediction minus truth.
@@ -45,16 +45,17 @@ impl Scorer for NumberScores {
             .targets
             .iter()
             .map(|(_, pairs)| of_target(pairs, weight))
-            .fold([0.0; 3], |sum, one| [sum[0] + one[0], sum[1] + one[1], sum[2] + one[2]]);
-        let [mse, mae, r2] = sums.map(|sum| sum / n);
-        Scalars::from([("mse", mse), ("rmse", mse.sqrt()), ("mae", mae), ("r2", r2)])
+            .fold([0.0; 4], |sum, one| std::array::from_fn(|k| sum[k] + one[k]));
+        // The root is of each target, too: no mean of squares in different units.
+        let [mse, rmse, mae, r2] = sums.map(|sum| sum / n);
+        Scalars::from([("mse", mse), ("rmse", rmse), ("mae", mae), ("r2", r2)])
     }
 
     fn details(&self) -> Map<String, Value> {
         let pooled: Vec<(f64, f64)> = self.targets.iter().flat_map(|(_, pairs)| pairs.iter().copied()).collect();
         let one = |(name, pairs): &(String, Vec<(f64, f64)>)| {
-            let [mse, mae, r2] = of_target(pairs, &vec![1.0; pairs.len()]);
-            (name.clone(), json!({"mse": mse, "mae": mae, "r2": r2, "error_quantiles": quantiles(pairs)}))
+            let [mse, rmse, mae, r2] = of_target(pairs, &vec![1.0; pairs.len()]);
+            (name.clone(), json!({"mse": mse, "rmse": rmse, "mae": mae, "r2": r2, "error_quantiles": quantiles(pairs)}))
         };
         let targets: Map<String, Value> = self.targets.iter().map(one).collect();
         Map::from_iter([("error_quantiles".into(), quantiles(&pooled)), ("targets".into(), Value::Object(targets))])

@@ -121,6 +121,18 @@ fn several_classes_labels_and_numbers() {
     close(&s["r2"], 1.0 - 2.0 / 8.0);
     close(&s["error_quantiles"][2]["error"], 0.0);
     close(&s["targets"]["u"]["mae"], 2.0 / 3.0);
+    close(&s["rmse"], (2.0f64 / 3.0).sqrt());
+}
+
+#[test]
+fn the_root_of_several_targets_is_the_mean_of_their_roots() {
+    let t = Task::regression(vec!["u".into(), "v".into()]);
+    let (outputs, truth) = (matrix(&[&[1.0, 10.0], &[2.0, 20.0]]), matrix(&[&[2.0, 18.0], &[3.0, 28.0]]));
+    let s = Judged { task: &t, outputs: &outputs, probabilities: None, truth: &truth, weight: &[1.0; 2], cutoff: 0.5 }
+        .scores(&[], None);
+    close(&s["mse"], 32.5);
+    close(&s["rmse"], 4.5);
+    close(&s["targets"]["v"]["rmse"], 8.0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use deepsade_data::dates::is_day_number;
 use deepsade_data::{Column, Doubt, FEW_NUMBERS, Table, TableValue, doubt};
-use deepsade_spec::LARGEST_INTEGER;
+use deepsade_spec::{LARGEST_INTEGER, shown};
 use serde::Serialize;
 
 use super::sheet::Sheet;
@@ -73,6 +73,11 @@ pub enum LeftOut {
     Identifier,
     /// It holds dates.
     Dates,
+    /// Numbers that are spelled with more than digits and a point.
+    Spelled {
+        /// One of them.
+        example: String,
+    },
     /// It has very many levels.
     Levels {
         /// How many.
@@ -110,6 +115,10 @@ impl LeftOut {
             LeftOut::Constant => "it has one value only".into(),
             LeftOut::Identifier => "every row has a value of its own: taken for an identifier".into(),
             LeftOut::Dates => "it holds dates; put what matters (age in days, month, weekday) into columns of numbers".into(),
+            LeftOut::Spelled { example } => format!(
+                "it holds numbers spelled as '{example}': write them plainly, with a point before decimals and without units, percent signs or \
+                 thousands separators"
+            ),
             LeftOut::Levels { levels } => format!("{levels} different texts are many for a category; group them into fewer"),
             LeftOut::Words { words, rows } => {
                 let words: Vec<String> = words.iter().map(|w| format!("'{w}'")).collect();
@@ -276,6 +285,33 @@ pub(super) fn room(lo: f64, hi: f64, whole: bool) -> [f64; 2] {
     [low, high]
 }
 
+/// Columns that are left out, and why, in words; of many the first.
+pub(super) fn why_out(columns: &[Described]) -> String {
+    const NAMED: usize = 5;
+    let reason = |c: &Described| match &c.role {
+        Role::Out(why) => Some(format!("'{}' is left out: {}", shown::name(&c.name), why.in_words())),
+        _ => None,
+    };
+    let all: Vec<String> = columns.iter().filter_map(reason).collect();
+    let more = if all.len() > NAMED { format!("; and {} more are left out", all.len() - NAMED) } else { String::new() };
+    all.into_iter().take(NAMED).collect::<Vec<_>>().join("; ") + &more
+}
+
+/// What to say of texts nearly all of which are a number once commas, a currency, a unit or a percent sign are taken away; codes, in which
+/// letters stand before digits, are none.
+fn spelled_number(levels: &[String]) -> Option<LeftOut> {
+    let number = |text: &&String| {
+        let text = text.trim().trim_start_matches(['$', '€', '£', '¥', '+', '-']).trim_start();
+        let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let unit = &text[digits.len()..];
+        let plain = digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '\'' | ' ' | '\u{a0}' | '\u{202f}'));
+        plain && unit.chars().count() <= 5
+    };
+    let found = levels.iter().filter(number).count();
+    (found > 0 && found * 10 >= levels.len() * 9).then(|| LeftOut::Spelled { example: levels[0].clone() })
+}
+
 fn text_out(levels: &[String], codes: &[u32], present: usize) -> Option<LeftOut> {
     let doubt = doubt(levels, codes);
     let unique = present >= ROWS_OF_IDENTIFIER && levels.len() as f64 >= 0.9 * present as f64;
@@ -286,6 +322,8 @@ fn text_out(levels: &[String], codes: &[u32], present: usize) -> Option<LeftOut>
         Some(Doubt::Words { words, rows }) => {
             Some(LeftOut::Words { words: words.into_iter().map(|l| levels[l].clone()).collect(), rows })
         }
+        Some(Doubt::Levels) if spelled_number(levels).is_some() => spelled_number(levels),
+        _ if unique && spelled_number(levels).is_some() => spelled_number(levels),
         _ if unique => Some(LeftOut::Identifier),
         Some(Doubt::Levels) => Some(LeftOut::Levels { levels: levels.len() }),
         None => None,

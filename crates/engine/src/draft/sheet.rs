@@ -52,6 +52,8 @@ fn guess(file: &Path) -> Option<char> {
         match read_table(file, &options, &mut |_| {}) {
             Ok(table) => table.names.len(),
             Err(DataError::DuplicateColumn { .. } | DataError::TooLarge { .. } | DataError::Limit { .. }) => 2,
+            // One row is short, or has a quote too many: the header is as good as before, and the reader says where.
+            Err(DataError::Ragged { expected, .. }) => expected,
             Err(_) => 0,
         }
     };

@@ -71,7 +71,7 @@ fn guess(columns: &[Described]) -> Result<(Vec<String>, &'static str), String> {
         .map(|t| (t, "by its name"))
         .or_else(|| called(&LIKELY).map(|t| (t, "by its name")))
         .or_else(|| last().map(|t| (t, "the last column that can be predicted")))
-        .ok_or_else(|| "no column can be predicted: each holds one value, dates, identifiers or very many levels".into())
+        .ok_or_else(|| format!("no column can be predicted: {}", super::columns::why_out(columns)))
 }
 
 fn one(name: &str, column: &Column) -> Result<Aim, String> {

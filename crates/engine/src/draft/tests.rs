@@ -125,6 +125,51 @@ fn planted_rules_are_found_and_chance_is_not() {
 }
 
 #[test]
+fn what_stands_in_the_way_of_a_draft_is_named() {
+    let refused = |csv: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("d.csv"), csv).unwrap();
+        let wishes = Wishes { folder: folder.path().into(), ..Wishes::default() };
+        draft(&folder.path().join("d.csv"), &wishes, &mut |_| {}).unwrap_err().to_string()
+    };
+    let rows = |row: &dyn Fn(usize) -> String| (0..60).map(|k| row(k) + "\n").collect::<String>();
+    let ragged = refused(&format!(
+        "a,b,y\n{}1,2\n",
+        rows(&|k| format!("{k}.5,{},{k}.25", k % 7)).lines().take(7).map(|l| format!("{l}\n")).collect::<String>()
+    ));
+    assert!(ragged.contains("row 8: 2 values, but the header names 3"), "{ragged}");
+    let stray = refused(&format!("x,y\n{}", rows(&|k| if k == 9 { "much,1.5".into() } else { format!("{k}.25,{k}.5") })));
+    assert!(stray.contains("'x' is left out: numbers but for 'much'"), "{stray}");
+    for spelt in ["EUR", "%"] {
+        let odd = refused(&format!("x;y\n{}", rows(&|k| format!("1.{k:03},5 {spelt};{k}.5"))));
+        assert!(odd.contains("'x' is left out: it holds numbers spelled as '1.000,5"), "{odd}");
+    }
+    let comma = refused(&format!("x;y\n{}", rows(&|k| format!("{k},13;{k}.5"))));
+    assert!(comma.contains("with a point before decimals"), "{comma}");
+}
+
+/// `total` is the sum of three columns, whichever of them are predicted.
+#[test]
+fn sums_of_a_few_columns_are_found_whatever_is_predicted() {
+    let mut csv = String::from("f,total,a,b,c,e\n");
+    for k in 0..200u64 {
+        let [a, b, c, e] = [k * 7 % 50, k * 13 % 49, k * 29 % 47, k * 31 % 30];
+        let _ = writeln!(csv, "0.{},{},{a},{b},{c},{e}", k * 37 % 100, a + b + c);
+    }
+    for (targets, text) in [
+        (&["total"][..], "total == sum(a, b, c)"),
+        (&["a", "b"], "sum(a, b, c) == total"),
+        (&["a", "b", "c", "e"], "sum(a, b, c) == total"),
+        (&["total", "a", "b", "c", "e"], "sum(a, b, c) == total"),
+    ] {
+        let (draft, folder) = drafted(&csv, targets);
+        let sums: Vec<&str> = texts(&draft).into_iter().filter(|t| t.contains("sum(")).collect();
+        assert_eq!(sums, [text], "{targets:?}");
+        counts_are_true(&draft, folder.path());
+    }
+}
+
+#[test]
 fn classes_get_implications_and_trends() {
     let mut csv = String::from("income,history,area,loan\n");
     for k in 0..300 {

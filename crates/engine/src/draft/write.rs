@@ -5,7 +5,7 @@ use std::path::Path;
 use deepsade_data::{SplitShares, TaskKind};
 
 use super::DraftedFile;
-use super::columns::{Described, Role, ends, numbers};
+use super::columns::{Described, LeftOut, Role, ends, numbers};
 use super::sheet::Sheet;
 use super::spelled::{key, list, number, text as quoted};
 use super::suggest::Suggestion;
@@ -87,7 +87,14 @@ fn data(file: &Path, sheet: &Sheet, aim: &Aim, draft: &DraftedFile, folder: &Pat
 /// A line of `ignore`, with what brings the column in.
 fn left_out(column: &Described) -> Option<String> {
     let Role::Out(why) = &column.role else { return None };
-    let back = if why.can_return() { "; delete this line to use it" } else { "" };
+    let back = match why {
+        // Texts need a word on what they are.
+        LeftOut::Identifier | LeftOut::Dates | LeftOut::Levels { .. } | LeftOut::Words { .. } => {
+            "; to use it, delete this line: `train` says what else it needs"
+        }
+        why if why.can_return() => "; delete this line to use it",
+        _ => "",
+    };
     Some(format!("    {},   # {}{back}\n", quoted(&column.name), comment(&why.in_words())))
 }
 

@@ -171,6 +171,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
     if weights.is_some() && chosen && size(spec) <= MOST_ATOMS {
         enforce.step_alone(spec, &usual);
     }
+    let of_data = rows.map(|rows| rows.notes.clone()).unwrap_or_default().into_iter();
     let after = |rows: &fit::Rows| rows.breaking.iter().filter(|b| **b).count();
     Explanation {
         task: spec.schema.task.kind(),
@@ -183,7 +184,7 @@ pub fn explain(spec: &NormalSpec, rows: Option<&fit::Rows>, network: &NetworkSet
         undecided: conflicts == Conflicts::Unknown,
         weights,
         clauses,
-        notes: notes(spec).into_iter().chain(at_stake).collect(),
+        notes: of_data.chain(notes(spec)).chain(at_stake).collect(),
         skip: spec.skip.iter().map(name).collect(),
         gate: spec.gate.iter().map(name).collect(),
         audit: AuditExplanation { components: components.map(|c| u64::try_from(c).unwrap_or(u64::MAX)), constant_only, words },

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use deepsade_data::{DataError, InjectError};
 use deepsade_output::decode::DecodeError;
 use deepsade_output::nearest::AllowedError;
+use deepsade_spec::shown;
 use thiserror::Error;
 
 use crate::artifact;
@@ -83,6 +84,14 @@ pub enum FitError {
         /// Why not.
         why: &'static str,
     },
+    /// Rules that a gate would keep, whose feature reaches 0.
+    #[error("{why}; or let the range of '{}', with which the rules scale, start at 0.001, or state whole numbers: then it can gate the outputs", shown::name(.feature))]
+    NearZero {
+        /// The feature.
+        feature: String,
+        /// Why they are not kept without.
+        why: Box<FitError>,
+    },
     /// The model can't be written down.
     #[error(transparent)]
     Artifact(#[from] artifact::ArtifactError),
@@ -141,6 +150,7 @@ impl FitError {
                 why => matches!(why, StepError::Fallback(_)),
             },
             Self::NoWay { ways } => ways.iter().any(|(_, why)| why.is_about_rules()),
+            Self::NearZero { why, .. } => why.is_about_rules(),
             _ => false,
         }
     }

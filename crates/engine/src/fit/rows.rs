@@ -25,11 +25,14 @@ pub struct Rows {
     pub split: Split,
     /// For each row its place in the data file, from 1.
     pub numbers: Vec<u64>,
+    /// What to know of the data before they are used.
+    pub notes: Vec<String>,
 }
 
 /// Encodes the rows, judges their labels, injects violations and deals the rows out.
 pub fn rows(spec: &NormalSpec, loaded: &Loaded, settings: &CheckedData, seed: u64) -> Result<Rows, FitError> {
     let mut rows = rows_of(spec, &loaded.table, settings, seed)?;
+    rows.notes.clone_from(&loaded.notes);
     if let Some(weights) = &loaded.said.weights {
         rows.all.weight.clone_from(weights);
     }
@@ -52,7 +55,15 @@ pub fn rows_of(spec: &NormalSpec, table: &Table, settings: &CheckedData, seed: u
     let any_breaking_shipped = breaking.iter().filter(|b| **b).count();
     inject(spec, &mut all, &mut breaking, settings.inject_violations, seed)?;
     let split = data::split(n, settings, seed);
-    Ok(Rows { all, breaking_shipped, any_breaking_shipped, breaking, split, numbers: table.row_numbers.clone() })
+    Ok(Rows {
+        all,
+        breaking_shipped,
+        any_breaking_shipped,
+        breaking,
+        split,
+        numbers: table.row_numbers.clone(),
+        notes: Vec::new(),
+    })
 }
 
 impl Rows {

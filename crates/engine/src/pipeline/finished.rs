@@ -20,6 +20,7 @@ use crate::problem::{Problem, ReportSettings};
 use crate::proof;
 use crate::recheck;
 use crate::summary::{Timings, program, summary, today};
+use crate::train::ClassWeight;
 use crate::verdict;
 
 /// A model with its proof, as it is written.
@@ -45,6 +46,8 @@ pub struct Finished {
     pub split: String,
     /// The column of the rows' weights, if scores count them.
     pub weighted_by: Option<String>,
+    /// What the classes count in training, if that is stated.
+    pub class_weight: Option<ClassWeight>,
     /// What it was made of.
     pub facts: Provenance,
     /// What the model is judged by, if it was.
@@ -65,6 +68,8 @@ pub struct Evidence {
 pub struct Provenance {
     /// Where the rows came from.
     pub source: Option<DataSource>,
+    /// What stays doubtful of the data and their split.
+    pub doubts: Vec<String>,
     /// Rows that trained, validated and tested.
     pub parts: [usize; 3],
     /// Rows of the data whose own label breaks a rule.
@@ -141,6 +146,7 @@ impl Finished {
             seed,
             split: String::new(),
             weighted_by,
+            class_weight: problem.train().class_weight.clone(),
             facts: Provenance::default(),
             judged: None,
         })
@@ -160,8 +166,11 @@ impl Finished {
     pub fn summary(&self, model: Option<&Path>) -> Value {
         let mut said = summary(&self.fitted, self.cost.as_ref(), self.verdict.as_ref(), self.timings, self.seed, model);
         said["weighted_by"] = self.weighted_by.as_deref().into();
-        let Provenance { source, parts: [train, validation, test], breaking, report, cutoff, dealt_by } = &self.facts;
+        said["class_weight"] = json!(self.class_weight);
+        let Provenance { source, doubts, parts: [train, validation, test], breaking, report, cutoff, dealt_by } = &self.facts;
         said["data"] = json!(source);
+        let warnings = self.fitted.warnings.iter().map(ToString::to_string).chain(doubts.iter().cloned());
+        said["warnings"] = warnings.collect::<Vec<_>>().into();
         said["split"] =
             json!({"train": train, "validation": validation, "test": test, "rows_breaking_rules": breaking, "by": dealt_by});
         said["report"] = json!(report);

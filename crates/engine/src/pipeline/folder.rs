@@ -74,6 +74,10 @@ pub struct Folder {
     live: PathBuf,
     file: Option<File>,
     resume: bool,
+    /// Whether this run has logged anything.
+    begun: bool,
+    /// Checkpoints that were there before.
+    before: Vec<PathBuf>,
 }
 
 impl Folder {
@@ -88,8 +92,9 @@ impl Folder {
         if new {
             let _ = std::fs::remove_file(last);
         }
-        let resume = resume && !checkpoints(path).is_empty();
-        Ok(Self { path: path.into(), live, file: None, resume })
+        let before = checkpoints(path);
+        let resume = resume && !before.is_empty();
+        Ok(Self { path: path.into(), live, file: None, resume, begun: false, before })
     }
 
     /// Where it is.
@@ -115,7 +120,7 @@ impl Folder {
             let kept: String = before.lines().filter(earlier).map(|l| format!("{l}\n")).collect();
             let mut file = File::create(&self.live)?;
             file.write_all(kept.as_bytes())?;
-            self.file = Some(file);
+            (self.file, self.begun) = (Some(file), true);
         }
         match &mut self.file {
             Some(file) => file.write_all(log_line(record).as_bytes()),
@@ -126,6 +131,17 @@ impl Folder {
     /// Replaces the log by the complete list: of a run that goes on another time.
     pub(super) fn keep(&self, records: &[EpochRecord]) -> Result<(), ArtifactError> {
         write_whole(&self.live, log(records).as_bytes())
+    }
+
+    /// Takes away what a run left that ends without a model and can't be gone on with: what was there before stays.
+    pub fn abandon(self) {
+        if self.resume || !self.begun {
+            return;
+        }
+        let _ = std::fs::remove_file(&self.live);
+        for unfinished in checkpoints(&self.path).iter().filter(|path| !self.before.contains(path)) {
+            let _ = std::fs::remove_file(unfinished);
+        }
     }
 
     /// Writes the files of a run that has its model, says where the model is, and forgets what there was to resume.

@@ -14,6 +14,8 @@ use crate::train::{Observer, StopReason};
 pub struct ScoredFold {
     /// On the fold's rows, by name.
     pub scores: BTreeMap<String, f64>,
+    /// Scores of the task that its rows do not tell, as those of one class tell no AUC.
+    pub untold: Vec<&'static str>,
     /// Whether the checker accepts the model's proof.
     pub certified: bool,
     /// Whether the rules were to be kept at all.
@@ -66,7 +68,9 @@ impl ScoredFold {
         let own = test.iter().filter(|(name, _)| !deepsade_data::counts_rows(name)).map(|(n, v)| (n.clone(), *v));
         let judged = finished.judged.as_ref().map_or(&Value::Null, |judged| &judged.scores["test"]);
         let further = OF_ALL.iter().filter_map(|name| Some(((*name).to_string(), judged[*name].as_f64()?)));
+        let untold = OF_ALL.iter().copied().filter(|name| judged.get(*name).is_some_and(Value::is_null)).collect();
         Self {
+            untold,
             scores: own.chain(further).collect(),
             certified: finished.accepted().is_some(),
             enforced: !matches!(finished.fitted.means, EnforcedBy::Nowhere),
@@ -83,6 +87,15 @@ impl ScoredFolds {
         names.filter_map(|name| Some((mean(&of(&name)?)?, name))).map(|(spread, name)| (name, spread)).collect()
     }
 
+    /// Scores that some folds do not tell, and these folds: they have no mean.
+    pub fn untold(&self) -> BTreeMap<&'static str, Vec<usize>> {
+        let mut found: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (fold, scored) in self.each.iter().enumerate() {
+            scored.untold.iter().for_each(|name| found.entry(*name).or_default().push(fold));
+        }
+        found
+    }
+
     /// folds.json.
     pub fn json(&self) -> Value {
         let spread = |(name, Mean { mean, deviation, .. })| (name, json!({"mean": mean, "deviation": deviation}));
@@ -91,7 +104,7 @@ impl ScoredFolds {
         let each: Vec<Value> =
             each.map(|(fold, f)| json!({"fold": fold, "rows": f.rows, "certified": f.certified, "test": f.scores})).collect();
         let certified = self.each.iter().all(|f| f.certified);
-        json!({"folds": each, "scores": scores, "certified": certified, "seed": self.seed, "model": null})
+        json!({"folds": each, "scores": scores, "untold": self.untold(), "certified": certified, "seed": self.seed, "model": null})
     }
 }
 

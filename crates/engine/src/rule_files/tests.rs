@@ -69,10 +69,17 @@ fn refusals_name_the_place() {
     assert!(wrong("dog,animal\n").starts_with("t.csv, line 1: the first line names the columns"));
     assert!(wrong("child,parent\n\n\ndog\n").starts_with("t.csv, line 4: 1 values"));
     assert!(wrong("child,parent\ndog,dog\n").starts_with("t.csv, line 2: 'dog => dog' is no pair"));
+    let round = wrong("child,parent\ndog,animal\nanimal,dog\n");
+    assert_eq!(round, "t.csv, line 3: 'animal' is above itself: animal => dog => animal");
     assert!(wrong("child,parent\ndog,\n").contains("no line has a child with a parent"));
     assert!(tree("child,parent\ndog,animal\n", TaskKind::Binary).unwrap_err().contains("needs `kind = \"multilabel\"`"));
-    for text in ["hierarchy(\"t.csv\") and dog", "hierarchy(t)", "dog => hierarchy(\"t.csv\")", "hierarchy(\"a.csv\", \"b.csv\")"]
-    {
+    for text in [
+        "hierarchy(\"t.csv\") and dog",
+        "hierarchy(t)",
+        "hierarchy(t.csv)",
+        "dog => hierarchy(\"t.csv\")",
+        "hierarchy(\"a.csv\", \"b.csv\")",
+    ] {
         assert!(entry(&format!("name = 'a'\ntext = '{text}'")).contains("is a rule of its own"), "{text}");
     }
     let rules = |file: &str| expanded("[[rule]]\nfile = 'r.txt'\n", &[("r.txt", file)], TaskKind::Regression).unwrap_err();

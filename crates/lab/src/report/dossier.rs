@@ -87,6 +87,7 @@ pub(crate) fn facts(html: &mut Html, run: &RunFolder) {
                 },
             ),
             ("Weights", weights),
+            ("Class weights", class_weights(&said["class_weight"])),
             ("Missing values", filled),
             ("SHA-256 of the model", hash(&run.sha256)),
             ("Rules kept by", kept_by(&run.proof).into()),
@@ -108,6 +109,21 @@ fn dealt(by: &Value) -> String {
     let column = column.map(|c| format!("as the column '{c}' says"));
     let order = order.map(|c| format!("in the order of '{c}', the last ones to test"));
     column.or(order).or(file.map(|f| format!("as {f} says"))).unwrap_or("drawn at random".into())
+}
+
+/// What the classes count in training.
+fn class_weights(said: &Value) -> String {
+    let each = |(class, weight): (&String, &Value)| format!("{} {weight}", class.replace('`', "'"));
+    match (said.as_str(), said.as_object()) {
+        (Some(_), _) => "balanced: all classes count alike in training, and rows as they are in all scores".into(),
+        (_, Some(stated)) => {
+            format!(
+                "{} in training, others 1, and rows as they are in all scores",
+                stated.iter().map(each).collect::<Vec<_>>().join(", ")
+            )
+        }
+        _ => String::new(),
+    }
 }
 
 fn cutoff(run: &RunFolder, said: &Value) -> String {

@@ -24,7 +24,7 @@ impl fmt::Display for NodePlace {
 #[non_exhaustive]
 pub enum ImportError {
     /// The bytes are no protobuf message of the right kind.
-    #[error("this is not an ONNX file, or it is damaged: {0}")]
+    #[error("this is not an ONNX file, or it is damaged: it can't be read as one")]
     Damaged(#[from] prost::DecodeError),
     /// The bytes have a form that readers may understand differently.
     #[error("the file holds {0}: it is damaged, or made to be read in two ways")]

@@ -80,9 +80,18 @@ impl Output<'_> {
             }
             let (s, met) = (self.shifted(scores.row(r)), decoder.met(&judge, x.row(r)));
             let log_valid = decoder.log_valid(&s, &met, &mut scratch, &mut labels)?;
-            let chosen = if decoder.is_one_of() { one_hot(y.row(r)) } else { y.row(r).to_vec() };
-            let set = (paths::log_set(&s, &chosen) - log_valid).exp();
-            (log_valid > f64::NEG_INFINITY).then(|| Probabilities { labels: labels.clone(), set })
+            if log_valid == f64::NEG_INFINITY {
+                return None;
+            }
+            // Sums of exponentials round: a share of all is above one by a last bit.
+            let mut labels: Vec<f64> = labels.iter().map(|p| p.clamp(0.0, 1.0)).collect();
+            if decoder.is_one_of() {
+                in_sum_one(&mut labels);
+                let set = labels[predicted_class(y.row(r))];
+                return Some(Probabilities { labels, set });
+            }
+            let set = (paths::log_set(&s, y.row(r)) - log_valid).exp().clamp(0.0, 1.0);
+            Some(Probabilities { labels, set })
         };
         (0..x.rows).map(row).collect()
     }
@@ -109,15 +118,36 @@ impl Output<'_> {
         let scores = self.shifted(y);
         let top = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let mut labels: Vec<f64> = scores.iter().map(|s| f64::from(s - top).exp()).collect();
-        let sum: f64 = labels.iter().sum();
-        labels.iter_mut().for_each(|p| *p /= sum);
+        in_sum_one(&mut labels);
         let set = labels[predicted_class(y)];
         Some(Probabilities { labels, set })
     }
 }
 
-/// Scores of classes as the one that wins.
-fn one_hot(scores: &[f32]) -> Vec<f32> {
-    let best = predicted_class(scores);
-    (0..scores.len()).map(|c| if c == best { 1.0 } else { 0.0 }).collect()
+/// Shares of classes, made to add up to one, as well as floats allow: the largest is what the others leave.
+fn in_sum_one(labels: &mut [f64]) {
+    let sum: f64 = labels.iter().sum();
+    labels.iter_mut().for_each(|p| *p /= sum);
+    let Some(top) = (0..labels.len()).max_by(|a, b| labels[*a].total_cmp(&labels[*b])) else { return };
+    let others: f64 = labels.iter().enumerate().filter(|(k, _)| *k != top).map(|(_, p)| p).sum();
+    labels[top] = 1.0 - others;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_sum_one;
+
+    #[test]
+    fn shares_are_no_more_than_one_and_add_up_to_it() {
+        for k in 1..2000u32 {
+            let (a, b) = (f64::from(k) / 7.0, f64::from(k % 13) / 3.0);
+            let mut two = [a, b];
+            in_sum_one(&mut two);
+            assert!(two.iter().all(|p| (0.0..=1.0).contains(p)) && two[0] + two[1] == 1.0, "{two:?}");
+            let mut many = [a, b, 0.1, 0.2, 0.7];
+            in_sum_one(&mut many);
+            assert!(many.iter().all(|p| (0.0..=1.0).contains(p)), "{many:?}");
+            assert!((many.iter().sum::<f64>() - 1.0).abs() <= 2.0 * f64::EPSILON, "{many:?}");
+        }
+    }
 }

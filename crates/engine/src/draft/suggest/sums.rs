@@ -1,4 +1,6 @@
-//! Sums that hold in every row: of all targets, of a target and the others, of two features.
+//! Sums that hold in every row: of all targets, of a target and the others, of two features, of a few columns among which is a target.
+
+use std::collections::HashSet;
 
 use super::{Measured, Suggestion, plain};
 use crate::draft::spelled::number;
@@ -7,6 +9,9 @@ use crate::draft::spelled::number;
 const MOST: usize = 6;
 /// Features that are added up two by two.
 const MOST_FEATURES: usize = 60;
+/// Columns of which a few are tried together, targets first, and how many parts they may have.
+const MOST_TOGETHER: usize = 24;
+const MOST_PARTS: usize = 4;
 /// What two sums may differ by, as a share of the largest value: decimals are rounded when they are written.
 const ROUNDED: f64 = 1e-4;
 
@@ -35,8 +40,68 @@ pub(super) fn sums(targets: &[Measured], features: &[Measured]) -> Vec<Suggestio
             }
         }
     }
+    found.extend(of_a_few(targets, features));
+    // The same columns, as another search finds them, say the same.
+    let mut seen = HashSet::new();
+    found.retain(|rule| seen.insert(words(&rule.text)));
     found.truncate(MOST);
     found
+}
+
+/// The names in a rule, in whatever order.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = text
+        .split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '`'))
+        .filter(|word| !word.is_empty() && !matches!(*word, "sum" | "abs"))
+        .map(String::from)
+        .collect();
+    words.sort();
+    words
+}
+
+/// One column that two to [`MOST_PARTS`] others add up to, a target among them.
+fn of_a_few(targets: &[Measured], features: &[Measured]) -> Vec<Suggestion> {
+    let columns: Vec<&Measured> = targets.iter().chain(features).filter(|c| varies(c)).take(MOST_TOGETHER).collect();
+    let is_target = |c: &Measured| targets.iter().any(|t| t.name == c.name);
+    let mut found = Vec::new();
+    for size in 2..=MOST_PARTS {
+        for total in &columns {
+            // What is within rounding of nothing is a part of every sum.
+            let counts =
+                |c: &&Measured| c.name != total.name && (c.whole && total.whole || largest(c) > 100.0 * ROUNDED * largest(total));
+            let others: Vec<&Measured> = columns.iter().copied().filter(counts).collect();
+            each_choice(&others, size, &mut Vec::new(), &mut |parts| {
+                let of_features = !parts.iter().any(|part| is_target(part));
+                found.extend(match (is_target(total), of_features) {
+                    (false, true) => None,
+                    (true, true) => equal(&[total], parts),
+                    (_, false) => equal(parts, &[total]),
+                });
+            });
+        }
+    }
+    found
+}
+
+/// Calls `of` with every choice of so many more columns.
+fn each_choice<'a>(from: &[&'a Measured], more: usize, chosen: &mut Vec<&'a Measured>, of: &mut dyn FnMut(&[&'a Measured])) {
+    if more == 0 {
+        return of(chosen);
+    }
+    for (k, column) in from.iter().enumerate() {
+        chosen.push(column);
+        each_choice(&from[k + 1..], more - 1, chosen, of);
+        chosen.pop();
+    }
+}
+
+fn largest(column: &Measured) -> f64 {
+    column.values.iter().filter(|v| !v.is_nan()).fold(0.0, |m, v| m.max(v.abs()))
+}
+
+fn varies(column: &Measured) -> bool {
+    let mut present = column.values.iter().filter(|v| !v.is_nan());
+    present.next().is_some_and(|first| present.any(|v| v != first))
 }
 
 /// For each row that has all of them their sum.
