@@ -126,6 +126,7 @@ impl From<FitError> for Failure {
             | FitError::Step(_)
             | FitError::Clips(_)
             | FitError::NoWay { .. }
+            | FitError::NearZero { .. }
             | FitError::NothingToTry => Class::Infeasible,
             FitError::Data(_)
             | FitError::Inject(_)
