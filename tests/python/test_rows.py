@@ -181,7 +181,7 @@ def test_folds_are_scored_in_one_command(tmp_path):
     assert np.isclose(said["scores"]["accuracy"]["deviation"], np.std(scores, ddof=1))
     assert json.loads((tmp_path / "run" / "folds.json").read_text()) == said
     assert not (tmp_path / "run" / "model.onnx").exists() and said["model"] is None
-    words = run(*args).stdout
+    words = run(*args, "--force").stdout
     assert "3 of 3 folds are certified" in words and "No model is kept" in words
 
 
