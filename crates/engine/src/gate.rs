@@ -3,7 +3,8 @@
 use deepsade_net::{Matrix, Network};
 use deepsade_spec::{Domain, NormalSpec, Schema};
 
-use crate::train::{Gate, NetworkSettings, Scales, scaled_network};
+use crate::outside::outside;
+use crate::train::{Around, Gate, NetworkSettings, Scales, scaled_network};
 
 /// The columns of the features with which the rules scale, where these can be a gate.
 pub fn candidates(spec: &NormalSpec) -> impl Iterator<Item = usize> + '_ {
@@ -45,7 +46,8 @@ pub fn network_for(spec: &NormalSpec, settings: &NetworkSettings, gate: Option<G
 
 fn scaled(spec: &NormalSpec, scales: &Scales, settings: &NetworkSettings, gate: Option<Gate>, seed: u64) -> Network {
     let skip: Vec<usize> = skip_columns(spec).into_iter().filter(|c| gate.is_none_or(|g| g.column != *c)).collect();
-    scaled_network(scales, &skip, gate, spec.schema.task.outputs(), settings, seed)
+    let outside = if settings.outside && spec.pairs.is_empty() { outside(spec) } else { Vec::new() };
+    scaled_network(scales, &skip, Around { gate, outside: &outside }, spec.schema.task.outputs(), settings, seed)
 }
 
 /// The columns of the features that rules mention.

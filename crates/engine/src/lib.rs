@@ -31,6 +31,7 @@ mod limits;
 pub mod mean;
 mod metadata_names;
 pub mod objective;
+mod outside;
 pub mod pace;
 pub mod pipeline;
 pub mod problem;

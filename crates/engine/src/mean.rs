@@ -103,6 +103,10 @@ fn side_by_side(mean: &mut Network, ops: &[&Op], from: &[&Spread], alone: Option
         op @ Op::Gate if from.len() == 2 && from.iter().all(|spread| spread.is_shared()) => {
             Some(Spread::shared(push(op.clone(), read), source.width, n))
         }
+        // Hidden units times what all read alike.
+        Op::Gate if from.len() == 2 && from[1].is_shared() => {
+            Some(Spread { value: push(Op::Gate, read), width: source.width, places: source.places.clone() })
+        }
         op @ Op::Affine { scale, .. } if scale.len() == 1 && source.is_shared() => {
             Some(Spread::shared(push(op.clone(), read), 1, n))
         }

@@ -22,7 +22,7 @@ mod standard;
 mod stepper;
 mod update;
 
-pub use build::{Gate, fold_gate, initial_network, scaled_network};
+pub use build::{Around, Gate, Outside, fold_gate, initial_network, scaled_network};
 pub use checkpoint::{CheckpointError, CheckpointSettings, Oddity};
 pub use class_weight::ClassWeight;
 pub use error::TrainError;

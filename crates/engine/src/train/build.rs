@@ -23,7 +23,7 @@ pub fn initial_network(
     settings: &NetworkSettings,
     seed: u64,
 ) -> Network {
-    scaled_network(&Scales::of_ranges(ranges), skip, gate, outputs, settings, seed)
+    scaled_network(&Scales::of_ranges(ranges), skip, Around { gate, outside: &[] }, outputs, settings, seed)
 }
 
 /// The same, where what the hidden layers read may be scaled otherwise. The last layer reads the columns `skip` scaled by their ranges
@@ -31,7 +31,7 @@ pub fn initial_network(
 pub fn scaled_network(
     scales: &Scales,
     skip: &[usize],
-    gate: Option<Gate>,
+    Around { gate, outside }: Around,
     outputs: usize,
     settings: &NetworkSettings,
     seed: u64,
@@ -57,11 +57,21 @@ pub fn scaled_network(
         value = push(&mut network, Op::Act(Activation::Relu), vec![value]);
         value = push(&mut network, from_the_end(), vec![value]);
     }
+    let mut read = vec![value];
+    let conditions: Vec<usize> = outside.iter().filter(|_| !linear).map(|condition| condition.push(&mut network)).collect();
+    for among in together(conditions.len()) {
+        let far = |network: &mut Network, of: usize, k: &usize| push(network, Op::Gate, vec![of, conditions[*k]]);
+        let copy = among.iter().fold(value, |of, k| far(&mut network, of, k));
+        read.push(copy);
+    }
+    width *= read.len();
     if !skip.is_empty() && !linear {
         let by_range = scales.by_range().map_or(scaled, |op| push(&mut network, op, vec![0]));
-        let skipped = push(&mut network, Op::Select(skip.to_vec()), vec![by_range]);
-        value = push(&mut network, Op::Concat, vec![value, skipped]);
+        read.push(push(&mut network, Op::Select(skip.to_vec()), vec![by_range]));
         width += skip.len();
+    }
+    if read.len() > 1 {
+        value = push(&mut network, Op::Concat, read);
     }
     let last = push(&mut network, dense(&mut rng, outputs, width, 1.0), vec![value]);
     if let Some(Gate { column, scale }) = gate {
@@ -70,6 +80,53 @@ pub fn scaled_network(
         push(&mut network, Op::Gate, vec![last, scaled]);
     }
     network
+}
+
+/// What stands around a network's last layer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Around<'a> {
+    /// Behind it.
+    pub gate: Option<Gate>,
+    /// Before it.
+    pub outside: &'a [Outside],
+}
+
+/// How far an input is outside of a condition on one column: `min(1, relu(scale x + shift))`, 0 where the condition holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outside {
+    /// The column.
+    pub column: usize,
+    /// Its factor.
+    pub scale: f32,
+    /// What is added.
+    pub shift: f32,
+}
+
+/// Of so many conditions those that a copy is outside of together: each alone, and all.
+fn together(count: usize) -> Vec<Vec<usize>> {
+    let mut found: Vec<Vec<usize>> = (0..count).map(|k| vec![k]).collect();
+    if count > 1 {
+        found.push((0..count).collect());
+    }
+    found
+}
+
+impl Outside {
+    fn push(&self, network: &mut Network) -> usize {
+        let from_one = || Op::Affine { scale: vec![-1.0], shift: vec![1.0] };
+        let mut value = push(network, Op::Select(vec![self.column]), vec![0]);
+        let steps = [
+            Op::Affine { scale: vec![self.scale], shift: vec![self.shift] },
+            Op::Act(Activation::Relu),
+            from_one(),
+            Op::Act(Activation::Relu),
+            from_one(),
+        ];
+        for op in steps {
+            value = push(network, op, vec![value]);
+        }
+        value
+    }
 }
 
 /// A gate after the last layer: the outputs are multiplied by a raw input column, scaled to about 1 while training.

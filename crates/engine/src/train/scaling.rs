@@ -105,7 +105,7 @@ fn quantile(values: &mut [f64], share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::build::scaled_network;
+    use crate::train::build::{Around, scaled_network};
     use deepsade_spec::{Domain, Feature, OneHot, Task};
 
     /// Numbers 0 to 100 and one of 10,000; and a category.
@@ -150,7 +150,7 @@ mod tests {
     fn skipped_columns_are_not_clipped() {
         let (schema, rows) = rows();
         let settings = NetworkSettings { hidden: vec![4], scaling: ScalingName::Quantile, ..NetworkSettings::default() };
-        let mut network = scaled_network(&Scales::new(&schema, &settings, &rows), &[0], None, 1, &settings, 1);
+        let mut network = scaled_network(&Scales::new(&schema, &settings, &rows), &[0], Around::default(), 1, &settings, 1);
         network.validate().unwrap();
         network.nodes.pop();
         let at = |v: f32| network.forward(&Matrix { rows: 1, cols: 3, data: vec![v, 1.0, 0.0] }).data;
@@ -165,7 +165,7 @@ mod tests {
     fn a_linear_model_is_not_clipped() {
         let (schema, rows) = rows();
         let settings = NetworkSettings { hidden: vec![], scaling: ScalingName::Quantile, ..NetworkSettings::default() };
-        let network = scaled_network(&Scales::new(&schema, &settings, &rows), &[0], None, 1, &settings, 1);
+        let network = scaled_network(&Scales::new(&schema, &settings, &rows), &[0], Around::default(), 1, &settings, 1);
         assert_eq!(network.nodes.len(), 2);
     }
 }

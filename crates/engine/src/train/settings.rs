@@ -34,6 +34,10 @@ pub struct NetworkSettings {
     /// The last hidden layer's units end at this value, and 0 is none: with units that are bounded tightly, little rounding has to be
     /// allowed for. Default: 8 where the weights keep rules about labels, else none; only after `"relu"`.
     pub clip: Option<u32>,
+    /// Whether the last layer also reads the last hidden layer times how far an input is outside of a rule's condition on one feature, up to
+    /// 1: where the rule applies these units are 0 and it asks nothing of their weights. For conditions on single features, the first 4;
+    /// only after `"relu"`, where weights keep rules about one input. Default false.
+    pub outside: bool,
     /// An ONNX file to start from instead of random weights, with the columns of the data as its input; relative to the rule file.
     /// `hidden`, `activation` and `gate` are then not read. Not with rules that are enforced by weights.
     pub trunk: Option<PathBuf>,
@@ -225,6 +229,7 @@ impl Default for NetworkSettings {
             gate: "auto".into(),
             scaling: ScalingName::Range,
             clip: None,
+            outside: false,
             trunk: None,
             freeze: false,
             domain_flag: false,
@@ -272,6 +277,8 @@ impl NetworkSettings {
         }
         let relu = self.activation == ActivationName::Relu || self.clip.is_none_or(|clip| clip == 0);
         within(relu, || "network.clip".into(), self.clip.unwrap_or(0), "left out unless network.activation is \"relu\"")?;
+        let relu = self.activation == ActivationName::Relu || !self.outside;
+        within(relu, || "network.outside".into(), true, "false unless network.activation is \"relu\"")?;
         within(
             self.clip.is_none_or(|clip| clip <= 1 << 20),
             || "network.clip".into(),
