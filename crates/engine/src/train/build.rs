@@ -60,8 +60,7 @@ pub fn scaled_network(
     let mut read = vec![value];
     let conditions: Vec<usize> = outside.iter().filter(|_| !linear).map(|condition| condition.push(&mut network)).collect();
     for among in together(conditions.len()) {
-        let far = |network: &mut Network, of: usize, k: &usize| push(network, Op::Gate, vec![of, conditions[*k]]);
-        let copy = among.iter().fold(value, |of, k| far(&mut network, of, k));
+        let copy = among.iter().fold(value, |of, k| push(&mut network, Op::Gate, vec![of, conditions[*k]]));
         read.push(copy);
     }
     width *= read.len();

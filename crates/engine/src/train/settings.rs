@@ -36,7 +36,7 @@ pub struct NetworkSettings {
     pub clip: Option<u32>,
     /// Whether the last layer also reads the last hidden layer times how far an input is outside of a rule's condition on one feature, up to
     /// 1: where the rule applies these units are 0 and it asks nothing of their weights. For conditions on single features, the first 4;
-    /// only after `"relu"`, where weights keep rules about one input. Default false.
+    /// only after `"relu"`, and nothing beside rules between two inputs. It serves rules that the weights keep. Default false.
     pub outside: bool,
     /// An ONNX file to start from instead of random weights, with the columns of the data as its input; relative to the rule file.
     /// `hidden`, `activation` and `gate` are then not read. Not with rules that are enforced by weights.
