@@ -166,6 +166,27 @@ fn weights_of_classes_are_in_the_summary_and_on_the_page() {
     }
 }
 
+/// A column of numbers with one word in it: told before training, in the summary, also with `-q`.
+#[test]
+fn a_stray_word_among_numbers_is_told_wherever_rows_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    let cell = |k: u32| if k == 7 { "oops".to_string() } else { (k % 9).to_string() };
+    let rows: String = (0..80).map(|k| format!("{},{},{}\n", k % 11, cell(k), k % 5)).collect();
+    fs::write(home.join("d.csv"), format!("a,b,y\n{rows}")).unwrap();
+    let toml = "[data]\nfile = \"d.csv\"\ntargets = [\"y\"]\n[task]\nkind = \"regression\"\n[network]\nhidden = [4]\nmembers = 1\n\
+                [train]\nepochs = 2\n[[rule]]\nname = \"r\"\ntext = \"y <= 90\"\n";
+    fs::write(home.join("r.toml"), toml).unwrap();
+    let told = |said: &Value, of: &str| said[of].to_string().contains("column 'b' holds numbers but for 'oops' (row 8)");
+    let explained = json(home, 0, &["explain", "r.toml", "--json"]);
+    assert!(told(&explained, "notes"), "{explained}");
+    let trained = json(home, 0, &["train", "r.toml", "--out", "run", "--json", "-q"]);
+    assert!(told(&trained, "warnings"), "{trained}");
+    // One that is meant is no matter.
+    fs::write(home.join("r.toml"), toml.replace("[network]", "[features.b]\nkind = \"category\"\n[network]")).unwrap();
+    assert!(!told(&json(home, 0, &["explain", "r.toml", "--json"]), "notes"));
+}
+
 #[test]
 fn shells_and_man_get_what_they_read() {
     let dir = tempfile::tempdir().unwrap();
