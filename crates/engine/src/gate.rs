@@ -46,7 +46,7 @@ pub fn network_for(spec: &NormalSpec, settings: &NetworkSettings, gate: Option<G
 
 fn scaled(spec: &NormalSpec, scales: &Scales, settings: &NetworkSettings, gate: Option<Gate>, seed: u64) -> Network {
     let skip: Vec<usize> = skip_columns(spec).into_iter().filter(|c| gate.is_none_or(|g| g.column != *c)).collect();
-    let outside = if settings.outside && spec.pairs.is_empty() { outside(spec) } else { Vec::new() };
+    let outside = if settings.copies && spec.pairs.is_empty() { outside(spec) } else { Vec::new() };
     scaled_network(scales, &skip, Around { gate, outside: &outside }, spec.schema.task.outputs(), settings, seed)
 }
 

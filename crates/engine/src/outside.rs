@@ -105,7 +105,7 @@ mod tests {
         ] {
             let spec = spec(&[rule]);
             assert_eq!(outside(&spec).len(), 1, "{rule}");
-            let settings = NetworkSettings { hidden: vec![5], outside: true, ..NetworkSettings::default() };
+            let settings = NetworkSettings { hidden: vec![5], copies: true, ..NetworkSettings::default() };
             let mut network = gate::network(&spec, &settings, None, 3);
             network.nodes.pop();
             let read = |x: [f32; 3]| network.forward(&Matrix { rows: 1, cols: 3, data: x.to_vec() }).data;
@@ -121,7 +121,7 @@ mod tests {
         // Each alone, and both together.
         let both = spec(&["x > 4 and c == 'q' => y <= 1"]);
         assert_eq!(outside(&both).len(), 2);
-        let settings = NetworkSettings { hidden: vec![5], outside: true, ..NetworkSettings::default() };
+        let settings = NetworkSettings { hidden: vec![5], copies: true, ..NetworkSettings::default() };
         let mut network = gate::network(&both, &settings, None, 3);
         network.nodes.pop();
         assert_eq!(network.outputs(), 4 * 5 + 2);

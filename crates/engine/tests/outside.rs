@@ -37,11 +37,11 @@ fn kinds() -> Table {
     Table { names: ["a", "b", "f", "kind"].map(String::from).to_vec(), columns, row_numbers: (1..=400).collect() }
 }
 
-fn summary(outside: bool, members: usize) -> Value {
+fn summary(copies: bool, members: usize) -> Value {
     let settings = json!({
         "data": {"targets": ["kind"]},
         "task": {"kind": "multiclass"},
-        "network": {"hidden": [16, 8], "outside": outside, "members": members},
+        "network": {"hidden": [16, 8], "copies": copies, "members": members},
         "train": {"epochs": 150, "learning_rate": 0.005, "enforce": "weights"},
         "rule": [
             {"name": "not left", "text": "f < 4 => kind != 'left'"},

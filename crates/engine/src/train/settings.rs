@@ -37,7 +37,7 @@ pub struct NetworkSettings {
     /// Whether the last layer also reads the last hidden layer times how far an input is outside of a rule's condition on one feature, up to
     /// 1: where the rule applies these units are 0 and it asks nothing of their weights. For conditions on single features, the first 4;
     /// only after `"relu"`, and nothing beside rules between two inputs. It serves rules that the weights keep. Default false.
-    pub outside: bool,
+    pub copies: bool,
     /// An ONNX file to start from instead of random weights, with the columns of the data as its input; relative to the rule file.
     /// `hidden`, `activation` and `gate` are then not read. Not with rules that are enforced by weights.
     pub trunk: Option<PathBuf>,
@@ -229,7 +229,7 @@ impl Default for NetworkSettings {
             gate: "auto".into(),
             scaling: ScalingName::Range,
             clip: None,
-            outside: false,
+            copies: false,
             trunk: None,
             freeze: false,
             domain_flag: false,
@@ -277,8 +277,8 @@ impl NetworkSettings {
         }
         let relu = self.activation == ActivationName::Relu || self.clip.is_none_or(|clip| clip == 0);
         within(relu, || "network.clip".into(), self.clip.unwrap_or(0), "left out unless network.activation is \"relu\"")?;
-        let relu = self.activation == ActivationName::Relu || !self.outside;
-        within(relu, || "network.outside".into(), true, "false unless network.activation is \"relu\"")?;
+        let relu = self.activation == ActivationName::Relu || !self.copies;
+        within(relu, || "network.copies".into(), true, "false unless network.activation is \"relu\"")?;
         within(
             self.clip.is_none_or(|clip| clip <= 1 << 20),
             || "network.clip".into(),
