@@ -101,9 +101,8 @@ fn a_gate_that_reaches_zero_is_told_where_to_start() {
         + "[[rule]]\nname = \"p\"\ntext = \"rent >= 0\"\n[[rule]]\nname = \"q\"\ntext = \"food >= 0\"\n";
     fs::write(home.join("two.toml"), &two).unwrap();
     let output = deepsade(home, &["train", "two.toml", "--out", "two", "-q"]);
-    if output.status.code() == Some(1) {
-        assert!(stderr(&output).contains("let the range of 'income'"), "{}", stderr(&output));
-    }
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("let the range of 'income'"), "{}", stderr(&output));
     fs::write(home.join("gated.toml"), two.replace("range = [0.0,", "range = [0.001,")).unwrap();
     fs::write(home.join("h.csv"), format!("income,rent,food\n{}", both.split_once('\n').unwrap().1)).unwrap();
     expect(home, 0, &["train", "gated.toml", "--out", "gated", "-q"]);

@@ -115,6 +115,9 @@ fn value(name: &str, column: &Column, how: &Missing, stated: &FeatureOverride) -
         (Missing::Stated(fill), _) => fill.clone(),
         (Missing::OwnLevel, Column::Text { .. }) => Fill::Level(MISSING_LEVEL.into()),
         (Missing::OwnLevel, _) => return Err(wrong(OverrideProblem::LevelOfNumber)),
+        (Missing::Found(Impute::Median | Impute::Mean), Column::Text { .. }) if stated.missing.is_some() => {
+            return Err(wrong(OverrideProblem::MiddleOfCategory));
+        }
         (Missing::Found(_), Column::Text { levels, codes }) => {
             let most = most_frequent(levels.len(), codes).ok_or_else(nothing)?;
             Fill::Level(levels[most as usize].clone())

@@ -9,6 +9,12 @@ const STEPS: usize = 8000;
 const EPOCHS: (usize, usize) = (30, 500);
 /// From so many rows on a step looks at more of them.
 const MANY_ROWS: usize = 20_000;
+/// Below so many rows the best weight decay differs from data to data by more than a factor of ten.
+const FEW_ROWS: usize = 2_000;
+/// What validation chooses from then, in order.
+const DECAYS: &[f32] = &[3e-4, 1e-3, 5e-3, 2e-2];
+/// With fewer members there is one network in mind, or no time.
+const MEMBERS: usize = 4;
 
 /// How much there is to learn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,11 +83,18 @@ pub(crate) fn choose(stated: &StatedSettings, shape: Shape, network: &mut Networ
     }
 }
 
+/// The weight decays among which validation chooses, in order; none where there is one anyway.
+pub(crate) fn decays(stated: &StatedSettings, rows: usize, network: &NetworkSettings, train: &TrainSettings) -> &'static [f32] {
+    let open = stated.open("train.weight_decay") && train.optimiser == OptimiserName::Adam && network.members >= MEMBERS;
+    if open && rows < FEW_ROWS { DECAYS } else { &[] }
+}
+
 /// The fewer rows, the more noise there is to learn by heart.
 fn weight_decay(rows: usize) -> f32 {
     match rows {
-        ..2_000 => 1e-3,
-        2_000..20_000 => 1e-4,
+        ..1_000 => 5e-3,
+        1_000..FEW_ROWS => 1e-3,
+        FEW_ROWS..20_000 => 1e-4,
         _ => 0.0,
     }
 }
@@ -132,6 +145,19 @@ mod tests {
         let all = ["network.hidden", "train.epochs", "train.batch", "train.learning_rate", "train.weight_decay"];
         let stated = TrainSettings { epochs: 7, batch: 5, patience: None, ..TrainSettings::default() };
         assert_eq!(chosen(&all, small, stated.clone()), (NetworkSettings::default(), stated));
+    }
+
+    #[test]
+    fn validation_chooses_the_decay_of_several_members_on_few_rows() {
+        let (network, train) = usual(Shape { rows: 400, validation: 40, columns: 7 });
+        let open = StatedSettings::default();
+        let tried = decays(&open, 400, &network, &train);
+        assert!(tried.is_sorted() && tried.contains(&train.weight_decay), "{tried:?}");
+        let mut stated = StatedSettings::default();
+        stated.state("train.weight_decay");
+        assert!(decays(&stated, 400, &network, &train).is_empty());
+        assert!(decays(&open, 40_000, &network, &train).is_empty());
+        assert!(decays(&open, 400, &NetworkSettings { members: 1, ..network }, &train).is_empty());
     }
 
     #[test]

@@ -5,8 +5,10 @@
 //! as many epochs: the better of the two is what a step stands behind, and what training through the step is compared with.
 
 mod costly;
+mod decay;
 mod members;
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use deepsade_data::{Metrics, Split, deciding_score};
@@ -23,6 +25,7 @@ use crate::train::{Enforce, Observer, StopReason, UpdateName};
 use crate::vacuous::binding;
 use crate::warnings::{Warning, falls_back};
 use costly::{TriedWays, costly};
+pub use decay::TriedDecay;
 
 /// The model that was chosen.
 #[derive(Debug)]
@@ -31,6 +34,15 @@ pub struct Chosen {
     pub fitted: Fitted,
     /// What its guarantee costs; `None` where nothing is enforced, or the run was interrupted.
     pub cost: Option<Cost>,
+    /// The weight decays among which validation chose; none where there was no choice.
+    pub decays: Vec<TriedDecay>,
+}
+
+impl Chosen {
+    /// The weight decay that was chosen.
+    pub fn weight_decay(&self) -> Option<f32> {
+        TriedDecay::best(&self.decays).map(|best| best.weight_decay)
+    }
 }
 
 /// What the guarantee costs.
@@ -103,21 +115,30 @@ impl Trainings<'_> {
 /// Trains the free network and every candidate, and chooses; where the settings ask for several members, the model is their mean.
 /// `fit` says all but where the rules are enforced.
 pub fn choose(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn Observer) -> Result<Chosen, FitError> {
+    let decays = match decay::tried(fit, candidates, on, observer)? {
+        ControlFlow::Break(fitted) => return Ok(Chosen { fitted: *fitted, cost: None, decays: Vec::new() }),
+        ControlFlow::Continue(decays) => decays,
+    };
+    let mut settings = fit.settings.clone();
+    if let Some(best) = TriedDecay::best(&decays) {
+        settings.weight_decay = best.weight_decay;
+    }
+    let fit = Fit { settings: &settings, ..fit };
     let best = match compare(fit, candidates, on, observer)? {
-        ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
+        ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None, decays }),
         ComparedWays::Best(best) => best,
     };
     let best = match members::mean(fit, *best, on, observer)? {
-        ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None }),
+        ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None, decays }),
         ComparedWays::Best(best) => best,
     };
     let Best { mut fitted, free, times, tried, .. } = *best;
-    let Some(free) = free else { return Ok(Chosen { fitted, cost: None }) };
+    let Some(free) = free else { return Ok(Chosen { fitted, cost: None, decays }) };
     let cost = Cost { epochs: times * fit.settings.epochs, ..cost(fit.spec, &free, &fitted, tried) };
     fitted.warnings.extend(falls_back(cost.fallbacks, "the test rows"));
     let warning = worth_saying(fit, &free, &fitted, &cost.tried);
     fitted.warnings.extend(warning);
-    Ok(Chosen { fitted, cost: Some(cost) })
+    Ok(Chosen { fitted, cost: Some(cost), decays })
 }
 
 /// What comes of trying every way.

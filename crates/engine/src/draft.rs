@@ -137,6 +137,14 @@ fn notes(columns: &[Described], aim: &Aim, rows: usize, gaps: usize, wishes: &Wi
             notes.push(format!("'{}' is left out: {}", column.name, why.in_words()));
         }
     }
+    notes.extend(columns.iter().filter_map(|column| {
+        let (nines, count) = column.nines?;
+        Some(format!(
+            "'{0}' is {nines} in {count} of {rows} rows, far from all its other values: if that stands for no value, say \
+             `missing_values = [\"{nines}\"]` in [features.'{0}']",
+            column.name
+        ))
+    }));
     if gaps > 0 {
         notes.push(format!("{gaps} of {rows} rows lack a value in a column that is used"));
     }

@@ -126,6 +126,8 @@ pub struct Fit<'a> {
     pub network: &'a NetworkSettings,
     /// How to train it.
     pub settings: &'a TrainSettings,
+    /// Among which weight decays validation chooses, in order; none to take that of the settings.
+    pub decays: &'a [f32],
     /// The probability of the second of two classes from which on it is predicted, if not one half.
     pub cutoff: Option<f64>,
     /// Decides the initial weights and the order of the rows.
@@ -141,6 +143,11 @@ pub struct Fit<'a> {
 }
 
 impl Fit<'_> {
+    /// Whether it aims at the score by which models are compared: weights of classes and cut-offs ask for another.
+    fn is_for_score(&self) -> bool {
+        self.settings.class_weight.is_none() && self.cutoff.is_none()
+    }
+
     /// Trains on the rows as they are dealt out; `checkpoint` is a file and whether to go on from it.
     pub fn run_on(
         self,
@@ -219,7 +226,7 @@ impl Fit<'_> {
         let gate = gate.map(|g| schema.features[schema.columns()[g.column].feature].name.clone());
         let made = model.metadata.get(step::MADE_KEY).cloned();
         Ok(Fitted {
-            warnings: warnings(self.spec, trained.stop, train.scored(), validation.scored()),
+            warnings: warnings(self.spec, trained.stop, train.scored(), validation.scored(), self.is_for_score()),
             model,
             proof,
             means: means.clone(),

@@ -403,13 +403,15 @@ impl Ready {
     /// Trains the first way alone, with nothing to compare it with.
     pub fn train_only(&self, observer: &mut dyn Observer) -> Result<Chosen, PipelineError> {
         let fitted = self.fit(self.problem.train()).run_on(&self.rows, &self.split, None, observer)?;
-        Ok(Chosen { fitted, cost: None })
+        Ok(Chosen { fitted, cost: None, decays: Vec::new() })
     }
 
     /// Puts down a model that took so many seconds, and asks the checker about it.
-    pub fn finish(&self, Chosen { fitted, cost }: Chosen, seconds: f64) -> Result<Finished, PipelineError> {
+    pub fn finish(&self, chosen: Chosen, seconds: f64) -> Result<Finished, PipelineError> {
         let times = Times { read: self.read_seconds, fit: seconds };
-        let finished = Finished::new(fitted, cost, &self.problem, &self.spec, times, self.data.seed)?;
+        let decay = chosen.weight_decay();
+        let problem = self.problem.clone().with_settings(|_, train| train.weight_decay = decay.unwrap_or(train.weight_decay))?;
+        let finished = Finished::new(chosen, &problem, &self.spec, times, self.data.seed)?;
         let facts = Provenance {
             source: self.source.clone(),
             doubts: self.doubts(),
@@ -442,6 +444,7 @@ impl Ready {
             breaking_rows: self.data.breaking_rows,
             network: self.problem.network(),
             settings,
+            decays: self.problem.decays(self.split.train.len()),
             cutoff: self.problem.task.cutoff,
             seed: self.data.seed,
             from: None,

@@ -315,6 +315,11 @@ impl Problem {
         self.with_settings(|network, train| by_shape::choose(&stated, shape, network, train))
     }
 
+    /// The weight decays among which validation chooses, in order, for so many training rows; none where there is one anyway.
+    pub(crate) fn decays(&self, rows: usize) -> &'static [f32] {
+        by_shape::decays(&self.stated, rows, &self.network, &self.train)
+    }
+
     /// `[network]`.
     pub fn network(&self) -> &NetworkSettings {
         &self.network

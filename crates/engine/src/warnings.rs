@@ -40,9 +40,14 @@ pub enum Warning {
     /// No better than a constant.
     #[error(
         "the model is no better than one constant prediction: {metric} {} on the {on} rows, {} for always \
-         predicting {prediction}. Rules that hold say nothing about accuracy; try a smaller learning_rate, more epochs or wider rules",
+         predicting {prediction}. {}",
         score_shown(*model, 4),
-        score_shown(*constant, 4)
+        score_shown(*constant, 4),
+        if *rules {
+            "Rules that hold say nothing about accuracy; try a smaller learning_rate, more epochs or wider rules"
+        } else {
+            "Try a smaller learning_rate or more epochs; if neither helps, the features may say little about it"
+        }
     )]
     NoBetterThanConstant {
         /// The score.
@@ -55,6 +60,8 @@ pub enum Warning {
         prediction: String,
         /// Which rows.
         on: &'static str,
+        /// Whether there are rules.
+        rules: bool,
     },
     /// The output step hardly ever gives what the network means.
     #[error(
@@ -226,19 +233,20 @@ pub fn far(ratio: f64, nowhere: f64) -> Option<Warning> {
     (ratio >= FAR || nowhere >= OFTEN).then_some(Warning::Far { ratio, nowhere: 100.0 * nowhere })
 }
 
-/// What there is to say about a model that was trained on `train`.
-pub fn warnings(spec: &NormalSpec, stop: StopReason, train: Scored, validation: Scored) -> Vec<Warning> {
+/// What there is to say about a model that was trained on `train`, whether or not for the score that it is compared by: who weighs classes,
+/// or decides at another probability, does not aim at accuracy.
+pub fn warnings(spec: &NormalSpec, stop: StopReason, train: Scored, validation: Scored, for_score: bool) -> Vec<Warning> {
     let mut found = Vec::new();
     if let StopReason::Diverged { .. } = stop {
         found.push(Warning::Diverged(stop));
     }
     let counted = validation.breaking.iter().filter(|b| !**b).count();
     let (scored, on) = if counted >= ENOUGH { (validation, "validation") } else { (train, "training") };
-    found.extend(judged(spec, &train, &scored, on));
+    found.extend(judged(spec, &train, &scored, on, for_score));
     found
 }
 
-fn judged(spec: &NormalSpec, train: &Scored, scored: &Scored, on: &'static str) -> Option<Warning> {
+fn judged(spec: &NormalSpec, train: &Scored, scored: &Scored, on: &'static str, for_score: bool) -> Option<Warning> {
     let task = &spec.schema.task;
     let chosen: Vec<usize> = (0..scored.outputs.rows).filter(|r| !scored.breaking[*r]).collect();
     let rows = chosen.len();
@@ -270,9 +278,9 @@ fn judged(spec: &NormalSpec, train: &Scored, scored: &Scored, on: &'static str) 
             all.iter().all(|s| s.is_some_and(|(_, model, base)| model < base)).then_some(all[2]).flatten()
         }
     };
-    if let Some((metric, model, constant_score)) = worse {
-        let prediction = in_words(task, &constant).join(", ");
-        return Some(Warning::NoBetterThanConstant { metric, model, constant: constant_score, prediction, on });
+    if let Some((metric, model, constant_score)) = worse.filter(|_| for_score) {
+        let (prediction, rules) = (in_words(task, &constant).join(", "), !(spec.rules.is_empty() && spec.pairs.is_empty()));
+        return Some(Warning::NoBetterThanConstant { metric, model, constant: constant_score, prediction, on, rules });
     }
     let first = in_words(task, scored.outputs.row(chosen[0])).join(", ");
     same(scored.outputs).then_some(Warning::OnePrediction { prediction: first, rows, on })
@@ -325,7 +333,7 @@ mod tests {
         let outputs = Matrix { rows: data.y.rows, cols: width, data: outputs };
         let breaking = vec![false; data.y.rows];
         let scored = Scored { rows: &data, outputs: &outputs, breaking: &breaking };
-        warnings(&spec, StopReason::Finished, scored, scored)
+        warnings(&spec, StopReason::Finished, scored, scored, true)
     }
 
     fn spec_width(truth: &[f32], outputs: &[f32]) -> usize {
@@ -372,7 +380,9 @@ mod tests {
         assert!(matches!(&warned[..], [Warning::NoBetterThanConstant { metric: "accuracy", .. }]), "{warned:?}");
         assert!(warned[0].to_string().contains("predicting no"), "{}", warned[0]);
         let other: Vec<f32> = (0..40).flat_map(|r| class(r % 4 == 1)).collect();
-        assert!(matches!(&said(task(), truth, other)[..], [Warning::NoBetterThanConstant { .. }]));
+        let told = said(task(), truth, other);
+        assert!(matches!(&told[..], [Warning::NoBetterThanConstant { rules: false, .. }]), "{told:?}");
+        assert!(!told[0].to_string().contains("wider rules"), "{}", told[0]);
     }
 
     #[test]

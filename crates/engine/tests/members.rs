@@ -125,6 +125,48 @@ fn the_mean_of_free_networks_fits_better_than_one() {
     assert!(score(6) < 1.01 * score(1), "{} {}", score(6), score(1));
 }
 
+/// A bent surface over three of eight columns, and this much noise.
+fn bent(noise: f64) -> Table {
+    let rng = &mut ChaCha8Rng::seed_from_u64(6);
+    let rows = 150;
+    let columns: Vec<Vec<f64>> = (0..8).map(|_| (0..rows).map(|_| rng.random_range(-1.0..1.0)).collect()).collect();
+    let y =
+        (0..rows).map(|k| f64::sin(columns[0][k]) + columns[1][k] * columns[2][k] + rng.random_range(-noise..=noise)).collect();
+    let names = (0..8).map(|k| format!("x{k}")).chain(["y".into()]).collect();
+    Table {
+        names,
+        columns: columns.into_iter().chain([y]).map(Column::Number).collect(),
+        row_numbers: (1..=rows as u64).collect(),
+    }
+}
+
+#[test]
+fn the_noisier_few_rows_are_the_larger_is_the_weight_decay_that_validation_chooses() {
+    let train_with = |noise: f64, decay: Option<f64>| {
+        let mut settings = settings(5, "auto", &["y <= 9"]);
+        settings["data"] = json!({"targets": ["y"]});
+        settings["network"]["hidden"] = json!([32]);
+        settings["train"] = json!({"epochs": 200, "patience": 40, "learning_rate": 0.005});
+        if let Some(decay) = decay {
+            settings["train"]["weight_decay"] = json!(decay);
+        }
+        train_on(bent(noise), &settings)
+    };
+    let chosen = |done: &Finished| {
+        let said = done.summary(None);
+        assert_eq!(said["certified"], true, "{said}");
+        let tried = said["weight_decays"].as_array().unwrap();
+        let loss = |tried: &&Value| tried["loss"].as_f64().unwrap();
+        let best = tried.iter().min_by(|a, b| loss(a).total_cmp(&loss(b))).expect("some were tried")["weight_decay"].clone();
+        assert!(tried.len() > 1 && done.rules.contains(&format!("weight_decay = {best}")), "{tried:?}\n{}", done.rules);
+        best.as_f64().unwrap()
+    };
+    let (clear, noisy) = (chosen(&train_with(0.1, None)), chosen(&train_with(0.6, None)));
+    assert!(clear < noisy, "{clear} {noisy}");
+    let stated = train_with(0.6, Some(0.002)).summary(None);
+    assert_eq!(stated["weight_decays"], json!([]), "what is stated is not chosen");
+}
+
 #[test]
 fn what_has_no_mean_is_refused() {
     let mut paper = settings(2, "weights", &["rent >= 0"]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use deepsade_check::Verdict;
 use deepsade_data::score_shown;
-use deepsade_engine::choose::{Cost, TriedWay};
+use deepsade_engine::choose::{Cost, TriedDecay, TriedWay};
 use deepsade_engine::enforce::EnforcedBy;
 use deepsade_engine::fit::{FitError, Fitted};
 use deepsade_engine::folder_lock::Hold;
@@ -300,7 +300,7 @@ impl Done {
         if trained.stop == StopReason::Finished && still_falling(&trained.records) {
             out.push("The loss was still falling: more epochs may bring more (`epochs` under [train], or --epochs).".into());
         }
-        out.extend(of_several(fitted.members));
+        out.extend([of_several(fitted.members), of_decays(&self.finished.decays)].into_iter().flatten());
         let weighted =
             self.finished.weighted_by.as_ref().map(|by| format!(", weighted by {}", shown::name(by))).unwrap_or_default();
         out.push(format!("{:<12} {:>8} {:>8}  scores on the rows whose label obeys the rules{weighted}", "", "rows", "obeying"));
@@ -442,6 +442,16 @@ impl Observer for Watch {
 }
 
 /// What is told of one network where the model is the mean of several.
+fn of_decays(tried: &[TriedDecay]) -> Option<String> {
+    let best = TriedDecay::best(tried)?;
+    let each = |t: &TriedDecay| match t.loss {
+        Some(loss) => format!("{} {}", t.weight_decay, score_shown(loss, 3)),
+        None => format!("{} diverged", t.weight_decay),
+    };
+    let all: Vec<String> = tried.iter().map(each).collect();
+    Some(format!("Weight decay {}, chosen on validation rows dealt out anew (loss: {}).", best.weight_decay, all.join(", ")))
+}
+
 fn of_several(members: usize) -> Option<String> {
     (members > 1).then(|| {
         format!(

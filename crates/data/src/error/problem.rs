@@ -55,6 +55,11 @@ pub enum OverrideProblem {
     /// A level for a number.
     #[error("`missing = \"level\"`: only a category has levels; say \"median\", \"mean\", \"most-frequent\" or a number")]
     LevelOfNumber,
+    /// A median or a mean of a category.
+    #[error(
+        "`missing`: a category has no median or mean; say \"most-frequent\", \"level\" (a level of its own) or {{ level = \"...\" }}"
+    )]
+    MiddleOfCategory,
     /// A level without a place.
     #[error(
         "`missing = \"level\"`: a level of its own has no place in an `order`; name the level that stands for no value, \

@@ -119,6 +119,9 @@ fn refusals() {
     assert!(refused("missing = 'drop'", "a = { missing = { level = 'p' } }").contains("the column holds numbers"));
     assert!(refused("missing = 'drop'", "t = { missing = 3 }").contains("the column holds text"));
     assert!(refused("missing = 'drop'", "t = { levels = ['p', 'q'], missing = { level = 'r' } }").contains("one of"));
+    assert!(
+        refused("missing = 'drop'", "t = { missing = 'median' }").contains("[features.t]: `missing`: a category has no median")
+    );
     assert!(refused("missing = 'drop'", "t = { missing = 'level', indicator = true }").contains("a level of its own"));
 }
 

@@ -4,7 +4,7 @@
 //! A mean of networks is a network ([`mean_of`]), so the rules are kept and proved for it as for any. By convexity its loss is at
 //! most the mean of theirs; where keeping the rules takes that away again, the one model that was there stays.
 
-use deepsade_data::deciding_score;
+use deepsade_data::{Split, deciding_score};
 use deepsade_net::Network;
 
 use super::{Best, ComparedWays, Trainings, compare};
@@ -29,9 +29,9 @@ pub(super) fn mean(fit: Fit, first: Best, on: Trainings, observer: &mut dyn Obse
     let (mut others, mut failed) = (Vec::new(), None);
     for k in 1..count {
         let named = |name: &str| (on.saved)(&if name.is_empty() { k.to_string() } else { format!("{k}-{name}") });
-        let split = if fit.redeal { on.split.with_other_validation(k, fit.seed) } else { on.split.clone() };
+        let (seed, split) = dealt(&fit, on.split, k);
         // Only networks of one shape have a mean.
-        let fit = Fit { seed: fit.seed.wrapping_add((k as u64) << 32), shape: Some(&first.free_shape), ..fit };
+        let fit = Fit { seed, shape: Some(&first.free_shape), ..fit };
         let mut told = MemberObserver { observer: &mut *observer, member: k + 1, of: count };
         told.phase("");
         match compare(fit, std::slice::from_ref(&decision), Trainings { split: &split, saved: &named, ..on }, &mut told) {
@@ -56,6 +56,12 @@ pub(super) fn mean(fit: Fit, first: Best, on: Trainings, observer: &mut dyn Obse
     let fewer = |why: FitError| Warning::FewerMembers { asked: count, trained, why: why.to_string() };
     best.fitted.warnings.extend(failed.map(fewer));
     Ok(ComparedWays::Best(Box::new(best)))
+}
+
+/// The seed and the rows of member k, from 1 on.
+pub(super) fn dealt(fit: &Fit, split: &Split, k: usize) -> (u64, Split) {
+    let rows = if fit.redeal { split.with_other_validation(k, fit.seed) } else { split.clone() };
+    (fit.seed.wrapping_add((k as u64) << 32), rows)
 }
 
 /// What comes of the mean of all members.

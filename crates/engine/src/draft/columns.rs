@@ -21,6 +21,9 @@ pub struct Described {
     pub missing: usize,
     /// Different values.
     pub distinct: usize,
+    /// A number of nines, such as -999, that stands far from all others, and in how many rows: it may mean that there is no value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nines: Option<(f64, usize)>,
     /// What it is.
     #[serde(flatten)]
     pub role: Role,
@@ -154,15 +157,31 @@ pub(super) fn describe(sheet: &Sheet) -> Vec<Described> {
         name: name.clone(),
         missing: 0,
         distinct: 0,
+        nines: None,
         role: Role::Out(why.clone()),
     });
     read.chain(unread).collect()
 }
 
+/// The least or the largest of some numbers if nothing but nines are its digits, several have it, and it is farther from the others than
+/// these are from each other.
+fn nines(values: &[f64]) -> Option<(f64, usize)> {
+    let distinct = distinct(values);
+    let ends = match &distinct[..] {
+        [least, low, .., high, most] => [(*least, low - least, most - low), (*most, most - high, high - least)],
+        _ => return None,
+    };
+    let count = |end: f64| values.iter().filter(|v| **v == end).count();
+    let of_nines = |end: f64| end.abs() >= 99.0 && end.abs().to_string().bytes().all(|digit| digit == b'9');
+    let found = ends.into_iter().find(|(end, gap, width)| of_nines(*end) && gap > width && count(*end) > 1);
+    found.map(|(end, ..)| (end, count(end)))
+}
+
 fn of(table: &Table, name: &str, column: &Column) -> Described {
     let rows = table.rows();
     let missing = (0..rows).filter(|&row| column.is_missing(row)).count();
-    let described = |distinct, role| Described { name: name.to_owned(), missing, distinct, role };
+    let nines = numbers(column).and_then(|values| nines(&values));
+    let described = |distinct, role| Described { name: name.to_owned(), missing, distinct, nines, role };
     let out = |distinct, why| described(distinct, Role::Out(why));
     if missing == rows {
         return out(0, LeftOut::Empty);

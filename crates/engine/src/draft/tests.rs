@@ -98,6 +98,22 @@ fn kinds_ranges_and_what_is_left_out() {
 }
 
 #[test]
+fn nines_far_from_all_others_may_mean_no_value() {
+    let mut csv = String::from("a,b,c,d,y\n");
+    for k in 0..100 {
+        let a = if k % 20 == 3 { -999 } else { k % 60 };
+        let d = if k == 3 { -999 } else { k % 60 };
+        let _ = writeln!(csv, "{a},{},{},{d},{}", k, 900 + k, k % 7 * 3);
+    }
+    let (draft, _folder) = drafted(&csv, &["y"]);
+    let told: Vec<&String> = draft.notes.iter().filter(|note| note.contains("stands for no value")).collect();
+    assert!(
+        matches!(&told[..], [one] if one.starts_with("'a' is -999 in 5 of 100 rows") && one.contains("[\"-999\"]")),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn planted_rules_are_found_and_chance_is_not() {
     let mut csv = String::from("income,noise,area,low,high,rest\n");
     let mut state = 7u64;

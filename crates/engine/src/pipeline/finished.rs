@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::PipelineError;
 use crate::artifact::{ArtifactError, write_together};
-use crate::choose::Cost;
+use crate::choose::{Chosen, Cost, TriedDecay};
 use crate::evaluate::DataSource;
 use crate::files::{self, ESTIMATOR, LOG, MODEL, RULES, SPLIT, SUMMARY, proof_files};
 use crate::fit::Fitted;
@@ -30,6 +30,8 @@ pub struct Finished {
     pub fitted: Fitted,
     /// What the guarantee costs, where one was asked for.
     pub cost: Option<Cost>,
+    /// The weight decays among which validation chose.
+    pub decays: Vec<TriedDecay>,
     /// model.onnx.
     pub bytes: Vec<u8>,
     /// certificate.json, if anything is proved.
@@ -114,8 +116,7 @@ pub struct Times {
 impl Finished {
     /// Puts down what is written, and asks the checker about it.
     pub fn new(
-        fitted: Fitted,
-        cost: Option<Cost>,
+        Chosen { fitted, cost, decays }: Chosen,
         problem: &Problem,
         spec: &NormalSpec,
         times: Times,
@@ -138,6 +139,7 @@ impl Finished {
         Ok(Self {
             fitted,
             cost,
+            decays,
             bytes,
             certificate,
             rules,
@@ -165,6 +167,7 @@ impl Finished {
     /// summary.json; `model` is where the model is, if it is anywhere but in memory.
     pub fn summary(&self, model: Option<&Path>) -> Value {
         let mut said = summary(&self.fitted, self.cost.as_ref(), self.verdict.as_ref(), self.timings, self.seed, model);
+        said["weight_decays"] = json!(self.decays);
         said["weighted_by"] = self.weighted_by.as_deref().into();
         said["class_weight"] = json!(self.class_weight);
         let Provenance { source, doubts, parts: [train, validation, test], breaking, report, cutoff, dealt_by } = &self.facts;
