@@ -339,7 +339,7 @@ impl<'n> Floats<'n> {
 
     /// The columns of all other nodes; whether float32 can't overflow on the way.
     fn columns(&self, op: &Op, from: &[usize], boxes: &mut Boxes) -> bool {
-        let mut out: Vec<(f64, f64, f64)> = Vec::new();
+        let mut out: Vec<(f64, f64, f64)> = Vec::with_capacity(self.widths[from[0]]);
         let mut most = 0.0f64;
         let x = from[0];
         // A result near zero may be flushed to it: only a bound on zero's far side has to move.

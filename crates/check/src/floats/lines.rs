@@ -61,8 +61,9 @@ impl Floats<'_> {
             return;
         }
         for (k, node) in self.network.nodes.iter().enumerate().take(boxes.lo.len() - 1).skip(lines.relus.len()) {
-            let (mut relu_lines, from) = (ReluLines::default(), node.from[0]);
+            let from = node.from[0];
             let units = if node.op == Op::Act(Activation::Relu) { self.widths[k + 1] } else { 0 };
+            let mut relu_lines = ReluLines { open: Vec::with_capacity(units), above: Vec::with_capacity(units) };
             for unit in 0..units {
                 let (l, u) = (boxes.lo[from][unit], boxes.hi[from][unit]);
                 if u <= 0.0 {
