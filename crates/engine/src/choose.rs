@@ -21,10 +21,10 @@ use crate::enforce::step::{self, StepError};
 use crate::enforce::unread::unread;
 use crate::enforce::{Decision, EnforcedBy};
 use crate::fit::{Fit, FitError, Fitted, Predicted, Rows};
-use crate::train::{Enforce, Observer, StopReason, UpdateName};
+use crate::train::{Enforce, Observer, StopReason, TrainSettings, UpdateName};
 use crate::vacuous::binding;
 use crate::warnings::{Warning, falls_back};
-use costly::{TriedWays, costly};
+use costly::{CostRows, TriedWays, costly};
 pub use decay::TriedDecay;
 
 /// The model that was chosen.
@@ -39,9 +39,10 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The weight decay that was chosen.
-    pub fn weight_decay(&self) -> Option<f32> {
-        TriedDecay::best(&self.decays).map(|best| best.weight_decay)
+    /// The weight decay that was chosen, given that of the settings.
+    pub fn weight_decay(&self, usual: f32) -> f32 {
+        let best = TriedDecay::best(&self.decays).map_or(usual, |best| best.weight_decay);
+        if matches!(self.fitted.means, EnforcedBy::Weights) { best.max(usual) } else { best }
     }
 }
 
@@ -123,7 +124,7 @@ pub fn choose(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut d
     if let Some(best) = TriedDecay::best(&decays) {
         settings.weight_decay = best.weight_decay;
     }
-    let fit = Fit { settings: &settings, ..fit };
+    let fit = Fit { settings: &settings, least_decay: fit.settings.weight_decay, ..fit };
     let best = match compare(fit, candidates, on, observer)? {
         ComparedWays::Interrupted(fitted) => return Ok(Chosen { fitted: *fitted, cost: None, decays }),
         ComparedWays::Best(best) => best,
@@ -136,7 +137,7 @@ pub fn choose(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut d
     let Some(free) = free else { return Ok(Chosen { fitted, cost: None, decays }) };
     let cost = Cost { epochs: times * fit.settings.epochs, ..cost(fit.spec, &free, &fitted, tried) };
     fitted.warnings.extend(falls_back(cost.fallbacks, "the test rows"));
-    let warning = worth_saying(fit, &free, &fitted, &cost.tried);
+    let warning = worth_saying(fit, on, &free, &fitted, &cost.tried)?;
     fitted.warnings.extend(warning);
     Ok(Chosen { fitted, cost: Some(cost), decays })
 }
@@ -199,6 +200,8 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
     let longest = longer.as_ref().unwrap_or(&free);
     let (mut best, mut tried): (Option<Fitted>, Vec<TriedWay>) = (None, Vec::new());
     let mut failed: Vec<(&str, FitError)> = Vec::new();
+    // Small weights are bounded tightly, whatever the free network learns best with.
+    let heavy = TrainSettings { weight_decay: fit.settings.weight_decay.max(fit.least_decay), ..fit.settings.clone() };
     // What the free network reads some must not: they start from one like themselves.
     let hidden = unread(fit.spec).is_some();
     let mut base: Option<Network> = None;
@@ -224,7 +227,10 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
         let torn = if matches!(decision.means, EnforcedBy::Weights) { step::torn(fit.spec) } else { None };
         let fitted = match torn {
             Some(why) => Err(StepError::from(why).into()),
-            None => on.run(Fit { decision, from, shape: Some(&decision.means), ..fit }, decision.means.key(), observer),
+            None => {
+                let settings = if matches!(decision.means, EnforcedBy::Weights) { &heavy } else { fit.settings };
+                on.run(Fit { decision, from, settings, shape: Some(&decision.means), ..fit }, decision.means.key(), observer)
+            }
         };
         let mut entry =
             TriedWay { enforced_by: decision.means.setting(), how, score: None, test: None, certified: false, why_not: None };
@@ -260,15 +266,24 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
     Ok(ComparedWays::Best(Box::new(Best { fitted, free: Some(free), times, free_shape: shape.clone(), tried })))
 }
 
-/// What there is to say of the cost.
-fn worth_saying(fit: Fit, free: &Fitted, fitted: &Fitted, tried: &[TriedWay]) -> Option<Warning> {
+/// What there is to say of the cost: on the test rows, or on others where there are none.
+fn worth_saying(fit: Fit, on: Trainings, free: &Fitted, fitted: &Fitted, tried: &[TriedWay]) -> Result<Option<Warning>, FitError> {
     let breaking = &fitted.test.breaking;
     if !breaking.is_empty() && breaking.iter().all(|b| *b) {
-        return Some(Warning::NoneObeys { rows: breaking.len() });
+        return Ok(Some(Warning::NoneObeys { rows: breaking.len() }));
     }
     let free_to_choose = fit.settings.update != UpdateName::Paper && binding(fit.spec).pairs.is_empty();
-    let ways = TriedWays { taken: fitted.means.setting(), tried, free_to_choose };
-    costly(fit.spec, &free.test.scored(), &fitted.test.scored(), &ways)
+    let ways = |rows| TriedWays { taken: fitted.means.setting(), tried, rows, free_to_choose };
+    if !breaking.is_empty() {
+        return Ok(costly(fit.spec, &free.test.scored(), &fitted.test.scored(), &ways(CostRows::Test)));
+    }
+    let (rows, indices) = match &on.split.validation {
+        none if none.is_empty() => (CostRows::Training, &on.split.train),
+        validation => (CostRows::Validation, validation),
+    };
+    let predicted = |of: &Fitted| on.rows.predicted(fit.spec, &of.model, indices);
+    let (free, kept) = (predicted(free)?, predicted(fitted)?);
+    Ok(costly(fit.spec, &free.scored(), &kept.scored(), &ways(rows)))
 }
 
 /// Proved before not proved; then by the score on validation; of equals the one before.

@@ -126,6 +126,8 @@ pub struct Fit<'a> {
     pub network: &'a NetworkSettings,
     /// How to train it.
     pub settings: &'a TrainSettings,
+    /// The least weight decay where the weights keep the rules.
+    pub least_decay: f32,
     /// Among which weight decays validation chooses, in order; none to take that of the settings.
     pub decays: &'a [f32],
     /// The probability of the second of two classes from which on it is predicted, if not one half.

@@ -409,8 +409,7 @@ impl Ready {
     /// Puts down a model that took so many seconds, and asks the checker about it.
     pub fn finish(&self, chosen: Chosen, seconds: f64) -> Result<Finished, PipelineError> {
         let times = Times { read: self.read_seconds, fit: seconds };
-        let decay = chosen.weight_decay();
-        let problem = self.problem.clone().with_settings(|_, train| train.weight_decay = decay.unwrap_or(train.weight_decay))?;
+        let problem = self.problem.clone().with_settings(|_, train| train.weight_decay = chosen.weight_decay(train.weight_decay))?;
         let finished = Finished::new(chosen, &problem, &self.spec, times, self.data.seed)?;
         let facts = Provenance {
             source: self.source.clone(),
@@ -444,6 +443,7 @@ impl Ready {
             breaking_rows: self.data.breaking_rows,
             network: self.problem.network(),
             settings,
+            least_decay: settings.weight_decay,
             decays: self.problem.decays(self.split.train.len()),
             cutoff: self.problem.task.cutoff,
             seed: self.data.seed,

@@ -143,13 +143,15 @@ pub struct Costly {
     pub free: f64,
     /// With it.
     pub enforced: f64,
-    /// On how many test rows.
+    /// On how many rows.
     pub rows: usize,
+    /// Which rows these are of.
+    pub on: &'static str,
     /// Where else the rules may be enforced.
     pub instead: Option<Instead>,
     /// The rule that the free network breaks most often, and how often.
     pub hardest: Option<(String, usize)>,
-    /// Of how many test predictions.
+    /// Of how many predictions.
     pub predictions: usize,
     /// Rules between two inputs, which single predictions neither keep nor break.
     pub between_two: Vec<String>,
@@ -174,11 +176,11 @@ pub enum Instead {
 
 impl fmt::Display for Costly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { target, metric, free, enforced, rows, predictions, .. } = self;
+        let Self { target, metric, free, enforced, rows, on, predictions, .. } = self;
         let of = target.as_ref().map(|target| format!(" for '{}'", shown::name(target))).unwrap_or_default();
         write!(
             f,
-            "the guarantee costs much{of}: {metric} {} with it, {} without, on the {rows} test rows whose label obeys",
+            "the guarantee costs much{of}: {metric} {} with it, {} without, on the {rows} {on} rows whose label obeys",
             score_shown(*enforced, 4),
             score_shown(*free, 4)
         )?;

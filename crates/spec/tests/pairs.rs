@@ -2,7 +2,7 @@
 
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::{
-    Domain, Feature, Kept, Moves, NormalSpec, OneHot, Rational, RuleErrorKind, RuleText, Schema, Task, Trend, Var, compile, print,
+    Domain, Feature, Fill, Filled, Kept, Moves, NormalSpec, OneHot, Rational, RuleErrorKind, RuleText, Schema, Task, Trend, Var, compile, print,
 };
 
 fn features() -> Vec<Feature> {
@@ -37,6 +37,39 @@ fn read(text: &str, schema: &Schema) -> NormalSpec {
 fn refused(text: &str, schema: &Schema) -> (RuleErrorKind, String, String) {
     let error = compile(&[rule(text)], schema).expect_err(text).remove(0);
     (error.kind, text[error.span].to_string(), error.hint.unwrap_or_default())
+}
+
+/// Whether there is a value says something of it, too.
+#[test]
+fn what_is_unaffected_is_the_same_with_and_without_a_value() {
+    let indicator = Feature { name: "age is missing".into(), domain: Domain::Integer { lo: 0, hi: 1 } };
+    let filled = |indicator| Filled { feature: "age".into(), with: Fill::Number(40.0), indicator, markers: vec![] };
+    let features = || features().into_iter().chain([indicator.clone()]).collect();
+    let with = Schema { features: features(), filled: vec![filled(true)], ..numbers() };
+    let moved = |text: &str, schema: &Schema| read(text, schema).pairs[0].parts[0].features.clone();
+    assert_eq!(moved("unaffected(risk, age)", &with), [0, 3]);
+    assert_eq!(moved("unaffected(risk, {gender, `age is missing`, age})", &with), [0, 2, 3]);
+    assert_eq!(moved("increasing(risk, age)", &with), [0]);
+    assert_eq!(moved("unaffected(risk, gender)", &with), [2]);
+    // A feature that happens to be called so.
+    let without = Schema { features: features(), filled: vec![filled(false)], ..numbers() };
+    assert_eq!(moved("unaffected(risk, age)", &without), [0]);
+}
+
+#[test]
+fn another_word_is_told_and_never_the_opposite() {
+    for (text, ours) in [
+        ("nondecreasing(risk, age)", "increasing"),
+        ("non_increasing(risk, age)", "decreasing"),
+        ("increasin(risk, age)", "increasing"),
+    ] {
+        let (.., hint) = refused(text, &numbers());
+        assert_eq!(hint, format!("did you mean `{ours}`?"), "{text}");
+    }
+    for text in ["change(risk, {age}, by = 1) >= 5", "change(risk, {age}, by = 1) + change(premium, {age}, by = 1) <= 5"] {
+        let (.., hint) = refused(text, &numbers());
+        assert!(hint.starts_with("one change is at most, or below, a constant"), "{text}: {hint}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the free network and the model give for the test rows enters; a warning leaves where the guarantee costs much.
+//! What the free network and the model give for some rows enters; a warning leaves where the guarantee costs much.
 //!
 //! Much is a squared error more than a tenth larger, or two points fewer of a hundred, if that is beyond chance: the mean of the
 //! differences, row by row, is above twice its standard error. Where few rows have most of the error that says little: half as large again
@@ -20,10 +20,29 @@ const ENOUGH: usize = 20;
 const POINTS: f64 = 2.0;
 const ERRORS: f64 = 2.0;
 
+/// Which rows tell what the guarantee costs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CostRows {
+    Test,
+    Validation,
+    Training,
+}
+
+impl CostRows {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Validation => "validation",
+            Self::Training => "training",
+        }
+    }
+}
+
 /// Where the rules are enforced, and what else was tried.
 pub(super) struct TriedWays<'a> {
     pub(super) taken: Enforce,
     pub(super) tried: &'a [TriedWay],
+    pub(super) rows: CostRows,
     /// Whether there is a choice: the paper's update knows the weights alone.
     pub(super) free_to_choose: bool,
 }
@@ -60,6 +79,7 @@ pub(super) fn costly(spec: &NormalSpec, free: &Scored, kept: &Scored, ways: &Tri
         free: without,
         enforced: with,
         rows: counted.len(),
+        on: ways.rows.name(),
         instead: if target.is_none() { instead(task, with, more, ways) } else { None },
         hardest: hardest(spec, free),
         predictions: free.outputs.rows,
@@ -92,7 +112,7 @@ fn much(without: &[f64], with: &[f64], more: bool) -> Option<(f64, f64)> {
 fn instead(task: &Task, score: f64, more: bool, ways: &TriedWays) -> Option<Instead> {
     let other = if ways.taken == Enforce::Weights { Enforce::Decode } else { Enforce::Weights };
     let tried: Vec<&TriedWay> = ways.tried.iter().filter(|t| t.enforced_by == other).collect();
-    let found = tried.iter().filter(|t| t.certified).filter_map(|t| t.test);
+    let found = tried.iter().filter(|t| t.certified && ways.rows == CostRows::Test).filter_map(|t| t.test);
     let best = found.reduce(|a, b| if (a > b) == more { a } else { b });
     // Weights keep labels at constants, and promise no whole numbers.
     let can = match task {
@@ -180,7 +200,7 @@ mod tests {
         let data = Dataset { x: Matrix::zeros(40, 1), weight: vec![1.0; 40], y: Matrix::zeros(40, 2) };
         let (free, kept, breaking) = (columns(1.0), columns(2.0), vec![false; 40]);
         let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
-        let ways = TriedWays { taken: Enforce::Decode, tried: &[], free_to_choose: true };
+        let ways = TriedWays { taken: Enforce::Decode, tried: &[], rows: CostRows::Test, free_to_choose: true };
         let told = costly(&spec, &of(&free), &of(&kept), &ways).unwrap().to_string();
         assert!(told.starts_with("the guarantee costs much for 'y': mse"), "{told}");
         assert_eq!(costly(&spec, &of(&free), &of(&columns(1.0)), &ways), None);
@@ -199,7 +219,7 @@ mod tests {
         let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
         let mut kept = column(0.3);
         kept.data.iter_mut().for_each(|v| *v = v.round());
-        let ways = TriedWays { taken: Enforce::Decode, tried: &[], free_to_choose: true };
+        let ways = TriedWays { taken: Enforce::Decode, tried: &[], rows: CostRows::Test, free_to_choose: true };
         assert_eq!(costly(&spec, &of(&column(0.3)), &of(&kept), &ways), None);
     }
 
@@ -214,7 +234,7 @@ mod tests {
         let data = Dataset { x: Matrix::zeros(40, 1), weight: vec![1.0; 40], y: Matrix::zeros(40, 1) };
         let (free, kept, breaking) = (column(1.0), column(5.0), vec![false; 40]);
         let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
-        let ways = TriedWays { taken: Enforce::Decode, tried: &[], free_to_choose: true };
+        let ways = TriedWays { taken: Enforce::Decode, tried: &[], rows: CostRows::Test, free_to_choose: true };
         assert!(costly(&spec, &of(&free), &of(&kept), &ways).is_some());
     }
 
@@ -226,7 +246,7 @@ mod tests {
         let right = Matrix { rows, cols: 2, data: (0..rows).flat_map(|_| [1.0, 0.0]).collect() };
         let data = Dataset { x: Matrix::zeros(rows, 1), weight: vec![1.0; rows], y: right.clone() };
         let breaking = vec![false; rows];
-        let ways = TriedWays { taken: Enforce::Decode, tried: &[], free_to_choose: true };
+        let ways = TriedWays { taken: Enforce::Decode, tried: &[], rows: CostRows::Test, free_to_choose: true };
         for (wrong, told) in [(19, false), (21, true)] {
             let mut kept = right.clone();
             kept.data[..2 * wrong].chunks_mut(2).for_each(<[f32]>::reverse);

@@ -17,6 +17,8 @@ use crate::warnings::Warning;
 
 /// How much worse than the mean of its members' a training score may be, of it, beyond what it is without rules.
 const WORSE: f64 = 0.01;
+/// The same beside the first member alone, beyond what it is for their free networks.
+const SPOILT: f64 = 0.25;
 
 /// The mean of the members that the settings ask for; `first` is one of them, and what is left where there is no mean.
 pub(super) fn mean(fit: Fit, first: Best, on: Trainings, observer: &mut dyn Observer) -> Result<ComparedWays, FitError> {
@@ -114,7 +116,12 @@ fn with_mean(
         (Some(free), Some(members)) => lost(fit, free, members, on)?,
         _ => 0.0,
     };
-    if with_rules <= without_rules + WORSE {
+    // Members that came out badly spoil the mean: not by less than chance does where all are alike.
+    let than_first = match (&free, &free_members) {
+        (Some(free), Some(members_free)) => lost(fit, &fitted, &members[..1], on)? - lost(fit, free, &members_free[..1], on)?,
+        _ => 0.0,
+    };
+    if with_rules <= without_rules + WORSE && than_first <= SPOILT {
         return Ok(MeanOfAll { fitted: Some(fitted), free, why_not: None });
     }
     // What members say before a step that they were trained through may be far from what comes out, and so may be its mean; not so

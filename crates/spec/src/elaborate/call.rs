@@ -23,6 +23,19 @@ const FUNCTIONS: &[&str] = &[
     "change",
 ];
 
+/// Words that others have for these functions.
+const OTHER_WORDS: &[(&str, &str)] = &[
+    ("nondecreasing", "increasing"),
+    ("monotoneincreasing", "increasing"),
+    ("increases", "increasing"),
+    ("nonincreasing", "decreasing"),
+    ("monotonedecreasing", "decreasing"),
+    ("decreases", "decreasing"),
+    ("invariant", "unaffected"),
+    ("independent", "unaffected"),
+    ("lipschitz", "change"),
+];
+
 impl Elaborator<'_> {
     pub(super) fn call(
         &mut self,
@@ -69,7 +82,10 @@ impl Elaborator<'_> {
                 Err((RuleErrorKind::TwoInputs(name.clone()), name_span.clone(), Some(hint.into())))
             }
             _ => {
-                let hint = nearest(name, FUNCTIONS.iter().copied()).map_or_else(
+                // Other words for a direction: the nearest spelling may be the opposite.
+                let same = |word: &str| OTHER_WORDS.iter().find(|(other, _)| *other == word).map(|(_, ours)| *ours);
+                let plain = name.to_lowercase().replace(['_', '-'], "");
+                let hint = same(&plain).or_else(|| nearest(name, FUNCTIONS.iter().copied())).map_or_else(
                     || format!("the functions are {}", FUNCTIONS.join(", ")),
                     |near| format!("did you mean `{near}`?"),
                 );

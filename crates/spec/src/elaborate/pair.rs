@@ -7,7 +7,7 @@ use crate::error::{Fault, RuleErrorKind, Span};
 use crate::linear::{Linear, Var};
 use crate::normalize::var_range;
 use crate::pair::Moves;
-use crate::schema::Domain;
+use crate::schema::{Domain, indicator_of};
 use crate::typed::{Bool, Compared, Num, TypedPair};
 
 /// The functions of two inputs.
@@ -224,6 +224,14 @@ impl Elaborator<'_> {
             }
             features.push(f);
         }
+        // What does not depend on a value does not depend on whether there is one, either.
+        if any {
+            let named = features.iter().map(|f| &self.schema.features[*f].name);
+            let filled = named.filter(|name| self.schema.filled.iter().any(|f| f.indicator && f.feature == **name));
+            let indicators: Vec<usize> = filled.filter_map(|name| self.feature(&indicator_of(name))).collect();
+            let beside: Vec<usize> = indicators.into_iter().filter(|f| !features.contains(f)).collect();
+            features.extend(beside);
+        }
         features.sort_unstable();
         Ok(features)
     }
@@ -281,7 +289,13 @@ pub(super) fn alone(expr: &Expr) -> Fault {
         ExprKind::Chain(operands, _) => operands.iter().find_map(called),
         _ => called(expr),
     };
-    let name = *name.unwrap_or(&"increasing");
-    let hint = "other rules stand on their own: one [[rule]] each";
+    let parts = |expr: &Expr| matches!(&expr.kind, ExprKind::Binary(_, a, b) if is_change(a) || is_change(b)) || is_change(expr);
+    let changes = matches!(&expr.kind, ExprKind::Chain(operands, _) if operands.iter().any(parts));
+    let name = *name.unwrap_or(if changes { &"change" } else { &"increasing" });
+    let hint = if changes {
+        "one change is at most, or below, a constant, as in `change(y, {x}, by = 0.1) <= 5`; other rules stand on their own: one [[rule]] each"
+    } else {
+        "other rules stand on their own: one [[rule]] each"
+    };
     (RuleErrorKind::TwoInputs(name.into()), expr.span.clone(), Some(hint.into()))
 }

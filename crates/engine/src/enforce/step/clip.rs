@@ -20,7 +20,7 @@ use deepsade_spec::{Atom, Formula, Kept, Linear, Moves, NormalSpec, Pair, Ration
 use thiserror::Error;
 
 use self::centre::{Affinely, fitted};
-use self::safe::{calm, safe};
+use self::safe::{calm, safe, vanishes};
 use super::fallback::trees;
 use super::usual::Usual;
 use super::{StepError, ends_over};
@@ -466,8 +466,10 @@ impl ClipFinder<'_> {
             for bound in bounds.iter().filter(|b| b.upper == upper) {
                 let whole = numbers[bound.output].grid.is_some();
                 let exact = if whole { self.whole(bound, &ranges) } else { None };
-                let lowered = upper && meet.contains(&bound.output) && bound.weights.iter().any(|w| *w != 0.0);
-                let (weights, bias, ends) = exact.filter(|_| !lowered).unwrap_or_else(|| safe(bound, &ranges, lowered));
+                let meets = meet.contains(&bound.output);
+                let lowered = upper && meets && bound.weights.iter().any(|w| *w != 0.0);
+                let wholly = lowered || !meets && vanishes(bound, &ranges);
+                let (weights, bias, ends) = exact.filter(|_| !lowered).unwrap_or_else(|| safe(bound, &ranges, wholly));
                 let (lo, hi) = (f64::from(numbers[bound.output].lo), f64::from(numbers[bound.output].hi));
                 let air = AIR * (ends.1 - ends.0).max(ends.0.abs()).max(ends.1.abs());
                 let number = &mut numbers[bound.output];
