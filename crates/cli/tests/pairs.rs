@@ -141,6 +141,33 @@ fn explain_says_what_pairs_of_rows_say() {
     assert!(words.contains("rate is the same whatever area is") && words.contains("signs of the weights"), "{words}");
 }
 
+/// Of rows to which a rule does not apply nothing is counted.
+#[test]
+fn pairs_of_rows_are_counted_where_the_condition_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "", &["area == 'n' => increasing(rate, age)", "area == 's' => increasing(rate, age)"]);
+    let rows: String = (0..200i32).map(|k| format!("A,{},{},{}\n", k / 2, ["n", "s"][k as usize % 2], [k, -k][k as usize % 2])).collect();
+    fs::write(dir.path().join("d.csv"), format!("grade,age,area,rate\n{rows}")).unwrap();
+    let said = json(dir.path(), 0, &["explain", "r.toml", "--json"]);
+    let shares = |k: usize| said["rules"][k]["pairs"]["discordant"].as_f64().unwrap();
+    assert_eq!((shares(0), shares(1)), (0.0, 1.0), "{said}");
+}
+
+/// What has no direction is broken by a rise, too, and a change by what lies as far apart as it says.
+#[test]
+fn the_page_counts_what_breaks_a_rule_on_its_curves() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "enforce = \"none\"", &["unaffected(rate, grade)", "change(rate, {age}, by = 60) <= 0.05"]);
+    json(dir.path(), 0, &["train", "r.toml", "--out", "run", "--json", "-q"]);
+    expect(dir.path(), 0, &["report", "run", "--out", "page.html"]);
+    let page = fs::read_to_string(dir.path().join("page.html")).unwrap();
+    let told: Vec<&str> = page.match_indices("on these curves ").map(|(at, words)| &page[at + words.len()..]).collect();
+    assert!(told.len() >= 2, "{}", told.len());
+    for count in told {
+        assert!(!count.starts_with("0 "), "{}", &count[..40]);
+    }
+}
+
 #[test]
 fn settings_that_keep_no_such_rule_are_refused_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();

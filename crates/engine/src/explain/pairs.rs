@@ -19,8 +19,8 @@ pub struct PairCount {
     pub neighbours: usize,
     /// Those whose labels contradict it.
     pub contradicting: usize,
-    /// The share that contradicts it of pairs of any rows that lie to each other as it says in its features, whatever the others are;
-    /// `None` for rules that need them equal.
+    /// The share that contradicts it of pairs of any rows that satisfy its condition and lie to each other as it says in its features, whatever
+    /// the others are; `None` for rules that need them equal.
     pub discordant: Option<f64>,
 }
 
@@ -68,9 +68,11 @@ impl Counter<'_> {
                     let [a, b] = [0, 1].map(|_| rng.random_range(0..self.rows.rows()));
                     let at = |row: usize, f: usize| self.rows.x.row(row)[self.map.first(f)];
                     let below = features.iter().all(|f| at(a, *f) <= at(b, *f)) && features.iter().any(|f| at(a, *f) < at(b, *f));
-                    if below {
+                    let holds = |part: &Pair, row: usize| part.condition.at(&|var| self.value(row, var));
+                    let asked: Vec<_> = parts.iter().filter(|part| below && holds(part, a) && holds(part, b)).collect();
+                    if !asked.is_empty() {
                         drawn += 1;
-                        discordant += usize::from(parts.iter().any(|part| !self.keeps(part, a, b)));
+                        discordant += usize::from(asked.iter().any(|part| !self.keeps(part, a, b)));
                     }
                 }
             }

@@ -6,7 +6,7 @@ use deepsade_engine::explain::vacuous_pair;
 use deepsade_engine::verdict::pair_effort;
 use deepsade_net::Matrix;
 use deepsade_output::{Judge, Output};
-use deepsade_spec::{Domain, Formula, Kept, Linear, NormalSpec, Pair, PairRule, Rational, Schema, Var, print};
+use deepsade_spec::{Domain, Formula, Kept, Linear, Moves, NormalSpec, Pair, PairRule, Rational, Schema, Var, print};
 
 use super::html::{Html, escape};
 use super::proof::ProofStatus;
@@ -92,12 +92,13 @@ impl Shown<'_> {
                     parts.push(Vec::new());
                     continue;
                 }
-                if r > 0 && met[r - 1] {
-                    let (a, b) = (here(r - 1), here(r));
-                    if part.allows(schema, &a, &b) {
-                        pairs += 1;
-                        broken += usize::from(!part.keeps(&a, &b));
-                    }
+                // The next value, or of a change the farthest that it reaches; what has no direction is compared either way round.
+                let far = if matches!(part.moves, Moves::By(_)) { x.rows } else { x.rows.min(r + 2) };
+                let next = (r + 1..far).take_while(|next| part.allows(schema, &here(r), &here(*next))).last();
+                if let Some(next) = next.filter(|next| met[*next]) {
+                    let (a, b) = (here(r), here(next));
+                    pairs += 1;
+                    broken += usize::from(!part.keeps(&a, &b) || part.moves != Moves::Up && !part.keeps(&b, &a));
                 }
                 parts.last_mut().into_iter().for_each(|last| last.push(point(r)));
             }
@@ -110,7 +111,7 @@ impl Shown<'_> {
         }
         let seen = match pairs {
             0 => String::new(),
-            n => format!(" Of {n} neighbours on these curves {broken} break the rule."),
+            n => format!(" Of {n} pairs of values that it compares on these curves {broken} break the rule."),
         };
         let name = &schema.features[feature].name;
         html.figure(
