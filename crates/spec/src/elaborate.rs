@@ -295,6 +295,9 @@ pub(crate) fn and(parts: Vec<Bool>) -> Bool {
             other => all.push(other),
         }
     }
+    if !together(&mut all, none_of, not) {
+        return Bool::Const(false);
+    }
     match all.len() {
         0 => Bool::Const(true),
         1 => all.remove(0),
@@ -313,11 +316,43 @@ pub(crate) fn or(parts: Vec<Bool>) -> Bool {
             other => any.push(other),
         }
     }
+    if !together(&mut any, one_of, |classes| classes) {
+        return Bool::Const(true);
+    }
     match any.len() {
         0 => Bool::Const(false),
         1 => any.remove(0),
         _ => Bool::Or(any),
     }
+}
+
+/// The classes that are said to be predicted, one of them.
+fn one_of(part: &Bool) -> Option<(&[usize], usize)> {
+    if let Bool::ClassIn(classes, of) = part { Some((classes, *of)) } else { None }
+}
+
+/// The classes none of which is said to be predicted.
+fn none_of(part: &Bool) -> Option<(&[usize], usize)> {
+    if let Bool::Not(inner) = part { one_of(inner) } else { None }
+}
+
+/// Puts those parts together that say something of one set of classes each: `k == 'a' or k == 'b'` is `k in {'a', 'b'}`, and is kept and
+/// proved as that. False if all classes come together.
+fn together(parts: &mut Vec<Bool>, set: impl Fn(&Bool) -> Option<(&[usize], usize)>, made: impl Fn(Bool) -> Bool) -> bool {
+    let sets: Vec<(usize, Vec<usize>, usize)> =
+        parts.iter().enumerate().filter_map(|(k, part)| set(part).map(|(classes, of)| (k, classes.to_vec(), of))).collect();
+    let [(first, _, of), _, ..] = sets[..] else { return true };
+    let mut all: Vec<usize> = sets.iter().flat_map(|(_, classes, _)| classes.iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    if all.len() == of {
+        return false;
+    }
+    parts[first] = made(Bool::ClassIn(all, of));
+    for (k, ..) in sets[1..].iter().rev() {
+        parts.remove(*k);
+    }
+    true
 }
 
 /// Negation, never doubled.

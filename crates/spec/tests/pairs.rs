@@ -56,6 +56,21 @@ fn what_is_unaffected_is_the_same_with_and_without_a_value() {
     assert_eq!(moved("unaffected(risk, age)", &without), [0]);
 }
 
+/// However it is spelled, it is one set of classes.
+#[test]
+fn classes_that_are_named_one_by_one_are_a_set() {
+    let classes: Vec<String> = ["low", "mid", "high", "top"].map(String::from).to_vec();
+    let schema = schema(Task::Multiclass { target: "k".into(), classes });
+    let kept = |text: &str| format!("{:?}", read(&format!("increasing({text}, age)"), &schema).pairs[0].parts);
+    let set = kept("k in {'high', 'top'}");
+    for same in ["k == 'high' or k == 'top'", "k == 'top' or k in {'high', 'top'}", "k != 'low' and k != 'mid'", "not (k == 'low' or k == 'mid')"] {
+        assert_eq!(kept(same), set, "{same}");
+    }
+    assert_ne!(kept("k == 'high'"), set);
+    let plain = |text: &str| format!("{:?}", read(text, &schema).rules[0].claim);
+    assert_eq!(plain("age > 50 or k == 'low' or k == 'mid'"), plain("age > 50 or k in {'low', 'mid'}"));
+}
+
 #[test]
 fn another_word_is_told_and_never_the_opposite() {
     for (text, ours) in [
