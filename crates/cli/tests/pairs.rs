@@ -146,11 +146,29 @@ fn explain_says_what_pairs_of_rows_say() {
 fn pairs_of_rows_are_counted_where_the_condition_holds() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "", &["area == 'n' => increasing(rate, age)", "area == 's' => increasing(rate, age)"]);
-    let rows: String = (0..200i32).map(|k| format!("A,{},{},{}\n", k / 2, ["n", "s"][k as usize % 2], [k, -k][k as usize % 2])).collect();
+    let rows: String =
+        (0..200i32).map(|k| format!("A,{},{},{}\n", k / 2, ["n", "s"][k as usize % 2], [k, -k][k as usize % 2])).collect();
     fs::write(dir.path().join("d.csv"), format!("grade,age,area,rate\n{rows}")).unwrap();
     let said = json(dir.path(), 0, &["explain", "r.toml", "--json"]);
     let shares = |k: usize| said["rules"][k]["pairs"]["discordant"].as_f64().unwrap();
     assert_eq!((shares(0), shares(1)), (0.0, 1.0), "{said}");
+}
+
+/// The signs of the weights keep a difference by each of its sides, and that is said.
+#[test]
+fn what_is_kept_output_by_output_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows: String = (0..60i32).map(|k| format!("{k},{},{}\n", 3 * k, k)).collect();
+    fs::write(dir.path().join("d.csv"), format!("x,u,v\n{rows}")).unwrap();
+    for (rule, told) in [("increasing(u, x)", false), ("increasing(u - v, x)", true), ("change(u - v, {x}, by = 1) <= 9", false)]
+    {
+        let text = format!(
+            "[data]\nfile = \"d.csv\"\ntargets = [\"u\", \"v\"]\n[task]\nkind = \"regression\"\n[[rule]]\nname = \"r\"\ntext = \"{rule}\"\n"
+        );
+        fs::write(dir.path().join("r.toml"), text).unwrap();
+        let said = json(dir.path(), 0, &["explain", "r.toml", "--json"]);
+        assert_eq!(said["rules"][0]["kept_by"].to_string().contains("of each output by itself"), told, "{said}");
+    }
 }
 
 /// What has no direction is broken by a rise, too, and a change by what lies as far apart as it says.

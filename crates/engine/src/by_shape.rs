@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::train::{NetworkSettings, OptimiserName, TrainSettings, UpdateName};
 
-/// Steps that a training takes, unless that would be fewer or more epochs than these.
-const STEPS: usize = 8000;
+/// Steps that a training takes at most, unless that would be fewer or more epochs than these.
+const STEPS: usize = 24_000;
+/// Steps without a better epoch after which it ends, where rows validate, unless that would be fewer epochs than these.
+const PATIENCE: usize = 1600;
+const LEAST_PATIENCE: usize = 10;
 const EPOCHS: (usize, usize) = (30, 500);
 /// From so many rows on a step looks at more of them.
 const MANY_ROWS: usize = 20_000;
@@ -76,9 +79,10 @@ pub(crate) fn choose(stated: &StatedSettings, shape: Shape, network: &mut Networ
     }
     // Who states the epochs means them.
     if stated.open("train.epochs") {
-        train.epochs = (STEPS * train.batch / shape.rows.max(1)).clamp(EPOCHS.0, EPOCHS.1);
+        let epochs = |steps: usize| steps * train.batch / shape.rows.max(1);
+        train.epochs = epochs(STEPS).clamp(EPOCHS.0, EPOCHS.1);
         if stated.open("train.patience") && shape.validation > 0 {
-            train.patience = Some((train.epochs / 5).max(10));
+            train.patience = Some(epochs(PATIENCE).clamp(LEAST_PATIENCE, EPOCHS.1 / 5));
         }
     }
 }

@@ -267,7 +267,13 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
 }
 
 /// What there is to say of the cost: on the test rows, or on others where there are none.
-fn worth_saying(fit: Fit, on: Trainings, free: &Fitted, fitted: &Fitted, tried: &[TriedWay]) -> Result<Option<Warning>, FitError> {
+fn worth_saying(
+    fit: Fit,
+    on: Trainings,
+    free: &Fitted,
+    fitted: &Fitted,
+    tried: &[TriedWay],
+) -> Result<Option<Warning>, FitError> {
     let breaking = &fitted.test.breaking;
     if !breaking.is_empty() && breaking.iter().all(|b| *b) {
         return Ok(Some(Warning::NoneObeys { rows: breaking.len() }));

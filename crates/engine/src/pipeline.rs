@@ -409,7 +409,8 @@ impl Ready {
     /// Puts down a model that took so many seconds, and asks the checker about it.
     pub fn finish(&self, chosen: Chosen, seconds: f64) -> Result<Finished, PipelineError> {
         let times = Times { read: self.read_seconds, fit: seconds };
-        let problem = self.problem.clone().with_settings(|_, train| train.weight_decay = chosen.weight_decay(train.weight_decay))?;
+        let problem =
+            self.problem.clone().with_settings(|_, train| train.weight_decay = chosen.weight_decay(train.weight_decay))?;
         let finished = Finished::new(chosen, &problem, &self.spec, times, self.data.seed)?;
         let facts = Provenance {
             source: self.source.clone(),

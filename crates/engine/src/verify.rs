@@ -267,6 +267,7 @@ fn decide(
     }
     // The signs of the weights first; where they say nothing, the slopes.
     let mut arguments = vec![PairArgument::Signs; spec.pairs.len()];
+    let mut tries = vec![0; spec.pairs.len()];
     let model = artifact::model(spec, network.clone())?;
     let bytes = model.to_bytes().map_err(ArtifactError::from)?;
     for attempt in 0.. {
@@ -295,11 +296,9 @@ fn decide(
             (Step::Input(_), _) => return Ok((rejected(0), work)),
             (Step::Pair { rule, .. }, _) => {
                 let index = spec.rules.len() + rule;
-                if arguments[*rule] != PairArgument::Signs {
-                    return Ok((rejected(index), work));
-                }
-                match between.slopes(*rule, &mut work.regions) {
-                    Ok(argument) => arguments[*rule] = argument,
+                match between.another(*rule, &arguments[*rule], &mut tries[*rule], &mut work.regions) {
+                    Ok(Some(argument)) => arguments[*rule] = argument,
+                    Ok(None) => return Ok((rejected(index), work)),
                     Err(Some(halt)) => return Ok((Outcome::Unknown { rule: index, why: Undecided::from(halt) }, work)),
                     Err(None) => {
                         let why = Undecided::TwoInputs(Box::new(why));

@@ -2,7 +2,8 @@
 
 use deepsade_spec::canonical::canonical;
 use deepsade_spec::{
-    Domain, Feature, Fill, Filled, Kept, Moves, NormalSpec, OneHot, Rational, RuleErrorKind, RuleText, Schema, Task, Trend, Var, compile, print,
+    Domain, Feature, Fill, Filled, Kept, Moves, NormalSpec, OneHot, Rational, RuleErrorKind, RuleText, Schema, Task, Trend, Var,
+    compile, print,
 };
 
 fn features() -> Vec<Feature> {
@@ -63,7 +64,12 @@ fn classes_that_are_named_one_by_one_are_a_set() {
     let schema = schema(Task::Multiclass { target: "k".into(), classes });
     let kept = |text: &str| format!("{:?}", read(&format!("increasing({text}, age)"), &schema).pairs[0].parts);
     let set = kept("k in {'high', 'top'}");
-    for same in ["k == 'high' or k == 'top'", "k == 'top' or k in {'high', 'top'}", "k != 'low' and k != 'mid'", "not (k == 'low' or k == 'mid')"] {
+    for same in [
+        "k == 'high' or k == 'top'",
+        "k == 'top' or k in {'high', 'top'}",
+        "k != 'low' and k != 'mid'",
+        "not (k == 'low' or k == 'mid')",
+    ] {
         assert_eq!(kept(same), set, "{same}");
     }
     assert_ne!(kept("k == 'high'"), set);

@@ -158,7 +158,7 @@ mod tests {
         let data = Dataset { x: Matrix::zeros(rows, 1), weight: vec![1.0; rows], y: column(0.0) };
         let (free, kept, breaking) = (column(a), column(b), vec![false; rows]);
         let of = |outputs| Scored { rows: &data, outputs, breaking: &breaking };
-        let ways = TriedWays { taken: Enforce::Weights, tried, free_to_choose: true };
+        let ways = TriedWays { taken: Enforce::Weights, tried, rows: CostRows::Test, free_to_choose: true };
         costly(&spec, &of(&free), &of(&kept), &ways).map(|w| w.to_string())
     }
 

@@ -2,7 +2,7 @@
 
 use deepsade_solve::budget::Budget;
 use deepsade_solve::satisfy::MAX_TERMS;
-use deepsade_spec::{Domain, Formula, Moves, NamedValues, NormalSpec, PairRule, Rational, SingleBound, Var, print};
+use deepsade_spec::{Domain, Formula, Kept, Moves, NamedValues, NormalSpec, Pair, PairRule, Rational, SingleBound, Var, print};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ struct RuleExplanation {
     pairs: Option<PairCount>,
     /// For such a rule: how it will be enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
-    kept_by: Option<&'static str>,
+    kept_by: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -336,7 +336,7 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
     for r in &e.rules {
         out.push(format!("  {}: {}", r.name, r.text));
         out.push(format!("    normal form: {}", shortened(&r.normal)));
-        if let Some(how) = r.kept_by {
+        if let Some(how) = &r.kept_by {
             out.push(format!("    {how}{}", r.pairs.as_ref().map(counted).unwrap_or_default()));
             out.extend(
                 r.vacuous.then(|| "    it holds on this domain whatever is predicted: no pair of inputs can break it".into()),
@@ -383,7 +383,18 @@ pub fn in_words(e: &Explanation, spec: &NormalSpec) -> String {
 }
 
 /// How a rule between two inputs is enforced.
-fn kept_by(rule: &PairRule) -> &'static str {
+fn kept_by(rule: &PairRule) -> String {
+    let outputs = |part: &Pair| matches!(&part.kept, Kept::Number { linear, .. } if linear.terms.len() > 1);
+    let several = rule.parts.iter().any(|part| part.moves == Moves::Up && outputs(part));
+    let more = if several {
+        "; of each output by itself, which is more than the rule asks: where the outputs move together in the data it may cost much"
+    } else {
+        ""
+    };
+    format!("{}{more}", kept_in_general(rule))
+}
+
+fn kept_in_general(rule: &PairRule) -> &'static str {
     let bounded = rule.parts.iter().any(|part| matches!(part.moves, Moves::By(_)));
     let conditional = rule.parts.iter().any(|part| part.condition != Formula::True);
     if !conditional && rule.parts.iter().all(|part| part.moves == Moves::Any) {

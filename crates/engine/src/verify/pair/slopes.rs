@@ -13,10 +13,30 @@ use crate::slopes::slope;
 
 /// Regions of one rule.
 const MOST_REGIONS: usize = 200_000;
+/// What is left of an allowed change, as a share of it, for what the checker adds for rounding: more each time that it does not accept.
+const LEFT: [f64; 6] = [1e-9, 1e-4, 1e-3, 1e-2, 3e-2, 0.1];
 
 impl PairQuestion<'_> {
+    /// Another argument than the one that the checker did not accept, with more to spare; `None` if there is none left to try.
+    pub fn another(
+        &self,
+        rule: usize,
+        before: &PairArgument,
+        tries: &mut usize,
+        regions: &mut usize,
+    ) -> Result<Option<PairArgument>, Option<Halt>> {
+        while let Some(spare) = LEFT.get(*tries) {
+            *tries += 1;
+            let found = self.slopes(rule, *spare, regions)?;
+            if found != *before {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
     /// A tree of regions on whose leaves the slopes do what the parts of a rule ask, as far as float64 tells; or why there is none.
-    pub fn slopes(&self, rule: usize, regions: &mut usize) -> Result<PairArgument, Option<Halt>> {
+    fn slopes(&self, rule: usize, spare: f64, regions: &mut usize) -> Result<PairArgument, Option<Halt>> {
         let mut queries: Vec<(&Pair, Linear)> = Vec::new();
         for part in &self.spec.pairs[rule].parts {
             match &part.kept {
@@ -33,12 +53,18 @@ impl PairQuestion<'_> {
             return Err(None);
         }
         let mut left = MOST_REGIONS;
-        let tree = self.tree(&queries, self.whole, &mut left, 0)?;
+        let tree = self.tree((&queries, spare), self.whole, &mut left, 0)?;
         *regions += MOST_REGIONS - left;
         Ok(PairArgument::Slopes(tree))
     }
 
-    fn tree(&self, queries: &[(&Pair, Linear)], region: &Region, left: &mut usize, depth: usize) -> Result<Tree, Option<Halt>> {
+    fn tree(
+        &self,
+        (queries, spare): (&[(&Pair, Linear)], f64),
+        region: &Region,
+        left: &mut usize,
+        depth: usize,
+    ) -> Result<Tree, Option<Halt>> {
         if let Some(halt) = (self.stop)() {
             return Err(Some(halt));
         }
@@ -54,20 +80,20 @@ impl PairQuestion<'_> {
         let mut open = None;
         for (kind, bounds) in [(Reach::Interval, Bounds::Interval), (Reach::Lines, Bounds::Relational)] {
             let boxes = self.plan.boxes(&inputs, kind, None, &mut Pass::default());
-            if asked.iter().all(|(part, form)| self.holds(part, form, &boxes)) {
+            if asked.iter().all(|(part, form)| self.holds(part, form, spare, &boxes)) {
                 return Ok(bare(bounds));
             }
             open = Some(boxes);
         }
         let Some((feature, cut)) = open.and_then(|boxes| self.split(region, &inputs, &boxes)) else { return Err(None) };
         let [low, high] = region.split(feature, &cut).map_err(|_| None)?;
-        let below = Box::new(self.tree(queries, &low, left, depth + 1)?);
-        let above = Box::new(self.tree(queries, &high, left, depth + 1)?);
+        let below = Box::new(self.tree((queries, spare), &low, left, depth + 1)?);
+        let above = Box::new(self.tree((queries, spare), &high, left, depth + 1)?);
         Ok(Tree::Split { feature, cut, below, above })
     }
 
     /// Whether the slopes in these boxes do what a rule asks.
-    fn holds(&self, part: &Pair, form: &Linear, boxes: &SearchBoxes) -> bool {
+    fn holds(&self, part: &Pair, form: &Linear, spare: f64, boxes: &SearchBoxes) -> bool {
         let output = |(var, c): (&Var, &Rational)| if let Var::Output(j) = var { Some((*j, c.to_f64().value())) } else { None };
         let form: Vec<(usize, f64)> = form.terms.iter().filter_map(output).collect();
         let range = |value: usize, unit: usize| (boxes.lo[value][unit], boxes.hi[value][unit]);
@@ -79,7 +105,7 @@ impl PairQuestion<'_> {
                     d.to_f64().value() * hi.max(-lo)
                 };
                 let total: f64 = part.features.iter().zip(by).map(change).sum();
-                total <= most.to_f64().value() * (1.0 - 1e-9)
+                total <= most.to_f64().value() * (1.0 - spare)
             }
             _ => part.features.iter().all(|f| slope(*f).0 >= 0.0),
         }
