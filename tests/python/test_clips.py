@@ -1,6 +1,7 @@
 """Rules about one input beside rules between two, kept by clipping: what onnxruntime computes, at every optimisation level."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -318,6 +319,28 @@ def test_bounds_that_meet_in_a_corner(tmp_path):
         assert (y >= 0).all() and (y[:, 0] + y[:, 1] <= wide).all() and (10 * y[:, 2] <= 3 * wide).all() and (y[:, 2] <= 9).all()
         assert (np.diff(y[:, [0, 2]], axis=0) >= 0).all() and (y[:, 2] == np.floor(y[:, 2])).all()
         assert len(np.unique(y[:, 0])) > 100
+
+
+@pytest.mark.parametrize("rule", ["0.7 * x <= y", "y <= x"])
+def test_a_bound_on_one_side_that_is_0_somewhere(tmp_path, rule):
+    """Where x is 0 a share of the bound leaves no room for rounding."""
+    rng = np.random.default_rng(8)
+    x, z = rng.uniform(0, 100, 900), rng.uniform(0, 10, 900)
+    y = (0.8 * x + 3 * np.sin(z) + rng.normal(0, 1, 900)).clip(0.7 * x, x)
+    (tmp_path / "d.csv").write_text("x,z,y\n" + "".join(f"{a:.2f},{b:.2f},{c:.3f}\n" for a, b, c in zip(x, z, y)))
+    (tmp_path / "r.toml").write_text(
+        f'[data]\nfile = "d.csv"\ntargets = ["y"]\n[features]\nx = {{ range = [0, 100] }}\nz = {{ range = [0, 10] }}\n[task]\nkind = "regression"\n'
+        f'[[rule]]\nname = "bound"\ntext = "{rule}"\n[[rule]]\nname = "up"\ntext = "increasing(y, x)"\n')
+    said = json.loads(run("train", tmp_path / "r.toml", "--out", tmp_path / "out", "-q", "--json", check=True, capture_output=True, text=True).stdout)
+    assert said["certified"] and said["enforced_by"] == "decode", said["cost"]
+    assert said["cost"]["enforced"] < 1.3 * said["cost"]["free"], said["cost"]
+    small = np.concatenate([[0, 1e-45, 1e-40, 1e-38, 1e-30], np.geomspace(1e-12, 100, 1995)]).astype(np.float32).clip(0, 100)
+    inputs = np.column_stack([np.sort(small), np.full(2000, 4)]).astype(np.float32)
+    for level in LEVELS:
+        y = session((tmp_path / "out" / "model.onnx").read_bytes(), level).run(["y"], {"x": inputs})[0][:, 0]
+        pairs = [(Fraction(float(a)), Fraction(float(b))) for a, b in zip(inputs[:, 0], y)]
+        assert all(10 * b >= 7 * a if "0.7" in rule else b <= a for a, b in pairs)
+        assert (np.diff(y) >= 0).all() and len(np.unique(y)) > 100
 
 
 GRADES = """
