@@ -96,8 +96,7 @@ pub(crate) fn decays(stated: &StatedSettings, rows: usize, network: &NetworkSett
 /// The fewer rows, the more noise there is to learn by heart.
 fn weight_decay(rows: usize) -> f32 {
     match rows {
-        ..1_000 => 5e-3,
-        1_000..FEW_ROWS => 1e-3,
+        ..FEW_ROWS => 1e-3,
         FEW_ROWS..20_000 => 1e-4,
         _ => 0.0,
     }

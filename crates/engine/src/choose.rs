@@ -225,13 +225,9 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
         };
         observer.phase(how);
         let torn = if matches!(decision.means, EnforcedBy::Weights) { step::torn(fit.spec) } else { None };
-        let fitted = match torn {
-            Some(why) => Err(StepError::from(why).into()),
-            None => {
-                let settings = if matches!(decision.means, EnforcedBy::Weights) { &heavy } else { fit.settings };
-                on.run(Fit { decision, from, settings, shape: Some(&decision.means), ..fit }, decision.means.key(), observer)
-            }
-        };
+        let settings = if matches!(decision.means, EnforcedBy::Weights) { &heavy } else { fit.settings };
+        let way = Fit { decision, from, settings, shape: Some(&decision.means), ..fit };
+        let fitted = torn.map_or_else(|| on.run(way, decision.means.key(), observer), |why| Err(StepError::from(why).into()));
         let mut entry =
             TriedWay { enforced_by: decision.means.setting(), how, score: None, test: None, certified: false, why_not: None };
         match fitted {
@@ -242,7 +238,7 @@ fn compare(fit: Fit, candidates: &[Decision], on: Trainings, observer: &mut dyn 
             }
             Ok(fitted) if fitted.trained.stop == StopReason::Interrupted => return Ok(ComparedWays::interrupted(fitted)),
             Ok(mut fitted) => {
-                if matches!(decision.means, EnforcedBy::Behind) && from.is_some() {
+                if matches!(decision.means, EnforcedBy::Behind) && !hidden && ended {
                     // What is behind the free network was trained when that was.
                     fitted.trained.story_of(&longest.trained);
                 }

@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use deepsade_data::Split;
-use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use super::{Trainings, members};
 use crate::enforce::Decision;
@@ -13,25 +13,24 @@ use crate::fit::{Fit, FitError, Fitted};
 use crate::train::{Observer, StopReason, TrainSettings};
 
 /// A weight decay, and the mean loss of the rows that validate, over several deals; `None` where a training diverged.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TriedDecay {
     /// The decay.
-    #[serde(serialize_with = "shortest")]
     pub weight_decay: f32,
     /// The mean loss.
     pub loss: Option<f64>,
 }
 
 impl TriedDecay {
+    /// In the digits that the decay was written in.
+    pub fn as_json(&self) -> Value {
+        json!({"weight_decay": self.weight_decay.to_string().parse::<f64>().ok(), "loss": self.loss})
+    }
+
     /// The one of the smallest loss.
     pub fn best(tried: &[Self]) -> Option<&Self> {
         tried.iter().filter(|t| t.loss.is_some()).min_by(|a, b| a.loss.partial_cmp(&b.loss).unwrap_or(std::cmp::Ordering::Equal))
     }
-}
-
-/// In the digits that it was written in.
-fn shortest<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
-    number.to_string().parse::<f64>().unwrap_or(f64::from(*number)).serialize(serializer)
 }
 
 /// What was tried: the decay of the settings, then larger ones as long as the loss falls, or else smaller ones; or the training that was

@@ -167,7 +167,7 @@ impl Finished {
     /// summary.json; `model` is where the model is, if it is anywhere but in memory.
     pub fn summary(&self, model: Option<&Path>) -> Value {
         let mut said = summary(&self.fitted, self.cost.as_ref(), self.verdict.as_ref(), self.timings, self.seed, model);
-        said["weight_decays"] = json!(self.decays);
+        said["weight_decays"] = self.decays.iter().map(TriedDecay::as_json).collect();
         said["weighted_by"] = self.weighted_by.as_deref().into();
         said["class_weight"] = json!(self.class_weight);
         let Provenance { source, doubts, parts: [train, validation, test], breaking, report, cutoff, dealt_by } = &self.facts;
