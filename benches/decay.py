@@ -5,8 +5,8 @@
     python benches/decay.py --rows 200,400 --decays 0.001,0.005
 
 Five classifications (noisy labels, few or many useful columns) and three regressions of each size are drawn, seeded, learnt with
-default settings but for the decay, and scored on 1,000 fresh rows. The defaults (docs/training.md, "By the shape of the data") were
-read off this table. Needs the wheel, numpy and scikit-learn.
+default settings but for the decay, and scored on 1,000 fresh rows: accuracy / log-loss / R2. What validation chooses from
+(docs/training.md, "Several members") was read off this table. Needs the wheel, numpy and scikit-learn.
 """
 
 import argparse
