@@ -87,7 +87,7 @@ def test_rules_between_two_inputs_are_drawn_with_their_proof(page, tmp_path, enf
     deepsade("train", tmp_path / "risk.toml", "--out", tmp_path / "run", "--quiet", "--enforce", enforce)
     deepsade("report", tmp_path / "run", "--data", tmp_path / "risk.csv")
     page.open(tmp_path / "run" / "report.html")
-    captions = [c for c in page.evaluate("[...document.querySelectorAll('figcaption')].map((e) => e.textContent)") if "neighbours" in c]
+    captions = [c for c in page.evaluate("[...document.querySelectorAll('figcaption')].map((e) => e.textContent)") if "pairs of values" in c]
     # Data fall with debt and differ by sex: only what is enforced keeps the rules.
     assert [c.split(" against ")[1].split(",")[0] for c in captions] == ["debt", "age", "sex"]
     broken = [int(c.split(" break the rule")[0].split()[-1]) for c in captions]

@@ -167,6 +167,25 @@ fn the_noisier_few_rows_are_the_larger_is_the_weight_decay_that_validation_choos
     assert_eq!(stated["weight_decays"], json!([]), "what is stated is not chosen");
 }
 
+/// Weights that keep a bound which leaves little room come out well or badly, by chance.
+#[test]
+fn members_that_came_out_badly_do_not_spoil_the_model() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(3);
+    let rows = 600;
+    let x: Vec<f64> = (0..rows).map(|_| f64::from(rng.random_range(0..1000)) / 10.0).collect();
+    let z: Vec<f64> = (0..rows).map(|_| rng.random_range(0.0..10.0)).collect();
+    let y =
+        (0..rows).map(|k| (0.8 * x[k] + 3.0 * f64::sin(z[k]) + rng.random_range(-1.0..1.0)).clamp(0.7 * x[k], x[k])).collect();
+    let names = ["x", "z", "y"].map(String::from).to_vec();
+    let table = Table { names, columns: [x, z, y].map(Column::Number).to_vec(), row_numbers: (1..=rows as u64).collect() };
+    let mut settings = settings(4, "weights", &["0.7 * x <= y", "increasing(y, x)"]);
+    settings["data"] = json!({"targets": ["y"]});
+    settings["network"]["hidden"] = json!([32]);
+    settings["train"]["epochs"] = json!(100);
+    let said = train_on(table, &settings).summary(None);
+    eprintln!("Q {} {} {} {}", said["members"], said["validation"]["mse"], said["test"]["mse"], said["cost"]["free"]);
+}
+
 #[test]
 fn what_has_no_mean_is_refused() {
     let mut paper = settings(2, "weights", &["rent >= 0"]);

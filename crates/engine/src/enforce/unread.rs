@@ -19,6 +19,9 @@ pub fn unread(spec: &NormalSpec) -> Option<Vec<usize>> {
     let mut features: Vec<usize> = parts().flat_map(|part| part.features.iter().copied()).collect();
     features.sort_unstable();
     features.dedup();
+    // What tells that a feature has no value is hidden with it.
+    let beside: Vec<usize> = indicators(spec, &features).collect();
+    features.retain(|f| !beside.contains(f));
     let hidden = with_indicators(spec, &features);
     let reads = |var: &Var| matches!(var, Var::Feature(f) | Var::Level(f, _) if hidden.contains(f));
     let asked = spec.rules.iter().any(|rule| rule.claim.variables().iter().any(reads));
@@ -27,10 +30,14 @@ pub fn unread(spec: &NormalSpec) -> Option<Vec<usize>> {
     (kept && !features.is_empty()).then_some(features)
 }
 
+/// What tells that features have no value.
+fn indicators(spec: &NormalSpec, features: &[usize]) -> impl Iterator<Item = usize> {
+    features.iter().filter_map(|f| spec.schema.feature(&indicator_of(&spec.schema.features[*f].name)))
+}
+
 /// Features, and what tells that they have no value.
 fn with_indicators(spec: &NormalSpec, features: &[usize]) -> Vec<usize> {
-    let told = |f: &usize| spec.schema.feature(&indicator_of(&spec.schema.features[*f].name));
-    let mut all: Vec<usize> = features.iter().copied().chain(features.iter().filter_map(told)).collect();
+    let mut all: Vec<usize> = features.iter().copied().chain(indicators(spec, features)).collect();
     all.sort_unstable();
     all
 }
