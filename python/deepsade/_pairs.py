@@ -20,22 +20,36 @@ def pair_rules(increasing, decreasing, unaffected, monotonic_cst, features, kind
     rules = []
     for word, names in (("increasing", up), ("decreasing", down), ("unaffected", same)):
         if names:
-            what = [_quoted(t) for t in targets] if word == "unaffected" or kind == "regression" else [_class(word, kind, targets, classes)]
+            what = _predicted(word, kind, targets, classes)
             text = " and ".join(f"{word}({w}, {{{', '.join(map(_quoted, names))}}})" for w in what)
             rules.append({"name": f"{word} in {', '.join(names)}" if word != "unaffected" else f"unaffected by {', '.join(names)}", "text": text})
     return rules
 
 
+def _predicted(word, kind, targets, classes):
+    """What is predicted, each a condition or a number of the rules; of a ranking which item is in which place."""
+    if word != "unaffected" and kind != "regression":
+        return [_class(word, kind, targets, classes)]
+    if kind == "ranking":
+        return [f"at[{_level(t)}, {place}]" for t in targets for place in range(len(targets))]
+    return [_quoted(t) for t in targets]
+
+
+def _level(name):
+    spelled = _core.spelled_level(name)
+    if spelled is None:
+        raise ValueError(f"{name!r}: a name with both quotation marks can't stand in a rule; rename it")
+    return spelled
+
+
 def _class(word, kind, targets, classes):
     """What rises in a classification: as for scikit-learn's trees, the second of two classes."""
     if kind == "binary" and len(classes) == 2:
-        level = _core.spelled_level(classes[1])
-        if level is None:
-            raise ValueError(f"{classes[1]!r}: a class with both quotation marks can't stand in a rule; rename it")
-        return f"{_quoted(targets[0])} == {level}"
+        return f"{_quoted(targets[0])} == {_level(classes[1])}"
+    said = {"multilabel": _quoted(targets[0]), "ranking": f"at[{_level(targets[0])}, 0]"}.get(kind, f"{_quoted(targets[0])} == '...'")
     raise ValueError(
         f"{word} is about numbers or the second of two classes; for a {kind} task write the rule itself, "
-        f"such as {word}({targets[0]} == '...', feature), into `rules`"
+        f"such as {word}({said}, feature), into `rules`"
     )
 
 

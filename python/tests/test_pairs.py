@@ -1,6 +1,7 @@
 """Rules between two inputs by parameters, beside other rules."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -46,6 +47,23 @@ def test_unaffected_and_monotone_classes_beside_a_rule():
     up[:, 0] = np.minimum(x[:, 0] + rng.uniform(0, 0.5, 500), x[:, 0].max())
     assert not ((model.predict(x) == "yes") & (model.predict(up) == "no")).any()
     assert (model.predict(x) == y).mean() > 0.7
+
+
+def test_rankings_and_label_sets_that_are_unaffected():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(200, 3))
+    scores = np.column_stack([x[:, 1] + x[:, 0], x[:, 2], -x[:, 1]])
+    places = np.argsort(np.argsort(-scores, axis=1), axis=1) + 1
+    other = x.copy()
+    other[:, 0] = rng.permutation(x[:, 0])
+    for kind, y in [(deepsade.DeepSaDeRanker, places), (deepsade.DeepSaDeMultilabel, (scores > 0).astype(int))]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model = kind(unaffected=[0], hidden=(8,), epochs=40, outside="ignore").fit(x, y)
+        assert model.certified_ and (model.predict(x) == model.predict(other)).all()
+        assert len(np.unique(model.predict(x), axis=0)) > 2
+        with pytest.raises(ValueError, match=r"increasing\((at\['y0', 0\]|y0), feature\)"):
+            kind(increasing=[0], hidden=(8,), epochs=1).fit(x, y)
 
 
 def test_what_can_not_be_meant_is_refused():
