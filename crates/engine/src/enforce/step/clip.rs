@@ -6,6 +6,7 @@
 //! the input, so that a bound moves with a feature as m and the slack do: clipping by it keeps what never falls with that feature.
 
 mod centre;
+mod moved;
 mod safe;
 
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use deepsade_data::{Dataset, thinned};
 use deepsade_net::{Matrix, Model, Network};
 use deepsade_output::Judge;
 use deepsade_spec::normalize::range;
-use deepsade_spec::{Atom, Formula, Kept, Linear, Moves, NormalSpec, Pair, Rational, Task, Trend, Var};
+use deepsade_spec::{Atom, Formula, Kept, Linear, Moves, NormalSpec, Pair, Rational, Task, Var};
 use thiserror::Error;
 
 use self::centre::{Affinely, fitted};
@@ -40,8 +41,6 @@ const MOST_ROWS: usize = 20_000;
 const ENOUGH: usize = 10;
 /// How far from constant outputs towards those that are usual at an input rules about several are dealt out: what cuts off least is taken.
 const FOLLOWED: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
-/// What of a change is left for the rounding of bounds.
-const ROUNDED: f64 = 1e-3;
 /// How far beyond the bounds the ranges of outputs reach, as a share of their width.
 const AIR: f64 = 0.25;
 
@@ -514,77 +513,6 @@ impl ClipFinder<'_> {
         let bias = inward(bound.constant);
         let ends = ends_over(bias, weights.iter().copied().zip(ranges.iter().copied()));
         Some((weights, bias as f32, ends))
-    }
-
-    /// Makes a bound move as rules between two inputs ask: a condition that begins to hold the wrong way is dropped, a term that goes it is
-    /// taken at its end. Nothing is lost: with those rules the bound holds wherever a neighbour has it.
-    fn turn(&self, bound: &mut LearntBound) {
-        let alone = |bound: &LearntBound, asked: (usize, bool)| {
-            let zero = vec![0.0; bound.weights.len()];
-            self.fits(&LearntBound { when: vec![asked], weights: zero, ..bound.clone() })
-        };
-        let kept: Vec<(usize, bool)> = bound.when.iter().copied().filter(|asked| alone(bound, *asked)).collect();
-        bound.when = kept;
-        for (column, (lo, hi)) in self.spec.schema.column_ranges().into_iter().enumerate() {
-            // Changes that several features make add up.
-            let mut so_far = bound.weights.clone();
-            so_far[column + 1..].fill(0.0);
-            if so_far[column] != 0.0 && !self.fits(&LearntBound { when: Vec::new(), weights: so_far, ..bound.clone() }) {
-                let w = bound.weights[column];
-                let (a, b) = (w * f64::from(lo), w * f64::from(hi));
-                bound.constant += if bound.upper { a.min(b) } else { a.max(b) };
-                bound.weights[column] = 0.0;
-            }
-        }
-    }
-
-    /// Whether a bound moves with a column as rules between two inputs ask.
-    fn moves_well(&self, bound: &LearntBound, column: usize) -> bool {
-        let mut only = vec![0.0; bound.weights.len()];
-        only[column] = bound.weights[column];
-        only[column] == 0.0 || self.fits(&LearntBound { when: Vec::new(), weights: only, ..bound.clone() })
-    }
-
-    /// Whether bounds change no more than their share of what a rule allows.
-    fn changes_little(&self, part: &Pair, clips: &Clips) -> bool {
-        let (Moves::By(by), Kept::Number { linear, by: most, .. }) = (&part.moves, &part.kept) else { return true };
-        let columns = self.spec.schema.columns();
-        let far = |c: usize| part.features.iter().position(|f| *f == columns[c].feature).map_or(0.0, |k| by[k].to_f64().value());
-        let share = most.to_f64().value() / linear.terms.len().max(1) as f64 * (1.0 - ROUNDED);
-        let moved =
-            |c: usize| self.conditions[c].linear.terms.keys().filter_map(|v| v.feature()).any(|f| part.features.contains(&f));
-        linear.terms.iter().all(|(var, a)| {
-            let Var::Output(j) = *var else { return true };
-            clips.rounds.iter().all(|round| {
-                let own = round.weights.iter().filter(|(o, ..)| *o == j);
-                let change: f64 = own.map(|(_, c, w)| f64::from(w.abs()) * far(*c)).sum();
-                a.to_f64().value().abs() * change <= share && !round.when[j].iter().any(|(c, _)| moved(*c))
-            })
-        })
-    }
-
-    fn fits(&self, bound: &LearntBound) -> bool {
-        self.keeps_trends(&self.rounds(std::slice::from_ref(bound), &[])).is_ok()
-    }
-
-    /// Whether the bounds move as rules between two inputs ask.
-    fn keeps_trends(&self, clips: &Clips) -> Result<(), NoClips> {
-        for rule in &self.spec.pairs {
-            for part in &rule.parts {
-                if !self.changes_little(part, clips) {
-                    return Err(NoClips::Trend { rule: rule.name.clone() });
-                }
-                let asked = if matches!(part.moves, Moves::By(_)) { Vec::new() } else { part.demands() };
-                let all = asked.iter().flat_map(|a| part.features.iter().map(move |f| (*f, *a)));
-                let keeps = |(feature, (output, asked)): (usize, (usize, Trend))| {
-                    clips.trend(self.spec, feature, output, asked).is_ok_and(|found| found.implies(asked))
-                };
-                if !all.into_iter().all(keeps) {
-                    return Err(NoClips::Trend { rule: rule.name.clone() });
-                }
-            }
-        }
-        Ok(())
     }
 }
 
