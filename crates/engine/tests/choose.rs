@@ -68,6 +68,28 @@ fn a_guarantee_that_costs_much_is_warned_of_with_the_way_out() {
     assert!(!done.summary(None)["warnings"].to_string().contains("costs much"));
 }
 
+/// Estimators have no test rows.
+#[test]
+fn what_a_guarantee_costs_is_told_by_other_rows_where_none_test() {
+    let falling = || {
+        let x: Vec<f64> = (0..200).map(|k| f64::from(k * 37 % 200)).collect();
+        let y = x.iter().map(|x| -x).collect();
+        table(&["x", "y"], vec![Column::Number(x), Column::Number(y)], 200)
+    };
+    for (train_share, validation, on) in [(0.7, 0.3, "validation"), (1.0, 0.0, "training")] {
+        let settings = json!({
+            "data": {"targets": ["y"], "split": {"train": train_share, "validation": validation, "test": 0.0}},
+            "task": {"kind": "regression"},
+            "network": {"hidden": [8]},
+            "train": {"epochs": 60, "learning_rate": 0.01},
+            "rule": [{"name": "up", "text": "increasing(y, x)"}],
+        });
+        let warnings = train(&settings, falling()).unwrap().summary(None)["warnings"].to_string();
+        assert!(warnings.contains("the guarantee costs much: mse"), "{warnings}");
+        assert!(warnings.contains(&format!("{on} rows whose label obeys")), "{warnings}");
+    }
+}
+
 /// What becomes of prices that rise by 2 with each unit of size, from 20 to 200, under a rule kept by the weights.
 fn priced(rule: &str) -> Value {
     let rng = &mut ChaCha8Rng::seed_from_u64(4);

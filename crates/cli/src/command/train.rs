@@ -449,7 +449,11 @@ fn of_decays(tried: &[TriedDecay]) -> Option<String> {
         None => format!("{} diverged", t.weight_decay),
     };
     let all: Vec<String> = tried.iter().map(each).collect();
-    Some(format!("Weight decay {}, chosen on validation rows dealt out anew (loss: {}).", best.weight_decay, all.join(", ")))
+    Some(format!(
+        "The free network's weight decay is {}, chosen on validation rows dealt out anew (loss: {}).",
+        best.weight_decay,
+        all.join(", ")
+    ))
 }
 
 fn of_several(members: usize) -> Option<String> {
