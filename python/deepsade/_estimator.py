@@ -45,7 +45,7 @@ class DeepSaDeEstimator(BaseEstimator):
         What predictions must never break, in the rule language (docs/rules.md). Features are called as the frame's columns, or
         ``x0``, ``x1``, ... for arrays; what is predicted as ``target_names`` say.
     hidden : tuple of int, optional
-        Units of each hidden layer. Default, as of ``learning_rate``, ``weight_decay``, ``batch``, ``epochs`` and ``patience``: by the shape of the rows.
+        Units of each hidden layer. Default, as of ``learning_rate``, ``weight_decay``, ``batch``, ``epochs``, ``patience`` and ``average``: by the shape of the rows.
     members : int, optional
         How many networks are trained, of which the model is the mean: one network with their layers side by side. Default: by the shape of the rows,
         and 1 where ``hidden`` or ``epochs`` is given.
@@ -78,7 +78,7 @@ class DeepSaDeEstimator(BaseEstimator):
         are the numbers. Any other y is refused.
     class_weight : "balanced" or dict of class to number, optional (``DeepSaDeClassifier`` alone)
         What rows of each class count; "balanced": all classes alike.
-    optimiser, learning_rate, momentum, weight_decay, batch, epochs, patience, update, bounds, regions, decode_nodes, paper
+    optimiser, learning_rate, momentum, weight_decay, batch, epochs, patience, average, update, bounds, regions, decode_nodes, paper
         As under ``[train]`` in a rule file (docs/training.md); ``paper`` is a dict.
     validation_fraction : float
         Share of the rows that choose the best epoch.
@@ -137,6 +137,7 @@ class DeepSaDeEstimator(BaseEstimator):
         batch=None,
         epochs=None,
         patience=None,
+        average=None,
         update="project",
         bounds="interval",
         regions=1,
@@ -172,6 +173,7 @@ class DeepSaDeEstimator(BaseEstimator):
         self.batch = batch
         self.epochs = epochs
         self.patience = patience
+        self.average = average
         self.update = update
         self.bounds = bounds
         self.regions = regions
@@ -327,7 +329,7 @@ class DeepSaDeEstimator(BaseEstimator):
             "decode_nodes": whole("decode_nodes", self.decode_nodes),
         }
         # What is not stated the engine chooses by the shape of the rows.
-        for name, read in (("learning_rate", number), ("weight_decay", number), ("batch", whole), ("epochs", whole), ("patience", whole)):
+        for name, read in (("learning_rate", number), ("weight_decay", number), ("batch", whole), ("epochs", whole), ("patience", whole), ("average", number)):
             if getattr(self, name) is not None:
                 train[name] = read(name, getattr(self, name))
         if getattr(self, "class_weight", None) is not None:

@@ -207,7 +207,7 @@ def load(path):
         if parameters["update"] != "paper":
             del parameters["paper"]
         # The engine has these in float32: 0.001, not 0.0010000000474974513.
-        parameters.update({n: float(str(np.float32(parameters[n]))) for n in ("learning_rate", "momentum", "weight_decay")})
+        parameters.update({n: float(str(np.float32(parameters[n]))) for n in ("learning_rate", "momentum", "weight_decay", "average")})
         told = {"parameters": parameters}
     estimator = estimator_of(model, certificate and _text(certificate), rule_file, rules and pathlib.Path(rules), told)
     if summary is not None and log is not None:

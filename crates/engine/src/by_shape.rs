@@ -9,6 +9,8 @@ const STEPS: usize = 24_000;
 /// Steps without a better epoch after which it ends, where rows validate, unless that would be fewer epochs than these.
 const PATIENCE: usize = 1600;
 const LEAST_PATIENCE: usize = 10;
+/// Steps over which the weights are averaged, or an epoch, if that has more.
+const AVERAGED: usize = 1000;
 const EPOCHS: (usize, usize) = (30, 500);
 /// From so many rows on a step looks at more of them.
 const MANY_ROWS: usize = 20_000;
@@ -77,9 +79,12 @@ pub(crate) fn choose(stated: &StatedSettings, shape: Shape, network: &mut Networ
     if ["network.members", "network.hidden", "train.epochs"].iter().all(|name| stated.open(name)) {
         network.members = members(shape.rows);
     }
+    let epochs = |steps: usize| steps * train.batch / shape.rows.max(1);
+    if stated.open("train.average") {
+        train.average = epochs(AVERAGED).clamp(1, EPOCHS.1) as f32;
+    }
     // Who states the epochs means them.
     if stated.open("train.epochs") {
-        let epochs = |steps: usize| steps * train.batch / shape.rows.max(1);
         train.epochs = epochs(STEPS).clamp(EPOCHS.0, EPOCHS.1);
         if stated.open("train.patience") && shape.validation > 0 {
             train.patience = Some(epochs(PATIENCE).clamp(LEAST_PATIENCE, EPOCHS.1 / 5));
@@ -141,12 +146,13 @@ mod tests {
         let large = Shape { rows: 1_000_000, validation: 0, columns: 7 };
         let (_, many) = chosen(&[], large, TrainSettings::default());
         assert!(many.epochs < train.epochs && many.batch > train.batch && many.patience.is_none(), "{many:?}");
+        assert!(many.average == 1.0 && train.average > 10.0, "{train:?}");
         assert!(network.members > 1 && chosen(&[], large, TrainSettings::default()).0.members == 1);
         for one in ["network.hidden", "train.epochs"] {
             assert_eq!(chosen(&[one], small, TrainSettings::default()).0.members, 1, "{one}");
         }
-        let all = ["network.hidden", "train.epochs", "train.batch", "train.learning_rate", "train.weight_decay"];
-        let stated = TrainSettings { epochs: 7, batch: 5, patience: None, ..TrainSettings::default() };
+        let all = ["network.hidden", "train.epochs", "train.batch", "train.learning_rate", "train.weight_decay", "train.average"];
+        let stated = TrainSettings { epochs: 7, batch: 5, average: 0.5, patience: None, ..TrainSettings::default() };
         assert_eq!(chosen(&all, small, stated.clone()), (NetworkSettings::default(), stated));
     }
 

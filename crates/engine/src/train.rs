@@ -6,6 +6,7 @@
 // Loops must be inlined into the dispatching function, or they are not compiled for its vectors.
 #![allow(clippy::inline_always)]
 
+mod average;
 mod build;
 mod checkpoint;
 mod class_weight;

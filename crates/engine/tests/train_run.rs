@@ -102,6 +102,45 @@ fn a_gated_last_layer_is_rescaled_without_an_offset() {
     assert!((w.data[0] - 300.0).abs() < 1.0 && (b[0] - 200.0).abs() < 1.0, "{w:?} {b:?}");
 }
 
+/// The planted plane with noise, so that steps on few rows wander.
+fn noisy(rows: usize, salt: usize) -> Dataset {
+    let mut data = planted(rows, salt);
+    data.y
+        .data
+        .iter_mut()
+        .step_by(2)
+        .enumerate()
+        .for_each(|(r, y)| *y += 400.0 * (((r * 7919 + salt) % 103) as f32 / 51.0 - 1.0));
+    data
+}
+
+#[test]
+fn the_mean_of_the_weights_is_nearer_than_the_last_ones() {
+    let (data, validation, fresh) = (noisy(600, 1), noisy(60, 5), planted(90, 11));
+    let settings =
+        TrainSettings { optimiser: OptimiserName::Sgd, learning_rate: 0.6, batch: 4, epochs: 20, ..TrainSettings::default() };
+    let error = |average: f32| -> f64 {
+        let run = |seed| Run { seed, ..planted_run(&data, &validation, &[], TrainSettings { average, ..settings.clone() }) };
+        let said = (0..5).map(|seed| predict(&train(&run(seed), &mut Silent).unwrap().network, &fresh));
+        let squares = said.flat_map(|said| said.data).zip(fresh.y.data.iter().cycle()).map(|(a, b)| f64::from(a - b).powi(2));
+        squares.sum::<f64>() / (5 * 90) as f64
+    };
+    let (last, mean) = (error(0.0), error(10.0));
+    assert!(mean < 0.6 * last, "{mean} {last}");
+}
+
+#[test]
+fn without_validation_rows_and_in_the_first_looks_the_weights_are_the_last_ones() {
+    let (data, empty) = (planted(60, 1), Dataset::default());
+    let run = |average, batch, epochs, validation| {
+        let settings = TrainSettings { average, batch, epochs, ..TrainSettings::default() };
+        bytes(&train(&planted_run(&data, validation, &[8], settings), &mut Silent).unwrap().network)
+    };
+    assert_eq!(run(0.0, 7, 5, &empty), run(3.0, 7, 5, &empty));
+    assert_eq!(run(0.0, 60, 1, &data), run(3.0, 60, 1, &data));
+    assert_ne!(run(0.0, 7, 5, &data), run(3.0, 7, 5, &data));
+}
+
 #[test]
 fn xor_is_learnt_with_every_loss() {
     for loss in [Loss::MeanSquares, Loss::SoftmaxCrossEntropy, Loss::SigmoidCrossEntropy] {

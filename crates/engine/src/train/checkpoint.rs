@@ -16,7 +16,7 @@ use super::update::Enforced;
 use super::{EpochRecord, PaperSteps};
 
 const MAGIC: &[u8; 8] = b"DSADECKP";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// Where and how often to save a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,6 +155,8 @@ pub struct RunState {
     pub second: Vec<f32>,
     /// The parameters of the best epoch; the initial ones before there is one.
     pub best: Vec<f32>,
+    /// The mean of the parameters; empty where none is followed.
+    pub average: Vec<f32>,
     /// How often the last layer was moved so far.
     pub enforced: Enforced,
     /// What each epoch told.
@@ -164,9 +166,9 @@ pub struct RunState {
 impl RunState {
     /// What is odd about it, if something is.
     fn oddity(&self, RunLimits { epochs, batches }: RunLimits) -> Option<Oddity> {
-        let Self { epoch, steps, records, .. } = self;
+        let Self { epoch, steps, parameters, first, second, best, average, enforced: _, records } = self;
         let (epoch, steps) = (*epoch, *steps);
-        let mut weights = self.parameters.iter().chain(&self.best).chain(&self.first).chain(&self.second);
+        let mut weights = [parameters, best, average, first, second].into_iter().flatten();
         if epoch > epochs {
             Some(Oddity::Epoch { epoch, epochs })
         } else if records.len() != epoch || records.iter().zip(1..).any(|(record, k)| record.epoch != k) {
@@ -203,7 +205,7 @@ impl<'a> CheckpointFile<'a> {
             _ => CheckpointError::Read { path: path.clone(), source },
         })?;
         let state = decode(&bytes, &settings.fingerprint, path)?;
-        let sizes = |s: &RunState| [s.parameters.len(), s.first.len(), s.second.len(), s.best.len()];
+        let sizes = |s: &RunState| [&s.parameters, &s.first, &s.second, &s.best, &s.average].map(Vec::len);
         if sizes(&state) != sizes(&fresh) {
             return Err(CheckpointError::OtherRun { path: path.clone() });
         }
@@ -245,7 +247,7 @@ fn encode(state: &RunState, fingerprint: &[u8; 32]) -> Vec<u8> {
     bytes.extend(fingerprint);
     bytes.extend((state.epoch as u64).to_le_bytes());
     bytes.extend(state.steps.to_le_bytes());
-    for list in [&state.parameters, &state.first, &state.second, &state.best] {
+    for list in [&state.parameters, &state.first, &state.second, &state.best, &state.average] {
         bytes.extend((list.len() as u64).to_le_bytes());
         bytes.extend(list.iter().flat_map(|x| x.to_le_bytes()));
     }
@@ -346,6 +348,7 @@ impl CheckpointReader<'_> {
             first: self.list()?,
             second: self.list()?,
             best: self.list()?,
+            average: self.list()?,
             enforced: Enforced { steps: self.count()?, moved: self.count()?, pulled_back: self.count()? },
             records: (0..self.count()?).map(|_| self.record()).collect::<Option<_>>()?,
         })

@@ -11,6 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::average::Average;
 use super::checkpoint::{CheckpointFile, RunLimits, RunState};
 use super::error::{TrainError, check_data};
 use super::observe::best;
@@ -163,9 +164,11 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     let mut optimiser = Optimiser::new(&update.descent(settings), stepper.parameters().len());
     let mut keeper = CheckpointFile::new(run.checkpoint.as_ref());
     let limits = RunLimits { epochs: settings.epochs, batches: rows.div_ceil(batch) };
-    let mut state = keeper.resume(initial_state(&stepper, &optimiser, &*update), limits)?;
+    let mut average = Average::of(run, limits.batches, stepper.parameters());
+    let mut state = keeper.resume(initial_state(&stepper, &optimiser, &*update, average.as_ref()), limits)?;
     restore(&state, &mut stepper, &mut optimiser);
     update.resume(&state);
+    average.iter_mut().for_each(|average| average.resume(&state, limits.batches));
     let mut order = vec![0; rows];
 
     // Epochs (line 5).
@@ -193,6 +196,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
             if !sum.loss.is_finite() {
                 break 'training StopReason::Diverged { epoch };
             }
+            average.iter_mut().for_each(|average| average.follow(index, stepper.parameters()));
             train_sum += sum;
             done += rows.len();
             observer.progress(done, order.len());
@@ -202,10 +206,13 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
         if !record.score().is_finite() || stepper.parameters().iter().any(|w| !w.is_finite()) {
             break StopReason::Diverged { epoch };
         }
+        // The mean of the weights so far may do better than the last ones, from which the next epoch goes on.
+        let last = average.as_ref().and_then(|average| average.stand_in(&mut stepper, &mut *update, &mut record));
         // Remember the best solution found (lines 24 to 26).
         record.best = update.remember(&stepper, &record, &mut state);
+        last.iter().for_each(|last| stepper.parameters_mut().copy_from_slice(last));
         record.seconds = started.elapsed().as_secs_f64();
-        save(&mut state, record, &stepper, &optimiser, &*update);
+        save(&mut state, record, &stepper, &optimiser, &*update, average.as_ref());
         observer.epoch(&record);
         keeper.epoch_ended(&state)?;
     };
@@ -225,7 +232,7 @@ pub fn train(run: &Run, observer: &mut dyn Observer) -> Result<Trained, TrainErr
     Ok(Trained { network, records: state.records, best_epoch, stop, guard })
 }
 
-fn initial_state(stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) -> RunState {
+fn initial_state(stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update, average: Option<&Average>) -> RunState {
     RunState {
         epoch: 0,
         steps: 0,
@@ -233,6 +240,7 @@ fn initial_state(stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) 
         first: optimiser.first.clone(),
         second: optimiser.second.clone(),
         best: stepper.parameters().to_vec(),
+        average: average.map(|average| average.mean().to_vec()).unwrap_or_default(),
         enforced: enforced(update),
         records: Vec::new(),
     }
@@ -245,13 +253,21 @@ fn restore(state: &RunState, stepper: &mut Stepper, optimiser: &mut Optimiser) {
     optimiser.steps = state.steps;
 }
 
-fn save(state: &mut RunState, record: EpochRecord, stepper: &Stepper, optimiser: &Optimiser, update: &dyn Update) {
+fn save(
+    state: &mut RunState,
+    record: EpochRecord,
+    stepper: &Stepper,
+    optimiser: &Optimiser,
+    update: &dyn Update,
+    average: Option<&Average>,
+) {
     state.epoch = record.epoch;
     state.enforced = enforced(update);
     state.steps = optimiser.steps;
     state.parameters.copy_from_slice(stepper.parameters());
     state.first.copy_from_slice(&optimiser.first);
     state.second.copy_from_slice(&optimiser.second);
+    average.iter().for_each(|average| state.average.copy_from_slice(average.mean()));
     state.records.push(record);
 }
 

@@ -92,6 +92,9 @@ pub struct TrainSettings {
     pub epochs: usize,
     /// Stop after this many epochs without a better validation loss; 0 is never. Default: never, or by the shape of the data.
     pub patience: Option<usize>,
+    /// Epochs over which the weights are averaged: the model is the running mean of the weights at the end of an epoch that the
+    /// validation rows choose. 0: no mean. Default 1, or by the shape of the data; 0 to 10000; `update = "paper"` does not read it.
+    pub average: f32,
     /// How the last layer moves when rules are enforced by weights: `"project"` (default) or `"paper"`.
     pub update: UpdateName,
     /// How the hidden units are bounded when rules are enforced by weights: `"interval"` (default), each on its own, or
@@ -247,6 +250,7 @@ impl Default for TrainSettings {
             batch: 32,
             epochs: 100,
             patience: None,
+            average: 1.0,
             update: UpdateName::Project,
             bounds: BoundsName::Interval,
             regions: 1,
@@ -332,6 +336,7 @@ impl TrainSettings {
         within(decay >= 0.0 && decay.is_finite(), || "train.weight_decay".into(), decay, "0 or above and finite")?;
         within(self.batch >= 1, || "train.batch".into(), self.batch, "1 or above")?;
         within(self.epochs >= 1, || "train.epochs".into(), self.epochs, "1 or above")?;
+        within((0.0..=10_000.0).contains(&self.average), || "train.average".into(), self.average, "from 0 to 10000")?;
         let boxes = self.update != UpdateName::Paper || self.bounds == BoundsName::Interval;
         within(boxes, || "train.bounds".into(), "relational", "interval where train.update is paper, whose K' is over boxes")?;
         let weights = self.update != UpdateName::Paper || matches!(self.enforce, Enforce::Auto | Enforce::Weights);
@@ -393,6 +398,7 @@ mod tests {
             (TrainSettings { learning_rate: f32::NAN, ..ok() }, "train.learning_rate = NaN: must be above 0 and finite"),
             (TrainSettings { momentum: 1.0, ..ok() }, "train.momentum = 1: must be from 0 to below 1"),
             (TrainSettings { weight_decay: -1.0, ..ok() }, "train.weight_decay = -1: must be 0 or above and finite"),
+            (TrainSettings { average: -1.0, ..ok() }, "train.average = -1: must be from 0 to 10000"),
             (TrainSettings { epochs: 0, ..ok() }, "train.epochs = 0: must be 1 or above"),
         ] {
             assert_eq!(settings.check().unwrap_err().to_string(), message);

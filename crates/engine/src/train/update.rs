@@ -40,6 +40,9 @@ pub trait Update {
     /// Lines 7 to 32. Returns the loss before the step; where it is not finite, or no solution is found, nothing has moved.
     fn batch(&mut self, at: Batch) -> Result<LossSum, SolverError>;
 
+    /// Other layers stand before the last one than any batch has left: solves for it, if there are rules. Whether it is near the present one.
+    fn settle(&mut self, stepper: &mut Stepper) -> bool;
+
     /// An epoch has ended: writes down what it came to.
     fn end_epoch(&mut self, stepper: &mut Stepper, record: &mut EpochRecord);
 
@@ -121,7 +124,13 @@ impl Guarded {
 
     /// Moves the last layer to the nearest one that satisfies K'.
     fn solve(&mut self, stepper: &mut Stepper) {
-        self.enforced.add(self.guard.solve(stepper.parameters_mut()));
+        let solved = self.settle(stepper);
+        self.enforced.add(solved);
+    }
+
+    /// The same without counting it as a step.
+    fn settle(&mut self, stepper: &mut Stepper) -> Solved {
+        self.guard.solve(stepper.parameters_mut())
     }
 
     fn begin_epoch(&mut self, stepper: &mut Stepper, data: &PreparedRows, order: &[usize]) {

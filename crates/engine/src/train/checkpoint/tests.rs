@@ -10,6 +10,7 @@ fn state() -> RunState {
         first: vec![0.5; 3],
         second: vec![],
         best: vec![3.0; 3],
+        average: vec![4.0; 3],
         enforced: Enforced { steps: 18, moved: 5, pulled_back: 1 },
         records: vec![
             EpochRecord {
@@ -67,7 +68,7 @@ fn refusals_say_what_is_wrong_and_what_to_do() {
     for (bytes, message) in [
         (&b"id,income\n1,2\n"[..], "run.ckpt is not a checkpoint: start anew with --force"),
         (&bytes[..60], "the checkpoint run.ckpt is damaged: start anew with --force"),
-        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 5: start anew with --force"),
+        (&newer, "the checkpoint run.ckpt has version 9, this program reads version 6: start anew with --force"),
         (&other, "the checkpoint run.ckpt is of a run with other settings, data or network: start anew with --force"),
     ] {
         assert_eq!(read(bytes).unwrap_err().to_string(), message);

@@ -230,6 +230,10 @@ impl Update for Paper {
         Ok(sum)
     }
 
+    fn settle(&mut self, stepper: &mut Stepper) -> bool {
+        !self.guarded.settle(stepper).pulled_back
+    }
+
     fn end_epoch(&mut self, stepper: &mut Stepper, record: &mut EpochRecord) {
         record.validation_loss = self.least_of_epoch;
         self.guarded.end_epoch(stepper, record);

@@ -69,6 +69,10 @@ impl Update for Project<'_> {
         Ok(sum)
     }
 
+    fn settle(&mut self, stepper: &mut Stepper) -> bool {
+        self.guarded.as_mut().is_none_or(|guarded| !guarded.settle(stepper).pulled_back)
+    }
+
     fn end_epoch(&mut self, stepper: &mut Stepper, record: &mut EpochRecord) {
         record.validation_loss = self.validation.as_ref().map(|data| stepper.evaluate_of(&mut *self.objective, data).mean());
         if let Some(guarded) = &mut self.guarded {
