@@ -123,7 +123,7 @@ fn the_mean_of_the_weights_is_nearer_than_the_last_ones() {
         let run = |seed| Run { seed, ..planted_run(&data, &validation, &[], TrainSettings { average, ..settings.clone() }) };
         let said = (0..5).map(|seed| predict(&train(&run(seed), &mut Silent).unwrap().network, &fresh));
         let squares = said.flat_map(|said| said.data).zip(fresh.y.data.iter().cycle()).map(|(a, b)| f64::from(a - b).powi(2));
-        squares.sum::<f64>() / (5 * 90) as f64
+        squares.sum::<f64>() / 450.0
     };
     let (last, mean) = (error(0.0), error(10.0));
     assert!(mean < 0.6 * last, "{mean} {last}");
