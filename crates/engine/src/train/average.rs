@@ -22,6 +22,8 @@ pub struct Average {
     seen: usize,
     /// How many count.
     horizon: f64,
+    /// Share of a validation loss by which chance moves it: 1 / sqrt(rows).
+    chance: f64,
 }
 
 impl Average {
@@ -29,14 +31,15 @@ impl Average {
     /// the paper's algorithm.
     pub fn of(run: &Run, batches: usize, weights: &[f32]) -> Option<Self> {
         let epochs = f64::from(run.settings.average);
-        let rows = run.validation.weight.iter().any(|&v| v > 0.0);
+        let rows = run.validation.weight.iter().filter(|&&v| v > 0.0).count();
         let every = batches.div_ceil(LOOKS).max(1);
         let looks = batches.div_ceil(every);
-        (epochs > 0.0 && rows && run.settings.update != UpdateName::Paper).then(|| Self {
+        (epochs > 0.0 && rows > 0 && run.settings.update != UpdateName::Paper).then(|| Self {
             mean: weights.to_vec(),
             every,
             seen: 0,
             horizon: (epochs * looks as f64).max(1.0),
+            chance: 1.0 / (rows as f64).sqrt(),
         })
     }
 
@@ -61,15 +64,15 @@ impl Average {
     }
 
     /// Puts the mean in the place of the weights, and what it came to into the record; returns the weights. Not where no last layer near the
-    /// mean keeps the rules. Which of the two does better on validation is not asked: one epoch in many is lucky there by chance, and then
-    /// the model would be that one.
+    /// mean keeps the rules, nor where validation finds it worse by more than chance. Were the better of the two taken, one epoch in many would be
+    /// lucky on few rows, and the model would be that one.
     pub fn stand_in(&self, stepper: &mut Stepper, update: &mut dyn Update, record: &mut EpochRecord) -> Option<Vec<f32>> {
         let weights = stepper.parameters().to_vec();
         stepper.parameters_mut().copy_from_slice(&self.mean);
         let settled = update.settle(stepper);
         let mut averaged = EpochRecord::new(record.epoch, record.train_loss);
         update.end_epoch(stepper, &mut averaged);
-        if settled && averaged.score().is_finite() {
+        if settled && averaged.score() <= record.score() * (1.0 + self.chance) {
             *record = averaged;
             return Some(weights);
         }
@@ -83,7 +86,7 @@ mod tests {
     use super::*;
 
     fn average(every: usize, horizon: f64) -> Average {
-        Average { mean: vec![100.0], every, seen: 0, horizon }
+        Average { mean: vec![100.0], every, seen: 0, horizon, chance: 0.1 }
     }
 
     #[test]
