@@ -106,8 +106,7 @@ enum ByFloats {
 
 impl<'n> Refuter<'n> {
     pub(crate) fn new(machine: Machine<'n>, exactly: bool) -> Self {
-        let floats = if exactly { None } else { Floats::new(&machine).map(Arc::new) };
-        Self::over(machine, floats)
+        Self::over(machine, if exactly { None } else { Floats::new(&machine).map(Arc::new) })
     }
 
     /// One for another thread, that knows of no region yet.
@@ -122,7 +121,8 @@ impl<'n> Refuter<'n> {
 
     /// Whether every value is finite on a region, in float32 where that is asked for.
     pub(crate) fn stays_finite(&self, region: &Region) -> Result<(), Overflow> {
-        if self.floats.as_ref().is_some_and(|floats| floats.boxes(region, Bounds::Interval, None, &mut FloatScratch::new()).is_ok()) {
+        let finite = |floats: &Arc<Floats>| floats.boxes(region, Bounds::Interval, None, &mut FloatScratch::new()).is_ok();
+        if self.floats.as_ref().is_some_and(finite) {
             return Ok(());
         }
         self.machine.known(region, Bounds::Interval).map(drop)
@@ -195,7 +195,7 @@ impl<'n> Refuter<'n> {
         let last = leaf.regions.len() - 1;
         let part = self.parts.at(last, &leaf.regions[last], leaf.cell, atoms);
         let slopes = slopes.iter().map(|[node, unit, n]| ((*node, *unit), *n as f64 / SLOPES as f64)).collect();
-        let upper = floats.most(form, &boxes, part, leaf.bounds, &slopes);
+        let upper = floats.most(form, (&boxes, part), leaf.bounds, (&slopes, &mut self.scratch));
         let clear = upper.most < 0.0 || upper.most > CLEAR * (upper.size + 1e-100);
         if clear { ByFloats::Most(Dyadic::float(upper.most)) } else { ByFloats::Open }
     }
@@ -203,8 +203,9 @@ impl<'n> Refuter<'n> {
     /// The same in exact arithmetic.
     fn exactly(&mut self, form: &Form, atoms: &[Atom], leaf: &Leaf, slopes: &[[usize; 3]]) -> Result<Option<Dyadic>, Why> {
         let machine = &self.machine;
-        let known =
-            self.known.at(leaf, atoms, &mut self.parts, &mut |region, larger| machine.known_within(region, leaf.bounds, larger))?;
+        let known = self
+            .known
+            .at(leaf, atoms, &mut self.parts, &mut |region, larger| machine.known_within(region, leaf.bounds, larger))?;
         let Some(mut known) = known.with(leaf.signs) else { return Ok(None) };
         let slope = |n: usize| Dyadic::from(n as f32 / SLOPES as f32);
         known.slopes = slopes.iter().map(|[node, unit, n]| ((*node, *unit), slope(*n))).collect();

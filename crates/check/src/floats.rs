@@ -32,7 +32,7 @@ use crate::linear::Form;
 use crate::machine::{Machine, Sign};
 use crate::pool;
 use crate::rejected::Overflow;
-use columns::{Terms, WeightColumns, biases, charges};
+use columns::{Term, WeightColumns, biases, charges};
 use lines::{LowerSlopes, RegionLines};
 
 /// Columns of one value, and of all: so that the lemma's constants hold.
@@ -82,24 +82,21 @@ pub(crate) struct Upper {
 
 /// Forms side by side: of each value the columns that they mention, each once.
 struct Forms<const L: usize> {
-    a: Vec<Terms<L>>,
+    a: Vec<Vec<Term<L>>>,
     constant: [f64; L],
     size: [f64; L],
     /// What a value is about to be given.
-    next: Terms<L>,
+    next: Vec<Term<L>>,
     /// Sums by column.
     sums: Vec<[f64; L]>,
 }
 
 /// Working memory for bounds of regions, one after another.
-pub(crate) struct FloatScratch {
-    forms: Forms<LANES>,
-    lines: RegionLines,
-}
+pub(crate) struct FloatScratch(Forms<LANES>, RegionLines);
 
 impl FloatScratch {
     pub(crate) fn new() -> Self {
-        Self { forms: Forms::new(0), lines: RegionLines::default() }
+        Self(Forms::new(0), RegionLines::default())
     }
 }
 
@@ -130,35 +127,27 @@ impl<const L: usize> Forms<L> {
         }
     }
 
+    /// Sums of 0.
+    fn clear_sums(&mut self, width: usize) {
+        self.sums.clear();
+        self.sums.resize(width, [0.0; L]);
+    }
+
     /// Makes the sums next, but for zeros: what is not a number is none.
     fn take_sums(&mut self) {
         let used = |(_, c): &(usize, &[f64; L])| c.iter().any(|c| *c != 0.0);
         self.next.extend(self.sums.iter().enumerate().filter(used).map(|(i, c)| (i, *c)));
     }
 
-    /// Zeros, one a column.
-    fn sums(&mut self, width: usize) -> &mut [[f64; L]] {
-        self.sums.clear();
-        self.sums.resize(width, [0.0; L]);
-        &mut self.sums
-    }
-
-    /// Adds what is next, in which no column stands twice, to the terms of a value.
-    fn give(&mut self, value: usize, width: usize) {
-        if self.a[value].is_empty() {
-            std::mem::swap(&mut self.a[value], &mut self.next);
-        } else {
-            self.give_sums(value, width);
+    /// Adds what is next to the terms of a value; `once` if no column stands twice in it.
+    fn give(&mut self, value: usize, width: usize, once: bool) {
+        if !once || !self.a[value].is_empty() {
+            self.clear_sums(width);
+            for (i, c) in self.a[value].drain(..).chain(self.next.drain(..)) {
+                (0..L).for_each(|l| self.sums[i][l] += c[l]);
+            }
+            self.take_sums();
         }
-    }
-
-    /// The same where columns may stand in it twice.
-    fn give_sums(&mut self, value: usize, width: usize) {
-        self.sums(width);
-        for (i, c) in self.a[value].drain(..).chain(self.next.drain(..)) {
-            (0..L).for_each(|l| self.sums[i][l] += c[l]);
-        }
-        self.take_sums();
         std::mem::swap(&mut self.a[value], &mut self.next);
     }
 }
@@ -221,12 +210,11 @@ impl<'n> Floats<'n> {
         region: &Region,
         bounds: Bounds,
         larger: Option<&Boxes>,
-        FloatScratch { forms, lines }: &mut FloatScratch,
+        FloatScratch(forms, lines): &mut FloatScratch,
     ) -> Result<Boxes, Overflow> {
         let mut boxes = Boxes::default();
         let (lo, hi): (Vec<f64>, Vec<f64>) = self.layout.ends(region).into_iter().unzip();
-        let none = vec![0.0; lo.len()];
-        boxes.push(lo, hi, none);
+        boxes.push(lo, hi, vec![0.0; self.widths[0]]);
         let inputs = self.layout.input_ends(region);
         lines.clear(bounds);
         for (k, node) in self.network.nodes.iter().enumerate() {
@@ -340,16 +328,12 @@ impl<'n> Floats<'n> {
                     forms.next.push((*i, both));
                 }
             }
-            if let Some(columns) = &self.columns[k] {
-                forms.next.extend(boxes.live[from].iter().map(|i| {
-                    let (mut both, w) = ([0.0; LANES], columns.column(*i));
-                    units.iter().enumerate().for_each(|(unit, o)| (both[2 * unit], both[2 * unit + 1]) = (w[*o], -w[*o]));
-                    (*i, both)
-                }));
-                forms.give(from, self.widths[from]);
-            } else {
-                forms.give_sums(from, self.widths[from]);
+            for (i, columns) in self.columns[k].iter().flat_map(|columns| boxes.live[from].iter().map(move |i| (*i, columns))) {
+                let (mut both, w) = ([0.0; LANES], columns.column(i));
+                units.iter().enumerate().for_each(|(unit, o)| (both[2 * unit], both[2 * unit + 1]) = (w[*o], -w[*o]));
+                forms.next.push((i, both));
             }
+            forms.give(from, self.widths[from], self.columns[k].is_some());
             let upper = self.upper(forms, boxes, inputs, lines);
             for (unit, o) in units.iter().enumerate() {
                 let (lo, hi) = (-upper[2 * unit + 1].most, upper[2 * unit].most);
@@ -458,8 +442,8 @@ impl<'n> Floats<'n> {
             }
             forms.a[k] = a;
         }
-        forms.next.clear();
-        forms.give_sums(0, self.widths[0]);
+        forms.clear_sums(self.widths[0]);
+        forms.a[0].iter().for_each(|(i, c)| forms.sums[*i] = *c);
         let a = std::mem::take(&mut forms.sums);
         for lane in 0..L {
             inputs.most_terms(|column| a[column][lane], |term| forms.add(lane, term));
@@ -472,24 +456,15 @@ impl<'n> Floats<'n> {
     }
 
     /// Replaces `a . value k` by terms of earlier values that are at least as large.
-    fn step_back<const L: usize>(
-        &self,
-        k: usize,
-        a: &[(usize, [f64; L])],
-        forms: &mut Forms<L>,
-        boxes: &Boxes,
-        lines: &RegionLines,
-    ) {
+    fn step_back<const L: usize>(&self, k: usize, a: &[Term<L>], forms: &mut Forms<L>, boxes: &Boxes, lines: &RegionLines) {
         let node = &self.network.nodes[k - 1];
         let from = node.from[0];
         let width = self.widths[from];
         forms.next.clear();
         // `a (factor v + shift + e)`, v one column of an earlier value.
-        let pass_on = |forms: &mut Forms<L>, (i, a): &(usize, [f64; L]), column: usize, (factor, shift): (f64, f64)| {
-            for (lane, a) in a.iter().enumerate() {
-                forms.add(lane, a * shift);
-                forms.add(lane, a.abs() * boxes.charge[k][*i]);
-            }
+        let pass_on = |forms: &mut Forms<L>, (i, a): &Term<L>, column: usize, (factor, shift): (f64, f64)| {
+            (0..L).for_each(|l| forms.add(l, a[l] * shift));
+            (0..L).for_each(|l| forms.add(l, a[l].abs() * boxes.charge[k][*i]));
             forms.next.push((column, a.map(|a| a * factor)));
         };
         match &node.op {
@@ -501,60 +476,59 @@ impl<'n> Floats<'n> {
                     (0..L).for_each(|l| constant[l] += sum[l]);
                     (0..L).for_each(|l| size[l] += sizes[l]);
                     columns.back(a, &boxes.live[from], next);
-                    return forms.give(from, width);
+                    return forms.give(from, width, true);
                 }
                 // Rows of convolutions are made one by one.
                 let mut row = Vec::new();
-                forms.sums(width);
+                forms.clear_sums(width);
                 for (o, a) in a {
                     let b = f64::from(node.op.row(*o, &mut row));
                     (0..L).for_each(|l| forms.add(l, a[l] * b));
                     for (i, w) in &row {
-                        let (into, w) = (&mut forms.sums[*i], f64::from(*w));
-                        (0..L).for_each(|l| into[l] += a[l] * w);
+                        (0..L).for_each(|l| forms.sums[*i][l] += a[l] * f64::from(*w));
                     }
                 }
                 forms.take_sums();
-                forms.give(from, width);
+                forms.give(from, width, true);
             }
             Op::MaxPool(window) if lines.relational => self.pool_back(k, window, a, forms, boxes),
             Op::Affine { scale, shift } => {
                 a.iter().for_each(|term| pass_on(forms, term, term.0, (f64::from(scale[term.0]), f64::from(shift[term.0]))));
-                forms.give(from, width);
+                forms.give(from, width, true);
             }
             Op::Select(columns) => {
                 a.iter().for_each(|term| pass_on(forms, term, columns[term.0], (1.0, 0.0)));
-                forms.give_sums(from, width);
+                forms.give(from, width, false);
             }
             Op::Concat => {
                 let mut first = 0;
                 for v in &node.from {
                     let own = first..first + self.widths[*v];
-                    a.iter().filter(|term| own.contains(&term.0)).for_each(|term| pass_on(forms, term, term.0 - first, (1.0, 0.0)));
-                    forms.give_sums(*v, self.widths[*v]);
+                    a.iter()
+                        .filter(|term| own.contains(&term.0))
+                        .for_each(|term| pass_on(forms, term, term.0 - first, (1.0, 0.0)));
+                    forms.give(*v, self.widths[*v], false);
                     first = own.end;
                 }
             }
             Op::Act(Activation::Relu) if lines.relational => {
                 let paid = lines::back(&lines.relus[k - 1], a, &mut forms.next);
                 forms.pay(paid);
-                forms.give(from, width);
+                forms.give(from, width, true);
             }
             Op::Act(_) | Op::Gate | Op::Choose(_) | Op::MaxPool(_) => {
                 for (i, a) in a {
-                    for (lane, a) in a.iter().enumerate() {
-                        forms.add(lane, a * if *a < 0.0 { boxes.lo[k][*i] } else { boxes.hi[k][*i] });
-                    }
+                    (0..L).for_each(|l| forms.add(l, a[l] * if a[l] < 0.0 { boxes.lo[k][*i] } else { boxes.hi[k][*i] }));
                 }
             }
         }
     }
 
     /// The same for a max pool, by lines.
-    fn pool_back<const L: usize>(&self, k: usize, window: &Window, a: &[(usize, [f64; L])], forms: &mut Forms<L>, boxes: &Boxes) {
+    fn pool_back<const L: usize>(&self, k: usize, window: &Window, a: &[Term<L>], forms: &mut Forms<L>, boxes: &Boxes) {
         let from = self.network.nodes[k - 1].from[0];
         let mut columns = Vec::new();
-        forms.sums(self.widths[from]);
+        forms.clear_sums(self.widths[from]);
         for (o, a) in a {
             window.columns_of(*o, &mut columns);
             let [above, below] = pool_lines(&columns, &boxes.lo[from], &boxes.hi[from]);
@@ -568,12 +542,18 @@ impl<'n> Floats<'n> {
             }
         }
         forms.take_sums();
-        forms.give(from, self.widths[from]);
+        forms.give(from, self.widths[from], true);
     }
 
     /// The best of several upper bounds of an exact form, as in exact arithmetic: back through the network, by lines where they are
     /// allowed, and from the intervals of all values as they stand.
-    pub(crate) fn most(&self, form: &Form, boxes: &Boxes, region: &Region, bounds: Bounds, slopes: &LowerSlopes) -> Upper {
+    pub(crate) fn most(
+        &self,
+        form: &Form,
+        (boxes, region): (&Boxes, &Region),
+        bounds: Bounds,
+        (slopes, FloatScratch(_, lines)): (&LowerSlopes, &mut FloatScratch),
+    ) -> Upper {
         let start = || {
             let mut forms = Forms::<1>::new(form.coefficients.len() - 1);
             forms.add(0, near(&form.constant));
@@ -588,7 +568,11 @@ impl<'n> Floats<'n> {
             forms
         };
         let inputs = self.layout.input_ends(region);
-        let by = |bounds: Bounds| self.upper(&mut start(), boxes, &inputs, &self.lines(boxes, bounds, slopes))[0];
+        let mut by = |bounds: Bounds| {
+            lines.clear(bounds);
+            self.extend(lines, boxes, slopes);
+            self.upper(&mut start(), boxes, &inputs, lines)[0]
+        };
         let lower = |a: Upper, b: Upper| if b.most < a.most || a.most.is_nan() { b } else { a };
         let mut best = by(bounds);
         if best.most >= 0.0 && bounds != Bounds::Interval {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use deepsade_net::{Activation, Op};
 
-use super::columns::Terms;
+use super::columns::Term;
 use super::{Boxes, Floats, power};
 use crate::certificate::Bounds;
 use crate::linear::{relu_below, relu_slope};
@@ -35,21 +35,14 @@ pub(super) struct UnitLines {
 }
 
 impl RegionLines {
-    /// None yet, in the same memory.
+    /// None yet, in the same memory; no line of another region is left.
     pub(super) fn clear(&mut self, bounds: Bounds) {
         (self.relational, self.nodes) = (bounds != Bounds::Interval, 0);
+        self.relus.iter_mut().for_each(Vec::clear);
     }
 }
 
 impl Floats<'_> {
-    /// The lines of all relus whose ends are known.
-    pub(super) fn lines(&self, boxes: &Boxes, bounds: Bounds, slopes: &LowerSlopes) -> RegionLines {
-        let mut lines = RegionLines::default();
-        lines.clear(bounds);
-        self.extend(&mut lines, boxes, slopes);
-        lines
-    }
-
     /// Adds the lines of the relus whose ends became known.
     pub(super) fn extend(&self, lines: &mut RegionLines, boxes: &Boxes, slopes: &LowerSlopes) {
         if !lines.relational {
@@ -67,10 +60,7 @@ impl Floats<'_> {
                 let (cost, flush) = (boxes.size(from, unit) * self.theta, if below > 0.0 { self.tiny } else { 0.0 });
                 Some(UnitLines { above, below, cost, flush })
             };
-            if lines.relus.len() == k {
-                lines.relus.push(Vec::new());
-            }
-            lines.relus[k].clear();
+            lines.relus.resize_with(self.network.nodes.len(), Vec::new);
             lines.relus[k].extend((0..units).map(line));
             lines.nodes = k + 1;
         }
@@ -80,7 +70,7 @@ impl Floats<'_> {
 /// Appends coefficients of the units of a relu, times slopes, as those of what they read; what that costs the constant: from 0 on, or
 /// not a number.
 #[inline(never)]
-pub(super) fn back<const L: usize>(lines: &[Option<UnitLines>], a: &[(usize, [f64; L])], into: &mut Terms<L>) -> [f64; L] {
+pub(super) fn back<const L: usize>(lines: &[Option<UnitLines>], a: &[Term<L>], into: &mut Vec<Term<L>>) -> [f64; L] {
     let mut paid = [0.0; L];
     into.reserve(a.len());
     for (unit, a) in a {

@@ -62,7 +62,8 @@ fn float64_agrees_with_exact_arithmetic() {
             let machine = Machine { network: &network, layout: &layout, arithmetic };
             let floats = Floats::new(&machine).unwrap();
             for bounds in KINDS {
-                let (known, boxes) = (machine.known(&whole, bounds).unwrap(), floats.boxes(&whole, bounds, None, scratch).unwrap());
+                let (known, boxes) =
+                    (machine.known(&whole, bounds).unwrap(), floats.boxes(&whole, bounds, None, scratch).unwrap());
                 let below = machine.known_within(&half, bounds, Some(&known)).unwrap();
                 let inherited = floats.boxes(&half, bounds, Some(&boxes), scratch).unwrap();
                 for (known, boxes) in [(&known, &boxes), (&below, &inherited)] {
@@ -149,7 +150,10 @@ fn a_bound_in_float64_is_no_less_than_the_exact_one() {
             for (v, coefficients) in form.coefficients.iter().enumerate().filter(|(_, c)| !c.is_empty()) {
                 start.a[v].extend(coefficients.iter().enumerate().map(|(i, c)| (i, [near(c)])));
             }
-            let [upper] = floats.upper(&mut start, &boxes, &layout.input_ends(&whole), &floats.lines(&boxes, bounds, &as_floats));
+            let FloatScratch(_, lines) = &mut *scratch;
+            lines.clear(bounds);
+            floats.extend(lines, &boxes, &as_floats);
+            let [upper] = floats.upper(&mut start, &boxes, &layout.input_ends(&whole), lines);
             assert!(Dyadic::float(upper.most) >= exact, "case {case}: {} and {}", upper.most, exact.f64_up());
             assert!(upper.most <= exact.f64_up() + 1e-9 * upper.size, "case {case}: {} and {}", upper.most, exact.f64_up());
         }
@@ -206,12 +210,13 @@ fn a_coefficient_beyond_float64_bounds_nothing() {
     let whole = Region::domain(&schema).unwrap();
     let machine = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Real };
     let floats = Floats::new(&machine).unwrap();
-    let boxes = floats.boxes(&whole, Bounds::Relational, None, &mut FloatScratch::new()).unwrap();
+    let scratch = &mut FloatScratch::new();
+    let boxes = floats.boxes(&whole, Bounds::Relational, None, scratch).unwrap();
     for (a, constant) in [(2000, -1), (1000, -1), (-1500, 1), (10, -1)] {
         let mut form = Form::new(layout.width(), network.nodes.len());
         form.constant = &Dyadic::int(constant) * &Dyadic::power(1100);
         form.add(network.nodes.len(), 2, [(0, Dyadic::power(a)), (1, -&Dyadic::power(a))].into_iter());
-        let upper = floats.most(&form, &boxes, &whole, Bounds::Relational, &LowerSlopes::new());
+        let upper = floats.most(&form, (&boxes, &whole), Bounds::Relational, (&LowerSlopes::new(), scratch));
         assert!(upper.most.is_nan() || upper.most >= 0.0, "{a}: {}", upper.most);
     }
 }
