@@ -445,9 +445,7 @@ impl<'n> Floats<'n> {
         forms.clear_sums(self.widths[0]);
         forms.a[0].iter().for_each(|(i, c)| forms.sums[*i] = *c);
         let a = std::mem::take(&mut forms.sums);
-        for lane in 0..L {
-            inputs.most_terms(|column| a[column][lane], |term| forms.add(lane, term));
-        }
+        (0..L).for_each(|l| inputs.most_terms(|column| a[column][l], |term| forms.add(l, term)));
         forms.sums = a;
         std::array::from_fn(|l| {
             let size = forms.size[l];
