@@ -9,7 +9,7 @@ use deepsade_spec::{Atom, Linear, Rational, Region, Var, common_denominator};
 
 use crate::certificate::{Bounds, Lines, SLOPES};
 use crate::dyadic::Dyadic;
-use crate::floats::{Boxes, Floats};
+use crate::floats::{Boxes, FloatScratch, Floats};
 use crate::linear::{Form, GateEnd};
 use crate::machine::{Known, Machine, Sign};
 use crate::rejected::{Misfit, Overflow, Why};
@@ -26,6 +26,7 @@ pub(crate) struct Refuter<'n> {
     /// `None` where exact arithmetic alone is asked for, or has the operators.
     floats: Option<Arc<Floats<'n>>>,
     boxes: TreeBounds<Boxes>,
+    scratch: FloatScratch,
     known: TreeBounds<Known>,
     parts: CellParts,
 }
@@ -59,34 +60,37 @@ impl CellParts {
     }
 }
 
-/// Bounds of what cells leave of regions: of those from the root of a tree down, one map each. Bounds of kinds that inherit nothing
+/// Bounds of what cells leave of regions: of those from the root of a tree down, one list each. Bounds of kinds that inherit nothing
 /// all stand in the first.
-struct TreeBounds<T>(Vec<BTreeMap<(Region, Bounds), T>>);
+struct TreeBounds<T>(Vec<Vec<(Region, Bounds, T)>>);
 
 /// Makes the bounds of a region, given those of a larger one.
-type Make<'m, T> = dyn Fn(&Region, Option<&T>) -> Result<T, Overflow> + 'm;
+type Make<'m, T> = dyn FnMut(&Region, Option<&T>) -> Result<T, Overflow> + 'm;
 
 impl<T> TreeBounds<T> {
     /// The bounds of what atoms leave of the leaf's region. Those of a larger region hold on a smaller one, too: so inherited ones
     /// are made from those of the region above, and they from those above them.
-    fn at(&mut self, leaf: &Leaf, atoms: &[Atom], parts: &mut CellParts, make: &Make<T>) -> Result<&T, Why> {
+    fn at(&mut self, leaf: &Leaf, atoms: &[Atom], parts: &mut CellParts, make: &mut Make<T>) -> Result<&T, Why> {
         let from = if leaf.bounds == Bounds::Inherited { 0 } else { leaf.regions.len() - 1 };
-        let mut key = |d: usize| (parts.at(d, &leaf.regions[d], leaf.cell, atoms).clone(), leaf.bounds);
-        let keys: Vec<_> = (from..leaf.regions.len()).map(&mut key).collect();
-        if self.0.len() < keys.len() {
-            self.0.resize_with(keys.len(), BTreeMap::new);
+        let depths = leaf.regions.len() - from;
+        if self.0.len() < depths {
+            self.0.resize_with(depths, Vec::new);
         }
-        let first = (0..keys.len()).rev().find(|d| self.0[*d].contains_key(&keys[*d])).map_or(0, |d| d + 1);
-        for d in first..keys.len() {
-            let larger = d.checked_sub(1).and_then(|d| self.0[d].get(&keys[d]));
-            let made = make(&keys[d].0, larger)?;
+        let mut found = |d: usize| {
+            let part = parts.at(from + d, &leaf.regions[from + d], leaf.cell, atoms);
+            self.0[d].iter().position(|(of, bounds, _)| *bounds == leaf.bounds && of == part).map(|place| (d, place))
+        };
+        let mut known = (0..depths).rev().find_map(&mut found);
+        for d in known.map_or(0, |(d, _)| d + 1)..depths {
+            let part = parts.at(from + d, &leaf.regions[from + d], leaf.cell, atoms);
+            let made = make(part, known.map(|(d, place)| &self.0[d][place].2))?;
             if self.0[d].len() == KEPT_REGIONS {
                 self.0[d].clear();
             }
-            self.0[d].insert(keys[d].clone(), made);
+            self.0[d].push((part.clone(), leaf.bounds, made));
+            known = Some((d, self.0[d].len() - 1));
         }
-        let last = keys.len() - 1;
-        self.0[last].get(&keys[last]).ok_or(Why::Misfit(Misfit::BoundsLost))
+        known.map(|(d, place)| &self.0[d][place].2).ok_or(Why::Misfit(Misfit::BoundsLost))
     }
 }
 
@@ -102,25 +106,23 @@ enum ByFloats {
 
 impl<'n> Refuter<'n> {
     pub(crate) fn new(machine: Machine<'n>, exactly: bool) -> Self {
-        let floats = if exactly { None } else { Floats::new(&machine).map(Arc::new) };
-        Self { machine, floats, boxes: TreeBounds(Vec::new()), known: TreeBounds(Vec::new()), parts: CellParts::default() }
+        Self::over(machine, if exactly { None } else { Floats::new(&machine).map(Arc::new) })
     }
 
     /// One for another thread, that knows of no region yet.
     pub(crate) fn another(&self) -> Self {
-        let Self { machine, floats, .. } = self;
-        Self {
-            machine: *machine,
-            floats: floats.clone(),
-            boxes: TreeBounds(Vec::new()),
-            known: TreeBounds(Vec::new()),
-            parts: CellParts::default(),
-        }
+        Self::over(self.machine, self.floats.clone())
+    }
+
+    fn over(machine: Machine<'n>, floats: Option<Arc<Floats<'n>>>) -> Self {
+        let (boxes, known) = (TreeBounds(Vec::new()), TreeBounds(Vec::new()));
+        Self { machine, floats, boxes, scratch: FloatScratch::new(), known, parts: CellParts::default() }
     }
 
     /// Whether every value is finite on a region, in float32 where that is asked for.
     pub(crate) fn stays_finite(&self, region: &Region) -> Result<(), Overflow> {
-        if self.floats.as_ref().is_some_and(|floats| floats.boxes(region, Bounds::Interval, None).is_ok()) {
+        let finite = |floats: &Arc<Floats>| floats.boxes(region, Bounds::Interval, None, &mut FloatScratch::new()).is_ok();
+        if self.floats.as_ref().is_some_and(finite) {
             return Ok(());
         }
         self.machine.known(region, Bounds::Interval).map(drop)
@@ -184,14 +186,16 @@ impl<'n> Refuter<'n> {
     /// An upper bound of a form on what atoms leave of a leaf, if float64 tells its sign.
     fn by_floats(&mut self, form: &Form, atoms: &[Atom], leaf: &Leaf, slopes: &[[usize; 3]]) -> ByFloats {
         let Some(floats) = &self.floats else { return ByFloats::Open };
-        let made = self.boxes.at(leaf, atoms, &mut self.parts, &|region, larger| floats.boxes(region, leaf.bounds, larger));
+        let scratch = &mut self.scratch;
+        let mut make = |region: &Region, larger: Option<&Boxes>| floats.boxes(region, leaf.bounds, larger, scratch);
+        let made = self.boxes.at(leaf, atoms, &mut self.parts, &mut make);
         let Ok(boxes) = made else { return ByFloats::Open };
         let with_signs = if leaf.signs.is_empty() { Some(Cow::Borrowed(boxes)) } else { boxes.with(leaf.signs).map(Cow::Owned) };
         let Some(boxes) = with_signs else { return ByFloats::NoEvaluation };
         let last = leaf.regions.len() - 1;
         let part = self.parts.at(last, &leaf.regions[last], leaf.cell, atoms);
         let slopes = slopes.iter().map(|[node, unit, n]| ((*node, *unit), *n as f64 / SLOPES as f64)).collect();
-        let upper = floats.most(form, &boxes, part, leaf.bounds, &slopes);
+        let upper = floats.most(form, (&boxes, part), leaf.bounds, (&slopes, &mut self.scratch));
         let clear = upper.most < 0.0 || upper.most > CLEAR * (upper.size + 1e-100);
         if clear { ByFloats::Most(Dyadic::float(upper.most)) } else { ByFloats::Open }
     }
@@ -199,8 +203,9 @@ impl<'n> Refuter<'n> {
     /// The same in exact arithmetic.
     fn exactly(&mut self, form: &Form, atoms: &[Atom], leaf: &Leaf, slopes: &[[usize; 3]]) -> Result<Option<Dyadic>, Why> {
         let machine = &self.machine;
-        let known =
-            self.known.at(leaf, atoms, &mut self.parts, &|region, larger| machine.known_within(region, leaf.bounds, larger))?;
+        let known = self
+            .known
+            .at(leaf, atoms, &mut self.parts, &mut |region, larger| machine.known_within(region, leaf.bounds, larger))?;
         let Some(mut known) = known.with(leaf.signs) else { return Ok(None) };
         let slope = |n: usize| Dyadic::from(n as f32 / SLOPES as f32);
         known.slopes = slopes.iter().map(|[node, unit, n]| ((*node, *unit), slope(*n))).collect();

@@ -32,7 +32,7 @@ use crate::linear::Form;
 use crate::machine::{Machine, Sign};
 use crate::pool;
 use crate::rejected::Overflow;
-use columns::{FormScratch, WeightColumns, biases, charges, zero};
+use columns::{Term, WeightColumns, biases, charges};
 use lines::{LowerSlopes, RegionLines};
 
 /// Columns of one value, and of all: so that the lemma's constants hold.
@@ -67,6 +67,8 @@ pub(crate) struct Boxes {
     lo: Vec<Vec<f64>>,
     hi: Vec<Vec<f64>>,
     charge: Vec<Vec<f64>>,
+    /// The columns that are not 0 in every evaluation, and perhaps some that are.
+    live: Vec<Vec<usize>>,
     /// The largest magnitude behind a value.
     magnitude: f64,
 }
@@ -78,23 +80,37 @@ pub(crate) struct Upper {
     pub(crate) size: f64,
 }
 
-/// Forms side by side; an empty list stands for zeros.
+/// Forms side by side: of each value the columns that they mention, each once.
 struct Forms<const L: usize> {
-    a: Vec<Vec<[f64; L]>>,
+    a: Vec<Vec<Term<L>>>,
     constant: [f64; L],
     size: [f64; L],
-    back: FormScratch<L>,
+    /// What a value is about to be given.
+    next: Vec<Term<L>>,
+    /// Sums by column.
+    sums: Vec<[f64; L]>,
+}
+
+/// Working memory for bounds of regions, one after another.
+pub(crate) struct FloatScratch(Forms<LANES>, RegionLines);
+
+impl FloatScratch {
+    pub(crate) fn new() -> Self {
+        Self(Forms::new(0), RegionLines::default())
+    }
 }
 
 impl<const L: usize> Forms<L> {
     /// Zeros, over values up to `last`.
     fn new(last: usize) -> Self {
-        Self { a: vec![Vec::new(); last + 1], constant: [0.0; L], size: [0.0; L], back: FormScratch::default() }
+        Self { a: vec![Vec::new(); last + 1], constant: [0.0; L], size: [0.0; L], next: Vec::new(), sums: Vec::new() }
     }
 
     /// Zeros again, in the same memory.
-    fn clear(&mut self) {
+    fn clear(&mut self, last: usize) {
         self.a.iter_mut().for_each(Vec::clear);
+        self.a.resize(last + 1, Vec::new());
+        self.next.clear();
         (self.constant, self.size) = ([0.0; L], [0.0; L]);
     }
 
@@ -111,16 +127,39 @@ impl<const L: usize> Forms<L> {
         }
     }
 
-    /// The coefficients of a value.
-    fn of(&mut self, value: usize, width: usize) -> &mut [[f64; L]] {
-        if self.a[value].is_empty() {
-            self.a[value].resize(width, [0.0; L]);
+    /// Sums of 0.
+    fn clear_sums(&mut self, width: usize) {
+        self.sums.clear();
+        self.sums.resize(width, [0.0; L]);
+    }
+
+    /// Makes the sums next, but for zeros: what is not a number is none.
+    fn take_sums(&mut self) {
+        let used = |(_, c): &(usize, &[f64; L])| c.iter().any(|c| *c != 0.0);
+        self.next.extend(self.sums.iter().enumerate().filter(used).map(|(i, c)| (i, *c)));
+    }
+
+    /// Adds what is next to the terms of a value; `once` if no column stands twice in it.
+    fn give(&mut self, value: usize, width: usize, once: bool) {
+        if !once || !self.a[value].is_empty() {
+            self.clear_sums(width);
+            for (i, c) in self.a[value].drain(..).chain(self.next.drain(..)) {
+                (0..L).for_each(|l| self.sums[i][l] += c[l]);
+            }
+            self.take_sums();
         }
-        &mut self.a[value]
+        std::mem::swap(&mut self.a[value], &mut self.next);
     }
 }
 
 impl Boxes {
+    fn push(&mut self, lo: Vec<f64>, hi: Vec<f64>, charge: Vec<f64>) {
+        self.live.push((0..lo.len()).filter(|i| lo[*i] != 0.0 || hi[*i] != 0.0).collect());
+        self.lo.push(lo);
+        self.hi.push(hi);
+        self.charge.push(charge);
+    }
+
     fn size(&self, value: usize, i: usize) -> f64 {
         self.lo[value][i].abs().max(self.hi[value][i].abs())
     }
@@ -166,19 +205,23 @@ impl<'n> Floats<'n> {
 
     /// Bounds of all values on a region that is not empty, and better ones where those of a larger region are known; an error where
     /// float32 may overflow, or float64 did.
-    pub(crate) fn boxes(&self, region: &Region, bounds: Bounds, larger: Option<&Boxes>) -> Result<Boxes, Overflow> {
+    pub(crate) fn boxes(
+        &self,
+        region: &Region,
+        bounds: Bounds,
+        larger: Option<&Boxes>,
+        FloatScratch(forms, lines): &mut FloatScratch,
+    ) -> Result<Boxes, Overflow> {
         let mut boxes = Boxes::default();
         let (lo, hi): (Vec<f64>, Vec<f64>) = self.layout.ends(region).into_iter().unzip();
-        boxes.charge.push(vec![0.0; lo.len()]);
-        boxes.lo.push(lo);
-        boxes.hi.push(hi);
-        let (inputs, mut lines) = (self.layout.input_ends(region), RegionLines::new(bounds));
-        let mut forms = Forms::new(self.network.nodes.len());
+        boxes.push(lo, hi, vec![0.0; self.widths[0]]);
+        let inputs = self.layout.input_ends(region);
+        lines.clear(bounds);
         for (k, node) in self.network.nodes.iter().enumerate() {
             let within = match &node.op {
                 Op::Dense { .. } | Op::Conv(_) => {
-                    self.extend(&mut lines, &boxes, &LowerSlopes::new());
-                    self.dense(k, &mut boxes, (&inputs, &mut forms), (bounds, &lines), larger)
+                    self.extend(lines, &boxes, &LowerSlopes::new());
+                    self.dense(k, &mut boxes, (&inputs, forms), (bounds, lines), larger)
                 }
                 op => self.columns(op, &node.from, &mut boxes),
             };
@@ -230,14 +273,14 @@ impl<'n> Floats<'n> {
         let (from, units) = (node.from[0], self.widths[k + 1]);
         let sizes: Vec<f64> = (0..self.widths[from]).map(|i| boxes.size(from, i)).collect();
         let sums = self.magnitudes(k, &sizes);
-        boxes.charge.push(sums.iter().map(|(size, error)| self.charge(*size, *error)).collect());
+        let charge: Vec<f64> = sums.iter().map(|(size, error)| self.charge(*size, *error)).collect();
         let all: Vec<usize> = (0..units).collect();
         let mut ends = vec![(f64::NEG_INFINITY, f64::INFINITY); units];
         let before = from.checked_sub(1).map(|before| &self.network.nodes[before].op);
         if matches!(before, Some(Op::Act(_) | Op::MaxPool(_))) {
-            self.direct(k, &sums, boxes, &mut ends);
+            self.direct(k, &sums, &charge, boxes, &mut ends);
         } else {
-            self.rows(k, &all, boxes, (inputs, forms), &RegionLines::default(), &mut ends);
+            self.rows(k, &all, (boxes, &charge), (inputs, forms), &RegionLines::default(), &mut ends);
         }
         if let Some(larger) = larger {
             let before = larger.lo[k + 1].iter().zip(&larger.hi[k + 1]);
@@ -251,10 +294,9 @@ impl<'n> Floats<'n> {
         };
         // Of the input itself lines say what intervals say.
         let open = if from == 0 { Vec::new() } else { open };
-        self.rows(k, &open, boxes, (inputs, forms), lines, &mut ends);
+        self.rows(k, &open, (boxes, &charge), (inputs, forms), lines, &mut ends);
         let (lo, hi) = ends.into_iter().unzip();
-        boxes.lo.push(lo);
-        boxes.hi.push(hi);
+        boxes.push(lo, hi, charge);
         boxes.magnitude = sums.iter().fold(boxes.magnitude, |most, (size, _)| most.max(*size));
         sums.iter().all(|(size, error)| size + error < power(127))
     }
@@ -264,7 +306,7 @@ impl<'n> Floats<'n> {
         &self,
         k: usize,
         units: &[usize],
-        boxes: &Boxes,
+        (boxes, charge): (&Boxes, &[f64]),
         (inputs, forms): (&RegionEnds, &mut Forms<LANES>),
         lines: &RegionLines,
         ends: &mut [(f64, f64)],
@@ -273,20 +315,25 @@ impl<'n> Floats<'n> {
         let from = node.from[0];
         let mut row = Vec::new();
         for units in units.chunks(LANES / 2) {
-            forms.clear();
+            forms.clear(self.network.nodes.len());
             for (unit, o) in units.iter().enumerate() {
                 let b = if let Op::Dense { b, .. } = &node.op { b[*o] } else { node.op.row(*o, &mut row) };
                 for (lane, sign) in [(2 * unit, 1.0), (2 * unit + 1, -1.0)] {
                     forms.add(lane, sign * f64::from(b));
-                    forms.add(lane, boxes.charge[k + 1][*o]);
+                    forms.add(lane, charge[*o]);
                 }
-                let both = |a: &mut [f64; LANES], w: f64| (a[2 * unit], a[2 * unit + 1]) = (w, -w);
-                let a = forms.of(from, self.widths[from]);
-                match &self.columns[k] {
-                    Some(columns) => a.iter_mut().zip(columns.columns()).for_each(|(a, w)| both(a, w[*o])),
-                    None => row.iter().for_each(|(i, w)| both(&mut a[*i], f64::from(*w))),
+                for (i, w) in &row {
+                    let mut both = [0.0; LANES];
+                    (both[2 * unit], both[2 * unit + 1]) = (f64::from(*w), -f64::from(*w));
+                    forms.next.push((*i, both));
                 }
             }
+            for (i, columns) in self.columns[k].iter().flat_map(|columns| boxes.live[from].iter().map(move |i| (*i, columns))) {
+                let (mut both, w) = ([0.0; LANES], columns.column(i));
+                units.iter().enumerate().for_each(|(unit, o)| (both[2 * unit], both[2 * unit + 1]) = (w[*o], -w[*o]));
+                forms.next.push((i, both));
+            }
+            forms.give(from, self.widths[from], self.columns[k].is_some());
             let upper = self.upper(forms, boxes, inputs, lines);
             for (unit, o) in units.iter().enumerate() {
                 let (lo, hi) = (-upper[2 * unit + 1].most, upper[2 * unit].most);
@@ -315,7 +362,7 @@ impl<'n> Floats<'n> {
 
     /// Ends of the units of a dense layer or a convolution from those of what it reads: what `upper` says where the form stops there at
     /// once. Its coefficients are the weights as they are, so the constant alone is rounded; its terms are no more than the magnitude.
-    fn direct(&self, k: usize, sums: &[(f64, f64)], boxes: &Boxes, ends: &mut [(f64, f64)]) {
+    fn direct(&self, k: usize, sums: &[(f64, f64)], charge: &[f64], boxes: &Boxes, ends: &mut [(f64, f64)]) {
         let node = &self.network.nodes[k];
         let (lo, hi) = (&boxes.lo[node.from[0]], &boxes.hi[node.from[0]]);
         let products = self.columns[k].as_ref().map(|columns| columns.ends(lo, hi));
@@ -331,7 +378,7 @@ impl<'n> Floats<'n> {
                 },
                 |products| products[o],
             );
-            let (b, charge) = (f64::from(b), boxes.charge[k + 1][o]);
+            let (b, charge) = (f64::from(b), charge[o]);
             let paid = charge + self.theta * (sums[o].0 + charge) + power(-800);
             *end = (end.0.max(least + b - paid), end.1.min(most + b + paid));
         }
@@ -339,7 +386,7 @@ impl<'n> Floats<'n> {
 
     /// The columns of all other nodes; whether float32 can't overflow on the way.
     fn columns(&self, op: &Op, from: &[usize], boxes: &mut Boxes) -> bool {
-        let mut out: Vec<(f64, f64, f64)> = Vec::with_capacity(self.widths[from[0]]);
+        let mut out = (Vec::new(), Vec::new(), Vec::new());
         let mut most = 0.0f64;
         let x = from[0];
         // A result near zero may be flushed to it: only a bound on zero's far side has to move.
@@ -355,7 +402,7 @@ impl<'n> Floats<'n> {
                     let charge = self.charge(size, error);
                     let ((lo, hi), s, t) = (ends(x, i), f64::from(*s), f64::from(*t));
                     // Three roundings, each at most u times a little more than the magnitude.
-                    out.push(((lo * s).min(hi * s) + t - charge, (lo * s).max(hi * s) + t + charge, charge));
+                    out.extend([((lo * s).min(hi * s) + t - charge, (lo * s).max(hi * s) + t + charge, charge)]);
                     most = most.max(size + error);
                 }
             }
@@ -369,7 +416,7 @@ impl<'n> Floats<'n> {
                 for o in 0..window.results() {
                     window.columns_of(o, &mut columns);
                     let most = |ends: &[f64]| columns.iter().fold(f64::NEG_INFINITY, |most, c| most.max(ends[*c]));
-                    out.push(copied((most(&boxes.lo[x]), most(&boxes.hi[x]))));
+                    out.extend([copied((most(&boxes.lo[x]), most(&boxes.hi[x])))]);
                 }
             }
             Op::Act(f) => {
@@ -381,9 +428,7 @@ impl<'n> Floats<'n> {
             }
             Op::Dense { .. } | Op::Conv(_) | Op::Gate | Op::Choose(_) => return false,
         }
-        boxes.lo.push(out.iter().map(|c| c.0).collect());
-        boxes.hi.push(out.iter().map(|c| c.1).collect());
-        boxes.charge.push(out.iter().map(|c| c.2).collect());
+        boxes.push(out.0, out.1, out.2);
         boxes.magnitude = boxes.magnitude.max(most);
         most < power(127)
     }
@@ -397,11 +442,11 @@ impl<'n> Floats<'n> {
             }
             forms.a[k] = a;
         }
-        let a = std::mem::take(&mut forms.a[0]);
-        for lane in 0..L {
-            inputs.most_terms(|column| a.get(column).map_or(0.0, |a| a[lane]), |term| forms.add(lane, term));
-        }
-        forms.a[0] = a;
+        forms.clear_sums(self.widths[0]);
+        forms.a[0].iter().for_each(|(i, c)| forms.sums[*i] = *c);
+        let a = std::mem::take(&mut forms.sums);
+        (0..L).for_each(|l| inputs.most_terms(|column| a[column][l], |term| forms.add(l, term)));
+        forms.sums = a;
         std::array::from_fn(|l| {
             let size = forms.size[l];
             Upper { most: forms.constant[l] + self.theta * size + power(-800), size }
@@ -409,101 +454,111 @@ impl<'n> Floats<'n> {
     }
 
     /// Replaces `a . value k` by terms of earlier values that are at least as large.
-    fn step_back<const L: usize>(&self, k: usize, a: &[[f64; L]], forms: &mut Forms<L>, boxes: &Boxes, lines: &RegionLines) {
+    fn step_back<const L: usize>(&self, k: usize, a: &[Term<L>], forms: &mut Forms<L>, boxes: &Boxes, lines: &RegionLines) {
         let node = &self.network.nodes[k - 1];
         let from = node.from[0];
         let width = self.widths[from];
-        let used = || a.iter().enumerate().filter(|(_, a)| !zero(a));
+        forms.next.clear();
         // `a (factor v + shift + e)`, v one column of an earlier value.
-        let pass_on = |forms: &mut Forms<L>, i: usize, (value, column): (usize, usize), (factor, shift): (f64, f64)| {
-            for (lane, a) in a[i].iter().enumerate() {
-                forms.add(lane, a * shift);
-                forms.add(lane, a.abs() * boxes.charge[k][i]);
-                forms.of(value, self.widths[value])[column][lane] += a * factor;
-            }
+        let pass_on = |forms: &mut Forms<L>, (i, a): &Term<L>, column: usize, (factor, shift): (f64, f64)| {
+            (0..L).for_each(|l| forms.add(l, a[l] * shift));
+            (0..L).for_each(|l| forms.add(l, a[l].abs() * boxes.charge[k][*i]));
+            forms.next.push((column, a.map(|a| a * factor)));
         };
         match &node.op {
             Op::Dense { .. } | Op::Conv(_) => {
-                let mut row = Vec::new();
-                forms.of(from, width);
-                let Forms { a: coefficients, constant, size, back } = forms;
-                let into = &mut coefficients[from];
-                let used = back.gather(a);
-                let paid = charges(used, &boxes.charge[k]);
-                if let Op::Dense { b, .. } = &node.op {
-                    let (sum, sizes) = biases(used, b);
+                forms.pay(charges(a, &boxes.charge[k]));
+                let Forms { constant, size, next, .. } = forms;
+                if let (Op::Dense { b, .. }, Some(columns)) = (&node.op, &self.columns[k - 1]) {
+                    let (sum, sizes) = biases(a, b);
                     (0..L).for_each(|l| constant[l] += sum[l]);
                     (0..L).for_each(|l| size[l] += sizes[l]);
+                    columns.back(a, &boxes.live[from], next);
+                    return forms.give(from, width, true);
                 }
                 // Rows of convolutions are made one by one.
-                for (o, a) in if self.columns[k - 1].is_none() { used } else { &[] } {
+                let mut row = Vec::new();
+                forms.clear_sums(width);
+                for (o, a) in a {
                     let b = f64::from(node.op.row(*o, &mut row));
-                    for l in 0..L {
-                        constant[l] += a[l] * b;
-                        size[l] += (a[l] * b).abs();
-                    }
+                    (0..L).for_each(|l| forms.add(l, a[l] * b));
                     for (i, w) in &row {
-                        let (into, w) = (&mut into[*i], f64::from(*w));
-                        (0..L).for_each(|l| into[l] += a[l] * w);
+                        (0..L).for_each(|l| forms.sums[*i][l] += a[l] * f64::from(*w));
                     }
                 }
-                if let Some(columns) = &self.columns[k - 1] {
-                    let alive = |i: usize| boxes.lo[from][i] != 0.0 || boxes.hi[from][i] != 0.0;
-                    columns.back(alive, into, back);
-                }
-                forms.pay(paid);
+                forms.take_sums();
+                forms.give(from, width, true);
             }
             Op::MaxPool(window) if lines.relational => self.pool_back(k, window, a, forms, boxes),
             Op::Affine { scale, shift } => {
-                used().for_each(|(i, _)| pass_on(forms, i, (from, i), (f64::from(scale[i]), f64::from(shift[i]))));
+                a.iter().for_each(|term| pass_on(forms, term, term.0, (f64::from(scale[term.0]), f64::from(shift[term.0]))));
+                forms.give(from, width, true);
             }
-            Op::Select(columns) => used().for_each(|(i, _)| pass_on(forms, i, (from, columns[i]), (1.0, 0.0))),
+            Op::Select(columns) => {
+                a.iter().for_each(|term| pass_on(forms, term, columns[term.0], (1.0, 0.0)));
+                forms.give(from, width, false);
+            }
             Op::Concat => {
-                let places: Vec<(usize, usize)> = node.from.iter().flat_map(|v| (0..self.widths[*v]).map(|i| (*v, i))).collect();
-                used().for_each(|(i, _)| pass_on(forms, i, places[i], (1.0, 0.0)));
+                let mut first = 0;
+                for v in &node.from {
+                    let own = first..first + self.widths[*v];
+                    a.iter()
+                        .filter(|term| own.contains(&term.0))
+                        .for_each(|term| pass_on(forms, term, term.0 - first, (1.0, 0.0)));
+                    forms.give(*v, self.widths[*v], false);
+                    first = own.end;
+                }
             }
             Op::Act(Activation::Relu) if lines.relational => {
-                let paid = lines.relus[k - 1].back(self.tiny, a, forms.of(from, width));
+                let paid = lines::back(&lines.relus[k - 1], a, &mut forms.next);
                 forms.pay(paid);
+                forms.give(from, width, true);
             }
             Op::Act(_) | Op::Gate | Op::Choose(_) | Op::MaxPool(_) => {
-                for (i, a) in used() {
-                    for (lane, a) in a.iter().enumerate() {
-                        forms.add(lane, a * if *a < 0.0 { boxes.lo[k][i] } else { boxes.hi[k][i] });
-                    }
+                for (i, a) in a {
+                    (0..L).for_each(|l| forms.add(l, a[l] * if a[l] < 0.0 { boxes.lo[k][*i] } else { boxes.hi[k][*i] }));
                 }
             }
         }
     }
 
     /// The same for a max pool, by lines.
-    fn pool_back<const L: usize>(&self, k: usize, window: &Window, a: &[[f64; L]], forms: &mut Forms<L>, boxes: &Boxes) {
+    fn pool_back<const L: usize>(&self, k: usize, window: &Window, a: &[Term<L>], forms: &mut Forms<L>, boxes: &Boxes) {
         let from = self.network.nodes[k - 1].from[0];
         let mut columns = Vec::new();
-        for (o, a) in a.iter().enumerate().filter(|(_, a)| a.iter().any(|a| *a != 0.0)) {
-            window.columns_of(o, &mut columns);
+        forms.clear_sums(self.widths[from]);
+        for (o, a) in a {
+            window.columns_of(*o, &mut columns);
             let [above, below] = pool_lines(&columns, &boxes.lo[from], &boxes.hi[from]);
             for (lane, a) in a.iter().enumerate() {
                 // What is not a number goes the second way, and stays so.
                 let (column, slope, offset) = if *a > 0.0 { above } else { below };
                 forms.add(lane, a * offset);
                 // The node's own charge pays for a contribution of its size, and this for one of the column's.
-                forms.add(lane, a.abs() * (boxes.charge[k][o] + self.theta * boxes.size(from, column)));
-                forms.of(from, self.widths[from])[column][lane] += a * slope;
+                forms.add(lane, a.abs() * (boxes.charge[k][*o] + self.theta * boxes.size(from, column)));
+                forms.sums[column][lane] += a * slope;
             }
         }
+        forms.take_sums();
+        forms.give(from, self.widths[from], true);
     }
 
     /// The best of several upper bounds of an exact form, as in exact arithmetic: back through the network, by lines where they are
     /// allowed, and from the intervals of all values as they stand.
-    pub(crate) fn most(&self, form: &Form, boxes: &Boxes, region: &Region, bounds: Bounds, slopes: &LowerSlopes) -> Upper {
+    pub(crate) fn most(
+        &self,
+        form: &Form,
+        (boxes, region): (&Boxes, &Region),
+        bounds: Bounds,
+        (slopes, FloatScratch(_, lines)): (&LowerSlopes, &mut FloatScratch),
+    ) -> Upper {
         let start = || {
             let mut forms = Forms::<1>::new(form.coefficients.len() - 1);
             forms.add(0, near(&form.constant));
             for (value, coefficients) in form.coefficients.iter().enumerate().filter(|(_, c)| !c.is_empty()) {
                 for (i, c) in coefficients.iter().enumerate().filter(|(_, c)| !c.is_zero()) {
                     let c = near(c);
-                    forms.of(value, coefficients.len())[i][0] = c;
+                    forms.a[value].push((i, [c]));
                     // What became of it on the way to float64 is a contribution's rounding, too.
                     forms.add(0, self.theta * c.abs() * boxes.size(value, i));
                 }
@@ -511,7 +566,11 @@ impl<'n> Floats<'n> {
             forms
         };
         let inputs = self.layout.input_ends(region);
-        let by = |bounds: Bounds| self.upper(&mut start(), boxes, &inputs, &self.lines(boxes, bounds, slopes))[0];
+        let mut by = |bounds: Bounds| {
+            lines.clear(bounds);
+            self.extend(lines, boxes, slopes);
+            self.upper(&mut start(), boxes, &inputs, lines)[0]
+        };
         let lower = |a: Upper, b: Upper| if b.most < a.most || a.most.is_nan() { b } else { a };
         let mut best = by(bounds);
         if best.most >= 0.0 && bounds != Bounds::Interval {
@@ -520,8 +579,8 @@ impl<'n> Floats<'n> {
         if best.most >= 0.0 {
             let mut forms = start();
             for (value, a) in std::mem::take(&mut forms.a).iter().enumerate().skip(1) {
-                a.iter().enumerate().for_each(|(i, [a])| {
-                    forms.add(0, a * if *a < 0.0 { boxes.lo[value][i] } else { boxes.hi[value][i] });
+                a.iter().for_each(|(i, [a])| {
+                    forms.add(0, a * if *a < 0.0 { boxes.lo[value][*i] } else { boxes.hi[value][*i] });
                 });
             }
             forms.a = vec![start().a.swap_remove(0)];

@@ -13,37 +13,8 @@ pub(super) struct WeightColumns {
     pub(super) rows: Vec<(f64, f64)>,
 }
 
-/// Working memory: the coefficients that are not 0, and where they stand; the columns that are alive.
-pub(super) struct FormScratch<const L: usize> {
-    used: Vec<(usize, [f64; L])>,
-    alive: Vec<usize>,
-}
-
-impl<const L: usize> Default for FormScratch<L> {
-    fn default() -> Self {
-        Self { used: Vec::new(), alive: Vec::new() }
-    }
-}
-
-impl<const L: usize> FormScratch<L> {
-    /// The coefficients that are not 0, each with its place.
-    pub(super) fn gather(&mut self, a: &[[f64; L]]) -> &[(usize, [f64; L])] {
-        self.used.clear();
-        self.used.reserve(a.len());
-        for (o, a) in a.iter().enumerate() {
-            if !zero(a) {
-                self.used.push((o, *a));
-            }
-        }
-        &self.used
-    }
-}
-
-/// Whether all coefficients are 0: what is not a number is not.
-#[inline]
-pub(super) fn zero<const L: usize>(a: &[f64; L]) -> bool {
-    a.iter().all(|a| *a == 0.0)
-}
+/// A column, and its coefficient in each of some forms side by side.
+pub(super) type Term<const L: usize> = (usize, [f64; L]);
 
 impl WeightColumns {
     pub(super) fn new(w: &Matrix) -> Self {
@@ -55,8 +26,14 @@ impl WeightColumns {
         Self { weights: weights.collect(), rows: (0..w.rows).map(row).collect() }
     }
 
+    /// The weights of a column.
+    pub(super) fn column(&self, i: usize) -> &[f64] {
+        let height = self.rows.len();
+        &self.weights[i * height..][..height]
+    }
+
     /// The weights of each column.
-    pub(super) fn columns(&self) -> impl Iterator<Item = &[f64]> {
+    fn columns(&self) -> impl Iterator<Item = &[f64]> {
         // Without rows there are no weights, either.
         self.weights.chunks_exact(self.rows.len().max(1))
     }
@@ -83,39 +60,26 @@ impl WeightColumns {
         least.into_iter().zip(most).collect()
     }
 
-    /// Adds `sum_o a_o w_oi`, a as they were gathered, to each column i that is `alive`: of the others it is known that they are 0 in
-    /// every evaluation, so that their terms are 0 whatever the coefficient.
-    pub(super) fn back<const L: usize>(
-        &self,
-        alive: impl Fn(usize) -> bool,
-        into: &mut [[f64; L]],
-        FormScratch { used, alive: columns }: &mut FormScratch<L>,
-    ) {
-        let height = self.rows.len();
-        let column = |i: usize| &self.weights[i * height..][..height];
-        columns.clear();
-        columns.reserve(into.len());
-        for i in 0..into.len() {
-            if alive(i) {
-                columns.push(i);
-            }
-        }
-        let (pairs, rest) = columns.as_chunks::<2>();
+    /// Appends `sum_o a_o w_oi` for each column i of those that are `live`: of the others it is known that they are 0 in every
+    /// evaluation, so that their terms are 0 whatever the coefficient.
+    pub(super) fn back<const L: usize>(&self, a: &[Term<L>], live: &[usize], into: &mut Vec<Term<L>>) {
+        into.reserve(live.len());
+        let (pairs, rest) = live.as_chunks::<2>();
         for [i, j] in pairs {
-            let sums = two(used, column(*i), column(*j));
-            (0..L).for_each(|l| into[*i][l] += sums[0][l]);
-            (0..L).for_each(|l| into[*j][l] += sums[1][l]);
+            let [sum, other] = two(a, self.column(*i), self.column(*j));
+            into.push((*i, sum));
+            into.push((*j, other));
         }
         for i in rest {
-            let [sum, _] = two(used, column(*i), column(*i));
-            (0..L).for_each(|l| into[*i][l] += sum[l]);
+            let [sum, _] = two(a, self.column(*i), self.column(*i));
+            into.push((*i, sum));
         }
     }
 }
 
 /// The sums for two columns: a processor adds to several numbers at once.
 #[inline(never)]
-fn two<const L: usize>(used: &[(usize, [f64; L])], w: &[f64], v: &[f64]) -> [[f64; L]; 2] {
+fn two<const L: usize>(used: &[Term<L>], w: &[f64], v: &[f64]) -> [[f64; L]; 2] {
     let (mut sum, mut other) = ([0.0; L], [0.0; L]);
     for (o, a) in used {
         let (w, v) = (w[*o], v[*o]);
@@ -127,7 +91,7 @@ fn two<const L: usize>(used: &[(usize, [f64; L])], w: &[f64], v: &[f64]) -> [[f6
 
 /// The sums of `|a| charge`.
 #[inline(never)]
-pub(super) fn charges<const L: usize>(used: &[(usize, [f64; L])], charge: &[f64]) -> [f64; L] {
+pub(super) fn charges<const L: usize>(used: &[Term<L>], charge: &[f64]) -> [f64; L] {
     let mut sum = [0.0; L];
     for (o, a) in used {
         let charge = charge[*o];
@@ -138,7 +102,7 @@ pub(super) fn charges<const L: usize>(used: &[(usize, [f64; L])], charge: &[f64]
 
 /// The sums of `a b`, and of their magnitudes.
 #[inline(never)]
-pub(super) fn biases<const L: usize>(used: &[(usize, [f64; L])], b: &[f32]) -> ([f64; L], [f64; L]) {
+pub(super) fn biases<const L: usize>(used: &[Term<L>], b: &[f32]) -> ([f64; L], [f64; L]) {
     let (mut sum, mut size) = ([0.0; L], [0.0; L]);
     for (o, a) in used {
         let b = f64::from(b[*o]);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use deepsade_net::{Activation, Op};
 
+use super::columns::Term;
 use super::{Boxes, Floats, power};
 use crate::certificate::Bounds;
 use crate::linear::{relu_below, relu_slope};
@@ -15,100 +16,75 @@ pub(crate) type LowerSlopes = BTreeMap<(usize, usize), f64>;
 #[derive(Default)]
 pub(super) struct RegionLines {
     pub(super) relational: bool,
-    /// By node.
-    pub(super) relus: Vec<ReluLines>,
+    /// By node, those of the units of a relu; of a unit that is 0 in every evaluation none: its term is 0 whatever the coefficient.
+    pub(super) relus: Vec<Vec<Option<UnitLines>>>,
+    /// Of so many nodes they are known.
+    nodes: usize,
 }
 
-/// The lines of the units of a relu, but for those that are 0 in every evaluation: their terms are 0 whatever the coefficient.
-#[derive(Default)]
-pub(super) struct ReluLines {
-    pub(super) open: Vec<UnitLines>,
-    /// Units that are what they read, but for flushing, and what a contribution of 1 pays for float64.
-    pub(super) above: Vec<(usize, f64)>,
-}
-
-/// The lines of a unit whose sign is open.
+/// The lines of a unit of a relu. Where its sign is known to be positive both are what it reads, but for flushing.
 pub(super) struct UnitLines {
-    pub(super) unit: usize,
     /// Slope and offset.
-    pub(super) above: (f64, f64),
+    above: (f64, f64),
     /// Slope.
-    pub(super) below: f64,
+    below: f64,
     /// What a contribution of 1 pays for float64.
-    pub(super) cost: f64,
+    cost: f64,
     /// What flushing costs along the line below.
-    pub(super) flush: f64,
+    flush: f64,
 }
 
 impl RegionLines {
-    /// None yet.
-    pub(super) fn new(bounds: Bounds) -> Self {
-        Self { relational: bounds != Bounds::Interval, relus: Vec::new() }
+    /// None yet, in the same memory; no line of another region is left.
+    pub(super) fn clear(&mut self, bounds: Bounds) {
+        (self.relational, self.nodes) = (bounds != Bounds::Interval, 0);
+        self.relus.iter_mut().for_each(Vec::clear);
     }
 }
 
 impl Floats<'_> {
-    /// The lines of all relus whose ends are known.
-    pub(super) fn lines(&self, boxes: &Boxes, bounds: Bounds, slopes: &LowerSlopes) -> RegionLines {
-        let mut lines = RegionLines::new(bounds);
-        self.extend(&mut lines, boxes, slopes);
-        lines
-    }
-
     /// Adds the lines of the relus whose ends became known.
     pub(super) fn extend(&self, lines: &mut RegionLines, boxes: &Boxes, slopes: &LowerSlopes) {
         if !lines.relational {
             return;
         }
-        for (k, node) in self.network.nodes.iter().enumerate().take(boxes.lo.len() - 1).skip(lines.relus.len()) {
+        for (k, node) in self.network.nodes.iter().enumerate().take(boxes.lo.len() - 1).skip(lines.nodes) {
             let from = node.from[0];
             let units = if node.op == Op::Act(Activation::Relu) { self.widths[k + 1] } else { 0 };
-            let mut relu_lines = ReluLines { open: Vec::with_capacity(units), above: Vec::with_capacity(units) };
-            for unit in 0..units {
+            let line = |unit: usize| {
                 let (l, u) = (boxes.lo[from][unit], boxes.hi[from][unit]);
                 if u <= 0.0 {
-                    continue;
-                }
-                let cost = boxes.size(from, unit) * self.theta;
-                if l >= 0.0 {
-                    relu_lines.above.push((unit, cost));
-                    continue;
+                    return None;
                 }
                 let [above, (below, _)] = relu(l, u, slopes.get(&(k, unit)).copied());
-                let flush = if below > 0.0 { self.tiny } else { 0.0 };
-                relu_lines.open.push(UnitLines { unit, above, below, cost, flush });
-            }
-            lines.relus.push(relu_lines);
+                let (cost, flush) = (boxes.size(from, unit) * self.theta, if below > 0.0 { self.tiny } else { 0.0 });
+                Some(UnitLines { above, below, cost, flush })
+            };
+            lines.relus.resize_with(self.network.nodes.len(), Vec::new);
+            lines.relus[k].extend((0..units).map(line));
+            lines.nodes = k + 1;
         }
     }
 }
 
-impl ReluLines {
-    /// Adds coefficients of the units, times slopes, to those of what they read; what that costs the constant: from 0 on, or not a
-    /// number.
-    #[inline(never)]
-    pub(super) fn back<const L: usize>(&self, tiny: f64, a: &[[f64; L]], into: &mut [[f64; L]]) -> [f64; L] {
-        let mut paid = [0.0; L];
-        for UnitLines { unit, above, below, cost, flush } in &self.open {
-            let (a, into) = (a[*unit], &mut into[*unit]);
-            // One of both is 0; what is not a number stays so in the second.
-            let (up, down) = halves(a);
-            let mut passed = [0.0; L];
-            (0..L).for_each(|l| passed[l] = up[l] * above.0 + down[l] * below);
-            (0..L).for_each(|l| paid[l] += up[l] * above.1);
-            (0..L).for_each(|l| paid[l] += down[l].abs() * flush);
-            (0..L).for_each(|l| paid[l] += passed[l].abs() * cost);
-            (0..L).for_each(|l| into[l] += passed[l]);
-        }
-        for (unit, cost) in &self.above {
-            let (a, into) = (a[*unit], &mut into[*unit]);
-            let (_, down) = halves(a);
-            (0..L).for_each(|l| paid[l] += a[l].abs() * cost);
-            (0..L).for_each(|l| paid[l] += down[l].abs() * tiny);
-            (0..L).for_each(|l| into[l] += a[l]);
-        }
-        paid
+/// Appends coefficients of the units of a relu, times slopes, as those of what they read; what that costs the constant: from 0 on, or
+/// not a number.
+#[inline(never)]
+pub(super) fn back<const L: usize>(lines: &[Option<UnitLines>], a: &[Term<L>], into: &mut Vec<Term<L>>) -> [f64; L] {
+    let mut paid = [0.0; L];
+    into.reserve(a.len());
+    for (unit, a) in a {
+        let Some(UnitLines { above, below, cost, flush }) = &lines[*unit] else { continue };
+        // One of both is 0; what is not a number stays so in the second.
+        let (up, down) = halves(*a);
+        let mut passed = [0.0; L];
+        (0..L).for_each(|l| passed[l] = up[l] * above.0 + down[l] * below);
+        (0..L).for_each(|l| paid[l] += up[l] * above.1);
+        (0..L).for_each(|l| paid[l] += down[l].abs() * flush);
+        (0..L).for_each(|l| paid[l] += passed[l].abs() * cost);
+        into.push((*unit, passed));
     }
+    paid
 }
 
 /// The positive parts of numbers, and what is left of them.

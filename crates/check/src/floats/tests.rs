@@ -2,7 +2,7 @@ use crate::certificate::{Arithmetic, Bounds};
 use crate::common::{Rng, Runtime, act, dense, pictures, point, row};
 use crate::dyadic::{Dyadic, Interval};
 use crate::floats::lines::{LowerSlopes, relu};
-use crate::floats::{Floats, near, pool_lines};
+use crate::floats::{FloatScratch, Floats, near, pool_lines};
 use crate::layout::Layout;
 use crate::linear::Form;
 use crate::machine::Machine;
@@ -48,7 +48,7 @@ const KINDS: [Bounds; 3] = [Bounds::Interval, Bounds::Relational, Bounds::Inheri
 /// that differ in the last bit; and no evaluation leaves the float64 bounds.
 #[test]
 fn float64_agrees_with_exact_arithmetic() {
-    let rng = &mut Rng(21);
+    let (rng, scratch) = (&mut Rng(21), &mut FloatScratch::new());
     for case in 0..150 {
         let f = [Activation::Relu, Activation::Relu, Activation::Tanh, Activation::Sigmoid][case % 4];
         let (scale, size) = [(1.0, 1.0), (100.0, 3.0), (1e-38, 1.0), (1e-20, 1e-19), (0.0, 1.0)][case % 5];
@@ -62,9 +62,10 @@ fn float64_agrees_with_exact_arithmetic() {
             let machine = Machine { network: &network, layout: &layout, arithmetic };
             let floats = Floats::new(&machine).unwrap();
             for bounds in KINDS {
-                let (known, boxes) = (machine.known(&whole, bounds).unwrap(), floats.boxes(&whole, bounds, None).unwrap());
+                let (known, boxes) =
+                    (machine.known(&whole, bounds).unwrap(), floats.boxes(&whole, bounds, None, scratch).unwrap());
                 let below = machine.known_within(&half, bounds, Some(&known)).unwrap();
-                let inherited = floats.boxes(&half, bounds, Some(&boxes)).unwrap();
+                let inherited = floats.boxes(&half, bounds, Some(&boxes), scratch).unwrap();
                 for (known, boxes) in [(&known, &boxes), (&below, &inherited)] {
                     for (v, value) in known.values.iter().enumerate() {
                         for (i, exact) in value.iter().enumerate() {
@@ -110,7 +111,7 @@ fn float64_agrees_with_exact_arithmetic() {
 /// The lemma, on forms: with the same boxes and slopes the float64 bound is no less than the exact one, and not much more.
 #[test]
 fn a_bound_in_float64_is_no_less_than_the_exact_one() {
-    let rng = &mut Rng(22);
+    let (rng, scratch) = (&mut Rng(22), &mut FloatScratch::new());
     for case in 0..200 {
         let schema = schema([1.0, 50.0][case % 2], 4);
         let layout = Layout::new(&schema);
@@ -121,7 +122,7 @@ fn a_bound_in_float64_is_no_less_than_the_exact_one() {
         let whole = Region::domain(&schema).unwrap();
         let machine = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Real };
         let (floats, known) = (Floats::new(&machine).unwrap(), machine.known(&whole, Bounds::Interval).unwrap());
-        let mut boxes = floats.boxes(&whole, Bounds::Interval, None).unwrap();
+        let mut boxes = floats.boxes(&whole, Bounds::Interval, None, scratch).unwrap();
         for (v, value) in known.values.iter().enumerate() {
             // Exactly the same ends on both sides, so that all slopes are the same, too.
             boxes.lo[v] = value.iter().map(|x| x.lo.f64_down()).collect();
@@ -147,9 +148,12 @@ fn a_bound_in_float64_is_no_less_than_the_exact_one() {
             let mut start = super::Forms::<1>::new(last);
             start.add(0, near(&form.constant));
             for (v, coefficients) in form.coefficients.iter().enumerate().filter(|(_, c)| !c.is_empty()) {
-                coefficients.iter().enumerate().for_each(|(i, c)| start.of(v, coefficients.len())[i][0] = near(c));
+                start.a[v].extend(coefficients.iter().enumerate().map(|(i, c)| (i, [near(c)])));
             }
-            let [upper] = floats.upper(&mut start, &boxes, &layout.input_ends(&whole), &floats.lines(&boxes, bounds, &as_floats));
+            let FloatScratch(_, lines) = &mut *scratch;
+            lines.clear(bounds);
+            floats.extend(lines, &boxes, &as_floats);
+            let [upper] = floats.upper(&mut start, &boxes, &layout.input_ends(&whole), lines);
             assert!(Dyadic::float(upper.most) >= exact, "case {case}: {} and {}", upper.most, exact.f64_up());
             assert!(upper.most <= exact.f64_up() + 1e-9 * upper.size, "case {case}: {} and {}", upper.most, exact.f64_up());
         }
@@ -206,12 +210,13 @@ fn a_coefficient_beyond_float64_bounds_nothing() {
     let whole = Region::domain(&schema).unwrap();
     let machine = Machine { network: &network, layout: &layout, arithmetic: Arithmetic::Real };
     let floats = Floats::new(&machine).unwrap();
-    let boxes = floats.boxes(&whole, Bounds::Relational, None).unwrap();
+    let scratch = &mut FloatScratch::new();
+    let boxes = floats.boxes(&whole, Bounds::Relational, None, scratch).unwrap();
     for (a, constant) in [(2000, -1), (1000, -1), (-1500, 1), (10, -1)] {
         let mut form = Form::new(layout.width(), network.nodes.len());
         form.constant = &Dyadic::int(constant) * &Dyadic::power(1100);
         form.add(network.nodes.len(), 2, [(0, Dyadic::power(a)), (1, -&Dyadic::power(a))].into_iter());
-        let upper = floats.most(&form, &boxes, &whole, Bounds::Relational, &LowerSlopes::new());
+        let upper = floats.most(&form, (&boxes, &whole), Bounds::Relational, (&LowerSlopes::new(), scratch));
         assert!(upper.most.is_nan() || upper.most >= 0.0, "{a}: {}", upper.most);
     }
 }

@@ -5,27 +5,24 @@ fn whole_numbers_are_added_exactly_where_columns_are_alive() {
     for cols in 0..7usize {
         let data: Vec<f32> = (0..3 * cols).map(|k| k as f32 - 5.0).collect();
         let w = Matrix { rows: 3, cols, data };
-        let a = [[2.0, -1.0], [0.0, 0.0], [3.0, 4.0]];
-        let mut into = vec![[1.0, 2.0]; cols];
-        let mut scratch = FormScratch::default();
-        scratch.gather(&a);
-        WeightColumns::new(&w).back(|i| i != 2, &mut into, &mut scratch);
-        for (i, into) in into.iter().enumerate() {
+        let a = [(0, [2.0, -1.0]), (2, [3.0, 4.0])];
+        let live: Vec<usize> = (0..cols).filter(|i| *i != 2).collect();
+        let mut into = Vec::new();
+        WeightColumns::new(&w).back(&a, &live, &mut into);
+        let full = |i: usize| {
             let at = |o: usize| f64::from(w.row(o)[i]);
-            let full = [1.0 + 2.0 * at(0) + 3.0 * at(2), 2.0 - at(0) + 4.0 * at(2)];
-            assert_eq!(*into, if i == 2 { [1.0, 2.0] } else { full });
-        }
+            (i, [2.0 * at(0) + 3.0 * at(2), 4.0 * at(2) - at(0)])
+        };
+        assert_eq!(into, live.into_iter().map(full).collect::<Vec<_>>());
     }
 }
 
 #[test]
 fn what_is_not_a_number_stays_so() {
     let w = Matrix { rows: 1, cols: 3, data: vec![1.0, 0.0, -1.0] };
-    let mut into = vec![[0.0]; 3];
-    let mut scratch = FormScratch::default();
-    scratch.gather(&[[f64::NAN]]);
-    WeightColumns::new(&w).back(|_| true, &mut into, &mut scratch);
-    assert!(into.iter().all(|[v]| v.is_nan()));
+    let mut into = Vec::new();
+    WeightColumns::new(&w).back(&[(0, [f64::NAN])], &[0, 1, 2], &mut into);
+    assert!(into.len() == 3 && into.iter().all(|(_, [v])| v.is_nan()));
 }
 
 /// On whole numbers, which float64 adds exactly: against the same sums row by row.
