@@ -32,7 +32,7 @@ use crate::linear::Form;
 use crate::machine::{Machine, Sign};
 use crate::pool;
 use crate::rejected::Overflow;
-use columns::{Term, WeightColumns, biases, charges};
+use columns::{ColumnTerm, WeightColumns, biases, charges};
 use lines::{LowerSlopes, RegionLines};
 
 /// Columns of one value, and of all: so that the lemma's constants hold.
@@ -82,11 +82,11 @@ pub(crate) struct Upper {
 
 /// Forms side by side: of each value the columns that they mention, each once.
 struct Forms<const L: usize> {
-    a: Vec<Vec<Term<L>>>,
+    a: Vec<Vec<ColumnTerm<L>>>,
     constant: [f64; L],
     size: [f64; L],
     /// What a value is about to be given.
-    next: Vec<Term<L>>,
+    next: Vec<ColumnTerm<L>>,
     /// Sums by column.
     sums: Vec<[f64; L]>,
 }
@@ -454,13 +454,13 @@ impl<'n> Floats<'n> {
     }
 
     /// Replaces `a . value k` by terms of earlier values that are at least as large.
-    fn step_back<const L: usize>(&self, k: usize, a: &[Term<L>], forms: &mut Forms<L>, boxes: &Boxes, lines: &RegionLines) {
+    fn step_back<const L: usize>(&self, k: usize, a: &[ColumnTerm<L>], forms: &mut Forms<L>, boxes: &Boxes, lines: &RegionLines) {
         let node = &self.network.nodes[k - 1];
         let from = node.from[0];
         let width = self.widths[from];
         forms.next.clear();
         // `a (factor v + shift + e)`, v one column of an earlier value.
-        let pass_on = |forms: &mut Forms<L>, (i, a): &Term<L>, column: usize, (factor, shift): (f64, f64)| {
+        let pass_on = |forms: &mut Forms<L>, (i, a): &ColumnTerm<L>, column: usize, (factor, shift): (f64, f64)| {
             (0..L).for_each(|l| forms.add(l, a[l] * shift));
             (0..L).for_each(|l| forms.add(l, a[l].abs() * boxes.charge[k][*i]));
             forms.next.push((column, a.map(|a| a * factor)));
@@ -523,7 +523,7 @@ impl<'n> Floats<'n> {
     }
 
     /// The same for a max pool, by lines.
-    fn pool_back<const L: usize>(&self, k: usize, window: &Window, a: &[Term<L>], forms: &mut Forms<L>, boxes: &Boxes) {
+    fn pool_back<const L: usize>(&self, k: usize, window: &Window, a: &[ColumnTerm<L>], forms: &mut Forms<L>, boxes: &Boxes) {
         let from = self.network.nodes[k - 1].from[0];
         let mut columns = Vec::new();
         forms.clear_sums(self.widths[from]);

@@ -14,7 +14,7 @@ pub(super) struct WeightColumns {
 }
 
 /// A column, and its coefficient in each of some forms side by side.
-pub(super) type Term<const L: usize> = (usize, [f64; L]);
+pub(super) type ColumnTerm<const L: usize> = (usize, [f64; L]);
 
 impl WeightColumns {
     pub(super) fn new(w: &Matrix) -> Self {
@@ -62,7 +62,7 @@ impl WeightColumns {
 
     /// Appends `sum_o a_o w_oi` for each column i of those that are `live`: of the others it is known that they are 0 in every
     /// evaluation, so that their terms are 0 whatever the coefficient.
-    pub(super) fn back<const L: usize>(&self, a: &[Term<L>], live: &[usize], into: &mut Vec<Term<L>>) {
+    pub(super) fn back<const L: usize>(&self, a: &[ColumnTerm<L>], live: &[usize], into: &mut Vec<ColumnTerm<L>>) {
         into.reserve(live.len());
         let (pairs, rest) = live.as_chunks::<2>();
         for [i, j] in pairs {
@@ -79,7 +79,7 @@ impl WeightColumns {
 
 /// The sums for two columns: a processor adds to several numbers at once.
 #[inline(never)]
-fn two<const L: usize>(used: &[Term<L>], w: &[f64], v: &[f64]) -> [[f64; L]; 2] {
+fn two<const L: usize>(used: &[ColumnTerm<L>], w: &[f64], v: &[f64]) -> [[f64; L]; 2] {
     let (mut sum, mut other) = ([0.0; L], [0.0; L]);
     for (o, a) in used {
         let (w, v) = (w[*o], v[*o]);
@@ -91,7 +91,7 @@ fn two<const L: usize>(used: &[Term<L>], w: &[f64], v: &[f64]) -> [[f64; L]; 2] 
 
 /// The sums of `|a| charge`.
 #[inline(never)]
-pub(super) fn charges<const L: usize>(used: &[Term<L>], charge: &[f64]) -> [f64; L] {
+pub(super) fn charges<const L: usize>(used: &[ColumnTerm<L>], charge: &[f64]) -> [f64; L] {
     let mut sum = [0.0; L];
     for (o, a) in used {
         let charge = charge[*o];
@@ -102,7 +102,7 @@ pub(super) fn charges<const L: usize>(used: &[Term<L>], charge: &[f64]) -> [f64;
 
 /// The sums of `a b`, and of their magnitudes.
 #[inline(never)]
-pub(super) fn biases<const L: usize>(used: &[Term<L>], b: &[f32]) -> ([f64; L], [f64; L]) {
+pub(super) fn biases<const L: usize>(used: &[ColumnTerm<L>], b: &[f32]) -> ([f64; L], [f64; L]) {
     let (mut sum, mut size) = ([0.0; L], [0.0; L]);
     for (o, a) in used {
         let b = f64::from(b[*o]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use deepsade_net::{Activation, Op};
 
-use super::columns::Term;
+use super::columns::ColumnTerm;
 use super::{Boxes, Floats, power};
 use crate::certificate::Bounds;
 use crate::linear::{relu_below, relu_slope};
@@ -70,7 +70,7 @@ impl Floats<'_> {
 /// Appends coefficients of the units of a relu, times slopes, as those of what they read; what that costs the constant: from 0 on, or
 /// not a number.
 #[inline(never)]
-pub(super) fn back<const L: usize>(lines: &[Option<UnitLines>], a: &[Term<L>], into: &mut Vec<Term<L>>) -> [f64; L] {
+pub(super) fn back<const L: usize>(lines: &[Option<UnitLines>], a: &[ColumnTerm<L>], into: &mut Vec<ColumnTerm<L>>) -> [f64; L] {
     let mut paid = [0.0; L];
     into.reserve(a.len());
     for (unit, a) in a {
