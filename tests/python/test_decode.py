@@ -63,7 +63,8 @@ def test_onnxruntime_gives_the_label_sets_of_predict(decoded):
     sets = y.astype(int).tolist()
     assert all(valid(s) for s in sets)
     assert len({tuple(s) for s in sets}) > 5
-    for ours, theirs, s in zip(printed, sets, scores.astype(np.float64)):
+    # Scores count up to 16384 in size.
+    for ours, theirs, s in zip(printed, sets, np.clip(scores.astype(np.float64), -16384, 16384)):
         # The same set, or one that is as good within the rounding of the sums.
         if ours != theirs:
             assert abs(np.dot(ours, s) - np.dot(theirs, s)) <= 1e-5 * np.abs(s).sum(), (ours, theirs, s)
