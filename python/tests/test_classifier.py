@@ -37,7 +37,7 @@ def test_rules_hold_everywhere_and_are_certified(loans):
     X, y = matrix(loans)
     # Labels that break the rule do not get through.
     y = np.where((X[:, 0] < 5000) & (X[:, 0] > 1500) & (X[:, 1] == 0), "Y", y)
-    model = estimator().fit(X, y)
+    model = estimator(enforce="weights").fit(X, y)
     assert model.certified_ and model.margins_["rule 1"] > 0
     assert "accepted" in model.verdict_
     assert set(model.predict(forbidden())) == {"N"}
