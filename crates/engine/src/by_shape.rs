@@ -9,8 +9,6 @@ const STEPS: usize = 24_000;
 /// Steps without a better epoch after which it ends, where rows validate, unless that would be fewer epochs than these.
 const PATIENCE: usize = 1600;
 const LEAST_PATIENCE: usize = 10;
-/// Steps over which the weights of one network are averaged, or an epoch, if that has more.
-const AVERAGED: usize = 1000;
 const EPOCHS: (usize, usize) = (30, 500);
 /// From so many rows on a step looks at more of them.
 const MANY_ROWS: usize = 20_000;
@@ -79,13 +77,13 @@ pub(crate) fn choose(stated: &StatedSettings, shape: Shape, network: &mut Networ
     if ["network.members", "network.hidden", "train.epochs"].iter().all(|name| stated.open(name)) {
         network.members = members(shape.rows);
     }
-    let epochs = |steps: usize| steps * train.batch / shape.rows.max(1);
-    if stated.open("train.average") {
-        // The mean of several networks is steady as it is.
-        train.average = if network.members > 1 { 0.0 } else { epochs(AVERAGED).clamp(1, EPOCHS.1) as f32 };
+    // The mean of several networks is steady as it is.
+    if stated.open("train.average") && network.members > 1 {
+        train.average = 0.0;
     }
     // Who states the epochs means them.
     if stated.open("train.epochs") {
+        let epochs = |steps: usize| steps * train.batch / shape.rows.max(1);
         train.epochs = epochs(STEPS).clamp(EPOCHS.0, EPOCHS.1);
         if stated.open("train.patience") && shape.validation > 0 {
             train.patience = Some(epochs(PATIENCE).clamp(LEAST_PATIENCE, EPOCHS.1 / 5));
@@ -148,7 +146,7 @@ mod tests {
         let (_, many) = chosen(&[], large, TrainSettings::default());
         assert!(many.epochs < train.epochs && many.batch > train.batch && many.patience.is_none(), "{many:?}");
         assert!(many.average == 1.0 && train.average == 0.0, "{train:?}");
-        assert!(chosen(&["network.hidden"], small, TrainSettings::default()).1.average > 10.0);
+        assert!(chosen(&["network.hidden"], small, TrainSettings::default()).1.average > 0.0);
         assert!(network.members > 1 && chosen(&[], large, TrainSettings::default()).0.members == 1);
         for one in ["network.hidden", "train.epochs"] {
             assert_eq!(chosen(&[one], small, TrainSettings::default()).0.members, 1, "{one}");

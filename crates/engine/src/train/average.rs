@@ -22,7 +22,8 @@ pub struct Average {
     seen: usize,
     /// How many count.
     horizon: f64,
-    /// Share of a validation loss by which chance moves it: 1 / sqrt(rows).
+    /// Share by which the mean's validation loss may be the larger. Without rules what chance moves a loss by, 1 / sqrt(rows); with rules nothing,
+    /// as their last layer is no mean but solved for.
     chance: f64,
 }
 
@@ -39,7 +40,7 @@ impl Average {
             every,
             seen: 0,
             horizon: (epochs * looks as f64).max(1.0),
-            chance: 1.0 / (rows as f64).sqrt(),
+            chance: if run.rules.is_some() { 0.0 } else { 1.0 / (rows as f64).sqrt() },
         })
     }
 
