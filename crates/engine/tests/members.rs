@@ -65,7 +65,7 @@ fn settings(members: usize, enforce: &str, rules: &[&str]) -> Value {
         "data": {"targets": ["rent", "food"]},
         "task": {"kind": "regression"},
         "network": {"hidden": [7, 5], "members": members},
-        "train": {"epochs": 15, "learning_rate": 0.01, "enforce": enforce},
+        "train": {"epochs": 15, "learning_rate": 0.01, "average": 0, "enforce": enforce},
         "rule": rules,
     })
 }
