@@ -32,7 +32,7 @@ use crate::linear::Form;
 use crate::machine::{Machine, Sign};
 use crate::pool;
 use crate::rejected::Overflow;
-use columns::{ColumnTerm, WeightColumns, biases, charges};
+use columns::{ColumnTerm, Forms, WeightColumns, biases, charges};
 use lines::{LowerSlopes, RegionLines};
 
 /// Columns of one value, and of all: so that the lemma's constants hold.
@@ -80,75 +80,12 @@ pub(crate) struct Upper {
     pub(crate) size: f64,
 }
 
-/// Forms side by side: of each value the columns that they mention, each once.
-struct Forms<const L: usize> {
-    a: Vec<Vec<ColumnTerm<L>>>,
-    constant: [f64; L],
-    size: [f64; L],
-    /// What a value is about to be given.
-    next: Vec<ColumnTerm<L>>,
-    /// Sums by column.
-    sums: Vec<[f64; L]>,
-}
-
 /// Working memory for bounds of regions, one after another.
 pub(crate) struct FloatScratch(Forms<LANES>, RegionLines);
 
 impl FloatScratch {
     pub(crate) fn new() -> Self {
         Self(Forms::new(0), RegionLines::default())
-    }
-}
-
-impl<const L: usize> Forms<L> {
-    /// Zeros, over values up to `last`.
-    fn new(last: usize) -> Self {
-        Self { a: vec![Vec::new(); last + 1], constant: [0.0; L], size: [0.0; L], next: Vec::new(), sums: Vec::new() }
-    }
-
-    /// Zeros again, in the same memory.
-    fn clear(&mut self, last: usize) {
-        self.a.iter_mut().for_each(Vec::clear);
-        self.a.resize(last + 1, Vec::new());
-        self.next.clear();
-        (self.constant, self.size) = ([0.0; L], [0.0; L]);
-    }
-
-    fn add(&mut self, lane: usize, term: f64) {
-        self.constant[lane] += term;
-        self.size[lane] += term.abs();
-    }
-
-    /// Adds terms from 0 on, or what is not a number.
-    fn pay(&mut self, terms: [f64; L]) {
-        for (lane, term) in terms.into_iter().enumerate() {
-            self.constant[lane] += term;
-            self.size[lane] += term;
-        }
-    }
-
-    /// Sums of 0.
-    fn clear_sums(&mut self, width: usize) {
-        self.sums.clear();
-        self.sums.resize(width, [0.0; L]);
-    }
-
-    /// Makes the sums next, but for zeros: what is not a number is none.
-    fn take_sums(&mut self) {
-        let used = |(_, c): &(usize, &[f64; L])| c.iter().any(|c| *c != 0.0);
-        self.next.extend(self.sums.iter().enumerate().filter(used).map(|(i, c)| (i, *c)));
-    }
-
-    /// Adds what is next to the terms of a value; `once` if no column stands twice in it.
-    fn give(&mut self, value: usize, width: usize, once: bool) {
-        if !once || !self.a[value].is_empty() {
-            self.clear_sums(width);
-            for (i, c) in self.a[value].drain(..).chain(self.next.drain(..)) {
-                (0..L).for_each(|l| self.sums[i][l] += c[l]);
-            }
-            self.take_sums();
-        }
-        std::mem::swap(&mut self.a[value], &mut self.next);
     }
 }
 

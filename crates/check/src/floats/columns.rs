@@ -1,4 +1,4 @@
-//! The coefficients of a dense layer's units enter; what they add to those of the columns that it reads leaves.
+//! Forms as the columns that they mention, and the coefficients of a dense layer enter; what these add to the columns that it reads leaves.
 //!
 //! Nearly all time of a check goes here. Column by column the sums stay in registers, where row by row each would go to memory and
 //! back for every product. The lemma of `floats.rs` holds for sums in whatever order.
@@ -15,6 +15,69 @@ pub(super) struct WeightColumns {
 
 /// A column, and its coefficient in each of some forms side by side.
 pub(super) type ColumnTerm<const L: usize> = (usize, [f64; L]);
+
+/// Forms side by side: of each value the columns that they mention, each once.
+pub(super) struct Forms<const L: usize> {
+    pub(super) a: Vec<Vec<ColumnTerm<L>>>,
+    pub(super) constant: [f64; L],
+    pub(super) size: [f64; L],
+    /// What a value is about to be given.
+    pub(super) next: Vec<ColumnTerm<L>>,
+    /// Sums by column.
+    pub(super) sums: Vec<[f64; L]>,
+}
+
+impl<const L: usize> Forms<L> {
+    /// Zeros, over values up to `last`.
+    pub(super) fn new(last: usize) -> Self {
+        Self { a: vec![Vec::new(); last + 1], constant: [0.0; L], size: [0.0; L], next: Vec::new(), sums: Vec::new() }
+    }
+
+    /// Zeros again, in the same memory.
+    pub(super) fn clear(&mut self, last: usize) {
+        self.a.iter_mut().for_each(Vec::clear);
+        self.a.resize(last + 1, Vec::new());
+        self.next.clear();
+        (self.constant, self.size) = ([0.0; L], [0.0; L]);
+    }
+
+    pub(super) fn add(&mut self, lane: usize, term: f64) {
+        self.constant[lane] += term;
+        self.size[lane] += term.abs();
+    }
+
+    /// Adds terms from 0 on, or what is not a number.
+    pub(super) fn pay(&mut self, terms: [f64; L]) {
+        for (lane, term) in terms.into_iter().enumerate() {
+            self.constant[lane] += term;
+            self.size[lane] += term;
+        }
+    }
+
+    /// Sums of 0.
+    pub(super) fn clear_sums(&mut self, width: usize) {
+        self.sums.clear();
+        self.sums.resize(width, [0.0; L]);
+    }
+
+    /// Makes the sums next, but for zeros: what is not a number is none.
+    pub(super) fn take_sums(&mut self) {
+        let used = |(_, c): &(usize, &[f64; L])| c.iter().any(|c| *c != 0.0);
+        self.next.extend(self.sums.iter().enumerate().filter(used).map(|(i, c)| (i, *c)));
+    }
+
+    /// Adds what is next to the terms of a value; `once` if no column stands twice in it.
+    pub(super) fn give(&mut self, value: usize, width: usize, once: bool) {
+        if !once || !self.a[value].is_empty() {
+            self.clear_sums(width);
+            for (i, c) in self.a[value].drain(..).chain(self.next.drain(..)) {
+                (0..L).for_each(|l| self.sums[i][l] += c[l]);
+            }
+            self.take_sums();
+        }
+        std::mem::swap(&mut self.a[value], &mut self.next);
+    }
+}
 
 impl WeightColumns {
     pub(super) fn new(w: &Matrix) -> Self {
